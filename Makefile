@@ -1,0 +1,65 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Each gets what it needs first.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev build test test-setup demo serve model check format lint lint-all ci \
+  lock clean distclean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Tools and libraries the build needs; does nothing when they are there
+	@scripts/setup.sh
+
+setup-dev:
+	@scripts/setup.sh --dev
+
+build: setup ## The program build/cairn and the tests
+	@scripts/build.sh
+
+test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
+	@scripts/test.sh $(ARGS)
+
+test-setup: ## The tests of the set-up script alone; needs nothing
+	@scripts/setup_test.sh
+
+demo: setup ## A conversation with and without the cache, side by side
+	@scripts/build.sh cairn
+	@scripts/play.sh demo
+
+serve: setup ## A server on the demo's model (MODEL=file, CHAT_TEMPLATE=name, PORT=8080)
+	@scripts/build.sh cairn
+	@scripts/play.sh serve
+
+model: setup ## The demo's model
+	@scripts/build.sh cairn
+	@scripts/model.sh
+
+check: setup-dev ## Format, lint of what this branch changed, and tests
+	@scripts/format.sh --check
+	@scripts/build.sh
+	@scripts/lint.sh
+	@scripts/test.sh $(ARGS)
+
+format: setup-dev ## Format all C++ files
+	@scripts/format.sh
+
+lint: setup-dev ## Linters over what this branch changed
+	@scripts/build.sh --configure
+	@scripts/lint.sh
+
+lint-all: setup-dev ## Linters over everything
+	@scripts/build.sh --configure
+	@scripts/lint.sh --all
+
+ci: ## What .ci/run runs: everything from nothing
+	@scripts/ci.sh
+
+lock: ## Write today's library versions and checksums to deps.lock
+	@scripts/setup.sh --update-lock
+
+clean: ## Remove what was built
+	rm -rf build build-*
+
+distclean: clean ## Remove libraries and models too
+	rm -rf .deps models

@@ -1,0 +1,13 @@
+# Every library the build looks up, once: the build includes this file, and so does the small
+# project (cmake/probe) by which scripts/setup.sh asks whether a system has them all.
+
+find_package(llama 0.7 CONFIG REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tl-expected REQUIRED)
+find_library(CAIRN_XXHASH_LIBRARY xxhash REQUIRED)
+# cpp-httplib and minja ship no CMake package everywhere, so they are looked up by file.
+find_library(CAIRN_HTTPLIB_LIBRARY cpp-httplib)
+find_path(CAIRN_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
+find_path(CAIRN_MINJA_INCLUDE_DIR minja/minja.hpp REQUIRED)

@@ -1,0 +1,42 @@
+# How a folder becomes a library and its tests a program.
+
+# Flags for our own code: every warning is an error. They sit on a target of their own so that
+# other people's headers, included as system headers, are never held to them.
+add_library(cairn_flags INTERFACE)
+target_compile_options(cairn_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Werror)
+target_include_directories(cairn_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+if(CAIRN_SANITIZE)
+  target_compile_options(cairn_flags INTERFACE
+    -fsanitize=${CAIRN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE})
+endif()
+
+# cairn_library(NAME SOURCES a.cc b.cc DEPENDS cairn_base PRIVATE_DEPENDS other)
+# One static library per folder, so that the linker holds the direction of includes.
+function(cairn_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(cairn_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(cairn_${name} PUBLIC cairn_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+endfunction()
+
+# cairn_test(NAME LABELS unit SOURCES a_test.cc DEPENDS cairn_base [TIMEOUT seconds])
+# A GoogleTest program; each of its tests is a ctest test with the given labels.
+function(cairn_test name)
+  if(NOT CAIRN_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;PROPERTIES" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main Threads::Threads)
+  target_compile_definitions(${name} PRIVATE
+    CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CAIRN_PROGRAM="${PROJECT_BINARY_DIR}/cairn")
+  cairn_use_runtime(${name})
+  gtest_discover_tests(${name}
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
+endfunction()

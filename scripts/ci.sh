@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Everything a change must pass, from nothing. With CI=true the linter looks at all files as far
+# as its time goes, else at the changed ones. The tests run last, so the log ends with their count.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+
+main() {
+  local scope="" failed=""
+  if [[ "${CI:-}" == true ]]; then
+    scope=--all
+    export CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-60}"
+  fi
+  scripts/setup.sh --dev
+  scripts/build.sh
+  scripts/format.sh --check || failed="$failed format"
+  scripts/lint.sh $scope || failed="$failed lint"
+  # A broken format must not hide broken tests: they run in any case.
+  scripts/test.sh || failed="$failed test"
+  [[ -z "$failed" ]] || fail "failed:$failed (see above)"
+}
+
+main "$@"

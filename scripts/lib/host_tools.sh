@@ -1,0 +1,88 @@
+# shellcheck shell=bash
+# The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make, and for
+# developers the formatter and the linters.
+
+readonly GXX_MIN=12
+readonly CLANG_MIN=16
+readonly CMAKE_MIN=3.22
+
+# version_at_least 3.25.1 3.22
+version_at_least() {
+  [[ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" == "$2" ]]
+}
+
+# The compiler CMake will take: $CXX, else the first of its usual names.
+compiler() {
+  local name
+  for name in ${CXX:-c++ g++ clang++}; do
+    if have "$name"; then
+      command -v "$name"
+      return 0
+    fi
+  done
+}
+
+# Prints why the compiler at $1 will not do; nothing when it will.
+compiler_complaint() {
+  local version
+  version="$("$1" -dumpversion)"
+  if "$1" --version 2>/dev/null | grep -qi clang; then
+    version_at_least "$version" "$CLANG_MIN" || echo "$1 is clang $version, needed is $CLANG_MIN"
+  else
+    version_at_least "$version" "$GXX_MIN" || echo "$1 is g++ $version, needed is $GXX_MIN"
+  fi
+}
+
+cmake_is_new_enough() {
+  have cmake && version_at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" "$CMAKE_MIN"
+}
+
+# Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too.
+missing_tools() {
+  [[ -n "$(compiler)" ]] || echo g++
+  have cmake || echo cmake
+  have ninja || echo ninja-build
+  have make || echo make
+  [[ "$1" -eq 1 ]] || return 0
+  have clang-format-19 || echo clang-format-19
+  have clang-tidy-19 || echo clang-tidy-19
+  have shellcheck || echo shellcheck
+}
+
+apt_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get install -y --no-install-recommends "$@"
+}
+
+# Installs the packages named as root on a Debian-family machine; else says what to type.
+install_tools() {
+  local packages="$*"
+  if ! have apt-get; then
+    fail "these tools are missing (by their Debian package names): $packages." \
+      "Install them with this system's package manager."
+  fi
+  if [[ "$(id -u)" -ne 0 ]]; then
+    fail "tools are missing. Run: sudo apt-get update && sudo apt-get install -y $packages"
+  fi
+  run_step "Reading this machine's package lists" "$WORK/apt-update.log" apt-get update
+  run_step "Installing $packages" "$WORK/apt-install.log" apt_install "$@"
+}
+
+check_tool_versions() {
+  local complaint
+  complaint="$(compiler_complaint "$(compiler)")"
+  [[ -z "$complaint" ]] || fail "$complaint. Install a newer one and name it with CXX=..."
+  cmake_is_new_enough || fail "cmake is older than $CMAKE_MIN. Install a newer one (pip has one)."
+}
+
+# ensure_tools DEV: everything missing is installed, or the run stops with the line to type.
+ensure_tools() {
+  local missing
+  missing="$(missing_tools "$1")"
+  if [[ -n "$missing" ]]; then
+    # One package a word: the split is wanted.
+    # shellcheck disable=SC2086
+    install_tools $missing
+  fi
+  check_tool_versions
+}

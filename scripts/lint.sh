@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# clang-tidy over the C++ files this branch has changed, or over all of them with --all; shellcheck
+# over the scripts. CAIRN_TIDY_SECONDS ends it in time: what was not looked at is named, not failed.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+# shellcheck source=scripts/lib/sources.sh
+source scripts/lib/sources.sh
+
+readonly TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-3600}"
+
+# lint_one FILE: the body of one parallel worker. $LINT_WORK collects findings and skipped names.
+lint_one() {
+  local left log code=0
+  left=$((LINT_DEADLINE - $(date +%s)))
+  log="$(mktemp "$LINT_WORK/log.XXXXXX")"
+  if [[ "$left" -le 0 ]]; then
+    code=124
+  else
+    # The compile commands are gcc's; clang need not know all of its warnings.
+    timeout "$left" clang-tidy-19 -p build --quiet --extra-arg=-Wno-unknown-warning-option "$1" \
+      >"$log" 2>"$log.err" || code=$?
+  fi
+  if [[ "$code" -eq 124 ]]; then
+    echo "$1" >>"$LINT_WORK/skipped"
+  elif [[ "$code" -ne 0 ]]; then
+    # Findings come on standard output; a clang-tidy that cannot work speaks on the other.
+    { if [[ -s "$log" ]]; then cat "$log"; else cat "$log.err"; fi; echo; } >>"$LINT_WORK/findings"
+    echo "$1" >>"$LINT_WORK/failed"
+  fi
+}
+
+# Keeps the names on standard input that the build compiles; only they have flags to lint with.
+only_compiled() {
+  local file
+  while read -r file; do
+    if grep -qF "\"file\": \"$ROOT/$file\"" build/compile_commands.json; then echo "$file"; fi
+  done
+}
+
+run_workers() {
+  xargs -r -P "$(processors)" -n 1 scripts/lint.sh --one <"$LINT_WORK/units"
+}
+
+report() {
+  if [[ -s "$LINT_WORK/skipped" ]]; then
+    say "  not looked at, for the $TIDY_SECONDS seconds were over:"
+    sort "$LINT_WORK/skipped" | sed 's/^/    /'
+  fi
+  if [[ -s "$LINT_WORK/failed" ]]; then
+    cat "$LINT_WORK/findings"
+    fail "clang-tidy objects to $(wc -l <"$LINT_WORK/failed") files; its words are above."
+  fi
+}
+
+lint_scripts() {
+  all_scripts | xargs -r shellcheck --external-sources
+  say "shellcheck: all $(all_scripts | wc -l) scripts are clean"
+}
+
+lint_sources() {
+  LINT_WORK="$(mktemp -d)"
+  LINT_DEADLINE=$(($(date +%s) + TIDY_SECONDS))
+  export LINT_WORK LINT_DEADLINE
+  trap 'rm -rf "$LINT_WORK"' EXIT
+  if [[ "$1" -eq 1 ]]; then sources_from_the_heart; else changed_sources; fi |
+    to_units | only_compiled >"$LINT_WORK/units"
+  run_step "clang-tidy over $(wc -l <"$LINT_WORK/units") files" "$LINT_WORK/workers.log" run_workers
+  report
+}
+
+main() {
+  local all=0
+  if [[ "${1:-}" == --one ]]; then
+    lint_one "$2"
+    return 0
+  fi
+  [[ "${1:-}" != --all ]] || all=1
+  lint_scripts
+  lint_sources "$all"
+}
+
+main "$@"

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Makes everything the build needs: tools, then libllama and the other libraries. A second run
+# does nothing. Usage: scripts/setup.sh [--dev] [--update-lock]
+#   --dev          the formatter and the linters too
+#   --update-lock  write today's versions and checksums to deps.lock first
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+readonly ROOT
+readonly PREFIX="$ROOT/.deps/prefix"
+readonly STAMP="$ROOT/.deps/stamp"
+WORK=""
+# shellcheck source=scripts/lib/common.sh
+source "$ROOT/scripts/lib/common.sh"
+# shellcheck source=scripts/lib/host_tools.sh
+source "$ROOT/scripts/lib/host_tools.sh"
+# shellcheck source=scripts/lib/lock.sh
+source "$ROOT/scripts/lib/lock.sh"
+# shellcheck source=scripts/lib/prefix.sh
+source "$ROOT/scripts/lib/prefix.sh"
+
+# Everything that could make yesterday's set-up wrong today.
+stamp_hash() {
+  {
+    cat "$ROOT/scripts/setup.sh" "$ROOT"/scripts/lib/*.sh "$ROOT"/cmake/Libraries.cmake
+    cat "$ROOT/deps.lock" 2>/dev/null || true
+    echo "${CMAKE_PREFIX_PATH:-}|${CXX:-}|$(uname -sm)"
+  } | sha256 | cut -c 1-64
+}
+
+# The stamp: "source=system|prefix", "llama=FILE" (a file that is there as long as the source is),
+# "hash=...". CMake reads the first line.
+write_stamp() {
+  printf 'source=%s\nllama=%s\nhash=%s\n' "$1" "$2" "$(stamp_hash)" >"$STAMP.new"
+  mv "$STAMP.new" "$STAMP"
+}
+
+stamp_value() { sed -n "s/^$1=//p" "$STAMP"; }
+
+# is_set_up DEV
+is_set_up() {
+  [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] &&
+    [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]]
+}
+
+# One set-up at a time in one tree; what a run leaves half done goes with it.
+begin_work() {
+  mkdir -p "$ROOT/.deps"
+  if have flock; then
+    exec 9>"$ROOT/.deps/running"
+    flock 9
+  fi
+  rm -rf "$ROOT"/.deps/work.*
+  WORK="$(mktemp -d "$ROOT/.deps/work.XXXXXX")"
+  trap 'rm -rf "$WORK"' EXIT
+}
+
+# probe_libraries [cmake's arguments]: does CMake find all libraries?
+probe_libraries() {
+  rm -rf "$WORK/probe"
+  cmake -S "$ROOT/cmake/probe" -B "$WORK/probe" -G Ninja "$@"
+}
+
+stop_unsupported() {
+  fail "libllama was not found, and it cannot be fetched: $1." \
+    "Install llama.cpp 0.7 or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
+    "tl-expected, xxHash, cpp-httplib, minja and GoogleTest, then run this again; if they are in" \
+    "a prefix of their own, with CMAKE_PREFIX_PATH=/path/to/prefix in the environment."
+}
+
+# A system without the libraries is no error.
+system_has_libraries() {
+  probe_libraries -Wno-dev >"$WORK/system.log" 2>&1
+}
+
+ensure_libraries() {
+  local complaint
+  if system_has_libraries; then
+    write_stamp system "$(cat "$WORK/probe/llama_config")"
+    say "Using this system's libllama: $(stamp_value llama)"
+    return 0
+  fi
+  complaint="$(prefix_complaint)"
+  [[ -z "$complaint" ]] || stop_unsupported "$complaint"
+  prefix_is_current || make_prefix
+  write_stamp prefix "$PREFIX/usr/include/llama.h"
+}
+
+main() {
+  local dev=0 renew=0 argument
+  for argument in "$@"; do
+    case "$argument" in
+      --dev) dev=1 ;;
+      --update-lock) renew=1 ;;
+      *) fail "unknown argument $argument; see the head of scripts/setup.sh" ;;
+    esac
+  done
+  if [[ "$renew" -eq 0 ]] && is_set_up "$dev"; then exit 0; fi
+  begin_work
+  # Whoever waited for another run finds its work done.
+  if [[ "$renew" -eq 0 ]] && is_set_up "$dev"; then exit 0; fi
+  ensure_tools "$dev"
+  [[ "$renew" -eq 0 ]] || update_lock
+  ensure_libraries
+}
+
+main "$@"

@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# Tests of scripts/setup.sh on made machines: every tool it runs is a stand-in from a folder that
+# is the whole PATH, and the mirror's offer is a text file. No network, no root, a few seconds.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+readonly ROOT
+readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ls mkdir mktemp \
+mv rm sed sha256sum sort tail tee touch tr uname wc"
+BOX="$(mktemp -d)"
+trap 'rm -rf "$BOX"' EXIT
+failures=0
+passes=0
+
+# --- the made machine ---------------------------------------------------------------------------
+
+# stand_in NAME: a program of that name whose text is standard input. It logs its calls.
+stand_in() {
+  {
+    printf '#!%s\necho "%s $*" >>"%s/calls"\n' "$(command -v bash)" "$1" "$BOX/now"
+    cat
+  } >"$BOX/now/bin/$1"
+  chmod +x "$BOX/now/bin/$1"
+}
+
+make_build_tools() {
+  local name
+  for name in ninja make; do stand_in "$name" </dev/null; done
+  stand_in c++ <<'END'
+case "$1" in -dumpversion) echo 14 ;; *) echo "c++ (Made) 14.0.0" ;; esac
+END
+  # Finds the libraries in a prefix that has llama.h, and on a system that has the file `system`.
+  stand_in cmake <<END
+case "\$*" in
+  --version) echo "cmake version 3.25.1" ;;
+  *-DCMAKE_PREFIX_PATH=*) all="\$*"; [[ -f "\${all##*-DCMAKE_PREFIX_PATH=}/include/llama.h" ]] ;;
+  *)
+    [[ -f "$BOX/now/system" ]] || exit 1
+    mkdir -p "$BOX/now/tree/.deps/"work.*/probe
+    echo "$BOX/now/system" | tee "$BOX/now/tree/.deps/"work.*/probe/llama_config >/dev/null
+    ;;
+esac
+END
+}
+
+make_debian_tools() {
+  : >"$BOX/now/keyring"
+  echo bookworm >"$BOX/now/release"
+  echo amd64 >"$BOX/now/architecture"
+  stand_in apt-config </dev/null
+  stand_in dpkg <<END
+case "\$1" in
+  --print-architecture) cat "$BOX/now/architecture" ;;
+  -x) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
+esac
+END
+  # A package's bytes are "name version"; the offer says which sum the mirror claims for it.
+  stand_in apt-get <<END
+folder="\$(dirname "\${APT_CONFIG:-/}")"
+architecture="\$(cat "$BOX/now/architecture")"
+case "\$*" in
+  indextargets\ --no-release-info*)
+    echo "Packages|main|\$(cat "$BOX/now/release")|http://mirror.invalid/debian/" ;;
+  update)
+    [[ ! -f "$BOX/now/refusal" ]] || { cat "$BOX/now/refusal"; exit 100; } ;;
+  *--print-uris*)
+    while read -r name version sum; do
+      file="\${name}_\${version}_\$architecture.deb"
+      echo "'http://mirror.invalid/\$file' \$file 1 SHA256:\$sum"
+    done <"$BOX/now/offer" ;;
+  *--download-only*)
+    while read -r name version sum; do
+      echo "\$name \$version\$(cat "$BOX/now/damage" 2>/dev/null)" \
+        >"\$folder/cache/archives/\${name}_\${version}_\$architecture.deb"
+    done <"$BOX/now/offer" ;;
+esac
+END
+}
+
+# offer NAME VERSION: the mirror has it. The same, as a line of a lock file, is locked NAME VERSION.
+offer() { echo "$1 $2 $(sum_of "$1" "$2")" >>"$BOX/now/offer"; }
+locked() { echo "$1 $2 amd64 $(sum_of "$1" "$2")" >>"$BOX/now/tree/deps.lock"; }
+sum_of() { echo "$1 $2" | sha256sum | cut -c 1-64; }
+
+# A fresh machine with the build's tools, apt, and a mirror whose offer is what the lock names.
+new_machine() {
+  local tool
+  rm -rf "$BOX/now"
+  mkdir -p "$BOX/now/bin" "$BOX/now/tree"
+  : >"$BOX/now/calls"
+  for tool in $REAL_TOOLS; do ln -s "$(command -v "$tool")" "$BOX/now/bin/$tool"; done
+  cp -r "$ROOT/scripts" "$ROOT/cmake" "$BOX/now/tree/"
+  make_build_tools
+  make_debian_tools
+  offer libllama-dev 1.0
+  offer libc6 2.0
+  locked libc6 2.0
+  locked libllama-dev 1.0
+}
+
+# Runs the set-up on the machine; $output is all it said and $code how it ended.
+set_up() {
+  code=0
+  output="$(env -i PATH="$BOX/now/bin" HOME="$BOX" CAIRN_DEBIAN_KEYRING="$BOX/now/keyring" \
+    "$BOX/now/tree/scripts/setup.sh" "$@" 2>&1)" || code=$?
+}
+
+# --- what a test may say --------------------------------------------------------------------------
+
+wrong() {
+  printf '    %s\n' "$@" "the set-up ended with $code and said:" "$output"
+  return 1
+}
+
+succeeds() { [[ "$code" -eq 0 ]] || wrong "expected success"; }
+fails() { [[ "$code" -ne 0 ]] || wrong "expected failure"; }
+says() { [[ "$output" == *"$1"* ]] || wrong "expected the words: $1"; }
+says_nothing() { [[ -z "$output" ]] || wrong "expected silence"; }
+has() { [[ -e "$BOX/now/tree/$1" ]] || wrong "expected the file $1"; }
+has_no() { [[ ! -e "$BOX/now/tree/$1" ]] || wrong "expected no $1"; }
+called() { grep -q -- "$1" "$BOX/now/calls" || wrong "expected a call of $1"; }
+never_called() { ! grep -q -- "$1" "$BOX/now/calls" || wrong "expected no call of $1"; }
+
+# --- the tests ------------------------------------------------------------------------------------
+
+test_second_run_does_nothing() {
+  set_up && succeeds && has .deps/prefix/usr/include/llama.h && has .deps/stamp || return 1
+  : >"$BOX/now/calls"
+  set_up && succeeds && says_nothing && never_called . || return 1
+}
+
+test_nothing_half_done_is_left() {
+  set_up && succeeds || return 1
+  [[ -z "$(find "$BOX/now/tree/.deps" -name 'work.*')" ]] || wrong "work folders are left"
+}
+
+test_package_of_same_version_with_other_bytes_stops() {
+  sed -i "s/^\(libllama-dev 1.0 amd64\) .*/\1 0000/" "$BOX/now/tree/deps.lock"
+  set_up && fails && says "libllama-dev 1.0: deps.lock says 0000" || return 1
+  has_no .deps/prefix && has_no .deps/stamp && never_called --download-only
+}
+
+test_damaged_download_stops_and_can_be_repeated() {
+  echo " damaged" >"$BOX/now/damage"
+  set_up && fails && has_no .deps/prefix && has_no .deps/stamp || return 1
+  rm "$BOX/now/damage"
+  set_up && succeeds && has .deps/prefix/usr/include/llama.h
+}
+
+test_version_that_moved_on_is_taken_and_named() {
+  rm "$BOX/now/offer"
+  offer libllama-dev 1.1
+  offer libc6 2.1
+  set_up && succeeds && says "libllama-dev 1.0 -> 1.1" && says "1 of the packages" || return 1
+  grep -q "^libllama-dev 1.1 " "$BOX/now/tree/.deps/lock" || wrong "the lock of what is used is old"
+  grep -q "^libllama-dev 1.0 " "$BOX/now/tree/deps.lock" || wrong "the tracked lock has changed"
+}
+
+test_changed_lock_brings_new_libraries() {
+  set_up && succeeds || return 1
+  rm "$BOX/now/offer" "$BOX/now/tree/deps.lock"
+  offer libllama-dev 1.1
+  locked libllama-dev 1.1
+  set_up && succeeds || return 1
+  grep -q "libllama-dev 1.1" "$BOX/now/tree/.deps/prefix/usr/include/llama.h" ||
+    wrong "the old library is still there"
+}
+
+test_lock_is_rewritten_on_demand() {
+  rm "$BOX/now/offer"
+  offer libllama-dev 1.1
+  set_up --update-lock && succeeds || return 1
+  [[ "$(cat "$BOX/now/tree/deps.lock")" == "libllama-dev 1.1 amd64 $(sum_of libllama-dev 1.1)" ]] ||
+    wrong "deps.lock does not hold the offer"
+}
+
+test_system_libraries_go_first() {
+  : >"$BOX/now/system"
+  set_up && succeeds && never_called apt-get && has_no .deps/prefix || return 1
+  grep -q "^source=system" "$BOX/now/tree/.deps/stamp" || wrong "the stamp names another source"
+}
+
+test_lost_system_libraries_are_noticed() {
+  : >"$BOX/now/system"
+  set_up && succeeds || return 1
+  rm "$BOX/now/system"
+  set_up && succeeds && has .deps/prefix/usr/include/llama.h
+}
+
+test_system_without_apt_is_told_what_to_install() {
+  rm "$BOX/now/bin/apt-get" "$BOX/now/bin/dpkg"
+  set_up && fails && says "llama.cpp 0.7" && says "CMAKE_PREFIX_PATH" && says "nlohmann-json"
+}
+
+test_other_mirrors_than_debians_are_not_used() {
+  echo jammy >"$BOX/now/release"
+  set_up && fails && says "apt is not set up for a Debian mirror" && says "CMAKE_PREFIX_PATH"
+}
+
+test_machine_without_debians_keyring_is_refused() {
+  rm "$BOX/now/keyring"
+  set_up && fails && says "keyring" && never_called "apt-get update"
+}
+
+test_refused_signature_is_said_plainly() {
+  echo "W: GPG error: NO_PUBKEY 0123" >"$BOX/now/refusal"
+  set_up && fails && says "refuses the signature" && has_no .deps/prefix
+}
+
+test_silent_mirror_is_not_taken_for_a_bad_signature() {
+  echo "E: Failed to fetch" >"$BOX/now/refusal"
+  set_up && fails && says "could not be read" && has_no .deps/stamp
+}
+
+test_other_architecture_relies_on_apt_and_says_so() {
+  echo arm64 >"$BOX/now/architecture"
+  sed -i "s/^\(libllama-dev 1.0 amd64\) .*/\1 0000/" "$BOX/now/tree/deps.lock"
+  set_up && succeeds && says "no checksums for arm64"
+}
+
+test_tools_missing_without_root_are_one_line_to_type() {
+  rm "$BOX/now/bin/ninja" "$BOX/now/bin/id"
+  stand_in id <<<'echo 1000'
+  set_up && fails && never_called "apt-get install" || return 1
+  says "sudo apt-get update && sudo apt-get install -y ninja-build"
+}
+
+test_tools_missing_are_installed_as_root() {
+  rm "$BOX/now/bin/ninja" "$BOX/now/bin/id"
+  stand_in id <<<'echo 0'
+  set_up
+  called "apt-get install -y --no-install-recommends ninja-build"
+}
+
+test_developers_tools_are_asked_for_only_with_dev() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 1000'
+  set_up && succeeds || return 1
+  set_up --dev && fails && says "clang-format-19 clang-tidy-19 shellcheck"
+}
+
+test_old_compiler_is_named() {
+  stand_in c++ <<<'echo 9'
+  set_up && fails && says "is g++ 9, needed is 12"
+}
+
+# --- running them ---------------------------------------------------------------------------------
+
+run_test() {
+  local result
+  new_machine
+  if result="$("$1")"; then
+    passes=$((passes + 1))
+    echo "  ok    ${1#test_}"
+  else
+    failures=$((failures + 1))
+    printf '  FAIL  %s\n%s\n' "${1#test_}" "$result"
+  fi
+}
+
+main() {
+  local name
+  while read -r name; do run_test "$name"; done < <(compgen -A function test_)
+  echo "$passes passed, $failures failed"
+  [[ "$failures" -eq 0 && "$passes" -gt 0 ]]
+}
+
+main

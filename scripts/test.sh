@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs the tests of build/; what a failing test printed is shown, and the count comes last.
+# Usage: scripts/test.sh [ctest's arguments, such as -L unit]
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+
+exec ctest --preset release --parallel "$(processors)" --no-tests=error "$@"

@@ -1,0 +1,60 @@
+// For the tests of the API: a chat service on FakeEngine, with its scheduler on a thread.
+
+#ifndef CAIRN_API_API_FIXTURE_H_
+#define CAIRN_API_API_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "api/chat_service.h"
+#include "chat/builtin_templates.h"
+#include "engine/fake_engine.h"
+
+namespace cairn {
+
+class ApiTest : public ::testing::Test {
+ protected:
+  ApiTest()
+      : engine_(EngineOptions()),
+        cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
+               MakeRamStore()),
+        scheduler_(&engine_, &cache_, &clock_, {}),
+        template_(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
+                                       engine_.info().eos_text)),
+        service_(&engine_, template_.get(), &scheduler_),
+        context_thread_([this] { scheduler_.Run(); }) {}
+  ~ApiTest() override {
+    scheduler_.Stop();
+    context_thread_.join();
+  }
+
+  static FakeEngineOptions EngineOptions() {
+    FakeEngineOptions options;
+    options.context_tokens = 4096;
+    options.end_one_in = 0;
+    return options;
+  }
+
+  static Json Body(const std::string& text) { return Json::parse(text); }
+
+  ApiResult<StartedChat> Start(const std::string& body) {
+    const auto request = ParseChatRequest(Body(body), GenerationParams{});
+    if (!request) return tl::unexpected(request.error());
+    return service_.Start(*request, 0);
+  }
+
+  SteadyClock clock_;
+  FakeEngine engine_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+  std::unique_ptr<ChatTemplate> template_;
+  ChatService service_;
+  std::thread context_thread_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_API_FIXTURE_H_

@@ -1,0 +1,228 @@
+#include "api/chat_request.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr double kLarge = 1e6;
+
+std::string Quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+// `content` is a string, or a list of parts of which we take text.
+void ReadContent(FieldReader* fields, std::string_view name, std::string* content) {
+  const Json* value = fields->Find(name);
+  if (value == nullptr) return;
+  if (value->is_string()) {
+    *content = value->get<std::string>();
+    return;
+  }
+  if (!value->is_array()) return fields->Fail(name, "a string or a list of parts");
+  for (size_t i = 0; i < value->size(); ++i) {
+    const Json& part = (*value)[i];
+    const std::string place = std::string(name) + "[" + std::to_string(i) + "]";
+    if (!part.is_object() || !part.contains("type") || !part["type"].is_string()) {
+      return fields->Fail(place, "an object with a string 'type'");
+    }
+    const std::string type = part["type"].get<std::string>();
+    if (type != "text") {
+      return fields->Fail(place + ".type",
+                          "'text', not " + Quoted(type) + ": this server reads text only");
+    }
+    if (!part.contains("text") || !part["text"].is_string()) {
+      return fields->Fail(place + ".text", "a string");
+    }
+    *content += part["text"].get<std::string>();
+  }
+}
+
+void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
+  const Json* list = fields->Find("tool_calls");
+  if (list == nullptr) return;
+  if (!list->is_array()) return fields->Fail("tool_calls", "a list");
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string place = "tool_calls[" + std::to_string(i) + "]";
+    const Json& entry = (*list)[i];
+    if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_object()) {
+      return fields->Fail(place + ".function", "an object with 'name' and 'arguments'");
+    }
+    ToolCall call;
+    FieldReader outer(entry, "");
+    outer.String("id", &call.id);
+    FieldReader function(entry["function"], "");
+    function.String("name", &call.name);
+    const Json* arguments = function.Find("arguments");
+    // Ollama's clients send the object itself.
+    if (arguments != nullptr && arguments->is_object()) call.arguments = ToText(*arguments);
+    if (arguments != nullptr && !arguments->is_object()) {
+      function.String("arguments", &call.arguments);
+    }
+    if (outer.error()) return fields->Fail(place + ".id", "a string");
+    if (function.error()) {
+      return fields->Fail(place + ".function." + function.error()->field, "a string");
+    }
+    calls->push_back(std::move(call));
+  }
+}
+
+ApiResult<Message> ParseMessage(const Json& json, size_t index) {
+  const std::string place = "messages[" + std::to_string(index) + "]";
+  if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  FieldReader fields(json, place + ".");
+  Message message;
+  std::string role;
+  fields.String("role", &role);
+  const std::optional<Role> known = RoleFromName(role);
+  if (!known) {
+    fields.Fail("role", "'system', 'developer', 'user', 'assistant' or 'tool'" +
+                            (role.empty() ? std::string() : ", not " + Quoted(role)));
+  }
+  message.role = known.value_or(Role::kUser);
+  ReadContent(&fields, "content", &message.content);
+  fields.String("reasoning_content", &message.reasoning);
+  fields.String("tool_call_id", &message.tool_call_id);
+  fields.String("name", &message.name);
+  ReadToolCalls(&fields, &message.tool_calls);
+  const bool may_be_empty = message.role == Role::kAssistant || message.role == Role::kTool;
+  if (fields.Find("content") == nullptr && !may_be_empty) {
+    fields.Fail("content", "a string or a list of parts");
+  }
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return message;
+}
+
+void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
+  const Json* stop = fields->Find("stop");
+  if (stop == nullptr) return;
+  stop_texts->clear();
+  if (stop->is_string()) {
+    stop_texts->push_back(stop->get<std::string>());
+    return;
+  }
+  if (!stop->is_array()) return fields->Fail("stop", "a string or a list of strings");
+  for (const Json& text : *stop) {
+    if (!text.is_string()) return fields->Fail("stop", "a string or a list of strings");
+    stop_texts->push_back(text.get<std::string>());
+  }
+}
+
+// OpenAI's form: {"50256": -100}.
+void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
+  const Json* bias = fields->Find("logit_bias");
+  if (bias == nullptr) return;
+  const std::string expected = "an object from token ids to numbers from -100 to 100";
+  if (!bias->is_object()) return fields->Fail("logit_bias", expected);
+  for (const auto& [name, value] : bias->items()) {
+    const bool digits = !name.empty() && name.size() < 10 &&
+                        name.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || !value.is_number()) return fields->Fail("logit_bias", expected);
+    sampling->logit_bias.emplace_back(static_cast<Token>(std::stol(name)), value.get<float>());
+  }
+}
+
+void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+  fields->Number("top_p", 0, 1, &sampling->top_p);
+  fields->Number("min_p", 0, 1, &sampling->min_p);
+  fields->Number("repeat_penalty", 1e-3, kLarge, &sampling->repeat_penalty);
+  fields->Number("presence_penalty", -kLarge, kLarge, &sampling->presence_penalty);
+  fields->Number("frequency_penalty", -kLarge, kLarge, &sampling->frequency_penalty);
+  int64_t top_k = sampling->top_k;
+  fields->Integer("top_k", -1, std::numeric_limits<int32_t>::max(), &top_k);
+  sampling->top_k = static_cast<int32_t>(top_k);
+  int64_t last_n = sampling->repeat_last_n;
+  fields->Integer("repeat_last_n", -1, std::numeric_limits<int32_t>::max(), &last_n);
+  sampling->repeat_last_n = static_cast<int32_t>(last_n);
+  int64_t seed = sampling->seed;
+  // Clients send -1 for "any", and wider numbers than libllama's 32 bits.
+  fields->Integer("seed", -1, int64_t{1} << 53, &seed);
+  sampling->seed = static_cast<uint32_t>(seed);
+  ReadLogitBias(fields, sampling);
+}
+
+void ReadLimits(FieldReader* fields, GenerationParams* params) {
+  int64_t tokens_max = -1;
+  for (const std::string_view name : {"n_predict", "max_tokens", "max_completion_tokens"}) {
+    fields->Integer(name, -1, int64_t{1} << 40, &tokens_max);
+  }
+  if (tokens_max >= 0) params->tokens_max = static_cast<size_t>(tokens_max);
+  fields->Bool("ignore_eos", &params->ignore_end);
+  ReadStop(fields, &params->stop_texts);
+}
+
+// What would change the answer and cannot be done must not be passed over in silence.
+void RefuseUnsupported(FieldReader* fields) {
+  int64_t answers = 1;
+  fields->Integer("n", 1, 1, &answers);
+  bool logprobs = false;
+  fields->Bool("logprobs", &logprobs);
+  if (logprobs) fields->Fail("logprobs", "false: this server does not report them yet");
+  if (const Json* format = fields->Find("response_format")) {
+    const bool text = format->is_object() && format->value("type", Json()) == Json("text");
+    if (!text) {
+      fields->Fail("response_format.type", "'text': this server does not constrain answers yet");
+    }
+  }
+  if (const Json* choice = fields->Find("tool_choice")) {
+    const bool known = *choice == Json("auto") || *choice == Json("none");
+    if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
+  }
+}
+
+}  // namespace
+
+ApiResult<Conversation> ParseConversation(const Json& body) {
+  FieldReader fields(body, "");
+  const Json* messages = fields.Find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty()) {
+    return tl::unexpected(FieldError("messages", "a list of at least one message"));
+  }
+  Conversation conversation;
+  for (size_t i = 0; i < messages->size(); ++i) {
+    auto message = ParseMessage((*messages)[i], i);
+    if (!message) return tl::unexpected(message.error());
+    conversation.messages.push_back(std::move(*message));
+  }
+  const Json* tools = fields.Find("tools");
+  if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
+  const Json* choice = fields.Find("tool_choice");
+  const bool wanted = choice == nullptr || *choice != Json("none");
+  if (tools != nullptr && !tools->empty() && wanted) conversation.tools_json = ToText(*tools);
+  const Json* kwargs = fields.Find("chat_template_kwargs");
+  if (kwargs != nullptr && !kwargs->is_object()) fields.Fail("chat_template_kwargs", "an object");
+  if (kwargs != nullptr) conversation.template_kwargs_json = ToText(*kwargs);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return conversation;
+}
+
+ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults) {
+  auto conversation = ParseConversation(body);
+  if (!conversation) return tl::unexpected(conversation.error());
+  ChatRequest request;
+  request.conversation = std::move(*conversation);
+  request.params = defaults;
+  FieldReader fields(body, "");
+  std::string model;
+  fields.String("model", &model);
+  fields.Bool("stream", &request.stream);
+  fields.Bool("cache_prompt", &request.reuse);
+  if (const Json* options = fields.Find("stream_options")) {
+    if (!options->is_object()) fields.Fail("stream_options", "an object");
+    if (options->is_object()) {
+      FieldReader inner(*options, "stream_options.");
+      inner.Bool("include_usage", &request.include_usage);
+      if (inner.error()) return tl::unexpected(*inner.error());
+    }
+  }
+  ReadSampling(&fields, &request.params.sampling);
+  ReadLimits(&fields, &request.params);
+  RefuseUnsupported(&fields);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return request;
+}
+
+}  // namespace cairn

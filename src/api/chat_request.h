@@ -1,0 +1,31 @@
+// The body of POST /v1/chat/completions, read.
+
+#ifndef CAIRN_API_CHAT_REQUEST_H_
+#define CAIRN_API_CHAT_REQUEST_H_
+
+#include <string>
+
+#include "api/json.h"
+#include "chat/message.h"
+#include "sched/scheduler.h"
+
+namespace cairn {
+
+struct ChatRequest {
+  Conversation conversation;
+  GenerationParams params;
+  bool stream = false;
+  bool include_usage = false;
+  bool reuse = true;  // `cache_prompt`
+};
+
+// `defaults` are the server's own for what the client leaves open. Fields nobody here knows are
+// ignored, as clients send many; a known field of the wrong type is an error that names it.
+ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults);
+
+// `messages`, `tools` and `chat_template_kwargs` alone: what a prompt is rendered from.
+ApiResult<Conversation> ParseConversation(const Json& body);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_CHAT_REQUEST_H_

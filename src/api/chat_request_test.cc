@@ -1,0 +1,116 @@
+#include "api/chat_request.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+ApiResult<ChatRequest> Parse(const std::string& text) {
+  const auto body = ParseBody(text);
+  if (!body) return tl::unexpected(body.error());
+  return ParseChatRequest(*body, GenerationParams{});
+}
+
+std::string WithField(const std::string& field) {
+  return R"({"messages":[{"role":"user","content":"hi"}],)" + field + "}";
+}
+
+// What a client is told, and about which field.
+void ExpectRefused(const std::string& body, const std::string& field, const std::string& expected) {
+  const auto request = Parse(body);
+  ASSERT_FALSE(request.has_value()) << body;
+  EXPECT_EQ(request.error().status, 400) << body;
+  EXPECT_EQ(request.error().field, field) << body;
+  EXPECT_NE(request.error().message.find(expected), std::string::npos) << request.error().message;
+}
+
+TEST(ChatRequest, ReadsWhatClientsSend) {
+  const auto request = Parse(R"({
+    "model": "any", "stream": true, "stream_options": {"include_usage": true},
+    "temperature": 0, "top_p": 0.5, "seed": 7, "max_tokens": 12, "stop": ["END", "\n\n"],
+    "unknown_field": {"of": "any kind"}, "user": null,
+    "messages": [
+      {"role": "system", "content": "be brief"},
+      {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+      {"role": "assistant", "content": null, "reasoning_content": "hm",
+       "tool_calls": [{"id": "c1", "type": "function",
+                       "function": {"name": "ls", "arguments": "{\"p\":1}"}}]},
+      {"role": "tool", "tool_call_id": "c1", "content": "x"}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  EXPECT_TRUE(request->stream);
+  EXPECT_TRUE(request->include_usage);
+  EXPECT_EQ(request->params.sampling.temperature, 0.0F);
+  EXPECT_EQ(request->params.sampling.seed, 7u);
+  EXPECT_EQ(request->params.tokens_max, 12u);
+  EXPECT_EQ(request->params.stop_texts, (std::vector<std::string>{"END", "\n\n"}));
+  const std::vector<Message>& messages = request->conversation.messages;
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[1].content, "ab");
+  EXPECT_EQ(messages[2].reasoning, "hm");
+  EXPECT_EQ(messages[2].tool_calls.at(0).arguments, "{\"p\":1}");
+  EXPECT_EQ(messages[3].tool_call_id, "c1");
+}
+
+TEST(ChatRequest, LeavesWhatIsNotSaidToTheServersDefaults) {
+  GenerationParams defaults;
+  defaults.sampling.temperature = 0.3F;
+  defaults.tokens_max = 99;
+  const auto request =
+      ParseChatRequest(*ParseBody(WithField(R"("max_tokens":-1,"stop":null)")), defaults);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->params.sampling.temperature, 0.3F);
+  EXPECT_EQ(request->params.tokens_max, 99u);
+  EXPECT_FALSE(request->stream);
+  EXPECT_TRUE(request->reuse);
+}
+
+TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
+  ExpectRefused("{}", "messages", "a list of at least one message");
+  ExpectRefused(R"({"messages":[]})", "messages", "a list of at least one message");
+  ExpectRefused(R"({"messages":"hi"})", "messages", "a list");
+  ExpectRefused(R"({"messages":[3]})", "messages[0]", "an object");
+  ExpectRefused(R"({"messages":[{"role":"king","content":"x"}]})", "messages[0].role",
+                "'user', 'assistant' or 'tool', not 'king'");
+  ExpectRefused(R"({"messages":[{"role":"user"}]})", "messages[0].content", "a string or a list");
+  ExpectRefused(R"({"messages":[{"role":"user","content":7}]})", "messages[0].content",
+                "a string or a list");
+  ExpectRefused(WithField(R"("temperature":"hot")"), "temperature", "a number from 0 to");
+  ExpectRefused(WithField(R"("max_tokens":1.5)"), "max_tokens", "a whole number from -1");
+  ExpectRefused(WithField(R"("stream":"yes")"), "stream", "true or false");
+  ExpectRefused(WithField(R"("stop":[1])"), "stop", "a list of strings");
+  ExpectRefused(WithField(R"("tools":{})"), "tools", "a list");
+  ExpectRefused(WithField(R"("logit_bias":{"x":1})"), "logit_bias", "token ids");
+  ExpectRefused(WithField(R"("stream_options":{"include_usage":1})"),
+                "stream_options.include_usage", "true or false");
+}
+
+TEST(ChatRequest, RefusesPartsItCannotRead) {
+  ExpectRefused(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
+                "messages[0].content[0].type", "reads text only");
+  ExpectRefused(R"({"messages":[{"role":"user","content":[{"text":"no type"}]}]})",
+                "messages[0].content[0]", "'type'");
+}
+
+TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
+  ExpectRefused(WithField(R"("n":2)"), "n", "from 1 to 1");
+  ExpectRefused(WithField(R"("logprobs":true)"), "logprobs", "false");
+  ExpectRefused(WithField(R"("response_format":{"type":"json_object"})"), "response_format.type",
+                "'text'");
+  ExpectRefused(WithField(R"("tool_choice":"required")"), "tool_choice", "'auto' or 'none'");
+}
+
+TEST(ChatRequest, SaysThatABodyIsNoJson) {
+  ExpectRefused("nope", "", "not valid JSON");
+  ExpectRefused("[1]", "", "must be a JSON object");
+  ExpectRefused("", "", "not valid JSON");
+  ExpectRefused(std::string(100000, '['), "", "");
+}
+
+TEST(ChatRequest, ToolChoiceNoneLeavesTheToolsOut) {
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"ls"}}])";
+  EXPECT_NE(Parse(WithField(tools))->conversation.tools_json, "");
+  EXPECT_EQ(Parse(WithField(tools + R"(,"tool_choice":"none")"))->conversation.tools_json, "");
+}
+
+}  // namespace
+}  // namespace cairn

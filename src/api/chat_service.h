@@ -1,0 +1,45 @@
+// ChatService: from a conversation to an answer on its way. It renders the prompt, finds the token
+// positions of its messages, and hands both to the scheduler.
+//
+// Threads: any, at the same time. It owns nothing but what is said; all it points to outlives it.
+
+#ifndef CAIRN_API_CHAT_SERVICE_H_
+#define CAIRN_API_CHAT_SERVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "api/chat_request.h"
+#include "chat/chat_template.h"
+#include "engine/engine.h"
+#include "sched/scheduler.h"
+
+namespace cairn {
+
+struct StartedChat {
+  std::shared_ptr<Generation> generation;
+  // The prompt ends inside an opened <think>: the answer begins with reasoning.
+  bool starts_in_reasoning = false;
+};
+
+class ChatService {
+ public:
+  ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler)
+      : engine_(engine), template_(chat_template), scheduler_(scheduler) {}
+
+  ApiResult<StartedChat> Start(const ChatRequest& request, NamespaceId name_space) const;
+  // The prompt's text, generation prompt included.
+  ApiResult<std::string> Render(const Conversation& conversation) const;
+
+  const Engine& engine() const { return *engine_; }
+  const ChatTemplate& chat_template() const { return *template_; }
+
+ private:
+  const Engine* const engine_;
+  const ChatTemplate* const template_;
+  Scheduler* const scheduler_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_CHAT_SERVICE_H_

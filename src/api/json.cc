@@ -1,0 +1,82 @@
+#include "api/json.h"
+
+#include <cmath>
+
+#include "chat/limited_json.h"
+
+namespace cairn {
+namespace {
+
+std::string NumberText(double number) {
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  return whole ? std::to_string(static_cast<int64_t>(number)) : std::to_string(number);
+}
+
+}  // namespace
+
+ApiResult<Json> ParseBody(std::string_view body) {
+  JsonLimits limits;
+  limits.values_max = 1'000'000;
+  auto json = ParseLimitedJson(body, "the request body", limits);
+  if (!json) return tl::unexpected(ToApiError(json.error()));
+  if (!json->is_object()) {
+    ApiError error;
+    error.status = 400;
+    error.type = ErrorType(400);
+    error.message = "the request body must be a JSON object";
+    return tl::unexpected(error);
+  }
+  return std::move(*json);
+}
+
+std::string ToText(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+const Json* FieldReader::Find(std::string_view name) const {
+  const auto found = object_.find(name);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void FieldReader::String(std::string_view name, std::string* target) {
+  const Json* value = Find(name);
+  if (value == nullptr) return;
+  if (!value->is_string()) return Fail(name, "a string");
+  *target = value->get<std::string>();
+}
+
+void FieldReader::Bool(std::string_view name, bool* target) {
+  const Json* value = Find(name);
+  if (value == nullptr) return;
+  if (!value->is_boolean()) return Fail(name, "true or false");
+  *target = value->get<bool>();
+}
+
+void FieldReader::Integer(std::string_view name, int64_t min, int64_t max, int64_t* target) {
+  const Json* value = Find(name);
+  if (value == nullptr) return;
+  const double number = value->is_number() ? value->get<double>() : NAN;
+  // Some clients write whole numbers as 1.0.
+  const bool fits = std::floor(number) == number && number >= static_cast<double>(min) &&
+                    number <= static_cast<double>(max);
+  if (!fits) {
+    return Fail(name, "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  *target = value->is_number_float() ? static_cast<int64_t>(number) : value->get<int64_t>();
+}
+
+void FieldReader::Number(std::string_view name, double min, double max, float* target) {
+  const Json* value = Find(name);
+  if (value == nullptr) return;
+  const double number = value->is_number() ? value->get<double>() : NAN;
+  if (!(number >= min && number <= max)) {
+    return Fail(name, "a number from " + NumberText(min) + " to " + NumberText(max));
+  }
+  *target = static_cast<float>(number);
+}
+
+void FieldReader::Fail(std::string_view name, const std::string& expected) {
+  if (!error_) error_ = FieldError(path_ + std::string(name), expected);
+}
+
+}  // namespace cairn

@@ -1,0 +1,143 @@
+#include "api/native.h"
+
+#include <utility>
+
+#include "api/json.h"
+#include "base/utf8.h"
+
+namespace cairn {
+namespace {
+
+Json SamplingJson(const GenerationParams& defaults) {
+  const SamplingParams& sampling = defaults.sampling;
+  Json json = {{"temperature", sampling.temperature},
+               {"top_k", sampling.top_k},
+               {"top_p", sampling.top_p},
+               {"min_p", sampling.min_p},
+               {"repeat_penalty", sampling.repeat_penalty},
+               {"repeat_last_n", sampling.repeat_last_n},
+               {"presence_penalty", sampling.presence_penalty},
+               {"frequency_penalty", sampling.frequency_penalty},
+               {"seed", sampling.seed}};
+  json["n_predict"] = defaults.tokens_max == SIZE_MAX ? Json(-1) : Json(defaults.tokens_max);
+  return json;
+}
+
+Json MemoryJson(const MemoryTraits& traits) {
+  return {{"memory_class", MemoryClassName(traits.memory_class)},
+          {"snapshot_bytes", traits.snapshot_bytes},
+          {"kv_bytes_per_token", traits.kv_bytes_per_token},
+          {"window_tokens", traits.window_tokens},
+          {"grid_tokens", traits.grid_tokens},
+          {"grid_measured", traits.grid_measured},
+          {"segments", traits.segments}};
+}
+
+// A token's text, or its bytes when they are no whole characters, as llama-server gives it.
+Json PieceJson(const Engine& engine, Token token) {
+  const std::string piece = engine.Piece(token, true);
+  if (ToValidUtf8(piece) == piece) return piece;
+  Json bytes = Json::array();
+  for (const char byte : piece) bytes.push_back(static_cast<uint8_t>(byte));
+  return bytes;
+}
+
+}  // namespace
+
+std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
+                      const ServedModel& served) {
+  const Engine& engine = service.engine();
+  const TemplateCaps& caps = service.chat_template().caps();
+  Json props;
+  props["default_generation_settings"] = {{"n_ctx", engine.context_tokens()},
+                                          {"params", SamplingJson(defaults)}};
+  props["total_slots"] = 1;
+  props["model_alias"] = served.alias;
+  props["model_path"] = engine.info().path;
+  props["chat_template"] = service.chat_template().source();
+  props["chat_template_caps"] = {{"supports_system_role", caps.system_role},
+                                 {"supports_tools", caps.tools},
+                                 {"supports_tool_calls", caps.tool_calls}};
+  props["modalities"] = {{"vision", false}, {"audio", false}};
+  props["bos_token"] = engine.info().bos_text;
+  props["eos_token"] = engine.info().eos_text;
+  props["build_info"] = "cairn " + served.version;
+  props["is_sleeping"] = false;
+  props["cairn"] = MemoryJson(engine.traits());
+  props["cairn"]["placement"] = served.placement;
+  props["cairn"]["reuse"] = served.reuse;
+  return ToText(props);
+}
+
+std::string ModelsBody(const ChatService& service, const ServedModel& served) {
+  const Engine& engine = service.engine();
+  const ModelInfo& info = engine.info();
+  Json model = {{"id", served.alias},
+                {"object", "model"},
+                {"created", served.started_unix_s},
+                {"owned_by", "cairn"}};
+  model["meta"] = {{"architecture", info.architecture},
+                   {"n_vocab", info.vocab_size},
+                   {"n_ctx", engine.context_tokens()},
+                   {"n_ctx_train", info.train_context_tokens},
+                   {"n_embd", info.embedding_size},
+                   {"n_params", info.parameters},
+                   {"size", info.size_bytes}};
+  return ToText({{"object", "list"}, {"data", Json::array({std::move(model)})}});
+}
+
+ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  FieldReader fields(*json, "");
+  std::string content;
+  bool add_special = false;
+  bool parse_special = true;
+  bool with_pieces = false;
+  if (fields.Find("content") == nullptr) fields.Fail("content", "a string");
+  fields.String("content", &content);
+  fields.Bool("add_special", &add_special);
+  fields.Bool("parse_special", &parse_special);
+  fields.Bool("with_pieces", &with_pieces);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  const auto tokens = service.engine().Tokenize(content, add_special, parse_special);
+  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
+  Json list = Json::array();
+  for (const Token token : *tokens) {
+    list.push_back(with_pieces ? Json{{"id", token}, {"piece", PieceJson(service.engine(), token)}}
+                               : Json(token));
+  }
+  return ToText({{"tokens", std::move(list)}});
+}
+
+ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  FieldReader fields(*json, "");
+  const Json* tokens = fields.Find("tokens");
+  const auto vocab_size = static_cast<int64_t>(service.engine().info().vocab_size);
+  const std::string expected = "a list of token ids from 0 to " + std::to_string(vocab_size - 1);
+  if (tokens == nullptr || !tokens->is_array()) {
+    return tl::unexpected(FieldError("tokens", expected));
+  }
+  std::string content;
+  for (const Json& token : *tokens) {
+    const bool known =
+        token.is_number_integer() && token.get<int64_t>() >= 0 && token.get<int64_t>() < vocab_size;
+    if (!known) return tl::unexpected(FieldError("tokens", expected));
+    content += service.engine().Piece(token.get<Token>(), true);
+  }
+  return ToText({{"content", content}});
+}
+
+ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto conversation = ParseConversation(*json);
+  if (!conversation) return tl::unexpected(conversation.error());
+  const auto prompt = service.Render(*conversation);
+  if (!prompt) return tl::unexpected(prompt.error());
+  return ToText({{"prompt", *prompt}});
+}
+
+}  // namespace cairn

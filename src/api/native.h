@@ -1,0 +1,34 @@
+// The parts of llama-server's own API that say what is served: /props, /v1/models, /tokenize,
+// /detokenize, /apply-template.
+
+#ifndef CAIRN_API_NATIVE_H_
+#define CAIRN_API_NATIVE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "api/api_error.h"
+#include "api/chat_service.h"
+
+namespace cairn {
+
+// What the server says of itself.
+struct ServedModel {
+  std::string alias;  // the name clients see
+  std::string version;
+  int64_t started_unix_s = 0;
+  std::string placement;
+  std::string reuse;
+};
+
+// Each takes and gives JSON texts. Any thread.
+std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
+                      const ServedModel& served);
+std::string ModelsBody(const ChatService& service, const ServedModel& served);
+ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
+ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
+ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_NATIVE_H_

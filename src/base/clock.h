@@ -1,0 +1,35 @@
+// Clock: where time comes from. The heart never reads the wall clock, so that the simulator and
+// the tests can be their own clock.
+
+#ifndef CAIRN_BASE_CLOCK_H_
+#define CAIRN_BASE_CLOCK_H_
+
+namespace cairn {
+
+// Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Milliseconds since an arbitrary start; never goes back.
+  virtual double NowMs() const = 0;
+};
+
+// The machine's monotonic clock.
+class SteadyClock final : public Clock {
+ public:
+  double NowMs() const override;
+};
+
+// A clock that stands still until a test moves it. Not thread-safe.
+class ManualClock final : public Clock {
+ public:
+  double NowMs() const override { return now_ms_; }
+  void Advance(double ms) { now_ms_ += ms; }
+
+ private:
+  double now_ms_ = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_BASE_CLOCK_H_

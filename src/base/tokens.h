@@ -1,0 +1,27 @@
+// Tokens as every folder names them.
+
+#ifndef CAIRN_BASE_TOKENS_H_
+#define CAIRN_BASE_TOKENS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cairn {
+
+using Token = int32_t;
+using Tokens = std::vector<Token>;
+using TokenSpan = std::span<const Token>;
+
+// How many tokens `a` and `b` share from their start.
+inline size_t CommonPrefix(TokenSpan a, TokenSpan b) {
+  const size_t limit = a.size() < b.size() ? a.size() : b.size();
+  size_t n = 0;
+  while (n < limit && a[n] == b[n]) ++n;
+  return n;
+}
+
+}  // namespace cairn
+
+#endif  // CAIRN_BASE_TOKENS_H_

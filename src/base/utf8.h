@@ -1,0 +1,21 @@
+// UTF-8 at the edges of tokens: a token may end in the middle of a character, and JSON may not.
+
+#ifndef CAIRN_BASE_UTF8_H_
+#define CAIRN_BASE_UTF8_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+// Length of the longest prefix of `text` that does not end inside a character that more bytes
+// could still complete. Bytes that can never become a character count as complete.
+size_t CompleteUtf8Prefix(std::string_view text);
+
+// `text` with every byte that is part of no valid character replaced by U+FFFD.
+std::string ToValidUtf8(std::string_view text);
+
+}  // namespace cairn
+
+#endif  // CAIRN_BASE_UTF8_H_

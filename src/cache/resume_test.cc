@@ -1,0 +1,157 @@
+#include "cache/resume.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace cairn {
+namespace {
+
+using Kind = ResumePoint::Kind;
+
+// Tokens 0, 1, 2, …; `changed_at` and what follows differ.
+Tokens Counting(size_t n, size_t changed_at = SIZE_MAX) {
+  Tokens tokens(n);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  for (size_t i = changed_at; i < n; ++i) tokens[i] += 100000;
+  return tokens;
+}
+
+Checkpoint At(size_t position, bool on_grid = true, LineageId lineage = 0) {
+  Checkpoint checkpoint;
+  checkpoint.id = position;
+  checkpoint.position = position;
+  checkpoint.on_grid = on_grid;
+  checkpoint.lineage = lineage;
+  return checkpoint;
+}
+
+class ResumeTest : public ::testing::Test {
+ protected:
+  ResumePoint Choose(const Tokens& prompt, const Tokens& slot) {
+    const SlotState state{slot, clean, 7, answers};
+    return ChooseResume(rules, prompt, state, match,
+                        [this](size_t position) { return position <= truncates_to; });
+  }
+  void ExpectPoint(const ResumePoint& point, Kind kind, size_t position) {
+    EXPECT_EQ(point.kind, kind);
+    EXPECT_EQ(point.position, position);
+  }
+
+  ResumeRules rules;
+  CheckpointCache::MatchResult match;
+  size_t clean = 0;
+  std::vector<TokenRange> answers;
+  size_t truncates_to = 0;  // nothing but an empty slot, as recurrent memory has it
+};
+
+TEST_F(ResumeTest, LiveGoesOnWhereTheConversationEnded) {
+  clean = 128;
+  ExpectPoint(Choose(Counting(400), Counting(300)), Kind::kContinue, 300);
+}
+
+TEST_F(ResumeTest, ExactDoesNotGoOnFromAnAnswer) {
+  rules.mode = ReuseMode::kExact;
+  clean = 128;
+  match.checkpoints = {At(64), At(128)};
+  ExpectPoint(Choose(Counting(400), Counting(300)), Kind::kRestore, 128);
+}
+
+TEST_F(ResumeTest, ExactCutsAnAttentionSlotWhereItIsClean) {
+  rules.mode = ReuseMode::kExact;
+  clean = 128;
+  truncates_to = SIZE_MAX;
+  ExpectPoint(Choose(Counting(400), Counting(300)), Kind::kTruncate, 128);
+}
+
+TEST_F(ResumeTest, ACutIsRoundedDownToTheGrid) {
+  clean = 256;
+  truncates_to = SIZE_MAX;
+  ExpectPoint(Choose(Counting(400, 200), Counting(300)), Kind::kTruncate, 192);
+  rules.mode = ReuseMode::kAny;
+  ExpectPoint(Choose(Counting(400, 200), Counting(300)), Kind::kTruncate, 200);
+}
+
+TEST_F(ResumeTest, LiveIsNotCutInTheMiddleOfAnAnswer) {
+  clean = 64;
+  truncates_to = SIZE_MAX;
+  answers = {{70, 100}, {200, 290}};
+  ExpectPoint(Choose(Counting(400, 280), Counting(300)), Kind::kTruncate, 192);
+  ExpectPoint(Choose(Counting(400, 195), Counting(300)), Kind::kTruncate, 192);
+  rules.mode = ReuseMode::kAny;
+  ExpectPoint(Choose(Counting(400, 280), Counting(300)), Kind::kTruncate, 280);
+}
+
+TEST_F(ResumeTest, AnIdenticalPromptStillReadsItsLastPiece) {
+  clean = 256;
+  truncates_to = SIZE_MAX;
+  ExpectPoint(Choose(Counting(256), Counting(256)), Kind::kTruncate, 192);
+  ExpectPoint(Choose(Counting(257), Counting(300)), Kind::kTruncate, 256);
+}
+
+TEST_F(ResumeTest, ACheckpointPastWhatTheSlotSharesIsOfNoUse) {
+  clean = 512;
+  match.checkpoints = {At(128), At(256)};
+  ExpectPoint(Choose(Counting(600, 200), Counting(512)), Kind::kRestore, 128);
+}
+
+TEST_F(ResumeTest, ARecurrentSnapshotNeedsNoSlot) {
+  rules.snapshot_needs_slot = false;
+  match.checkpoints = {At(128), At(256)};
+  ExpectPoint(Choose(Counting(600), {}), Kind::kRestore, 256);
+}
+
+TEST_F(ResumeTest, AnOffGridCheckpointServesOnlyItsOwnRun) {
+  clean = 64;
+  match.checkpoints = {At(64), At(128, false, 7), At(192, false, 8)};
+  ExpectPoint(Choose(Counting(400, 210), Counting(300)), Kind::kRestore, 128);
+  rules.mode = ReuseMode::kExact;
+  ExpectPoint(Choose(Counting(400, 210), Counting(300)), Kind::kRestore, 64);
+  rules.mode = ReuseMode::kAny;
+  ExpectPoint(Choose(Counting(400, 210), Counting(300)), Kind::kRestore, 192);
+}
+
+TEST_F(ResumeTest, AnOnGridSnapshotIsNotMixedWithAnAnswersBits) {
+  clean = 64;
+  match.checkpoints = {At(64), At(128)};
+  ExpectPoint(Choose(Counting(400, 200), Counting(300)), Kind::kRestore, 64);
+}
+
+TEST_F(ResumeTest, NothingInCommonReadsAll) {
+  truncates_to = SIZE_MAX;
+  clean = 256;
+  ExpectPoint(Choose(Counting(400, 0), Counting(300)), Kind::kNothing, 0);
+}
+
+TEST(NextPieceEnd, CutsAtTheLastGridMultipleBeforeTheEnd) {
+  EXPECT_EQ(NextPieceEnd(0, 200, 64, 512, 0), 192u);
+  EXPECT_EQ(NextPieceEnd(192, 200, 64, 512, 0), 200u);
+  EXPECT_EQ(NextPieceEnd(0, 64, 64, 512, 0), 64u);
+  EXPECT_EQ(NextPieceEnd(0, 128, 64, 512, 0), 64u);
+}
+
+TEST(NextPieceEnd, StopsForCheckpointsAndFullMicroBatches) {
+  EXPECT_EQ(NextPieceEnd(0, 2000, 64, 512, 0), 512u);
+  EXPECT_EQ(NextPieceEnd(512, 2000, 64, 512, 640), 640u);
+  EXPECT_EQ(NextPieceEnd(0, 2000, 64, 100, 0), 64u);
+}
+
+TEST(NextPieceEnd, ComesBackToTheGridFirst) {
+  EXPECT_EQ(NextPieceEnd(70, 2000, 64, 512, 1024), 128u);
+  EXPECT_EQ(NextPieceEnd(70, 100, 64, 512, 0), 100u);
+}
+
+TEST(CleanAfter, OnlyWholeBlocksReadOnTheGridCount) {
+  EXPECT_EQ(CleanAfter(0, 0, 192, 64), 192u);
+  EXPECT_EQ(CleanAfter(192, 192, 200, 64), 192u);
+  EXPECT_EQ(CleanAfter(192, 200, 201, 64), 192u);
+  EXPECT_EQ(CleanAfter(192, 256, 320, 64), 192u);
+}
+
+TEST(ReuseMode, AnUnknownNameIsToldTheKnownOnes) {
+  EXPECT_EQ(*ParseReuseMode("exact"), ReuseMode::kExact);
+  EXPECT_NE(ParseReuseMode("some").error().message.find("live, exact, any"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn

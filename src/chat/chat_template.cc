@@ -1,0 +1,310 @@
+#include "chat/chat_template.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <exception>
+#include <minja/minja.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat/template_input.h"
+#include "chat/template_source.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using minja::ArgumentsValue;
+using minja::Value;
+using ContextPtr = std::shared_ptr<minja::Context>;
+
+// Look-ups of outer variables that one rendering may take; real templates need a few dozen for a
+// message, and as many for a value in a tool's schema. A million take about a second.
+constexpr size_t kLookupsMax = 1'000'000;
+constexpr size_t kLookupsPerMessageMax = 1'000;
+
+// The variables of one rendering. Counts look-ups, so that a template that compares all messages
+// with all others ends with an error instead of minutes later.
+class RootContext final : public minja::Context {
+ public:
+  explicit RootContext(size_t messages)
+      : Context(Value::object(), Context::builtins()),
+        lookups_max_(kLookupsMax + messages * kLookupsPerMessageMax) {}
+
+  bool contains(const Value& key) override {
+    if (++lookups_ > lookups_max_) {
+      throw std::runtime_error("it takes too many steps for a conversation of this length");
+    }
+    return Context::contains(key);
+  }
+
+  // A macro holds the context that holds it; without this no rendering would free its memory.
+  void BreakCycles() {
+    for (const Value& key : values_.keys()) values_.set(key, Value());
+  }
+
+ private:
+  const size_t lookups_max_;
+  size_t lookups_ = 0;
+};
+
+struct RenderInput {
+  Json messages = Json::array();
+  Json tools = nullptr;
+  Json kwargs = Json::object();
+  bool add_generation_prompt = false;
+  int64_t now_unix_s = 0;
+};
+
+// Jinja's tojson takes more than minja's does; what it would change about white space or escapes
+// is what minja writes anyway.
+Value ToJson(const ContextPtr&, ArgumentsValue& args) {
+  args.expectArgs("tojson", {1, 2}, {0, 4});
+  int64_t indent = args.args.size() == 2 ? args.args[1].to_int() : -1;
+  for (auto& [name, value] : args.kwargs) {
+    if (name == "indent" && !value.is_null()) indent = value.to_int();
+  }
+  return args.args[0].dump(static_cast<int>(std::clamp<int64_t>(indent, -1, 8)), true);
+}
+
+Value First(const ContextPtr&, ArgumentsValue& args) {
+  args.expectArgs("first", {1, 1}, {0, 0});
+  Value& items = args.args[0];
+  if (!items.is_array()) throw std::runtime_error("first expects a list");
+  return items.empty() ? Value() : items.at(size_t{0});
+}
+
+Value Replace(const ContextPtr&, ArgumentsValue& args) {
+  args.expectArgs("replace", {3, 3}, {0, 0});
+  std::string text = args.args[0].to_str();
+  const std::string from = args.args[1].to_str();
+  const std::string to = args.args[2].to_str();
+  if (from.empty()) return text;
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
+  args.expectArgs("strftime_now", {1, 1}, {0, 0});
+  const std::time_t now =
+      now_unix_s != 0 ? static_cast<std::time_t>(now_unix_s) : std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 256> text{};
+  const size_t size =
+      std::strftime(text.data(), text.size(), args.args[0].to_str().c_str(), &local);
+  return std::string(text.data(), size);
+}
+
+// minja's complaints carry an excerpt of the template for every level of nesting.
+std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
+  const size_t place = complaint.find(" at row ");
+  if (place == std::string::npos) return complaint;
+  return complaint.substr(0, keep_place ? complaint.find(":\n", place) : place);
+}
+
+bool Contains(const std::string& text, std::string_view needle) {
+  return text.find(needle) != std::string::npos;
+}
+
+}  // namespace
+
+// The parsed template and what every rendering of it shares.
+class ChatTemplate::Program {
+ public:
+  Program(std::shared_ptr<minja::TemplateNode> root, std::string bos_text, std::string eos_text)
+      : root_(std::move(root)), bos_text_(std::move(bos_text)), eos_text_(std::move(eos_text)) {}
+
+  Result<std::string> Run(const RenderInput& input) const {
+    std::string refusal;
+    try {
+      const auto context = std::make_shared<RootContext>(input.messages.size());
+      struct Cleanup {
+        RootContext& context;
+        ~Cleanup() { context.BreakCycles(); }
+      } cleanup{*context};
+      Define(input, *context, &refusal);
+      std::ostringstream out;
+      root_->render(out, context);
+      return std::move(out).str();
+    } catch (const std::exception& error) {
+      if (!refusal.empty()) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "the chat template refuses this conversation: " + refusal);
+      }
+      return Fail(ErrorCode::kInvalidArgument,
+                  "the chat template cannot render this conversation: " +
+                      WithoutExcerpts(error.what(), true));
+    } catch (...) {
+      return Fail(ErrorCode::kInternal, "the chat template failed for an unknown reason.");
+    }
+  }
+
+ private:
+  void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
+    // A client's values come first, so that none can stand in for one of ours.
+    for (const auto& [name, value] : input.kwargs.items()) context.set(name, Value(value));
+    context.set("messages", Value(input.messages));
+    context.set("tools", Value(input.tools));
+    context.set("add_generation_prompt", Value(input.add_generation_prompt));
+    context.set("bos_token", Value(bos_text_));
+    context.set("eos_token", Value(eos_text_));
+    context.set("tojson", Value::callable(ToJson));
+    context.set("first", Value::callable(First));
+    context.set("replace", Value::callable(Replace));
+    context.set("strftime_now",
+                Value::callable([now = input.now_unix_s](const ContextPtr&, ArgumentsValue& args) {
+                  return StrftimeNow(args, now);
+                }));
+    context.set("raise_exception",
+                Value::callable([refusal](const ContextPtr&, ArgumentsValue& args) -> Value {
+                  *refusal = args.args.empty() ? "no reason given" : args.args[0].to_str();
+                  throw std::runtime_error(*refusal);
+                }));
+  }
+
+  const std::shared_ptr<minja::TemplateNode> root_;
+  const std::string bos_text_;
+  const std::string eos_text_;
+};
+
+namespace {
+
+constexpr std::string_view kUser = "UserNeedle";
+constexpr std::string_view kSystem = "SystemNeedle";
+constexpr std::string_view kTool = "tool_needle";
+constexpr std::string_view kAnswer = "AnswerNeedle";
+
+Json ProbeMessage(std::string_view role, std::string_view text, bool typed) {
+  if (!typed) return {{"role", role}, {"content", text}};
+  return {{"role", role}, {"content", Json::array({{{"type", "text"}, {"text", text}}})}};
+}
+
+Json ProbeCall(const Json& content, const Json& arguments) {
+  const Json function = {{"name", kTool}, {"arguments", arguments}};
+  const Json calls =
+      Json::array({{{"id", "call00001"}, {"type", "function"}, {"function", function}}});
+  return {{"role", "assistant"}, {"content", content}, {"tool_calls", calls}};
+}
+
+Json ProbeTools() {
+  const Json parameters = {{"type", "object"},
+                           {"properties", {{"arg", {{"type", "string"}}}}},
+                           {"required", Json::array({"arg"})}};
+  const Json function = {{"name", kTool}, {"description", "A tool."}, {"parameters", parameters}};
+  return Json::array({{{"type", "function"}, {"function", function}}});
+}
+
+// Renders small conversations and looks for what came through.
+template <typename Render>
+class CapsProbe {
+ public:
+  explicit CapsProbe(const Render& render) : render_(render) {}
+
+  TemplateCaps Find(const std::string& source) {
+    TemplateCaps caps;
+    caps.typed_content = !Contains(Text(Json::array({User(false)})), kUser) &&
+                         Contains(Text(Json::array({User(true)})), kUser);
+    typed_ = caps.typed_content;
+    caps.system_role = Contains(
+        Text(Json::array({ProbeMessage("system", kSystem, typed_), User(typed_)})), kSystem);
+    caps.developer_role = Contains(source, "developer");
+    caps.thinking_field = !Contains(source, "reasoning_content") && Contains(source, ".thinking");
+    caps.tools = Contains(render_(Json::array({User(typed_)}), ProbeTools()), kTool);
+    FindCallShape(&caps);
+    return caps;
+  }
+
+ private:
+  Json User(bool typed) const { return ProbeMessage("user", kUser, typed); }
+  std::string Text(const Json& messages) const { return render_(messages, Json()); }
+
+  // Whether both names come through, and not as an escaped text inside a text.
+  bool ShowsCall(const Json& content, const Json& arguments) const {
+    const std::string text = Text(Json::array({User(typed_), ProbeCall(content, arguments)}));
+    return Contains(text, kTool) && Contains(text, "key_needle") &&
+           !Contains(text, "key_needle\\\"") && !Contains(text, "None");
+  }
+
+  void FindCallShape(TemplateCaps* caps) const {
+    const Json object = {{"key_needle", "value"}};
+    const Json text = object.dump();
+    const Json empty = "";
+    const bool with_text = ShowsCall(nullptr, text) || ShowsCall(empty, text);
+    const bool with_object = ShowsCall(nullptr, object) || ShowsCall(empty, object);
+    caps->tool_calls = with_text || with_object;
+    caps->object_arguments = !with_text && with_object;
+    const Json arguments = caps->object_arguments ? object : text;
+    // Text that is always there is the safer of the two: null prints as "None" in some places.
+    caps->null_content = !ShowsCall(empty, arguments) && ShowsCall(nullptr, arguments);
+    Json answer = ProbeMessage("tool", kAnswer, typed_);
+    answer["tool_call_id"] = "call00001";
+    answer["name"] = kTool;
+    const Json content = caps->null_content ? Json() : empty;
+    caps->tool_responses =
+        Contains(Text(Json::array({User(typed_), ProbeCall(content, arguments), answer})), kAnswer);
+  }
+
+  const Render& render_;
+  bool typed_ = false;
+};
+
+}  // namespace
+
+ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
+    : source_(std::move(source)), program_(std::move(program)), caps_([this] {
+        const auto render = [this](const Json& messages, const Json& tools) {
+          RenderInput input{.messages = messages, .tools = tools};
+          input.now_unix_s = 1;
+          return program_->Run(input).value_or("");
+        };
+        return CapsProbe(render).Find(source_);
+      }()) {}
+
+ChatTemplate::~ChatTemplate() = default;
+
+Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, std::string bos_text,
+                                                          std::string eos_text) {
+  const Result<std::string> prepared = PrepareTemplateSource(source);
+  if (!prepared) return tl::unexpected(prepared.error());
+  try {
+    // The settings with which Hugging Face renders chat templates, and so with which all are made.
+    const minja::Options options{
+        .trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false};
+    auto program = std::make_unique<Program>(minja::Parser::parse(*prepared, options),
+                                             std::move(bos_text), std::move(eos_text));
+    return std::unique_ptr<ChatTemplate>(new ChatTemplate(std::move(source), std::move(program)));
+  } catch (const std::exception& error) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the chat template cannot be read: " + WithoutExcerpts(error.what(), true));
+  } catch (...) {
+    return Fail(ErrorCode::kInternal, "the chat template cannot be read.");
+  }
+}
+
+Result<std::string> ChatTemplate::Render(const Conversation& conversation,
+                                         bool add_generation_prompt) const {
+  try {
+    Result<Json> messages = TemplateMessages(conversation, caps_);
+    if (!messages) return tl::unexpected(messages.error());
+    Result<Json> tools = TemplateTools(conversation);
+    if (!tools) return tl::unexpected(tools.error());
+    Result<Json> kwargs = TemplateKwargs(conversation);
+    if (!kwargs) return tl::unexpected(kwargs.error());
+    return program_->Run({.messages = *std::move(messages),
+                          .tools = *std::move(tools),
+                          .kwargs = *std::move(kwargs),
+                          .add_generation_prompt = add_generation_prompt,
+                          .now_unix_s = conversation.now_unix_s});
+  } catch (const std::exception& error) {
+    return Fail(ErrorCode::kInternal, std::string("rendering the prompt failed: ") + error.what());
+  }
+}
+
+}  // namespace cairn

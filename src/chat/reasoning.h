@@ -1,0 +1,60 @@
+// ReasoningSplitter: takes a model's answer apart into reasoning and content while it is written.
+//
+//   <think>\nLet me see.\n</think>\n\nForty-two.   ->  "Let me see." | "Forty-two."
+
+#ifndef CAIRN_CHAT_REASONING_H_
+#define CAIRN_CHAT_REASONING_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn {
+
+// One per answer; not thread-safe. Bytes pass through as they come: a piece may end inside a
+// character when the text pushed did.
+//
+// Reasoning is what stands between a <think> at the very start of the answer (white space aside)
+// and the first </think>; any other <think> is ordinary text. Blank lines at the start of the
+// reasoning and of the content after it, and white space at the end of the reasoning, are dropped.
+class ReasoningSplitter {
+ public:
+  struct Piece {
+    bool reasoning = false;
+    std::string text;  // never empty
+  };
+
+  // `starts_inside`: the generation prompt has already opened <think>; see OpensReasoning.
+  explicit ReasoningSplitter(bool starts_inside);
+
+  // What can be told from the text so far. Keeps back only white space that may turn out to be
+  // dropped, and what may be the beginning of a tag.
+  std::vector<Piece> Push(std::string_view text);
+  // The rest. Nothing may be pushed afterwards.
+  std::vector<Piece> Finish();
+
+ private:
+  enum class State {
+    kStart,           // only white space so far: a <think> may follow
+    kReasoningStart,  // inside, only white space so far
+    kReasoning,
+    kContentStart,  // after </think>, only white space so far
+    kContent,
+  };
+
+  bool Step(bool finished, std::vector<Piece>* pieces);
+  bool StepStart(bool finished);
+  bool StepReasoning(bool finished, std::vector<Piece>* pieces);
+  bool DropBlankLines(State next);
+  void Emit(bool reasoning, size_t size, std::vector<Piece>* pieces);
+
+  State state_;
+  std::string held_;
+};
+
+// Whether a generation prompt ends inside an opened <think>.
+bool OpensReasoning(std::string_view generation_prompt);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_REASONING_H_

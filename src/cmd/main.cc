@@ -1,0 +1,55 @@
+// cairn: one program with subcommands. From here the way to the heart is
+//   cmd/serve.cc -> api/chat_service.h -> sched/scheduler.h -> cache/checkpoint_cache.h
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+
+#include "cmd/demo.h"
+#include "cmd/model_check.h"
+#include "cmd/model_make.h"
+#include "cmd/serve.h"
+#include "cmd/short_flags.h"
+
+namespace cairn {
+namespace {
+
+int Main(std::vector<std::string> arguments) {
+  CLI::App app("Cairn: an LLM server that never reads twice what it has read once.", "cairn");
+  app.set_version_flag("--version", "cairn " CAIRN_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + error.what() + " (see --help)\n";
+  });
+
+  ServeOptions serve_options;
+  const CLI::App* serve = AddServe(&app, &serve_options);
+  DemoOptions demo_options;
+  const CLI::App* demo = AddDemo(&app, &demo_options);
+  CLI::App* model = app.add_subcommand("model", "Make and look at model files");
+  model->require_subcommand(1);
+  ModelMakeOptions make_options;
+  const CLI::App* make = AddModelMake(model, &make_options);
+  ModelCheckOptions check_options;
+  const CLI::App* check = AddModelCheck(model, &check_options);
+
+  arguments = SpellOutShortFlags(std::move(arguments));
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (serve->parsed()) return RunServe(serve_options);
+  if (demo->parsed()) return RunDemo(demo_options);
+  if (make->parsed()) return RunModelMake(make_options);
+  if (check->parsed()) return RunModelCheck(check_options);
+  return 1;
+}
+
+}  // namespace
+}  // namespace cairn
+
+int main(int argc, char** argv) {
+  return cairn::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,36 @@
+// ProgressLine: says on standard error how far something is that takes longer than two seconds.
+// On a terminal one line is written over; elsewhere a line comes every so often.
+
+#ifndef CAIRN_CMD_PROGRESS_LINE_H_
+#define CAIRN_CMD_PROGRESS_LINE_H_
+
+#include <string>
+
+#include "base/clock.h"
+
+namespace cairn {
+
+// Not thread-safe.
+class ProgressLine {
+ public:
+  // `what` comes before the percentage: "Loading model.gguf".
+  explicit ProgressLine(std::string what);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // `share` is in [0, 1].
+  void Update(float share);
+
+ private:
+  const std::string what_;
+  const bool terminal_;
+  const SteadyClock clock_;
+  const double started_ms_;
+  double shown_ms_ = 0;
+  bool shown_ = false;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_PROGRESS_LINE_H_

@@ -1,0 +1,246 @@
+#include "cmd/serve.h"
+
+#include <pthread.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "api/chat_service.h"
+#include "cache/resume.h"
+#include "chat/builtin_templates.h"
+#include "cmd/progress_line.h"
+#include "engine/llama_engine.h"
+#include "http/routes.h"
+#include "http/server.h"
+
+namespace cairn {
+namespace {
+
+// What the flags name, found out before anything takes time.
+struct Policies {
+  std::unique_ptr<PlacementPolicy> placement;
+  std::unique_ptr<EvictionPolicy> eviction;
+  ReuseMode reuse = ReuseMode::kLive;
+};
+
+Result<Policies> MakePolicies(const ServeOptions& options) {
+  if (options.slots != 1) {
+    return Fail(ErrorCode::kUnsupported,
+                "--parallel " + std::to_string(options.slots) +
+                    " is not there yet: this version serves one request after the other (1)");
+  }
+  Policies policies;
+  auto placement = MakePlacement(options.placement);
+  if (!placement) return tl::unexpected(placement.error());
+  policies.placement = std::move(*placement);
+  auto eviction = MakeEviction(options.eviction);
+  if (!eviction) return tl::unexpected(eviction.error());
+  policies.eviction = std::move(*eviction);
+  const auto reuse = ParseReuseMode(options.reuse);
+  if (!reuse) return tl::unexpected(reuse.error());
+  policies.reuse = *reuse;
+  return policies;
+}
+
+Result<std::string> ReadTemplateFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return Fail(ErrorCode::kNotFound, "--chat-template-file '" + path + "' cannot be read");
+  }
+  return text.str();
+}
+
+// The text of the chat template that the flags, or else the model, name.
+Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
+  if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
+  const bool is_text = options.chat_template.find("{") != std::string::npos;
+  if (is_text) return options.chat_template;
+  if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
+  const auto builtin = BuiltinTemplate(
+      options.chat_template.empty() ? kDefaultTemplate : std::string_view(options.chat_template));
+  if (!builtin) return tl::unexpected(builtin.error());
+  return std::string(*builtin);
+}
+
+CacheOptions ToCacheOptions(const ServeOptions& options) {
+  CacheOptions cache;
+  cache.ram_bytes_max =
+      options.cache_ram_mib < 0 ? SIZE_MAX : static_cast<size_t>(options.cache_ram_mib) << 20;
+  cache.min_step_tokens = options.checkpoint_min_step;
+  return cache;
+}
+
+std::shared_ptr<spdlog::logger> MakeLogger(bool verbose) {
+  auto logger = spdlog::stderr_color_mt("cairn");
+  logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::info);
+  return logger;
+}
+
+// Everything a running server consists of, in the order it comes up.
+class ServeRun {
+ public:
+  explicit ServeRun(const ServeOptions& options)
+      : options_(options), logger_(MakeLogger(options.verbose)) {}
+  // Handlers use all that is below, so they end first.
+  ~ServeRun() {
+    if (http_) http_->Stop();
+    if (http_thread_.joinable()) http_thread_.join();
+  }
+
+  Status Run() {
+    auto policies = MakePolicies(options_);
+    if (!policies) return tl::unexpected(policies.error());
+    if (Status listening = StartHttp(); !listening) return listening;
+    const double started_ms = clock_.NowMs();
+    if (Status loaded = LoadModel(); !loaded) return loaded;
+    if (Status parsed = ParseTemplate(); !parsed) return parsed;
+    cache_ = std::make_unique<CheckpointCache>(
+        ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
+        options_.cache_ram_mib == 0 ? MakeNoneStore() : MakeRamStore());
+    scheduler_ =
+        std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
+                                    SchedulerOptions{policies->reuse, options_.queue_limit});
+    service_ = std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get());
+    SayReady(clock_.NowMs() - started_ms);
+    served_.service.store(service_.get(), std::memory_order_release);
+    scheduler_->Run();
+    return {};
+  }
+
+  // From any thread, as often as it likes. Before the model is loaded it ends the process: nothing
+  // there can be interrupted and nothing is lost.
+  void StopOnSignal(int signal) {
+    if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
+    http_->Stop();
+    scheduler_->Stop();
+  }
+
+ private:
+  Status StartHttp() {
+    HttpServerOptions http;
+    http.host = options_.host;
+    http.port = options_.port;
+    http.api_keys = options_.api_keys;
+    http.error_body = HttpErrorBody;
+    http.log = [this](LogLevel, std::string_view line) { logger_->error("{}", line); };
+    http_ = std::make_unique<HttpServer>(std::move(http));
+    served_.defaults = options_.defaults;
+    if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
+    const std::filesystem::path path(options_.llama.model_path);
+    served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
+    served_.model.version = CAIRN_VERSION;
+    served_.model.placement = options_.placement;
+    served_.model.reuse = options_.reuse;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    served_.model.started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    AddRoutes(http_.get(), &served_);
+    if (Status bound = http_->Bind(); !bound) return bound;
+    http_thread_ = std::thread([this] { http_->Serve(); });
+    return {};
+  }
+
+  Status LoadModel() {
+    LlamaOptions llama = options_.llama;
+    // While it loads, what goes wrong is said once, by the error Load returns.
+    llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
+    ProgressLine progress("Loading " + served_.model.alias);
+    llama.progress = [&progress](float share) { progress.Update(share); };
+    auto engine = LlamaEngine::Load(llama);
+    if (!engine) return tl::unexpected(engine.error());
+    engine_ = std::move(*engine);
+    return {};
+  }
+
+  Status ParseTemplate() {
+    auto source = TemplateSource(options_, engine_->info());
+    if (!source) return tl::unexpected(source.error());
+    auto parsed =
+        ChatTemplate::Parse(std::move(*source), engine_->info().bos_text, engine_->info().eos_text);
+    if (!parsed) {
+      return Fail(parsed.error().code,
+                  "the chat template cannot be read: " + parsed.error().message +
+                      "; another can be given with --chat-template");
+    }
+    template_ = std::move(*parsed);
+    return {};
+  }
+
+  void SayReady(double load_ms) const {
+    const MemoryTraits& traits = engine_->traits();
+    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token, context {}",
+                  engine_->info().description, MemoryClassName(traits.memory_class),
+                  (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token,
+                  engine_->context_tokens());
+    if (traits.grid_tokens == 0) {
+      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+    } else {
+      const bool trusted = !traits.grid_measured && options_.reuse == "exact";
+      logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
+                   "exactness grid {} tokens ({}), placement {}, reuse {}", traits.grid_tokens,
+                   traits.grid_measured ? "measured" : "assumed: not measured", options_.placement,
+                   options_.reuse);
+    }
+    logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
+                  http_->port());
+  }
+
+  const ServeOptions& options_;
+  const std::shared_ptr<spdlog::logger> logger_;
+  const SteadyClock clock_;
+  Served served_;
+  std::unique_ptr<LlamaEngine> engine_;
+  std::unique_ptr<ChatTemplate> template_;
+  std::unique_ptr<CheckpointCache> cache_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<ChatService> service_;
+  std::unique_ptr<HttpServer> http_;
+  std::thread http_thread_;
+};
+
+// Signals are taken by a thread that waits for them, so that no handler runs in between.
+class SignalThread {
+ public:
+  explicit SignalThread(ServeRun* run) {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this, run] {
+      int signal = 0;
+      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) run->StopOnSignal(signal);
+    });
+  }
+  ~SignalThread() {
+    pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+
+ private:
+  sigset_t signals_{};
+  std::thread thread_;
+};
+
+}  // namespace
+
+int RunServe(const ServeOptions& options) {
+  ServeRun run(options);
+  // Before any other thread, so that all of them leave signals to it.
+  const SignalThread signals(&run);
+  const Status served = run.Run();
+  if (served) return 0;
+  std::fprintf(stderr, "cairn serve: %s\n", served.error().message.c_str());
+  return 1;
+}
+
+}  // namespace cairn

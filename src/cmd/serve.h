@@ -1,0 +1,56 @@
+// `cairn serve`: loads a model and serves it over HTTP until it is told to stop.
+//
+//   main thread    loads the model, then is the scheduler's: it alone touches the context
+//   HTTP threads   parse, render, tokenize, format
+//   signal thread  waits for SIGINT and SIGTERM
+
+#ifndef CAIRN_CMD_SERVE_H_
+#define CAIRN_CMD_SERVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/llama_options.h"
+#include "sched/scheduler.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cairn {
+
+struct ServeOptions {
+  LlamaOptions llama;
+  std::string alias;
+  int32_t slots = 1;
+
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  std::vector<std::string> api_keys;
+
+  std::string chat_template;       // a name of ours, or a template's text
+  std::string chat_template_file;  // wins over chat_template
+
+  std::string placement = "near-end,user-turns";
+  std::string eviction = "lru";
+  std::string reuse = "live";
+  int64_t cache_ram_mib = 8192;  // -1: no limit, 0: no cache
+  size_t checkpoint_min_step = 0;
+
+  GenerationParams defaults;
+  int64_t predict = -1;
+  size_t queue_limit = 64;
+  bool verbose = false;
+};
+
+// Adds the subcommand `serve` to `app`; parsing fills `options`, which must outlive it.
+CLI::App* AddServe(CLI::App* app, ServeOptions* options);
+
+// Serves until SIGINT or SIGTERM. Returns the program's exit code: 1 with one line on standard
+// error when the model cannot load or the port is taken.
+int RunServe(const ServeOptions& options);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_SERVE_H_

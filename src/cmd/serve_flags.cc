@@ -1,0 +1,232 @@
+// The flags of `cairn serve`. What llama-server has too keeps its name and its meaning.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "chat/builtin_templates.h"
+#include "cmd/serve.h"
+
+namespace cairn {
+namespace {
+
+void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
+  const std::string group = "Model";
+  serve
+      ->add_option("-m,--model", llama->model_path,
+                   "GGUF file to serve; of a split model, its first part")
+      ->required()
+      ->group(group);
+  serve
+      ->add_option("--gpu-layers,--ngl", llama->gpu_layers,
+                   "Layers to keep on the GPU (-ngl; negative: all)")
+      ->group(group);
+  serve
+      ->add_option("--split-mode", llama->split_mode,
+                   "How to split over GPUs (-sm): none, layer, row, tensor")
+      ->group(group);
+  serve->add_option("--tensor-split", llama->tensor_split, "Share of each GPU (-ts): 3,1")
+      ->delimiter(',')
+      ->group(group);
+  serve->add_option("--main-gpu", llama->main_gpu, "GPU for what is not split (-mg)")->group(group);
+  serve
+      ->add_option_function<std::vector<std::string>>(
+          "--override-tensor",
+          [llama](const std::vector<std::string>& pairs) {
+            for (const std::string& pair : pairs) {
+              const size_t equals = pair.rfind('=');
+              if (equals == std::string::npos) {
+                throw CLI::ValidationError("--override-tensor",
+                                           "takes PATTERN=BUFFER, not '" + pair + "'");
+              }
+              llama->override_tensors.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+            }
+          },
+          "Keep tensors whose name matches a pattern in a buffer type (-ot): 'exps=CPU'")
+      ->delimiter(',')
+      ->group(group);
+  serve
+      ->add_option("--n-cpu-moe", llama->cpu_moe_layers,
+                   "Keep the experts of the first N layers with the CPU (-ncmoe)")
+      ->group(group);
+  serve
+      ->add_flag_callback(
+          "--cpu-moe", [llama] { llama->cpu_moe_layers = 1024; },
+          "Keep all experts with the CPU (-cmoe)")
+      ->group(group);
+  serve->add_flag("--mmap,!--no-mmap", llama->use_mmap, "Map the file instead of reading it")
+      ->group(group);
+  serve->add_flag("--mlock", llama->use_mlock, "Keep the model in RAM")->group(group);
+  serve->add_flag("--check-tensors", llama->check_tensors, "Look for invalid values while loading")
+      ->group(group);
+  serve->add_flag("--repack,!--no-repack", llama->repack, "Repack weights for this CPU (-nr: no)")
+      ->group(group);
+}
+
+void AddContextFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Context";
+  LlamaOptions* llama = &options->llama;
+  serve
+      ->add_option("-c,--ctx-size", llama->context_tokens,
+                   "Tokens of context (0: as many as the model was trained with)")
+      ->group(group);
+  serve->add_option("--parallel", options->slots, "Slots (-np); one for now")->group(group);
+  serve->add_option("-b,--batch-size", llama->batch_tokens, "Largest batch, in tokens")
+      ->group(group);
+  serve->add_option("--ubatch-size", llama->ubatch_tokens, "Micro-batch, in tokens (-ub)")
+      ->group(group);
+  serve->add_option("-t,--threads", llama->threads, "Threads (-1: one a core)")->group(group);
+  serve
+      ->add_option("--threads-batch", llama->threads_batch,
+                   "Threads for reading prompts (-tb; -1: as --threads)")
+      ->group(group);
+  serve->add_option("--flash-attn", llama->flash_attention, "Flash attention (-fa): on, off, auto")
+      ->group(group);
+  serve->add_option("--cache-type-k", llama->cache_type_k, "Type of the KV cache's keys (-ctk)")
+      ->group(group);
+  serve->add_option("--cache-type-v", llama->cache_type_v, "Type of the KV cache's values (-ctv)")
+      ->group(group);
+  serve
+      ->add_flag("--kv-offload,!--no-kv-offload", llama->kv_offload,
+                 "Keep the KV cache on the GPU (-nkvo: no)")
+      ->group(group);
+  serve
+      ->add_flag("--op-offload,!--no-op-offload", llama->op_offload,
+                 "Compute with the GPU what lies with the CPU")
+      ->group(group);
+  serve
+      ->add_flag("--swa-full", llama->swa_full,
+                 "Keep all of a sliding window's history: needs memory, no checkpoints")
+      ->group(group);
+  serve->add_option("--rope-scaling", llama->rope_scaling, "none, linear, yarn")->group(group);
+  serve->add_option("--rope-scale", llama->rope_scale, "Stretch the context by this factor")
+      ->group(group);
+  serve->add_option("--rope-freq-base", llama->rope_freq_base, "RoPE base frequency")->group(group);
+  serve->add_option("--rope-freq-scale", llama->rope_freq_scale, "RoPE frequency scale")
+      ->group(group);
+  serve->add_option("--yarn-orig-ctx", llama->yarn_orig_ctx, "YaRN: context as trained")
+      ->group(group);
+  serve->add_option("--yarn-ext-factor", llama->yarn_ext_factor, "YaRN: extrapolation mix")
+      ->group(group);
+  serve->add_option("--yarn-attn-factor", llama->yarn_attn_factor, "YaRN: attention scale")
+      ->group(group);
+  serve->add_option("--yarn-beta-slow", llama->yarn_beta_slow, "YaRN: high correction dimension")
+      ->group(group);
+  serve->add_option("--yarn-beta-fast", llama->yarn_beta_fast, "YaRN: low correction dimension")
+      ->group(group);
+}
+
+void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Cache";
+  serve
+      ->add_option("--placement", options->placement,
+                   "Where to take checkpoints: near-end, user-turns, none; several with commas")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--eviction", options->eviction,
+                   "Which checkpoint to give up when the cache is full: lru, none")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--cache-ram", options->cache_ram_mib,
+                   "MiB of RAM for checkpoints (-cram; -1: no limit, 0: no cache)")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->group(group);
+  serve
+      ->add_option("--checkpoint-min-step", options->checkpoint_min_step,
+                   "Leave out checkpoints nearer than so many tokens (-cms), but never the last")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--reuse", options->reuse,
+                   "What reuse may change. live: nothing an uninterrupted conversation would not "
+                   "have; exact: no bit of a cold run's; any: cut anywhere")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--grid", options->llama.grid_tokens,
+                   "Tokens between cuts that leave every bit unchanged (0: measured at start)")
+      ->group(group);
+}
+
+void AddServerFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve->add_option("--host", options->host, "Address to listen on; another needs --api-key")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--port", options->port, "Port to listen on (0: any free one)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535))
+      ->group(group);
+  serve
+      ->add_option("--api-key", options->api_keys,
+                   "Key that requests must show; several with commas, each a cache of its own")
+      ->delimiter(',')
+      ->group(group);
+  serve->add_option("-a,--alias", options->alias, "Name that clients see (default: the file's)")
+      ->group(group);
+  std::string names;
+  for (const std::string& name : BuiltinTemplateNames())
+    names += (names.empty() ? "" : ", ") + name;
+  serve
+      ->add_option("--chat-template", options->chat_template,
+                   "Chat template: " + names + ", or a Jinja text (default: the model's own)")
+      ->group(group);
+  serve
+      ->add_option("--chat-template-file", options->chat_template_file,
+                   "File with a Jinja chat template")
+      ->group(group);
+  serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
+}
+
+void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Answers (what a request leaves open)";
+  SamplingParams* sampling = &options->defaults.sampling;
+  serve->add_option("-n,--predict", options->predict, "Most tokens of an answer (-1: no limit)")
+      ->group(group);
+  serve->add_option("-s,--seed", sampling->seed, "Seed (default: another for every request)")
+      ->group(group);
+  serve->add_option("--temp", sampling->temperature, "Temperature (0: the likeliest token)")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--top-k", sampling->top_k, "Of the k likeliest (0: off)")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--top-p", sampling->top_p, "Of the likeliest that add up to p (1: off)")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--min-p", sampling->min_p, "At least p times the likeliest (0: off)")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--repeat-penalty", sampling->repeat_penalty, "Against repetition (1: off)")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--repeat-last-n", sampling->repeat_last_n, "Tokens it looks back")
+      ->capture_default_str()
+      ->group(group);
+  serve->add_option("--presence-penalty", sampling->presence_penalty, "0: off")->group(group);
+  serve->add_option("--frequency-penalty", sampling->frequency_penalty, "0: off")->group(group);
+}
+
+}  // namespace
+
+CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
+  CLI::App* serve = app->add_subcommand("serve", "Serve a GGUF model over HTTP");
+  AddModelFlags(serve, &options->llama);
+  AddContextFlags(serve, options);
+  AddCacheFlags(serve, options);
+  AddServerFlags(serve, options);
+  AddAnswerFlags(serve, options);
+  serve->footer(
+      "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …).\n"
+      "Not there yet: more than one slot, a cache on disk, images, LoRA adapters, several models\n"
+      "in one process.\n\n"
+      "Example: cairn serve -m model.gguf -c 32768 --port 8080");
+  return serve;
+}
+
+}  // namespace cairn

@@ -1,0 +1,151 @@
+// Engine: a loaded model and the memory of its sequences. Others include this header; what
+// computes behind it (libllama, or a hash that plays a model) is their own affair.
+//
+// An Engine knows nothing of chats and nothing of caches. It decodes pieces of tokens, and it can
+// take a snapshot of the state that cannot be rolled back and return a sequence to it:
+//
+//   sequence   [ t0 t1 t2 … t99 | t100 … t180 ]      TakeSnapshot at 100 gave S
+//   Restore(seq, 100, S)  ->  [ t0 … t99 ]            attention KV before 100 must still be there
+//   Truncate(seq, 60)     ->  [ t0 … t59 ]            only where the memory can (see MemoryTraits)
+//
+// Threads: one thread owns the context and calls everything but the functions under "Vocabulary",
+// which any thread may call.
+
+#ifndef CAIRN_ENGINE_ENGINE_H_
+#define CAIRN_ENGINE_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/tokens.h"
+
+namespace cairn {
+
+using SeqId = int32_t;
+using Bytes = std::vector<uint8_t>;
+
+// What kind of memory a model keeps, and so what it takes to go back.
+enum class MemoryClass {
+  kAttention,      // a KV cell a token: cut anywhere
+  kSlidingWindow,  // some layers keep only a window: cut only while the window is still there
+  kRecurrent,      // one state, no history: only a snapshot goes back
+  kHybrid,         // recurrent layers beside attention layers: snapshot + cut of the attention KV
+};
+std::string_view MemoryClassName(MemoryClass memory_class);
+
+struct MemoryTraits {
+  MemoryClass memory_class = MemoryClass::kAttention;
+  // Bytes of one snapshot once a window, if there is one, is full. 0: a cut needs no snapshot.
+  size_t snapshot_bytes = 0;
+  // Bytes of attention KV that each further token costs.
+  size_t kv_bytes_per_token = 0;
+  // Tokens of the sliding window, 0 when there is none.
+  size_t window_tokens = 0;
+  // The exactness grid: cuts at multiples of so many tokens leave every bit of later logits
+  // unchanged. 0 when no grid was found.
+  size_t grid_tokens = 0;
+  // The grid was found by trying, not assumed.
+  bool grid_measured = false;
+  // Ranges of attention KV may be copied apart from the whole state. Decided by the table of
+  // verified architectures, never by trying: where it is not supported libllama aborts.
+  bool segments = false;
+
+  bool NeedsSnapshots() const { return snapshot_bytes > 0; }
+};
+
+struct ModelInfo {
+  std::string path;
+  std::string name;
+  std::string architecture;
+  std::string description;    // as libllama words it: architecture, size, quantisation
+  std::string chat_template;  // Jinja text, empty when the file has none
+  std::string bos_text;
+  std::string eos_text;
+  bool adds_bos = false;  // the tokenizer begins a text with the BOS token
+  size_t vocab_size = 0;
+  size_t train_context_tokens = 0;
+  size_t embedding_size = 0;
+  uint64_t parameters = 0;
+  uint64_t size_bytes = 0;
+};
+
+// Names and defaults as llama-server has them.
+struct SamplingParams {
+  float temperature = 0.8F;  // 0: always the likeliest token
+  int32_t top_k = 40;        // 0: off
+  float top_p = 0.95F;       // 1: off
+  float min_p = 0.05F;       // 0: off
+  float repeat_penalty = 1.0F;
+  int32_t repeat_last_n = 64;
+  float presence_penalty = 0.0F;
+  float frequency_penalty = 0.0F;
+  uint32_t seed = 0xFFFFFFFFU;  // this value: a new seed for every request
+  std::vector<std::pair<Token, float>> logit_bias;
+};
+
+// Draws tokens for one answer. Owned by the request; called by the thread that owns the context.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  // Draws from `logits`, a row of vocabulary size, and remembers the token for the penalties.
+  virtual Token Sample(std::span<const float> logits) = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const ModelInfo& info() const = 0;
+  virtual const MemoryTraits& traits() const = 0;
+  // Tokens that one sequence may hold.
+  virtual size_t context_tokens() const = 0;
+  // Tokens of one micro-batch: the largest piece Decode takes.
+  virtual size_t piece_tokens_max() const = 0;
+
+  // Vocabulary. Any thread.
+
+  // `parse_special`: text such as "<|im_end|>" becomes the token it names. `add_special`: BOS and
+  // EOS are added where the model asks for them.
+  virtual Result<Tokens> Tokenize(std::string_view text, bool add_special,
+                                  bool parse_special) const = 0;
+  // The bytes of one token; they need not be whole characters. Control tokens have text only when
+  // `special` is true.
+  virtual std::string Piece(Token token, bool special) const = 0;
+  virtual bool IsEndOfGeneration(Token token) const = 0;
+
+  // Sequences. Only the thread that owns the context.
+
+  // Evaluates `tokens` at positions [position, position + size) of `seq`, in one computation.
+  // REQUIRES: `seq` ends at `position`; 0 < size <= piece_tokens_max().
+  // kTooLong: no room. kInternal: libllama failed; the sequence is then empty.
+  virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;
+  // The logits after the last token of the last Decode; valid until the next call that changes a
+  // sequence.
+  virtual std::span<const float> Logits() const = 0;
+
+  // The state of `seq` that cannot be rolled back, at the position where the sequence ends.
+  virtual Result<Bytes> TakeSnapshot(SeqId seq) = 0;
+  // Returns `seq` to `position` with a snapshot taken there. REQUIRES: unless the model is purely
+  // recurrent, `seq` still holds the attention KV of [0, position).
+  // On an error the sequence is empty.
+  virtual Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) = 0;
+  // Whether Truncate would succeed. To the sequence's end and to 0 it always does.
+  virtual bool CanTruncate(SeqId seq, size_t position) const = 0;
+  // Drops everything at and after `position`. REQUIRES: CanTruncate(seq, position).
+  // On an error the sequence is empty.
+  virtual Status Truncate(SeqId seq, size_t position) = 0;
+  virtual void Clear(SeqId seq) = 0;
+
+  virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_ENGINE_H_

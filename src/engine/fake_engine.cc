@@ -1,0 +1,198 @@
+#include "engine/fake_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSpecialTexts = {"<|endoftext|>", "<|im_start|>",
+                                                           "<|im_end|>"};
+
+// What a token adds to the state. `flavour` is 0 when it was evaluated as a cold run would have.
+uint64_t Contribution(Token token, size_t position, uint64_t flavour) {
+  return HashMix(HashMix(static_cast<uint64_t>(token) + 1, position), flavour);
+}
+
+// How the piece [begin, end) colours the token at `position`.
+uint64_t Flavour(size_t position, size_t begin, size_t end, size_t grid) {
+  const size_t block_begin = position - position % grid;
+  if (begin % grid == 0 && block_begin + grid <= end) return 0;
+  if (begin % grid == 0) return end - block_begin;  // a cold run's last piece is as short
+  return HashMix(begin, end);
+}
+
+uint64_t Fold(uint64_t state, const std::vector<uint64_t>& values, size_t begin, size_t end) {
+  return Hash64(values.data() + begin, (end - begin) * sizeof(uint64_t), state);
+}
+
+class FakeSampler final : public Sampler {
+ public:
+  Token Sample(std::span<const float> logits) override {
+    return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+};
+
+}  // namespace
+
+FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options), logits_(kVocabSize) {
+  info_.name = "fake";
+  info_.architecture = "fake";
+  info_.description = "a hash that plays a model";
+  info_.eos_text = kSpecialTexts[2];
+  info_.vocab_size = kVocabSize;
+  info_.train_context_tokens = options.context_tokens;
+  traits_.memory_class = options.memory_class;
+  traits_.grid_tokens = options.grid_tokens;
+  traits_.grid_measured = true;
+  traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
+  if (has_recurrent()) traits_.snapshot_bytes = sizeof(uint64_t);
+  if (has_window()) {
+    traits_.window_tokens = options.window_tokens;
+    traits_.snapshot_bytes = options.window_tokens * sizeof(uint64_t);
+  }
+}
+
+Result<Tokens> FakeEngine::Tokenize(std::string_view text, bool /*add_special*/,
+                                    bool parse_special) const {
+  Tokens tokens;
+  while (!text.empty()) {
+    Token token = static_cast<uint8_t>(text.front());
+    size_t bytes = 1;
+    for (size_t i = 0; parse_special && i < kSpecialTexts.size(); ++i) {
+      if (!text.starts_with(kSpecialTexts[i])) continue;
+      token = kEndOfText + static_cast<Token>(i);
+      bytes = kSpecialTexts[i].size();
+    }
+    tokens.push_back(token);
+    text.remove_prefix(bytes);
+  }
+  return tokens;
+}
+
+std::string FakeEngine::Piece(Token token, bool special) const {
+  if (token < kEndOfText) return std::string(1, static_cast<char>(token));
+  return special ? std::string(kSpecialTexts[static_cast<size_t>(token - kEndOfText)]) : "";
+}
+
+bool FakeEngine::IsEndOfGeneration(Token token) const {
+  return token == kEndOfText || token == kMessageEnd;
+}
+
+Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= options_.piece_tokens_max);
+  Sequence& sequence = sequences_[seq];
+  CHECK(sequence.end == position);
+  if (failing_decodes_ > 0) {
+    --failing_decodes_;
+    Clear(seq);
+    return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
+  }
+  const size_t end = position + tokens.size();
+  if (end > options_.context_tokens) return Fail(ErrorCode::kTooLong, "the context is full");
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const size_t at = position + i;
+    const uint64_t flavour = Flavour(at, position, end, options_.grid_tokens);
+    const uint64_t added = Contribution(tokens[i], at, flavour);
+    if (has_cells()) {
+      sequence.cells.push_back(HashMix(at > 0 ? sequence.cells[at - 1] : 0, added));
+    }
+    if (has_window()) sequence.window.push_back(HashMix(added, 1));
+    if (has_recurrent()) sequence.recurrent = HashMix(sequence.recurrent, added);
+  }
+  sequence.end = end;
+  if (has_window()) sequence.window_begin = std::max(sequence.window_begin, WindowStart(end));
+  decoded_tokens_ += tokens.size();
+  SetLogits(StateHash(sequence));
+  return {};
+}
+
+uint64_t FakeEngine::StateHash(const Sequence& sequence) const {
+  uint64_t state = HashMix(options_.seed, sequence.recurrent);
+  if (has_cells() && sequence.end > 0) state = HashMix(state, sequence.cells[sequence.end - 1]);
+  if (has_window()) {
+    state = Fold(state, sequence.window, WindowStart(sequence.end), sequence.end);
+  }
+  return state;
+}
+
+void FakeEngine::SetLogits(uint64_t state) {
+  for (size_t i = 0; i < logits_.size(); ++i) {
+    // In [0, 1): exactly representable, different for every state and token.
+    logits_[i] = static_cast<float>(HashMix(state, i) >> 40) / static_cast<float>(1 << 24);
+  }
+  const bool ends = options_.end_one_in != 0 && state % options_.end_one_in == 0;
+  const auto letter = static_cast<size_t>('a' + HashMix(state, 0) % 26);
+  logits_[ends ? static_cast<size_t>(kMessageEnd) : letter] = 2.0F;
+}
+
+Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
+  const Sequence& sequence = sequences_[seq];
+  Bytes bytes;
+  const auto append = [&bytes](const uint64_t* values, size_t count) {
+    const size_t at = bytes.size();
+    bytes.resize(at + count * sizeof(uint64_t));
+    if (count > 0) std::memcpy(bytes.data() + at, values, count * sizeof(uint64_t));
+  };
+  if (has_recurrent()) append(&sequence.recurrent, 1);
+  if (has_window()) {
+    append(sequence.window.data() + sequence.window_begin, sequence.end - sequence.window_begin);
+  }
+  return bytes;
+}
+
+Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
+  Sequence& sequence = sequences_[seq];
+  const size_t wanted_bytes =
+      has_recurrent() ? sizeof(uint64_t)
+                      : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
+  if (snapshot.size() < wanted_bytes || (has_cells() && sequence.cells.size() < position)) {
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt, "the snapshot does not fit this sequence");
+  }
+  if (has_cells()) sequence.cells.resize(position);
+  if (has_recurrent()) std::memcpy(&sequence.recurrent, snapshot.data(), sizeof(uint64_t));
+  if (has_window()) {
+    const size_t count = snapshot.size() / sizeof(uint64_t);
+    sequence.window.assign(position, 0);
+    sequence.window_begin = position - count;
+    std::memcpy(sequence.window.data() + sequence.window_begin, snapshot.data(), snapshot.size());
+  }
+  sequence.end = position;
+  return {};
+}
+
+bool FakeEngine::CanTruncate(SeqId seq, size_t position) const {
+  const auto found = sequences_.find(seq);
+  const size_t end = found == sequences_.end() ? 0 : found->second.end;
+  if (position == end || position == 0) return true;
+  if (position > end || has_recurrent()) return false;
+  return !has_window() || found->second.window_begin <= WindowStart(position);
+}
+
+Status FakeEngine::Truncate(SeqId seq, size_t position) {
+  CHECK(CanTruncate(seq, position));
+  if (position == 0) {
+    Clear(seq);
+    return {};
+  }
+  Sequence& sequence = sequences_[seq];
+  if (has_cells()) sequence.cells.resize(position);
+  if (has_window()) sequence.window.resize(position);
+  sequence.end = position;
+  return {};
+}
+
+void FakeEngine::Clear(SeqId seq) {
+  sequences_[seq] = Sequence();
+}
+
+std::unique_ptr<Sampler> FakeEngine::MakeSampler(const SamplingParams& /*params*/) {
+  return std::make_unique<FakeSampler>();
+}
+
+}  // namespace cairn

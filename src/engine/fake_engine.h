@@ -1,0 +1,104 @@
+// FakeEngine: a model whose state is a hash of all tokens so far and whose next token is a
+// function of it. Restore the wrong bytes, mix two runs, or cut off the grid, and it answers
+// differently: every cache bug shows without a GGUF.
+//
+// It plays each memory class with that class's rules, refusing what libllama would refuse. Tokens
+// are bytes, then the three special tokens of ChatML.
+//
+// How it feels the grid: a token's contribution depends on the piece it was evaluated in, unless
+// that piece began on the grid and holds the token's whole grid block, as on real backends.
+
+#ifndef CAIRN_ENGINE_FAKE_ENGINE_H_
+#define CAIRN_ENGINE_FAKE_ENGINE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace cairn {
+
+struct FakeEngineOptions {
+  MemoryClass memory_class = MemoryClass::kHybrid;
+  size_t context_tokens = 1 << 20;
+  size_t piece_tokens_max = 512;
+  size_t grid_tokens = 64;
+  size_t window_tokens = 96;  // of the sliding-window class
+  // One answer in so many ends at each token; 0: never.
+  uint64_t end_one_in = 24;
+  uint64_t seed = 1;
+};
+
+class FakeEngine final : public Engine {
+ public:
+  static constexpr Token kEndOfText = 256;
+  static constexpr Token kMessageStart = 257;
+  static constexpr Token kMessageEnd = 258;
+  static constexpr size_t kVocabSize = 259;
+
+  explicit FakeEngine(const FakeEngineOptions& options);
+
+  const ModelInfo& info() const override { return info_; }
+  const MemoryTraits& traits() const override { return traits_; }
+  size_t context_tokens() const override { return options_.context_tokens; }
+  size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+
+  Result<Tokens> Tokenize(std::string_view text, bool add_special,
+                          bool parse_special) const override;
+  std::string Piece(Token token, bool special) const override;
+  bool IsEndOfGeneration(Token token) const override;
+
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
+  std::span<const float> Logits() const override { return logits_; }
+  Result<Bytes> TakeSnapshot(SeqId seq) override;
+  Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
+  bool CanTruncate(SeqId seq, size_t position) const override;
+  Status Truncate(SeqId seq, size_t position) override;
+  void Clear(SeqId seq) override;
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+
+  // Tokens decoded since the start: what a cache is there to save.
+  uint64_t decoded_tokens() const { return decoded_tokens_; }
+  // The next so many Decodes fail as libllama may, leaving the sequence empty.
+  void FailNextDecodes(int count) { failing_decodes_ = count; }
+
+ private:
+  // One sequence. Which members are in use depends on the memory class.
+  struct Sequence {
+    // cells[i]: what attention sees of tokens 0 to i. Kept by all but the recurrent class.
+    std::vector<uint64_t> cells;
+    // window[i]: contribution of token i to the layers that keep a window; only indices at or
+    // after window_begin are still there.
+    std::vector<uint64_t> window;
+    size_t window_begin = 0;
+    uint64_t recurrent = 0;
+    size_t end = 0;
+  };
+
+  bool has_cells() const { return options_.memory_class != MemoryClass::kRecurrent; }
+  bool has_window() const { return options_.memory_class == MemoryClass::kSlidingWindow; }
+  bool has_recurrent() const {
+    return options_.memory_class == MemoryClass::kRecurrent ||
+           options_.memory_class == MemoryClass::kHybrid;
+  }
+  // The first position whose window contribution the token at `position` looks at.
+  size_t WindowStart(size_t position) const {
+    return position > options_.window_tokens ? position - options_.window_tokens : 0;
+  }
+  uint64_t StateHash(const Sequence& sequence) const;
+  void SetLogits(uint64_t state);
+
+  const FakeEngineOptions options_;
+  ModelInfo info_;
+  MemoryTraits traits_;
+  std::map<SeqId, Sequence> sequences_;
+  std::vector<float> logits_;
+  uint64_t decoded_tokens_ = 0;
+  int failing_decodes_ = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_FAKE_ENGINE_H_

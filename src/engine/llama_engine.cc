@@ -1,0 +1,232 @@
+#include "engine/llama_engine.h"
+
+#include <llama.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engine/llama_sampler.h"
+
+namespace cairn {
+namespace {
+
+constexpr llama_state_seq_flags kPartial = LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY;
+
+// Stands before libllama's bytes in a snapshot. libllama takes on trust what it is given back: of
+// snapshots with one bit changed it took more than half, as states that no run ever had.
+struct SnapshotHeader {
+  std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'T', 'A', 'T', '1'};
+  uint64_t position = 0;
+  uint64_t hash = 0;  // of the bytes after the header
+};
+static_assert(sizeof(SnapshotHeader) == LlamaEngine::kSnapshotHeaderBytes);
+
+}  // namespace
+
+void LlamaModelDeleter::operator()(llama_model* model) const {
+  llama_model_free(model);
+}
+void LlamaContextDeleter::operator()(llama_context* context) const {
+  llama_free(context);
+}
+
+Result<Tokens> LlamaEngine::Tokenize(std::string_view text, bool add_special,
+                                     bool parse_special) const {
+  // No tokenizer makes more tokens than bytes, but for BOS, EOS and a space put in front.
+  if (text.size() > static_cast<size_t>(INT32_MAX) - 8) {
+    return Fail(ErrorCode::kTooLong, "the text has more than 2 GiB; no context holds it");
+  }
+  Tokens tokens(text.size() + 8);
+  int32_t count =
+      llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                     static_cast<int32_t>(tokens.size()), add_special, parse_special);
+  if (count < 0 && count != INT32_MIN) {
+    tokens.resize(static_cast<size_t>(-count));
+    count = llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), tokens.data(),
+                           static_cast<int32_t>(tokens.size()), add_special, parse_special);
+  }
+  if (count < 0) return Fail(ErrorCode::kInternal, "libllama could not tokenize the text");
+  tokens.resize(static_cast<size_t>(count));
+  return tokens;
+}
+
+std::string LlamaEngine::Piece(Token token, bool special) const {
+  if (token < 0 || static_cast<size_t>(token) >= info_.vocab_size) return "";
+  std::string piece(32, '\0');
+  int32_t bytes = llama_token_to_piece(vocab_, token, piece.data(),
+                                       static_cast<int32_t>(piece.size()), 0, special);
+  if (bytes < 0) {
+    piece.resize(static_cast<size_t>(-bytes));
+    bytes = llama_token_to_piece(vocab_, token, piece.data(), static_cast<int32_t>(piece.size()), 0,
+                                 special);
+  }
+  piece.resize(static_cast<size_t>(std::max(bytes, 0)));
+  return piece;
+}
+
+bool LlamaEngine::IsEndOfGeneration(Token token) const {
+  return llama_vocab_is_eog(vocab_, token);
+}
+
+Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= piece_tokens_max_);
+  if (position + tokens.size() > context_tokens_) {
+    return Fail(ErrorCode::kTooLong,
+                "the context of " + std::to_string(context_tokens_) + " tokens is full");
+  }
+  if (keeps_window_) {
+    const WindowCells& cells = window_cells_[seq];
+    const bool in_answer = tokens.size() == 1 && cells.in_answer;
+    if (Status ordered = in_answer ? Status() : OrderWindow(seq); !ordered) return ordered;
+  }
+  llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
+  batch.n_tokens = static_cast<int32_t>(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    batch.token[i] = tokens[i];
+    batch.pos[i] = static_cast<llama_pos>(position + i);
+    batch.n_seq_id[i] = 1;
+    batch.seq_id[i][0] = seq;
+    batch.logits[i] = i + 1 == tokens.size() ? 1 : 0;
+  }
+  const int32_t code = llama_decode(context_.get(), batch);
+  llama_batch_free(batch);
+  if (code == 0) {
+    if (keeps_window_) {
+      window_cells_[seq].unordered_tokens += tokens.size();
+      window_cells_[seq].in_answer = tokens.size() == 1;
+    }
+    return {};
+  }
+  // 1: no room; the memory is as before. Anything else may have left part of the piece behind.
+  if (code == 1) return Fail(ErrorCode::kTooLong, "the context has no room for more tokens");
+  Clear(seq);
+  return Fail(ErrorCode::kInternal,
+              "libllama could not decode (llama_decode returned " + std::to_string(code) + ")");
+}
+
+std::span<const float> LlamaEngine::Logits() const {
+  const float* logits = llama_get_logits_ith(context_.get(), -1);
+  CHECK(logits != nullptr);
+  return {logits, info_.vocab_size};
+}
+
+Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
+  bytes->resize(front + llama_state_seq_get_size_ext(context_.get(), seq, kPartial));
+  const size_t room = bytes->size() - front;
+  const size_t written =
+      llama_state_seq_get_data_ext(context_.get(), bytes->data() + front, room, seq, kPartial);
+  if (written == 0 || written > room) {
+    return Fail(ErrorCode::kInternal, "libllama gave no state for the sequence");
+  }
+  bytes->resize(front + written);
+  return {};
+}
+
+Status LlamaEngine::ReadState(SeqId seq, std::span<const uint8_t> state) {
+  const size_t read =
+      llama_state_seq_set_data_ext(context_.get(), state.data(), state.size(), seq, kPartial);
+  if (read == 0) return Fail(ErrorCode::kCorrupt, "libllama refused the state of a sequence");
+  if (keeps_window_) window_cells_[seq] = {};
+  return {};
+}
+
+// libllama writes cells in their order and reads them back to the first cells. At a prompt's cut
+// they have not come round to the first cell again, so their order is that of the tokens.
+Status LlamaEngine::OrderWindow(SeqId seq) {
+  if (SequenceEnd(seq) == 0) return {};
+  Status ordered = WriteState(seq, 0, &window_bytes_);
+  if (ordered) ordered = ReadState(seq, window_bytes_);
+  if (!ordered) Clear(seq);
+  return ordered;
+}
+
+Result<Bytes> LlamaEngine::TakeSnapshot(SeqId seq) {
+  Bytes bytes;
+  SnapshotHeader header;
+  if (Status written = WriteState(seq, sizeof(header), &bytes); !written) {
+    return tl::unexpected(written.error());
+  }
+  header.position = SequenceEnd(seq);
+  header.hash = Hash64(bytes.data() + sizeof(header), bytes.size() - sizeof(header));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+Status LlamaEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
+  const auto refuse = [&](const std::string& why) {
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt,
+                "the snapshot for position " + std::to_string(position) + " " + why);
+  };
+  SnapshotHeader header;
+  if (snapshot.size() <= sizeof(header)) return refuse("is too short");
+  std::memcpy(&header, snapshot.data(), sizeof(header));
+  const std::span<const uint8_t> state = snapshot.subspan(sizeof(header));
+  if (header.magic != SnapshotHeader().magic) return refuse("does not begin as one");
+  if (header.position != position) {
+    return refuse("was taken at position " + std::to_string(header.position));
+  }
+  if (header.hash != Hash64(state.data(), state.size())) return refuse("has changed since");
+  if (!ReadState(seq, state)) return refuse("does not fit this model");
+  const bool cut = llama_memory_seq_rm(llama_get_memory(context_.get()), seq,
+                                       static_cast<llama_pos>(position), -1);
+  if (!cut || SequenceEnd(seq) != position) return refuse("left the sequence elsewhere");
+  return {};
+}
+
+bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
+  const size_t end = SequenceEnd(seq);
+  if (position == 0 || position == end) return true;
+  if (position > end) return false;
+  switch (traits_.memory_class) {
+    case MemoryClass::kAttention:
+      return true;
+    case MemoryClass::kSlidingWindow: {
+      // The next token looks back over the window, so all of it must still be there, and its cells
+      // must not have come round to the first one.
+      const auto cells = window_cells_.find(seq);
+      if (cells == window_cells_.end() || cells->second.unordered_tokens > piece_tokens_max_) {
+        return false;
+      }
+      const size_t window = traits_.window_tokens;
+      const size_t first = position < window ? 0 : position + 1 - window;
+      const llama_pos held = llama_memory_seq_pos_min(llama_get_memory(context_.get()), seq);
+      return held >= 0 && static_cast<size_t>(held) <= first;
+    }
+    case MemoryClass::kRecurrent:
+    case MemoryClass::kHybrid:
+      return false;
+  }
+  return false;
+}
+
+Status LlamaEngine::Truncate(SeqId seq, size_t position) {
+  CHECK(CanTruncate(seq, position));
+  llama_memory_t memory = llama_get_memory(context_.get());
+  if (llama_memory_seq_rm(memory, seq, static_cast<llama_pos>(position), -1)) {
+    if (keeps_window_) window_cells_[seq].in_answer = false;
+    return {};
+  }
+  Clear(seq);
+  return Fail(ErrorCode::kInternal,
+              "libllama refused to cut the sequence at position " + std::to_string(position));
+}
+
+void LlamaEngine::Clear(SeqId seq) {
+  llama_memory_seq_rm(llama_get_memory(context_.get()), seq, -1, -1);
+  window_cells_.erase(seq);
+}
+
+std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
+  return MakeLlamaSampler(params, info_.vocab_size);
+}
+
+size_t LlamaEngine::SequenceEnd(SeqId seq) const {
+  const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context_.get()), seq);
+  return static_cast<size_t>(last + 1);
+}
+
+}  // namespace cairn

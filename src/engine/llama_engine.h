@@ -1,0 +1,94 @@
+// LlamaEngine: an Engine on libllama. Only src/engine/llama_*.cc include llama.h.
+
+#ifndef CAIRN_ENGINE_LLAMA_ENGINE_H_
+#define CAIRN_ENGINE_LLAMA_ENGINE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/llama_options.h"
+
+struct llama_context;
+struct llama_model;
+struct llama_vocab;
+
+namespace cairn {
+
+struct LlamaModelDeleter {
+  void operator()(llama_model* model) const;
+};
+struct LlamaContextDeleter {
+  void operator()(llama_context* context) const;
+};
+using LlamaModelPtr = std::unique_ptr<llama_model, LlamaModelDeleter>;
+using LlamaContextPtr = std::unique_ptr<llama_context, LlamaContextDeleter>;
+
+class LlamaEngine final : public Engine {
+ public:
+  // Bytes of a snapshot that are ours: what it is, of which position, and a checksum.
+  static constexpr size_t kSnapshotHeaderBytes = 24;
+
+  // Loads the model, makes its context and finds its traits. One clear sentence when it cannot.
+  static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& options);
+
+  const ModelInfo& info() const override { return info_; }
+  const MemoryTraits& traits() const override { return traits_; }
+  size_t context_tokens() const override { return context_tokens_; }
+  size_t piece_tokens_max() const override { return piece_tokens_max_; }
+
+  Result<Tokens> Tokenize(std::string_view text, bool add_special,
+                          bool parse_special) const override;
+  std::string Piece(Token token, bool special) const override;
+  bool IsEndOfGeneration(Token token) const override;
+
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
+  std::span<const float> Logits() const override;
+  Result<Bytes> TakeSnapshot(SeqId seq) override;
+  Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
+  bool CanTruncate(SeqId seq, size_t position) const override;
+  Status Truncate(SeqId seq, size_t position) override;
+  void Clear(SeqId seq) override;
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+
+ private:
+  LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
+
+  void ReadModelInfo(const LlamaOptions& options);
+  // Decodes a few tokens and measures what their state weighs.
+  Status MeasureTraits(const LlamaOptions& options);
+  Status MeasureGrid(const LlamaOptions& options);
+  size_t SequenceEnd(SeqId seq) const;
+  Status ReadState(SeqId seq, std::span<const uint8_t> state);
+  // Writes the state that cannot be rolled back to `bytes`, after `front` bytes left as they are.
+  Status WriteState(SeqId seq, size_t front, Bytes* bytes) const;
+  Status OrderWindow(SeqId seq);
+
+  // A cache of a window reuses the cells of tokens that left it, so the order of its cells depends
+  // on how the sequence came to its end, and with it the last bits of what attention sums up. So
+  // the window is put in order, oldest token in the first cell, before each piece of a prompt: then
+  // it depends on the position alone. See docs/decisions/0008-window-order.md.
+  struct WindowCells {
+    // Tokens decoded since the cells were in order. At most a micro-batch: they still are.
+    size_t unordered_tokens = 0;
+    // The last Decode was of one token, as in an answer, where ordering would cost too much.
+    bool in_answer = false;
+  };
+
+  const LlamaModelPtr model_;
+  const LlamaContextPtr context_;
+  const llama_vocab* const vocab_;
+  ModelInfo info_;
+  MemoryTraits traits_;
+  size_t context_tokens_ = 0;
+  size_t piece_tokens_max_ = 0;
+  bool keeps_window_ = false;
+  std::map<SeqId, WindowCells> window_cells_;  // of sequences in use, when keeps_window_
+  Bytes window_bytes_;                         // OrderWindow's, kept for the next time
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_ENGINE_H_

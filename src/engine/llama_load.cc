@@ -1,0 +1,237 @@
+// How a LlamaEngine comes to be: loading the model, and finding out what its memory is like.
+
+#include <llama.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "engine/grid_probe.h"
+#include "engine/llama_backend.h"
+#include "engine/llama_engine.h"
+#include "engine/llama_params.h"
+#include "engine/verified_architectures.h"
+
+namespace cairn {
+namespace {
+
+constexpr SeqId kProbeSeq = 0;
+// The grid that held on every backend it was tried on; used when there is no time to measure.
+constexpr size_t kAssumedGridTokens = 64;
+
+// Remembers the first error libllama logs, which says more than the null pointer it returns.
+class ErrorListener {
+ public:
+  LogSink Wrap(LogSink next) {
+    return [this, next = std::move(next)](LogLevel level, std::string_view line) {
+      if (level == LogLevel::kError) {
+        const std::lock_guard lock(mutex_);
+        if (first_error_.empty()) first_error_ = line;
+      }
+      if (next) next(level, line);
+    };
+  }
+  std::string Because() const {
+    const std::lock_guard lock(mutex_);
+    return first_error_.empty() ? "" : ": " + first_error_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string first_error_;  // guarded by mutex_
+};
+
+// What libllama would only log in its own words.
+Status CheckFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Fail(ErrorCode::kNotFound, "there is no model file '" + path + "'");
+  }
+  if (std::filesystem::is_directory(path, error)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'" + path + "' is a folder; --model takes a GGUF file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> magic{};
+  if (!file.read(magic.data(), magic.size())) {
+    return Fail(ErrorCode::kInvalidArgument, "the model file '" + path + "' cannot be read");
+  }
+  if (std::string_view(magic.data(), magic.size()) != "GGUF") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'" + path + "' is not a GGUF file: it does not begin with GGUF");
+  }
+  return {};
+}
+
+std::string Metadata(const llama_model* model, const char* key) {
+  std::array<char, 1024> text{};
+  const int32_t length = llama_model_meta_val_str(model, key, text.data(), text.size());
+  return length < 0 ? "" : std::string(text.data());
+}
+
+struct StateSizes {
+  size_t full;
+  size_t partial;
+};
+
+StateSizes SizesOf(llama_context* context) {
+  return {llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_NONE),
+          llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)};
+}
+
+MemoryClass ClassOf(const llama_model* model, bool swa_full, bool has_partial_state) {
+  if (llama_model_is_recurrent(model)) return MemoryClass::kRecurrent;
+  if (llama_model_is_hybrid(model)) return MemoryClass::kHybrid;
+  // Some models name a window and keep everything all the same.
+  const bool window = llama_model_n_swa(model) > 0 && !swa_full && has_partial_state;
+  return window ? MemoryClass::kSlidingWindow : MemoryClass::kAttention;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& options) {
+  if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
+  ErrorListener listener;
+  InitLlamaBackend(listener.Wrap(options.log));
+  // The listener dies with this call; later lines go straight to the caller's sink.
+  struct Unwrap {
+    const LogSink& log;
+    ~Unwrap() { InitLlamaBackend(log); }
+  } unwrap{options.log};
+
+  LlamaModelParams model_params;
+  if (Status filled = FillModelParams(options, &model_params); !filled) {
+    return tl::unexpected(filled.error());
+  }
+  LlamaModelPtr model(llama_model_load_from_file(options.model_path.c_str(), model_params.params));
+  if (!model) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "libllama cannot load '" + options.model_path + "'" + listener.Because());
+  }
+  if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get()) ||
+      llama_model_is_diffusion(model.get())) {
+    return Fail(ErrorCode::kUnsupported,
+                "'" + options.model_path + "' is no model that answers token by token");
+  }
+  const auto context_params = MakeContextParams(options, model.get());
+  if (!context_params) return tl::unexpected(context_params.error());
+  LlamaContextPtr context(llama_init_from_model(model.get(), *context_params));
+  if (!context) {
+    return Fail(ErrorCode::kNoSpace,
+                "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
+                    " tokens" + listener.Because() + "; a smaller --ctx-size needs less memory");
+  }
+  std::unique_ptr<LlamaEngine> engine(
+      new LlamaEngine(std::move(model), std::move(context), options));
+  if (Status measured = engine->MeasureTraits(options); !measured) {
+    return tl::unexpected(measured.error());
+  }
+  return engine;
+}
+
+LlamaEngine::LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options)
+    : model_(std::move(model)),
+      context_(std::move(context)),
+      vocab_(llama_model_get_vocab(model_.get())) {
+  context_tokens_ = llama_n_ctx_seq(context_.get());
+  // Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
+  const bool keeps_all =
+      !llama_model_is_recurrent(model_.get()) && !llama_model_is_hybrid(model_.get());
+  if (keeps_all && llama_model_rope_type(model_.get()) == LLAMA_ROPE_TYPE_NONE) {
+    const auto trained = static_cast<size_t>(llama_model_n_ctx_train(model_.get()));
+    context_tokens_ = std::min(context_tokens_, trained);
+  }
+  piece_tokens_max_ = llama_n_ubatch(context_.get());
+  ReadModelInfo(options);
+}
+
+void LlamaEngine::ReadModelInfo(const LlamaOptions& options) {
+  const llama_model* model = model_.get();
+  info_.path = options.model_path;
+  info_.vocab_size = static_cast<size_t>(llama_vocab_n_tokens(vocab_));
+  info_.name = Metadata(model, "general.name");
+  info_.architecture = Metadata(model, "general.architecture");
+  std::array<char, 256> description{};
+  llama_model_desc(model, description.data(), description.size());
+  info_.description = description.data();
+  const char* chat_template = llama_model_chat_template(model, nullptr);
+  if (chat_template != nullptr) info_.chat_template = chat_template;
+  const auto text_of = [&](llama_token token) {
+    return token == LLAMA_TOKEN_NULL ? std::string() : Piece(token, true);
+  };
+  info_.bos_text = text_of(llama_vocab_bos(vocab_));
+  info_.eos_text = text_of(llama_vocab_eos(vocab_));
+  info_.adds_bos = llama_vocab_get_add_bos(vocab_);
+  info_.train_context_tokens = static_cast<size_t>(llama_model_n_ctx_train(model));
+  info_.embedding_size = static_cast<size_t>(llama_model_n_embd(model));
+  info_.parameters = llama_model_n_params(model);
+  info_.size_bytes = llama_model_size(model);
+}
+
+Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
+  constexpr size_t kFew = 8;
+  constexpr size_t kMore = 24;
+  const size_t token_count = std::min(kMore, context_tokens_);
+  if (token_count <= kFew || piece_tokens_max_ < kMore) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--ctx-size and --ubatch-size must be at least " + std::to_string(kMore));
+  }
+  const Tokens tokens(token_count, 0);
+  if (Status read = Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFew)); !read) return read;
+  const StateSizes few = SizesOf(context_.get());
+  if (Status read = Decode(kProbeSeq, kFew, TokenSpan(tokens).subspan(kFew)); !read) return read;
+  const StateSizes more = SizesOf(context_.get());
+  Clear(kProbeSeq);
+
+  const bool has_partial_state = more.partial < more.full;
+  const size_t steps = token_count - kFew;
+  traits_.memory_class = ClassOf(model_.get(), options.swa_full, has_partial_state);
+  const size_t partial_per_token = (more.partial - few.partial) / steps;
+  const size_t full_per_token = (more.full - few.full) / steps;
+  switch (traits_.memory_class) {
+    case MemoryClass::kAttention:
+      traits_.kv_bytes_per_token = full_per_token;
+      break;
+    case MemoryClass::kSlidingWindow:
+      traits_.window_tokens = static_cast<size_t>(llama_model_n_swa(model_.get()));
+      traits_.kv_bytes_per_token = full_per_token - partial_per_token;
+      traits_.snapshot_bytes =
+          few.partial +
+          partial_per_token * (traits_.window_tokens - std::min(traits_.window_tokens, kFew));
+      break;
+    case MemoryClass::kRecurrent:
+      traits_.snapshot_bytes = more.partial;
+      break;
+    case MemoryClass::kHybrid:
+      traits_.kv_bytes_per_token = full_per_token - partial_per_token;
+      traits_.snapshot_bytes = more.partial;
+      break;
+  }
+  if (traits_.snapshot_bytes > 0) traits_.snapshot_bytes += kSnapshotHeaderBytes;
+  const bool has_window = llama_model_n_swa(model_.get()) > 0 && !options.swa_full;
+  keeps_window_ = has_window && traits_.NeedsSnapshots();
+  traits_.segments = traits_.kv_bytes_per_token > 0 && SegmentsVerified(info_.architecture);
+  return MeasureGrid(options);
+}
+
+Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {
+  if (options.grid_tokens > 0) {
+    traits_.grid_tokens = options.grid_tokens;
+    return {};
+  }
+  const SteadyClock clock;
+  const GridProbe probe =
+      ProbeGrid(this, kProbeSeq, clock,
+                {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
+  traits_.grid_tokens = probe.finished ? probe.grid_tokens : kAssumedGridTokens;
+  traits_.grid_measured = probe.finished;
+  // What the probe left in the buffers must not be found by anything.
+  llama_memory_clear(llama_get_memory(context_.get()), true);
+  return {};
+}
+
+}  // namespace cairn

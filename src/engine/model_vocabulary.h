@@ -1,0 +1,35 @@
+// The vocabulary of synthetic models: a token is a byte, and its id is the byte's value. After the
+// 256 bytes come five special tokens. Whatever is valid UTF-8 becomes as many tokens as it has
+// bytes; libllama turns bytes that are not UTF-8 into U+FFFD before any vocabulary sees them.
+//
+// Pure functions: any thread.
+
+#ifndef CAIRN_ENGINE_MODEL_VOCABULARY_H_
+#define CAIRN_ENGINE_MODEL_VOCABULARY_H_
+
+#include "base/tokens.h"
+#include "engine/model_recipe.h"
+
+namespace cairn {
+
+inline constexpr Token kByteTokens = 256;
+inline constexpr Token kEndOfTextToken = 256;  // <|endoftext|>
+inline constexpr Token kTurnStartToken = 257;  // <|im_start|>
+inline constexpr Token kTurnEndToken = 258;    // <|im_end|>, ends an answer
+// The marks around reasoning are plain text to a reader, so they are not control tokens.
+inline constexpr Token kThinkStartToken = 259;  // <think>
+inline constexpr Token kThinkEndToken = 260;    // </think>
+inline constexpr Token kVocabularySize = 261;
+
+// The tokenizer.* keys of a GGUF file, chat template included.
+Metadata VocabularyMetadata();
+
+// The chat template, in Jinja. ChatML, with old reasoning stripped: an assistant message shows its
+// reasoning (reasoning_content, or what stands between <think> and </think> in its content) only
+// after the last user message. Tool definitions stand in the system block; tool results in a user
+// turn. `enable_thinking: false` begins the answer with empty reasoning.
+std::string_view SyntheticChatTemplate();
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_MODEL_VOCABULARY_H_

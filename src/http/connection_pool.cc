@@ -1,0 +1,138 @@
+#include "http/connection_pool.h"
+
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// Refusals that wait to be said; beyond that a connection is closed without a word.
+constexpr size_t kRefusedMax = 256;
+
+}  // namespace
+
+ConnectionPool::Seat::~Seat() {
+  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  if (!given_away_) --pool_->taken_;
+}
+
+void ConnectionPool::Seat::EnterIdle() {
+  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  ++pool_->idle_;
+}
+
+bool ConnectionPool::Seat::LeaveIdle(bool has_request) {
+  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  // Whoever has nothing to do goes first; one with a request only when the seats asked for could
+  // not be had otherwise.
+  const bool must_go =
+      pool_->asked_to_go_ > 0 && (!has_request || pool_->idle_ <= pool_->asked_to_go_);
+  --pool_->idle_;
+  if (!must_go) return true;
+  --pool_->asked_to_go_;
+  --pool_->taken_;
+  pool_->seat_wanted_.Take();
+  given_away_ = true;
+  return false;
+}
+
+ConnectionPool::ConnectionPool(size_t threads_max, Serve serve, Refuse refuse)
+    : threads_max_(threads_max > 0 ? threads_max : 1),
+      serve_(std::move(serve)),
+      refuse_(std::move(refuse)) {}
+
+void ConnectionPool::Add(AcceptedSocket socket) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (shutdown_) {
+    close(socket.fd);
+    return;
+  }
+  if (taken_ - asked_to_go_ >= threads_max_) {
+    if (idle_ <= asked_to_go_) {
+      RefuseLocked(std::move(socket));
+      return;
+    }
+    ++asked_to_go_;
+    seat_wanted_.Add();
+  }
+  if (threads_free_ <= waiting_.size() && threads_.size() < threads_max_ &&
+      !StartThread(&threads_, &ConnectionPool::ServeLoop) && threads_.empty()) {
+    RefuseLocked(std::move(socket));
+    return;
+  }
+  ++taken_;
+  waiting_.push_back(std::move(socket));
+  work_.notify_one();
+}
+
+void ConnectionPool::RefuseLocked(AcceptedSocket socket) {
+  if (refused_.size() >= kRefusedMax ||
+      (refuse_threads_.empty() && !StartThread(&refuse_threads_, &ConnectionPool::RefuseLoop))) {
+    close(socket.fd);
+    return;
+  }
+  refused_.push_back(std::move(socket));
+  refusals_.notify_one();
+}
+
+bool ConnectionPool::StartThread(std::vector<std::thread>* threads,
+                                 void (ConnectionPool::*loop)()) {
+  try {
+    threads->emplace_back(loop, this);
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // the system has no more threads to give
+  }
+}
+
+void ConnectionPool::ServeLoop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    ++threads_free_;
+    work_.wait(lock, [this] { return shutdown_ || !waiting_.empty(); });
+    --threads_free_;
+    if (shutdown_) return;
+    AcceptedSocket socket = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    {
+      Seat seat(this);
+      serve_(std::move(socket), &seat);
+    }
+    lock.lock();
+  }
+}
+
+void ConnectionPool::RefuseLoop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    refusals_.wait(lock, [this] { return shutdown_ || !refused_.empty(); });
+    if (shutdown_) return;
+    AcceptedSocket socket = std::move(refused_.front());
+    refused_.pop_front();
+    lock.unlock();
+    refuse_(std::move(socket));
+    lock.lock();
+  }
+}
+
+void ConnectionPool::Shutdown() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shutdown_ = true;
+    threads = std::exchange(threads_, {});
+    for (std::thread& thread : std::exchange(refuse_threads_, {})) {
+      threads.push_back(std::move(thread));
+    }
+    for (const AcceptedSocket& socket : std::exchange(waiting_, {})) close(socket.fd);
+    for (const AcceptedSocket& socket : std::exchange(refused_, {})) close(socket.fd);
+  }
+  work_.notify_all();
+  refusals_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace cairn

@@ -1,0 +1,96 @@
+// ConnectionPool: the threads that serve connections, and who gets one.
+//
+// A connection holds one thread from its first byte to its end, streams included. When all threads
+// are taken, a connection that merely idles between two requests gives its thread up to the new
+// one; when all are at work, the new one is refused at once, on a thread kept for that.
+//
+// Thread-safe. Threads start when they are first needed.
+
+#ifndef CAIRN_HTTP_CONNECTION_POOL_H_
+#define CAIRN_HTTP_CONNECTION_POOL_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/socket.h"
+
+namespace cairn {
+
+struct AcceptedSocket {
+  int fd = -1;
+  std::string remote;
+};
+
+class ConnectionPool {
+ public:
+  // One thread's hold on a place among the connections served at once.
+  class Seat {
+   public:
+    explicit Seat(ConnectionPool* pool) : pool_(pool) {}
+    ~Seat();
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    // Between two requests. From now on the seat may be wanted: then wake_fd() is readable.
+    void EnterIdle();
+    // The idling ends; `has_request` says whether by a new request. Returns false when the seat has
+    // been given to another connection: then answer nothing but a refusal.
+    bool LeaveIdle(bool has_request);
+    int wake_fd() const { return pool_->seat_wanted_.fd(); }
+
+   private:
+    ConnectionPool* const pool_;
+    bool given_away_ = false;
+  };
+
+  using Serve = std::function<void(AcceptedSocket socket, Seat* seat)>;
+  using Refuse = std::function<void(AcceptedSocket socket)>;
+
+  // Both functions own the descriptor they are given, run on the pool's threads and must not throw.
+  ConnectionPool(size_t threads_max, Serve serve, Refuse refuse);
+  ~ConnectionPool() { Shutdown(); }
+  ConnectionPool(const ConnectionPool&) = delete;
+  ConnectionPool& operator=(const ConnectionPool&) = delete;
+
+  // Serves or refuses the connection; never blocks for long.
+  void Add(AcceptedSocket socket);
+
+  // Closes what still waits and joins the threads. Those that serve must come to an end by
+  // themselves.
+  void Shutdown();
+
+ private:
+  void ServeLoop();
+  void RefuseLoop();
+  bool StartThread(std::vector<std::thread>* threads, void (ConnectionPool::*loop)());
+  void RefuseLocked(AcceptedSocket socket);
+
+  const size_t threads_max_;
+  const Serve serve_;
+  const Refuse refuse_;
+  WakeFd seat_wanted_{/*counting=*/true};
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::condition_variable work_;
+  std::condition_variable refusals_;
+  std::deque<AcceptedSocket> waiting_;
+  std::deque<AcceptedSocket> refused_;
+  size_t taken_ = 0;         // seats: connections that wait for a thread or have one
+  size_t idle_ = 0;          // of them, those between two requests
+  size_t asked_to_go_ = 0;   // of the idle ones, how many are to give up their seat
+  size_t threads_free_ = 0;  // threads that wait for work
+  bool shutdown_ = false;
+  std::vector<std::thread> threads_;
+  std::vector<std::thread> refuse_threads_;  // at most one
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_HTTP_CONNECTION_POOL_H_

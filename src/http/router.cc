@@ -1,0 +1,115 @@
+#include "http/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The segments between the slashes, still encoded. REQUIRES: `path` starts with a slash.
+std::vector<std::string_view> Split(std::string_view path) {
+  std::vector<std::string_view> segments;
+  path.remove_prefix(1);
+  for (;;) {
+    const size_t slash = path.find('/');
+    segments.push_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return segments;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool IsCapture(std::string_view segment) {
+  return segment.starts_with(':');
+}
+
+bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
+  if (pattern.size() != path.size()) return false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (IsCapture(pattern[i]) ? path[i].empty() : pattern[i] != path[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      const int high = HexValue(text[i + 1]);
+      const int low = HexValue(text[i + 2]);
+      if (high >= 0 && low >= 0) {
+        decoded.push_back(static_cast<char>(high * 16 + low));
+        i += 2;
+        continue;
+      }
+    }
+    decoded.push_back(text[i]);
+  }
+  return decoded;
+}
+
+std::string_view TargetPath(std::string_view target) {
+  for (std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t path = target.find_first_of("/?#", scheme.size());
+    if (path == std::string_view::npos || target[path] != '/') return "/";
+    target.remove_prefix(path);
+    break;
+  }
+  return target.substr(0, target.find_first_of("?#"));
+}
+
+size_t Router::Add(std::string method, std::string_view pattern) {
+  CHECK(pattern.starts_with('/'));
+  Route route;
+  route.method = std::move(method);
+  for (std::string_view segment : Split(pattern)) {
+    route.segments.emplace_back(segment);
+    route.has_captures = route.has_captures || IsCapture(segment);
+  }
+  routes_.push_back(std::move(route));
+  return routes_.size() - 1;
+}
+
+RouteMatch Router::Find(std::string_view method, std::string_view path) const {
+  RouteMatch match;
+  if (!path.starts_with('/')) return match;
+  std::vector<std::string> segments;
+  for (std::string_view segment : Split(path)) segments.push_back(PercentDecode(segment));
+
+  std::vector<std::string> allowed;
+  const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  const Route* best = nullptr;
+  for (const Route& route : routes_) {
+    if (!Matches(route.segments, segments)) continue;
+    match.path_known = true;
+    allowed.push_back(route.method);
+    if (route.method == "GET") allowed.push_back("HEAD");
+    if (route.method != wanted) continue;
+    if (best == nullptr || (best->has_captures && !route.has_captures)) best = &route;
+  }
+  if (best != nullptr) {
+    match.found = true;
+    match.route = static_cast<size_t>(best - routes_.data());
+    for (size_t i = 0; i < segments.size(); ++i) {
+      if (IsCapture(best->segments[i])) match.captures[best->segments[i].substr(1)] = segments[i];
+    }
+  }
+  std::sort(allowed.begin(), allowed.end());
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+  for (const std::string& name : allowed) match.allow += (match.allow.empty() ? "" : ", ") + name;
+  return match;
+}
+
+}  // namespace cairn

@@ -1,0 +1,88 @@
+#include "http/router.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cairn {
+namespace {
+
+TEST(Router, FindsAMethodOfAPath) {
+  Router router;
+  const size_t get = router.Add("GET", "/v1/models");
+  const size_t post = router.Add("POST", "/v1/models");
+  EXPECT_TRUE(router.Find("GET", "/v1/models").found);
+  EXPECT_EQ(router.Find("GET", "/v1/models").route, get);
+  EXPECT_EQ(router.Find("POST", "/v1/models").route, post);
+}
+
+TEST(Router, TellsAnUnknownPathFromAnUnknownMethod) {
+  Router router;
+  router.Add("POST", "/a");
+  router.Add("GET", "/a");
+  const RouteMatch method = router.Find("DELETE", "/a");
+  EXPECT_FALSE(method.found);
+  EXPECT_TRUE(method.path_known);
+  EXPECT_EQ(method.allow, "GET, HEAD, POST");
+  for (const char* path : {"/b", "/a/", "/a/b", "/", "//a", "", "a", "*", "/A"}) {
+    EXPECT_FALSE(router.Find("GET", path).path_known) << path;
+  }
+}
+
+TEST(Router, AnswersHeadWhereGetIs) {
+  Router router;
+  router.Add("POST", "/post");
+  const size_t get = router.Add("GET", "/get");
+  EXPECT_EQ(router.Find("HEAD", "/get").route, get);
+  EXPECT_TRUE(router.Find("HEAD", "/get").found);
+  EXPECT_FALSE(router.Find("HEAD", "/post").found);
+  EXPECT_EQ(router.Find("HEAD", "/post").allow, "POST");
+}
+
+TEST(Router, CapturesOneNonEmptySegment) {
+  Router router;
+  router.Add("POST", "/slots/:id");
+  const RouteMatch match = router.Find("POST", "/slots/3");
+  ASSERT_TRUE(match.found);
+  EXPECT_EQ(match.captures.at("id"), "3");
+  EXPECT_FALSE(router.Find("POST", "/slots/").path_known);
+  EXPECT_FALSE(router.Find("POST", "/slots/3/4").path_known);
+}
+
+TEST(Router, DecodesEachSegmentAfterSplitting) {
+  Router router;
+  router.Add("GET", "/files/:name");
+  router.Add("GET", "/v1/models");
+  EXPECT_EQ(router.Find("GET", "/files/a%2Fb%20c").captures.at("name"), "a/b c");
+  EXPECT_TRUE(router.Find("GET", "/v1/%6Dodels").found);
+  EXPECT_FALSE(router.Find("GET", "/v1%2Fmodels").found);
+}
+
+TEST(Router, PrefersAFixedPathToACapture) {
+  Router router;
+  router.Add("GET", "/checkpoints/:id");
+  const size_t fixed = router.Add("GET", "/checkpoints/summary");
+  EXPECT_EQ(router.Find("GET", "/checkpoints/summary").route, fixed);
+  EXPECT_EQ(router.Find("GET", "/checkpoints/other").captures.at("id"), "other");
+}
+
+TEST(Router, LeavesBrokenPercentSignsAsTheyAre) {
+  EXPECT_EQ(PercentDecode("100%"), "100%");
+  EXPECT_EQ(PercentDecode("%4"), "%4");
+  EXPECT_EQ(PercentDecode("%zz%41"), "%zzA");
+  EXPECT_EQ(PercentDecode("%00"), std::string(1, '\0'));
+  EXPECT_EQ(PercentDecode("a+b"), "a+b");
+}
+
+TEST(Router, TakesThePathOutOfATarget) {
+  EXPECT_EQ(TargetPath("/a/b?c=/d#e"), "/a/b");
+  EXPECT_EQ(TargetPath("/a#e?c"), "/a");
+  EXPECT_EQ(TargetPath("http://host:80/a?b"), "/a");
+  EXPECT_EQ(TargetPath("http://host?b=/c"), "/");
+  EXPECT_EQ(TargetPath("https://host"), "/");
+  EXPECT_EQ(TargetPath("*"), "*");
+  EXPECT_EQ(TargetPath(""), "");
+}
+
+}  // namespace
+}  // namespace cairn

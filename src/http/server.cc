@@ -1,0 +1,525 @@
+// How the library is used: it parses requests and formats answers (its process_request), over a
+// Stream of ours. Accepting, threads, timeouts, pipelining and closing are ours (http/socket.h,
+// http/connection_pool.h), because its own listener shares ports, keeps a queue of five and ends
+// on a passing error of accept().
+
+#include "http/server.h"
+
+#include <httplib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <exception>
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "http/connection_pool.h"
+#include "http/keys.h"
+#include "http/router.h"
+#include "http/socket.h"
+
+namespace cairn {
+namespace {
+
+// How long a refused or failed client gets to read its answer before the connection is closed.
+constexpr Linger kLingerAfterError = {.silence_ms = 500, .total_ms = 5000};
+constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
+// A connection that has said nothing for this long after it was opened counts as idle.
+constexpr int kFirstByteMs = 100;
+
+bool SameIgnoringCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+// A path as a message can quote it: text, and not too long.
+std::string Shown(const std::string& path) {
+  constexpr size_t kShownMax = 200;
+  return ToValidUtf8(path.size() > kShownMax ? path.substr(0, kShownMax) + "..." : path);
+}
+
+std::string_view MessageFor(int status) {
+  switch (status) {
+    case 400:
+      return "the request could not be read: expected an HTTP/1.1 request line, at most 100 header "
+             "lines of at most 8 KiB, and a body of the announced length";
+    case 413:
+      return "the request's body is too big for this server";
+    case 414:
+      return "the request's target is longer than 8 KiB";
+    case 415:
+      return "the body's Content-Encoding is not known; send it gzip, br, zstd or as it is";
+    case 416:
+      return "the Range header could not be read; leave it out, ranges are not served";
+    default:
+      return "the server could not answer this request";
+  }
+}
+
+// One request on its way. The library's callbacks get no context of ours; but a connection's
+// thread does nothing else, so it knows.
+struct Exchange {
+  std::shared_ptr<const PeerWatch> watch;
+  std::string content_type;  // the request's, see Prepare()
+  std::string path;
+  RouteMatch match;
+  int key_index = -1;
+  // An answer that needs no handler and no body: 401, 404, 405, 413, 501.
+  int refusal_status = 0;
+  std::string refusal_message;
+  std::vector<std::pair<std::string, std::string>> refusal_headers;
+  bool close = false;  // the connection ends with this answer
+
+  void RefuseWith(int status, std::string message) {
+    refusal_status = status;
+    refusal_message = std::move(message);
+  }
+};
+
+// A connection as the library wants to see it.
+class ConnectionStream final : public httplib::Stream {
+ public:
+  ConnectionStream(Connection* connection, const Exchange* exchange)
+      : connection_(connection), exchange_(exchange) {}
+
+  bool is_readable() const override { return connection_->HasBufferedBytes(); }
+  bool wait_readable() const override {
+    return connection_->HasBufferedBytes() || connection_->WaitReadable();
+  }
+  bool wait_writable() const override { return connection_->WaitWritable(); }
+  bool is_peer_alive() const override { return !connection_->watch()->Gone(); }
+  ssize_t read(char* bytes, size_t size) override {
+    // Once an error is being answered the library would wait for the rest of the body.
+    return exchange_->close ? -1 : connection_->Read(bytes, size);
+  }
+  ssize_t write(const char* bytes, size_t size) override { return connection_->Write(bytes, size); }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    ip = connection_->remote();
+    port = 0;
+  }
+  void get_local_ip_and_port(std::string& ip, int& port) const override {
+    ip.clear();
+    port = 0;
+  }
+  socket_t socket() const override { return connection_->fd(); }
+  time_t duration() const override { return 0; }
+
+ private:
+  Connection* const connection_;
+  const Exchange* const exchange_;
+};
+
+// The library's server without its listener.
+class Parser : public httplib::Server {
+ public:
+  Parser() { svr_sock_ = 0; }  // any number but "invalid": not stopping
+
+  // Makes answers that are being streamed end after their current piece.
+  void CutStreams() { svr_sock_ = INVALID_SOCKET; }
+
+  // Reads one request, answers it. Returns whether the connection can go on.
+  bool ServeOne(httplib::Stream* stream, const std::string& remote,
+                const std::function<void(httplib::Request&)>& setup) {
+    bool closed = false;
+    return process_request(*stream, remote, 0, "", 0, /*close_connection=*/false, closed, setup) &&
+           !closed;
+  }
+};
+
+thread_local Exchange* current_exchange = nullptr;
+
+// A handler's stream, held by the library's provider and releaser together.
+class StreamSource {
+ public:
+  StreamSource(StreamBody body, LogSink log) : body_(std::move(body)), log_(std::move(log)) {}
+
+  // The library's provider: one piece. False ends the connection.
+  bool Provide(httplib::DataSink& sink) {
+    std::string chunk;
+    bool more = false;
+    try {
+      more = body_.next(&chunk);
+    } catch (const std::exception& e) {
+      if (log_) log_(LogLevel::kError, std::string("a stream failed: ") + e.what());
+      return false;
+    } catch (...) {
+      if (log_) log_(LogLevel::kError, "a stream failed: it threw something unknown");
+      return false;
+    }
+    ended_ = !more;
+    if (!chunk.empty() && !sink.write(chunk.data(), chunk.size())) return false;
+    if (!more) sink.done();
+    return true;  // the library looks whether the client is still there before it asks again
+  }
+
+  void Release() {
+    if (ended_ || !body_.on_gone) return;
+    ended_ = true;
+    try {
+      body_.on_gone();
+    } catch (...) {
+      if (log_) log_(LogLevel::kError, "a stream's on_gone threw");
+    }
+  }
+
+ private:
+  StreamBody body_;
+  const LogSink log_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::string_view HttpRequest::Header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (SameIgnoringCase(key, name)) return value;
+  }
+  return {};
+}
+
+class HttpServer::Impl {
+ public:
+  explicit Impl(HttpServerOptions options);
+
+  void Handle(const std::string& method, const std::string& path, HttpHandler handler,
+              HttpAccess access) {
+    CHECK(method == "GET" || method == "POST" || method == "PUT" || method == "PATCH" ||
+          method == "DELETE" || method == "OPTIONS");
+    router_.Add(method, path);
+    routes_.push_back({std::move(handler), access});
+  }
+  Status Bind();
+  int port() const { return listener_.port(); }
+  void Serve();
+  void Stop() {
+    stop_->Raise();
+    parser_.CutStreams();
+  }
+
+ private:
+  struct Route {
+    HttpHandler handler;
+    HttpAccess access;
+  };
+
+  void InstallCallbacks();
+  // Decides on a request whose headers have been read, before its body is.
+  void Prepare(httplib::Request& request, Exchange* exchange) const;
+  void CheckKey(const httplib::Request& request, Exchange* exchange) const;
+  void CheckBody(httplib::Request& request, Exchange* exchange) const;
+  void Answer(const httplib::Request& in, httplib::Response& out) const;
+  void SendStream(const httplib::Request& in, StreamBody stream, const std::string& content_type,
+                  httplib::Response& out) const;
+  void WriteRefusal(const Exchange& exchange, httplib::Response& out) const;
+  void WriteError(int status, std::string_view message, httplib::Response& out) const;
+  void LogFailure(const std::string& path, const char* what) const;
+
+  void ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat);
+  bool ServeRequest(Connection* connection);
+  void RefuseConnection(AcceptedSocket socket);
+  void SendRefusal(Connection* connection) const;
+
+  // Constant after Bind().
+  const HttpServerOptions options_;
+  const SocketTimeouts timeouts_;
+  std::vector<std::string> keys_;  // as the library hands out header values: percent-decoded
+  Router router_;
+  std::vector<Route> routes_;
+
+  const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();
+  Parser parser_;
+  Listener listener_;
+};
+
+HttpServer::Impl::Impl(HttpServerOptions options)
+    : options_(std::move(options)),
+      timeouts_{options_.read_timeout_ms, options_.request_timeout_ms, options_.write_timeout_ms} {
+  CHECK(options_.error_body != nullptr);
+  // The library decodes "%41" in every header value it reads, keys included.
+  for (const std::string& key : options_.api_keys) {
+    keys_.push_back(httplib::decode_path_component(key));
+  }
+  parser_.set_payload_max_length(options_.body_bytes_max);
+  parser_.set_keep_alive_timeout(options_.idle_timeout_ms / 1000);
+  InstallCallbacks();
+}
+
+void HttpServer::Impl::InstallCallbacks() {
+  using HandlerResponse = httplib::Server::HandlerResponse;
+  parser_.set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
+    const Exchange& exchange = *current_exchange;
+    if (exchange.refusal_status == 0) return HandlerResponse::Unhandled;
+    WriteRefusal(exchange, out);
+    return HandlerResponse::Handled;
+  });
+  // A client that asks before it sends a large body need not send one that will be refused.
+  parser_.set_expect_100_continue_handler([this](const httplib::Request&, httplib::Response& out) {
+    const Exchange& exchange = *current_exchange;
+    if (exchange.refusal_status == 0) return 100;
+    WriteRefusal(exchange, out);
+    return exchange.refusal_status;
+  });
+  // Called for every answer of 400 or more, the library's own (which have no body) included.
+  const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
+    current_exchange->close = true;
+    if (out.body.empty() && !out.content_provider_)
+      WriteError(out.status, MessageFor(out.status), out);
+    return HandlerResponse::Handled;
+  };
+  parser_.set_error_handler(on_error);
+  // Prepare() has done the routing and put the one path here that the library knows.
+  const auto answer = [this](const httplib::Request& in, httplib::Response& out) {
+    Answer(in, out);
+  };
+  parser_.Get("/", answer).Post("/", answer).Put("/", answer).Patch("/", answer);
+  parser_.Delete("/", answer).Options("/", answer);
+}
+
+void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) const {
+  const std::string_view path = TargetPath(request.target);
+  exchange->path = PercentDecode(path);
+  exchange->match = router_.Find(request.method, path);
+  request.path = "/";
+  // Answers are small pieces or local: compressing them would only hold pieces back. The library
+  // would also cut any answer to a Range.
+  request.headers.erase("Accept-Encoding");
+  request.ranges.clear();
+  // The library takes form bodies apart and forgets their text; curl calls everything a form.
+  exchange->content_type = request.get_header_value("Content-Type");
+  request.headers.erase("Content-Type");
+
+  if (!exchange->match.path_known) {
+    exchange->RefuseWith(404, "there is nothing at " + Shown(exchange->path));
+  } else if (!exchange->match.found) {
+    exchange->RefuseWith(405, Shown(exchange->path) + " does not answer " + request.method +
+                                  ", only " + exchange->match.allow);
+    exchange->refusal_headers.emplace_back("Allow", exchange->match.allow);
+  } else {
+    CheckKey(request, exchange);
+  }
+  CheckBody(request, exchange);
+}
+
+void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* exchange) const {
+  if (keys_.empty()) return;
+  const std::string authorization = request.get_header_value("Authorization");
+  exchange->key_index = MatchKey(keys_, BearerToken(authorization));
+  if (exchange->key_index < 0) {
+    exchange->key_index = MatchKey(keys_, request.get_header_value("x-api-key"));
+  }
+  if (exchange->key_index >= 0) return;
+  if (routes_[exchange->match.route].access == HttpAccess::kPublic) return;
+  const bool none = authorization.empty() && !request.has_header("x-api-key");
+  exchange->RefuseWith(401, std::string(none ? "an API key is needed" : "the API key is wrong") +
+                                ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"");
+  exchange->refusal_headers.emplace_back("WWW-Authenticate", "Bearer");
+}
+
+void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) const {
+  const bool has_length = request.has_header("Content-Length");
+  if (request.has_header("Transfer-Encoding")) {
+    if (!SameIgnoringCase(request.get_header_value("Transfer-Encoding"), "chunked")) {
+      exchange->RefuseWith(501, "the only Transfer-Encoding this server reads is chunked");
+      exchange->close = true;  // where the body ends is not known
+    }
+    return;
+  }
+  // Without a length there is no body; the library would wait for the end of the connection.
+  if (!has_length) request.headers.emplace("Content-Length", "0");
+  const uint64_t length = request.get_header_value_u64("Content-Length");
+  if (length > options_.body_bytes_max && exchange->refusal_status == 0) {
+    exchange->RefuseWith(413, "the request's body has " + std::to_string(length) +
+                                  " bytes; this server takes at most " +
+                                  std::to_string(options_.body_bytes_max));
+  }
+}
+
+void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out) const {
+  const Exchange& exchange = *current_exchange;
+  HttpRequest request;
+  request.method = in.method;
+  request.path = exchange.path;
+  request.body = in.body;
+  request.params = in.params;
+  request.captures = exchange.match.captures;
+  request.headers.assign(in.headers.begin(), in.headers.end());
+  if (!exchange.content_type.empty()) {
+    request.headers.emplace_back("Content-Type", exchange.content_type);
+  }
+  request.remote = in.remote_addr;
+  request.key_index = exchange.key_index;
+  request.gone = [watch = exchange.watch] { return watch->Gone(); };
+
+  HttpResponse response;
+  try {
+    response = routes_[exchange.match.route].handler(request);
+  } catch (const std::exception& e) {
+    LogFailure(exchange.path, e.what());
+    return WriteError(500, "the server failed on this request; its log says more", out);
+  } catch (...) {
+    LogFailure(exchange.path, "something unknown was thrown");
+    return WriteError(500, "the server failed on this request; its log says more", out);
+  }
+  out.status = response.status;
+  for (const auto& [name, value] : response.headers) out.set_header(name, value);
+  // The library promises ranges on every HEAD unless told otherwise.
+  if (in.method == "HEAD") out.set_header("Accept-Ranges", "none");
+  if (response.stream) {
+    SendStream(in, std::move(response.stream), response.content_type, out);
+  } else {
+    out.set_content(std::move(response.body), response.content_type);
+  }
+}
+
+void HttpServer::Impl::SendStream(const httplib::Request& in, StreamBody stream,
+                                  const std::string& content_type, httplib::Response& out) const {
+  auto source = std::make_shared<StreamSource>(std::move(stream), options_.log);
+  auto provide = [source](size_t, httplib::DataSink& sink) { return source->Provide(sink); };
+  auto release = [source](bool) { source->Release(); };
+  if (in.version == "HTTP/1.0") {  // knows no chunks: the end of the connection is the end
+    current_exchange->close = true;
+    out.set_content_provider(content_type, std::move(provide), std::move(release));
+  } else {
+    out.set_chunked_content_provider(content_type, std::move(provide), std::move(release));
+  }
+}
+
+void HttpServer::Impl::WriteRefusal(const Exchange& exchange, httplib::Response& out) const {
+  for (const auto& [name, value] : exchange.refusal_headers) out.set_header(name, value);
+  WriteError(exchange.refusal_status, exchange.refusal_message, out);
+}
+
+void HttpServer::Impl::WriteError(int status, std::string_view message,
+                                  httplib::Response& out) const {
+  out.status = status;
+  try {
+    out.set_content(options_.error_body(status, message), options_.error_content_type);
+  } catch (...) {
+    LogFailure("an error answer", "error_body threw");
+    out.set_content(std::string(message), "text/plain");
+  }
+}
+
+void HttpServer::Impl::LogFailure(const std::string& path, const char* what) const {
+  if (options_.log) options_.log(LogLevel::kError, "failed on " + path + ": " + what);
+}
+
+Status HttpServer::Impl::Bind() {
+  for (const std::string& key : options_.api_keys) {
+    if (key.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, "an API key is empty; give --api-key a value");
+    }
+  }
+  return listener_.Open(options_.host, options_.port, /*loopback_only=*/keys_.empty());
+}
+
+void HttpServer::Impl::Serve() {
+  ConnectionPool pool(
+      options_.threads_max,
+      [this](AcceptedSocket socket, ConnectionPool::Seat* seat) {
+        ServeConnection(std::move(socket), seat);
+      },
+      [this](AcceptedSocket socket) { RefuseConnection(std::move(socket)); });
+  for (;;) {
+    AcceptedSocket socket;
+    socket.fd = listener_.Accept(*stop_, &socket.remote);
+    if (socket.fd < 0) break;
+    pool.Add(std::move(socket));
+  }
+  listener_.Close();
+  pool.Shutdown();
+}
+
+void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat) {
+  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_);
+  // A new connection keeps its seat for a moment: its first request is on the way.
+  bool idle = false;
+  for (;;) {
+    if (idle) seat->EnterIdle();
+    const Connection::Wait wait =
+        idle ? connection.WaitForRequest(options_.idle_timeout_ms, seat->wake_fd())
+             : connection.WaitForRequest(kFirstByteMs, -1);
+    const bool has_request = wait == Connection::Wait::kData;
+    if (idle && !seat->LeaveIdle(has_request)) {
+      if (has_request) SendRefusal(&connection);
+      return;
+    }
+    const bool idle_before = std::exchange(idle, true);
+    if (wait == Connection::Wait::kWoken) continue;  // another idle one was faster to go
+    if (wait == Connection::Wait::kTimeout && !idle_before) continue;
+    if (!has_request) return;
+    if (connection.BeginRequest() && !ServeRequest(&connection)) return;
+  }
+}
+
+bool HttpServer::Impl::ServeRequest(Connection* connection) {
+  Exchange exchange;
+  exchange.watch = connection->watch();
+  current_exchange = &exchange;
+  bool go_on = false;
+  try {
+    ConnectionStream stream(connection, &exchange);
+    go_on = parser_.ServeOne(&stream, connection->remote(),
+                             [&](httplib::Request& request) { Prepare(request, &exchange); });
+  } catch (const std::exception& e) {
+    LogFailure("a connection", e.what());
+  } catch (...) {
+    LogFailure("a connection", "something unknown was thrown");
+  }
+  current_exchange = nullptr;
+  if (exchange.close) connection->LingerBriefly(kLingerAfterError);
+  return go_on && !exchange.close;
+}
+
+void HttpServer::Impl::RefuseConnection(AcceptedSocket socket) {
+  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_);
+  SendRefusal(&connection);
+}
+
+void HttpServer::Impl::SendRefusal(Connection* connection) const {
+  std::string body;
+  try {
+    body = options_.error_body(503, "all " + std::to_string(options_.threads_max) +
+                                        " connections of this server are at work; try again later");
+  } catch (...) {
+    LogFailure("an error answer", "error_body threw");
+  }
+  const std::string answer =
+      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
+      "Connection: close\r\nContent-Type: " +
+      options_.error_content_type + "\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n\r\n" + body;
+  // A new connection's send buffer takes this whole; a client that reads nothing gets no more.
+  connection->Write(answer.data(), answer.size());
+  connection->LingerBriefly(kLingerAfterRefusal);
+}
+
+HttpServer::HttpServer(HttpServerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+HttpServer::~HttpServer() = default;
+
+void HttpServer::Handle(const std::string& method, const std::string& path, HttpHandler handler,
+                        HttpAccess access) {
+  impl_->Handle(method, path, std::move(handler), access);
+}
+
+Status HttpServer::Bind() {
+  return impl_->Bind();
+}
+
+int HttpServer::port() const {
+  return impl_->port();
+}
+
+void HttpServer::Serve() {
+  impl_->Serve();
+}
+
+void HttpServer::Stop() {
+  impl_->Stop();
+}
+
+}  // namespace cairn

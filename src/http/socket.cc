@@ -1,0 +1,310 @@
+#include "http/socket.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long a client may still take bytes after the server was told to stop.
+constexpr int kStopWriteMs = 500;
+
+// poll() that goes on after a signal. Returns what poll() returns.
+int PollAgain(pollfd* fds, nfds_t count, int timeout_ms) {
+  const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
+  for (;;) {
+    const int ready = poll(fds, count, timeout_ms);
+    if (ready >= 0 || errno != EINTR) return ready;
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
+    timeout_ms = static_cast<int>(std::max<int64_t>(left, 0));
+  }
+}
+
+bool IsLoopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (address->sa_family != AF_INET6) return false;
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) return v6.s6_addr[12] == 127;
+  return IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+Error BindError(const std::string& host, int port, int error) {
+  const std::string place = "port " + std::to_string(port) + " on " + host;
+  switch (error) {
+    case EADDRINUSE:
+      return {ErrorCode::kUnavailable, place + " is taken; choose another with --port"};
+    case EACCES:
+      return {ErrorCode::kInvalidArgument,
+              place + " needs privileges; choose one above 1023 with --port"};
+    case EADDRNOTAVAIL:
+      return {ErrorCode::kInvalidArgument,
+              host + " is not an address of this machine; choose another with --host"};
+    default:
+      return {ErrorCode::kUnavailable, "cannot listen on " + place + ": " + std::strerror(error)};
+  }
+}
+
+// Returns a listening descriptor, or minus the error number.
+int OpenListening(const addrinfo& info) {
+  const int fd = socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -errno;
+  // Lets a restarted server have its port back at once. SO_REUSEPORT would let two servers share
+  // one port without a word, so it stays off.
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(fd, info.ai_addr, info.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  return -error;
+}
+
+int PortOf(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<sockaddr_in6*>(&address)->sin6_port);
+  }
+  return ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+}
+
+std::string AddressOf(const sockaddr_storage& address, socklen_t size) {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof(host), port,
+                  sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "unknown";
+  }
+  if (address.ss_family == AF_INET6) return "[" + std::string(host) + "]:" + port;
+  return std::string(host) + ":" + port;
+}
+
+}  // namespace
+
+WakeFd::WakeFd(bool counting)
+    : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | (counting ? EFD_SEMAPHORE : 0))) {
+  CHECK(fd_ >= 0);
+}
+
+WakeFd::~WakeFd() {
+  close(fd_);
+}
+
+void WakeFd::Add() noexcept {
+  const uint64_t one = 1;
+  const ssize_t written = write(fd_, &one, sizeof(one));
+  static_cast<void>(written);  // it can only be full, and then it is readable already
+}
+
+void WakeFd::Take() noexcept {
+  uint64_t taken = 0;
+  const ssize_t bytes = read(fd_, &taken, sizeof(taken));
+  static_cast<void>(bytes);  // another thread may have been faster
+}
+
+Status Listener::Open(const std::string& host, int port, bool loopback_only) {
+  if (port < 0 || port > 65535) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "port " + std::to_string(port) + " does not exist; --port takes 0 to 65535");
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "--host " + host + " is no name or address known here (" + gai_strerror(failed) + ")");
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> infos(found, freeaddrinfo);
+  int error = EADDRNOTAVAIL;
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    if (loopback_only && !IsLoopback(info->ai_addr)) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "listening on " + host +
+                      " needs --api-key, because other machines can reach it; "
+                      "without a key use --host 127.0.0.1");
+    }
+  }
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    const int fd = OpenListening(*info);
+    if (fd >= 0) {
+      Close();
+      fd_ = fd;
+      port_ = PortOf(fd);
+      return {};
+    }
+    error = -fd;
+    if (error == EADDRINUSE) break;  // not to end up on ::1 when 127.0.0.1 is meant
+  }
+  return tl::unexpected<Error>(BindError(host, port, error));
+}
+
+int Listener::Accept(const StopSignal& stop, std::string* remote) {
+  for (;;) {
+    pollfd fds[] = {{fd_, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+    PollAgain(fds, 2, -1);
+    if (stop.raised()) return -1;
+    sockaddr_storage address{};
+    socklen_t size = sizeof(address);
+    const int fd = accept4(fd_, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC);
+    if (fd >= 0) {
+      // Tokens are small and must not wait for each other.
+      const int on = 1;
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      *remote = AddressOf(address, size);
+      return fd;
+    }
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
+    // Out of descriptors or memory: both come back, so wait instead of giving up listening.
+    PollAgain(&fds[1], 1, 50);
+  }
+}
+
+void Listener::Close() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+bool PeerWatch::Gone() const {
+  if (stop_->raised()) return true;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (fd_ < 0) return true;
+  pollfd peer = {fd_, POLLRDHUP, 0};
+  return PollAgain(&peer, 1, 0) != 0;
+}
+
+void PeerWatch::Close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+Connection::Connection(int fd, std::string remote, std::shared_ptr<const StopSignal> stop,
+                       const SocketTimeouts& timeouts)
+    : fd_(fd),
+      remote_(std::move(remote)),
+      stop_(std::move(stop)),
+      timeouts_(timeouts),
+      watch_(std::make_shared<PeerWatch>(fd, stop_)) {}
+
+Connection::~Connection() {
+  watch_->Close();
+}
+
+Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
+  if (stop_->raised()) return Wait::kClosed;
+  if (HasBufferedBytes()) return Wait::kData;
+  pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
+  const int ready = PollAgain(fds, 3, timeout_ms);
+  if (stop_->raised() || ready < 0) return Wait::kClosed;
+  if (ready == 0) return Wait::kTimeout;
+  if (fds[0].revents == 0) return Wait::kWoken;
+  return Fill() ? Wait::kData : Wait::kClosed;
+}
+
+bool Connection::BeginRequest() {
+  request_deadline_ = steady_clock::now() + milliseconds(timeouts_.request_ms);
+  while (HasBufferedBytes() && (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
+    ++buffer_begin_;
+  }
+  return HasBufferedBytes();
+}
+
+ssize_t Connection::Receive(char* bytes, size_t size) {
+  for (;;) {
+    const ssize_t n = recv(fd_, bytes, size, MSG_DONTWAIT);
+    if (n >= 0) return n;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN || !WaitReadable()) return -1;
+  }
+}
+
+bool Connection::Fill() {
+  const ssize_t n = Receive(buffer_, sizeof(buffer_));
+  buffer_begin_ = 0;
+  buffer_end_ = n > 0 ? static_cast<size_t>(n) : 0;
+  return n > 0;
+}
+
+ssize_t Connection::Read(char* bytes, size_t size) {
+  if (!HasBufferedBytes()) {
+    // Large reads go past the buffer: a body needs no second copy.
+    if (size >= sizeof(buffer_)) return Receive(bytes, size);
+    const ssize_t n = Receive(buffer_, sizeof(buffer_));
+    if (n <= 0) return n;
+    buffer_begin_ = 0;
+    buffer_end_ = static_cast<size_t>(n);
+  }
+  const size_t n = std::min(size, buffer_end_ - buffer_begin_);
+  std::memcpy(bytes, buffer_ + buffer_begin_, n);
+  buffer_begin_ += n;
+  return static_cast<ssize_t>(n);
+}
+
+bool Connection::WaitReadable() {
+  const auto left =
+      std::chrono::duration_cast<milliseconds>(request_deadline_ - steady_clock::now()).count();
+  const int64_t timeout_ms = std::clamp<int64_t>(left, 0, timeouts_.read_ms);
+  pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}};
+  const int ready = PollAgain(fds, 2, static_cast<int>(timeout_ms));
+  return ready > 0 && !stop_->raised();
+}
+
+bool Connection::WaitWritable() {
+  pollfd fds[] = {{fd_, POLLOUT, 0}, {stop_->fd(), POLLIN, 0}};
+  if (PollAgain(fds, 2, timeouts_.write_ms) <= 0) return false;
+  if ((fds[0].revents & (POLLERR | POLLHUP)) != 0) return false;
+  if ((fds[0].revents & POLLOUT) != 0) return true;
+  // Stopping: what is being written may still go out, but not at the client's leisure.
+  return PollAgain(fds, 1, kStopWriteMs) > 0 && (fds[0].revents & POLLOUT) != 0;
+}
+
+ssize_t Connection::Write(const char* bytes, size_t size) {
+  for (;;) {
+    const ssize_t n = send(fd_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) return n;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN || !WaitWritable()) return -1;
+  }
+}
+
+void Connection::LingerBriefly(const Linger& linger) {
+  shutdown(fd_, SHUT_WR);
+  const auto deadline = steady_clock::now() + milliseconds(linger.total_ms);
+  char discarded[16384];
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
+    if (left <= 0) return;
+    pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}};
+    if (PollAgain(fds, 2, static_cast<int>(std::min<int64_t>(left, linger.silence_ms))) <= 0 ||
+        stop_->raised())
+      return;
+    if (recv(fd_, discarded, sizeof(discarded), MSG_DONTWAIT) <= 0) return;
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,20 @@
+// No checkpoints at all: what every other policy is compared with.
+
+#include "policy/placement.h"
+
+namespace cairn {
+namespace {
+
+class NonePlacement final : public PlacementPolicy {
+ public:
+  void Place(const PlacementInput& /*input*/,
+             std::vector<Placement>* /*placements*/) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<PlacementPolicy> MakeNonePlacement() {
+  return std::make_unique<NonePlacement>();
+}
+
+}  // namespace cairn

@@ -1,0 +1,23 @@
+#include "sched/generation.h"
+
+#include <utility>
+
+namespace cairn {
+
+std::optional<GenerationEvent> Generation::Next(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!arrived_.wait_for(lock, timeout, [this] { return !events_.empty(); })) return std::nullopt;
+  GenerationEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void Generation::Push(GenerationEvent event) {
+  {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  arrived_.notify_one();
+}
+
+}  // namespace cairn

@@ -1,0 +1,71 @@
+// Generation: one answer on its way from the thread that computes it to the thread that sends it.
+//
+//   Scheduler (context thread) ── Push ──>  [ text, text, …, done ]  ── Next ──> HTTP thread
+//                              <───────────────── Cancel ────────────────────────
+//
+// Threads: every call is safe from any thread.
+
+#ifndef CAIRN_SCHED_GENERATION_H_
+#define CAIRN_SCHED_GENERATION_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace cairn {
+
+enum class FinishReason {
+  kStop,       // the model ended its answer, or a stop text came
+  kLength,     // tokens_max or the context was reached
+  kCancelled,  // the asker went away
+};
+
+// What a request cost. Milliseconds are of the request's own work; waiting in the queue is apart.
+struct GenerationCost {
+  size_t prompt_tokens = 0;
+  size_t reused_tokens = 0;  // of the prompt, not read again
+  double queue_ms = 0;
+  double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
+  size_t generated_tokens = 0;
+  double generated_ms = 0;
+
+  size_t read_tokens() const { return prompt_tokens - reused_tokens; }
+};
+
+struct GenerationEvent {
+  enum class Kind { kText, kDone, kFailed };
+  Kind kind = Kind::kText;
+  std::string text;  // whole characters
+  FinishReason reason = FinishReason::kStop;
+  std::string stop_text;  // the stop text that ended the answer, if one did
+  GenerationCost cost;
+  Error error;
+};
+
+class Generation {
+ public:
+  // Waits up to `timeout` for the next event; nothing: it did not come yet. After kDone or kFailed
+  // nothing comes.
+  std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
+  void Push(GenerationEvent event);
+
+  // The asker is gone: the work stops at the next piece.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<GenerationEvent> events_;  // guarded by mutex_
+  std::atomic<bool> cancelled_ = false;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_GENERATION_H_

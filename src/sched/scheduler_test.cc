@@ -1,0 +1,205 @@
+#include "sched/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/fake_engine.h"
+
+namespace cairn {
+namespace {
+
+using namespace std::chrono_literals;
+
+Tokens Text(size_t n, char letter = 'x') {
+  return Tokens(n, letter);
+}
+
+// A server without HTTP, stepped by hand.
+struct Bench {
+  explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
+                 SchedulerOptions scheduler_options = {})
+      : engine(EngineOptions(memory_class)),
+        cache(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
+              MakeRamStore()),
+        scheduler(&engine, &cache, &clock, scheduler_options) {}
+
+  static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
+    FakeEngineOptions options;
+    options.memory_class = memory_class;
+    options.context_tokens = 4096;
+    options.end_one_in = 0;
+    return options;
+  }
+
+  static GenerationRequest Request(Tokens prompt, size_t tokens_max = 8) {
+    GenerationRequest request;
+    request.shape.tokens = prompt.size();
+    request.prompt = std::move(prompt);
+    request.params.tokens_max = tokens_max;
+    return request;
+  }
+
+  struct Answer {
+    std::string text;
+    GenerationEvent end;
+  };
+  Answer Collect(Generation* generation) {
+    Answer answer;
+    while (auto event = generation->Next(0ms)) {
+      answer.text += event->text;
+      answer.end = *event;
+    }
+    return answer;
+  }
+  Answer Run(GenerationRequest request) {
+    auto generation = scheduler.Submit(std::move(request));
+    EXPECT_TRUE(generation.has_value());
+    while (scheduler.Step()) {
+    }
+    return Collect(generation->get());
+  }
+
+  ManualClock clock;
+  FakeEngine engine;
+  CheckpointCache cache;
+  Scheduler scheduler;
+};
+
+TEST(Scheduler, AnswersWithAsManyTokensAsAskedFor) {
+  Bench bench;
+  const Bench::Answer answer = bench.Run(Bench::Request(Text(300), 5));
+  EXPECT_EQ(answer.text.size(), 5u);
+  EXPECT_EQ(answer.end.kind, GenerationEvent::Kind::kDone);
+  EXPECT_EQ(answer.end.reason, FinishReason::kLength);
+  EXPECT_EQ(answer.end.cost.read_tokens(), 300u);
+}
+
+TEST(Scheduler, ReadsOnlyAndAnswersNothingWhenAskedForNoTokens) {
+  Bench bench;
+  const Bench::Answer answer = bench.Run(Bench::Request(Text(300), 0));
+  EXPECT_EQ(answer.text, "");
+  EXPECT_EQ(answer.end.cost.generated_tokens, 0u);
+}
+
+TEST(Scheduler, TheSamePromptAgainGoesBackToACheckpoint) {
+  Bench bench;
+  const Bench::Answer first = bench.Run(Bench::Request(Text(300)));
+  const Bench::Answer second = bench.Run(Bench::Request(Text(300)));
+  EXPECT_EQ(second.text, first.text);
+  EXPECT_EQ(second.end.cost.reused_tokens, 256u);
+  EXPECT_EQ(bench.scheduler.stats().checkpoints_restored, 1u);
+}
+
+TEST(Scheduler, ARequestMayAskForNoReuse) {
+  Bench bench;
+  bench.Run(Bench::Request(Text(300)));
+  GenerationRequest request = Bench::Request(Text(300));
+  request.reuse = false;
+  EXPECT_EQ(bench.Run(std::move(request)).end.cost.reused_tokens, 0u);
+}
+
+TEST(Scheduler, LiveGoesOnFromTheAnswerWithoutReadingIt) {
+  Bench bench;
+  const Bench::Answer first = bench.Run(Bench::Request(Text(300), 8));
+  Tokens prompt = Text(300);
+  prompt.insert(prompt.end(), first.text.begin(), first.text.end());
+  prompt.insert(prompt.end(), 20, 'y');
+  // The last token drawn was never decoded, so it is read with what follows.
+  EXPECT_EQ(bench.Run(Bench::Request(prompt)).end.cost.read_tokens(), 21u);
+}
+
+TEST(Scheduler, StopTextEndsTheAnswerAndIsNotSent) {
+  Bench bench;
+  const std::string whole = bench.Run(Bench::Request(Text(300), 8)).text;
+  GenerationRequest request = Bench::Request(Text(300), 8);
+  request.params.stop_texts = {whole.substr(3, 2)};
+  const Bench::Answer answer = bench.Run(std::move(request));
+  EXPECT_EQ(answer.text, whole.substr(0, whole.find(whole.substr(3, 2))));
+  EXPECT_EQ(answer.end.reason, FinishReason::kStop);
+  EXPECT_EQ(answer.end.stop_text, whole.substr(3, 2));
+}
+
+TEST(Scheduler, ACancelledRequestStopsAtTheNextPieceAndItsCheckpointsStay) {
+  Bench bench;
+  GenerationRequest request = Bench::Request(Text(3000));
+  request.shape.header_end = 1024;
+  auto generation = *bench.scheduler.Submit(std::move(request));
+  for (int step = 0; step < 4; ++step) bench.scheduler.Step();
+  generation->Cancel();
+  bench.scheduler.Step();
+  EXPECT_FALSE(bench.scheduler.Step());
+  EXPECT_EQ(bench.Collect(generation.get()).end.reason, FinishReason::kCancelled);
+  EXPECT_EQ(bench.cache.stats().checkpoints, 1u);
+  EXPECT_EQ(bench.Run(Bench::Request(Text(3000))).end.cost.reused_tokens, 1536u);
+}
+
+TEST(Scheduler, AnEngineFailureFailsOneRequestOnly) {
+  Bench bench;
+  bench.engine.FailNextDecodes(1);
+  const Bench::Answer failed = bench.Run(Bench::Request(Text(300)));
+  EXPECT_EQ(failed.end.kind, GenerationEvent::Kind::kFailed);
+  const Bench::Answer next = bench.Run(Bench::Request(Text(300)));
+  EXPECT_EQ(next.end.kind, GenerationEvent::Kind::kDone);
+  EXPECT_EQ(next.end.cost.reused_tokens, 0u);
+}
+
+TEST(Scheduler, ReusesNothingAcrossNamespaces) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kAttention, MemoryClass::kRecurrent, MemoryClass::kHybrid}) {
+    Bench bench(memory_class);
+    bench.Run(Bench::Request(Text(300)));
+    GenerationRequest other = Bench::Request(Text(300));
+    other.name_space = 1;
+    EXPECT_EQ(bench.Run(std::move(other)).end.cost.reused_tokens, 0u);
+  }
+}
+
+TEST(Scheduler, ARecurrentModelComesBackToAConversationThatLeftTheSlot) {
+  Bench bench(MemoryClass::kRecurrent);
+  bench.Run(Bench::Request(Text(300, 'x')));
+  bench.Run(Bench::Request(Text(300, 'y')));
+  EXPECT_EQ(bench.Run(Bench::Request(Text(300, 'x'))).end.cost.reused_tokens, 256u);
+}
+
+TEST(Scheduler, RefusesWhatCannotFit) {
+  Bench bench;
+  const auto too_long = bench.scheduler.Submit(Bench::Request(Text(4096)));
+  EXPECT_EQ(too_long.error().code, ErrorCode::kTooLong);
+  EXPECT_NE(too_long.error().message.find("exceeds the available context size"), std::string::npos);
+  EXPECT_EQ(bench.scheduler.Submit(Bench::Request({})).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Scheduler, EndsTheAnswerWhenTheContextIsFull) {
+  Bench bench;
+  const Bench::Answer answer = bench.Run(Bench::Request(Text(4090), 100));
+  EXPECT_EQ(answer.end.reason, FinishReason::kLength);
+  EXPECT_EQ(answer.end.cost.generated_tokens, 6u);
+}
+
+TEST(Scheduler, RefusesMoreThanTheQueueHolds) {
+  SchedulerOptions options;
+  options.queue_limit = 2;
+  Bench bench(MemoryClass::kHybrid, options);
+  ASSERT_TRUE(bench.scheduler.Submit(Bench::Request(Text(10))));
+  ASSERT_TRUE(bench.scheduler.Submit(Bench::Request(Text(10))));
+  EXPECT_EQ(bench.scheduler.Submit(Bench::Request(Text(10))).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(Scheduler, StoppingFailsWhatIsLeft) {
+  Bench bench;
+  auto generation = *bench.scheduler.Submit(Bench::Request(Text(10)));
+  std::thread context_thread([&] { bench.scheduler.Run(); });
+  while (!generation->Next(10ms)) {
+  }
+  auto endless = *bench.scheduler.Submit(Bench::Request(Text(10), SIZE_MAX));
+  bench.scheduler.Stop();
+  context_thread.join();
+  EXPECT_FALSE(bench.scheduler.Submit(Bench::Request(Text(10))));
+  GenerationEvent::Kind last = GenerationEvent::Kind::kText;
+  while (auto event = endless->Next(0ms)) last = event->kind;
+  EXPECT_NE(last, GenerationEvent::Kind::kText);
+}
+
+}  // namespace
+}  // namespace cairn

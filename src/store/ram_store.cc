@@ -1,0 +1,49 @@
+// Snapshots in this process's memory.
+
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "store/snapshot_store.h"
+
+namespace cairn {
+namespace {
+
+class RamStore final : public SnapshotStore {
+ public:
+  Status Put(SnapshotId id, std::vector<uint8_t> bytes) override {
+    // A buffer that was sized by guess must not count less than it costs.
+    bytes.shrink_to_fit();
+    bytes_ += bytes.size();
+    const bool added = snapshots_.emplace(id, std::move(bytes)).second;
+    CHECK(added);
+    return {};
+  }
+
+  Result<std::span<const uint8_t>> Get(SnapshotId id) const override {
+    const auto found = snapshots_.find(id);
+    if (found == snapshots_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
+    return std::span<const uint8_t>(found->second);
+  }
+
+  void Erase(SnapshotId id) override {
+    const auto found = snapshots_.find(id);
+    if (found == snapshots_.end()) return;
+    bytes_ -= found->second.size();
+    snapshots_.erase(found);
+  }
+
+  size_t bytes() const override { return bytes_; }
+
+ private:
+  std::unordered_map<SnapshotId, std::vector<uint8_t>> snapshots_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SnapshotStore> MakeRamStore() {
+  return std::make_unique<RamStore>();
+}
+
+}  // namespace cairn

@@ -1,0 +1,244 @@
+// The program itself, over HTTP, on a made hybrid model.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/llama_model_maker.h"
+#include "engine/model_recipe.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+#include "play/sse.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+// A small qwen35, made once for all tests of this program.
+const std::string& ModelPath() {
+  static const std::string path = [] {
+    std::string file = testing::TempDir() + "serve_test_qwen35.gguf";
+    ModelShape shape;
+    shape.architecture = "qwen35";
+    const auto recipe = MakeRecipe(shape);
+    EXPECT_TRUE(recipe.has_value());
+    EXPECT_TRUE(WriteModel(*recipe, file, {}).has_value());
+    return file;
+  }();
+  return path;
+}
+
+std::unique_ptr<ServerProcess> Serve(std::vector<std::string> flags = {}) {
+  ServerProcessOptions options;
+  options.argv = {CAIRN_PROGRAM, "serve", "-m", ModelPath(), "--port", "0",
+                  "-c",          "4096",  "-t", "2",         "--grid", "64"};
+  options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+  auto server = ServerProcess::Start(options);
+  EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
+  return server ? std::move(*server) : nullptr;
+}
+
+Json Chat(const std::vector<std::pair<std::string, std::string>>& messages, int max_tokens) {
+  Json body = {{"max_tokens", max_tokens}, {"temperature", 0}};
+  for (const auto& [role, content] : messages) {
+    body["messages"].push_back({{"role", role}, {"content", content}});
+  }
+  return body;
+}
+
+class ServeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = Serve().release(); }
+  static void TearDownTestSuite() {
+    EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+    delete server_;
+    server_ = nullptr;
+  }
+
+  static HttpClient Client() { return HttpClient(server_->url()); }
+  static Json Ask(const Json& body) {
+    const auto reply = Client().Post("/v1/chat/completions", body.dump());
+    EXPECT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    return Json::parse(reply->body);
+  }
+
+  static ServerProcess* server_;
+};
+
+ServerProcess* ServeTest::server_ = nullptr;
+
+TEST_F(ServeTest, AConversationReadsOnlyWhatIsNew) {
+  const std::string document(1500, 'd');
+  Json body = Chat({{"system", document}, {"user", "first question"}}, 16);
+  const Json first = Ask(body);
+  body["messages"].push_back(first["choices"][0]["message"]);
+  body["messages"].push_back({{"role", "user"}, {"content", "second question"}});
+  const Json second = Ask(body);
+  EXPECT_LT(second["timings"]["prompt_n"].get<int>(), 200);
+  EXPECT_GT(second["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>(), 1500);
+}
+
+TEST_F(ServeTest, GoingBackToTheDocumentReadsFromItsCheckpoint) {
+  const std::string document(1500, 'e');
+  Ask(Chat({{"system", document}, {"user", "one question of many"}}, 16));
+  const Json other = Ask(Chat({{"system", document}, {"user", "another way to ask"}}, 16));
+  EXPECT_LT(other["timings"]["prompt_n"].get<int>(), 200);
+}
+
+TEST_F(ServeTest, RegeneratingGivesTheSameAnswerAndReadsOnlyTheEnd) {
+  const Json body = Chat({{"user", std::string(900, 'r')}}, 24);
+  const Json first = Ask(body);
+  const Json again = Ask(body);
+  EXPECT_EQ(again["choices"][0]["message"], first["choices"][0]["message"]);
+  EXPECT_LT(again["timings"]["prompt_n"].get<int>(), 130);
+}
+
+TEST_F(ServeTest, AStreamEndsWithUsageAndDone) {
+  Json body = Chat({{"user", "stream please"}}, 8);
+  body["stream"] = true;
+  body["stream_options"] = {{"include_usage", true}};
+  std::vector<std::string> events;
+  SseParser parser;
+  int status = 0;
+  std::string error_body;
+  ASSERT_TRUE(Client().PostStream(
+      "/v1/chat/completions", body.dump(),
+      [&](std::string_view chunk) {
+        parser.Feed(chunk, [&](const SseEvent& event) { events.push_back(event.data); });
+        return true;
+      },
+      &status, &error_body));
+  EXPECT_EQ(status, 200);
+  ASSERT_GE(events.size(), 4u);
+  EXPECT_EQ(Json::parse(events.front())["choices"][0]["delta"]["role"], "assistant");
+  EXPECT_EQ(events.back(), "[DONE]");
+  std::string content;
+  for (size_t i = 1; i + 3 < events.size(); ++i) {
+    const std::string piece = Json::parse(events[i])["choices"][0]["delta"]["content"];
+    EXPECT_FALSE(piece.empty());
+    content += piece;
+  }
+  EXPECT_EQ(content.size(), 8u);
+  EXPECT_EQ(Json::parse(events[events.size() - 2])["usage"]["completion_tokens"], 8);
+  EXPECT_EQ(Json::parse(events[events.size() - 3])["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(ServeTest, BadInputIsA4xxThatNamesTheField) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "not valid JSON"},
+      {"{", "not valid JSON"},
+      {"[]", "JSON object"},
+      {R"({"messages":[]})", "messages"},
+      {R"({"messages":[{"role":"user","content":{"a":1}}]})", "messages[0].content"},
+      {R"({"messages":[{"role":"user","content":[{"type":"video"}]}]})", "'video'"},
+      {R"({"messages":[{"role":"user","content":"x"}],"temperature":[]})", "temperature"},
+      {Chat({{"user", std::string(9000, 'l')}}, 1).dump(), "exceeds the available context size"},
+  };
+  for (const auto& [body, expected] : cases) {
+    const auto reply = Client().Post("/v1/chat/completions", body);
+    ASSERT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, 400) << body.substr(0, 80);
+    const std::string message = Json::parse(reply->body)["error"]["message"];
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  }
+  EXPECT_EQ(Client().Get("/v1/chat/completions")->status, 405);
+  EXPECT_EQ(Client().Get("/nowhere")->status, 404);
+  EXPECT_EQ(Client().Get("/health")->status, 200);
+}
+
+TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
+  Json endless = Chat({{"user", "tell me everything"}}, -1);
+  endless["stream"] = true;
+  int status = 0;
+  std::string error_body;
+  ASSERT_TRUE(Client().PostStream(
+      "/v1/chat/completions", endless.dump(), [](std::string_view) { return false; }, &status,
+      &error_body));
+  // There is one slot: the next answer comes only once the endless one was stopped, far before it
+  // would have filled the context.
+  const Json next = Ask(Chat({{"user", "still there?"}}, 1));
+  EXPECT_EQ(next["usage"]["completion_tokens"], 1);
+  const auto reply = Client().Get("/props");
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->status, 200);
+}
+
+TEST_F(ServeTest, SaysWhatItServes) {
+  const Json props = Json::parse(Client().Get("/props")->body);
+  EXPECT_EQ(props["cairn"]["memory_class"], "hybrid");
+  EXPECT_EQ(props["default_generation_settings"]["n_ctx"], 4096);
+  const Json models = Json::parse(Client().Get("/v1/models")->body);
+  EXPECT_EQ(models["data"][0]["id"], "serve_test_qwen35.gguf");
+  const Json prompt = Json::parse(
+      Client().Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})")->body);
+  EXPECT_NE(prompt["prompt"].get<std::string>().find("<|im_start|>user\nhi<|im_end|>"),
+            std::string::npos);
+}
+
+TEST(ServeProgram, WithoutPlacementGoingBackReadsEverything) {
+  const auto server = Serve({"--placement", "none"});
+  ASSERT_NE(server, nullptr);
+  const HttpClient client(server->url());
+  const std::string document(1500, 'e');
+  ASSERT_TRUE(client.Post("/v1/chat/completions",
+                          Chat({{"system", document}, {"user", "one question"}}, 8).dump()));
+  const auto other = client.Post("/v1/chat/completions",
+                                 Chat({{"system", document}, {"user", "another"}}, 8).dump());
+  ASSERT_TRUE(other.has_value());
+  EXPECT_EQ(Json::parse(other->body)["timings"]["cache_n"], 0);
+}
+
+TEST(ServeProgram, KeysAreAskedForAndAreNamespaces) {
+  const auto server = Serve({"--api-key", "one,two"});
+  ASSERT_NE(server, nullptr);
+  const std::string body = Chat({{"user", std::string(900, 'k')}}, 1).dump();
+  EXPECT_EQ(HttpClient(server->url()).Post("/v1/chat/completions", body)->status, 401);
+  const auto ask = [&](const std::string& key) {
+    HttpClientOptions options;
+    options.headers = {{"Authorization", "Bearer " + key}};
+    const auto reply = HttpClient(server->url(), options).Post("/v1/chat/completions", body);
+    EXPECT_EQ(reply->status, 200);
+    return Json::parse(reply->body)["timings"]["cache_n"].get<int>();
+  };
+  EXPECT_EQ(ask("one"), 0);
+  EXPECT_GT(ask("one"), 0);
+  EXPECT_EQ(ask("two"), 0);
+}
+
+std::pair<int, std::string> RunProgram(const std::string& arguments) {
+  const std::string out = testing::TempDir() + "serve_test_output.txt";
+  const int code =
+      std::system((std::string(CAIRN_PROGRAM) + " " + arguments + " >" + out + " 2>&1").c_str());
+  std::ifstream file(out);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return {WEXITSTATUS(code), text};
+}
+
+TEST(ServeProgram, AModelThatCannotLoadIsOneLineAndExitCode1) {
+  const std::string not_a_model = testing::TempDir() + "not_a_model.gguf";
+  std::ofstream(not_a_model) << "GGUF but not really";
+  for (const std::string& path : {std::string("/no/such/file.gguf"), not_a_model}) {
+    const auto [code, text] = RunProgram("serve --port 0 -m " + path);
+    EXPECT_EQ(code, 1) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    EXPECT_NE(text.find(path), std::string::npos) << text;
+  }
+}
+
+TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
+  const std::string model = "serve --port 0 -m " + ModelPath() + " ";
+  EXPECT_NE(RunProgram(model + "--placement nowhere").second.find("near-end, none, user-turns"),
+            std::string::npos);
+  EXPECT_NE(RunProgram(model + "-ctk q99").second.find("f32, f16, bf16, q8_0"), std::string::npos);
+  EXPECT_NE(RunProgram(model + "-np 4").second.find("--parallel 4"), std::string::npos);
+  EXPECT_NE(RunProgram(model + "--host 0.0.0.0").second.find("--api-key"), std::string::npos);
+  EXPECT_EQ(RunProgram(model + "--chat-template nothing").first, 1);
+}
+
+}  // namespace
+}  // namespace cairn

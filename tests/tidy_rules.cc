@@ -1,0 +1,256 @@
+#include "tidy_rules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace cairn::tidy {
+namespace {
+
+constexpr size_t kFunctionLinesMax = 70;
+constexpr size_t kFileLinesMax = 600;
+constexpr size_t kColumnsMax = 100;
+
+using Folders = std::vector<std::string>;
+
+// What the files of a folder may include beside their own folder.
+const std::map<std::string, Folders>& AllowedFolders() {
+  static const std::map<std::string, Folders> allowed = {
+      {"base", {}},
+      {"tree", {"base"}},
+      {"policy", {"base", "tree"}},
+      {"store", {"base"}},
+      {"cache", {"base", "tree", "policy", "store"}},
+      {"engine", {"base"}},
+      {"chat", {"base"}},
+      {"sched", {"base", "tree", "policy", "store", "cache", "engine"}},
+      {"api", {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched"}},
+      {"http", {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api"}},
+      {"play", {"base"}},
+      {"sim", {"base", "tree", "policy", "store", "cache"}},
+      {"cmd",
+       {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http",
+        "play", "sim"}},
+  };
+  return allowed;
+}
+
+// The order in which the folders are built: a test may use whatever is built before its folder.
+constexpr std::string_view kBuildOrder[] = {"base",   "tree", "policy", "store", "cache",
+                                            "engine", "chat", "sched",  "api",   "http",
+                                            "play",   "sim",  "cmd"};
+
+size_t BuildRank(std::string_view folder) {
+  const auto* const end = std::end(kBuildOrder);
+  return static_cast<size_t>(std::find(std::begin(kBuildOrder), end, folder) -
+                             std::begin(kBuildOrder));
+}
+
+bool Contains(const Folders& folders, std::string_view folder) {
+  return std::find(folders.begin(), folders.end(), folder) != folders.end();
+}
+
+bool MayInclude(const SourceFile& file, const std::string& folder, const std::string& path) {
+  const std::string own = file.Folder();
+  if (folder == own) return true;
+  const auto allowed = AllowedFolders().find(own);
+  if (allowed != AllowedFolders().end() && Contains(allowed->second, folder)) return true;
+  if (!file.IsTest()) return false;
+  return folder == "play" || path == "engine/fake_engine.h" || BuildRank(folder) < BuildRank(own);
+}
+
+struct Library {
+  std::string_view name;
+  // An include that begins so and ends so belongs to the library.
+  std::vector<std::string_view> begins;
+  std::string_view ends;
+  // Paths that begin so may include it.
+  std::vector<std::string_view> allowed;
+};
+
+const std::vector<Library>& Libraries() {
+  static const std::vector<Library> libraries = {
+      {"libllama", {"llama", "ggml", "gguf", "mtmd"}, ".h", {"src/engine/llama_"}},
+      {"cpp-httplib", {"httplib"}, ".h", {"src/http/server.cc", "src/play/http_client.cc"}},
+      {"nlohmann/json",
+       {"nlohmann/"},
+       ".hpp",
+       {"src/chat/", "src/api/", "src/play/", "src/cmd/", "src/sim/"}},
+      {"minja", {"minja/"}, ".hpp", {"src/chat/chat_template.cc"}},
+      {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},
+      {"CLI11", {"CLI/"}, ".hpp", {"src/cmd/"}},
+  };
+  return libraries;
+}
+
+bool BeginsWithOneOf(std::string_view text, const std::vector<std::string_view>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+std::string At(const SourceFile& file, size_t line, const std::string& what) {
+  return file.path + ":" + std::to_string(line) + ": " + what;
+}
+
+size_t Columns(std::string_view line) {  // characters, not bytes
+  return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+std::string GuardOf(const SourceFile& file) {
+  std::string_view path = file.path;
+  if (path.starts_with("src/")) path.remove_prefix(4);
+  std::string guard = "CAIRN_";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    guard += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return guard + "_";
+}
+
+// Whether a CMakeLists.txt names `path` relative to its own folder.
+bool IsNamed(const std::string& path, const std::vector<SourceFile>& cmake_files) {
+  constexpr std::string_view kFile = "CMakeLists.txt";
+  return std::any_of(cmake_files.begin(), cmake_files.end(), [&](const SourceFile& cmake) {
+    const std::string folder = cmake.path.substr(0, cmake.path.size() - kFile.size());
+    if (!path.starts_with(folder)) return false;
+    const std::string name = path.substr(folder.size());
+    for (size_t at = FindWord(cmake.text, name); at != std::string::npos;
+         at = FindWord(cmake.text, name, at + 1)) {
+      const char before = at == 0 ? ' ' : cmake.text[at - 1];
+      if (before != '/' && before != '.' && before != '-') return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+Complaints CheckDirection(const SourceFile& file) {
+  Complaints complaints;
+  const std::string own = file.Folder();
+  if (own.empty()) return complaints;
+  if (AllowedFolders().count(own) == 0) {
+    return {At(file, 1, "the folder " + own + " has no place in the direction of includes")};
+  }
+  for (const Include& include : Includes(file.text)) {
+    const std::string folder = include.path.substr(0, include.path.find('/'));
+    if (AllowedFolders().count(folder) == 0 || folder == include.path) continue;
+    if (!MayInclude(file, folder, include.path)) {
+      complaints.push_back(At(file, include.line, own + " may not include " + include.path));
+    }
+  }
+  return complaints;
+}
+
+Complaints CheckThirdParty(const SourceFile& file) {
+  Complaints complaints;
+  if (file.Folder().empty()) return complaints;
+  for (const Include& include : Includes(file.text)) {
+    for (const Library& library : Libraries()) {
+      if (BeginsWithOneOf(include.path, library.begins) && include.path.ends_with(library.ends) &&
+          !BeginsWithOneOf(file.path, library.allowed)) {
+        complaints.push_back(
+            At(file, include.line, std::string(library.name) + " may not be included here"));
+      }
+    }
+  }
+  return complaints;
+}
+
+Complaints CheckFunctionLength(const SourceFile& file) {
+  Complaints complaints;
+  for (const FunctionSpan& function : Functions(file.text)) {
+    const size_t lines = function.last_line - function.first_line + 1;
+    if (lines <= kFunctionLinesMax) continue;
+    complaints.push_back(
+        At(file, function.first_line, "a function of " + std::to_string(lines) + " lines"));
+  }
+  return complaints;
+}
+
+Complaints CheckFileLength(const SourceFile& file) {
+  const size_t lines = Lines(file.text).size();
+  if (lines <= kFileLinesMax) return {};
+  return {At(file, lines, "a file of " + std::to_string(lines) + " lines")};
+}
+
+Complaints CheckLines(const SourceFile& file) {
+  Complaints complaints;
+  size_t number = 0;
+  for (const std::string_view line : Lines(file.text)) {
+    ++number;
+    const size_t columns = Columns(line);
+    if (columns > kColumnsMax) {
+      complaints.push_back(At(file, number, "a line of " + std::to_string(columns) + " columns"));
+    }
+    if (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
+      complaints.push_back(At(file, number, "white space at the end of the line"));
+    }
+  }
+  return complaints;
+}
+
+Complaints CheckPrinting(const SourceFile& file) {
+  Complaints complaints;
+  const std::string folder = file.Folder();
+  if (folder.empty() || folder == "cmd" || file.path == "src/base/check.cc") return complaints;
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view word :
+       {"std::cout", "std::cerr", "printf", "fprintf", "vprintf", "puts", "fputs"}) {
+    for (size_t at = FindWord(code, word); at != std::string::npos;
+         at = FindWord(code, word, at + 1)) {
+      complaints.push_back(At(file, LineOf(code, at), std::string(word) + " outside src/cmd"));
+    }
+  }
+  return complaints;
+}
+
+Complaints CheckUnfinished(const SourceFile& file) {
+  Complaints complaints;
+  size_t number = 0;
+  for (const std::string_view line : Lines(file.text)) {
+    ++number;
+    for (const std::string_view word : {"TO"
+                                        "DO",
+                                        "FIX"
+                                        "ME"}) {
+      if (FindWord(line, word) != std::string_view::npos) {
+        complaints.push_back(At(file, number, std::string(word) + " is left in the text"));
+      }
+    }
+  }
+  return complaints;
+}
+
+Complaints CheckGuard(const SourceFile& file) {
+  if (!file.IsHeader()) return {};
+  const std::string guard = GuardOf(file);
+  const std::string wanted = "#ifndef " + guard + "\n#define " + guard + "\n";
+  const bool opens =
+      file.text.starts_with(wanted) || file.text.find("\n" + wanted) != std::string::npos;
+  if (opens && file.text.ends_with("#endif  // " + guard + "\n")) return {};
+  return {At(file, 1, "the header is not guarded by " + guard)};
+}
+
+Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
+                          const std::vector<SourceFile>& cmake_files) {
+  std::set<std::string> included;
+  for (const SourceFile& file : files) {
+    for (const Include& include : Includes(file.text)) included.insert("src/" + include.path);
+  }
+  Complaints complaints;
+  for (const SourceFile& file : files) {
+    if (file.Folder().empty() || IsNamed(file.path, cmake_files)) continue;
+    if (file.IsHeader() && included.count(file.path) > 0) continue;
+    complaints.push_back(
+        At(file, 1,
+           file.IsHeader() ? "nothing includes this header" : "no CMakeLists.txt names this file"));
+  }
+  return complaints;
+}
+
+}  // namespace cairn::tidy

@@ -1,0 +1,243 @@
+// Holds the repository to the rules that a compiler does not hold. Every rule is one test on the
+// repository and one on a bad example, so that none can silently stop finding anything.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "tidy_rules.h"
+
+namespace cairn::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+SourceFile Read(const fs::path& root, const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {fs::relative(path, root).generic_string(),
+          std::string(std::istreambuf_iterator<char>(in), {})};
+}
+
+// All files of the repository that are ours and that `wanted` names.
+std::vector<SourceFile> Load(const std::function<bool(const fs::path&)>& wanted) {
+  const fs::path root(CAIRN_SOURCE_DIR);
+  std::vector<SourceFile> files;
+  for (const char* folder : {"src", "tests", "bench", "examples"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.is_regular_file() && wanted(entry.path())) {
+        files.push_back(Read(root, entry.path()));
+      }
+    }
+  }
+  std::sort(files.begin(), files.end(),
+            [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  return files;
+}
+
+const std::vector<SourceFile>& Sources() {
+  static const std::vector<SourceFile> files = Load(
+      [](const fs::path& path) { return path.extension() == ".cc" || path.extension() == ".h"; });
+  return files;
+}
+
+std::string Joined(const Complaints& complaints) {
+  std::string joined;
+  for (const std::string& complaint : complaints) joined += complaint + "\n";
+  return joined;
+}
+
+// What a rule says of the whole repository.
+std::string OfAll(Complaints (*rule)(const SourceFile&)) {
+  EXPECT_GT(Sources().size(), 10u) << "the sources are not under " << CAIRN_SOURCE_DIR;
+  std::string all;
+  for (const SourceFile& file : Sources()) all += Joined(rule(file));
+  return all;
+}
+
+std::string Repeat(const std::string& text, size_t count) {
+  std::string repeated;
+  for (size_t i = 0; i < count; ++i) repeated += text;
+  return repeated;
+}
+
+TEST(Tidy, FoldersIncludeOnlyFoldersBelowThem) {
+  EXPECT_EQ(OfAll(CheckDirection), "");
+}
+
+TEST(Tidy, ThirdPartyLibrariesStayInTheFilesThatWrapThem) {
+  EXPECT_EQ(OfAll(CheckThirdParty), "");
+}
+
+TEST(Tidy, FunctionsHaveAtMostSeventyLines) {
+  EXPECT_EQ(OfAll(CheckFunctionLength), "");
+}
+
+TEST(Tidy, FilesHaveAtMostSixHundredLines) {
+  EXPECT_EQ(OfAll(CheckFileLength), "");
+}
+
+TEST(Tidy, LinesAreShortAndEndWithoutWhiteSpace) {
+  EXPECT_EQ(OfAll(CheckLines), "");
+}
+
+TEST(Tidy, OnlyTheProgramPrints) {
+  EXPECT_EQ(OfAll(CheckPrinting), "");
+}
+
+TEST(Tidy, NothingIsLeftForLaterInAComment) {
+  EXPECT_EQ(OfAll(CheckUnfinished), "");
+}
+
+TEST(Tidy, HeadersAreGuardedByTheirPath) {
+  EXPECT_EQ(OfAll(CheckGuard), "");
+}
+
+TEST(Tidy, EverySourceFileIsBuilt) {
+  const std::vector<SourceFile> cmake_files =
+      Load([](const fs::path& path) { return path.filename() == "CMakeLists.txt"; });
+  EXPECT_EQ(Joined(CheckDeadFiles(Sources(), cmake_files)), "");
+}
+
+TEST(TidyRules, FindIncludesAgainstTheDirection) {
+  const std::string text =
+      "#include <vector>\n#include \"base/hash.h\"\n#  include \"engine/engine.h\"\n";
+  EXPECT_EQ(Joined(CheckDirection({"src/cache/a.cc", text})),
+            "src/cache/a.cc:3: cache may not include engine/engine.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"src/sched/a.h", text})), "");
+  EXPECT_EQ(Joined(CheckDirection({"src/sched/a.cc", "#include \"chat/spans.h\"\n"})),
+            "src/sched/a.cc:1: sched may not include chat/spans.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"src/extra/a.cc", ""})),
+            "src/extra/a.cc:1: the folder extra has no place in the direction of includes\n");
+}
+
+TEST(TidyRules, LetTestsUseTheFakeEngineAndThePlayerButNoFolderAboveThem) {
+  const std::string text = "#include \"engine/fake_engine.h\"\n#include \"play/scenario.h\"\n";
+  EXPECT_EQ(Joined(CheckDirection({"src/cache/a_test.cc", text})), "");
+  EXPECT_EQ(CheckDirection({"src/cache/a.cc", text}).size(), 2u);
+  EXPECT_EQ(Joined(CheckDirection({"src/cache/a_test.cc", "#include \"sched/slot.h\"\n"})),
+            "src/cache/a_test.cc:1: cache may not include sched/slot.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"src/sched/a_test.cc", "#include \"chat/spans.h\"\n"})), "");
+}
+
+TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
+  const auto says = [](const std::string& path, const std::string& include) {
+    return Joined(CheckThirdParty({path, "\n#include <" + include + ">\n"}));
+  };
+  EXPECT_EQ(says("src/engine/engine.cc", "llama.h"),
+            "src/engine/engine.cc:2: libllama may not be included here\n");
+  EXPECT_EQ(says("src/engine/llama_engine.cc", "llama.h"), "");
+  EXPECT_NE(says("src/cmd/main.cc", "ggml-backend.h"), "");
+  EXPECT_NE(says("src/cmd/main.cc", "gguf.h"), "");
+  EXPECT_NE(says("src/http/routes.cc", "httplib.h"), "");
+  EXPECT_EQ(says("src/http/server.cc", "httplib.h"), "");
+  EXPECT_EQ(says("src/play/http_client.cc", "httplib.h"), "");
+  EXPECT_NE(says("src/sched/slot.cc", "nlohmann/json.hpp"), "");
+  EXPECT_EQ(says("src/api/openai.cc", "nlohmann/json.hpp"), "");
+  EXPECT_NE(says("src/chat/spans.cc", "minja/minja.hpp"), "");
+  EXPECT_EQ(says("src/chat/chat_template.cc", "minja/minja.hpp"), "");
+  EXPECT_NE(says("src/cache/cache.cc", "spdlog/spdlog.h"), "");
+  EXPECT_NE(says("src/http/server.cc", "CLI/CLI.hpp"), "");
+}
+
+TEST(TidyRules, FindLongFunctionsWhereverTheyAre) {
+  const std::string body = Repeat("    Step();\n", 69);
+  const auto says = [](const std::string& text) {
+    return Joined(CheckFunctionLength({"src/base/a.cc", text}));
+  };
+  const std::string complaint = "a function of 71 lines\n";
+  EXPECT_EQ(says("namespace cairn {\n\nvoid Long() {\n" + body + "}\n}  // namespace\n"),
+            "src/base/a.cc:3: " + complaint);
+  EXPECT_EQ(says("class A {\n public:\n  void Long() {\n" + body + "  }\n};\n"),
+            "src/base/a.cc:3: " + complaint);
+  EXPECT_EQ(says("A::A(int b)\n    : a_{b}, c_(1) {\n" + Repeat("  Step();\n", 68) + "}\n"),
+            "src/base/a.cc:1: " + complaint);
+  EXPECT_EQ(says("struct A* Make(int a) {\n" + body + "}\n"), "src/base/a.cc:1: " + complaint);
+  EXPECT_EQ(says("void F(V v = {1}) {\n  auto f = [] {\n" + Repeat("    Step();\n", 66) +
+                 "  };\n  f();\n}\n"),
+            "src/base/a.cc:1: " + complaint);
+}
+
+TEST(TidyRules, LeaveShortFunctionsInLongClassesAndTextsAlone) {
+  const auto says = [](const std::string& text) {
+    return Joined(CheckFunctionLength({"src/base/a.cc", text}));
+  };
+  EXPECT_EQ(says("void F() {\n" + Repeat("  Step();\n", 68) + "}\n"), "");
+  EXPECT_EQ(says("class A {\n" + Repeat("  void F() { g(); }\n", 200) + "};\n"), "");
+  EXPECT_EQ(says("struct alignas(64) A {\n" + Repeat("  int a;\n", 200) + "};\n"), "");
+  EXPECT_EQ(says("constexpr char kText[] = R\"x(\nvoid F() {\n" + Repeat("\n", 200) + ")x\";\n"),
+            "");
+  EXPECT_EQ(says("const int kTable[] = {\n" + Repeat("    1,\n", 200) + "};\n"), "");
+  EXPECT_EQ(says("void F() { puts(\"{\"); }  // {\n" + Repeat("char c = '{';\n", 200) +
+                 "#define X(a) {\nint n = 1'000;\nvoid G() {}\n"),
+            "");
+}
+
+TEST(TidyRules, FindLongFilesLongLinesAndWhiteSpaceAtTheirEnds) {
+  EXPECT_EQ(Joined(CheckFileLength({"src/a/b.cc", Repeat("x\n", 601)})),
+            "src/a/b.cc:601: a file of 601 lines\n");
+  EXPECT_EQ(Joined(CheckFileLength({"src/a/b.cc", Repeat("x\n", 600)})), "");
+  EXPECT_EQ(Joined(CheckLines({"a.h", "ok\n" + std::string(101, 'x') + "\n"})),
+            "a.h:2: a line of 101 columns\n");
+  EXPECT_EQ(Joined(CheckLines({"a.h", Repeat("\xC3\xA9", 100) + "\n"})), "");
+  EXPECT_EQ(Joined(CheckLines({"a.h", "x \n\t\n"})),
+            "a.h:1: white space at the end of the line\n"
+            "a.h:2: white space at the end of the line\n");
+}
+
+TEST(TidyRules, FindPrintingButNotTalkOfPrinting) {
+  EXPECT_EQ(Joined(CheckPrinting({"src/base/a.cc", "// printf\nstd::printf(\"x\");\n"})),
+            "src/base/a.cc:2: printf outside src/cmd\n");
+  EXPECT_EQ(CheckPrinting({"src/base/a.cc", "std::cout << 1;\nfprintf(stderr, x);\n"}).size(), 2u);
+  EXPECT_EQ(Joined(CheckPrinting({"src/base/a.cc", "snprintf(b, 1, \"printf\");\n"})), "");
+  EXPECT_EQ(Joined(CheckPrinting({"src/cmd/a.cc", "std::cout << 1;\n"})), "");
+}
+
+TEST(TidyRules, FindWhatIsLeftForLater) {
+  EXPECT_EQ(Joined(CheckUnfinished({"a.cc",
+                                    "x\n// TO"
+                                    "DO: more\n"})),
+            "a.cc:2: TO"
+            "DO is left in the text\n");
+  EXPECT_EQ(Joined(CheckUnfinished({"a.cc",
+                                    "// FIX"
+                                    "ME\n"})),
+            "a.cc:1: FIX"
+            "ME is left in the text\n");
+  EXPECT_EQ(Joined(CheckUnfinished({"a.cc", "int TODOS;\n"})), "");
+}
+
+TEST(TidyRules, FindHeadersWithoutTheirGuard) {
+  const std::string guard = "CAIRN_BASE_A_B_H_";
+  const std::string good =
+      "// Words.\n\n#ifndef " + guard + "\n#define " + guard + "\n\n#endif  // " + guard + "\n";
+  EXPECT_EQ(Joined(CheckGuard({"src/base/a_b.h", good})), "");
+  EXPECT_EQ(Joined(CheckGuard({"src/tree/a_b.h", good})),
+            "src/tree/a_b.h:1: the header is not guarded by CAIRN_TREE_A_B_H_\n");
+  EXPECT_NE(Joined(CheckGuard({"src/base/a_b.h", "#pragma once\n"})), "");
+  EXPECT_EQ(Joined(CheckGuard({"src/base/a_b.cc", ""})), "");
+}
+
+TEST(TidyRules, FindFilesThatNothingBuilds) {
+  const std::vector<SourceFile> cmake_files = {
+      {"src/base/CMakeLists.txt", "cairn_library(base SOURCES a.cc sub/c.cc not_b.cc)"}};
+  const std::vector<SourceFile> files = {{"src/base/a.cc", "#include \"base/a.h\"\n"},
+                                         {"src/base/a.h", ""},
+                                         {"src/base/b.cc", ""},
+                                         {"src/base/b.h", ""},
+                                         {"src/base/c.cc", ""},
+                                         {"src/base/sub/c.cc", ""},
+                                         {"src/tree/a.cc", ""}};
+  EXPECT_EQ(Joined(CheckDeadFiles(files, cmake_files)),
+            "src/base/b.cc:1: no CMakeLists.txt names this file\n"
+            "src/base/b.h:1: nothing includes this header\n"
+            "src/base/c.cc:1: no CMakeLists.txt names this file\n"
+            "src/tree/a.cc:1: no CMakeLists.txt names this file\n");
+}
+
+}  // namespace
+}  // namespace cairn::tidy
