@@ -133,12 +133,12 @@ Complaints CheckDirection(const SourceFile& file) {
   Complaints complaints;
   const std::string own = file.Folder();
   if (own.empty()) return complaints;
-  if (AllowedFolders().count(own) == 0) {
+  if (!AllowedFolders().contains(own)) {
     return {At(file, 1, "the folder " + own + " has no place in the direction of includes")};
   }
   for (const Include& include : Includes(file.text)) {
     const std::string folder = include.path.substr(0, include.path.find('/'));
-    if (AllowedFolders().count(folder) == 0 || folder == include.path) continue;
+    if (!AllowedFolders().contains(folder) || folder == include.path) continue;
     if (!MayInclude(file, folder, include.path)) {
       complaints.push_back(At(file, include.line, own + " may not include " + include.path));
     }
@@ -245,7 +245,7 @@ Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
   Complaints complaints;
   for (const SourceFile& file : files) {
     if (file.Folder().empty() || IsNamed(file.path, cmake_files)) continue;
-    if (file.IsHeader() && included.count(file.path) > 0) continue;
+    if (file.IsHeader() && included.contains(file.path)) continue;
     complaints.push_back(
         At(file, 1,
            file.IsHeader() ? "nothing includes this header" : "no CMakeLists.txt names this file"));

@@ -35,7 +35,7 @@ Json MemoryJson(const MemoryTraits& traits) {
 
 // A token's text, or its bytes when they are no whole characters, as llama-server gives it.
 Json PieceJson(const Engine& engine, Token token) {
-  const std::string piece = engine.Piece(token, true);
+  std::string piece = engine.Piece(token, true);
   if (ToValidUtf8(piece) == piece) return piece;
   Json bytes = Json::array();
   for (const char byte : piece) bytes.push_back(static_cast<uint8_t>(byte));

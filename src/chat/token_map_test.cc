@@ -18,7 +18,7 @@ std::optional<size_t> NaivePosition(const std::string& text, const Pieces& piece
   std::string so_far;
   for (size_t position = 1; position <= pieces.size(); ++position) {
     so_far += pieces[position - 1];
-    if (text.compare(0, so_far.size(), so_far) != 0) break;
+    if (!text.starts_with(so_far)) break;
     agreed = so_far.size();
     if (agreed > offset || agreed == best_bytes) continue;
     best = position;

@@ -64,7 +64,7 @@ Result<std::string> ReadTemplateFile(const std::string& path) {
 // The text of the chat template that the flags, or else the model, name.
 Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
   if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
-  const bool is_text = options.chat_template.find("{") != std::string::npos;
+  const bool is_text = options.chat_template.find('{') != std::string::npos;
   if (is_text) return options.chat_template;
   if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
   const auto builtin = BuiltinTemplate(

@@ -226,7 +226,7 @@ std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) 
 
 size_t LlamaEngine::SequenceEnd(SeqId seq) const {
   const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context_.get()), seq);
-  return static_cast<size_t>(last + 1);
+  return static_cast<size_t>(last) + 1;  // -1: it is empty
 }
 
 }  // namespace cairn

@@ -53,7 +53,7 @@ std::vector<std::string> KnownArchitectures();
 
 // kNotFound: an unknown architecture; the message lists the known ones.
 // kInvalidArgument: sizes that cannot work together; the message says which and why.
-Result<ModelRecipe> MakeRecipe(const ModelShape& shape);
+Result<ModelRecipe> MakeRecipe(const ModelShape& wanted);
 
 }  // namespace cairn
 

@@ -21,7 +21,7 @@ namespace {
 // What a test lets a stream say, piece by piece.
 class Script {
  public:
-  void Say(std::string piece) {
+  void Say(const std::string& piece) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pieces_ += piece;
     changed_.notify_all();

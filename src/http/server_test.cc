@@ -264,7 +264,6 @@ TEST_F(HttpServerTest, KeepsAConnectionForTheNextRequest) {
   MakeServer().Handle("GET", "/", [](const HttpRequest& request) { return Text(request.remote); });
   StartServer();
   RawClient client(server_->port());
-  std::string first;
   for (int i = 0; i < 3; ++i) {
     client.Send("GET / HTTP/1.1\r\n\r\n");
     ASSERT_TRUE(client.ReadUntil("127.0.0.1:"));
