@@ -86,7 +86,7 @@ bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, bool on_gr
 
 Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan prefix,
                                              CheckpointClass checkpoint_class, bool on_grid,
-                                             LineageId lineage, std::vector<uint8_t> snapshot) {
+                                             LineageId lineage, Bytes snapshot) {
   PrefixTree& tree = trees_[name_space];
   if (const PrefixTree::Node* held = tree.Find(prefix)) {
     const CheckpointId id = PrefixTree::ValueOf(held);

@@ -94,7 +94,7 @@ class CheckpointCache {
   // kNoSpace: there is no room and nothing to give up. Never an error a request should fail for.
   Result<CheckpointId> Insert(NamespaceId name_space, TokenSpan prefix,
                               CheckpointClass checkpoint_class, bool on_grid, LineageId lineage,
-                              std::vector<uint8_t> snapshot);
+                              Bytes snapshot);
 
   // Keeps `id` from being given up and counts it as used. kNotFound: it has been given up, or its
   // bytes are gone; then it is not matched again.

@@ -25,7 +25,7 @@ CheckpointCache MakeCache(size_t ram_bytes_max, std::string_view placement = "ne
 Result<CheckpointId> Insert(CheckpointCache* cache, std::string_view prefix, size_t bytes,
                             NamespaceId name_space = kAsker) {
   return cache->Insert(name_space, T(prefix), CheckpointClass::kTurn, true, 0,
-                       std::vector<uint8_t>(bytes));
+                       Bytes(bytes));
 }
 
 std::vector<size_t> Positions(const CheckpointCache::MatchResult& match) {

@@ -8,6 +8,11 @@
 //   Restore(seq, 100, S)  ->  [ t0 … t99 ]            attention KV before 100 must still be there
 //   Truncate(seq, 60)     ->  [ t0 … t59 ]            only where the memory can (see MemoryTraits)
 //
+// Where the attention KV itself is to leave the sequence and come back, it travels as segments:
+//
+//   TakeSegment(seq, 0, 60) = A,  TakeSegment(seq, 60, 100) = B
+//   Join(seq, 0, {A, B}, 100, S)  ->  [ t0 … t99 ]     whatever the sequence held before
+//
 // Threads: one thread owns the context and calls everything but the functions under "Vocabulary",
 // which any thread may call.
 
@@ -23,13 +28,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/tokens.h"
 
 namespace cairn {
 
 using SeqId = int32_t;
-using Bytes = std::vector<uint8_t>;
 
 // What kind of memory a model keeps, and so what it takes to go back.
 enum class MemoryClass {
@@ -98,6 +103,13 @@ class Sampler {
   virtual Token Sample(std::span<const float> logits) = 0;
 };
 
+// What Join uses of a segment: positions [begin, end), all of it or its front.
+struct SegmentPart {
+  size_t begin = 0;
+  size_t end = 0;
+  ByteSpan bytes;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -142,6 +154,16 @@ class Engine {
   // On an error the sequence is empty.
   virtual Status Truncate(SeqId seq, size_t position) = 0;
   virtual void Clear(SeqId seq) = 0;
+
+  // The attention KV of positions [begin, end) of `seq`, and nothing else.
+  // REQUIRES: traits().segments; begin < end, and `seq` reaches `end`.
+  virtual Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) = 0;
+  // Makes `seq` end at `position`: it keeps its own attention KV of [0, keep), takes that of
+  // `parts` for the rest, and the state that cannot be rolled back from `snapshot`, which is empty
+  // where traits() need none. REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow
+  // one another from `keep` to `position`. On an error the sequence is empty.
+  virtual Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                      ByteSpan snapshot) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
 };

@@ -50,6 +50,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options), lo
   traits_.grid_tokens = options.grid_tokens;
   traits_.grid_measured = true;
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
+  traits_.segments = has_cells() && options.segments;
   if (has_recurrent()) traits_.snapshot_bytes = sizeof(uint64_t);
   if (has_window()) {
     traits_.window_tokens = options.window_tokens;
@@ -98,9 +99,7 @@ Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
     const size_t at = position + i;
     const uint64_t flavour = Flavour(at, position, end, options_.grid_tokens);
     const uint64_t added = Contribution(tokens[i], at, flavour);
-    if (has_cells()) {
-      sequence.cells.push_back(HashMix(at > 0 ? sequence.cells[at - 1] : 0, added));
-    }
+    if (has_cells()) AddCell(&sequence, added);
     if (has_window()) sequence.window.push_back(HashMix(added, 1));
     if (has_recurrent()) sequence.recurrent = HashMix(sequence.recurrent, added);
   }
@@ -147,6 +146,11 @@ Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
 
 Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
   Sequence& sequence = sequences_[seq];
+  if (refused_states_ > 0) {
+    --refused_states_;
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  }
   const size_t wanted_bytes =
       has_recurrent() ? sizeof(uint64_t)
                       : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
@@ -154,7 +158,7 @@ Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> 
     Clear(seq);
     return Fail(ErrorCode::kCorrupt, "the snapshot does not fit this sequence");
   }
-  if (has_cells()) sequence.cells.resize(position);
+  if (has_cells()) CutCells(&sequence, position);
   if (has_recurrent()) std::memcpy(&sequence.recurrent, snapshot.data(), sizeof(uint64_t));
   if (has_window()) {
     const size_t count = snapshot.size() / sizeof(uint64_t);
@@ -181,7 +185,7 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
     return {};
   }
   Sequence& sequence = sequences_[seq];
-  if (has_cells()) sequence.cells.resize(position);
+  if (has_cells()) CutCells(&sequence, position);
   if (has_window()) sequence.window.resize(position);
   sequence.end = position;
   return {};
@@ -189,6 +193,52 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
 
 void FakeEngine::Clear(SeqId seq) {
   sequences_[seq] = Sequence();
+}
+
+Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
+  const Sequence& sequence = sequences_[seq];
+  CHECK(traits_.segments && begin < end && end <= sequence.end);
+  Bytes bytes(sizeof(uint64_t) * (end - begin + 1));
+  const uint64_t first = begin;
+  std::memcpy(bytes.data(), &first, sizeof(first));
+  std::memcpy(bytes.data() + sizeof(first), sequence.added.data() + begin,
+              bytes.size() - sizeof(first));
+  return bytes;
+}
+
+Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                        ByteSpan snapshot) {
+  Sequence& sequence = sequences_[seq];
+  CHECK(traits_.segments && keep <= sequence.end);
+  CutCells(&sequence, keep);
+  for (const SegmentPart& part : parts) {
+    CHECK(part.begin == sequence.cells.size());
+    uint64_t first = 0;
+    std::memcpy(&first, part.bytes.data(), sizeof(first));
+    CHECK(first <= part.begin && part.end - first < part.bytes.size() / sizeof(uint64_t));
+    for (size_t at = part.begin; at < part.end; ++at) {
+      uint64_t added = 0;
+      std::memcpy(&added, part.bytes.data() + (at - first + 1) * sizeof(uint64_t), sizeof(added));
+      AddCell(&sequence, added);
+    }
+  }
+  CHECK(sequence.cells.size() == position);
+  if (traits_.NeedsSnapshots()) return Restore(seq, position, snapshot);
+  sequence.end = position;
+  if (refused_states_ == 0) return {};
+  --refused_states_;
+  Clear(seq);
+  return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+}
+
+void FakeEngine::AddCell(Sequence* sequence, uint64_t added) {
+  sequence->cells.push_back(HashMix(sequence->cells.empty() ? 0 : sequence->cells.back(), added));
+  sequence->added.push_back(added);
+}
+
+void FakeEngine::CutCells(Sequence* sequence, size_t position) {
+  sequence->cells.resize(position);
+  sequence->added.resize(position);
 }
 
 std::unique_ptr<Sampler> FakeEngine::MakeSampler(const SamplingParams& /*params*/) {

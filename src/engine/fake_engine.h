@@ -26,6 +26,7 @@ struct FakeEngineOptions {
   size_t piece_tokens_max = 512;
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
+  bool segments = true;       // but never of the recurrent class
   // One answer in so many ends at each token; 0: never.
   uint64_t end_one_in = 24;
   uint64_t seed = 1;
@@ -57,17 +58,24 @@ class FakeEngine final : public Engine {
   bool CanTruncate(SeqId seq, size_t position) const override;
   Status Truncate(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
+  Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
+  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+              ByteSpan snapshot) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
 
   // Tokens decoded since the start: what a cache is there to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
   // The next so many Decodes fail as libllama may, leaving the sequence empty.
   void FailNextDecodes(int count) { failing_decodes_ = count; }
+  // The next so many snapshots and segments are refused when they come back.
+  void RefuseNextStates(int count) { refused_states_ = count; }
 
  private:
   // One sequence. Which members are in use depends on the memory class.
   struct Sequence {
-    // cells[i]: what attention sees of tokens 0 to i. Kept by all but the recurrent class.
+    // added[i]: the KV of token i; cells[i]: what attention makes of added[0] to added[i]. Kept by
+    // all but the recurrent class.
+    std::vector<uint64_t> added;
     std::vector<uint64_t> cells;
     // window[i]: contribution of token i to the layers that keep a window; only indices at or
     // after window_begin are still there.
@@ -87,6 +95,8 @@ class FakeEngine final : public Engine {
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
   }
+  static void AddCell(Sequence* sequence, uint64_t added);
+  static void CutCells(Sequence* sequence, size_t position);
   uint64_t StateHash(const Sequence& sequence) const;
   void SetLogits(uint64_t state);
 
@@ -97,6 +107,7 @@ class FakeEngine final : public Engine {
   std::vector<float> logits_;
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;
+  int refused_states_ = 0;
 };
 
 }  // namespace cairn

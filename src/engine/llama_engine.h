@@ -28,6 +28,8 @@ using LlamaContextPtr = std::unique_ptr<llama_context, LlamaContextDeleter>;
 
 class LlamaEngine final : public Engine {
  public:
+  // Sequences a context has: the slot's, and one through which segments travel.
+  static constexpr SeqId kScratchSeq = 1;
   // Bytes of a snapshot that are ours: what it is, of which position, and a checksum.
   static constexpr size_t kSnapshotHeaderBytes = 24;
 
@@ -51,6 +53,9 @@ class LlamaEngine final : public Engine {
   bool CanTruncate(SeqId seq, size_t position) const override;
   Status Truncate(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
+  Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
+  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+              ByteSpan snapshot) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
 
  private:
@@ -65,6 +70,13 @@ class LlamaEngine final : public Engine {
   // Writes the state that cannot be rolled back to `bytes`, after `front` bytes left as they are.
   Status WriteState(SeqId seq, size_t front, Bytes* bytes) const;
   Status OrderWindow(SeqId seq);
+  // Of segments, in llama_segments.cc.
+  Status WriteSegment(size_t begin, size_t end, Bytes* bytes);
+  Status SetSegment(SeqId seq, const SegmentPart& part);
+  Status KeepFront(SeqId seq, size_t keep);
+  // Takes `seq` apart and joins it again; whether its state is the same to the byte.
+  Status ProveSegments(SeqId seq);
+  Result<Bytes> WholeState(SeqId seq) const;
 
   // A cache of a window reuses the cells of tokens that left it, so the order of its cells depends
   // on how the sequence came to its end, and with it the last bits of what attention sums up. So
@@ -87,6 +99,8 @@ class LlamaEngine final : public Engine {
   bool keeps_window_ = false;
   std::map<SeqId, WindowCells> window_cells_;  // of sequences in use, when keeps_window_
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time
+  // The state that cannot be rolled back, of a sequence that holds nothing; see llama_segments.cc.
+  Bytes empty_partial_;
 };
 
 }  // namespace cairn

@@ -7,70 +7,21 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <random>
 
+#include "engine/llama_fixture.h"
 #include "engine/model_vocabulary.h"
-#include "engine/test_models.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kGrid = 64;
-
-struct Made {
-  const char* architecture;
-  MemoryClass memory_class;
-  uint32_t window_tokens = 0;
-};
-
-// Windows that fill early; one is no multiple of the grid.
-const std::array<Made, 7> kMade = {{
-    {"llama", MemoryClass::kAttention},
-    {"gemma3", MemoryClass::kSlidingWindow, 96},
-    {"gpt-oss", MemoryClass::kSlidingWindow, 128},
-    {"mamba2", MemoryClass::kRecurrent},
-    {"qwen35", MemoryClass::kHybrid},
-    {"lfm2", MemoryClass::kHybrid},
-    {"falcon-h1", MemoryClass::kHybrid},
-}};
-
-std::unique_ptr<LlamaEngine> Loaded(const Made& made) {
-  auto engine =
-      LlamaEngine::Load(test::SmallOptions(test::MadeModel(made.architecture, made.window_tokens)));
-  if (!engine) ADD_FAILURE() << engine.error().message;
-  return engine ? std::move(*engine) : nullptr;
-}
-
-Tokens RandomPrompt(size_t tokens, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Tokens prompt(tokens);
-  for (Token& token : prompt) token = static_cast<Token>(random() % 256);
-  return prompt;
-}
-
-// Reads [begin, end) of `prompt` in pieces of `piece` tokens and returns the last logits.
-std::vector<float> Read(Engine* engine, const Tokens& prompt, size_t begin, size_t end,
-                        size_t piece = kGrid) {
-  while (begin < end) {
-    const size_t size = std::min(piece, end - begin);
-    const Status decoded = engine->Decode(0, begin, TokenSpan(prompt).subspan(begin, size));
-    EXPECT_TRUE(decoded.has_value());
-    begin += size;
-  }
-  return {engine->Logits().begin(), engine->Logits().end()};
-}
-
-// Reads all of `prompt`, cut before its last piece as every prompt is.
-std::vector<float> ReadCold(Engine* engine, const Tokens& prompt, size_t piece = kGrid) {
-  engine->Clear(0);
-  const size_t last_cut = (prompt.size() - 1) / kGrid * kGrid;
-  Read(engine, prompt, 0, last_cut, piece);
-  return Read(engine, prompt, last_cut, prompt.size());
-}
-
-std::string Trace(const Made& made) {
-  return std::string(made.architecture) + ", window " + std::to_string(made.window_tokens);
-}
+using test::kGrid;
+using test::kMade;
+using test::Loaded;
+using test::Made;
+using test::RandomPrompt;
+using test::Read;
+using test::ReadCold;
+using test::Trace;
 
 TEST(LlamaEngine, TellsWhatAModelsMemoryIsLike) {
   for (const Made& made : kMade) {

@@ -185,7 +185,6 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   const StateSizes few = SizesOf(context_.get());
   if (Status read = Decode(kProbeSeq, kFew, TokenSpan(tokens).subspan(kFew)); !read) return read;
   const StateSizes more = SizesOf(context_.get());
-  Clear(kProbeSeq);
 
   const bool has_partial_state = more.partial < more.full;
   const size_t steps = token_count - kFew;
@@ -215,6 +214,15 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   const bool has_window = llama_model_n_swa(model_.get()) > 0 && !options.swa_full;
   keeps_window_ = has_window && traits_.NeedsSnapshots();
   traits_.segments = traits_.kv_bytes_per_token > 0 && SegmentsVerified(info_.architecture);
+  if (traits_.segments) {
+    if (Status proven = ProveSegments(kProbeSeq); !proven) {
+      traits_.segments = false;
+      if (options.log) {
+        options.log(LogLevel::kWarning, "segments are not used: " + proven.error().message);
+      }
+    }
+  }
+  Clear(kProbeSeq);
   return MeasureGrid(options);
 }
 

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "engine/verified_architectures.h"
+
 namespace cairn {
 namespace {
 
@@ -110,6 +112,12 @@ Status FillRope(const LlamaOptions& options, llama_context_params* params) {
   return {};
 }
 
+bool MayUseSegments(const llama_model* model) {
+  std::array<char, 128> architecture{};
+  llama_model_meta_val_str(model, "general.architecture", architecture.data(), architecture.size());
+  return !llama_model_is_recurrent(model) && SegmentsVerified(architecture.data());
+}
+
 }  // namespace
 
 Status FillModelParams(const LlamaOptions& options, LlamaModelParams* model_params) {
@@ -154,7 +162,9 @@ Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
       static_cast<uint32_t>(options.context_tokens > 0 ? options.context_tokens : trained);
   params.n_batch = static_cast<uint32_t>(options.batch_tokens);
   params.n_ubatch = static_cast<uint32_t>(std::min(options.ubatch_tokens, options.batch_tokens));
-  params.n_seq_max = 1;
+  // The slot, and the sequence through which segments travel where there are any. Ranges can be
+  // shared between the two only where both live in one buffer.
+  params.n_seq_max = MayUseSegments(model) ? 2 : 1;
   params.kv_unified = true;
   params.n_threads = ThreadsOrCores(options.threads);
   params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : params.n_threads;

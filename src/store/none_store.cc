@@ -7,7 +7,7 @@ namespace {
 
 class NoneStore final : public SnapshotStore {
  public:
-  Status Put(SnapshotId /*id*/, std::vector<uint8_t> /*bytes*/) override {
+  Status Put(SnapshotId /*id*/, Bytes /*bytes*/) override {
     return Fail(ErrorCode::kUnavailable, "this store keeps nothing");
   }
   Result<std::span<const uint8_t>> Get(SnapshotId /*id*/) const override {

@@ -11,7 +11,7 @@ namespace {
 
 class RamStore final : public SnapshotStore {
  public:
-  Status Put(SnapshotId id, std::vector<uint8_t> bytes) override {
+  Status Put(SnapshotId id, Bytes bytes) override {
     // A buffer that was sized by guess must not count less than it costs.
     bytes.shrink_to_fit();
     bytes_ += bytes.size();
@@ -36,7 +36,7 @@ class RamStore final : public SnapshotStore {
   size_t bytes() const override { return bytes_; }
 
  private:
-  std::unordered_map<SnapshotId, std::vector<uint8_t>> snapshots_;
+  std::unordered_map<SnapshotId, Bytes> snapshots_;
   size_t bytes_ = 0;
 };
 

@@ -10,13 +10,13 @@ TEST(RamStore, GivesBackTheBytesItTook) {
   ASSERT_TRUE(store->Put(1, {1, 2, 3}));
   const auto bytes = store->Get(1);
   ASSERT_TRUE(bytes.has_value());
-  EXPECT_EQ(std::vector<uint8_t>(bytes->begin(), bytes->end()), (std::vector<uint8_t>{1, 2, 3}));
+  EXPECT_EQ(Bytes(bytes->begin(), bytes->end()), (Bytes{1, 2, 3}));
 }
 
 TEST(RamStore, CountsExactlyWhatItHolds) {
   const auto store = MakeRamStore();
-  ASSERT_TRUE(store->Put(1, std::vector<uint8_t>(100)));
-  ASSERT_TRUE(store->Put(2, std::vector<uint8_t>(50)));
+  ASSERT_TRUE(store->Put(1, Bytes(100)));
+  ASSERT_TRUE(store->Put(2, Bytes(50)));
   store->Erase(1);
   store->Erase(1);
   EXPECT_EQ(store->bytes(), 50u);

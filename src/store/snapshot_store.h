@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -25,7 +26,7 @@ class SnapshotStore {
   virtual ~SnapshotStore() = default;
   // Takes over `bytes`. kUnavailable: this store keeps nothing.
   // REQUIRES: `id` is not held.
-  virtual Status Put(SnapshotId id, std::vector<uint8_t> bytes) = 0;
+  virtual Status Put(SnapshotId id, Bytes bytes) = 0;
   // The bytes of `id`, valid until it is erased. kNotFound: they are gone.
   virtual Result<std::span<const uint8_t>> Get(SnapshotId id) const = 0;
   // Nothing happens when `id` is not held.

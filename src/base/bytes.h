@@ -1,0 +1,38 @@
+// Bytes: a buffer that grows without being filled with zeros. States of hundreds of megabytes are
+// written over at once; filling them first would cost as much again.
+
+#ifndef CAIRN_BASE_BYTES_H_
+#define CAIRN_BASE_BYTES_H_
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+
+template <typename T>
+struct UnfilledAllocator : std::allocator<T> {
+  template <typename U>
+  struct rebind {  // NOLINT(readability-identifier-naming): the standard's name
+    using other = UnfilledAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <typename U, typename... Args>
+  void construct(U* place, Args&&... args) {
+    ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+  }
+};
+
+// What resize() adds is unspecified until it is written.
+using Bytes = std::vector<uint8_t, UnfilledAllocator<uint8_t>>;
+using ByteSpan = std::span<const uint8_t>;
+
+}  // namespace cairn
+
+#endif  // CAIRN_BASE_BYTES_H_

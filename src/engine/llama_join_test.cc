@@ -1,0 +1,108 @@
+// Segments through LlamaEngine: a sequence taken apart, and joined again after others were there.
+
+#include <gtest/gtest.h>
+
+#include "engine/llama_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::kMade;
+using test::Loaded;
+using test::Made;
+using test::RandomPrompt;
+using test::Read;
+using test::Trace;
+
+constexpr size_t kPosition = 640;
+
+// A prompt's state at kPosition in segments and a snapshot, and the logits of its end.
+struct TakenApart {
+  Tokens prompt;
+  Bytes front;  // [0, 320)
+  Bytes back;   // [320, kPosition + 64): more than is wanted of it
+  Bytes snapshot;
+  std::vector<float> end;
+
+  TakenApart(Engine* engine, uint64_t seed) : prompt(RandomPrompt(800, seed)) {
+    engine->Clear(0);
+    Read(engine, prompt, 0, kPosition);
+    if (engine->traits().NeedsSnapshots()) snapshot = *engine->TakeSnapshot(0);
+    end = Read(engine, prompt, kPosition, prompt.size());
+    front = *engine->TakeSegment(0, 0, 320);
+    back = *engine->TakeSegment(0, 320, kPosition + 64);
+  }
+  std::vector<SegmentPart> All() const { return {{0, 320, front}, {320, kPosition, back}}; }
+  void ExpectSameEnd(Engine* engine) const {
+    EXPECT_EQ(Read(engine, prompt, kPosition, prompt.size()), end);
+  }
+};
+
+template <typename Test>
+void WithEveryEngineOfSegments(const Test& test) {
+  int tested = 0;
+  for (const Made& made : kMade) {
+    SCOPED_TRACE(Trace(made));
+    const auto engine = Loaded(made);
+    if (made.memory_class == MemoryClass::kRecurrent) {
+      EXPECT_FALSE(engine->traits().segments);
+      continue;
+    }
+    if (!engine->traits().segments) continue;
+    test(engine.get());
+    ++tested;
+  }
+  EXPECT_GE(tested, 5);
+}
+
+TEST(LlamaJoin, ASequenceComesBackToTheBitAfterAnotherTookItsPlace) {
+  WithEveryEngineOfSegments([](Engine* engine) {
+    const TakenApart first(engine, 1);
+    const TakenApart second(engine, 2);
+    ASSERT_TRUE(engine->Join(0, 0, first.All(), kPosition, first.snapshot));
+    first.ExpectSameEnd(engine);
+    ASSERT_TRUE(engine->Join(0, 0, second.All(), kPosition, second.snapshot));
+    second.ExpectSameEnd(engine);
+  });
+}
+
+TEST(LlamaJoin, KeepsTheFrontThatTheSequenceStillHolds) {
+  WithEveryEngineOfSegments([](Engine* engine) {
+    const TakenApart taken(engine, 3);
+    Tokens other = taken.prompt;
+    for (size_t i = 320; i < other.size(); ++i) other[i] = (other[i] + 1) % 256;
+    engine->Clear(0);
+    Read(engine, other, 0, other.size());
+    const std::vector<SegmentPart> rest = {{320, kPosition, taken.back}};
+    ASSERT_TRUE(engine->Join(0, 320, rest, kPosition, taken.snapshot));
+    taken.ExpectSameEnd(engine);
+  });
+}
+
+TEST(LlamaJoin, ASegmentOfOtherPositionsIsRefusedAndLeavesTheSequenceEmpty) {
+  WithEveryEngineOfSegments([](Engine* engine) {
+    const TakenApart taken(engine, 4);
+    const std::vector<SegmentPart> wrong = {{0, kPosition, taken.front}};
+    const Status joined = engine->Join(0, 0, wrong, kPosition, taken.snapshot);
+    ASSERT_FALSE(joined.has_value());
+    EXPECT_EQ(joined.error().code, ErrorCode::kCorrupt);
+    Read(engine, taken.prompt, 0, kPosition);
+    taken.ExpectSameEnd(engine);
+  });
+}
+
+TEST(LlamaJoin, ATruncatedSegmentIsRefused) {
+  WithEveryEngineOfSegments([](Engine* engine) {
+    const TakenApart taken(engine, 5);
+    for (const size_t bytes : {size_t{0}, size_t{20}, size_t{40}, taken.front.size() - 100}) {
+      std::vector<SegmentPart> parts = taken.All();
+      parts[0].bytes = parts[0].bytes.first(bytes);
+      EXPECT_FALSE(engine->Join(0, 0, parts, kPosition, taken.snapshot).has_value());
+    }
+    ASSERT_TRUE(engine->Join(0, 0, taken.All(), kPosition, taken.snapshot));
+    taken.ExpectSameEnd(engine);
+  });
+}
+
+}  // namespace
+}  // namespace cairn
