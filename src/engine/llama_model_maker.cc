@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/join.h"
 #include "engine/llama_log.h"
 #include "engine/llama_pointers.h"
 #include "engine/model_weights.h"
@@ -78,13 +79,11 @@ struct TensorShape {
 };
 
 Result<Quant> FindQuant(const std::string& name) {
-  std::string known;
   for (const Quant& quant : kQuants) {
     if (quant.name == name) return quant;
-    known += (known.empty() ? "" : ", ") + std::string(quant.name);
   }
-  return Fail(ErrorCode::kNotFound,
-              "There is no number type \"" + name + "\"; choose one of " + known + ".");
+  return Fail(ErrorCode::kNotFound, "There is no number type \"" + name + "\"; choose one of " +
+                                        JoinNames(KnownQuants()) + ".");
 }
 
 // GGUF's array element types by ours.
