@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/print_log.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_engine.h"
 
@@ -16,10 +17,6 @@ namespace {
 // Room for the longest prompt the grid probe reads.
 constexpr size_t kContextTokens = 4096;
 constexpr double kProbeMsMax = 600'000;
-
-void PrintLogLine(LogLevel /*level*/, std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-}
 
 std::string Count(uint64_t number, std::string_view unit) {
   return std::to_string(number) + " " + std::string(unit) + (number == 1 ? "" : "s");

@@ -2,17 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <string_view>
 
 #include "base/join.h"
+#include "cmd/print_log.h"
 #include "engine/llama_model_maker.h"
 
 namespace cairn {
 namespace {
-
-void PrintLogLine(LogLevel /*level*/, std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-}
 
 int PrintError(const Error& error) {
   std::fprintf(stderr, "cairn model make: %s\n", error.message.c_str());

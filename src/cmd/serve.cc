@@ -9,13 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "api/chat_service.h"
+#include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
 #include "cmd/progress_line.h"
@@ -53,12 +52,9 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
 }
 
 Result<std::string> ReadTemplateFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return Fail(ErrorCode::kNotFound, "--chat-template-file '" + path + "' cannot be read");
-  }
-  return text.str();
+  auto text = ReadFile(path);
+  if (!text) return Fail(text.error().code, "--chat-template-file " + text.error().message);
+  return text;
 }
 
 // The text of the chat template that the flags, or else the model, name.
