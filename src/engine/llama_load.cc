@@ -19,8 +19,6 @@ namespace cairn {
 namespace {
 
 constexpr SeqId kProbeSeq = 0;
-// The grid that held on every backend it was tried on; used when there is no time to measure.
-constexpr size_t kAssumedGridTokens = 64;
 
 // What libllama would only log in its own words.
 Status CheckFile(const std::string& path) {
@@ -198,7 +196,7 @@ Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {
   const GridProbe probe =
       ProbeGrid(this, kProbeSeq, clock,
                 {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
-  traits_.grid_tokens = probe.finished ? probe.grid_tokens : kAssumedGridTokens;
+  traits_.grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
   traits_.grid_measured = probe.finished;
   // What the probe left in the buffers must not be found by anything.
   llama_memory_clear(llama_get_memory(context_.get()), true);
