@@ -1,9 +1,9 @@
 #include "api/chat_service.h"
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
+#include "api/wall_clock.h"
 #include "chat/reasoning.h"
 #include "chat/spans.h"
 #include "chat/token_map.h"
@@ -26,10 +26,7 @@ PromptShape ToPromptShape(const TextShape& text, const TokenMap& map, size_t tok
 
 Conversation WithDate(const Conversation& conversation) {
   Conversation dated = conversation;
-  if (dated.now_unix_s == 0) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    dated.now_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  }
+  if (dated.now_unix_s == 0) dated.now_unix_s = NowUnixS();
   return dated;
 }
 

@@ -4,7 +4,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "api/chat_service.h"
+#include "api/wall_clock.h"
 #include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
@@ -139,8 +139,7 @@ class ServeRun {
     served_.model.version = CAIRN_VERSION;
     served_.model.placement = options_.placement;
     served_.model.reuse = options_.reuse;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    served_.model.started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    served_.model.started_unix_s = NowUnixS();
     AddRoutes(http_.get(), &served_);
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });

@@ -1,12 +1,12 @@
 #include "http/routes.h"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "api/json.h"
 #include "api/openai.h"
+#include "api/wall_clock.h"
 
 namespace cairn {
 namespace {
@@ -27,11 +27,6 @@ HttpResponse ToResponse(ApiResult<std::string> body) {
 
 HttpResponse Loading() {
   return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}));
-}
-
-int64_t NowUnixS() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
 AnswerIdentity NewIdentity(Served& served) {
