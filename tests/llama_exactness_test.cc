@@ -11,19 +11,20 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <string>
 
 #include "engine/llama_engine.h"
 #include "engine/model_vocabulary.h"
 #include "engine/test_models.h"
+#include "sched/played_conversation.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
 namespace {
 
 constexpr size_t kAnswerTokens = 20;
-constexpr size_t kGrid = 64;
+constexpr test::MessageTokens kMessageTokens = {kTurnStartToken, kTurnEndToken};
+constexpr test::PersonLetters kLetters = {350, 150, 200, 60, 90};
 
 struct Made {
   const char* architecture;
@@ -92,9 +93,11 @@ RecordingEngine Loaded(const Made& made) {
   return RecordingEngine(std::move(*engine));
 }
 
-SamplingParams Greedy() {
-  SamplingParams params;
-  params.temperature = 0;
+GenerationParams Greedy() {
+  GenerationParams params;
+  params.sampling.temperature = 0;
+  params.tokens_max = kAnswerTokens;
+  params.ignore_end = true;
   return params;
 }
 
@@ -103,85 +106,26 @@ struct Answer {
   std::string text;
 };
 
-// An engine played by hand, without scheduler or cache.
-class PlainPlayer {
+// The same model without scheduler and cache.
+class Plain {
  public:
-  explicit PlainPlayer(const Made& made) : engine_(Loaded(made)) {}
+  explicit Plain(const Made& made) : engine_(Loaded(made)), player_(&engine_) {}
 
-  void Forget() {
-    engine_.Clear(0);
-    held_.clear();
-  }
+  void Forget() { player_.Forget(); }
   // Goes on where the last answer ended; `prompt` must begin with all before.
   Answer Go(const Tokens& prompt) {
-    EXPECT_EQ(CommonPrefix(held_, prompt), held_.size());
-    const size_t last_cut = (prompt.size() - 1) / kGrid * kGrid;
-    while (held_.size() % kGrid != 0 && held_.size() < prompt.size()) {
-      Read(prompt, std::min(prompt.size(), (held_.size() / kGrid + 1) * kGrid));
-    }
-    while (held_.size() < last_cut) {
-      Read(prompt, std::min(last_cut, held_.size() + engine_.piece_tokens_max()));
-    }
-    if (held_.size() < prompt.size()) Read(prompt, prompt.size());
+    EXPECT_TRUE(player_.Continues(prompt));
+    player_.Read(prompt);
     Answer answer;
     answer.logits.assign(engine_.Logits().begin(), engine_.Logits().end());
-    const auto sampler = engine_.MakeSampler(Greedy());
-    while (true) {
-      const Token token = sampler->Sample(engine_.Logits());
-      answer.text += engine_.Piece(token, false);
-      if (answer.text.size() == kAnswerTokens) return answer;
-      EXPECT_TRUE(engine_.Decode(0, held_.size(), {&token, 1}).has_value());
-      held_.push_back(token);
-    }
+    answer.text = player_.Generate(Greedy());
+    return answer;
   }
 
  private:
-  void Read(const Tokens& prompt, size_t end) {
-    const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
-    EXPECT_TRUE(engine_.Decode(0, held_.size(), piece).has_value());
-    held_.insert(held_.end(), piece.begin(), piece.end());
-  }
-
   RecordingEngine engine_;
-  Tokens held_;
+  test::PlainPlayer player_;
 };
-
-struct Message {
-  char role = 'u';
-  std::string reasoning = {};
-  std::string content = {};
-};
-
-struct RenderedPrompt {
-  Tokens tokens;
-  PromptShape shape;
-};
-
-// As ChatML with a template that keeps reasoning only after the last user message.
-RenderedPrompt Render(const std::vector<Message>& messages, bool strips_reasoning) {
-  size_t last_user = 0;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == 'u') last_user = i;
-  }
-  RenderedPrompt prompt;
-  const auto append = [&](const std::string& text) {
-    prompt.tokens.insert(prompt.tokens.end(), text.begin(), text.end());
-  };
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == 'u') prompt.shape.turns.push_back({prompt.tokens.size(), true});
-    if (i == 1) prompt.shape.header_end = prompt.tokens.size();
-    prompt.tokens.push_back(kTurnStartToken);
-    prompt.tokens.push_back(messages[i].role);
-    if (!strips_reasoning || i > last_user) append(messages[i].reasoning);
-    append(messages[i].content);
-    prompt.tokens.push_back(kTurnEndToken);
-  }
-  prompt.shape.messages_end = prompt.tokens.size();
-  prompt.tokens.push_back(kTurnStartToken);
-  prompt.tokens.push_back('a');
-  prompt.shape.tokens = prompt.tokens.size();
-  return prompt;
-}
 
 // One server's life: an engine, a cache and a scheduler, asked for prompts.
 class Served {
@@ -192,13 +136,11 @@ class Served {
                MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, {reuse, 64}) {}
 
-  Answer Ask(const RenderedPrompt& prompt) {
+  Answer Ask(const test::PlayedPrompt& prompt) {
     GenerationRequest request;
     request.prompt = prompt.tokens;
     request.shape = prompt.shape;
-    request.params.tokens_max = kAnswerTokens;
-    request.params.sampling = Greedy();
-    request.params.ignore_end = true;
+    request.params = Greedy();
     engine_.Watch(prompt.tokens.size());
     const auto generation = scheduler_.Submit(std::move(request));
     EXPECT_TRUE(generation.has_value());
@@ -222,54 +164,11 @@ class Served {
   Scheduler scheduler_;
 };
 
-// What a person writes and does next.
-class Person {
- public:
-  explicit Person(uint64_t seed) : random_(seed) {
-    messages_ = {{'s', "", Words(350)}, {'u', "", Words(150)}};
-  }
-
-  const std::vector<Message>& messages() const { return messages_; }
-  std::string Words(size_t letters_max) {
-    std::string text(1 + random_() % letters_max, ' ');
-    for (char& letter : text) letter = static_cast<char>('A' + random_() % 26);
-    return text;
-  }
-  void Append(const std::string& answer, size_t reasoning) {
-    messages_.push_back({'a', answer.substr(0, reasoning), answer.substr(reasoning)});
-    messages_.push_back({random_() % 4 == 0 ? 't' : 'u', "", Words(200)});
-  }
-  void Change(const std::string& answer) {
-    past_.push_back(messages_);
-    switch (random_() % 8) {
-      case 0:  // ask again
-        return;
-      case 1:  // edit the last message
-        messages_.back().content = messages_.back().content.substr(0, random_() % 60) + Words(90);
-        return;
-      case 2:  // go back to an earlier turn and take another way
-        messages_.resize(1 + random_() % (messages_.size() - 1));
-        messages_.push_back({'u', "", Words(200)});
-        return;
-      case 3:  // undo, or redo what was undone
-        messages_ = past_[random_() % past_.size()];
-        return;
-      default:
-        Append(answer, random_() % answer.size());
-    }
-  }
-
- private:
-  std::mt19937_64 random_;
-  std::vector<Message> messages_;
-  std::vector<std::vector<Message>> past_;
-};
-
 class LlamaExactness : public testing::TestWithParam<Made> {};
 
 TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
   constexpr int kTurns = 9;
-  PlainPlayer plain(GetParam());
+  Plain plain(GetParam());
   uint64_t reused = 0;
   uint64_t restored = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -278,9 +177,9 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
     const size_t snapshot_bytes = Loaded(GetParam()).traits().snapshot_bytes;
     Served served(GetParam(), ReuseMode::kExact,
                   seed % 2 == 0 ? 3 * snapshot_bytes : size_t{1} << 30);
-    Person person(seed);
+    test::Person person(seed, kLetters);
     for (int turn = 0; turn < kTurns; ++turn) {
-      const RenderedPrompt prompt = Render(person.messages(), seed > 1);
+      const test::PlayedPrompt prompt = test::Render(person.messages(), seed > 1, kMessageTokens);
       const Answer answer = served.Ask(prompt);
       plain.Forget();
       const Answer cold = plain.Go(prompt.tokens);
@@ -297,12 +196,12 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
 }
 
 TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
-  PlainPlayer plain(GetParam());
+  Plain plain(GetParam());
   Served served(GetParam(), ReuseMode::kLive, size_t{1} << 30);
-  Person person(7);
+  test::Person person(7, kLetters);
   uint64_t generated = 0;
   for (int turn = 0; turn < 8; ++turn) {
-    const RenderedPrompt prompt = Render(person.messages(), false);
+    const test::PlayedPrompt prompt = test::Render(person.messages(), false, kMessageTokens);
     const Answer answer = served.Ask(prompt);
     const Answer uninterrupted = plain.Go(prompt.tokens);
     ASSERT_EQ(answer.logits, uninterrupted.logits) << "turn " << turn;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "api/chat_service.h"
 #include "chat/builtin_templates.h"
@@ -41,9 +42,9 @@ class ApiTest : public ::testing::Test {
   static Json Body(const std::string& text) { return Json::parse(text); }
 
   ApiResult<StartedChat> Start(const std::string& body) {
-    const auto request = ParseChatRequest(Body(body), GenerationParams{});
+    auto request = ParseChatRequest(Body(body), GenerationParams{});
     if (!request) return tl::unexpected(request.error());
-    return service_.Start(*request, 0);
+    return service_.Start(std::move(*request), 0);
   }
 
   SteadyClock clock_;

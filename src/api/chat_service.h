@@ -8,9 +8,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/chat_request.h"
 #include "chat/chat_template.h"
+#include "chat/spans.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -27,7 +29,7 @@ class ChatService {
   ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler)
       : engine_(engine), template_(chat_template), scheduler_(scheduler) {}
 
-  ApiResult<StartedChat> Start(const ChatRequest& request, NamespaceId name_space) const;
+  ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // The prompt's text, generation prompt included.
   ApiResult<std::string> Render(const Conversation& conversation) const;
 
@@ -35,6 +37,10 @@ class ChatService {
   const ChatTemplate& chat_template() const { return *template_; }
 
  private:
+  // What placement needs to know of the prompt. `adds_bos`: the first token is no part of `text`.
+  PromptShape ShapeOf(std::string_view text, const TextShape& text_shape, const Tokens& tokens,
+                      bool adds_bos) const;
+
   const Engine* const engine_;
   const ChatTemplate* const template_;
   Scheduler* const scheduler_;

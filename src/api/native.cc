@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "api/memory_json.h"
 #include "base/utf8.h"
 
 namespace cairn {
@@ -21,16 +22,6 @@ Json SamplingJson(const GenerationParams& defaults) {
                {"seed", sampling.seed}};
   json["n_predict"] = defaults.tokens_max == SIZE_MAX ? Json(-1) : Json(defaults.tokens_max);
   return json;
-}
-
-Json MemoryJson(const MemoryTraits& traits) {
-  return {{"memory_class", MemoryClassName(traits.memory_class)},
-          {"snapshot_bytes", traits.snapshot_bytes},
-          {"kv_bytes_per_token", traits.kv_bytes_per_token},
-          {"window_tokens", traits.window_tokens},
-          {"grid_tokens", traits.grid_tokens},
-          {"grid_measured", traits.grid_measured},
-          {"segments", traits.segments}};
 }
 
 // A token's text, or its bytes when they are no whole characters, as llama-server gives it.

@@ -1,5 +1,7 @@
 #include "chat/builtin_templates.h"
 
+#include "base/join.h"
+
 namespace cairn {
 namespace {
 
@@ -181,13 +183,12 @@ std::vector<std::string> BuiltinTemplateNames() {
 }
 
 Result<std::string_view> BuiltinTemplate(std::string_view name) {
-  std::string names;
   for (const Named& named : kTemplates) {
     if (named.name == name) return named.source;
-    names += (names.empty() ? "" : ", ") + std::string(named.name);
   }
   return Fail(ErrorCode::kNotFound, "there is no chat template called \"" + std::string(name) +
-                                        "\"; the names are " + names + ".");
+                                        "\"; the names are " + JoinNames(BuiltinTemplateNames()) +
+                                        ".");
 }
 
 }  // namespace cairn

@@ -8,11 +8,11 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/read_file.h"
 #include "play/chat_client.h"
 #include "play/demo_conversation.h"
 #include "play/demo_report.h"
@@ -72,13 +72,9 @@ std::vector<std::string> ServeCommand(const DemoOptions& options, const std::str
 
 Result<std::string> ReadDocument(const std::string& path) {
   if (path.empty()) return std::string(DemoDocument());
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return Fail(ErrorCode::kNotFound,
-                "the document '" + path + "' cannot be read, or there is nothing in it");
-  }
-  return text.str();
+  auto text = ReadFile(path);
+  if (!text) return Fail(text.error().code, "the document " + text.error().message);
+  return text;
 }
 
 // What GET /props says of the model. A server that does not answer it says so at the first turn.

@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "api/memory_json.h"
+#include "cmd/print_log.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_engine.h"
 
@@ -16,10 +17,6 @@ namespace {
 // Room for the longest prompt the grid probe reads.
 constexpr size_t kContextTokens = 4096;
 constexpr double kProbeMsMax = 600'000;
-
-void PrintLogLine(LogLevel /*level*/, std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-}
 
 std::string Count(uint64_t number, std::string_view unit) {
   return std::to_string(number) + " " + std::string(unit) + (number == 1 ? "" : "s");
@@ -60,7 +57,7 @@ void PrintText(const ModelInfo& info, const MemoryTraits& traits) {
 }
 
 void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {
-  const nlohmann::ordered_json json = {
+  Json json = {
       {"path", info.path},
       {"architecture", info.architecture},
       {"description", info.description},
@@ -69,16 +66,10 @@ void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {
       {"vocab_size", info.vocab_size},
       {"train_context_tokens", info.train_context_tokens},
       {"has_chat_template", !info.chat_template.empty()},
-      {"memory_class", MemoryClassName(traits.memory_class)},
-      {"snapshot_bytes", traits.snapshot_bytes},
-      {"kv_bytes_per_token", traits.kv_bytes_per_token},
-      {"window_tokens", traits.window_tokens},
-      {"grid_tokens", traits.grid_tokens},
-      {"grid_measured", traits.grid_measured},
-      {"segments", traits.segments},
   };
+  json.update(MemoryJson(traits));
   // A file's strings may be anything; what is not UTF-8 is replaced, not thrown at us.
-  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
 }
 

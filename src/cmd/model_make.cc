@@ -2,23 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <string_view>
-#include <vector>
 
+#include "base/join.h"
+#include "cmd/print_log.h"
 #include "engine/llama_model_maker.h"
 
 namespace cairn {
 namespace {
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
-void PrintLogLine(LogLevel /*level*/, std::string_view line) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-}
 
 int PrintError(const Error& error) {
   std::fprintf(stderr, "cairn model make: %s\n", error.message.c_str());
@@ -31,7 +21,7 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
   CLI::App* make = model->add_subcommand(
       "make", "Make a synthetic model: a real architecture, random weights, tokens that are bytes");
   ModelShape& shape = options->shape;
-  make->add_option("architecture", shape.architecture, "One of " + Listed(KnownArchitectures()))
+  make->add_option("architecture", shape.architecture, "One of " + JoinNames(KnownArchitectures()))
       ->required();
   make->add_option("file", options->path, "The GGUF file to write")->required();
   // What is not given suits the architecture. 0 would mean the same, so it is refused.
@@ -46,7 +36,7 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
       ->check(positive)
       ->capture_default_str();
   make->add_option("--seed", shape.seed, "Seed of the weights")->capture_default_str();
-  make->add_option("--quant", options->quant, "Number type: " + Listed(KnownQuants()))
+  make->add_option("--quant", options->quant, "Number type: " + JoinNames(KnownQuants()))
       ->capture_default_str();
   make->add_flag("--verbose", options->verbose, "Show libllama's log");
   return make;

@@ -4,18 +4,17 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include "api/chat_service.h"
+#include "api/wall_clock.h"
+#include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
 #include "cmd/progress_line.h"
@@ -53,12 +52,9 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
 }
 
 Result<std::string> ReadTemplateFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return Fail(ErrorCode::kNotFound, "--chat-template-file '" + path + "' cannot be read");
-  }
-  return text.str();
+  auto text = ReadFile(path);
+  if (!text) return Fail(text.error().code, "--chat-template-file " + text.error().message);
+  return text;
 }
 
 // The text of the chat template that the flags, or else the model, name.
@@ -143,8 +139,7 @@ class ServeRun {
     served_.model.version = CAIRN_VERSION;
     served_.model.placement = options_.placement;
     served_.model.reuse = options_.reuse;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    served_.model.started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    served_.model.started_unix_s = NowUnixS();
     AddRoutes(http_.get(), &served_);
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });

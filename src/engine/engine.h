@@ -45,6 +45,10 @@ enum class MemoryClass {
 };
 std::string_view MemoryClassName(MemoryClass memory_class);
 
+// The exactness grid (see MemoryTraits) that held on every backend it was tried on. Where there is
+// no time to measure one it is assumed, and where none was found cuts are made as if it held.
+inline constexpr size_t kUsualGridTokens = 64;
+
 struct MemoryTraits {
   MemoryClass memory_class = MemoryClass::kAttention;
   // Bytes of one snapshot once a window, if there is one, is full. 0: a cut needs no snapshot.

@@ -9,9 +9,8 @@ namespace cairn {
 namespace {
 
 constexpr std::array<size_t, 6> kCandidates = {1, 16, 32, 64, 128, 256};
-constexpr size_t kUsualGrid = 64;
 // Shorter prompts would not fill the blocks that kernels work in.
-constexpr size_t kPromptTokensMin = 3 * kUsualGrid;
+constexpr size_t kPromptTokensMin = 3 * kUsualGridTokens;
 // How often a prompt is cut: at one multiple in three, in two of three, at every one. Kernels may
 // be chosen by the size of a piece.
 constexpr int kDensityMax = 3;
@@ -103,7 +102,7 @@ GridProbe ProbeGrid(Engine* engine, SeqId seq, const Clock& clock,
   float share_begin = -kShare;
   for (const size_t grid : kCandidates) {
     share_begin += kShare;
-    if (grid < kUsualGrid && !options.find_smallest) continue;
+    if (grid < kUsualGridTokens && !options.find_smallest) continue;
     if (grid > engine->piece_tokens_max() || 4 * grid >= engine->context_tokens()) {
       // Too large to try here, so nothing is known of it.
       probe.finished = false;

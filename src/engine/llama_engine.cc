@@ -26,13 +26,6 @@ static_assert(sizeof(SnapshotHeader) == LlamaEngine::kSnapshotHeaderBytes);
 
 }  // namespace
 
-void LlamaModelDeleter::operator()(llama_model* model) const {
-  llama_model_free(model);
-}
-void LlamaContextDeleter::operator()(llama_context* context) const {
-  llama_free(context);
-}
-
 Result<Tokens> LlamaEngine::Tokenize(std::string_view text, bool add_special,
                                      bool parse_special) const {
   // No tokenizer makes more tokens than bytes, but for BOS, EOS and a space put in front.

@@ -10,21 +10,11 @@
 
 #include "engine/engine.h"
 #include "engine/llama_options.h"
+#include "engine/llama_pointers.h"
 
-struct llama_context;
-struct llama_model;
 struct llama_vocab;
 
 namespace cairn {
-
-struct LlamaModelDeleter {
-  void operator()(llama_model* model) const;
-};
-struct LlamaContextDeleter {
-  void operator()(llama_context* context) const;
-};
-using LlamaModelPtr = std::unique_ptr<llama_model, LlamaModelDeleter>;
-using LlamaContextPtr = std::unique_ptr<llama_context, LlamaContextDeleter>;
 
 class LlamaEngine final : public Engine {
  public:

@@ -6,13 +6,12 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
 #include "engine/grid_probe.h"
-#include "engine/llama_backend.h"
 #include "engine/llama_engine.h"
+#include "engine/llama_log.h"
 #include "engine/llama_params.h"
 #include "engine/verified_architectures.h"
 
@@ -20,30 +19,6 @@ namespace cairn {
 namespace {
 
 constexpr SeqId kProbeSeq = 0;
-// The grid that held on every backend it was tried on; used when there is no time to measure.
-constexpr size_t kAssumedGridTokens = 64;
-
-// Remembers the first error libllama logs, which says more than the null pointer it returns.
-class ErrorListener {
- public:
-  LogSink Wrap(LogSink next) {
-    return [this, next = std::move(next)](LogLevel level, std::string_view line) {
-      if (level == LogLevel::kError) {
-        const std::lock_guard lock(mutex_);
-        if (first_error_.empty()) first_error_ = line;
-      }
-      if (next) next(level, line);
-    };
-  }
-  std::string Because() const {
-    const std::lock_guard lock(mutex_);
-    return first_error_.empty() ? "" : ": " + first_error_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::string first_error_;  // guarded by mutex_
-};
 
 // What libllama would only log in its own words.
 Status CheckFile(const std::string& path) {
@@ -95,13 +70,7 @@ MemoryClass ClassOf(const llama_model* model, bool swa_full, bool has_partial_st
 
 Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& options) {
   if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
-  ErrorListener listener;
-  InitLlamaBackend(listener.Wrap(options.log));
-  // The listener dies with this call; later lines go straight to the caller's sink.
-  struct Unwrap {
-    const LogSink& log;
-    ~Unwrap() { InitLlamaBackend(log); }
-  } unwrap{options.log};
+  const LlamaErrorListener errors(options.log);
 
   LlamaModelParams model_params;
   if (Status filled = FillModelParams(options, &model_params); !filled) {
@@ -110,7 +79,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& optio
   LlamaModelPtr model(llama_model_load_from_file(options.model_path.c_str(), model_params.params));
   if (!model) {
     return Fail(ErrorCode::kInvalidArgument,
-                "libllama cannot load '" + options.model_path + "'" + listener.Because());
+                "libllama cannot load '" + options.model_path + "'" + errors.Because());
   }
   if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get()) ||
       llama_model_is_diffusion(model.get())) {
@@ -123,7 +92,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& optio
   if (!context) {
     return Fail(ErrorCode::kNoSpace,
                 "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
-                    " tokens" + listener.Because() + "; a smaller --ctx-size needs less memory");
+                    " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
   }
   std::unique_ptr<LlamaEngine> engine(
       new LlamaEngine(std::move(model), std::move(context), options));
@@ -235,7 +204,7 @@ Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {
   const GridProbe probe =
       ProbeGrid(this, kProbeSeq, clock,
                 {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
-  traits_.grid_tokens = probe.finished ? probe.grid_tokens : kAssumedGridTokens;
+  traits_.grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
   traits_.grid_measured = probe.finished;
   // What the probe left in the buffers must not be found by anything.
   llama_memory_clear(llama_get_memory(context_.get()), true);

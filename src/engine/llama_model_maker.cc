@@ -13,12 +13,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-#include "engine/llama_backend.h"
+#include "base/join.h"
+#include "engine/llama_log.h"
+#include "engine/llama_pointers.h"
 #include "engine/model_weights.h"
 
 namespace cairn {
@@ -51,12 +52,8 @@ struct GgufDeleter {
 struct GgmlDeleter {
   void operator()(ggml_context* context) const { ggml_free(context); }
 };
-struct ModelDeleter {
-  void operator()(llama_model* model) const { llama_model_free(model); }
-};
 using GgufPtr = std::unique_ptr<gguf_context, GgufDeleter>;
 using GgmlPtr = std::unique_ptr<ggml_context, GgmlDeleter>;
-using ModelPtr = std::unique_ptr<llama_model, ModelDeleter>;
 
 // Removes a file when it goes out of scope, if it is there.
 class TemporaryFile {
@@ -74,39 +71,6 @@ class TemporaryFile {
   std::string path_;
 };
 
-// libllama says in its log, not in its results, why it refuses something. While this lives, the
-// process's sink keeps the first error line besides passing all lines on. The later ones only say
-// that something failed.
-class ErrorListener {
- public:
-  explicit ErrorListener(LogSink log) : log_(std::move(log)) {
-    InitLlamaBackend([heard = heard_, next = log_](LogLevel level, std::string_view line) {
-      if (level == LogLevel::kError) {
-        const std::lock_guard lock(heard->mutex);
-        if (heard->first.empty()) heard->first = line;
-      }
-      if (next) next(level, line);
-    });
-  }
-  ErrorListener(const ErrorListener&) = delete;
-  ErrorListener& operator=(const ErrorListener&) = delete;
-  ~ErrorListener() { InitLlamaBackend(log_); }
-
-  std::string FirstError() const {
-    const std::lock_guard lock(heard_->mutex);
-    return heard_->first.empty() ? "no reason given" : heard_->first;
-  }
-
- private:
-  struct Heard {
-    std::mutex mutex;
-    std::string first;  // guarded by mutex
-  };
-  // Shared with the sink, which a logging thread may still hold when the listener goes.
-  const std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
-  const LogSink log_;
-};
-
 // One tensor that libllama expects in the architecture's file.
 struct TensorShape {
   std::string name;
@@ -115,13 +79,11 @@ struct TensorShape {
 };
 
 Result<Quant> FindQuant(const std::string& name) {
-  std::string known;
   for (const Quant& quant : kQuants) {
     if (quant.name == name) return quant;
-    known += (known.empty() ? "" : ", ") + std::string(quant.name);
   }
-  return Fail(ErrorCode::kNotFound,
-              "There is no number type \"" + name + "\"; choose one of " + known + ".");
+  return Fail(ErrorCode::kNotFound, "There is no number type \"" + name + "\"; choose one of " +
+                                        JoinNames(KnownQuants()) + ".");
 }
 
 // GGUF's array element types by ours.
@@ -181,7 +143,7 @@ void CollectShape(ggml_tensor* tensor, void* user_data) {
 // Asks libllama which tensors a model with this metadata has.
 Result<std::vector<TensorShape>> AskForTensors(gguf_context* metadata,
                                                const std::string& architecture,
-                                               const ErrorListener& errors) {
+                                               const LlamaErrorListener& errors) {
   std::vector<TensorShape> shapes;
   std::string reason;
   ggml_backend_dev_t no_devices[] = {nullptr};
@@ -189,14 +151,14 @@ Result<std::vector<TensorShape>> AskForTensors(gguf_context* metadata,
   params.devices = no_devices;
   params.n_gpu_layers = 0;
   try {
-    const ModelPtr model(llama_model_init_from_user(metadata, CollectShape, &shapes, params));
+    const LlamaModelPtr model(llama_model_init_from_user(metadata, CollectShape, &shapes, params));
     if (model != nullptr) return shapes;
-    reason = errors.FirstError();
+    reason = errors.Because();
   } catch (const std::exception& e) {
-    reason = e.what();
+    reason = std::string(": ") + e.what();
   }
   return Fail(ErrorCode::kUnsupported, "libllama cannot build a model of the architecture " +
-                                           architecture + ": " + reason +
+                                           architecture + reason +
                                            "; try the default sizes or another architecture.");
 }
 
@@ -227,17 +189,17 @@ Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
 }
 
 Status Quantize(const std::string& from, const std::string& to, llama_ftype type,
-                const ErrorListener& errors) {
+                const LlamaErrorListener& errors) {
   llama_model_quantize_params params = llama_model_quantize_default_params();
   params.ftype = type;
   std::string reason;
   try {
     if (llama_model_quantize(from.c_str(), to.c_str(), &params) == 0) return {};
-    reason = errors.FirstError();
+    reason = errors.Because();
   } catch (const std::exception& e) {
-    reason = e.what();
+    reason = std::string(": ") + e.what();
   }
-  return Fail(ErrorCode::kInternal, "libllama could not quantise the model: " + reason +
+  return Fail(ErrorCode::kInternal, "libllama could not quantise the model" + reason +
                                         "; look whether the disk is full.");
 }
 
@@ -270,7 +232,7 @@ Result<WrittenModel> WriteModel(const ModelRecipe& recipe, const std::string& pa
     return tl::unexpected<Error>(status.error());
   }
 
-  const ErrorListener errors(options.log);
+  const LlamaErrorListener errors(options.log);
   GgufPtr gguf = ToGguf(recipe.metadata);
   const auto shapes = AskForTensors(gguf.get(), recipe.shape.architecture, errors);
   if (!shapes) return tl::unexpected<Error>(shapes.error());

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <sstream>
 
 #include "base/tokens.h"
+#include "engine/llama_pointers.h"
 #include "engine/model_vocabulary.h"
 
 namespace cairn {
@@ -19,17 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ModelDeleter {
-  void operator()(llama_model* model) const { llama_model_free(model); }
-};
-struct ContextDeleter {
-  void operator()(llama_context* context) const { llama_free(context); }
-};
-
 // A made model, loaded again from its file.
 struct Loaded {
-  std::unique_ptr<llama_model, ModelDeleter> model;
-  std::unique_ptr<llama_context, ContextDeleter> context;
+  LlamaModelPtr model;
+  LlamaContextPtr context;
 
   const llama_vocab* vocab() const { return llama_model_get_vocab(model.get()); }
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "base/join.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
@@ -20,14 +22,12 @@ constexpr std::array<ggml_type, 9> kCacheTypes = {GGML_TYPE_F32,    GGML_TYPE_F1
 template <typename Value>
 Result<Value> Choose(std::string_view option, const std::string& given,
                      const std::vector<std::pair<std::string_view, Value>>& choices) {
-  std::string known;
   for (const auto& [name, value] : choices) {
     if (name == given) return value;
-    known += known.empty() ? "" : ", ";
-    known += name;
   }
   return Fail(ErrorCode::kInvalidArgument,
-              std::string(option) + " was given '" + given + "'; it takes one of: " + known);
+              std::string(option) + " was given '" + given +
+                  "'; it takes one of: " + JoinNames(std::views::keys(choices)));
 }
 
 Result<ggml_type> CacheType(std::string_view option, const std::string& given) {
@@ -51,11 +51,9 @@ Status FillOverrides(const LlamaOptions& options, LlamaModelParams* params) {
   for (const auto& [pattern, name] : options.override_tensors) {
     const auto found = known.find(name);
     if (found == known.end()) {
-      std::string names;
-      for (const auto& [known_name, type] : known)
-        names += (names.empty() ? "" : ", ") + known_name;
-      return Fail(ErrorCode::kInvalidArgument, "--override-tensor names the buffer type '" + name +
-                                                   "'; this machine has: " + names);
+      return Fail(ErrorCode::kInvalidArgument,
+                  "--override-tensor names the buffer type '" + name +
+                      "'; this machine has: " + JoinNames(std::views::keys(known)));
     }
     params->patterns.push_back(pattern);
     types.push_back(found->second);

@@ -9,11 +9,11 @@
 #include <llama.h>
 
 #include <algorithm>
-#include <memory>
 #include <random>
 #include <vector>
 
 #include "engine/llama_backend.h"
+#include "engine/llama_pointers.h"
 #include "engine/test_models.h"
 #include "engine/verified_architectures.h"
 
@@ -83,12 +83,8 @@ class SegmentBench {
   }
 
  private:
-  struct Free {
-    void operator()(llama_model* model) const { llama_model_free(model); }
-    void operator()(llama_context* context) const { llama_free(context); }
-  };
-  std::unique_ptr<llama_model, Free> model_;
-  std::unique_ptr<llama_context, Free> context_;
+  LlamaModelPtr model_;
+  LlamaContextPtr context_;
 };
 
 class LlamaSegment : public testing::TestWithParam<std::string_view> {};

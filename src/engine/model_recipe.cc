@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/join.h"
 #include "engine/model_vocabulary.h"
 
 namespace cairn {
@@ -196,13 +197,12 @@ const std::array<Architecture, 11>& Architectures() {
 }
 
 Result<const Architecture*> FindArchitecture(std::string_view name) {
-  std::string known;
   for (const Architecture& architecture : Architectures()) {
     if (architecture.name == name) return &architecture;
-    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
   }
   return Fail(ErrorCode::kNotFound, "There is no recipe for the architecture \"" +
-                                        std::string(name) + "\"; choose one of " + known + ".");
+                                        std::string(name) + "\"; choose one of " +
+                                        JoinNames(KnownArchitectures()) + ".");
 }
 
 tl::unexpected<Error> BadSize(const std::string& name, uint64_t value, const std::string& wanted) {

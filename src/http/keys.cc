@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/ignore_case.h"
+
 namespace cairn {
 
 bool ConstantTimeEquals(std::string_view a, std::string_view b) {
@@ -27,12 +29,7 @@ int MatchKey(std::span<const std::string> keys, std::string_view given) {
 
 std::string_view BearerToken(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size()) return {};
-  for (size_t i = 0; i < kScheme.size(); ++i) {
-    const char c = authorization[i];
-    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (lower != kScheme[i]) return {};
-  }
+  if (!SameIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) return {};
   authorization.remove_prefix(kScheme.size());
   while (!authorization.empty() && authorization.front() == ' ') authorization.remove_prefix(1);
   return authorization;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/join.h"
 
 namespace cairn {
 namespace {
@@ -108,7 +109,7 @@ RouteMatch Router::Find(std::string_view method, std::string_view path) const {
   }
   std::sort(allowed.begin(), allowed.end());
   allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
-  for (const std::string& name : allowed) match.allow += (match.allow.empty() ? "" : ", ") + name;
+  match.allow = JoinNames(allowed);
   return match;
 }
 

@@ -1,12 +1,12 @@
 #include "http/routes.h"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "api/json.h"
 #include "api/openai.h"
+#include "api/wall_clock.h"
 
 namespace cairn {
 namespace {
@@ -29,11 +29,6 @@ HttpResponse Loading() {
   return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}));
 }
 
-int64_t NowUnixS() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
 AnswerIdentity NewIdentity(Served& served) {
   AnswerIdentity identity;
   identity.created_unix_s = NowUnixS();
@@ -47,17 +42,18 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  const auto request = ParseChatRequest(*body, served.defaults);
+  auto request = ParseChatRequest(*body, served.defaults);
   if (!request) return ErrorResponse(request.error());
   // Every key is a namespace of its own; so is having none.
   const auto name_space = static_cast<NamespaceId>(http_request.key_index + 1);
-  auto chat = service.Start(*request, name_space);
+  const bool streams = request->stream;
+  const bool include_usage = request->include_usage;
+  auto chat = service.Start(std::move(*request), name_space);
   if (!chat) return ErrorResponse(chat.error());
-  if (!request->stream) {
+  if (!streams) {
     return ToResponse(CollectChat(*chat, NewIdentity(served), http_request.gone));
   }
-  auto stream =
-      std::make_shared<ChatStream>(std::move(*chat), NewIdentity(served), request->include_usage);
+  auto stream = std::make_shared<ChatStream>(std::move(*chat), NewIdentity(served), include_usage);
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};

@@ -7,12 +7,12 @@
 
 #include <httplib.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include "base/check.h"
+#include "base/ignore_case.h"
 #include "base/utf8.h"
 #include "http/connection_pool.h"
 #include "http/keys.h"
@@ -27,12 +27,6 @@ constexpr Linger kLingerAfterError = {.silence_ms = 500, .total_ms = 5000};
 constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
 // A connection that has said nothing for this long after it was opened counts as idle.
 constexpr int kFirstByteMs = 100;
-
-bool SameIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
 
 // A path as a message can quote it: text, and not too long.
 std::string Shown(const std::string& path) {
@@ -173,10 +167,7 @@ class StreamSource {
 }  // namespace
 
 std::string_view HttpRequest::Header(std::string_view name) const {
-  for (const auto& [key, value] : headers) {
-    if (SameIgnoringCase(key, name)) return value;
-  }
-  return {};
+  return FindIgnoringCase(headers, name);
 }
 
 class HttpServer::Impl {

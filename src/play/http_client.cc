@@ -2,12 +2,12 @@
 
 #include <httplib.h>
 
-#include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <exception>
 #include <mutex>
+
+#include "base/ignore_case.h"
 
 namespace cairn {
 namespace {
@@ -28,12 +28,6 @@ void IgnoreBrokenPipes() {
   });
 }
 
-bool SameIgnoringCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
 // The library asks leave before it sends a body of 1 KiB or more ("Expect: 100-continue") and waits
 // a second for servers that do not know that. It does not where the request has that header, so
 // it gets one, and the header is taken out again as it is written.
@@ -45,10 +39,7 @@ ssize_t WriteHeadersWithoutExpect(httplib::Stream& stream, httplib::Headers& hea
 }  // namespace
 
 std::string_view HttpReply::Header(std::string_view name) const {
-  for (const auto& [key, value] : headers) {
-    if (SameIgnoringCase(key, name)) return value;
-  }
-  return {};
+  return FindIgnoringCase(headers, name);
 }
 
 struct HttpClient::Call {

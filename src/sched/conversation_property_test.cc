@@ -8,100 +8,40 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "engine/fake_engine.h"
+#include "sched/played_conversation.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
 namespace {
 
 constexpr size_t kAnswerTokensMax = 40;
+constexpr test::MessageTokens kMessageTokens = {FakeEngine::kMessageStart, FakeEngine::kMessageEnd};
+constexpr test::PersonLetters kLetters = {200, 60, 60, 20, 50};
 
-struct Message {
-  char role = 'u';
-  std::string reasoning;
-  std::string content;
-};
-
-struct RenderedPrompt {
-  Tokens tokens;
-  PromptShape shape;
-};
-
-// As ChatML with a template that keeps reasoning only after the last user message.
-RenderedPrompt Render(const std::vector<Message>& messages, bool strips_reasoning) {
-  size_t last_user = 0;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == 'u') last_user = i;
-  }
-  RenderedPrompt prompt;
-  const auto append = [&](const std::string& text) {
-    prompt.tokens.insert(prompt.tokens.end(), text.begin(), text.end());
-  };
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == 'u') prompt.shape.turns.push_back({prompt.tokens.size(), true});
-    if (i == 1) prompt.shape.header_end = prompt.tokens.size();
-    prompt.tokens.push_back(FakeEngine::kMessageStart);
-    prompt.tokens.push_back(messages[i].role);
-    if (!strips_reasoning || i > last_user) append(messages[i].reasoning);
-    append(messages[i].content);
-    prompt.tokens.push_back(FakeEngine::kMessageEnd);
-  }
-  prompt.shape.messages_end = prompt.tokens.size();
-  prompt.tokens.push_back(FakeEngine::kMessageStart);
-  prompt.tokens.push_back('a');
-  prompt.shape.tokens = prompt.tokens.size();
-  return prompt;
+GenerationParams Params() {
+  GenerationParams params;
+  params.tokens_max = kAnswerTokensMax;
+  return params;
 }
 
-// An engine played by hand, without scheduler or cache.
-class PlainPlayer {
- public:
-  explicit PlainPlayer(const FakeEngineOptions& options) : options_(options), engine_(options) {}
-
-  // Goes on where the last answer ended when the prompt repeats it; else starts cold.
-  std::string Answer(const Tokens& prompt) {
-    if (CommonPrefix(held_, prompt) < held_.size() || held_.size() >= prompt.size()) {
-      engine_.Clear(0);
-      held_.clear();
-    }
-    const size_t grid = options_.grid_tokens;
-    const size_t last_cut = (prompt.size() - 1) / grid * grid;
-    while (held_.size() % grid != 0 && held_.size() < prompt.size()) {
-      Read(prompt, std::min(prompt.size(), (held_.size() / grid + 1) * grid));
-    }
-    while (held_.size() < last_cut) {
-      Read(prompt, std::min(last_cut, held_.size() + options_.piece_tokens_max));
-    }
-    if (held_.size() < prompt.size()) Read(prompt, prompt.size());
-    return Generate();
+// An engine without a cache that has read `prompts`, one after the other, and answered each.
+// Returns the last answer.
+std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Tokens>& prompts) {
+  FakeEngine engine(options);
+  test::PlainPlayer player(&engine);
+  std::string answer;
+  for (const Tokens& prompt : prompts) {
+    if (!player.Continues(prompt)) player.Forget();
+    player.Read(prompt);
+    answer = player.Generate(Params());
   }
-
- private:
-  void Read(const Tokens& prompt, size_t end) {
-    const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
-    EXPECT_TRUE(engine_.Decode(0, held_.size(), piece));
-    held_.insert(held_.end(), piece.begin(), piece.end());
-  }
-  std::string Generate() {
-    std::string text;
-    const auto sampler = engine_.MakeSampler({});
-    while (true) {
-      const Token token = sampler->Sample(engine_.Logits());
-      if (engine_.IsEndOfGeneration(token)) return text;
-      text += engine_.Piece(token, false);
-      if (text.size() == kAnswerTokensMax) return text;
-      EXPECT_TRUE(engine_.Decode(0, held_.size(), {&token, 1}));
-      held_.push_back(token);
-    }
-  }
-
-  const FakeEngineOptions options_;
-  FakeEngine engine_;
-  Tokens held_;
-};
+  return answer;
+}
 
 struct Scenario {
   uint64_t seed;
@@ -113,23 +53,22 @@ class ConversationRun {
  public:
   explicit ConversationRun(const Scenario& scenario)
       : scenario_(scenario),
-        random_(scenario.seed),
         engine_(EngineOptions(scenario)),
-        cache_(Cache(), *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
+        cache_(Cache(scenario), *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
                MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, {scenario.reuse, 64}),
-        strips_reasoning_(random_() % 2 == 0) {
-    messages_ = {{'s', "", Words(200)}, {'u', "", Words(60)}};
-  }
+        person_(scenario.seed, kLetters) {}
 
   void Play(int turns) {
     for (int turn = 0; turn < turns; ++turn) {
-      const RenderedPrompt prompt = Render(messages_, strips_reasoning_);
+      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
+      const test::PlayedPrompt prompt =
+          test::Render(person_.messages(), strips_reasoning, kMessageTokens);
       const std::string answer = Ask(prompt);
       Expect(prompt.tokens, answer);
       cache_.CheckInvariants();
       if (::testing::Test::HasFailure()) return;
-      Change(answer);
+      person_.Change(answer);
     }
   }
 
@@ -144,22 +83,17 @@ class ConversationRun {
     return options;
   }
   // Small enough that checkpoints are given up all the time in some runs.
-  CacheOptions Cache() {
+  static CacheOptions Cache(const Scenario& scenario) {
     CacheOptions options;
-    options.ram_bytes_max = random_() % 2 == 0 ? 1200 : 1 << 20;
+    options.ram_bytes_max = scenario.seed % 2 == 0 ? 1200 : 1 << 20;
     return options;
   }
-  std::string Words(size_t letters_max) {
-    std::string text(1 + random_() % letters_max, ' ');
-    for (char& letter : text) letter = static_cast<char>('A' + random_() % 26);
-    return text;
-  }
 
-  std::string Ask(const RenderedPrompt& prompt) {
+  std::string Ask(const test::PlayedPrompt& prompt) {
     GenerationRequest request;
     request.prompt = prompt.tokens;
     request.shape = prompt.shape;
-    request.params.tokens_max = kAnswerTokensMax;
+    request.params = Params();
     const uint64_t before = engine_.decoded_tokens();
     auto generation = scheduler_.Submit(std::move(request));
     EXPECT_TRUE(generation.has_value());
@@ -181,7 +115,7 @@ class ConversationRun {
   void Expect(const Tokens& prompt, const std::string& answer) {
     const FakeEngineOptions options = EngineOptions(scenario_);
     if (scenario_.reuse == ReuseMode::kExact) {
-      EXPECT_EQ(answer, PlainPlayer(options).Answer(prompt));
+      EXPECT_EQ(answer, PlainAnswer(options, {prompt}));
       return;
     }
     // An answer may be so short that several conversations give it, so all of them are kept.
@@ -189,50 +123,20 @@ class ConversationRun {
     for (const std::vector<Tokens>& history : histories_) {
       for (size_t kept = 0; kept <= history.size(); ++kept) {
         std::vector<Tokens> path(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
-        PlainPlayer player(options);
-        for (const Tokens& earlier : path) player.Answer(earlier);
         path.push_back(prompt);
-        if (player.Answer(prompt) == answer) found.insert(std::move(path));
+        if (PlainAnswer(options, path) == answer) found.insert(std::move(path));
       }
     }
     EXPECT_FALSE(found.empty()) << "no uninterrupted conversation gives this answer";
     histories_.merge(found);
   }
 
-  // What the person does next.
-  void Change(const std::string& answer) {
-    const size_t reasoning = answer.empty() ? 0 : random_() % answer.size();
-    past_.push_back(messages_);
-    switch (random_() % 8) {
-      case 0:  // ask again
-        return;
-      case 3:  // undo, or redo what was undone
-        messages_ = past_[random_() % past_.size()];
-        return;
-      case 1:  // edit the last message
-        messages_.back().content = messages_.back().content.substr(0, random_() % 20) + Words(50);
-        return;
-      case 2: {  // go back to an earlier turn and take another way
-        const size_t keep = 1 + random_() % (messages_.size() - 1);
-        messages_.resize(keep);
-        messages_.push_back({'u', "", Words(60)});
-        return;
-      }
-      default:
-        messages_.push_back({'a', answer.substr(0, reasoning), answer.substr(reasoning)});
-        messages_.push_back({random_() % 4 == 0 ? 't' : 'u', "", Words(60)});
-    }
-  }
-
   const Scenario scenario_;
-  std::mt19937_64 random_;
   SteadyClock clock_;
   FakeEngine engine_;
   CheckpointCache cache_;
   Scheduler scheduler_;
-  const bool strips_reasoning_;
-  std::vector<Message> messages_;
-  std::vector<std::vector<Message>> past_;
+  test::Person person_;
   // Uninterrupted conversations, each a list of prompts, that led to states met so far.
   std::set<std::vector<Tokens>> histories_ = {{}};
 };

@@ -9,10 +9,9 @@ namespace cairn {
 namespace {
 
 constexpr SeqId kOnlySlot = 0;
-// Where none was measured, cuts are made as if the most common grid held. `exact` then reuses
-// nothing (see Rules).
-constexpr size_t kUsualGridTokens = 64;
 
+// Where none was found, cuts are made as if the usual grid held. `exact` then reuses nothing (see
+// Resume).
 size_t GridTokens(const Engine& engine, ReuseMode reuse) {
   if (reuse == ReuseMode::kAny) return 1;
   return engine.traits().grid_tokens > 0 ? engine.traits().grid_tokens : kUsualGridTokens;

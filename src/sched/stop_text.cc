@@ -33,8 +33,7 @@ std::string StopText::Push(std::string_view bytes) {
     held_.resize(first);
     return Finish();
   }
-  const size_t safe = std::min(CompleteUtf8Prefix(held_), held_.size() - PossibleStopBytes());
-  // A stop text may begin inside what CompleteUtf8Prefix would let go; never cut a character.
+  const size_t safe = held_.size() - PossibleStopBytes();
   const size_t whole = CompleteUtf8Prefix(std::string_view(held_).substr(0, safe));
   std::string text = ToValidUtf8(std::string_view(held_).substr(0, whole));
   held_.erase(0, whole);
