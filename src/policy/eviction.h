@@ -59,8 +59,16 @@ class EvictionPolicy {
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name);
 
 // Each with its file.
+std::unique_ptr<EvictionPolicy> MakeClosestPairEviction();
+std::unique_ptr<EvictionPolicy> MakeFifoEviction();
 std::unique_ptr<EvictionPolicy> MakeLruEviction();
+std::unique_ptr<EvictionPolicy> MakeMarconiEviction();
 std::unique_ptr<EvictionPolicy> MakeNoneEviction();
+std::unique_ptr<EvictionPolicy> MakeValueEviction();
+
+// For policies: the order of last use, which also decides among equals; and the first in it.
+bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b);
+size_t LongestUnused(std::span<const EvictionCandidate> candidates);
 
 }  // namespace cairn
 

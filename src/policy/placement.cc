@@ -15,7 +15,8 @@ struct NamedPlacement {
   std::unique_ptr<PlacementPolicy> (*make)(const PlacementOptions& options);
 };
 
-constexpr std::array<NamedPlacement, 7> kPlacements{{
+constexpr std::array<NamedPlacement, 8> kPlacements{{
+    {"auto", MakeAutoPlacement},
     {"eog", MakeEogPlacement},
     {"every-nb", MakeEveryNbPlacement},
     {"every-nt", MakeEveryNtPlacement},
@@ -90,6 +91,8 @@ std::string_view CheckpointClassName(CheckpointClass checkpoint_class) {
       return "mark";
     case CheckpointClass::kQuery:
       return "query";
+    case CheckpointClass::kToolTurn:
+      return "tool turn";
   }
   return "unknown";
 }

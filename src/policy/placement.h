@@ -26,16 +26,17 @@ namespace cairn {
 // Why a checkpoint is where it is. Classes differ in what they are worth. The values are part of
 // what is written to disk: never change one, never use one again.
 enum class CheckpointClass : uint8_t {
-  kHeader = 1,    // after the system message and the tools
-  kTurn = 2,      // before a message
-  kPrompt = 3,    // end of the last message, before the generation prompt
-  kEnd = 4,       // the very end of a prompt
-  kLadder = 5,    // a micro-batch before the end, for an edited last message
-  kReply = 6,     // after an answer, as it will come back
-  kBranch = 7,    // where two prompts were seen to part
-  kInterval = 8,  // every so many tokens
-  kMark = 9,      // where the client asked
-  kQuery = 10,    // as kPrompt, and the last message is the user's: to be kept through a tool loop
+  kHeader = 1,     // after the system message and the tools
+  kTurn = 2,       // before a user's message
+  kPrompt = 3,     // end of the last message, before the generation prompt
+  kEnd = 4,        // the very end of a prompt
+  kLadder = 5,     // a micro-batch before the end, for an edited last message
+  kReply = 6,      // after an answer, as it will come back
+  kBranch = 7,     // where two prompts were seen to part
+  kInterval = 8,   // every so many tokens
+  kMark = 9,       // where the client asked
+  kQuery = 10,     // as kPrompt, and the last message is the user's: to be kept through a tool loop
+  kToolTurn = 11,  // before a tool's result
 };
 std::string_view CheckpointClassName(CheckpointClass checkpoint_class);
 
@@ -90,6 +91,7 @@ void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,
                         std::vector<Placement>* placements);
 
 // Each with its file.
+std::unique_ptr<PlacementPolicy> MakeAutoPlacement(const PlacementOptions& options);
 std::unique_ptr<PlacementPolicy> MakeEogPlacement(const PlacementOptions& options);
 std::unique_ptr<PlacementPolicy> MakeEveryNbPlacement(const PlacementOptions& options);
 std::unique_ptr<PlacementPolicy> MakeEveryNtPlacement(const PlacementOptions& options);
