@@ -232,7 +232,7 @@ TEST(ServeProgram, AModelThatCannotLoadIsOneLineAndExitCode1) {
 
 TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
   const std::string model = "serve --port 0 -m " + ModelPath() + " ";
-  EXPECT_NE(RunProgram(model + "--placement nowhere").second.find("near-end, none, user-turns"),
+  EXPECT_NE(RunProgram(model + "--placement nowhere").second.find("eog, every-nb, every-nt"),
             std::string::npos);
   EXPECT_NE(RunProgram(model + "-ctk q99").second.find("f32, f16, bf16, q8_0"), std::string::npos);
   EXPECT_NE(RunProgram(model + "-np 4").second.find("--parallel 4"), std::string::npos);

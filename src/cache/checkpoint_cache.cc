@@ -14,6 +14,7 @@ bool AlwaysKept(const Placement& placement, const std::vector<Placement>& all) {
     case CheckpointClass::kPrompt:
     case CheckpointClass::kLadder:
     case CheckpointClass::kMark:
+    case CheckpointClass::kQuery:
       return true;
     case CheckpointClass::kTurn:
       return std::none_of(all.begin(), all.end(), [&](const Placement& other) {

@@ -16,21 +16,41 @@
 
 namespace cairn {
 
-// A checkpoint that may be given up: nobody is using it.
+// The two things that a checkpoint consists of; each can be given up without the other.
+enum class CandidateKind : uint8_t { kSnapshot, kSegment };
+
+// Something that may be given up: nobody is using it, and it is not pinned.
+//
+//   0 ---- ancestor_position ---- position ---- descendant_position ----
+//                    '- reread_tokens -'
 struct EvictionCandidate {
   uint64_t id = 0;
-  size_t position = 0;
-  size_t bytes = 0;
+  size_t position = 0;  // of a segment: its end
+  size_t bytes = 0;     // that become free
   CheckpointClass checkpoint_class = CheckpointClass::kInterval;
   // Ticks of the cache's own counter, which goes up with every use.
   uint64_t created_tick = 0;
   uint64_t used_tick = 0;
+  CandidateKind kind = CandidateKind::kSnapshot;
+  // Since the last use, or since it was made.
+  uint64_t age_ticks = 0;
+  // Prompts that resumed from it.
+  uint64_t uses = 0;
+  // What a prompt that wants it must read again once it is gone: from the nearest ancestor that
+  // stays.
+  size_t reread_tokens = 0;
+  // The nearest others on the same path. 0: there is none (for the ancestor: the prompt's begin).
+  size_t ancestor_position = 0;
+  size_t descendant_position = 0;
+  // Paths that go on from here; two or more make a branching point.
+  size_t branches = 0;
 };
 
 class EvictionPolicy {
  public:
   virtual ~EvictionPolicy() = default;
   // The index of the candidate to give up, or nothing: then what wanted the room is refused.
+  // A pure function of its argument. Among equals the longest unused goes.
   // REQUIRES: there is a candidate.
   virtual std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const = 0;
 };
@@ -39,8 +59,16 @@ class EvictionPolicy {
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name);
 
 // Each with its file.
+std::unique_ptr<EvictionPolicy> MakeClosestPairEviction();
+std::unique_ptr<EvictionPolicy> MakeFifoEviction();
 std::unique_ptr<EvictionPolicy> MakeLruEviction();
+std::unique_ptr<EvictionPolicy> MakeMarconiEviction();
 std::unique_ptr<EvictionPolicy> MakeNoneEviction();
+std::unique_ptr<EvictionPolicy> MakeValueEviction();
+
+// For policies: the order of last use, which also decides among equals; and the first in it.
+bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b);
+size_t LongestUnused(std::span<const EvictionCandidate> candidates);
 
 }  // namespace cairn
 

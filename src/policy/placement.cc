@@ -5,19 +5,35 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
+
 namespace cairn {
 namespace {
 
 struct NamedPlacement {
   std::string_view name;
-  std::unique_ptr<PlacementPolicy> (*make)();
+  std::unique_ptr<PlacementPolicy> (*make)(const PlacementOptions& options);
 };
 
-constexpr std::array<NamedPlacement, 3> kPlacements{{
+constexpr std::array<NamedPlacement, 8> kPlacements{{
+    {"auto", MakeAutoPlacement},
+    {"eog", MakeEogPlacement},
+    {"every-nb", MakeEveryNbPlacement},
+    {"every-nt", MakeEveryNtPlacement},
+    {"marconi", MakeMarconiPlacement},
     {"near-end", MakeNearEndPlacement},
     {"none", MakeNonePlacement},
     {"user-turns", MakeUserTurnsPlacement},
 }};
+
+// The reasoning that `position` lies in, or null.
+const ReasoningRange* ReasoningAround(const PromptShape& shape, size_t position) {
+  const auto after =
+      std::lower_bound(shape.reasoning.begin(), shape.reasoning.end(), position,
+                       [](const ReasoningRange& range, size_t at) { return range.end <= at; });
+  const bool inside = after != shape.reasoning.end() && after->begin < position;
+  return inside ? &*after : nullptr;
+}
 
 // Several policies, each of which has its say.
 class PlacementList final : public PlacementPolicy {
@@ -27,16 +43,22 @@ class PlacementList final : public PlacementPolicy {
 
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
     for (const auto& policy : policies_) policy->Place(input, placements);
+    KeepOutOfReasoning(input.shape, input.grid_tokens, placements);
+  }
+
+  void Learn(const Parting& parting) override {
+    for (const auto& policy : policies_) policy->Learn(parting);
   }
 
  private:
   std::vector<std::unique_ptr<PlacementPolicy>> policies_;
 };
 
-Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name) {
+Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
+                                                 const PlacementOptions& options) {
   std::string known;
   for (const NamedPlacement& placement : kPlacements) {
-    if (placement.name == name) return placement.make();
+    if (placement.name == name) return placement.make(options);
     known += known.empty() ? "" : ", ";
     known += placement.name;
   }
@@ -67,21 +89,41 @@ std::string_view CheckpointClassName(CheckpointClass checkpoint_class) {
       return "interval";
     case CheckpointClass::kMark:
       return "mark";
+    case CheckpointClass::kQuery:
+      return "query";
+    case CheckpointClass::kToolTurn:
+      return "tool turn";
   }
   return "unknown";
 }
 
-Result<std::unique_ptr<PlacementPolicy>> MakePlacement(std::string_view names) {
+void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,
+                        std::vector<Placement>* placements) {
+  CHECK(grid_tokens > 0);
+  for (Placement& placement : *placements) {
+    size_t position = placement.position - placement.position % grid_tokens;
+    // Rounding may lead into the reasoning before.
+    while (const ReasoningRange* around = ReasoningAround(shape, position)) {
+      position = around->begin - around->begin % grid_tokens;
+    }
+    placement.position = position;
+  }
+  std::erase_if(*placements, [&](const Placement& placement) {
+    return placement.position == 0 || placement.position > shape.tokens;
+  });
+}
+
+Result<std::unique_ptr<PlacementPolicy>> MakePlacement(std::string_view names,
+                                                       const PlacementOptions& options) {
   std::vector<std::unique_ptr<PlacementPolicy>> policies;
   size_t begin = 0;
   while (begin <= names.size()) {
     const size_t comma = std::min(names.find(',', begin), names.size());
-    auto policy = MakeOne(names.substr(begin, comma - begin));
+    auto policy = MakeOne(names.substr(begin, comma - begin), options);
     if (!policy) return tl::unexpected(policy.error());
     policies.push_back(std::move(*policy));
     begin = comma + 1;
   }
-  if (policies.size() == 1) return std::move(policies.front());
   return std::make_unique<PlacementList>(std::move(policies));
 }
 

@@ -22,7 +22,7 @@ class NearEndPlacement final : public PlacementPolicy {
 
 }  // namespace
 
-std::unique_ptr<PlacementPolicy> MakeNearEndPlacement() {
+std::unique_ptr<PlacementPolicy> MakeNearEndPlacement(const PlacementOptions& /*options*/) {
   return std::make_unique<NearEndPlacement>();
 }
 

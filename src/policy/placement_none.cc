@@ -13,7 +13,7 @@ class NonePlacement final : public PlacementPolicy {
 
 }  // namespace
 
-std::unique_ptr<PlacementPolicy> MakeNonePlacement() {
+std::unique_ptr<PlacementPolicy> MakeNonePlacement(const PlacementOptions& /*options*/) {
   return std::make_unique<NonePlacement>();
 }
 

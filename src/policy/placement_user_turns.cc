@@ -23,7 +23,7 @@ class UserTurnsPlacement final : public PlacementPolicy {
 
 }  // namespace
 
-std::unique_ptr<PlacementPolicy> MakeUserTurnsPlacement() {
+std::unique_ptr<PlacementPolicy> MakeUserTurnsPlacement(const PlacementOptions& /*options*/) {
   return std::make_unique<UserTurnsPlacement>();
 }
 

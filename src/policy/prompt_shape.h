@@ -1,9 +1,11 @@
 // PromptShape: what a placement policy may know about a prompt. The chat layer fills it in; a
 // prompt that is no chat has only its length.
 //
-//   0          header_end                          messages_end   tokens
-//   | system, tools | user | assistant | user        |  generation   |
-//                   ^ turn             ^ turn            prompt
+//   0          header_end                       query_end            messages_end   tokens
+//   | system, tools | user | [think] assistant | user | assistant | tool |  generation  |
+//                   ^ turn  '-----' reasoning   ^ turn            ^ turn   prompt
+//
+// Every position counts the tokens before it. All lists are shallowest first.
 
 #ifndef CAIRN_POLICY_PROMPT_SHAPE_H_
 #define CAIRN_POLICY_PROMPT_SHAPE_H_
@@ -19,15 +21,33 @@ struct Turn {
   bool by_user = true;  // false: a tool's result, which clients seldom edit
 };
 
+// The tokens [begin, end).
+struct ReasoningRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const ReasoningRange&, const ReasoningRange&) = default;
+};
+
 struct PromptShape {
   size_t tokens = 0;
   // End of the system message and tool definitions; 0 when unknown or absent.
   size_t header_end = 0;
-  // Shallowest first.
   std::vector<Turn> turns;
   // End of the last message, where the generation prompt begins; 0 when unknown.
   size_t messages_end = 0;
+  // End of the last user message. When tool results follow it, all reasoning after it goes at the
+  // next query. 0 when unknown; then it is messages_end if the last turn is the user's.
+  size_t query_end = 0;
+  // After each end-of-generation token, which is where messages end.
+  std::vector<size_t> eog_ends;
+  // Reasoning in the prompt, disjoint. A later prompt leaves it out, so no checkpoint lies in it.
+  std::vector<ReasoningRange> reasoning;
+  // Where the client asked for a checkpoint (cache_control). The first kMarksMax are obeyed.
+  std::vector<size_t> marks;
 };
+
+inline constexpr size_t kMarksMax = 4;
 
 }  // namespace cairn
 

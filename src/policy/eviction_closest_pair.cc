@@ -1,0 +1,54 @@
+// One of the two neighbours that stand closest: what stays is spread evenly over each path, so that
+// no return is far (mlx-serve #310, llama.cpp #25592; ik_llama.cpp's "variance" is close kin). The
+// first and the last of a path stay: the last is where it goes on, the first spares the most. When
+// there is nothing between them, the longest unused goes.
+//
+//   0 ------ a ------------ b -- c ------------ d       gaps at b: b - a and c - b
+//            |              '----'              |       b or c goes: the one that leaves the
+//            smaller first          closest             last    hole behind
+
+#include <algorithm>
+
+#include "policy/eviction.h"
+
+namespace cairn {
+namespace {
+
+bool Between(const EvictionCandidate& candidate) {
+  return candidate.ancestor_position > 0 && candidate.descendant_position > candidate.position;
+}
+
+size_t Gap(const EvictionCandidate& candidate) {
+  return std::min(candidate.position - candidate.ancestor_position,
+                  candidate.descendant_position - candidate.position);
+}
+
+size_t Hole(const EvictionCandidate& candidate) {
+  return candidate.descendant_position - candidate.ancestor_position;
+}
+
+bool Nearer(const EvictionCandidate& a, const EvictionCandidate& b) {
+  if (Gap(a) != Gap(b)) return Gap(a) < Gap(b);
+  if (Hole(a) != Hole(b)) return Hole(a) < Hole(b);
+  return LongerUnused(a, b);
+}
+
+class ClosestPairEviction final : public EvictionPolicy {
+ public:
+  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
+    size_t victim = candidates.size();
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!Between(candidates[i])) continue;
+      if (victim == candidates.size() || Nearer(candidates[i], candidates[victim])) victim = i;
+    }
+    return victim < candidates.size() ? victim : LongestUnused(candidates);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EvictionPolicy> MakeClosestPairEviction() {
+  return std::make_unique<ClosestPairEviction>();
+}
+
+}  // namespace cairn

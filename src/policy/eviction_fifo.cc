@@ -1,0 +1,30 @@
+// The oldest, used or not: what llama-server does. Of a long conversation it keeps only the tail,
+// and whoever goes further back reads everything again (mlx-serve #310, SGLang #38000, llama.cpp
+// #25592). Here to be compared with.
+
+#include <algorithm>
+
+#include "policy/eviction.h"
+
+namespace cairn {
+namespace {
+
+class FifoEviction final : public EvictionPolicy {
+ public:
+  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
+    const auto oldest =
+        std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+          if (a.created_tick != b.created_tick) return a.created_tick < b.created_tick;
+          return a.id < b.id;
+        });
+    return static_cast<size_t>(oldest - candidates.begin());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<EvictionPolicy> MakeFifoEviction() {
+  return std::make_unique<FifoEviction>();
+}
+
+}  // namespace cairn

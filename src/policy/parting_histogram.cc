@@ -1,0 +1,79 @@
+#include "policy/parting_histogram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace cairn {
+namespace {
+
+// What one more prompt leaves of the counts: of the last 500 or so it makes a count.
+constexpr double kKept = 0.998;
+
+}  // namespace
+
+// In prompts of a hundred. From 23,636 requests of coding agents (355 sessions) that had one to
+// part from: 93.0 went on from its end, 5.1 parted within the last 256 tokens, 0.8 at the header's
+// end, and 1.1 anywhere else, most of them tens of thousands of tokens back. Nobody edits an
+// earlier message there, which people who chat do; how often is a guess.
+PartingHistogram::Counts PartingHistogram::Prior() {
+  Counts prior;
+  prior.prompts = 100;
+  for (size_t bucket = 4; bucket <= 7; ++bucket) prior.distances[bucket] = 1.25;
+  for (size_t bucket = 8; bucket <= 18; ++bucket) prior.distances[bucket] = 0.1;
+  for (size_t bucket = 0; bucket < kTurnBuckets; ++bucket) {
+    prior.user_turns[bucket] = std::ldexp(0.5, -static_cast<int>(bucket));
+    prior.tool_turns[bucket] = std::ldexp(0.1, -static_cast<int>(bucket));
+  }
+  return prior;
+}
+
+size_t PartingHistogram::TurnBucket(size_t turns_from_end) {
+  return std::min<size_t>(std::bit_width(turns_from_end), kTurnBuckets - 1);
+}
+
+void PartingHistogram::Fade() {
+  learned_.prompts *= kKept;
+  for (double& count : learned_.distances) count *= kKept;
+  for (double& count : learned_.user_turns) count *= kKept;
+  for (double& count : learned_.tool_turns) count *= kKept;
+}
+
+void PartingHistogram::Learn(const Parting& parting) {
+  Fade();
+  learned_.prompts += 1;
+  if (parting.parted_at >= parting.stored_tokens) return;
+  if (parting.parted_in == PartedIn::kHeaderEnd) return;
+  const bool in_turn = parting.parted_in == PartedIn::kUser || parting.parted_in == PartedIn::kTool;
+  if (in_turn && parting.tokens_into_message < kBoundaryTokens &&
+      parting.turns_from_end != Parting::kUnknown) {
+    auto& turns = parting.parted_in == PartedIn::kUser ? learned_.user_turns : learned_.tool_turns;
+    turns[TurnBucket(parting.turns_from_end)] += 1;
+    return;
+  }
+  const size_t bucket = std::bit_width(parting.stored_tokens - parting.parted_at) - 1;
+  learned_.distances[std::min(bucket, kDistanceBuckets - 1)] += 1;
+}
+
+double PartingHistogram::ShareWithin(size_t tokens_from_end) const {
+  double count = 0;
+  for (size_t bucket = 0; bucket < kDistanceBuckets; ++bucket) {
+    const size_t width = size_t{1} << bucket;
+    if (tokens_from_end < width) break;
+    const size_t reached = std::min(tokens_from_end - width + 1, width);
+    count += (prior_.distances[bucket] + learned_.distances[bucket]) *
+             static_cast<double>(reached) / static_cast<double>(width);
+  }
+  return count / (prior_.prompts + learned_.prompts);
+}
+
+double PartingHistogram::ShareAtTurn(bool by_user, size_t turns_from_end) const {
+  const size_t bucket = TurnBucket(turns_from_end);
+  const double count = by_user ? prior_.user_turns[bucket] + learned_.user_turns[bucket]
+                               : prior_.tool_turns[bucket] + learned_.tool_turns[bucket];
+  // The turns of a bucket share its count.
+  const double turns = bucket == 0 ? 1 : std::ldexp(1.0, static_cast<int>(bucket) - 1);
+  return count / turns / (prior_.prompts + learned_.prompts);
+}
+
+}  // namespace cairn

@@ -1,0 +1,275 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "policy/placement.h"
+
+namespace cairn {
+namespace {
+
+constexpr size_t kPiece = 512;
+
+// An agent's session: a header of 4,000 tokens, a question, and `tool_results` answers with a tool
+// result of 1,000 tokens each.
+PromptShape Session(size_t tool_results) {
+  PromptShape shape;
+  shape.header_end = 4000;
+  shape.turns.push_back({4000, true});
+  shape.query_end = 4200;
+  size_t position = 4200;
+  for (size_t i = 0; i < tool_results; ++i) {
+    shape.turns.push_back({position + 300, false});
+    position += 1300;
+  }
+  shape.messages_end = position;
+  shape.tokens = position + 5;
+  return shape;
+}
+
+PromptShape Question() {
+  return Session(0);
+}
+
+std::vector<Placement> Sorted(std::vector<Placement> placements) {
+  std::sort(placements.begin(), placements.end(),
+            [](const Placement& a, const Placement& b) { return a.position < b.position; });
+  return placements;
+}
+
+std::vector<Placement> PlacedBy(const PlacementPolicy& policy, const PlacementInput& input) {
+  std::vector<Placement> placements;
+  policy.Place(input, &placements);
+  return Sorted(placements);
+}
+
+std::vector<Placement> Placed(const PlacementInput& input, const PlacementOptions& options = {}) {
+  return PlacedBy(**MakePlacement("auto", options), input);
+}
+
+bool Has(const std::vector<Placement>& placements, Placement wanted) {
+  return std::find(placements.begin(), placements.end(), wanted) != placements.end();
+}
+
+size_t CountIn(const std::vector<Placement>& placements, size_t begin, size_t end) {
+  return static_cast<size_t>(
+      std::count_if(placements.begin(), placements.end(), [&](const Placement& placement) {
+        return placement.position >= begin && placement.position < end;
+      }));
+}
+
+size_t Count(const std::vector<Placement>& placements, CheckpointClass checkpoint_class) {
+  return static_cast<size_t>(std::count_if(
+      placements.begin(), placements.end(),
+      [&](const Placement& placement) { return placement.checkpoint_class == checkpoint_class; }));
+}
+
+TEST(AutoPlacement, KeepsACheckpointBeforeTheGenerationPrompt) {
+  const PromptShape shape = Question();
+  EXPECT_TRUE(Has(Placed({shape, kPiece}), {4200, CheckpointClass::kQuery}));
+}
+
+TEST(AutoPlacement, TellsAQueryFromAToolResult) {
+  const PromptShape shape = Session(3);
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_TRUE(Has(placements, {shape.messages_end, CheckpointClass::kPrompt}));
+  EXPECT_TRUE(Has(placements, {4200, CheckpointClass::kQuery}));
+  EXPECT_EQ(Count(placements, CheckpointClass::kQuery), 1u);
+}
+
+TEST(AutoPlacement, TakesTheHeaderTheLastUserTurnAndAMicroBatchBeforeTheEnd) {
+  PromptShape shape = Session(2);
+  shape.turns.push_back({shape.messages_end + 400, true});
+  shape.messages_end += 2000;
+  shape.tokens = shape.messages_end + 5;
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_TRUE(Has(placements, {4000, CheckpointClass::kHeader}));
+  EXPECT_TRUE(Has(placements, {shape.turns.back().position, CheckpointClass::kTurn}));
+  EXPECT_TRUE(Has(placements, {shape.messages_end - kPiece, CheckpointClass::kLadder}));
+}
+
+TEST(AutoPlacement, TakesTheEndOfAPromptThatIsNoChat) {
+  PromptShape shape;
+  shape.tokens = 100;
+  EXPECT_TRUE(Has(Placed({shape, kPiece}), {100, CheckpointClass::kPrompt}));
+}
+
+TEST(AutoPlacement, TakesNothingOfAnEmptyPromptAndLittleOfOneToken) {
+  PromptShape shape;
+  EXPECT_TRUE(Placed({shape, kPiece}).empty());
+  shape.tokens = 1;
+  EXPECT_EQ(Placed({shape, kPiece}), (std::vector<Placement>{{1, CheckpointClass::kPrompt}}));
+}
+
+TEST(AutoPlacement, ObeysFourMarks) {
+  PromptShape shape = Question();
+  shape.marks = {500, 1111, 1700, 2222, 3333};
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_EQ(Count(placements, CheckpointClass::kMark), 4u);
+  EXPECT_TRUE(Has(placements, {2222, CheckpointClass::kMark}));
+}
+
+TEST(AutoPlacement, RemembersWhereThisPromptParted) {
+  const PromptShape shape = Question();
+  PlacementInput input{shape, kPiece};
+  input.parted_at = 1234;
+  EXPECT_TRUE(Has(Placed(input), {1234, CheckpointClass::kBranch}));
+}
+
+TEST(AutoPlacement, LeavesReasoningOut) {
+  PromptShape shape = Session(5);
+  shape.reasoning = {{shape.messages_end - 700, shape.messages_end - 300}};
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_EQ(CountIn(placements, shape.messages_end - 699, shape.messages_end - 300), 0u);
+  EXPECT_TRUE(Has(placements, {shape.messages_end - 700, CheckpointClass::kLadder}));
+}
+
+TEST(AutoPlacement, ThinsBackwards) {
+  PromptShape shape;
+  shape.tokens = 100000;
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_GE(CountIn(placements, 99000, 100000), 3u);
+  EXPECT_LE(CountIn(placements, 80000, 90000), 3u);
+  EXPECT_GE(CountIn(placements, 20000, 80000), 3u);
+}
+
+TEST(AutoPlacement, TakesNothingThatIsThereAlready) {
+  const PromptShape shape = Session(20);
+  PlacementInput input{shape, kPiece};
+  const auto first = Placed(input);
+  std::vector<size_t> held;
+  for (const Placement& placement : first) held.push_back(placement.position);
+  input.held = held;
+  EXPECT_TRUE(Placed(input).empty());
+  input.held = {};
+  input.read_to = shape.messages_end - 1300;
+  EXPECT_EQ(CountIn(Placed(input), 0, input.read_to + 1), 0u);
+}
+
+TEST(AutoPlacement, KeepsToItsBudgetAndSpendsItOnTheEndFirst) {
+  const PromptShape shape = Session(50);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_bytes = 100;
+  size_t last = 0;
+  for (const size_t budget : {50u, 100u, 350u, 1000u, 2000u}) {
+    input.bytes_budget = budget;
+    const auto placements = Placed(input);
+    EXPECT_LE(placements.size(), budget / 100);
+    EXPECT_GE(placements.size(), last);
+    last = placements.size();
+    EXPECT_EQ(Has(placements, {shape.messages_end, CheckpointClass::kPrompt}), budget >= 100);
+  }
+  EXPECT_EQ(last, 20u);
+}
+
+TEST(AutoPlacement, TakesFewerWhenOneCostsMore) {
+  const PromptShape shape = Session(50);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 4;
+  const size_t cheap = Placed(input).size();
+  input.snapshot_cost_tokens = 100000;
+  const auto needed = Placed(input);
+  EXPECT_GT(cheap, needed.size());
+  EXPECT_TRUE(Has(needed, {shape.messages_end, CheckpointClass::kPrompt}));
+  EXPECT_EQ(Count(needed, CheckpointClass::kInterval) + Count(needed, CheckpointClass::kToolTurn),
+            0u);
+}
+
+TEST(AutoPlacement, InsuresALongPromptByIntervals) {
+  PromptShape shape;
+  shape.tokens = 200000;
+  EXPECT_GT(Count(Placed({shape, kPiece}), CheckpointClass::kInterval), 3u);
+  EXPECT_EQ(Count(Placed({shape, kPiece}, {.every_nt_tokens = 0}), CheckpointClass::kInterval), 0u);
+}
+
+TEST(AutoPlacement, LearnsWhereToPlaceByDistance) {
+  PromptShape shape;
+  shape.tokens = 100000;
+  const auto policy = std::move(*MakePlacement("auto", {.every_nt_tokens = 1024}));
+  PlacementInput input{shape, kPiece};
+  input.snapshot_bytes = 1;
+  input.bytes_budget = 12;
+  const auto before = PlacedBy(*policy, input);
+  Parting parting;
+  parting.stored_tokens = 200000;
+  parting.parted_at = 200000 - 20000;
+  for (int i = 0; i < 300; ++i) policy->Learn(parting);
+  const auto after = PlacedBy(*policy, input);
+  // Distances of 16,384 to 32,768 are one bucket.
+  EXPECT_GT(CountIn(after, 67000, 84000), CountIn(before, 67000, 84000) + 3);
+}
+
+TEST(AutoPlacement, LearnsWhichMessagesAreEdited) {
+  const PromptShape shape = Session(60);
+  const auto policy = std::move(*MakePlacement("auto"));
+  PlacementInput input{shape, kPiece};
+  input.snapshot_bytes = 1;
+  input.bytes_budget = 12;
+  const size_t turn = shape.turns[shape.turns.size() - 1 - 12].position;
+  EXPECT_EQ(CountIn(PlacedBy(*policy, input), turn, turn + 1), 0u);
+  Parting parting;
+  parting.stored_tokens = 90000;
+  parting.parted_at = 70000;
+  parting.parted_in = PartedIn::kTool;
+  for (parting.turns_from_end = 8; parting.turns_from_end < 16; ++parting.turns_from_end) {
+    for (int i = 0; i < 40; ++i) policy->Learn(parting);
+  }
+  const auto placements = PlacedBy(*policy, input);
+  EXPECT_TRUE(Has(placements, {turn, CheckpointClass::kToolTurn}));
+}
+
+TEST(AutoPlacement, GoesByWhatTheOthersOfItsListDoNotKnow) {
+  const PromptShape shape = Session(10);
+  std::vector<Placement> both;
+  (*MakePlacement("auto,every-nb"))->Place({shape, kPiece}, &both);
+  EXPECT_EQ(both.size(), Placed({shape, kPiece}).size() + shape.tokens / (3 * kPiece));
+}
+
+// A shape that a chat layer could have made, in any proportion, and some that none should.
+PromptShape RandomShape(std::mt19937_64* random) {
+  const auto below = [random](size_t bound) { return bound == 0 ? 0 : (*random)() % bound; };
+  PromptShape shape;
+  shape.tokens = below(4) == 0 ? below(10) : below(60000);
+  shape.header_end = below(shape.tokens + 1);
+  size_t position = shape.header_end;
+  while (position < shape.tokens && shape.turns.size() < 40) {
+    shape.turns.push_back({position, below(2) == 0});
+    shape.eog_ends.push_back(position);
+    const size_t begin = position + below(50);
+    position = begin + 1 + below(3000);
+    if (position <= shape.tokens && below(2) == 0) shape.reasoning.push_back({begin, position});
+    position += below(3000);
+  }
+  if (below(3) != 0) shape.messages_end = shape.tokens - below(std::min<size_t>(shape.tokens, 9));
+  if (below(3) != 0) shape.query_end = below(shape.tokens + 1);
+  for (size_t i = below(6); i > 0; --i) shape.marks.push_back(below(shape.tokens + 100));
+  return shape;
+}
+
+TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    const PromptShape shape = RandomShape(&random);
+    PlacementInput input{shape, 1 + random() % 2048};
+    input.grid_tokens = size_t{1} << random() % 9;
+    input.read_to = random() % 2 == 0 ? 0 : random() % (shape.tokens + 1);
+    input.parted_at = random() % (shape.tokens + 1);
+    for (const char* name : {"auto", "eog", "every-nb", "every-nt", "marconi", "near-end", "none",
+                             "user-turns", "auto,near-end,eog"}) {
+      std::vector<Placement> placements;
+      (*MakePlacement(name))->Place(input, &placements);
+      for (const Placement& placement : placements) {
+        SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed));
+        EXPECT_GT(placement.position, 0u);
+        EXPECT_LE(placement.position, shape.tokens);
+        EXPECT_EQ(placement.position % input.grid_tokens, 0u);
+        for (const ReasoningRange& range : shape.reasoning) {
+          EXPECT_FALSE(range.begin < placement.position && placement.position < range.end);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn

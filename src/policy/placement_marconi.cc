@@ -1,0 +1,28 @@
+// Marconi's admission (arXiv 2411.19379, section 4): at most two states a prompt. One at its end;
+// whoever asks goes on to take one after the answer. One where the prompt parted from what is
+// stored, which is known before it is read: a prefix that two prompts share will be shared by a
+// third. So what is shared pays from its third appearance on.
+
+#include "policy/placement.h"
+
+namespace cairn {
+namespace {
+
+class MarconiPlacement final : public PlacementPolicy {
+ public:
+  void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
+    const PromptShape& shape = input.shape;
+    if (input.parted_at > 0 && input.parted_at < shape.tokens) {
+      placements->push_back({input.parted_at, CheckpointClass::kBranch});
+    }
+    if (shape.tokens > 0) placements->push_back({shape.tokens, CheckpointClass::kEnd});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PlacementPolicy> MakeMarconiPlacement(const PlacementOptions& /*options*/) {
+  return std::make_unique<MarconiPlacement>();
+}
+
+}  // namespace cairn
