@@ -70,6 +70,13 @@ class RecordingEngine final : public Engine {
   Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override {
     return engine_->Restore(seq, position, snapshot);
   }
+  Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override {
+    return engine_->TakeSegment(seq, begin, end);
+  }
+  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+              ByteSpan snapshot) override {
+    return engine_->Join(seq, keep, parts, position, snapshot);
+  }
   bool CanTruncate(SeqId seq, size_t position) const override {
     return engine_->CanTruncate(seq, position);
   }
@@ -188,7 +195,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
       person.Change(answer.text);
     }
     reused += served.stats().reused_tokens;
-    restored += served.stats().checkpoints_restored;
+    restored += served.stats().keeper.checkpoints_restored;
   }
   EXPECT_GT(reused, 4000u) << "so little was reused that nothing was tested";
   const bool snapshots = Loaded(GetParam()).traits().NeedsSnapshots();

@@ -8,6 +8,9 @@
 namespace cairn {
 namespace {
 
+// One prompt's checkpoints may take so much of the budget: a quarter.
+constexpr size_t kPromptShare = 4;
+
 // What the minimum step never leaves out: without these the next turn reads everything again.
 bool AlwaysKept(const Placement& placement, const std::vector<Placement>& all) {
   switch (placement.checkpoint_class) {
@@ -37,33 +40,60 @@ CheckpointCache::CheckpointCache(const CacheOptions& options,
       eviction_(std::move(eviction)),
       store_(std::move(store)) {}
 
+bool CheckpointCache::KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const {
+  if (checkpoint.on_grid()) return checkpoint.position <= stored_on_grid;
+  return segments_.Reaches(checkpoint.lineage, checkpoint.position);
+}
+
 CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
                                                     TokenSpan prompt) const {
   MatchResult result;
+  result.stored_on_grid = segments_.StoredTo(name_space, prompt);
   const auto tree = trees_.find(name_space);
   if (tree == trees_.end()) return result;
   const PrefixTree::MatchResult match = tree->second.Match(prompt);
   result.shared = match.shared;
   for (const PrefixTree::Stone& stone : match.stones) {
-    result.checkpoints.push_back(EntryOf(stone.value).checkpoint);
+    Checkpoint checkpoint = EntryOf(stone.value).checkpoint;
+    checkpoint.kv_stored = KvStored(checkpoint, result.stored_on_grid);
+    result.checkpoints.push_back(checkpoint);
+  }
+  if (match.below == nullptr) return result;
+  const PrefixTree::Node* node = PrefixTree::LeafOf(match.below);
+  for (; node != nullptr && PrefixTree::PositionOf(node) >= match.shared;
+       node = PrefixTree::AncestorOf(node)) {
+    const Checkpoint& checkpoint = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
+    if (checkpoint.turns == 0) continue;
+    result.neighbour_tokens = checkpoint.position;
+    result.neighbour_turns = checkpoint.turns;
+    break;
   }
   return result;
 }
 
-std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, size_t read_to,
-                                             size_t grid_tokens, size_t piece_tokens) const {
-  CHECK(grid_tokens > 0);
+std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,
+                                             const PlanInput& input) const {
+  CHECK(input.grid_tokens > 0);
+  PlacementInput asked{shape, input.piece_tokens};
+  asked.grid_tokens = input.grid_tokens;
+  asked.read_to = input.read_to;
+  asked.parted_at = match.shared < shape.tokens ? match.shared : 0;
+  asked.bytes_budget = options_.ram_bytes_max / kPromptShare;
+  asked.snapshot_bytes = input.snapshot_bytes;
+  std::vector<size_t> held;
+  for (const Checkpoint& checkpoint : match.checkpoints) held.push_back(checkpoint.position);
+  asked.held = held;
   std::vector<Placement> wanted;
-  placement_->Place({shape, piece_tokens}, &wanted);
-  for (Placement& placement : wanted) placement.position -= placement.position % grid_tokens;
+  placement_->Place(asked, &wanted);
+  for (Placement& placement : wanted) placement.position -= placement.position % input.grid_tokens;
   std::erase_if(wanted, [&](const Placement& placement) {
-    return placement.position <= read_to || placement.position >= shape.tokens;
+    return placement.position <= input.read_to || placement.position >= shape.tokens;
   });
   // Where two policies name one place, the first one named it.
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const Placement& a, const Placement& b) { return a.position < b.position; });
   std::vector<Placement> planned;
-  size_t last = read_to;
+  size_t last = input.read_to;
   for (const Placement& placement : wanted) {
     if (!planned.empty() && planned.back().position == placement.position) continue;
     if (placement.position - last < options_.min_step_tokens && !AlwaysKept(placement, wanted)) {
@@ -75,46 +105,87 @@ std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, size_t re
   return planned;
 }
 
-bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, bool on_grid,
-                            LineageId lineage) const {
+void CheckpointCache::Learn(const PromptShape& shape, const MatchResult& match) {
+  if (match.neighbour_tokens == 0) return;
+  placement_->Learn(DescribeParting(shape, std::min(match.shared, match.neighbour_tokens),
+                                    match.neighbour_tokens, match.neighbour_turns));
+}
+
+bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const {
   const auto tree = trees_.find(name_space);
   if (tree == trees_.end()) return false;
   const PrefixTree::Node* node = tree->second.Find(prefix);
   if (node == nullptr) return false;
   const Checkpoint& held = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
-  return held.on_grid == on_grid && (on_grid || held.lineage == lineage);
+  return held.lineage == lineage && held.logits_bytes == 0;
 }
 
 Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan prefix,
-                                             CheckpointClass checkpoint_class, bool on_grid,
-                                             LineageId lineage, Bytes snapshot) {
+                                             Checkpoint what, Bytes snapshot) {
   PrefixTree& tree = trees_[name_space];
-  if (const PrefixTree::Node* held = tree.Find(prefix)) {
-    const CheckpointId id = PrefixTree::ValueOf(held);
-    if (EntryOf(id).pins > 0) return id;
-    Drop(id);
+  if (const PrefixTree::Node* node = tree.Find(prefix)) {
+    const Entry& held = EntryOf(PrefixTree::ValueOf(node));
+    const bool better = held.checkpoint.on_grid() && what.lineage != 0 &&
+                        KvStored(held.checkpoint, segments_.StoredTo(name_space, prefix));
+    if (held.pins > 0 || better) return held.checkpoint.id;
+    Drop(held.checkpoint.id);
   }
   if (!MakeRoom(snapshot.size())) {
     ++stats_.refused;
     return Fail(ErrorCode::kNoSpace, "the snapshot does not fit the cache's budget");
   }
-  const CheckpointId id = ++last_id_;
-  const size_t bytes = snapshot.size();
-  if (Status put = store_->Put(id, std::move(snapshot)); !put) {
+  what.id = ++last_id_;
+  what.position = prefix.size();
+  what.bytes = snapshot.size();
+  if (Status put = store_->Put(what.id, std::move(snapshot)); !put) {
     ++stats_.refused;
     return tl::unexpected(put.error());
   }
   Entry entry;
-  entry.checkpoint = {id, prefix.size(), checkpoint_class, bytes, on_grid, lineage};
+  entry.checkpoint = what;
   entry.name_space = name_space;
-  entry.node = tree.Put(prefix, id);
+  entry.node = tree.Put(prefix, what.id);
   entry.created_tick = entry.used_tick = ++tick_;
-  entries_.emplace(id, entry);
+  entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
+  entries_.emplace(what.id, entry);
   ++stats_.inserted;
-  return id;
+  RetireAncestors(entry);
+  KeepPathShort(entry);
+  return what.id;
 }
 
-Result<std::span<const uint8_t>> CheckpointCache::Pin(CheckpointId id) {
+void CheckpointCache::RetireAncestors(const Entry& entry) {
+  const bool is_end = entry.checkpoint.logits_bytes > 0;
+  const PrefixTree::Node* node = PrefixTree::AncestorOf(entry.node);
+  while (node != nullptr) {
+    const PrefixTree::Node* above = PrefixTree::AncestorOf(node);
+    Entry& ancestor = EntryOf(PrefixTree::ValueOf(node));
+    if (entry.last_query) ancestor.last_query = false;
+    if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
+      Drop(ancestor.checkpoint.id);
+    }
+    node = above;
+  }
+}
+
+void CheckpointCache::KeepPathShort(const Entry& entry) {
+  if (options_.path_checkpoints_max == 0) return;
+  std::vector<EvictionCandidate> candidates;
+  size_t on_path = 1;
+  for (const PrefixTree::Node* node = PrefixTree::AncestorOf(entry.node); node != nullptr;
+       node = PrefixTree::AncestorOf(node)) {
+    ++on_path;
+    const Entry& ancestor = EntryOf(PrefixTree::ValueOf(node));
+    if (ancestor.pins == 0) candidates.push_back(CandidateOf(ancestor));
+  }
+  if (on_path <= options_.path_checkpoints_max || candidates.empty()) return;
+  const std::optional<size_t> victim = eviction_->Victim(candidates);
+  if (!victim) return;
+  Drop(candidates[*victim].id);
+  ++stats_.evicted;
+}
+
+Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return Fail(ErrorCode::kNotFound, "the checkpoint was given up");
   auto bytes = store_->Get(id);
@@ -123,20 +194,95 @@ Result<std::span<const uint8_t>> CheckpointCache::Pin(CheckpointId id) {
     return bytes;
   }
   found->second.used_tick = ++tick_;
+  ++found->second.uses;
   ++found->second.pins;
   return bytes;
 }
 
 void CheckpointCache::Unpin(CheckpointId id) {
-  const auto found = entries_.find(id);
-  CHECK(found != entries_.end());
-  CHECK(found->second.pins > 0);
-  --found->second.pins;
+  Entry& entry = EntryOf(id);
+  CHECK(entry.pins > 0);
+  --entry.pins;
+}
+
+void CheckpointCache::Discard(CheckpointId id) {
+  Drop(id);
+  ++stats_.discarded;
+}
+
+std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space, TokenSpan tokens,
+                                                         const Provenance& provenance) const {
+  return segments_.Gaps(name_space, tokens, provenance);
+}
+
+Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
+                                      const Provenance& provenance, const SegmentGap& gap,
+                                      Bytes bytes) {
+  const auto parent = segments_.ParentFor(name_space, tokens, provenance, gap);
+  if (!parent) return Fail(ErrorCode::kNotFound, "what comes before the segment is not stored");
+  if (*parent != 0) ++segments_.Get(*parent).pins;
+  const bool room = MakeRoom(bytes.size());
+  if (*parent != 0) --segments_.Get(*parent).pins;
+  if (!room) {
+    ++stats_.refused;
+    return Fail(ErrorCode::kNoSpace, "the segment does not fit the cache's budget");
+  }
+  SegmentIndex::Segment segment;
+  segment.id = ++last_id_;
+  segment.name_space = name_space;
+  segment.range = gap;
+  segment.parent = *parent;
+  segment.bytes = bytes.size();
+  segment.created_tick = segment.used_tick = ++tick_;
+  if (Status put = store_->Put(segment.id, std::move(bytes)); !put) {
+    ++stats_.refused;
+    return put;
+  }
+  segments_.Add(std::move(segment), tokens, provenance);
+  ++stats_.inserted;
+  return {};
+}
+
+Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_space,
+                                                             TokenSpan prefix, LineageId lineage) {
+  const auto links = segments_.PathTo(name_space, prefix, lineage);
+  if (links.empty()) return Fail(ErrorCode::kNotFound, "the attention KV is not stored");
+  PinnedPath path;
+  for (const SegmentIndex::Link& link : links) {
+    const auto bytes = store_->Get(link.id);
+    if (!bytes) return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
+    path.parts.push_back({link.begin, link.end, *bytes, link.id});
+  }
+  ++tick_;
+  for (const SegmentIndex::Link& link : links) {
+    SegmentIndex::Segment& segment = segments_.Get(link.id);
+    segment.used_tick = tick_;
+    ++segment.uses;
+    ++segment.pins;
+  }
+  path.provenance = segments_.ProvenanceOf(links);
+  return path;
+}
+
+void CheckpointCache::UnpinPath(const PinnedPath& path) {
+  for (const PinnedPath::Part& part : path.parts) {
+    SegmentIndex::Segment& segment = segments_.Get(part.id);
+    CHECK(segment.pins > 0);
+    --segment.pins;
+  }
+}
+
+void CheckpointCache::DiscardPath(const PinnedPath& path) {
+  const SegmentIndex::Segment& last = segments_.Get(path.parts.back().id);
+  if (last.children > 0 || last.pins > 0) return;
+  DropSegment(last.id);
+  ++stats_.discarded;
 }
 
 CacheStats CheckpointCache::stats() const {
   CacheStats stats = stats_;
   stats.checkpoints = entries_.size();
+  stats.segments = segments_.segments().size();
   stats.bytes = store_->bytes();
   return stats;
 }
@@ -147,24 +293,23 @@ const CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) const {
   return found->second;
 }
 
-// Gives up checkpoints until `bytes` more fit. The ones in use are no candidates.
+CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) {
+  return const_cast<Entry&>(std::as_const(*this).EntryOf(id));
+}
+
+// Gives things up until `bytes` more fit.
 bool CheckpointCache::MakeRoom(size_t bytes) {
   if (bytes > options_.ram_bytes_max) return false;
   while (store_->bytes() + bytes > options_.ram_bytes_max) {
-    std::vector<EvictionCandidate> candidates;
-    for (const auto& [id, entry] : entries_) {
-      if (entry.pins > 0) continue;
-      candidates.push_back({id, entry.checkpoint.position, entry.checkpoint.bytes,
-                            entry.checkpoint.checkpoint_class, entry.created_tick,
-                            entry.used_tick});
-    }
+    const std::vector<EvictionCandidate> candidates = Candidates();
     if (candidates.empty()) return false;
-    // Hash order differs between machines; decisions must not.
-    std::sort(candidates.begin(), candidates.end(),
-              [](const auto& a, const auto& b) { return a.id < b.id; });
     const std::optional<size_t> victim = eviction_->Victim(candidates);
     if (!victim) return false;
-    Drop(candidates[*victim].id);
+    if (candidates[*victim].kind == CandidateKind::kSegment) {
+      DropSegment(candidates[*victim].id);
+    } else {
+      Drop(candidates[*victim].id);
+    }
     ++stats_.evicted;
   }
   return true;
@@ -178,19 +323,26 @@ void CheckpointCache::Drop(CheckpointId id) {
   entries_.erase(id);
 }
 
+void CheckpointCache::DropSegment(SegmentId id) {
+  segments_.Remove(id);
+  store_->Erase(id);
+}
+
 void CheckpointCache::CheckInvariants() const {
+  size_t bytes = 0;
   size_t values = 0;
   for (const auto& [name_space, tree] : trees_) {
     tree.CheckInvariants();
     values += tree.value_count();
   }
   CHECK(values == entries_.size());
-  size_t bytes = 0;
   for (const auto& [id, entry] : entries_) {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);
     bytes += entry.checkpoint.bytes;
   }
+  segments_.CheckInvariants();
+  for (const auto& [id, segment] : segments_.segments()) bytes += segment.bytes;
   CHECK(bytes == store_->bytes());
   CHECK(bytes <= options_.ram_bytes_max);
 }

@@ -1,7 +1,8 @@
-// CheckpointCache: the heart. It knows, for every prefix ever read, which checkpoints lie on it;
-// it says where a new prompt should leave checkpoints; and it gives up the ones worth least when
-// its budget is full. Bytes are opaque to it and so is what they cost to make: it sees no engine,
-// no HTTP and no wall clock, so that the simulator and the tests run the very code that serves.
+// CheckpointCache: the heart. It knows, for every prefix ever read, which checkpoints lie on it and
+// which of its attention KV is stored; it says where a new prompt should leave checkpoints; and it
+// gives up what is worth least when its budget is full. Bytes are opaque to it and so is what they
+// cost to make: it sees no engine, no HTTP and no wall clock, so that the simulator and the tests
+// run the very code that serves.
 //
 // Life of a checkpoint:
 //
@@ -9,6 +10,10 @@
 //                                                    │         ^                      │
 //                                                    │         └──────────────────────┘
 //                                                    └──> given up, once unpinned, for a newer one
+//
+// A checkpoint is a snapshot at a position and the segments on the way there; either can go while
+// the other stays. While a slot holds the KV, the snapshot alone leads back; once it does not, the
+// segments come back with it (cache/segment_index.h).
 //
 // Namespaces keep askers apart: nothing stored under one is ever matched under another.
 //
@@ -21,12 +26,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/tokens.h"
+#include "cache/provenance.h"
+#include "cache/segment_index.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
 #include "store/snapshot_store.h"
@@ -34,46 +41,81 @@
 
 namespace cairn {
 
-using NamespaceId = uint32_t;
 using CheckpointId = uint64_t;
-// The uninterrupted run that bits off the grid belong to; 0 is no run (see cache/resume.h).
-using LineageId = uint64_t;
 
 struct Checkpoint {
   CheckpointId id = 0;
   size_t position = 0;
   CheckpointClass checkpoint_class = CheckpointClass::kInterval;
   size_t bytes = 0;
-  // The state is a cold run's to the bit: everything before it was read on the exactness grid.
-  bool on_grid = true;
-  // Whose state it is when it is not on the grid.
+  // Whose state it is (cache/provenance.h); 0: a cold run's to the bit, it lies on the grid.
   LineageId lineage = 0;
+  // At the very end of a prompt: the snapshot's last bytes are the logits there, so that the same
+  // prompt again reads nothing.
+  size_t logits_bytes = 0;
+  // ... and all before the last piece was on the grid, as in a cold run.
+  bool cold_end = false;
+  // How many turns its prompt had, for what placement learns; 0: unknown.
+  size_t turns = 0;
+  // The attention KV before it is stored, all of it. Said by Match, as it changes.
+  bool kv_stored = false;
+
+  bool on_grid() const { return lineage == 0; }
 };
 
 struct CacheOptions {
-  // Of all snapshots together.
+  // Of all snapshots and segments together.
   size_t ram_bytes_max = size_t{8192} << 20;
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
   size_t min_step_tokens = 0;
+  // Checkpoints on one conversation's path; 0: the budget in bytes is the only limit.
+  size_t path_checkpoints_max = 0;
 };
 
-// Counts since the start.
+// Counts since the start, and what is held now.
 struct CacheStats {
   size_t checkpoints = 0;
+  size_t segments = 0;
   size_t bytes = 0;
   uint64_t inserted = 0;
   uint64_t evicted = 0;
-  uint64_t refused = 0;  // no room, and nothing that could be given up
+  uint64_t refused = 0;    // no room, and nothing that could be given up
+  uint64_t discarded = 0;  // could not be restored
 };
 
 class CheckpointCache {
  public:
   struct MatchResult {
-    // Tokens of the prompt that lie on stored paths.
+    // Tokens of the prompt that lie on paths of checkpoints.
     size_t shared = 0;
     // On the prompt's path, shallowest first.
     std::vector<Checkpoint> checkpoints;
+    // Tokens of the prompt whose attention KV is stored, on the grid.
+    size_t stored_on_grid = 0;
+    // The prompt that this one parts from: its end, and how many turns it had. 0: none is known.
+    size_t neighbour_tokens = 0;
+    size_t neighbour_turns = 0;
+  };
+
+  // What Plan must know of the engine and of the slot.
+  struct PlanInput {
+    size_t read_to = 0;  // the slot's end
+    size_t grid_tokens = 1;
+    size_t piece_tokens = 1;
+    size_t snapshot_bytes = 0;
+  };
+
+  // Segments on the way to a position, pinned, with their bytes.
+  struct PinnedPath {
+    struct Part {
+      size_t begin = 0;
+      size_t end = 0;
+      ByteSpan bytes;
+      SegmentId id = 0;
+    };
+    std::vector<Part> parts;
+    Provenance provenance;  // of the sequence that they make
   };
 
   CheckpointCache(const CacheOptions& options, std::unique_ptr<PlacementPolicy> placement,
@@ -81,30 +123,47 @@ class CheckpointCache {
 
   MatchResult Match(NamespaceId name_space, TokenSpan prompt) const;
 
-  // Where reading on from `read_to` should stop to take checkpoints: positions in
-  // (read_to, shape.tokens), on the grid, deepest last.
-  std::vector<Placement> Plan(const PromptShape& shape, size_t read_to, size_t grid_tokens,
-                              size_t piece_tokens) const;
+  // Where reading on should stop to take checkpoints: positions in (read_to, shape.tokens), on the
+  // grid, deepest last.
+  std::vector<Placement> Plan(const PromptShape& shape, const MatchResult& match,
+                              const PlanInput& input) const;
+  // Tells placement where a prompt parted from what was stored. Once a prompt.
+  void Learn(const PromptShape& shape, const MatchResult& match);
 
   // Whether exactly this state is stored already, so that no snapshot of it need be taken.
-  bool Holds(NamespaceId name_space, TokenSpan prefix, bool on_grid, LineageId lineage) const;
+  bool Holds(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
 
   // Stores the state after `prefix`, giving up others for room; what was stored at that very place
-  // is replaced, unless it is pinned.
+  // is replaced, unless it is pinned, or on the grid with its KV where this is not. Of `what`, id,
+  // position and bytes are filled in.
   // kNoSpace: there is no room and nothing to give up. Never an error a request should fail for.
-  Result<CheckpointId> Insert(NamespaceId name_space, TokenSpan prefix,
-                              CheckpointClass checkpoint_class, bool on_grid, LineageId lineage,
+  Result<CheckpointId> Insert(NamespaceId name_space, TokenSpan prefix, Checkpoint what,
                               Bytes snapshot);
 
   // Keeps `id` from being given up and counts it as used. kNotFound: it has been given up, or its
   // bytes are gone; then it is not matched again.
   // The bytes are valid until the same number of Unpins.
-  Result<std::span<const uint8_t>> Pin(CheckpointId id);
+  Result<ByteSpan> Pin(CheckpointId id);
   void Unpin(CheckpointId id);
+  // Forgets what could not be restored. REQUIRES: it is not pinned.
+  void Discard(CheckpointId id);
+
+  // What of a sequence's attention KV is not stored yet, shallowest first.
+  std::vector<SegmentGap> MissingSegments(NamespaceId name_space, TokenSpan tokens,
+                                          const Provenance& provenance) const;
+  // Fills a gap. Errors as Insert's; kNotFound: what comes before it is not stored.
+  Status InsertSegment(NamespaceId name_space, TokenSpan tokens, const Provenance& provenance,
+                       const SegmentGap& gap, Bytes bytes);
+  // The segments that hold the KV of `prefix`, whose last token is of `lineage`.
+  // kNotFound: not all of it is stored.
+  Result<PinnedPath> PinPath(NamespaceId name_space, TokenSpan prefix, LineageId lineage);
+  void UnpinPath(const PinnedPath& path);
+  // Forgets the last segment of a path that could not be joined. REQUIRES: it is not pinned.
+  void DiscardPath(const PinnedPath& path);
 
   CacheStats stats() const;
 
-  // CHECKs that the tree, the entries and the store agree; costs a walk over everything.
+  // CHECKs that trees, entries, segments and store agree; costs a walk over everything.
   void CheckInvariants() const;
 
  private:
@@ -114,12 +173,30 @@ class CheckpointCache {
     const PrefixTree::Node* node = nullptr;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
+    uint64_t uses = 0;
     int pins = 0;
+    // The deepest kQuery of its path: where the next query comes back to, however long the tool
+    // loop after it grows.
+    bool last_query = false;
   };
 
   const Entry& EntryOf(CheckpointId id) const;
+  Entry& EntryOf(CheckpointId id);
+  bool KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const;
   bool MakeRoom(size_t bytes);
   void Drop(CheckpointId id);
+  void DropSegment(SegmentId id);
+  // Replaces what an older prompt of the same conversation left only for itself.
+  void RetireAncestors(const Entry& entry);
+  void KeepPathShort(const Entry& entry);
+
+  // In candidates.cc.
+  std::vector<EvictionCandidate> Candidates() const;
+  EvictionCandidate CandidateOf(const Entry& entry) const;
+  EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment) const;
+  // Entries that are worth more to keep than policies know; at most half the budget.
+  std::vector<CheckpointId> Protected() const;
+  bool Protectable(const Entry& entry) const;
 
   const CacheOptions options_;
   const std::unique_ptr<PlacementPolicy> placement_;
@@ -128,7 +205,8 @@ class CheckpointCache {
 
   std::map<NamespaceId, PrefixTree> trees_;
   std::unordered_map<CheckpointId, Entry> entries_;
-  CheckpointId last_id_ = 0;
+  SegmentIndex segments_;
+  uint64_t last_id_ = 0;  // of checkpoints and segments alike
   uint64_t tick_ = 0;
   CacheStats stats_;
 };

@@ -24,8 +24,9 @@ CheckpointCache MakeCache(size_t ram_bytes_max, std::string_view placement = "ne
 
 Result<CheckpointId> Insert(CheckpointCache* cache, std::string_view prefix, size_t bytes,
                             NamespaceId name_space = kAsker) {
-  return cache->Insert(name_space, T(prefix), CheckpointClass::kTurn, true, 0,
-                       Bytes(bytes));
+  Checkpoint turn;
+  turn.checkpoint_class = CheckpointClass::kTurn;
+  return cache->Insert(name_space, T(prefix), turn, Bytes(bytes));
 }
 
 std::vector<size_t> Positions(const CheckpointCache::MatchResult& match) {
@@ -104,9 +105,9 @@ TEST(CheckpointCache, TheSamePlaceIsStoredOnce) {
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "ab", 30));
   EXPECT_EQ(cache.stats().bytes, 30u);
-  EXPECT_TRUE(cache.Holds(kAsker, T("ab"), true, 0));
-  EXPECT_FALSE(cache.Holds(kAsker, T("ab"), false, 3));
-  EXPECT_FALSE(cache.Holds(kAsker, T("a"), true, 0));
+  EXPECT_TRUE(cache.Holds(kAsker, T("ab"), 0));
+  EXPECT_FALSE(cache.Holds(kAsker, T("ab"), 3));
+  EXPECT_FALSE(cache.Holds(kAsker, T("a"), 0));
 }
 
 PromptShape Conversation() {
@@ -120,7 +121,7 @@ PromptShape Conversation() {
 
 TEST(CheckpointCache, PlansOnTheGridAndOnlyWhatLiesAhead) {
   const CheckpointCache cache = MakeCache(100);
-  const std::vector<Placement> plan = cache.Plan(Conversation(), 300, 64, 128);
+  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {300, 64, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{640, CheckpointClass::kTurn},
                                           {832, CheckpointClass::kLadder},
                                           {960, CheckpointClass::kPrompt}}));
@@ -130,13 +131,13 @@ TEST(CheckpointCache, PlansOneCheckpointWhereTwoPoliciesMeet) {
   const CheckpointCache cache = MakeCache(100);
   PromptShape shape = Conversation();
   shape.turns.push_back({970, true});
-  const std::vector<Placement> plan = cache.Plan(shape, 900, 64, 128);
+  const std::vector<Placement> plan = cache.Plan(shape, {}, {900, 64, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{960, CheckpointClass::kPrompt}}));
 }
 
 TEST(CheckpointCache, TheMinimumStepSparesTheLastTurnAndTheEnd) {
   const CheckpointCache cache = MakeCache(100, "near-end,user-turns", "lru", 5000);
-  const std::vector<Placement> plan = cache.Plan(Conversation(), 0, 64, 128);
+  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {0, 64, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{640, CheckpointClass::kTurn},
                                           {832, CheckpointClass::kLadder},
                                           {960, CheckpointClass::kPrompt}}));

@@ -12,32 +12,64 @@ size_t RoundDown(size_t position, size_t grid_tokens) {
   return position - position % grid_tokens;
 }
 
+// Whether bits of that lineage may be gone on from at all, wherever they are found.
+bool MayUse(const ResumeRules& rules, const Checkpoint& checkpoint) {
+  return rules.mode != ReuseMode::kExact || checkpoint.on_grid() || checkpoint.cold_end;
+}
+
+// Whether `checkpoint` stands where a prompt may go on from it.
+bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint, size_t prompt_tokens,
+              size_t grid) {
+  if (checkpoint.logits_bytes > 0 && checkpoint.position == prompt_tokens) return true;
+  if (checkpoint.position >= prompt_tokens) return false;
+  // An uninterrupted conversation goes on from the end of its answer, wherever that is.
+  const bool after_answer = checkpoint.checkpoint_class == CheckpointClass::kReply;
+  if (after_answer && rules.mode == ReuseMode::kLive) return true;
+  return checkpoint.position % grid == 0 && checkpoint.position <= LastCut(prompt_tokens, grid);
+}
+
 // Whether the state of `checkpoint` may be set into the slot, which shares `shared` tokens with
 // the prompt.
 bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const SlotState& slot,
                 size_t shared) {
-  const bool same_run = checkpoint.on_grid || checkpoint.lineage == slot.lineage;
-  if (!rules.snapshot_needs_slot) {
-    // The snapshot replaces the whole state, so the slot's own bits do not matter.
-    return rules.mode == ReuseMode::kAny || checkpoint.on_grid ||
-           (rules.mode == ReuseMode::kLive && same_run);
-  }
+  if (!rules.snapshot_needs_slot) return true;
   if (checkpoint.position > shared) return false;
   if (rules.mode == ReuseMode::kAny) return true;
-  if (checkpoint.on_grid) return checkpoint.position <= slot.clean;
-  return rules.mode == ReuseMode::kLive && same_run;
+  if (checkpoint.on_grid()) return checkpoint.position <= slot.provenance.clean;
+  return checkpoint.lineage == slot.provenance.LineageAt(checkpoint.position);
+}
+
+// Whether joining up to `position` takes less time than reading on from `from`.
+bool JoinPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
+  if (rules.join_bytes_per_read_token <= 0) return true;
+  const auto bytes = static_cast<double>(position * rules.kv_bytes_per_token + snapshot_bytes);
+  return bytes < static_cast<double>(position - from) * rules.join_bytes_per_read_token;
 }
 
 // The deepest position at or before `wanted` where the slot may be cut.
 size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t grid, size_t wanted) {
   size_t cut = RoundDown(wanted, grid);
   if (rules.mode == ReuseMode::kAny) return cut;
-  if (rules.mode == ReuseMode::kExact) return std::min(cut, RoundDown(slot.clean, grid));
-  for (size_t i = slot.answers.size(); i-- > 0;) {
-    const TokenRange& answer = slot.answers[i];
+  const Provenance& provenance = slot.provenance;
+  if (rules.mode == ReuseMode::kExact) return std::min(cut, RoundDown(provenance.clean, grid));
+  for (size_t i = provenance.answers.size(); i-- > 0;) {
+    const TokenRange& answer = provenance.answers[i];
     if (cut > answer.begin && cut < answer.end) cut = RoundDown(answer.begin, grid);
   }
   return cut;
+}
+
+// What the slot itself offers, without the cache.
+ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot, size_t grid,
+                     size_t shared, const std::function<bool(size_t)>& can_truncate) {
+  ResumePoint best;
+  const bool slot_is_prefix = shared == slot.tokens.size() && shared < prompt.size();
+  if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact) {
+    best = {ResumePoint::Kind::kContinue, shared, {}};
+  }
+  const size_t cut = CutPosition(rules, slot, grid, std::min(shared, LastCut(prompt.size(), grid)));
+  if (cut > best.position && can_truncate(cut)) best = {ResumePoint::Kind::kTruncate, cut, {}};
+  return best;
 }
 
 }  // namespace
@@ -50,38 +82,46 @@ Result<ReuseMode> ParseReuseMode(std::string_view name) {
                                                "'; there are: live, exact, any");
 }
 
+size_t LastCut(size_t prompt_tokens, size_t grid_tokens) {
+  return RoundDown(prompt_tokens - 1, grid_tokens);
+}
+
 ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate) {
   CHECK(!prompt.empty());
   const size_t grid = rules.mode == ReuseMode::kAny ? 1 : rules.grid_tokens;
   const size_t shared = CommonPrefix(slot.tokens, prompt);
-  const size_t last_cut = RoundDown(prompt.size() - 1, grid);
-  ResumePoint best;
-
-  const bool slot_is_prefix = shared == slot.tokens.size() && shared < prompt.size();
-  if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact) {
-    best = {ResumePoint::Kind::kContinue, shared, {}};
-  }
-
-  const size_t cut = CutPosition(rules, slot, grid, std::min(shared, last_cut));
-  if (cut > best.position && can_truncate(cut)) {
-    best = {ResumePoint::Kind::kTruncate, cut, {}};
-  }
-
+  ResumePoint best = FromSlot(rules, prompt, slot, grid, shared, can_truncate);
   for (const Checkpoint& checkpoint : match.checkpoints) {
-    if (checkpoint.position <= best.position || checkpoint.position > last_cut) continue;
-    if (checkpoint.position % grid != 0) continue;
-    if (!MayRestore(rules, checkpoint, slot, shared)) continue;
-    best = {ResumePoint::Kind::kRestore, checkpoint.position, checkpoint};
+    if (checkpoint.position <= best.position || !MayUse(rules, checkpoint)) continue;
+    if (!MayStand(rules, checkpoint, prompt.size(), grid)) continue;
+    if (MayRestore(rules, checkpoint, slot, shared)) {
+      best = {ResumePoint::Kind::kRestore, checkpoint.position, checkpoint};
+    }
   }
-  return best;
+  if (!rules.segments) return best;
+  ResumePoint joined = best;
+  for (const Checkpoint& checkpoint : match.checkpoints) {
+    if (checkpoint.position <= joined.position || !MayUse(rules, checkpoint)) continue;
+    if (!checkpoint.kv_stored || !MayStand(rules, checkpoint, prompt.size(), grid)) continue;
+    if (JoinPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
+      joined = {ResumePoint::Kind::kJoin, checkpoint.position, checkpoint};
+    }
+  }
+  if (rules.needs_snapshots) return joined;
+  const size_t stored = std::min(match.stored_on_grid, LastCut(prompt.size(), grid));
+  const size_t position = RoundDown(stored, grid);
+  if (position > joined.position && JoinPays(rules, best.position, position, 0)) {
+    joined = {ResumePoint::Kind::kJoin, position, {}};
+  }
+  return joined;
 }
 
 size_t NextPieceEnd(size_t position, size_t prompt_tokens, size_t grid_tokens,
                     size_t piece_tokens_max, size_t stop) {
   CHECK(position < prompt_tokens);
-  const size_t last_cut = RoundDown(prompt_tokens - 1, grid_tokens);
+  const size_t last_cut = LastCut(prompt_tokens, grid_tokens);
   size_t end = prompt_tokens;
   if (position < last_cut) end = last_cut;
   if (stop > position) end = std::min(end, stop);

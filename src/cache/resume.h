@@ -1,17 +1,16 @@
 // ChooseResume: the furthest point of a prompt that a slot can be brought to without reading.
 //
-// What a slot holds need not be what a cold run would hold to the bit. Bits depend on where a
-// prompt was cut into pieces; cut only at multiples of the grid, they are always the same. So a
-// slot knows how far it is *clean*: read in pieces that began and ended on the grid. An answer's
-// tokens, decoded one by one, are not, and neither is what was read after them:
+// What a slot holds need not be what a cold run would hold to the bit (cache/provenance.h). `live`
+// may go on from bits off the grid wherever an uninterrupted conversation would come by: at a
+// slot's end, or at a grid multiple of a prompt, but not in the middle of an answer. `exact` may
+// not; neither may mix the bits of two runs. `any` asks only that the tokens agree.
 //
-//    0                     clean                      end
-//    |  prompt, on the grid  |  answer, next prompt …   |        lineage L
+// The ways there, cheapest first:
 //
-// Bits past `clean` belong to one uninterrupted run, the slot's lineage. `live` may go on from
-// them wherever an uninterrupted conversation would come by: at the slot's end, or at a grid
-// multiple of a prompt, but not in the middle of an answer. `exact` may not; neither may mix them
-// with another run's. `any` asks only that the tokens agree.
+//   continue   the prompt goes on where the slot ends
+//   truncate   the slot is cut
+//   restore    the slot is cut, and the state that cannot be is set from a snapshot
+//   join       attention KV comes back from stored segments too, with or without a snapshot
 //
 // Pure functions; any thread.
 
@@ -20,12 +19,12 @@
 
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <string_view>
 
 #include "base/result.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
+#include "cache/provenance.h"
 
 namespace cairn {
 
@@ -33,43 +32,38 @@ enum class ReuseMode { kLive, kExact, kAny };
 // kInvalidArgument names the modes.
 Result<ReuseMode> ParseReuseMode(std::string_view name);
 
-// What the model's memory allows, as the engine's traits say it.
+// What the model's memory allows, as the engine's traits say it, and what ways back cost.
 struct ResumeRules {
   ReuseMode mode = ReuseMode::kLive;
   size_t grid_tokens = 64;
-  // A snapshot is only good in a slot that still holds the attention KV before it. False for a
-  // purely recurrent memory, where the snapshot is everything.
+  // Going back anywhere takes a snapshot.
+  bool needs_snapshots = true;
+  // A snapshot is only good in a slot that holds the attention KV before it. False for a purely
+  // recurrent memory, where the snapshot is everything.
   bool snapshot_needs_slot = true;
-};
-
-// Positions [begin, end).
-struct TokenRange {
-  size_t begin = 0;
-  size_t end = 0;
+  // Attention KV can come back as segments; bytes of it a token.
+  bool segments = false;
+  size_t kv_bytes_per_token = 0;
+  // So many bytes can be joined in the time that reading one token takes; 0: not measured, and
+  // joining is taken to cost nothing.
+  double join_bytes_per_read_token = 0;
 };
 
 struct SlotState {
   TokenSpan tokens;
-  size_t clean = 0;
-  LineageId lineage = 0;
-  // Answers: tokens that were decoded one by one. Shallowest first.
-  std::span<const TokenRange> answers;
+  const Provenance& provenance;
 };
 
 struct ResumePoint {
-  enum class Kind {
-    kNothing,   // empty the slot and read all
-    kContinue,  // go on where the slot ends
-    kTruncate,  // cut the slot
-    kRestore,   // cut the slot and set the state from `checkpoint`
-  };
+  enum class Kind { kNothing, kContinue, kTruncate, kRestore, kJoin };
   Kind kind = Kind::kNothing;
   size_t position = 0;
-  Checkpoint checkpoint;  // of kRestore
+  Checkpoint checkpoint;  // of kRestore and kJoin; its id is 0 where a join needs none
 };
 
 // `can_truncate(p)`: the slot's memory can be cut at p without a snapshot.
-// The last token of a prompt is always read: its logits are needed.
+// The last token of a prompt is always read, as its logits are needed, but where a checkpoint has
+// kept them.
 ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate);
@@ -83,6 +77,9 @@ size_t NextPieceEnd(size_t position, size_t prompt_tokens, size_t grid_tokens,
 
 // How far a slot is clean after a piece [begin, end) was read into it.
 size_t CleanAfter(size_t clean_before, size_t begin, size_t end, size_t grid_tokens);
+
+// The last grid multiple before the end of a prompt: where a cold run's last piece begins.
+size_t LastCut(size_t prompt_tokens, size_t grid_tokens);
 
 }  // namespace cairn
 

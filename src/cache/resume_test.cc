@@ -17,11 +17,10 @@ Tokens Counting(size_t n, size_t changed_at = SIZE_MAX) {
   return tokens;
 }
 
-Checkpoint At(size_t position, bool on_grid = true, LineageId lineage = 0) {
+Checkpoint At(size_t position, LineageId lineage = 0) {
   Checkpoint checkpoint;
   checkpoint.id = position;
   checkpoint.position = position;
-  checkpoint.on_grid = on_grid;
   checkpoint.lineage = lineage;
   return checkpoint;
 }
@@ -29,8 +28,9 @@ Checkpoint At(size_t position, bool on_grid = true, LineageId lineage = 0) {
 class ResumeTest : public ::testing::Test {
  protected:
   ResumePoint Choose(const Tokens& prompt, const Tokens& slot) {
-    const SlotState state{slot, clean, 7, answers};
-    return ChooseResume(rules, prompt, state, match,
+    Provenance provenance{clean, {}, answers};
+    if (clean < slot.size()) provenance.runs = {{7, clean}};
+    return ChooseResume(rules, prompt, {slot, provenance}, match,
                         [this](size_t position) { return position <= truncates_to; });
   }
   void ExpectPoint(const ResumePoint& point, Kind kind, size_t position) {
@@ -103,7 +103,7 @@ TEST_F(ResumeTest, ARecurrentSnapshotNeedsNoSlot) {
 
 TEST_F(ResumeTest, AnOffGridCheckpointServesOnlyItsOwnRun) {
   clean = 64;
-  match.checkpoints = {At(64), At(128, false, 7), At(192, false, 8)};
+  match.checkpoints = {At(64), At(128, 7), At(192, 8)};
   ExpectPoint(Choose(Counting(400, 210), Counting(300)), Kind::kRestore, 128);
   rules.mode = ReuseMode::kExact;
   ExpectPoint(Choose(Counting(400, 210), Counting(300)), Kind::kRestore, 64);

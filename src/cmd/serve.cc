@@ -77,6 +77,15 @@ CacheOptions ToCacheOptions(const ServeOptions& options) {
   return cache;
 }
 
+SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
+  SchedulerOptions scheduler;
+  scheduler.reuse = reuse;
+  scheduler.queue_limit = options.queue_limit;
+  // Without checkpoints nothing is kept at all: it is what all else is compared with.
+  scheduler.keep_ends = scheduler.park = options.placement != "none" && options.cache_ram_mib != 0;
+  return scheduler;
+}
+
 std::shared_ptr<spdlog::logger> MakeLogger(bool verbose) {
   auto logger = spdlog::stderr_color_mt("cairn");
   logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
@@ -105,9 +114,8 @@ class ServeRun {
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
         options_.cache_ram_mib == 0 ? MakeNoneStore() : MakeRamStore());
-    scheduler_ =
-        std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
-                                    SchedulerOptions{policies->reuse, options_.queue_limit});
+    scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
+                                             ToSchedulerOptions(options_, policies->reuse));
     service_ = std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get());
     SayReady(clock_.NowMs() - started_ms);
     served_.service.store(service_.get(), std::memory_order_release);

@@ -1,6 +1,6 @@
 // Random conversations against the whole of scheduler, cache and engine. What people do between
 // two requests: add a turn, edit the last or an earlier one, ask again, fork, or have a template
-// that strips old reasoning.
+// that strips old reasoning. Several people may share the one slot, and a header.
 //
 // `exact`: every answer is that of an engine without a cache. `live`: every answer is that of an
 // engine that was given some of the turns before it, in order and without an interruption.
@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,6 +49,11 @@ struct Scenario {
   uint64_t seed;
   MemoryClass memory_class;
   ReuseMode reuse;
+  size_t people = 1;
+  std::string placement = "near-end,user-turns";
+  std::string eviction = "lru";
+  // One state in so many is refused when it comes back; 0: none.
+  uint64_t refuse_one_in = 0;
 };
 
 class ConversationRun {
@@ -54,25 +61,47 @@ class ConversationRun {
   explicit ConversationRun(const Scenario& scenario)
       : scenario_(scenario),
         engine_(EngineOptions(scenario)),
-        cache_(Cache(scenario), *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
-               MakeRamStore()),
+        cache_(Cache(scenario), *MakePlacement(scenario.placement, Placement()),
+               *MakeEviction(scenario.eviction), MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, {scenario.reuse, 64}),
-        person_(scenario.seed, kLetters) {}
-
-  void Play(int turns) {
-    for (int turn = 0; turn < turns; ++turn) {
-      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
-      const test::PlayedPrompt prompt =
-          test::Render(person_.messages(), strips_reasoning, kMessageTokens);
-      const std::string answer = Ask(prompt);
-      Expect(prompt.tokens, answer);
-      cache_.CheckInvariants();
-      if (::testing::Test::HasFailure()) return;
-      person_.Change(answer);
+        random_(scenario.seed) {
+    const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
+    for (size_t i = 0; i < scenario.people; ++i) {
+      people_.push_back({test::Person(scenario.seed + 1000 * i, kLetters, header)});
     }
   }
 
+  void Play(int turns) {
+    for (int turn = 0; turn < turns; ++turn) {
+      Asker& asker = people_[random_() % people_.size()];
+      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
+      const test::PlayedPrompt prompt =
+          test::Render(asker.person.messages(), strips_reasoning, kMessageTokens);
+      if (scenario_.refuse_one_in > 0 && random_() % scenario_.refuse_one_in == 0) {
+        engine_.RefuseNextStates(1);
+      }
+      const std::string answer = Ask(prompt);
+      Expect(prompt.tokens, answer, &asker);
+      cache_.CheckInvariants();
+      if (::testing::Test::HasFailure()) return;
+      asker.person.Change(answer);
+    }
+  }
+
+  SchedulerStats stats() const { return scheduler_.stats(); }
+
  private:
+  struct Asker {
+    test::Person person;
+    // Uninterrupted conversations, each a list of prompts, that led to states met so far.
+    std::set<std::vector<Tokens>> histories = {{}};
+  };
+
+  static PlacementOptions Placement() {
+    PlacementOptions options;
+    options.every_nt_tokens = 96;
+    return options;
+  }
   static FakeEngineOptions EngineOptions(const Scenario& scenario) {
     FakeEngineOptions options;
     options.memory_class = scenario.memory_class;
@@ -112,7 +141,7 @@ class ConversationRun {
     return text;
   }
 
-  void Expect(const Tokens& prompt, const std::string& answer) {
+  void Expect(const Tokens& prompt, const std::string& answer, Asker* asker) {
     const FakeEngineOptions options = EngineOptions(scenario_);
     if (scenario_.reuse == ReuseMode::kExact) {
       EXPECT_EQ(answer, PlainAnswer(options, {prompt}));
@@ -120,7 +149,7 @@ class ConversationRun {
     }
     // An answer may be so short that several conversations give it, so all of them are kept.
     std::set<std::vector<Tokens>> found;
-    for (const std::vector<Tokens>& history : histories_) {
+    for (const std::vector<Tokens>& history : asker->histories) {
       for (size_t kept = 0; kept <= history.size(); ++kept) {
         std::vector<Tokens> path(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
         path.push_back(prompt);
@@ -128,7 +157,7 @@ class ConversationRun {
       }
     }
     EXPECT_FALSE(found.empty()) << "no uninterrupted conversation gives this answer";
-    histories_.merge(found);
+    asker->histories.merge(found);
   }
 
   const Scenario scenario_;
@@ -136,31 +165,78 @@ class ConversationRun {
   FakeEngine engine_;
   CheckpointCache cache_;
   Scheduler scheduler_;
-  test::Person person_;
-  // Uninterrupted conversations, each a list of prompts, that led to states met so far.
-  std::set<std::vector<Tokens>> histories_ = {{}};
+  std::mt19937_64 random_;
+  std::vector<Asker> people_;
 };
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
                                                  MemoryClass::kSlidingWindow,
                                                  MemoryClass::kRecurrent, MemoryClass::kHybrid};
 
-void PlayMany(uint64_t conversations, int turns, ReuseMode reuse) {
-  for (uint64_t seed = 1; seed <= conversations; ++seed) {
+constexpr std::array<const char*, 8> kPlacements = {
+    "auto", "none", "every-nb", "every-nt", "near-end", "user-turns", "eog", "marconi"};
+constexpr std::array<const char*, 6> kEvictions = {"value",        "lru",     "fifo",
+                                                   "closest-pair", "marconi", "none"};
+
+// Plays conversations `first` to `last` with every kind of memory. Adds up what was done.
+SlotKeeper::Stats PlayMany(uint64_t first, uint64_t last, int turns,
+                           const std::function<void(Scenario*)>& change) {
+  SlotKeeper::Stats sum;
+  for (uint64_t seed = first; seed <= last; ++seed) {
     for (const MemoryClass memory_class : kClasses) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << MemoryClassName(memory_class));
-      ConversationRun({seed, memory_class, reuse}).Play(turns);
-      if (::testing::Test::HasFailure()) return;
+      Scenario scenario{seed, memory_class, ReuseMode::kLive};
+      change(&scenario);
+      ConversationRun run(scenario);
+      run.Play(turns);
+      if (::testing::Test::HasFailure()) return sum;
+      const SlotKeeper::Stats stats = run.stats().keeper;
+      sum.checkpoints_restored += stats.checkpoints_restored;
+      sum.joined += stats.joined;
+      sum.parked += stats.parked;
+      sum.failed += stats.failed;
     }
   }
+  return sum;
 }
 
 TEST(ConversationProperty, ExactReuseAnswersAsAnEngineWithoutACache) {
-  PlayMany(1000, 10, ReuseMode::kExact);
+  const auto done = PlayMany(1, 1000, 10, [](Scenario* s) { s->reuse = ReuseMode::kExact; });
+  EXPECT_GT(done.checkpoints_restored, 1000u);
+}
+
+TEST(ConversationProperty, ExactReuseOfManyPeopleUnderEveryPolicyAnswersAsAnEngineWithoutACache) {
+  const auto done = PlayMany(2001, 3500, 14, [](Scenario* s) {
+    s->reuse = ReuseMode::kExact;
+    s->people = 1 + s->seed % 4;
+    s->placement = kPlacements[s->seed % kPlacements.size()];
+    s->eviction = kEvictions[s->seed / 2 % kEvictions.size()];
+  });
+  EXPECT_GT(done.parked, 1000u);
+  EXPECT_GT(done.joined, 1000u);
 }
 
 TEST(ConversationProperty, LiveReuseAnswersAsAnUninterruptedConversation) {
-  PlayMany(40, 8, ReuseMode::kLive);
+  PlayMany(1, 40, 8, [](Scenario*) {});
+}
+
+TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConversations) {
+  const auto done = PlayMany(5001, 5040, 14, [](Scenario* s) {
+    s->people = 3;
+    s->placement = s->seed % 3 == 0 ? "near-end,user-turns" : "auto";
+    s->eviction = "value";
+  });
+  EXPECT_GT(done.parked, 100u);
+  EXPECT_GT(done.joined, 100u);
+}
+
+TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {
+  const auto done = PlayMany(7001, 7200, 12, [](Scenario* s) {
+    s->reuse = ReuseMode::kExact;
+    s->people = 1 + s->seed % 3;
+    s->refuse_one_in = 3;
+  });
+  EXPECT_GT(done.failed, 100u);
 }
 
 }  // namespace

@@ -74,8 +74,11 @@ struct PersonLetters {
 // What a person writes and does next.
 class Person {
  public:
-  Person(uint64_t seed, const PersonLetters& letters) : random_(seed), letters_(letters) {
-    messages_ = {{'s', "", Words(letters.system_max)}, {'u', "", Words(letters.first_max)}};
+  // `system`: what they all share; empty: one of their own.
+  Person(uint64_t seed, const PersonLetters& letters, const std::string& system = "")
+      : random_(seed), letters_(letters) {
+    const std::string own = Words(letters.system_max);
+    messages_ = {{'s', "", system.empty() ? own : system}, {'u', "", Words(letters.first_max)}};
   }
 
   const std::vector<PlayedMessage>& messages() const { return messages_; }

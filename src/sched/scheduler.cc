@@ -26,7 +26,9 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       clock_(clock),
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
-      slot_(engine, kOnlySlot, grid_tokens_) {}
+      slot_(engine, kOnlySlot, grid_tokens_),
+      keeper_(engine, cache, clock, &slot_,
+              {options.reuse, grid_tokens_, options.keep_ends, options.park}) {}
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
   if (request.prompt.empty()) {
@@ -122,56 +124,22 @@ void Scheduler::Admit(Task task) {
   Resume(&*task_);
 }
 
-ResumeRules Scheduler::Rules() const {
-  ResumeRules rules;
-  rules.mode = options_.reuse;
-  rules.grid_tokens = grid_tokens_;
-  rules.snapshot_needs_slot = engine_->traits().memory_class != MemoryClass::kRecurrent;
-  return rules;
-}
-
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
-  if (slot_.name_space() != request.name_space) slot_.Clear(request.name_space);
-  ResumePoint point;
-  const bool no_grid = engine_->traits().grid_tokens == 0;
-  if (request.reuse && !(no_grid && options_.reuse == ReuseMode::kExact)) {
-    point = ChooseResume(Rules(), request.prompt, slot_.state(),
-                         cache_->Match(request.name_space, request.prompt),
-                         [this](size_t position) { return slot_.CanTruncate(position); });
-  }
-  switch (point.kind) {
-    case ResumePoint::Kind::kNothing:
-      slot_.Clear(request.name_space);
-      break;
-    case ResumePoint::Kind::kContinue:
-      break;
-    case ResumePoint::Kind::kTruncate:
-      // What fails here is a miss: the slot is empty then, and all is read.
-      if (!slot_.Truncate(point.position)) slot_.Clear(request.name_space);
-      break;
-    case ResumePoint::Kind::kRestore:
-      if (!RestoreCheckpoint(*task, point.checkpoint)) slot_.Clear(request.name_space);
-      break;
-  }
-  slot_.BeginLineage(++last_lineage_);
+  const auto match = cache_->Match(request.name_space, request.prompt);
+  cache_->Learn(request.shape, match);
+  const std::vector<float> logits =
+      keeper_.Resume(request.name_space, request.prompt, request.reuse, match);
   task->cost.reused_tokens = slot_.tokens().size();
-  if (engine_->traits().NeedsSnapshots()) {
-    task->plan = cache_->Plan(request.shape, slot_.tokens().size(), grid_tokens_,
-                              engine_->piece_tokens_max());
-  }
-}
-
-bool Scheduler::RestoreCheckpoint(const Task& task, const Checkpoint& checkpoint) {
-  const auto snapshot = cache_->Pin(checkpoint.id);
-  if (!snapshot) return false;
-  const TokenSpan prefix = TokenSpan(task.request.prompt).first(checkpoint.position);
-  const Status restored = slot_.Restore(prefix, checkpoint, *snapshot);
-  cache_->Unpin(checkpoint.id);
-  if (!restored) return false;
-  const std::lock_guard lock(mutex_);
-  ++stats_.checkpoints_restored;
-  return true;
+  if (!logits.empty()) return BeginAnswer(task, logits);
+  const MemoryTraits& traits = engine_->traits();
+  if (!traits.NeedsSnapshots()) return;
+  CheckpointCache::PlanInput input;
+  input.read_to = slot_.tokens().size();
+  input.grid_tokens = grid_tokens_;
+  input.piece_tokens = engine_->piece_tokens_max();
+  input.snapshot_bytes = traits.snapshot_bytes;
+  task->plan = cache_->Plan(request.shape, match, input);
 }
 
 void Scheduler::ReadPiece(Task* task) {
@@ -180,65 +148,59 @@ void Scheduler::ReadPiece(Task* task) {
   const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
   const size_t end =
       NextPieceEnd(begin, prompt.size(), grid_tokens_, engine_->piece_tokens_max(), stop);
+  const double begin_ms = clock_->NowMs();
   if (Status read = slot_.Read(TokenSpan(prompt).subspan(begin, end - begin)); !read) {
     return FailTask(read.error());
   }
-  if (end == stop) TakeCheckpoint(task);
+  // A graphics card may still be at it; the logits at the end wait for all of it.
+  task->read_ms += clock_->NowMs() - begin_ms;
+  if (end == stop) {
+    keeper_.TakeCheckpoint(task->plan.front().checkpoint_class, task->request.shape.turns.size());
+    task->plan.erase(task->plan.begin());
+  }
   if (end < prompt.size()) return;
-  task->first_token_ms = clock_->NowMs();
-  task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
-  DrawToken(task);
+  const std::span<const float> logits = engine_->Logits();
+  keeper_.ObserveRead(prompt.size() - task->cost.reused_tokens, task->read_ms);
+  // Taking a snapshot leaves the logits as they are.
+  keeper_.KeepEnd(logits);
+  BeginAnswer(task, logits);
 }
 
-// A snapshot that cannot be taken or kept costs the next turn some reading, and this request
-// nothing.
-void Scheduler::TakeCheckpoint(Task* task) {
-  const Placement placement = task->plan.front();
-  task->plan.erase(task->plan.begin());
-  const NamespaceId name_space = task->request.name_space;
-  const bool on_grid = slot_.on_grid();
-  if (cache_->Holds(name_space, slot_.tokens(), on_grid, slot_.lineage())) return;
-  Result<Bytes> snapshot = slot_.TakeSnapshot();
-  if (!snapshot) return;
-  if (!cache_->Insert(name_space, slot_.tokens(), placement.checkpoint_class, on_grid,
-                      slot_.lineage(), std::move(*snapshot))) {
-    return;
-  }
-  const std::lock_guard lock(mutex_);
-  ++stats_.checkpoints_taken;
+void Scheduler::BeginAnswer(Task* task, std::span<const float> logits) {
+  task->first_token_ms = clock_->NowMs();
+  task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
+  DrawToken(task, logits);
 }
 
 void Scheduler::DecodeToken(Task* task) {
   if (Status decoded = slot_.Decode(*task->next); !decoded) return FailTask(decoded.error());
-  DrawToken(task);
+  DrawToken(task, engine_->Logits());
 }
 
-void Scheduler::DrawToken(Task* task) {
+void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   const GenerationParams& params = task->request.params;
-  const Token token = task->sampler->Sample(engine_->Logits());
+  const Token token = task->sampler->Sample(logits);
   task->next = token;
   if (task->cost.generated_tokens >= params.tokens_max) return Finish(FinishReason::kLength);
   ++task->cost.generated_tokens;
   if (engine_->IsEndOfGeneration(token) && !params.ignore_end) return Finish(FinishReason::kStop);
-  std::string text = task->text->Push(engine_->Piece(token, false));
-  if (!text.empty()) {
-    GenerationEvent event;
-    event.text = std::move(text);
-    task->generation->Push(std::move(event));
-  }
+  PushText(*task, task->text->Push(engine_->Piece(token, false)));
   if (!task->text->stopped_by().empty()) return Finish(FinishReason::kStop);
   const bool full = slot_.tokens().size() + 1 >= engine_->context_tokens();
   if (task->cost.generated_tokens >= params.tokens_max || full) Finish(FinishReason::kLength);
 }
 
+void Scheduler::PushText(const Task& task, std::string text) {
+  if (text.empty()) return;
+  GenerationEvent event;
+  event.text = std::move(text);
+  task.generation->Push(std::move(event));
+}
+
 void Scheduler::Finish(FinishReason reason) {
   Task task = std::move(*task_);
   task_.reset();
-  if (std::string rest = task.text->Finish(); !rest.empty()) {
-    GenerationEvent event;
-    event.text = std::move(rest);
-    task.generation->Push(std::move(event));
-  }
+  PushText(task, task.text->Finish());
   if (task.first_token_ms > 0) {
     task.cost.generated_ms = clock_->NowMs() - task.first_token_ms;
   }
@@ -248,6 +210,7 @@ void Scheduler::Finish(FinishReason reason) {
     stats_.prompt_tokens += task.cost.prompt_tokens;
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
+    stats_.keeper = keeper_.stats();
   }
   GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;

@@ -4,9 +4,9 @@
 // Requests wait in a queue; Step() does one bounded thing and comes back:
 //
 //   admit ──> resume ──> read a piece ──> … ──> decode a token ──> … ──> finish
-//              │            │                      │
+//              │            │
 //              │            └ checkpoint where the cache planned one
-//              └ the furthest point reachable without reading (cache/resume.h)
+//              └ the furthest point reachable without reading (sched/slot_keeper.h)
 //
 // Between two steps a request may be cancelled; the checkpoints it took stay.
 //
@@ -28,6 +28,7 @@
 #include "engine/engine.h"
 #include "sched/generation.h"
 #include "sched/slot.h"
+#include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 
 namespace cairn {
@@ -51,6 +52,9 @@ struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
   // Requests that may wait; more are refused.
   size_t queue_limit = 64;
+  // See SlotKeeper::Options.
+  bool keep_ends = true;
+  bool park = true;
 };
 
 // Since the start.
@@ -59,8 +63,7 @@ struct SchedulerStats {
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
-  uint64_t checkpoints_taken = 0;
-  uint64_t checkpoints_restored = 0;
+  SlotKeeper::Stats keeper;
 };
 
 class Scheduler {
@@ -93,20 +96,19 @@ class Scheduler {
     std::unique_ptr<StopText> text;
     std::vector<Placement> plan;  // checkpoints still to take, nearest first
     std::optional<Token> next;    // drawn, not decoded; set once the prompt is read
+    double read_ms = 0;           // of the pieces read so far
   };
 
   std::optional<Task> NextTask();
   void Admit(Task task);
-  // Brings the slot to the furthest point of the prompt it can reach without reading.
   void Resume(Task* task);
-  bool RestoreCheckpoint(const Task& task, const Checkpoint& checkpoint);
   void ReadPiece(Task* task);
-  void TakeCheckpoint(Task* task);
+  void BeginAnswer(Task* task, std::span<const float> logits);
   void DecodeToken(Task* task);
-  void DrawToken(Task* task);
+  void DrawToken(Task* task, std::span<const float> logits);
+  void PushText(const Task& task, std::string text);
   void Finish(FinishReason reason);
   void FailTask(Error error);
-  ResumeRules Rules() const;
 
   Engine* const engine_;
   CheckpointCache* const cache_;
@@ -116,8 +118,8 @@ class Scheduler {
 
   // Owned by the context thread.
   Slot slot_;
+  SlotKeeper keeper_;
   std::optional<Task> task_;
-  LineageId last_lineage_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;

@@ -1,6 +1,7 @@
 #include "sched/slot.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/check.h"
 
@@ -9,9 +10,8 @@ namespace cairn {
 void Slot::Clear(NamespaceId name_space) {
   engine_->Clear(seq_);
   tokens_.clear();
-  clean_ = 0;
-  lineage_ = 0;
-  answers_.clear();
+  provenance_ = {};
+  forks_ = false;
   name_space_ = name_space;
 }
 
@@ -21,33 +21,61 @@ Status Slot::Truncate(size_t position) {
     Clear(name_space_);
     return cut;
   }
-  tokens_.resize(position);
-  Forget(position);
+  CutTo(position);
   return {};
 }
 
-void Slot::Forget(size_t position) {
-  clean_ = std::min(clean_, position);
-  std::erase_if(answers_, [&](const TokenRange& answer) { return answer.begin >= position; });
-  if (!answers_.empty()) answers_.back().end = std::min(answers_.back().end, position);
+void Slot::CutTo(size_t position) {
+  if (position < tokens_.size()) forks_ = true;
+  tokens_.resize(position);
+  provenance_.CutTo(position);
 }
 
-Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint,
-                     std::span<const uint8_t> snapshot) {
-  CHECK(prefix.size() == checkpoint.position);
-  if (Status restored = engine_->Restore(seq_, checkpoint.position, snapshot); !restored) {
+Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot) {
+  const size_t position = checkpoint.position;
+  CHECK(prefix.size() == position);
+  if (!engine_->traits().NeedsSnapshots()) return Truncate(position);
+  if (Status restored = engine_->Restore(seq_, position, snapshot); !restored) {
     Clear(name_space_);
     return restored;
   }
+  if (position <= tokens_.size() && CommonPrefix(tokens_, prefix) == position &&
+      provenance_.LineageAt(position) == checkpoint.lineage) {
+    CutTo(position);
+    return {};
+  }
+  // Only a state that is all there is comes from elsewhere.
   tokens_.assign(prefix.begin(), prefix.end());
-  Forget(checkpoint.position);
-  if (checkpoint.on_grid) clean_ = checkpoint.position;
-  lineage_ = checkpoint.on_grid ? 0 : checkpoint.lineage;
+  provenance_ = {};
+  if (checkpoint.on_grid()) {
+    provenance_.clean = position;
+  } else {
+    provenance_.runs = {{checkpoint.lineage, 0}};
+  }
+  forks_ = true;
   return {};
 }
 
-void Slot::BeginLineage(LineageId lineage) {
-  if (on_grid()) lineage_ = lineage;
+Status Slot::Join(TokenSpan prefix, size_t shared, const CheckpointCache::PinnedPath& path,
+                  ByteSpan snapshot) {
+  const size_t same = SharedBits(provenance_, path.provenance, shared);
+  size_t keep = 0;
+  std::vector<SegmentPart> parts;
+  for (const CheckpointCache::PinnedPath::Part& part : path.parts) {
+    if (part.begin <= same) {
+      keep = part.begin;
+      parts.clear();
+    }
+    parts.push_back({part.begin, part.end, part.bytes});
+  }
+  if (Status joined = engine_->Join(seq_, keep, parts, prefix.size(), snapshot); !joined) {
+    Clear(name_space_);
+    return joined;
+  }
+  tokens_.assign(prefix.begin(), prefix.end());
+  provenance_ = path.provenance;
+  forks_ = true;
+  return {};
 }
 
 Status Slot::Read(TokenSpan tokens) {
@@ -57,15 +85,23 @@ Status Slot::Read(TokenSpan tokens) {
     return decoded;
   }
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  clean_ = CleanAfter(clean_, begin, tokens_.size(), grid_tokens_);
+  provenance_.clean = CleanAfter(provenance_.clean, begin, tokens_.size(), grid_tokens_);
+  if (provenance_.clean == tokens_.size()) return {};
+  if (provenance_.runs.empty()) {
+    provenance_.runs.push_back({next_lineage_, provenance_.clean});
+  } else if (forks_) {
+    provenance_.runs.push_back({next_lineage_, begin});
+  }
+  forks_ = false;
   return {};
 }
 
 Status Slot::Decode(Token token) {
   const size_t begin = tokens_.size();
   if (Status read = Read({&token, 1}); !read) return read;
-  if (answers_.empty() || answers_.back().end != begin) answers_.push_back({begin, begin});
-  answers_.back().end = begin + 1;
+  std::vector<TokenRange>& answers = provenance_.answers;
+  if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});
+  answers.back().end = begin + 1;
   return {};
 }
 

@@ -7,6 +7,7 @@
 #define CAIRN_SCHED_SLOT_H_
 
 #include "cache/checkpoint_cache.h"
+#include "cache/provenance.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
 
@@ -21,10 +22,10 @@ class Slot {
   const Tokens& tokens() const { return tokens_; }
   // Whose tokens they are: another namespace may not reuse them.
   NamespaceId name_space() const { return name_space_; }
-  SlotState state() const { return {tokens_, clean_, lineage_, answers_}; }
-  // What is at the slot's end is a cold run's to the bit.
-  bool on_grid() const { return clean_ == tokens_.size(); }
-  LineageId lineage() const { return lineage_; }
+  const Provenance& provenance() const { return provenance_; }
+  SlotState state() const { return {tokens_, provenance_}; }
+  // Of what is at the slot's end; 0: a cold run's to the bit.
+  LineageId lineage() const { return provenance_.LineageAt(tokens_.size()); }
   bool CanTruncate(size_t position) const { return engine_->CanTruncate(seq_, position); }
 
   // Empties the slot for `name_space`.
@@ -32,28 +33,36 @@ class Slot {
   // On an error of the engine the slot is empty.
   Status Truncate(size_t position);
   // Returns to a checkpoint. `prefix` are the tokens before it. On an error the slot is empty.
-  Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, std::span<const uint8_t> snapshot);
-  // What follows, if it leaves the grid, is a run of its own.
-  void BeginLineage(LineageId lineage);
+  Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot);
+  // Takes `path`'s attention KV, but for the part that the slot holds already, and the state of
+  // `snapshot`, which is empty where the model needs none. `prefix` are the tokens then held.
+  // `shared`: how many of them the slot holds now. On an error the slot is empty.
+  Status Join(TokenSpan prefix, size_t shared, const CheckpointCache::PinnedPath& path,
+              ByteSpan snapshot);
+  // What follows and leaves the grid, or leaves a run where that goes on, is a run of this number.
+  void BeginLineage(LineageId lineage) { next_lineage_ = lineage; }
 
   // Reads `tokens`, part of a prompt, as one piece. On an error of the engine the slot is empty.
   Status Read(TokenSpan tokens);
   // Decodes one token of an answer. On an error of the engine the slot is empty.
   Status Decode(Token token);
   Result<Bytes> TakeSnapshot() { return engine_->TakeSnapshot(seq_); }
+  Result<Bytes> TakeSegment(const SegmentGap& range) {
+    return engine_->TakeSegment(seq_, range.begin, range.end);
+  }
 
  private:
-  // Forgets what is known of positions at and after `position`.
-  void Forget(size_t position);
+  void CutTo(size_t position);
 
   Engine* const engine_;
   const SeqId seq_;
   const size_t grid_tokens_;
   NamespaceId name_space_ = 0;
   Tokens tokens_;
-  size_t clean_ = 0;
-  LineageId lineage_ = 0;
-  std::vector<TokenRange> answers_;
+  Provenance provenance_;
+  LineageId next_lineage_ = 0;
+  // The slot was cut or set to where its last run may go on otherwise.
+  bool forks_ = false;
 };
 
 }  // namespace cairn

@@ -44,10 +44,15 @@ PrefixTree::MatchResult PrefixTree::Match(TokenSpan tokens) const {
     if (child == nullptr) break;
     const size_t common = CommonPrefix(child->edge, tokens.subspan(result.shared));
     result.shared += common;
-    if (common < child->edge.size()) break;
+    if (common < child->edge.size()) {
+      node = child;
+      break;
+    }
     if (child->value != 0) result.stones.push_back({child->end, child->value, child});
     node = child;
   }
+  if (result.shared == 0) return result;
+  result.below = node->value != 0 ? node : DescendantOf(node);
   return result;
 }
 
@@ -155,6 +160,24 @@ Tokens PrefixTree::TokensOf(const Node* node) {
     std::copy(node->edge.begin(), node->edge.end(), tokens.begin() + static_cast<ptrdiff_t>(at));
   }
   return tokens;
+}
+
+size_t PrefixTree::BranchesOf(const Node* node) {
+  return node->children.size();
+}
+
+const PrefixTree::Node* PrefixTree::DescendantOf(const Node* node) {
+  // A node without a value has children (invariant 3), so the walk ends at one with a value.
+  do {
+    if (node->children.empty()) return nullptr;
+    node = node->children.begin()->second.get();
+  } while (node->value == 0);
+  return node;
+}
+
+const PrefixTree::Node* PrefixTree::LeafOf(const Node* node) {
+  while (!node->children.empty()) node = node->children.begin()->second.get();
+  return node;
 }
 
 std::string PrefixTree::Draw(const std::function<std::string(Token)>& token_text,

@@ -52,6 +52,8 @@ class PrefixTree {
     size_t shared = 0;
     // The valued nodes along them, shallowest first.
     std::vector<Stone> stones;
+    // A valued node whose sequence begins with the tokens that are shared; null when none are.
+    const Node* below = nullptr;
   };
 
   PrefixTree();
@@ -75,6 +77,12 @@ class PrefixTree {
   // The nearest node above with a value, or null.
   static const Node* AncestorOf(const Node* node);
   static Tokens TokensOf(const Node* node);
+  // Edges that go on from it.
+  static size_t BranchesOf(const Node* node);
+  // A nearest node below with a value, or null.
+  static const Node* DescendantOf(const Node* node);
+  // The end of a path that begins with `node`'s; itself when nothing goes on from it.
+  static const Node* LeafOf(const Node* node);
 
   size_t value_count() const { return value_count_; }
   // Tokens held by all edges together.

@@ -1,0 +1,179 @@
+#include "cache/segment_index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+
+size_t SegmentIndex::StoredTo(NamespaceId name_space, TokenSpan tokens) const {
+  const auto tree = on_grid_.find(name_space);
+  return tree == on_grid_.end() ? 0 : tree->second.Match(tokens).shared;
+}
+
+bool SegmentIndex::Reaches(LineageId lineage, size_t position) const {
+  return InRun(lineage, position) != 0;
+}
+
+SegmentId SegmentIndex::HolderOf(SegmentId id, size_t position) const {
+  while (id != 0 && Get(id).range.begin >= position) id = Get(id).parent;
+  return id;
+}
+
+SegmentId SegmentIndex::InRun(LineageId lineage, size_t position) const {
+  const auto run = runs_.find(lineage);
+  if (run == runs_.end()) return 0;
+  for (const SegmentId id : run->second) {
+    const SegmentGap& range = Get(id).range;
+    if (range.begin < position && position <= range.end) return id;
+  }
+  return 0;
+}
+
+SegmentId SegmentIndex::OnGrid(NamespaceId name_space, TokenSpan prefix) const {
+  const auto tree = on_grid_.find(name_space);
+  if (tree == on_grid_.end()) return 0;
+  const PrefixTree::MatchResult match = tree->second.Match(prefix);
+  if (match.shared < prefix.size() || match.below == nullptr) return 0;
+  return HolderOf(PrefixTree::ValueOf(match.below), prefix.size());
+}
+
+std::vector<SegmentIndex::Link> SegmentIndex::PathTo(NamespaceId name_space, TokenSpan prefix,
+                                                     LineageId lineage) const {
+  std::vector<Link> path;
+  size_t end = prefix.size();
+  SegmentId id = lineage == 0 ? OnGrid(name_space, prefix) : InRun(lineage, end);
+  while (id != 0) {
+    const Segment& segment = Get(id);
+    path.push_back({id, segment.range.begin, end});
+    end = segment.range.begin;
+    id = HolderOf(segment.parent, end);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+Provenance SegmentIndex::ProvenanceOf(const std::vector<Link>& path) const {
+  Provenance provenance;
+  for (const Link& link : path) {
+    const Segment& segment = Get(link.id);
+    const LineageId lineage = segment.range.lineage;
+    if (lineage == 0) {
+      CHECK(provenance.runs.empty());
+      provenance.clean = link.end;
+    } else if (provenance.runs.empty() || provenance.runs.back().lineage != lineage) {
+      provenance.runs.push_back({lineage, link.begin});
+    }
+    for (const TokenRange& answer : segment.answers) {
+      if (answer.begin >= link.end) continue;
+      const size_t end = std::min(answer.end, link.end);
+      auto& answers = provenance.answers;
+      // An answer that went on from one segment to the next is one answer.
+      if (!answers.empty() && answers.back().end == answer.begin) {
+        answers.back().end = end;
+      } else {
+        answers.push_back({answer.begin, end});
+      }
+    }
+  }
+  return provenance;
+}
+
+std::vector<SegmentGap> SegmentIndex::Gaps(NamespaceId name_space, TokenSpan tokens,
+                                           const Provenance& provenance) const {
+  std::vector<SegmentGap> gaps;
+  const size_t clean = std::min(provenance.clean, tokens.size());
+  const size_t stored = StoredTo(name_space, tokens.first(clean));
+  if (stored < clean) gaps.push_back({stored, clean, 0});
+  for (size_t i = 0; i < provenance.runs.size(); ++i) {
+    const Run& run = provenance.runs[i];
+    const bool last = i + 1 == provenance.runs.size();
+    const size_t end = std::min(tokens.size(), last ? tokens.size() : provenance.runs[i + 1].begin);
+    size_t begin = run.begin;
+    if (const auto held = runs_.find(run.lineage); held != runs_.end()) {
+      begin = Get(held->second.back()).range.end;
+    }
+    if (begin < end) gaps.push_back({begin, end, run.lineage});
+  }
+  return gaps;
+}
+
+std::optional<SegmentId> SegmentIndex::ParentFor(NamespaceId name_space, TokenSpan tokens,
+                                                 const Provenance& provenance,
+                                                 const SegmentGap& gap) const {
+  if (gap.begin == 0) return SegmentId{0};
+  const LineageId before = provenance.LineageAt(gap.begin);
+  const SegmentId parent =
+      before == 0 ? OnGrid(name_space, tokens.first(gap.begin)) : InRun(before, gap.begin);
+  if (parent == 0) return std::nullopt;
+  return parent;
+}
+
+void SegmentIndex::Add(Segment segment, TokenSpan tokens, const Provenance& provenance) {
+  const SegmentGap& range = segment.range;
+  for (const TokenRange& answer : provenance.answers) {
+    const size_t begin = std::max(answer.begin, range.begin);
+    const size_t end = std::min(answer.end, range.end);
+    if (begin < end) segment.answers.push_back({begin, end});
+  }
+  if (range.lineage == 0) {
+    segment.node = on_grid_[segment.name_space].Put(tokens.first(range.end), segment.id);
+  } else {
+    runs_[range.lineage].push_back(segment.id);
+  }
+  if (segment.parent != 0) ++Get(segment.parent).children;
+  const SegmentId id = segment.id;
+  const bool added = segments_.emplace(id, std::move(segment)).second;
+  CHECK(added);
+}
+
+void SegmentIndex::Remove(SegmentId id) {
+  const Segment& segment = Get(id);
+  CHECK(segment.children == 0 && segment.pins == 0);
+  if (segment.node != nullptr) {
+    on_grid_.at(segment.name_space).Erase(segment.node);
+  } else {
+    const auto run = runs_.find(segment.range.lineage);
+    CHECK(run != runs_.end() && run->second.back() == id);
+    run->second.pop_back();
+    if (run->second.empty()) runs_.erase(run);
+  }
+  if (segment.parent != 0) --Get(segment.parent).children;
+  segments_.erase(id);
+}
+
+const SegmentIndex::Segment& SegmentIndex::Get(SegmentId id) const {
+  const auto found = segments_.find(id);
+  CHECK(found != segments_.end());
+  return found->second;
+}
+
+SegmentIndex::Segment& SegmentIndex::Get(SegmentId id) {
+  return const_cast<Segment&>(std::as_const(*this).Get(id));
+}
+
+void SegmentIndex::CheckInvariants() const {
+  size_t on_grid = 0;
+  for (const auto& [name_space, tree] : on_grid_) {
+    tree.CheckInvariants();
+    on_grid += tree.value_count();
+  }
+  size_t in_runs = 0;
+  for (const auto& [lineage, ids] : runs_) in_runs += ids.size();
+  CHECK(on_grid + in_runs == segments_.size());
+  std::unordered_map<SegmentId, size_t> children;
+  for (const auto& [id, segment] : segments_) {
+    CHECK(segment.range.begin < segment.range.end);
+    if (segment.parent == 0) {
+      CHECK(segment.range.begin == 0);
+      continue;
+    }
+    const Segment& parent = Get(segment.parent);
+    CHECK(parent.range.begin < segment.range.begin && segment.range.begin <= parent.range.end);
+    ++children[segment.parent];
+  }
+  for (const auto& [id, segment] : segments_) CHECK(segment.children == children[id]);
+}
+
+}  // namespace cairn
