@@ -56,6 +56,8 @@ struct CacheOptions {
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
   size_t min_step_tokens = 0;
+  // Checkpoints on the path of one conversation; 0: no limit but the bytes.
+  size_t path_checkpoints_max = 0;
 };
 
 // Counts since the start.

@@ -18,6 +18,7 @@
 #include "api/chat_service.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
+#include "cmd/cache_flags.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_engine.h"
 #include "http/routes.h"
@@ -40,7 +41,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                     " is not there yet: this version serves one request after the other (1)");
   }
   Policies policies;
-  auto placement = MakePlacement(options.placement);
+  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
   policies.placement = std::move(*placement);
   auto eviction = MakeEviction(options.eviction);
@@ -73,14 +74,6 @@ Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo&
   return std::string(*builtin);
 }
 
-CacheOptions ToCacheOptions(const ServeOptions& options) {
-  CacheOptions cache;
-  cache.ram_bytes_max =
-      options.cache_ram_mib < 0 ? SIZE_MAX : static_cast<size_t>(options.cache_ram_mib) << 20;
-  cache.min_step_tokens = options.checkpoint_min_step;
-  return cache;
-}
-
 std::shared_ptr<spdlog::logger> MakeLogger(bool verbose) {
   auto logger = spdlog::stderr_color_mt("cairn");
   logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
@@ -108,7 +101,7 @@ class ServeRun {
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
-        options_.cache_ram_mib == 0 ? MakeNoneStore() : MakeRamStore());
+        StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
     scheduler_ =
         std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
                                     SchedulerOptions{policies->reuse, options_.queue_limit});
@@ -141,7 +134,7 @@ class ServeRun {
     const std::filesystem::path path(options_.llama.model_path);
     served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
     served_.model.version = CAIRN_VERSION;
-    served_.model.placement = options_.placement;
+    served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     served_.model.started_unix_s = std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -189,8 +182,8 @@ class ServeRun {
       const bool trusted = !traits.grid_measured && options_.reuse == "exact";
       logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
                    "exactness grid {} tokens ({}), placement {}, reuse {}", traits.grid_tokens,
-                   traits.grid_measured ? "measured" : "assumed: not measured", options_.placement,
-                   options_.reuse);
+                   traits.grid_measured ? "measured" : "assumed: not measured",
+                   PlacementNames(options_), options_.reuse);
     }
     logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
                   http_->port());
