@@ -17,6 +17,7 @@
 #include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
+#include "cmd/cache_flags.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_engine.h"
 #include "http/routes.h"
@@ -39,7 +40,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                     " is not there yet: this version serves one request after the other (1)");
   }
   Policies policies;
-  auto placement = MakePlacement(options.placement);
+  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
   policies.placement = std::move(*placement);
   auto eviction = MakeEviction(options.eviction);
@@ -69,20 +70,13 @@ Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo&
   return std::string(*builtin);
 }
 
-CacheOptions ToCacheOptions(const ServeOptions& options) {
-  CacheOptions cache;
-  cache.ram_bytes_max =
-      options.cache_ram_mib < 0 ? SIZE_MAX : static_cast<size_t>(options.cache_ram_mib) << 20;
-  cache.min_step_tokens = options.checkpoint_min_step;
-  return cache;
-}
-
 SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
-  scheduler.keep_ends = scheduler.park = options.placement != "none" && options.cache_ram_mib != 0;
+  scheduler.keep_ends = scheduler.park =
+      PlacementNames(options) != "none" && StoresCheckpoints(options);
   return scheduler;
 }
 
@@ -113,7 +107,7 @@ class ServeRun {
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
-        options_.cache_ram_mib == 0 ? MakeNoneStore() : MakeRamStore());
+        StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
                                              ToSchedulerOptions(options_, policies->reuse));
     service_ = std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get());
@@ -145,7 +139,7 @@ class ServeRun {
     const std::filesystem::path path(options_.llama.model_path);
     served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
     served_.model.version = CAIRN_VERSION;
-    served_.model.placement = options_.placement;
+    served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     AddRoutes(http_.get(), &served_);
@@ -192,8 +186,8 @@ class ServeRun {
       const bool trusted = !traits.grid_measured && options_.reuse == "exact";
       logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
                    "exactness grid {} tokens ({}), placement {}, reuse {}", traits.grid_tokens,
-                   traits.grid_measured ? "measured" : "assumed: not measured", options_.placement,
-                   options_.reuse);
+                   traits.grid_measured ? "measured" : "assumed: not measured",
+                   PlacementNames(options_), options_.reuse);
     }
     logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
                   http_->port());

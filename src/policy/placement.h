@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "policy/parting.h"
+#include "policy/policy_summary.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {
@@ -83,6 +84,9 @@ struct PlacementOptions {
 // kInvalidArgument names the policies there are.
 Result<std::unique_ptr<PlacementPolicy>> MakePlacement(std::string_view names,
                                                        const PlacementOptions& options = {});
+
+// In the order of their names.
+std::vector<PolicySummary> PlacementSummaries();
 
 // Rounds positions down to `grid_tokens`, moves those inside reasoning before it, and leaves out
 // what lies outside (0, shape.tokens]. A state that has read half of a thought is of no use to

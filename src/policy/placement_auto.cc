@@ -32,8 +32,9 @@ namespace {
 constexpr size_t kCheckpointsMax = 32;
 // A checkpoint stays: so many later prompts of the conversation may want it.
 constexpr double kPromptsToCome = 16;
-// When it is not known what taking one costs.
-constexpr double kSnapshotCostTokens = 16;
+// When it is not known what taking one costs. On the coding agents' sessions of PartingHistogram,
+// 64 makes a third fewer checkpoints than 4 and hits 0.02 % fewer tokens.
+constexpr double kSnapshotCostTokens = 64;
 
 size_t EndOfMessages(const PromptShape& shape) {
   return shape.messages_end > 0 ? shape.messages_end : shape.tokens;
@@ -67,6 +68,7 @@ std::vector<Placement> Needed(const PlacementInput& input) {
 // What may be placed, the better reason first where two name one place.
 std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_tokens) {
   std::vector<Placement> places;
+  places.reserve(input.shape.turns.size());
   for (const Turn& turn : input.shape.turns) {
     places.push_back(
         {turn.position, turn.by_user ? CheckpointClass::kTurn : CheckpointClass::kToolTurn});
