@@ -56,7 +56,7 @@ struct CacheOptions {
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
   size_t min_step_tokens = 0;
-  // Checkpoints on the path of one conversation; 0: no limit but the bytes.
+  // Checkpoints on one conversation's path; 0: the budget in bytes is the only limit.
   size_t path_checkpoints_max = 0;
 };
 
