@@ -58,8 +58,8 @@ struct PlacementInput {
   size_t parted_at = 0;
   // Positions of checkpoints that lie on this prompt's path already, shallowest first.
   std::span<const size_t> held = {};
-  // What this prompt's checkpoints may take, and what one takes. 0: unknown, and then a number of
-  // checkpoints is the limit.
+  // What this prompt's checkpoints should keep to, and what one takes; 0: unknown. Only auto looks
+  // at it.
   size_t bytes_budget = 0;
   size_t snapshot_bytes = 0;
   // What taking one costs, as tokens that could be read meanwhile; 0: unknown.
