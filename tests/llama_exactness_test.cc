@@ -177,7 +177,21 @@ class Served {
   Scheduler scheduler_;
 };
 
-class LlamaExactness : public testing::TestWithParam<Made> {};
+class LlamaExactness : public testing::TestWithParam<Made> {
+ protected:
+  // Returns the answer, which must be the one of an engine that read all of the prompt.
+  static std::string AskAndCompareWithCold(const test::PlayedPrompt& prompt, Served* served,
+                                           Plain* plain) {
+    Answer answer = served->Ask(prompt);
+    plain->Forget();
+    ExpectSame(answer, plain->Go(prompt.tokens));
+    return std::move(answer.text);
+  }
+  static void ExpectSame(const Answer& answer, const Answer& expected) {
+    ASSERT_EQ(answer.logits, expected.logits);
+    ASSERT_EQ(answer.text, expected.text);
+  }
+};
 
 TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
   constexpr int kTurns = 9;
@@ -193,12 +207,10 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
     test::Person person(seed, kLetters);
     for (int turn = 0; turn < kTurns; ++turn) {
       const test::PlayedPrompt prompt = test::Render(person.messages(), seed > 1, kMessageTokens);
-      const Answer answer = served.Ask(prompt);
-      plain.Forget();
-      const Answer cold = plain.Go(prompt.tokens);
-      ASSERT_EQ(answer.logits, cold.logits) << "turn " << turn;
-      ASSERT_EQ(answer.text, cold.text) << "turn " << turn;
-      person.Change(answer.text);
+      SCOPED_TRACE(testing::Message() << "turn " << turn);
+      const std::string answer = AskAndCompareWithCold(prompt, &served, &plain);
+      if (HasFatalFailure()) return;
+      person.Change(answer);
     }
     reused += served.stats().reused_tokens;
     restored += served.stats().keeper.checkpoints_restored;
@@ -216,8 +228,9 @@ TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
     const test::PlayedPrompt prompt = test::Render(person.messages(), false, kMessageTokens);
     const Answer answer = served.Ask(prompt);
     const Answer uninterrupted = plain.Go(prompt.tokens);
-    ASSERT_EQ(answer.logits, uninterrupted.logits) << "turn " << turn;
-    ASSERT_EQ(answer.text, uninterrupted.text) << "turn " << turn;
+    SCOPED_TRACE(testing::Message() << "turn " << turn);
+    ExpectSame(answer, uninterrupted);
+    if (HasFatalFailure()) return;
     person.Append(answer.text, 3);
     generated += answer.text.size();
   }
@@ -237,12 +250,10 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
   for (int turn = 0; turn < kTurns; ++turn) {
     test::Person& person = people[static_cast<size_t>(turn % 2)];
     const test::PlayedPrompt prompt = test::Render(person.messages(), true, kMessageTokens);
-    const Answer answer = served.Ask(prompt);
-    plain.Forget();
-    const Answer cold = plain.Go(prompt.tokens);
-    ASSERT_EQ(answer.logits, cold.logits) << "turn " << turn;
-    ASSERT_EQ(answer.text, cold.text) << "turn " << turn;
-    person.Change(answer.text);
+    SCOPED_TRACE(testing::Message() << "turn " << turn);
+    const std::string answer = AskAndCompareWithCold(prompt, &served, &plain);
+    if (HasFatalFailure()) return;
+    person.Change(answer);
   }
   const bool comes_back = GetParam().segments || GetParam().recurrent;
   EXPECT_EQ(served.stats().keeper.joined > 0, GetParam().segments);
@@ -267,8 +278,9 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
     const test::PlayedPrompt prompt = test::Render(people[who].messages(), false, kMessageTokens);
     const Answer answer = served.Ask(prompt);
     const Answer uninterrupted = plain[who]->Go(prompt.tokens);
-    ASSERT_EQ(answer.logits, uninterrupted.logits) << "turn " << turn;
-    ASSERT_EQ(answer.text, uninterrupted.text) << "turn " << turn;
+    SCOPED_TRACE(testing::Message() << "turn " << turn);
+    ExpectSame(answer, uninterrupted);
+    if (HasFatalFailure()) return;
     people[who].Append(answer.text, 3);
   }
   EXPECT_EQ(served.stats().keeper.failed, 0u);
@@ -276,8 +288,7 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaExactness,
-                         testing::Values(Made{"llama"}, Made{"gemma3", 96},
-                                         Made{"gpt-oss", 128},
+                         testing::Values(Made{"llama"}, Made{"gemma3", 96}, Made{"gpt-oss", 128},
                                          Made{"mamba2", 0, true, false}, Made{"qwen35"},
                                          Made{"lfm2"}, Made{"falcon-h1"}),
                          [](const auto& tested) {

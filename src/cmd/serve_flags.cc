@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "base/join.h"
 #include "chat/builtin_templates.h"
 #include "cmd/cache_flags.h"
 #include "cmd/serve.h"
@@ -132,12 +133,10 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
   serve->add_option("-a,--alias", options->alias, "Name that clients see (default: the file's)")
       ->group(group);
-  std::string names;
-  for (const std::string& name : BuiltinTemplateNames())
-    names += (names.empty() ? "" : ", ") + name;
   serve
       ->add_option("--chat-template", options->chat_template,
-                   "Chat template: " + names + ", or a Jinja text (default: the model's own)")
+                   "Chat template: " + JoinNames(BuiltinTemplateNames()) +
+                       ", or a Jinja text (default: the model's own)")
       ->group(group);
   serve
       ->add_option("--chat-template-file", options->chat_template_file,

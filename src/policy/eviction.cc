@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string>
+
+#include "base/join.h"
 
 namespace cairn {
 namespace {
@@ -21,6 +24,10 @@ constexpr std::array<NamedEviction, 6> kEvictions{{
     {{"value", "the least chance of reuse * tokens to read again / bytes"}, MakeValueEviction},
 }};
 
+std::string_view NameOf(const NamedEviction& eviction) {
+  return eviction.policy.name;
+}
+
 }  // namespace
 
 bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b) {
@@ -34,14 +41,12 @@ size_t LongestUnused(std::span<const EvictionCandidate> candidates) {
 }
 
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {
-  std::string known;
   for (const NamedEviction& eviction : kEvictions) {
     if (eviction.policy.name == name) return eviction.make();
-    known += known.empty() ? "" : ", ";
-    known += eviction.policy.name;
   }
   return Fail(ErrorCode::kInvalidArgument,
-              "there is no eviction policy named '" + std::string(name) + "'; there are: " + known);
+              "there is no eviction policy named '" + std::string(name) +
+                  "'; there are: " + JoinNames(std::views::transform(kEvictions, NameOf)));
 }
 
 std::vector<PolicySummary> EvictionSummaries() {

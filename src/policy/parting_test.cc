@@ -3,18 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "policy/parting_histogram.h"
+#include "policy/test_shapes.h"
 
 namespace cairn {
 namespace {
 
-PromptShape Conversation() {
-  PromptShape shape;
-  shape.tokens = 1000;
-  shape.header_end = 300;
-  shape.turns = {{300, true}, {500, false}, {700, true}};
-  shape.messages_end = 990;
-  return shape;
-}
+using test::Conversation;
 
 TEST(Parting, IsDescribedByTheMessageInWhichItHappens) {
   const Parting in_tool = DescribeParting(Conversation(), 520, 2000, 5);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/join.h"
 
 namespace cairn {
 namespace {
@@ -25,6 +27,10 @@ constexpr std::array<NamedPlacement, 8> kPlacements{{
     {{"none", "nowhere, to compare with"}, MakeNonePlacement},
     {{"user-turns", "after the header, before every user message"}, MakeUserTurnsPlacement},
 }};
+
+std::string_view NameOf(const NamedPlacement& placement) {
+  return placement.policy.name;
+}
 
 // The reasoning that `position` lies in, or null.
 const ReasoningRange* ReasoningAround(const PromptShape& shape, size_t position) {
@@ -56,15 +62,13 @@ class PlacementList final : public PlacementPolicy {
 
 Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
                                                  const PlacementOptions& options) {
-  std::string known;
   for (const NamedPlacement& placement : kPlacements) {
     if (placement.policy.name == name) return placement.make(options);
-    known += known.empty() ? "" : ", ";
-    known += placement.policy.name;
   }
-  return Fail(ErrorCode::kInvalidArgument, "there is no placement policy named '" +
-                                               std::string(name) + "'; there are: " + known +
-                                               " (several may be joined with commas)");
+  return Fail(ErrorCode::kInvalidArgument,
+              "there is no placement policy named '" + std::string(name) +
+                  "'; there are: " + JoinNames(std::views::transform(kPlacements, NameOf)) +
+                  " (several may be joined with commas)");
 }
 
 }  // namespace

@@ -2,22 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/test_shapes.h"
+
 namespace cairn {
 namespace {
+
+using test::Conversation;
 
 std::vector<Placement> Placed(std::string_view names, const PromptShape& shape) {
   std::vector<Placement> placements;
   (*MakePlacement(names))->Place({shape, 100}, &placements);
   return placements;
-}
-
-PromptShape Conversation() {
-  PromptShape shape;
-  shape.tokens = 1000;
-  shape.header_end = 300;
-  shape.turns = {{300, true}, {500, false}, {700, true}};
-  shape.messages_end = 990;
-  return shape;
 }
 
 TEST(Placement, NearEndCutsBeforeTheGenerationPromptAndAMicroBatchEarlier) {
