@@ -105,6 +105,7 @@ class ServeRun {
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
+    FallBackWithoutGrid(&*policies);
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
         StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
@@ -174,21 +175,29 @@ class ServeRun {
     return {};
   }
 
+  // Where no cut leaves the bits alone, `live` can promise nothing that `any` does not keep.
+  void FallBackWithoutGrid(Policies* policies) {
+    if (engine_->traits().grid_tokens > 0) return;
+    if (policies->reuse == ReuseMode::kLive) {
+      policies->reuse = ReuseMode::kAny;
+      served_.model.reuse = "any";
+      logger_->warn("no exactness grid was found: --reuse falls back to any, answers may differ");
+    } else if (policies->reuse == ReuseMode::kExact) {
+      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+    }
+  }
+
   void SayReady(double load_ms) const {
     const MemoryTraits& traits = engine_->traits();
     logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token, context {}",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token,
                   engine_->context_tokens());
-    if (traits.grid_tokens == 0) {
-      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
-    } else {
-      const bool trusted = !traits.grid_measured && options_.reuse == "exact";
-      logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
-                   "exactness grid {} tokens ({}), placement {}, reuse {}", traits.grid_tokens,
-                   traits.grid_measured ? "measured" : "assumed: not measured",
-                   PlacementNames(options_), options_.reuse);
-    }
+    const bool trusted = !traits.grid_measured && options_.reuse == "exact";
+    logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
+                 "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
+                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
+                 PlacementNames(options_), options_.eviction, served_.model.reuse);
     logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
                   http_->port());
   }

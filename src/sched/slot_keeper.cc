@@ -195,6 +195,8 @@ void SlotKeeper::TakeCheckpoint(CheckpointClass checkpoint_class, size_t turns) 
   checkpoint.lineage = slot_->lineage();
   checkpoint.turns = turns;
   if (cache_->Holds(slot_->name_space(), slot_->tokens(), checkpoint.lineage)) return;
+  // On the grid, segments lead back without one.
+  if (checkpoint.on_grid() && !engine_->traits().NeedsSnapshots()) return;
   Bytes snapshot;
   if (engine_->traits().NeedsSnapshots()) {
     auto taken = slot_->TakeSnapshot();
