@@ -183,9 +183,9 @@ TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   EXPECT_EQ(bench.stats().keeper.failed, 0u);
 }
 
-// A cell of these models has three positions, two of which a state may forget: a saved conversation
-// with Qwen3.5 ended llama-server (llama.cpp #20093, mended by #20132), and positions were taken
-// for token counts (#19924, #20279). The recipes leave out what looks at images; the positions are
+// A cell of these models has three positions, two of which a state may forget: llama-server crashed
+// on the saved conversation of such a model (llama.cpp #20093, #20132), and took positions for
+// token counts (#19924, #20279). The recipes leave out what looks at images; the positions are
 // there.
 class PeerBugsMRope : public testing::TestWithParam<const char*> {};
 

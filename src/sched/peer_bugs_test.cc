@@ -26,8 +26,6 @@ constexpr test::MessageTokens kMessageTokens = {FakeEngine::kMessageStart, FakeE
 constexpr size_t kGrid = 64;
 // A state as heavy as the attention KV of 8,192 tokens.
 constexpr size_t kHeavyState = 65536;
-// What a prompt adds after its last message.
-constexpr size_t kGenerationPrompt = 2;
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
                                                  MemoryClass::kSlidingWindow,
@@ -181,9 +179,9 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
   }
 }
 
-// Going back to an earlier turn erased every later checkpoint of llama-server's slot, so that the
-// way back to the branch that was left cost all of it. KoboldCpp's and llama-server's RAM caches
-// hand a state over to one taker, who then has the only one.
+// Going back to an earlier turn erases every later checkpoint of llama-server's slot, so that the
+// way back to the branch that was left costs all of it. Its RAM cache hands a state over to one
+// taker, who then has the only one.
 TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -435,8 +433,7 @@ void PlayInterleaved(MemoryClass memory_class, size_t people) {
 }
 
 // Checkpoints that belong to a slot are lost to whoever takes it next. llama-server 0.7.0 read 2.39
-// times what it had to when two agents with one header took turns (see also llama.cpp #22942);
-// Lemonade and others run one slot only.
+// times what it had to when two agents with one header took turns; see also llama.cpp #22942.
 TEST(PeerBugs, TwoInterleavedConversationsReadTheirHeaderOnce) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
