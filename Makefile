@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup demo serve model check format lint lint-all ci \
-  lock clean distclean
+.PHONY: help setup setup-dev build test test-setup conformance demo serve model check format lint \
+  lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh
+
+conformance: setup ## Try every architecture of libllama and write the table (ONLY=regex: some)
+	@scripts/conformance.sh
 
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn

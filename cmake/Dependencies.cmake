@@ -61,13 +61,17 @@ cairn_import(cairn_dep_httplib INCLUDE ${CAIRN_HTTPLIB_INCLUDE_DIR}
 # carry a RUNPATH of their own, and the ggml libraries are named outright for the same reason.
 set(CAIRN_BACKENDS_DIR "" CACHE PATH "Folder of ggml's backend plugins (empty: ggml's own search)")
 string(FIND "${LLAMA_LIB_DIR}" "${CAIRN_DEPS_PREFIX}" CAIRN_USES_PREFIX)
+function(cairn_prefix_loader result)
+  file(GLOB loader "${CAIRN_DEPS_PREFIX}/lib64/ld-linux*.so.*" "${CAIRN_DEPS_PREFIX}/lib/ld-linux*.so.*"
+    "${LLAMA_LIB_DIR}/ld-linux*.so.*")
+  list(GET loader 0 loader)
+  set(${result} "${loader}" PARENT_SCOPE)
+endfunction()
 function(cairn_use_runtime target)
   if(NOT CAIRN_USES_PREFIX EQUAL 0)
     return()
   endif()
-  file(GLOB loader "${CAIRN_DEPS_PREFIX}/lib64/ld-linux*.so.*" "${CAIRN_DEPS_PREFIX}/lib/ld-linux*.so.*"
-    "${LLAMA_LIB_DIR}/ld-linux*.so.*")
-  list(GET loader 0 loader)
+  cairn_prefix_loader(loader)
   target_link_options(${target} PRIVATE
     -Wl,--dynamic-linker=${loader} -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags
     -Wl,--no-as-needed -Wl,-rpath,${LLAMA_LIB_DIR})

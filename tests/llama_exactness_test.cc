@@ -151,7 +151,7 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaExactness,
                          testing::Values(Made{"llama"}, Made{"gemma3", 96},
-                                         Made{"gpt-oss", 128, false, false},
+                                         Made{"gpt-oss", 128},
                                          Made{"mamba2", 0, true, false}, Made{"qwen35"},
                                          Made{"lfm2"}, Made{"falcon-h1"}),
                          [](const auto& tested) {

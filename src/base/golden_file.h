@@ -1,5 +1,5 @@
-// For tests: comparison with a file under testdata/golden/. With UPDATE_GOLDEN=1 in the environment
-// the file is rewritten instead, and the change is reviewed as any other.
+// For tests: comparison with a file, most often one under testdata/golden/. With UPDATE_GOLDEN=1 in
+// the environment the file is rewritten instead, and the change is reviewed as any other.
 
 #ifndef CAIRN_BASE_GOLDEN_FILE_H_
 #define CAIRN_BASE_GOLDEN_FILE_H_
@@ -22,9 +22,9 @@ inline std::string ReadSourceFile(const std::string& path) {
   return text.str();
 }
 
-// Fails the test when `actual` is not what testdata/golden/`name` holds.
-inline void ExpectGolden(const std::string& name, const std::string& actual) {
-  const std::string path = "testdata/golden/" + name;
+// Fails the test when `actual` is not what the file `path`, named from the top of the source tree,
+// holds.
+inline void ExpectSourceFile(const std::string& path, const std::string& actual) {
   const char* const update = std::getenv("UPDATE_GOLDEN");
   if (update != nullptr && std::string(update) == "1") {
     std::ofstream file(std::string(CAIRN_SOURCE_DIR) + "/" + path, std::ios::binary);
@@ -34,6 +34,11 @@ inline void ExpectGolden(const std::string& name, const std::string& actual) {
   }
   EXPECT_EQ(ReadSourceFile(path), actual)
       << "differs from " << path << "; if that is right, run the test with UPDATE_GOLDEN=1";
+}
+
+// The same for testdata/golden/`name`.
+inline void ExpectGolden(const std::string& name, const std::string& actual) {
+  ExpectSourceFile("testdata/golden/" + name, actual);
 }
 
 }  // namespace cairn

@@ -55,7 +55,7 @@ struct MemoryTraits {
   size_t snapshot_bytes = 0;
   // Bytes of attention KV that each further token costs.
   size_t kv_bytes_per_token = 0;
-  // Tokens of the sliding window, 0 when there is none.
+  // Tokens of the sliding window, 0 when there is none or libllama does not say.
   size_t window_tokens = 0;
   // The exactness grid: cuts at multiples of so many tokens leave every bit of later logits
   // unchanged. 0 when no grid was found.

@@ -185,6 +185,7 @@ bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
         return false;
       }
       const size_t window = traits_.window_tokens;
+      if (window == 0) return false;  // there is one, and nothing says how long it is
       const size_t first = position < window ? 0 : position + 1 - window;
       const llama_pos held = llama_memory_seq_pos_min(llama_get_memory(context_.get()), seq);
       return held >= 0 && static_cast<size_t>(held) <= first;

@@ -58,12 +58,13 @@ StateSizes SizesOf(llama_context* context) {
           llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)};
 }
 
-MemoryClass ClassOf(const llama_model* model, bool swa_full, bool has_partial_state) {
+// `has_window`: the state that cannot be rolled back grows with the first tokens. What the model
+// says of a window does not tell: some name one and keep everything all the same, and deepseek4
+// keeps one without a word.
+MemoryClass ClassOf(const llama_model* model, bool has_window) {
   if (llama_model_is_recurrent(model)) return MemoryClass::kRecurrent;
   if (llama_model_is_hybrid(model)) return MemoryClass::kHybrid;
-  // Some models name a window and keep everything all the same.
-  const bool window = llama_model_n_swa(model) > 0 && !swa_full && has_partial_state;
-  return window ? MemoryClass::kSlidingWindow : MemoryClass::kAttention;
+  return has_window ? MemoryClass::kSlidingWindow : MemoryClass::kAttention;
 }
 
 }  // namespace
@@ -157,8 +158,9 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
 
   const bool has_partial_state = more.partial < more.full;
   const size_t steps = token_count - kFew;
-  traits_.memory_class = ClassOf(model_.get(), options.swa_full, has_partial_state);
   const size_t partial_per_token = (more.partial - few.partial) / steps;
+  const bool has_window = has_partial_state && partial_per_token > 0 && !options.swa_full;
+  traits_.memory_class = ClassOf(model_.get(), has_window);
   const size_t full_per_token = (more.full - few.full) / steps;
   switch (traits_.memory_class) {
     case MemoryClass::kAttention:
@@ -168,8 +170,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
       traits_.window_tokens = static_cast<size_t>(llama_model_n_swa(model_.get()));
       traits_.kv_bytes_per_token = full_per_token - partial_per_token;
       traits_.snapshot_bytes =
-          few.partial +
-          partial_per_token * (traits_.window_tokens - std::min(traits_.window_tokens, kFew));
+          few.partial + partial_per_token * (std::max(traits_.window_tokens, kMore) - kFew);
       break;
     case MemoryClass::kRecurrent:
       traits_.snapshot_bytes = more.partial;
@@ -180,8 +181,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
       break;
   }
   if (traits_.snapshot_bytes > 0) traits_.snapshot_bytes += kSnapshotHeaderBytes;
-  const bool has_window = llama_model_n_swa(model_.get()) > 0 && !options.swa_full;
-  keeps_window_ = has_window && traits_.NeedsSnapshots();
+  keeps_window_ = has_window;
   traits_.segments = traits_.kv_bytes_per_token > 0 && SegmentsVerified(info_.architecture);
   if (traits_.segments) {
     if (Status proven = ProveSegments(kProbeSeq); !proven) {

@@ -1,23 +1,22 @@
 #include "engine/verified_architectures.h"
 
-#include <algorithm>
-#include <array>
+#include "base/check.h"
 
 namespace cairn {
-namespace {
 
-// A purely recurrent architecture (mamba2) has no attention KV, so it is not asked about.
-constexpr std::array<std::string_view, 5> kSegments = {"falcon-h1", "gemma3", "lfm2", "llama",
-                                                       "qwen35"};
+std::string_view ArchitecturesText();  // architectures.tsv
 
-}  // namespace
-
-std::span<const std::string_view> SegmentArchitectures() {
-  return kSegments;
+const ArchitectureTable& VerifiedArchitectures() {
+  static const ArchitectureTable table = [] {
+    auto parsed = ParseArchitectureTable(ArchitecturesText());
+    CHECK(parsed.has_value());
+    return *std::move(parsed);
+  }();
+  return table;
 }
 
 bool SegmentsVerified(std::string_view architecture) {
-  return std::find(kSegments.begin(), kSegments.end(), architecture) != kSegments.end();
+  return HasExactSegments(VerifiedArchitectures(), architecture);
 }
 
 }  // namespace cairn

@@ -1,0 +1,208 @@
+#include "conformance/checks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "conformance/model_bench.h"
+#include "engine/llama_engine.h"
+
+namespace cairn::conformance {
+namespace {
+
+constexpr llama_pos kSnapshotPromptTokens = 230;
+constexpr llama_pos kAnswerTokens = 8;
+constexpr int kResumes = 12;
+// Of the prompts that are resumed: long enough that a window's cells are used again.
+constexpr size_t kResumePromptTokensMax = 448;
+constexpr size_t kGridTokensMax = 256;                       // the largest that the probe tries
+constexpr size_t kContextTokens = 4 * kGridTokensMax + 256;  // it wants more than four of them
+constexpr SeqId kSeq = 0;
+
+std::string FileName(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// LlamaEngine knows learned positions by the lack of a rotation; starcoder is said to rotate.
+LlamaOptions OptionsFor(const std::string& model_path, size_t ubatch_tokens) {
+  LlamaOptions options;
+  options.model_path = model_path;
+  options.context_tokens = kContextTokens;
+  for (const char* const learned : {"gpt2-", "mpt-", "starcoder-"}) {
+    if (FileName(model_path).starts_with(learned)) options.context_tokens = kTrainedTokens;
+  }
+  options.ubatch_tokens = ubatch_tokens;
+  options.threads = 1;
+  options.flash_attention = "on";
+  options.log = [](LogLevel /*level*/, std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  return options;
+}
+
+std::string GridText(const MemoryTraits& traits) {
+  if (!traits.grid_measured) return "not found";
+  return traits.grid_tokens == 0 ? "none" : std::to_string(traits.grid_tokens);
+}
+
+std::set<llama_pos> SnapshotPositions(llama_pos window) {
+  std::set<llama_pos> positions = {kPieceTokens, 100, 2 * kPieceTokens, 3 * kPieceTokens};
+  if (window > 0 && window + 1 < kSnapshotPromptTokens) {
+    positions.insert({window - 1, window, window + 1});
+  }
+  return positions;
+}
+
+std::optional<double> SnapshotAt(ModelBench* bench, const PromptTokens& prompt,
+                                 llama_pos position) {
+  llama_memory_clear(bench->memory(), true);
+  bench->Read(prompt, 0, position);
+  const Blob snapshot = bench->GetState(kSeq, kPartial);
+  const LogitRows wanted = bench->Read(prompt, position, kSnapshotPromptTokens);
+  bench->ReadSingly(prompt, kSnapshotPromptTokens, kSnapshotPromptTokens + kAnswerTokens);
+  bench->SetState(kSeq, snapshot, kPartial);
+  bench->Cut(kSeq, position);
+  return Difference(wanted, bench->Read(prompt, position, kSnapshotPromptTokens));
+}
+
+// Whether the same prompt gives the same bits twice, nothing being restored at all.
+std::optional<double> ColdRunsDifference(ModelBench* bench, const PromptTokens& prompt) {
+  llama_memory_clear(bench->memory(), true);
+  const LogitRows first = bench->Read(prompt, 0, kSnapshotPromptTokens);
+  llama_memory_clear(bench->memory(), true);
+  return Difference(first, bench->Read(prompt, 0, kSnapshotPromptTokens));
+}
+
+// Plays resumes on one engine. A cold run and a resumed one cut the rest of a prompt alike; before
+// it, they cut as they please, on the grid.
+class Resumer {
+ public:
+  Resumer(LlamaEngine* engine, size_t grid) : engine_(engine), grid_(grid) {}
+
+  // The difference to a cold run, if there is one. Errors are the engine's.
+  Result<std::optional<double>> Resume(bool by_cut) {
+    const size_t room = std::min(std::max(kResumePromptTokensMax, 7 * grid_ / 2),
+                                 engine_->context_tokens() - kAnswerTokens);
+    const Tokens prompt = RandomPrompt(grid_ + 2 + Random(room - grid_ - 2));
+    const size_t position = grid_ * (1 + Random((prompt.size() - 1) / grid_));
+    engine_->Clear(kSeq);
+    if (Status read = Read(prompt, 0, prompt.size()); !read) return tl::unexpected(read.error());
+    const LogitRows cold = Logits();
+
+    engine_->Clear(kSeq);
+    if (Status read = Read(prompt, 0, position); !read) return tl::unexpected(read.error());
+    const auto snapshot = engine_->TakeSnapshot(kSeq);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (Status left = ReadSomethingElse(position, room); !left) return tl::unexpected(left.error());
+    const Status back = by_cut && engine_->CanTruncate(kSeq, position)
+                            ? engine_->Truncate(kSeq, position)
+                            : engine_->Restore(kSeq, position, *snapshot);
+    if (!back) return tl::unexpected(back.error());
+    if (Status read = Read(prompt, position, prompt.size()); !read) {
+      return tl::unexpected(read.error());
+    }
+    return Difference(cold, Logits());
+  }
+
+ private:
+  size_t Random(size_t below) { return random_() % below; }
+
+  Tokens RandomPrompt(size_t tokens) {
+    Tokens prompt(tokens);
+    for (Token& token : prompt) token = static_cast<Token>(Random(engine_->info().vocab_size));
+    return prompt;
+  }
+
+  // Cuts at random multiples of the grid, and always at the last one before `end`.
+  Status Read(const Tokens& tokens, size_t begin, size_t end) {
+    const size_t last_cut = (end - 1) / grid_ * grid_;
+    const size_t steps_max = std::max<size_t>(1, engine_->piece_tokens_max() / grid_);
+    while (begin < end) {
+      const size_t next =
+          begin < last_cut ? std::min(last_cut, begin + grid_ * (1 + Random(steps_max))) : end;
+      const TokenSpan piece = TokenSpan(tokens).subspan(begin, next - begin);
+      if (Status decoded = engine_->Decode(kSeq, begin, piece); !decoded) return decoded;
+      begin = next;
+    }
+    return {};
+  }
+
+  // Another prompt's rest from `position` on, and a short answer to it.
+  Status ReadSomethingElse(size_t position, size_t room) {
+    const size_t end = position + 1 + Random(room - position);
+    const Tokens other = RandomPrompt(end + kAnswerTokens);
+    if (Status read = Read(other, position, end); !read) return read;
+    for (size_t at = end; at < other.size(); ++at) {
+      const TokenSpan token = TokenSpan(other).subspan(at, 1);
+      if (Status decoded = engine_->Decode(kSeq, at, token); !decoded) return decoded;
+    }
+    return {};
+  }
+
+  LogitRows Logits() const { return {engine_->Logits().begin(), engine_->Logits().end()}; }
+
+  LlamaEngine* const engine_;
+  const size_t grid_;
+  std::mt19937_64 random_{12};
+};
+
+}  // namespace
+
+std::string CheckMemoryAndGrid(const std::string& model_path, double probe_ms_max) {
+  // In pieces of 256 at the most, every cut of a grid of 256 would be the same.
+  LlamaOptions options = OptionsFor(model_path, 2 * kGridTokensMax);
+  options.find_smallest_grid = true;
+  options.grid_probe_ms_max = probe_ms_max;
+  if (probe_ms_max == 0) options.grid_tokens = kPieceTokens;
+  const auto engine = LlamaEngine::Load(options);
+  if (!engine) {
+    std::fprintf(stderr, "%s\n", engine.error().message.c_str());
+    const bool kind = engine.error().code == ErrorCode::kUnsupported;
+    return kind ? "none\t-" : "refused: load\t-";
+  }
+  const MemoryTraits& traits = (*engine)->traits();
+  return std::string(MemoryClassName(traits.memory_class)) + "\t" + GridText(traits);
+}
+
+std::string CheckSnapshot(const std::string& model_path) {
+  const auto bench = ModelBench::Load(model_path, 1);
+  if (!bench) return "refused: " + bench.error().message;
+  if (!(*bench)->has_memory()) return "-";
+  const PromptTokens prompt = (*bench)->RandomPrompt(kSnapshotPromptTokens + kAnswerTokens);
+  const auto cold = ColdRunsDifference(bench->get(), prompt);
+  if (!(*bench)->refused().empty()) return "refused: " + (*bench)->refused();
+  if (cold) return "no two cold runs agree: off by " + DifferenceText(*cold);
+  for (const llama_pos position : SnapshotPositions((*bench)->window_tokens())) {
+    const std::optional<double> difference = SnapshotAt(bench->get(), prompt, position);
+    if (!(*bench)->refused().empty()) return "refused: " + (*bench)->refused();
+    std::fprintf(stderr, "snapshot at %d: off by %g\n", position, difference.value_or(0));
+    if (difference) return "differs by " + DifferenceText(*difference);
+  }
+  return "exact";
+}
+
+std::string CheckExactness(const std::string& model_path, size_t grid_tokens) {
+  // Pieces of one size alone would always be cut alike, and nothing would be tried.
+  LlamaOptions options = OptionsFor(model_path, 2 * grid_tokens);
+  options.grid_tokens = grid_tokens;
+  const auto engine = LlamaEngine::Load(options);
+  if (!engine) return "-";
+  Resumer resumer(engine->get(), grid_tokens);
+  int exact = 0;
+  double worst = 0;
+  for (int i = 0; i < kResumes; ++i) {
+    const auto difference = resumer.Resume(i % 2 == 1);
+    if (!difference) {
+      std::fprintf(stderr, "%s\n", difference.error().message.c_str());
+      return "refused: resume";
+    }
+    std::fprintf(stderr, "resume %d: off by %g\n", i, difference->value_or(0));
+    if (!*difference) ++exact;
+    worst = std::max(worst, difference->value_or(0));
+  }
+  const std::string share = std::to_string(exact) + " of " + std::to_string(kResumes);
+  return exact == kResumes ? share : share + ", off by " + DifferenceText(worst);
+}
+
+}  // namespace cairn::conformance
