@@ -253,4 +253,81 @@ Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
   return complaints;
 }
 
+namespace {
+
+bool IsNameCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// "Suite.Name" of every TEST, TEST_F and TEST_P.
+void AddTests(const SourceFile& file, std::set<std::string>* tests) {
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view macro : {"TEST", "TEST_F", "TEST_P"}) {
+    for (size_t at = FindWord(code, macro); at != std::string::npos;
+         at = FindWord(code, macro, at + 1)) {
+      const size_t open = at + macro.size();
+      const size_t close = code.find(')', open);
+      if (code[open] != '(' || close == std::string::npos) continue;
+      std::string name;
+      for (const char c : code.substr(open + 1, close - open - 1)) {
+        if (IsNameCharacter(c)) name += c;
+        if (c == ',') name += '.';
+      }
+      tests->insert(name);
+    }
+  }
+}
+
+// The texts between two backquotes that look like "Suite.Name".
+std::vector<std::string> NamedTests(std::string_view cell) {
+  std::vector<std::string> names;
+  size_t begin = cell.find('`');
+  while (begin != std::string_view::npos) {
+    const size_t end = cell.find('`', begin + 1);
+    if (end == std::string_view::npos) break;
+    const std::string name(cell.substr(begin + 1, end - begin - 1));
+    const size_t dot = name.find('.');
+    const bool plain = std::all_of(name.begin(), name.end(),
+                                   [](char c) { return c == '.' || IsNameCharacter(c); });
+    if (plain && dot != std::string::npos) names.push_back(name);
+    begin = cell.find('`', end + 1);
+  }
+  return names;
+}
+
+// The last cell of a row "| a | b |"; empty when the line is none.
+std::string_view LastCell(std::string_view line) {
+  if (!line.starts_with("| ") || !line.ends_with(" |")) return {};
+  line.remove_suffix(2);
+  return line.substr(line.rfind("| ") + 2);
+}
+
+}  // namespace
+
+Complaints CheckNamedTests(const SourceFile& page, const std::vector<SourceFile>& sources) {
+  std::set<std::string> tests;
+  for (const SourceFile& file : sources) AddTests(file, &tests);
+  Complaints complaints;
+  bool in_table = false;
+  size_t number = 0;
+  for (const std::string_view line : Lines(page.text)) {
+    ++number;
+    const std::string_view cell = LastCell(line);
+    if (cell.empty()) in_table = false;
+    if (cell == "---") continue;
+    if (in_table) {
+      const std::vector<std::string> names = NamedTests(cell);
+      if (names.empty() && cell != "not yet") {
+        complaints.push_back(
+            At(page, number, "the row names no test and does not say \"not yet\""));
+      }
+      for (const std::string& name : names) {
+        if (!tests.contains(name)) complaints.push_back(At(page, number, "no test is " + name));
+      }
+    }
+    if (cell == "held by") in_table = true;
+  }
+  return complaints;
+}
+
 }  // namespace cairn::tidy

@@ -31,6 +31,9 @@ Complaints CheckGuard(const SourceFile& file);
 // by an include. `files` are all sources, `cmake_files` all CMakeLists.txt.
 Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
                           const std::vector<SourceFile>& cmake_files);
+// Every row of a table whose last column is headed "held by" names a test in backquotes, or says
+// "not yet"; every test that is named ("Suite.Name") stands in one of `sources`.
+Complaints CheckNamedTests(const SourceFile& page, const std::vector<SourceFile>& sources);
 
 }  // namespace cairn::tidy
 

@@ -103,6 +103,13 @@ TEST(Tidy, EverySourceFileIsBuilt) {
   EXPECT_EQ(Joined(CheckDeadFiles(Sources(), cmake_files)), "");
 }
 
+TEST(Tidy, TestsThatTheOriginsNameAreThere) {
+  const fs::path root(CAIRN_SOURCE_DIR);
+  const SourceFile page = Read(root, root / "docs" / "origins.md");
+  EXPECT_NE(page.text.find("| held by |"), std::string::npos) << "docs/origins.md has no table";
+  EXPECT_EQ(Joined(CheckNamedTests(page, Sources())), "");
+}
+
 TEST(TidyRules, FindIncludesAgainstTheDirection) {
   const std::string text =
       "#include <vector>\n#include \"base/hash.h\"\n#  include \"engine/engine.h\"\n";
@@ -237,6 +244,19 @@ TEST(TidyRules, FindFilesThatNothingBuilds) {
             "src/base/b.h:1: nothing includes this header\n"
             "src/base/c.cc:1: no CMakeLists.txt names this file\n"
             "src/tree/a.cc:1: no CMakeLists.txt names this file\n");
+}
+
+TEST(TidyRules, FindRowsWhoseTestsAreNotThere) {
+  const std::vector<SourceFile> sources = {
+      {"src/a_test.cc", "TEST(A, One) {\n}\nTEST_P(B,\n       Two) {}\n// TEST(A, Three)\n"}};
+  const auto says = [&](const std::string& rows) {
+    return Joined(CheckNamedTests({"a.md", "| wish | held by |\n| --- | --- |\n" + rows}, sources));
+  };
+  EXPECT_EQ(says("| x | `A.One`, `B.Two` |\n| `--flag` | not yet |\n"), "");
+  EXPECT_EQ(says("| x | `A.One`, `A.Three` |\n"), "a.md:3: no test is A.Three\n");
+  EXPECT_EQ(says("| x | `--flag` |\n"),
+            "a.md:3: the row names no test and does not say \"not yet\"\n");
+  EXPECT_EQ(says("\nWords.\n\n| x | y |\n"), "");
 }
 
 }  // namespace

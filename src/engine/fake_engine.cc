@@ -51,7 +51,8 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options), lo
   traits_.grid_measured = true;
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
-  if (has_recurrent()) traits_.snapshot_bytes = sizeof(uint64_t);
+  CHECK(options.recurrent_bytes >= sizeof(uint64_t));
+  if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
     traits_.window_tokens = options.window_tokens;
     traits_.snapshot_bytes = options.window_tokens * sizeof(uint64_t);
@@ -137,7 +138,10 @@ Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
     bytes.resize(at + count * sizeof(uint64_t));
     if (count > 0) std::memcpy(bytes.data() + at, values, count * sizeof(uint64_t));
   };
-  if (has_recurrent()) append(&sequence.recurrent, 1);
+  if (has_recurrent()) {
+    append(&sequence.recurrent, 1);
+    bytes.resize(options_.recurrent_bytes, 0);
+  }
   if (has_window()) {
     append(sequence.window.data() + sequence.window_begin, sequence.end - sequence.window_begin);
   }
@@ -152,7 +156,7 @@ Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> 
     return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
   }
   const size_t wanted_bytes =
-      has_recurrent() ? sizeof(uint64_t)
+      has_recurrent() ? options_.recurrent_bytes
                       : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
   if (snapshot.size() < wanted_bytes || (has_cells() && sequence.cells.size() < position)) {
     Clear(seq);

@@ -27,6 +27,9 @@ struct FakeEngineOptions {
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
+  // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
+  // a thousand tokens, so budgets are tried with more.
+  size_t recurrent_bytes = sizeof(uint64_t);
   // One answer in so many ends at each token; 0: never.
   uint64_t end_one_in = 24;
   uint64_t seed = 1;

@@ -188,6 +188,14 @@ TEST_F(LlamaModelMaker, AnswersHangOnWhatStoodFarBefore) {
   }
 }
 
+TEST_F(LlamaModelMaker, SomeHaveThreePositionsATokenAsImagesNeed) {
+  for (const char* name : {"qwen2vl", "qwen35", "qwen3vl"}) {
+    ASSERT_TRUE(Make(SmallShape(name), Path("m.gguf")));
+    const llama_rope_type type = llama_model_rope_type(Load(Path("m.gguf")).model.get());
+    EXPECT_TRUE(type == LLAMA_ROPE_TYPE_MROPE || type == LLAMA_ROPE_TYPE_IMROPE) << name;
+  }
+}
+
 TEST_F(LlamaModelMaker, EachMemoryClassIsThere) {
   const auto load = [&](const std::string& name) {
     EXPECT_TRUE(Make(SmallShape(name), Path("m.gguf")));
@@ -199,7 +207,7 @@ TEST_F(LlamaModelMaker, EachMemoryClassIsThere) {
   EXPECT_TRUE(llama_model_is_recurrent(load("mamba2").model.get()));
   EXPECT_EQ(llama_model_n_swa(load("gemma3").model.get()), 64);
   EXPECT_EQ(llama_model_n_swa(load("gpt-oss").model.get()), 64);
-  for (const char* name : {"llama", "qwen3"}) {
+  for (const char* name : {"llama", "qwen2vl", "qwen3", "qwen3vl"}) {
     const Loaded loaded = load(name);
     EXPECT_FALSE(llama_model_is_hybrid(loaded.model.get())) << name;
     EXPECT_FALSE(llama_model_is_recurrent(loaded.model.get())) << name;

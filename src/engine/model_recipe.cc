@@ -112,6 +112,19 @@ void AddPlainKeys(const ModelShape& shape, uint32_t /*period*/, Keys* keys) {
   AddAttention(shape, KvHeads(shape), keys);
 }
 
+// Rotated pairs for time, height and width (M-RoPE); text has the same position in all three.
+void AddSections(const ModelShape& shape, Keys* keys) {
+  const auto pairs = static_cast<int32_t>(HeadSize(shape) / 2);
+  const int32_t third = pairs / 3;
+  keys->Add("rope.dimension_sections", std::vector<int32_t>{pairs - 2 * third, third, third, 0});
+}
+
+// Of models that see; the part that looks at images is a file of its own.
+void AddVisionKeys(const ModelShape& shape, uint32_t /*period*/, Keys* keys) {
+  AddAttention(shape, KvHeads(shape), keys);
+  AddSections(shape, keys);
+}
+
 void AddQwen35Keys(const ModelShape& shape, uint32_t period, Keys* keys) {
   AddAttention(shape, KvHeads(shape), keys);
   keys->Add("full_attention_interval", std::min(period, shape.layers));
@@ -120,10 +133,7 @@ void AddQwen35Keys(const ModelShape& shape, uint32_t period, Keys* keys) {
   keys->Add("ssm.state_size", HeadSize(shape));
   keys->Add("ssm.time_step_rank", shape.heads);
   keys->Add("ssm.group_count", KvHeads(shape));
-  // Rotated pairs for time, height and width; text has the same position in all three.
-  const auto pairs = static_cast<int32_t>(HeadSize(shape) / 2);
-  const int32_t third = pairs / 3;
-  keys->Add("rope.dimension_sections", std::vector<int32_t>{pairs - 2 * third, third, third, 0});
+  AddSections(shape, keys);
 }
 
 void AddLfm2Keys(const ModelShape& shape, uint32_t period, Keys* keys) {
@@ -179,8 +189,8 @@ void AddNemotronHKeys(const ModelShape& shape, uint32_t period, Keys* keys) {
 
 // In alphabetical order. The sizes are small enough for tests on two cores and wide enough for
 // every quantised type.
-const std::array<Architecture, 11>& Architectures() {
-  static const std::array<Architecture, 11> table = {{
+const std::array<Architecture, 13>& Architectures() {
+  static const std::array<Architecture, 13> table = {{
       {"falcon-h1", Sizes(256, 4, 512, 4), 1, AddFalconH1Keys},
       {"gemma3", Sizes(256, 6, 768, 4, 512), 6, AddWindowKeys},
       {"gpt-oss", Sizes(256, 4, 256, 4, 128), 2, AddGptOssKeys},
@@ -190,8 +200,10 @@ const std::array<Architecture, 11>& Architectures() {
       {"llama", Sizes(256, 4, 768, 4), 1, AddPlainKeys},
       {"mamba2", Sizes(256, 4, 0, 8), 1, AddMamba2Keys, false},
       {"nemotron_h", Sizes(256, 4, 512, 4), 4, AddNemotronHKeys},
+      {"qwen2vl", Sizes(256, 4, 768, 4), 1, AddVisionKeys},
       {"qwen3", Sizes(256, 4, 768, 4), 1, AddPlainKeys},
       {"qwen35", Sizes(256, 4, 768, 4), 4, AddQwen35Keys},
+      {"qwen3vl", Sizes(256, 4, 768, 4), 1, AddVisionKeys},
   }};
   return table;
 }

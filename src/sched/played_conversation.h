@@ -47,10 +47,13 @@ inline PlayedPrompt Render(const std::vector<PlayedMessage>& messages, bool stri
     prompt.tokens.insert(prompt.tokens.end(), text.begin(), text.end());
   };
   for (size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role == 'u') prompt.shape.turns.push_back({prompt.tokens.size(), true});
+    const char role = messages[i].role;
+    if (role == 'u' || role == 't') {
+      prompt.shape.turns.push_back({prompt.tokens.size(), role == 'u'});
+    }
     if (i == 1) prompt.shape.header_end = prompt.tokens.size();
     prompt.tokens.push_back(special.start);
-    prompt.tokens.push_back(messages[i].role);
+    prompt.tokens.push_back(role);
     if (!strips_reasoning || i > last_user) append(messages[i].reasoning);
     append(messages[i].content);
     prompt.tokens.push_back(special.end);
