@@ -14,7 +14,6 @@
 namespace cairn {
 namespace {
 
-using test::kGrid;
 using test::kMade;
 using test::Loaded;
 using test::Made;
