@@ -29,20 +29,32 @@ constexpr test::PersonLetters kLetters = {350, 150, 200, 60, 90};
 struct Made {
   const char* architecture;
   uint32_t window_tokens = 0;
+  bool recurrent = false;  // a snapshot is all its state
+  bool segments = true;
 };
 
-// Passes everything on, and keeps the logits at the end of a prompt.
+// Draws as another does, and keeps the first logits that it draws from: those at a prompt's end.
+class RecordingSampler final : public Sampler {
+ public:
+  RecordingSampler(std::unique_ptr<Sampler> sampler, std::vector<float>* first)
+      : sampler_(std::move(sampler)), first_(first) {}
+  Token Sample(std::span<const float> logits) override {
+    if (first_->empty()) first_->assign(logits.begin(), logits.end());
+    return sampler_->Sample(logits);
+  }
+
+ private:
+  const std::unique_ptr<Sampler> sampler_;
+  std::vector<float>* const first_;
+};
+
+// Passes everything on, and keeps the logits that each answer begins with.
 class RecordingEngine final : public Engine {
  public:
   explicit RecordingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  // The next Decode that ends at `position` is the one whose logits are kept.
-  void Watch(size_t position) {
-    watched_ = position;
-    logits_.clear();
-  }
-  const std::vector<float>& watched_logits() const { return logits_; }
-  uint64_t decoded_tokens() const { return decoded_tokens_; }
+  // Of the last answer.
+  const std::vector<float>& first_logits() const { return first_logits_; }
 
   const ModelInfo& info() const override { return engine_->info(); }
   const MemoryTraits& traits() const override { return engine_->traits(); }
@@ -57,13 +69,7 @@ class RecordingEngine final : public Engine {
   }
   bool IsEndOfGeneration(Token token) const override { return engine_->IsEndOfGeneration(token); }
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
-    Status decoded = engine_->Decode(seq, position, tokens);
-    if (!decoded) return decoded;
-    decoded_tokens_ += tokens.size();
-    if (position + tokens.size() == watched_ && logits_.empty()) {
-      logits_.assign(engine_->Logits().begin(), engine_->Logits().end());
-    }
-    return decoded;
+    return engine_->Decode(seq, position, tokens);
   }
   std::span<const float> Logits() const override { return engine_->Logits(); }
   Result<Bytes> TakeSnapshot(SeqId seq) override { return engine_->TakeSnapshot(seq); }
@@ -83,14 +89,13 @@ class RecordingEngine final : public Engine {
   Status Truncate(SeqId seq, size_t position) override { return engine_->Truncate(seq, position); }
   void Clear(SeqId seq) override { engine_->Clear(seq); }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
-    return engine_->MakeSampler(params);
+    first_logits_.clear();
+    return std::make_unique<RecordingSampler>(engine_->MakeSampler(params), &first_logits_);
   }
 
  private:
   const std::unique_ptr<Engine> engine_;
-  size_t watched_ = 0;
-  std::vector<float> logits_;
-  uint64_t decoded_tokens_ = 0;
+  std::vector<float> first_logits_;
 };
 
 RecordingEngine Loaded(const Made& made) {
@@ -148,7 +153,6 @@ class Served {
     request.prompt = prompt.tokens;
     request.shape = prompt.shape;
     request.params = Greedy();
-    engine_.Watch(prompt.tokens.size());
     const auto generation = scheduler_.Submit(std::move(request));
     EXPECT_TRUE(generation.has_value());
     while (scheduler_.Step()) {
@@ -158,14 +162,16 @@ class Served {
       EXPECT_NE(event->kind, GenerationEvent::Kind::kFailed) << event->error.message;
       answer.text += event->text;
     }
-    answer.logits = engine_.watched_logits();
+    answer.logits = engine_.first_logits();
     return answer;
   }
 
   SchedulerStats stats() const { return scheduler_.stats(); }
 
  private:
-  SteadyClock clock_;
+  // Stands still: nothing is measured, and whatever can come back does. Models this small are read
+  // in less time than it takes to copy their state.
+  ManualClock clock_;
   RecordingEngine engine_;
   CheckpointCache cache_;
   Scheduler scheduler_;
@@ -198,8 +204,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
     restored += served.stats().keeper.checkpoints_restored;
   }
   EXPECT_GT(reused, 4000u) << "so little was reused that nothing was tested";
-  const bool snapshots = Loaded(GetParam()).traits().NeedsSnapshots();
-  EXPECT_EQ(restored > 0, snapshots);
+  EXPECT_GT(restored, 0u);
 }
 
 TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
@@ -221,10 +226,60 @@ TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
   EXPECT_EQ(generated, 8 * kAnswerTokens);
 }
 
+// Two people take turns in the one slot, and share a header.
+TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
+  constexpr int kTurns = 14;
+  Plain plain(GetParam());
+  Served served(GetParam(), ReuseMode::kExact, size_t{1} << 30);
+  const std::string header(200, 'H');
+  std::array<test::Person, 2> people = {test::Person(3, kLetters, header),
+                                        test::Person(4, kLetters, header)};
+  for (int turn = 0; turn < kTurns; ++turn) {
+    test::Person& person = people[static_cast<size_t>(turn % 2)];
+    const test::PlayedPrompt prompt = test::Render(person.messages(), true, kMessageTokens);
+    const Answer answer = served.Ask(prompt);
+    plain.Forget();
+    const Answer cold = plain.Go(prompt.tokens);
+    ASSERT_EQ(answer.logits, cold.logits) << "turn " << turn;
+    ASSERT_EQ(answer.text, cold.text) << "turn " << turn;
+    person.Change(answer.text);
+  }
+  const bool comes_back = GetParam().segments || GetParam().recurrent;
+  EXPECT_EQ(served.stats().keeper.joined > 0, GetParam().segments);
+  EXPECT_EQ(served.stats().reused_tokens > served.stats().prompt_tokens / 2, comes_back);
+}
+
+TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversations) {
+  Served served(GetParam(), ReuseMode::kLive, size_t{1} << 30);
+  const std::string header(200, 'H');
+  std::array<test::Person, 3> people = {test::Person(5, kLetters, header),
+                                        test::Person(6, kLetters, header),
+                                        test::Person(8, kLetters, header)};
+  std::vector<std::unique_ptr<Plain>> plain;
+  for (size_t i = 0; i < people.size(); ++i) plain.push_back(std::make_unique<Plain>(GetParam()));
+  for (size_t turn = 0; turn < 15; ++turn) {
+    // Whose slot is not parked, as of architectures without segments, is read again from its begin:
+    // not what an uninterrupted conversation does.
+    if (!GetParam().segments && !GetParam().recurrent) {
+      GTEST_SKIP() << GetParam().architecture << " is not in the table of segments";
+    }
+    const size_t who = turn % people.size();
+    const test::PlayedPrompt prompt = test::Render(people[who].messages(), false, kMessageTokens);
+    const Answer answer = served.Ask(prompt);
+    const Answer uninterrupted = plain[who]->Go(prompt.tokens);
+    ASSERT_EQ(answer.logits, uninterrupted.logits) << "turn " << turn;
+    ASSERT_EQ(answer.text, uninterrupted.text) << "turn " << turn;
+    people[who].Append(answer.text, 3);
+  }
+  EXPECT_EQ(served.stats().keeper.failed, 0u);
+  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaExactness,
-                         testing::Values(Made{"llama"}, Made{"gemma3", 96}, Made{"gpt-oss", 128},
-                                         Made{"mamba2"}, Made{"qwen35"}, Made{"lfm2"},
-                                         Made{"falcon-h1"}),
+                         testing::Values(Made{"llama"}, Made{"gemma3", 96},
+                                         Made{"gpt-oss", 128, false, false},
+                                         Made{"mamba2", 0, true, false}, Made{"qwen35"},
+                                         Made{"lfm2"}, Made{"falcon-h1"}),
                          [](const auto& tested) {
                            std::string name(tested.param.architecture);
                            std::replace(name.begin(), name.end(), '-', '_');

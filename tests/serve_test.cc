@@ -90,12 +90,34 @@ TEST_F(ServeTest, GoingBackToTheDocumentReadsFromItsCheckpoint) {
   EXPECT_LT(other["timings"]["prompt_n"].get<int>(), 200);
 }
 
-TEST_F(ServeTest, RegeneratingGivesTheSameAnswerAndReadsOnlyTheEnd) {
+TEST_F(ServeTest, RegeneratingGivesTheSameAnswerAndReadsNothing) {
   const Json body = Chat({{"user", std::string(900, 'r')}}, 24);
   const Json first = Ask(body);
   const Json again = Ask(body);
   EXPECT_EQ(again["choices"][0]["message"], first["choices"][0]["message"]);
-  EXPECT_LT(again["timings"]["prompt_n"].get<int>(), 130);
+  EXPECT_EQ(again["timings"]["prompt_n"], 0);
+}
+
+TEST_F(ServeTest, ConversationsThatTakeTurnsReadTheirHeaderOnceAndThemselvesNeverAgain) {
+  constexpr size_t kConversations = 4;
+  const std::string header(2000, 'h');
+  std::vector<Json> bodies;
+  for (size_t i = 0; i < kConversations; ++i) {
+    bodies.push_back(Chat({{"system", header}, {"user", std::string(800, "abcd"[i])}}, 16));
+  }
+  for (int turn = 0; turn < 3; ++turn) {
+    for (size_t i = 0; i < kConversations; ++i) {
+      const Json reply = Ask(bodies[i]);
+      const int read = reply["timings"]["prompt_n"];
+      if (turn == 0) {
+        EXPECT_EQ(read > 2000, i == 0) << read;
+      } else {
+        EXPECT_LT(read, 150) << "turn " << turn << " of conversation " << i;
+      }
+      bodies[i]["messages"].push_back(reply["choices"][0]["message"]);
+      bodies[i]["messages"].push_back({{"role", "user"}, {"content", "go on"}});
+    }
+  }
 }
 
 TEST_F(ServeTest, AStreamEndsWithUsageAndDone) {

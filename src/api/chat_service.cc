@@ -20,6 +20,14 @@ void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape
   }
 }
 
+void AddReasoning(std::string_view text, const TokenMap& map, PromptShape* shape) {
+  for (const TextRange& range : FindReasoning(text)) {
+    const auto begin = map.PositionAt(range.begin);
+    const auto end = map.PositionAt(range.end);
+    if (begin && end && *begin < *end) shape->reasoning.push_back({*begin, *end});
+  }
+}
+
 }  // namespace
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
@@ -36,8 +44,13 @@ PromptShape ChatService::ShapeOf(std::string_view text, const TextShape& text_sh
   if (!engine_->traits().NeedsSnapshots()) return shape;
   std::vector<std::string> pieces;
   pieces.reserve(tokens.size());
-  for (const Token token : tokens) pieces.push_back(engine_->Piece(token, true));
-  AddPositions(text_shape, TokenMap(text, pieces, adds_bos ? 1 : 0), &shape);
+  for (const Token token : tokens) {
+    pieces.push_back(engine_->Piece(token, true));
+    if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
+  }
+  const TokenMap map(text, pieces, adds_bos ? 1 : 0);
+  AddPositions(text_shape, map, &shape);
+  AddReasoning(text, map, &shape);
   return shape;
 }
 

@@ -35,6 +35,7 @@ class ChatService {
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
+  SchedulerStats stats() const { return scheduler_->stats(); }
 
  private:
   // What placement needs to know of the prompt. `adds_bos`: the first token is no part of `text`.

@@ -24,6 +24,23 @@ Json SamplingJson(const GenerationParams& defaults) {
   return json;
 }
 
+// Counts since the start; what is held, as it was when the last request ended.
+Json CacheJson(const SchedulerStats& stats) {
+  return {{"checkpoints", stats.cache.checkpoints},
+          {"segments", stats.cache.segments},
+          {"bytes", stats.cache.bytes},
+          {"inserted", stats.cache.inserted},
+          {"evicted", stats.cache.evicted},
+          {"refused", stats.cache.refused},
+          {"discarded", stats.cache.discarded},
+          {"restored", stats.keeper.checkpoints_restored},
+          {"joined", stats.keeper.joined},
+          {"parked", stats.keeper.parked},
+          {"failed", stats.keeper.failed},
+          {"prompt_tokens", stats.prompt_tokens},
+          {"reused_tokens", stats.reused_tokens}};
+}
+
 // A token's text, or its bytes when they are no whole characters, as llama-server gives it.
 Json PieceJson(const Engine& engine, Token token) {
   std::string piece = engine.Piece(token, true);
@@ -57,6 +74,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["cairn"] = MemoryJson(engine.traits());
   props["cairn"]["placement"] = served.placement;
   props["cairn"]["reuse"] = served.reuse;
+  props["cairn"]["cache"] = CacheJson(service.stats());
   return ToText(props);
 }
 

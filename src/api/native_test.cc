@@ -49,6 +49,8 @@ TEST_F(NativeTest, PropsAndModelsSayWhatIsServed) {
   EXPECT_EQ(props["default_generation_settings"]["n_ctx"], 4096);
   EXPECT_EQ(props["total_slots"], 1);
   EXPECT_EQ(props["cairn"]["memory_class"], "hybrid");
+  EXPECT_EQ(props["cairn"]["cache"]["checkpoints"], 0);
+  EXPECT_EQ(props["cairn"]["cache"]["failed"], 0);
   EXPECT_NE(props["chat_template"].get<std::string>().find("im_start"), std::string::npos);
   const Json models = Json::parse(ModelsBody(service_, served));
   EXPECT_EQ(models["data"][0]["id"], "my-model");

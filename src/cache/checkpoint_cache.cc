@@ -324,8 +324,19 @@ void CheckpointCache::Drop(CheckpointId id) {
 }
 
 void CheckpointCache::DropSegment(SegmentId id) {
+  const SegmentGap range = segments_.Get(id).range;
   segments_.Remove(id);
   store_->Erase(id);
+  if (range.lineage == 0) return;
+  // Where a model needs no snapshots, a checkpoint off the grid is nothing but its segments.
+  std::vector<CheckpointId> empty;
+  for (const auto& [checkpoint_id, entry] : entries_) {
+    const Checkpoint& checkpoint = entry.checkpoint;
+    const bool leads_nowhere = checkpoint.bytes == 0 && checkpoint.lineage == range.lineage &&
+                               checkpoint.position > range.begin;
+    if (leads_nowhere && entry.pins == 0) empty.push_back(checkpoint_id);
+  }
+  for (const CheckpointId checkpoint_id : empty) Drop(checkpoint_id);
 }
 
 void CheckpointCache::CheckInvariants() const {

@@ -143,5 +143,93 @@ TEST(CheckpointCache, TheMinimumStepSparesTheLastTurnAndTheEnd) {
                                           {960, CheckpointClass::kPrompt}}));
 }
 
+// Stores a range of `text` as a sequence of run 7 would park it, clean up to `clean`.
+Status Park(CheckpointCache* cache, std::string_view text, size_t clean, size_t bytes) {
+  const Tokens tokens = T(text);
+  const Provenance provenance{clean, {{7, clean}}};
+  for (const SegmentGap& gap : cache->MissingSegments(kAsker, tokens, provenance)) {
+    if (Status put = cache->InsertSegment(kAsker, tokens, provenance, gap, Bytes(bytes)); !put) {
+      return put;
+    }
+  }
+  return {};
+}
+
+TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
+  CheckpointCache cache = MakeCache(1000);
+  ASSERT_TRUE(Insert(&cache, "ab", 10));
+  ASSERT_TRUE(Insert(&cache, "abcdef", 10));
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  const auto match = cache.Match(kAsker, T("abcdef"));
+  ASSERT_EQ(match.checkpoints.size(), 2u);
+  EXPECT_EQ(match.stored_on_grid, 4u);
+  EXPECT_TRUE(match.checkpoints[0].kv_stored);
+  EXPECT_FALSE(match.checkpoints[1].kv_stored);
+}
+
+TEST(CheckpointCache, APinnedPathIsNotGivenUp) {
+  CheckpointCache cache = MakeCache(20);
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  const auto path = cache.PinPath(kAsker, T("abcdXY"), 7);
+  ASSERT_TRUE(path.has_value());
+  EXPECT_EQ(path->parts.size(), 2u);
+  EXPECT_EQ(path->provenance.clean, 4u);
+  EXPECT_EQ(Insert(&cache, "z", 5).error().code, ErrorCode::kNoSpace);
+  cache.UnpinPath(*path);
+  EXPECT_TRUE(Insert(&cache, "z", 5));
+  EXPECT_EQ(cache.PinPath(kAsker, T("abcdXY"), 7).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(cache.PinPath(kAsker, T("abcd"), 0).has_value());
+  cache.CheckInvariants();
+}
+
+TEST(CheckpointCache, ACheckpointThatIsNothingButSegmentsGoesWithThem) {
+  CheckpointCache cache = MakeCache(20);
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  Checkpoint reply;
+  reply.checkpoint_class = CheckpointClass::kReply;
+  reply.lineage = 7;
+  ASSERT_TRUE(cache.Insert(kAsker, T("abcdXY"), reply, Bytes()));
+  EXPECT_EQ(cache.stats().checkpoints, 1u);
+  ASSERT_TRUE(Insert(&cache, "z", 5));
+  EXPECT_EQ(cache.stats().segments, 1u);
+  EXPECT_EQ(cache.stats().checkpoints, 1u);
+  EXPECT_TRUE(cache.Match(kAsker, T("abcdXYZ")).checkpoints.empty());
+}
+
+TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
+  CheckpointCache cache = MakeCache(100, "none", "lru");
+  Checkpoint query;
+  query.checkpoint_class = CheckpointClass::kQuery;
+  std::string text = "q";
+  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(10)));
+  for (int step = 0; step < 60; ++step) ASSERT_TRUE(Insert(&cache, text += "t", 10));
+  EXPECT_EQ(cache.Match(kAsker, T("qX")).checkpoints.size(), 1u);
+  // The next query is a deeper one, and this one no longer stands out.
+  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(10)));
+  for (int step = 0; step < 20; ++step) ASSERT_TRUE(Insert(&cache, text += "t", 10));
+  EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
+}
+
+TEST(CheckpointCache, APathHoldsNoMoreCheckpointsThanAsked) {
+  CacheOptions options;
+  options.path_checkpoints_max = 3;
+  CheckpointCache cache(options, *MakePlacement("none"), *MakeEviction("fifo"), MakeRamStore());
+  std::string text;
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(Insert(&cache, text += "t", 10));
+  ASSERT_TRUE(Insert(&cache, "other", 10));
+  EXPECT_EQ(Positions(cache.Match(kAsker, T(text))), (std::vector<size_t>{6, 7, 8}));
+  EXPECT_EQ(cache.stats().checkpoints, 4u);
+}
+
+TEST(CheckpointCache, AnOlderPromptsEndGoesWhenANewOneIsKept) {
+  CheckpointCache cache = MakeCache(1000);
+  Checkpoint end;
+  end.checkpoint_class = CheckpointClass::kEnd;
+  end.logits_bytes = 4;
+  ASSERT_TRUE(cache.Insert(kAsker, T("ab"), end, Bytes(10)));
+  ASSERT_TRUE(cache.Insert(kAsker, T("abcd"), end, Bytes(10)));
+  EXPECT_EQ(Positions(cache.Match(kAsker, T("abcd"))), (std::vector<size_t>{4}));
+}
+
 }  // namespace
 }  // namespace cairn

@@ -113,6 +113,19 @@ void ReasoningSplitter::Emit(bool reasoning, size_t size, std::vector<Piece>* pi
   held_.erase(0, size);
 }
 
+std::vector<TextRange> FindReasoning(std::string_view text) {
+  std::vector<TextRange> ranges;
+  size_t close = text.find(kClose);
+  while (close != std::string_view::npos) {
+    const size_t searched_from = ranges.empty() ? 0 : ranges.back().end;
+    const size_t open = text.substr(0, close).rfind(kOpen);
+    const size_t end = close + kClose.size();
+    if (open != std::string_view::npos && open >= searched_from) ranges.push_back({open, end});
+    close = text.find(kClose, end);
+  }
+  return ranges;
+}
+
 bool OpensReasoning(std::string_view generation_prompt) {
   const size_t open = generation_prompt.rfind(kOpen);
   if (open == std::string_view::npos) return false;

@@ -5,6 +5,7 @@
 #ifndef CAIRN_CHAT_REASONING_H_
 #define CAIRN_CHAT_REASONING_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,19 @@ class ReasoningSplitter {
 
 // Whether a generation prompt ends inside an opened <think>.
 bool OpensReasoning(std::string_view generation_prompt);
+
+// Bytes [begin, end) of a text.
+struct TextRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const TextRange&, const TextRange&) = default;
+};
+
+// Where a rendered prompt has reasoning, tags included: each <think> that is closed again before
+// the next one opens. A person who writes the tags is taken at their word: it only keeps
+// checkpoints out of there.
+std::vector<TextRange> FindReasoning(std::string_view text);
 
 }  // namespace cairn
 

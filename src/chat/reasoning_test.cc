@@ -104,5 +104,17 @@ TEST(Reasoning, KnowsWhichGenerationPromptsOpenIt) {
   EXPECT_FALSE(OpensReasoning("<|im_start|>assistant\n"));
 }
 
+TEST(FindReasoning, FindsWhatIsOpenedAndClosed) {
+  EXPECT_EQ(FindReasoning("a<think>b</think>c"), (std::vector<TextRange>{{1, 17}}));
+  EXPECT_EQ(FindReasoning("<think></think><think>x</think>"),
+            (std::vector<TextRange>{{0, 15}, {15, 31}}));
+}
+
+TEST(FindReasoning, ATagWithoutItsPartnerIsText) {
+  EXPECT_TRUE(FindReasoning("a<think>b").empty());
+  EXPECT_TRUE(FindReasoning("a</think>b").empty());
+  EXPECT_EQ(FindReasoning("<think>a<think>b</think></think>"), (std::vector<TextRange>{{8, 24}}));
+}
+
 }  // namespace
 }  // namespace cairn

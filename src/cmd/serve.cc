@@ -17,6 +17,7 @@
 #include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
+#include "cmd/cache_flags.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_engine.h"
 #include "http/routes.h"
@@ -39,7 +40,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                     " is not there yet: this version serves one request after the other (1)");
   }
   Policies policies;
-  auto placement = MakePlacement(options.placement);
+  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
   policies.placement = std::move(*placement);
   auto eviction = MakeEviction(options.eviction);
@@ -69,20 +70,13 @@ Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo&
   return std::string(*builtin);
 }
 
-CacheOptions ToCacheOptions(const ServeOptions& options) {
-  CacheOptions cache;
-  cache.ram_bytes_max =
-      options.cache_ram_mib < 0 ? SIZE_MAX : static_cast<size_t>(options.cache_ram_mib) << 20;
-  cache.min_step_tokens = options.checkpoint_min_step;
-  return cache;
-}
-
 SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
-  scheduler.keep_ends = scheduler.park = options.placement != "none" && options.cache_ram_mib != 0;
+  scheduler.keep_ends = scheduler.park =
+      PlacementNames(options) != "none" && StoresCheckpoints(options);
   return scheduler;
 }
 
@@ -111,9 +105,10 @@ class ServeRun {
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
+    FallBackWithoutGrid(&*policies);
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
-        options_.cache_ram_mib == 0 ? MakeNoneStore() : MakeRamStore());
+        StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
                                              ToSchedulerOptions(options_, policies->reuse));
     service_ = std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get());
@@ -145,7 +140,7 @@ class ServeRun {
     const std::filesystem::path path(options_.llama.model_path);
     served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
     served_.model.version = CAIRN_VERSION;
-    served_.model.placement = options_.placement;
+    served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     AddRoutes(http_.get(), &served_);
@@ -180,21 +175,29 @@ class ServeRun {
     return {};
   }
 
+  // Where no cut leaves the bits alone, `live` can promise nothing that `any` does not keep.
+  void FallBackWithoutGrid(Policies* policies) {
+    if (engine_->traits().grid_tokens > 0) return;
+    if (policies->reuse == ReuseMode::kLive) {
+      policies->reuse = ReuseMode::kAny;
+      served_.model.reuse = "any";
+      logger_->warn("no exactness grid was found: --reuse falls back to any, answers may differ");
+    } else if (policies->reuse == ReuseMode::kExact) {
+      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+    }
+  }
+
   void SayReady(double load_ms) const {
     const MemoryTraits& traits = engine_->traits();
     logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token, context {}",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token,
                   engine_->context_tokens());
-    if (traits.grid_tokens == 0) {
-      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
-    } else {
-      const bool trusted = !traits.grid_measured && options_.reuse == "exact";
-      logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
-                   "exactness grid {} tokens ({}), placement {}, reuse {}", traits.grid_tokens,
-                   traits.grid_measured ? "measured" : "assumed: not measured", options_.placement,
-                   options_.reuse);
-    }
+    const bool trusted = !traits.grid_measured && options_.reuse == "exact";
+    logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
+                 "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
+                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
+                 PlacementNames(options_), options_.eviction, served_.model.reuse);
     logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
                   http_->port());
   }

@@ -8,6 +8,7 @@
 #define CAIRN_CMD_SERVE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,15 @@ struct ServeOptions {
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template
 
-  std::string placement = "near-end,user-turns";
-  std::string eviction = "lru";
-  std::string reuse = "live";
-  int64_t cache_ram_mib = 8192;  // -1: no limit, 0: no cache
+  // What the cache's flags come to is in cmd/cache_flags.h.
+  std::string placement = "auto";
+  std::optional<int64_t> checkpoint_every_nb;
+  std::optional<int64_t> checkpoint_every_nt;
   size_t checkpoint_min_step = 0;
+  std::string eviction = "value";
+  std::optional<int64_t> cache_ram_mib;  // -1: no limit, 0: no cache
+  std::optional<size_t> ctx_checkpoints;
+  std::string reuse = "live";
 
   GenerationParams defaults;
   int64_t predict = -1;

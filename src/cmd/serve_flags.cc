@@ -4,6 +4,7 @@
 #include <string>
 
 #include "chat/builtin_templates.h"
+#include "cmd/cache_flags.h"
 #include "cmd/serve.h"
 
 namespace cairn {
@@ -115,41 +116,6 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
-  const std::string group = "Cache";
-  serve
-      ->add_option("--placement", options->placement,
-                   "Where to take checkpoints: near-end, user-turns, none; several with commas")
-      ->capture_default_str()
-      ->group(group);
-  serve
-      ->add_option("--eviction", options->eviction,
-                   "Which checkpoint to give up when the cache is full: lru, none")
-      ->capture_default_str()
-      ->group(group);
-  serve
-      ->add_option("--cache-ram", options->cache_ram_mib,
-                   "MiB of RAM for checkpoints (-cram; -1: no limit, 0: no cache)")
-      ->capture_default_str()
-      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
-      ->group(group);
-  serve
-      ->add_option("--checkpoint-min-step", options->checkpoint_min_step,
-                   "Leave out checkpoints nearer than so many tokens (-cms), but never the last")
-      ->capture_default_str()
-      ->group(group);
-  serve
-      ->add_option("--reuse", options->reuse,
-                   "What reuse may change. live: nothing an uninterrupted conversation would not "
-                   "have; exact: no bit of a cold run's; any: cut anywhere")
-      ->capture_default_str()
-      ->group(group);
-  serve
-      ->add_option("--grid", options->llama.grid_tokens,
-                   "Tokens between cuts that leave every bit unchanged (0: measured at start)")
-      ->group(group);
-}
-
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve->add_option("--host", options->host, "Address to listen on; another needs --api-key")
@@ -221,7 +187,11 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
   AddAnswerFlags(serve, options);
+  // The policies are a table: no filling of lines.
+  serve->get_formatter()->enable_footer_formatting(false);
   serve->footer(
+      PolicyHelp() +
+      "\n"
       "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …).\n"
       "Not there yet: more than one slot, a cache on disk, images, LoRA adapters, several models\n"
       "in one process.\n\n"

@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 19> kShortFlags{{
+constexpr std::array<ShortFlag, 21> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -29,6 +29,8 @@ constexpr std::array<ShortFlag, 19> kShortFlags{{
     {"-nr", "--no-repack"},
     {"-cram", "--cache-ram"},
     {"-cms", "--checkpoint-min-step"},
+    {"-cpent", "--checkpoint-every-nt"},
+    {"-ctxcp", "--ctx-checkpoints"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
 }};

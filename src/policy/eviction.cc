@@ -8,17 +8,17 @@ namespace cairn {
 namespace {
 
 struct NamedEviction {
-  std::string_view name;
+  PolicySummary policy;
   std::unique_ptr<EvictionPolicy> (*make)();
 };
 
 constexpr std::array<NamedEviction, 6> kEvictions{{
-    {"closest-pair", MakeClosestPairEviction},
-    {"fifo", MakeFifoEviction},
-    {"lru", MakeLruEviction},
-    {"marconi", MakeMarconiEviction},
-    {"none", MakeNoneEviction},
-    {"value", MakeValueEviction},
+    {{"closest-pair", "one of the two that stand closest on a path"}, MakeClosestPairEviction},
+    {{"fifo", "the oldest, used or not"}, MakeFifoEviction},
+    {{"lru", "the one not used for the longest time"}, MakeLruEviction},
+    {{"marconi", "by recency and what reading it again takes for its bytes"}, MakeMarconiEviction},
+    {{"none", "none: what comes when the cache is full is refused"}, MakeNoneEviction},
+    {{"value", "the least chance of reuse * tokens to read again / bytes"}, MakeValueEviction},
 }};
 
 }  // namespace
@@ -36,12 +36,19 @@ size_t LongestUnused(std::span<const EvictionCandidate> candidates) {
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {
   std::string known;
   for (const NamedEviction& eviction : kEvictions) {
-    if (eviction.name == name) return eviction.make();
+    if (eviction.policy.name == name) return eviction.make();
     known += known.empty() ? "" : ", ";
-    known += eviction.name;
+    known += eviction.policy.name;
   }
   return Fail(ErrorCode::kInvalidArgument,
               "there is no eviction policy named '" + std::string(name) + "'; there are: " + known);
+}
+
+std::vector<PolicySummary> EvictionSummaries() {
+  std::vector<PolicySummary> summaries;
+  summaries.reserve(kEvictions.size());
+  for (const NamedEviction& eviction : kEvictions) summaries.push_back(eviction.policy);
+  return summaries;
 }
 
 }  // namespace cairn

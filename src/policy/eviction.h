@@ -10,9 +10,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "policy/placement.h"
+#include "policy/policy_summary.h"
 
 namespace cairn {
 
@@ -57,6 +59,9 @@ class EvictionPolicy {
 
 // kInvalidArgument names the policies there are.
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name);
+
+// In the order of their names.
+std::vector<PolicySummary> EvictionSummaries();
 
 // Each with its file.
 std::unique_ptr<EvictionPolicy> MakeClosestPairEviction();

@@ -11,19 +11,19 @@ namespace cairn {
 namespace {
 
 struct NamedPlacement {
-  std::string_view name;
+  PolicySummary policy;
   std::unique_ptr<PlacementPolicy> (*make)(const PlacementOptions& options);
 };
 
 constexpr std::array<NamedPlacement, 8> kPlacements{{
-    {"auto", MakeAutoPlacement},
-    {"eog", MakeEogPlacement},
-    {"every-nb", MakeEveryNbPlacement},
-    {"every-nt", MakeEveryNtPlacement},
-    {"marconi", MakeMarconiPlacement},
-    {"near-end", MakeNearEndPlacement},
-    {"none", MakeNonePlacement},
-    {"user-turns", MakeUserTurnsPlacement},
+    {{"auto", "what every prompt needs, then where most is saved; learns"}, MakeAutoPlacement},
+    {{"eog", "after every message"}, MakeEogPlacement},
+    {{"every-nb", "every N micro-batches (--checkpoint-every-nb)"}, MakeEveryNbPlacement},
+    {{"every-nt", "every N tokens (--checkpoint-every-nt)"}, MakeEveryNtPlacement},
+    {{"marconi", "where prompts were seen to part, and the end"}, MakeMarconiPlacement},
+    {{"near-end", "end of the last message, one micro-batch before"}, MakeNearEndPlacement},
+    {{"none", "nowhere, to compare with"}, MakeNonePlacement},
+    {{"user-turns", "after the header, before every user message"}, MakeUserTurnsPlacement},
 }};
 
 // The reasoning that `position` lies in, or null.
@@ -58,9 +58,9 @@ Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
                                                  const PlacementOptions& options) {
   std::string known;
   for (const NamedPlacement& placement : kPlacements) {
-    if (placement.name == name) return placement.make(options);
+    if (placement.policy.name == name) return placement.make(options);
     known += known.empty() ? "" : ", ";
-    known += placement.name;
+    known += placement.policy.name;
   }
   return Fail(ErrorCode::kInvalidArgument, "there is no placement policy named '" +
                                                std::string(name) + "'; there are: " + known +
@@ -95,6 +95,13 @@ std::string_view CheckpointClassName(CheckpointClass checkpoint_class) {
       return "tool turn";
   }
   return "unknown";
+}
+
+std::vector<PolicySummary> PlacementSummaries() {
+  std::vector<PolicySummary> summaries;
+  summaries.reserve(kPlacements.size());
+  for (const NamedPlacement& placement : kPlacements) summaries.push_back(placement.policy);
+  return summaries;
 }
 
 void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "policy/parting.h"
+#include "policy/policy_summary.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {
@@ -57,8 +58,8 @@ struct PlacementInput {
   size_t parted_at = 0;
   // Positions of checkpoints that lie on this prompt's path already, shallowest first.
   std::span<const size_t> held = {};
-  // What this prompt's checkpoints may take, and what one takes. 0: unknown, and then a number of
-  // checkpoints is the limit.
+  // What this prompt's checkpoints should keep to, and what one takes; 0: unknown. Only auto looks
+  // at it.
   size_t bytes_budget = 0;
   size_t snapshot_bytes = 0;
   // What taking one costs, as tokens that could be read meanwhile; 0: unknown.
@@ -83,6 +84,9 @@ struct PlacementOptions {
 // kInvalidArgument names the policies there are.
 Result<std::unique_ptr<PlacementPolicy>> MakePlacement(std::string_view names,
                                                        const PlacementOptions& options = {});
+
+// In the order of their names.
+std::vector<PolicySummary> PlacementSummaries();
 
 // Rounds positions down to `grid_tokens`, moves those inside reasoning before it, and leaves out
 // what lies outside (0, shape.tokens]. A state that has read half of a thought is of no use to

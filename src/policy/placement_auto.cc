@@ -28,12 +28,15 @@
 namespace cairn {
 namespace {
 
-// When no budget is given.
+// Of one prompt, whatever the budget. The fewest are its end and the header, or the last query:
+// without those a cache is none, and it may make room for them.
 constexpr size_t kCheckpointsMax = 32;
+constexpr size_t kCheckpointsMin = 2;
 // A checkpoint stays: so many later prompts of the conversation may want it.
 constexpr double kPromptsToCome = 16;
-// When it is not known what taking one costs.
-constexpr double kSnapshotCostTokens = 16;
+// When it is not known what taking one costs. On the coding agents' sessions of PartingHistogram,
+// 64 makes a third fewer checkpoints than 4 and hits 0.02 % fewer tokens.
+constexpr double kSnapshotCostTokens = 64;
 
 size_t EndOfMessages(const PromptShape& shape) {
   return shape.messages_end > 0 ? shape.messages_end : shape.tokens;
@@ -67,6 +70,7 @@ std::vector<Placement> Needed(const PlacementInput& input) {
 // What may be placed, the better reason first where two name one place.
 std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_tokens) {
   std::vector<Placement> places;
+  places.reserve(input.shape.turns.size());
   for (const Turn& turn : input.shape.turns) {
     places.push_back(
         {turn.position, turn.by_user ? CheckpointClass::kTurn : CheckpointClass::kToolTurn});
@@ -82,6 +86,12 @@ std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_t
     }
   }
   return places;
+}
+
+// Where they will lie in the end: what is held lies there already.
+std::vector<Placement> OnGrid(std::vector<Placement> placements, size_t grid_tokens) {
+  for (Placement& placement : placements) placement.position -= placement.position % grid_tokens;
+  return placements;
 }
 
 // The share of prompts that part between two places of this one.
@@ -126,20 +136,23 @@ class GreedyChoice {
   explicit GreedyChoice(const PartingShares& shares) : shares_(shares) { Add(0); }
 
   void Add(size_t position) {
-    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, Before);
+    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
     if (next != taken_.end() && next->first == position) return;
     taken_.insert(next, {position, shares_.From(position)});
   }
 
-  bool Has(size_t position) const {
-    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, Before);
-    return next != taken_.end() && next->first == position;
+  bool Has(size_t position) const { return Before(position + 1) == position; }
+
+  // The last one before `position`; 0 if there is none.
+  size_t Before(size_t position) const {
+    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
+    return next == taken_.begin() ? 0 : (next - 1)->first;
   }
 
   // What `place` would save a later prompt, on average, in tokens.
   double Saved(const SharedPlace& place) const {
     const size_t position = place.placement.position;
-    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, Before);
+    const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
     const size_t previous = (next - 1)->first;
     const double beyond = next == taken_.end() ? 0 : next->second;
     return static_cast<double>(position - previous) * (place.share - beyond);
@@ -147,7 +160,7 @@ class GreedyChoice {
 
  private:
   using Taken = std::pair<size_t, double>;
-  static bool Before(const Taken& taken, size_t position) { return taken.first < position; }
+  static bool IsBefore(const Taken& taken, size_t position) { return taken.first < position; }
 
   const PartingShares& shares_;
   std::vector<Taken> taken_;
@@ -163,7 +176,8 @@ class AutoPlacement final : public PlacementPolicy {
     for (const size_t position : input.held) choice.Add(position);
     size_t left = kCheckpointsMax;
     if (input.bytes_budget > 0 && input.snapshot_bytes > 0) {
-      left = input.bytes_budget / input.snapshot_bytes;
+      left =
+          std::clamp(input.bytes_budget / input.snapshot_bytes, kCheckpointsMin, kCheckpointsMax);
     }
     const auto open = [&](const Placement& placement) {
       return placement.position > input.read_to && placement.position <= input.shape.tokens &&
@@ -174,11 +188,17 @@ class AutoPlacement final : public PlacementPolicy {
       placements->push_back(placement);
       --left;
     };
-    for (const Placement& placement : Needed(input)) {
+    for (const Placement& placement : OnGrid(Needed(input), input.grid_tokens)) {
+      // Prompts part a few tokens after a boundary, inside the template's opening of a message.
+      const bool branch = placement.checkpoint_class == CheckpointClass::kBranch;
+      if (branch && placement.position - choice.Before(placement.position) < kBoundaryTokens) {
+        continue;
+      }
       if (left > 0 && open(placement)) take(placement);
     }
     std::vector<SharedPlace> places;
-    for (const Placement& placement : Worthwhile(input, every_nt_tokens_)) {
+    for (const Placement& placement :
+         OnGrid(Worthwhile(input, every_nt_tokens_), input.grid_tokens)) {
       if (open(placement)) places.push_back({placement, shares.From(placement.position)});
     }
     const double cost =

@@ -211,6 +211,7 @@ void Scheduler::Finish(FinishReason reason) {
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
     stats_.keeper = keeper_.stats();
+    stats_.cache = cache_->stats();
   }
   GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;

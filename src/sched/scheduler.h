@@ -64,6 +64,7 @@ struct SchedulerStats {
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
   SlotKeeper::Stats keeper;
+  CacheStats cache;
 };
 
 class Scheduler {

@@ -10,6 +10,8 @@ namespace {
 
 // A new measurement counts for so much of the average.
 constexpr double kNewShare = 0.25;
+// What templates put after the last message: "<|im_start|>assistant\n<think>\n" and the like.
+constexpr size_t kGenerationPromptTokensMax = 16;
 
 void Average(double value, double* average) {
   *average = *average == 0 ? value : *average + kNewShare * (value - *average);
@@ -51,7 +53,7 @@ std::vector<float> SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt, 
     point = Choose(name_space, prompt, {});
     held = Held{};
   }
-  if (LosesMuch(name_space, prompt, point)) Park();
+  if (LosesMuch(name_space, prompt)) Park();
   std::vector<float> logits;
   if (GoTo(name_space, prompt, point, *held)) {
     const size_t bytes = point.position == prompt.size() ? point.checkpoint.logits_bytes : 0;
@@ -138,16 +140,15 @@ Status SlotKeeper::Join(TokenSpan prefix, const Held& held, ByteSpan snapshot) {
   return {};
 }
 
-// An answer that is asked for again, or comes back without its reasoning, is not worth keeping;
-// a conversation that another one takes the slot from is.
-bool SlotKeeper::LosesMuch(NamespaceId name_space, TokenSpan prompt,
-                           const ResumePoint& point) const {
-  size_t kept = point.position;
-  if (point.kind == ResumePoint::Kind::kJoin) kept = CommonPrefix(slot_->tokens(), prompt);
-  if (slot_->name_space() != name_space) kept = 0;
+// An answer that is asked for again, or comes back without its reasoning, is not worth keeping: the
+// new prompt repeats all that was read before it but for the generation prompt. A conversation that
+// another one takes the slot from is.
+bool SlotKeeper::LosesMuch(NamespaceId name_space, TokenSpan prompt) const {
+  const bool own = slot_->name_space() == name_space;
+  const size_t shared = own ? CommonPrefix(slot_->tokens(), prompt) : 0;
   const auto& answers = slot_->provenance().answers;
   const size_t read = answers.empty() ? slot_->tokens().size() : answers.back().begin;
-  return kept + options_.grid_tokens < read;
+  return shared + kGenerationPromptTokensMax < read;
 }
 
 void SlotKeeper::Park() {
@@ -194,6 +195,8 @@ void SlotKeeper::TakeCheckpoint(CheckpointClass checkpoint_class, size_t turns) 
   checkpoint.lineage = slot_->lineage();
   checkpoint.turns = turns;
   if (cache_->Holds(slot_->name_space(), slot_->tokens(), checkpoint.lineage)) return;
+  // On the grid, segments lead back without one.
+  if (checkpoint.on_grid() && !engine_->traits().NeedsSnapshots()) return;
   Bytes snapshot;
   if (engine_->traits().NeedsSnapshots()) {
     auto taken = slot_->TakeSnapshot();

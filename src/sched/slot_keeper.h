@@ -78,7 +78,7 @@ class SlotKeeper {
   void Release(const ResumePoint& point, const Held& held);
   Status GoTo(NamespaceId name_space, TokenSpan prompt, const ResumePoint& point, const Held& held);
   Status Join(TokenSpan prefix, const Held& held, ByteSpan snapshot);
-  bool LosesMuch(NamespaceId name_space, TokenSpan prompt, const ResumePoint& point) const;
+  bool LosesMuch(NamespaceId name_space, TokenSpan prompt) const;
   // Saves the slot's content to the cache as far as it is of use later and fits.
   void Park();
   bool ParkSegments(size_t end, const Provenance& provenance);

@@ -1,0 +1,132 @@
+#include "cmd/cache_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cmd/machine_memory.h"
+#include "policy/eviction.h"
+
+namespace cairn {
+namespace {
+
+// Two columns: names, and what they do.
+std::string Table(const std::vector<PolicySummary>& policies) {
+  std::string table;
+  for (const PolicySummary& policy : policies) {
+    std::string name(policy.name);
+    name.resize(std::max<size_t>(name.size() + 1, 14), ' ');
+    table.append("  ").append(name).append(policy.summary).append("\n");
+  }
+  return table;
+}
+
+bool Names(const std::string& list, const std::string& name) {
+  return ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
+void AddPlacementFlags(CLI::App* serve, ServeOptions* options, const std::string& group) {
+  serve
+      ->add_option("--placement", options->placement,
+                   "Where to take checkpoints, see below; several with commas add up")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--checkpoint-every-nb", options->checkpoint_every_nb,
+                   "A checkpoint every N micro-batches, besides --placement (0: none)")
+      ->check(CLI::Range(int64_t{-1}, INT64_MAX))
+      ->group(group);
+  serve
+      ->add_option("--checkpoint-every-nt,--checkpoint-every-n-tokens",
+                   options->checkpoint_every_nt,
+                   "A checkpoint every N tokens, besides --placement (-cpent; -1 or 0: none); "
+                   "auto counts with 8192")
+      ->check(CLI::Range(int64_t{-1}, INT64_MAX))
+      ->group(group);
+  serve
+      ->add_option("--checkpoint-min-step", options->checkpoint_min_step,
+                   "Leave out checkpoints nearer than so many tokens (-cms), but never the last")
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace
+
+void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Cache";
+  AddPlacementFlags(serve, options, group);
+  serve
+      ->add_option("--eviction", options->eviction,
+                   "Which checkpoint to give up when the cache is full, see below")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--cache-ram", options->cache_ram_mib,
+                   "MiB of RAM for checkpoints (-cram; default: a quarter of the machine's; "
+                   "-1: no limit, 0: no cache)")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->group(group);
+  serve
+      ->add_option("--ctx-checkpoints,--swa-checkpoints", options->ctx_checkpoints,
+                   "At most N checkpoints on one conversation's path (-ctxcp; default: as many as "
+                   "fit; 0: no cache)")
+      ->group(group);
+  serve
+      ->add_option("--reuse", options->reuse,
+                   "What reuse may change. live: nothing an uninterrupted conversation would not "
+                   "have; exact: no bit of a cold run's; any: cut anywhere")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--grid", options->llama.grid_tokens,
+                   "Tokens between cuts that leave every bit unchanged (0: measured at start)")
+      ->group(group);
+}
+
+std::string PolicyHelp() {
+  return "Where to take checkpoints (--placement):\n" + Table(PlacementSummaries()) +
+         "\nWhich to give up (--eviction):\n" + Table(EvictionSummaries());
+}
+
+std::string PlacementNames(const ServeOptions& options) {
+  std::string names = options.placement;
+  if (options.checkpoint_every_nb.value_or(0) > 0 && !Names(names, "every-nb")) {
+    names += ",every-nb";
+  }
+  if (options.checkpoint_every_nt.value_or(0) > 0 && !Names(names, "every-nt")) {
+    names += ",every-nt";
+  }
+  return names;
+}
+
+PlacementOptions ToPlacementOptions(const ServeOptions& options) {
+  PlacementOptions placement;
+  if (const auto pieces = options.checkpoint_every_nb) {
+    placement.every_nb_pieces = static_cast<size_t>(std::max<int64_t>(*pieces, 0));
+  }
+  if (const auto tokens = options.checkpoint_every_nt) {
+    placement.every_nt_tokens = static_cast<size_t>(std::max<int64_t>(*tokens, 0));
+  }
+  return placement;
+}
+
+bool StoresCheckpoints(const ServeOptions& options) {
+  return options.cache_ram_mib != 0 && options.ctx_checkpoints != 0u;
+}
+
+CacheOptions ToCacheOptions(const ServeOptions& options) {
+  CacheOptions cache;
+  if (!options.cache_ram_mib) {
+    cache.ram_bytes_max = MachineMemoryBytes() / 4;
+  } else if (*options.cache_ram_mib < 0) {
+    cache.ram_bytes_max = SIZE_MAX;
+  } else {
+    cache.ram_bytes_max = static_cast<size_t>(*options.cache_ram_mib) << 20;
+  }
+  cache.min_step_tokens = options.checkpoint_min_step;
+  cache.path_checkpoints_max = options.ctx_checkpoints.value_or(0);
+  return cache;
+}
+
+}  // namespace cairn
