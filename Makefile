@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup demo serve model check format lint lint-all ci \
-  lock clean distclean
+.PHONY: help setup setup-dev build test test-setup bench demo serve model check format lint \
+  lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh
+
+bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
+	@scripts/build.sh cache_bench
+	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn
