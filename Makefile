@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance demo serve model check format lint \
-  lint-all ci lock clean distclean
+.PHONY: help setup setup-dev build test test-setup conformance bench demo serve model check format \
+  lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ test-setup: ## The tests of the set-up script alone; needs nothing
 
 conformance: setup ## Try every architecture of libllama and write the table (ONLY=regex: some)
 	@scripts/conformance.sh
+
+bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
+	@scripts/build.sh cache_bench
+	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn

@@ -27,8 +27,8 @@ Complaints CheckPrinting(const SourceFile& file);
 Complaints CheckUnfinished(const SourceFile& file);
 // A header is guarded by CAIRN_FOLDER_FILE_H_.
 Complaints CheckGuard(const SourceFile& file);
-// Every .cc of src/ is named by a CMakeLists.txt of its folder or one above, every header by one or
-// by an include. `files` are all sources, `cmake_files` all CMakeLists.txt.
+// Every .cc of src/ and bench/ is named by a CMakeLists.txt of its folder or one above, every
+// header by one or by an include. `files` are all sources, `cmake_files` all CMakeLists.txt.
 Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
                           const std::vector<SourceFile>& cmake_files);
 // Every row of a table whose last column is headed "held by" names a test in backquotes, or says

@@ -149,6 +149,8 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_EQ(says("src/chat/chat_template.cc", "minja/minja.hpp"), "");
   EXPECT_NE(says("src/cache/cache.cc", "spdlog/spdlog.h"), "");
   EXPECT_NE(says("src/http/server.cc", "CLI/CLI.hpp"), "");
+  EXPECT_EQ(says("bench/cache_bench.cc", "CLI/CLI.hpp"), "");
+  EXPECT_NE(says("bench/restore_bench.cc", "llama.h"), "");
 }
 
 TEST(TidyRules, FindLongFunctionsWhereverTheyAre) {
@@ -238,12 +240,17 @@ TEST(TidyRules, FindFilesThatNothingBuilds) {
                                          {"src/base/b.h", ""},
                                          {"src/base/c.cc", ""},
                                          {"src/base/sub/c.cc", ""},
-                                         {"src/tree/a.cc", ""}};
+                                         {"src/tree/a.cc", ""},
+                                         {"bench/a.cc", "#include \"a.h\"\n"},
+                                         {"bench/a.h", ""},
+                                         {"bench/b.h", ""}};
   EXPECT_EQ(Joined(CheckDeadFiles(files, cmake_files)),
             "src/base/b.cc:1: no CMakeLists.txt names this file\n"
             "src/base/b.h:1: nothing includes this header\n"
             "src/base/c.cc:1: no CMakeLists.txt names this file\n"
-            "src/tree/a.cc:1: no CMakeLists.txt names this file\n");
+            "src/tree/a.cc:1: no CMakeLists.txt names this file\n"
+            "bench/a.cc:1: no CMakeLists.txt names this file\n"
+            "bench/b.h:1: nothing includes this header\n");
 }
 
 TEST(TidyRules, FindRowsWhoseTestsAreNotThere) {

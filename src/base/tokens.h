@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,13 @@ using TokenSpan = std::span<const Token>;
 
 // How many tokens `a` and `b` share from their start.
 inline size_t CommonPrefix(TokenSpan a, TokenSpan b) {
+  // Compilers do not vectorise a loop that may end early; memcmp is vectorised already.
+  constexpr size_t kBlock = 64;
   const size_t limit = a.size() < b.size() ? a.size() : b.size();
   size_t n = 0;
+  while (limit - n >= kBlock && std::memcmp(&a[n], &b[n], kBlock * sizeof(Token)) == 0) {
+    n += kBlock;
+  }
   while (n < limit && a[n] == b[n]) ++n;
   return n;
 }

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "benchmark.h"
+
+namespace cairn::bench {
+namespace {
+
+std::string Table(std::string_view name) {
+  const auto table = TableOf(name, SmallSizes());
+  return table ? *table : table.error().message;
+}
+
+bool Has(const std::string& table, const std::string& text) {
+  return table.find(text) != std::string::npos;
+}
+
+TEST(CacheBench, FindsWhatOfAPromptIsStored) {
+  const std::string table = Table("match");
+  EXPECT_TRUE(Has(table, "match    all of the prompt is stored")) << table;
+  EXPECT_TRUE(Has(table, "900 shared, 17 checkpoints")) << table;
+  EXPECT_TRUE(Has(table, "450 shared")) << table;
+  EXPECT_TRUE(Has(table, " 0 shared, 0 checkpoints")) << table;
+}
+
+TEST(CacheBench, InsertsWithoutGivingUpAnythingWhereThereIsRoom) {
+  const std::string table = Table("insert");
+  EXPECT_TRUE(Has(table, "60 checkpoints, 0 given up")) << table;
+}
+
+TEST(CacheBench, EvictsOneForEachInsertUnderEveryPolicy) {
+  const std::string table = Table("evict");
+  for (const char* policy : {"value", "lru", "fifo", "closest-pair", "marconi"}) {
+    EXPECT_TRUE(Has(table, std::string("evict    ") + policy + ", one goes")) << table;
+  }
+  EXPECT_TRUE(Has(table, "60 checkpoints, 16 given up")) << table;
+}
+
+TEST(CacheBench, RefusesANameItDoesNotKnow) {
+  EXPECT_EQ(Table("sort"),
+            "there is no benchmark named 'sort'; there are: match, insert, evict, restore, "
+            "prefill");
+}
+
+TEST(CacheBench, TakesTheMiddleOfItsRuns) {
+  EXPECT_EQ(Median({9, 1, 2}), 2);
+  EXPECT_EQ(Median({4, 1, 2, 9}), 3);
+}
+
+}  // namespace
+}  // namespace cairn::bench

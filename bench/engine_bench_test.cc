@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "benchmark.h"
+
+namespace cairn::bench {
+namespace {
+
+std::string Table(std::string_view name) {
+  const auto table = TableOf(name, SmallSizes());
+  return table ? *table : table.error().message;
+}
+
+bool Has(const std::string& table, const std::string& text) {
+  return table.find(text) != std::string::npos;
+}
+
+TEST(EngineBench, BringsStatesBackOnModelsWithAndWithoutSnapshots) {
+  const std::string table = Table("restore");
+  EXPECT_TRUE(Has(table, "restore  llama, join of 1")) << table;
+  EXPECT_TRUE(Has(table, "restore  llama, join of 2")) << table;
+  EXPECT_TRUE(Has(table, "restore  qwen35, snapshot")) << table;
+  EXPECT_TRUE(Has(table, "of memcpy's")) << table;
+}
+
+TEST(EngineBench, ReadsFreshPromptsWithCheckpointsAndWithout) {
+  const std::string table = Table("prefill");
+  EXPECT_TRUE(Has(table, "prefill  qwen35, placement none")) << table;
+  EXPECT_TRUE(Has(table, "of none's speed")) << table;
+}
+
+}  // namespace
+}  // namespace cairn::bench

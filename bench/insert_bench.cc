@@ -1,0 +1,57 @@
+// insert: a checkpoint more at the end of a long prompt, with room for it.
+// evict: the same with the budget full, so that the policy must name what goes.
+
+#include <utility>
+
+#include "base/check.h"
+#include "benchmark.h"
+#include "filled_cache.h"
+
+namespace cairn::bench {
+namespace {
+
+// One insert takes the room of so many others.
+constexpr size_t kMany = 16;
+
+// Each run's checkpoint stands at the end of a prompt nobody asked before, which parts from a
+// stored one as late as it can. It is pinned: it must not be what the next one takes the place of.
+Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& what, size_t bytes,
+            size_t runs) {
+  Row row;
+  row.what = what;
+  CheckpointCache& cache = filled->cache();
+  const CacheStats before = cache.stats();
+  for (size_t run = 0; run < runs; ++run) {
+    const Tokens prompt = filled->Parted(run, sizes.prompt_tokens - 1, sizes.prompt_tokens);
+    Bytes snapshot(bytes);
+    CheckpointId id = 0;
+    row.ms.push_back(TimeMs([&] { id = filled->Insert(prompt, std::move(snapshot)); }));
+    const bool pinned = cache.Pin(id).has_value();
+    CHECK(pinned);
+  }
+  row.note = std::to_string(before.checkpoints) + " checkpoints, " +
+             std::to_string(cache.stats().evicted - before.evicted) + " given up";
+  return row;
+}
+
+}  // namespace
+
+Result<std::vector<Row>> BenchInsert(const BenchSizes& sizes) {
+  FilledCache filled(sizes, "value", FilledCache::Room::kPlenty);
+  return std::vector<Row>{Measure(&filled, sizes, "with room left", kSnapshotBytes, sizes.runs)};
+}
+
+Result<std::vector<Row>> BenchEvict(const BenchSizes& sizes) {
+  std::vector<Row> rows;
+  for (const char* eviction : {"value", "lru", "fifo", "closest-pair", "marconi"}) {
+    FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
+    const std::string name(eviction);
+    rows.push_back(Measure(&filled, sizes, name + ", one goes", kSnapshotBytes, sizes.runs));
+    if (name != "value") continue;
+    rows.push_back(Measure(&filled, sizes, name + ", " + std::to_string(kMany) + " go",
+                           kMany * kSnapshotBytes, sizes.runs / kMany));
+  }
+  return rows;
+}
+
+}  // namespace cairn::bench

@@ -1,0 +1,31 @@
+// Made models (engine/model_recipe.h), loaded for a benchmark, and prompts for them.
+
+#ifndef CAIRN_BENCH_MADE_ENGINE_H_
+#define CAIRN_BENCH_MADE_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "base/tokens.h"
+#include "engine/llama_engine.h"
+#include "engine/model_recipe.h"
+
+namespace cairn::bench {
+
+// What checkpoints are rounded to; assumed, so that loading need not measure it.
+inline constexpr size_t kGridTokens = 64;
+
+// Makes the model in a temporary file, which is gone again once it is loaded.
+Result<std::unique_ptr<LlamaEngine>> LoadMade(const ModelShape& shape, size_t context_tokens,
+                                              int threads);
+
+// Letters that mean nothing.
+Tokens RandomTokens(size_t tokens, uint64_t seed);
+
+// Reads `tokens` into sequence 0, which ends at `begin`.
+Status ReadTokens(Engine* engine, size_t begin, TokenSpan tokens);
+
+}  // namespace cairn::bench
+
+#endif  // CAIRN_BENCH_MADE_ENGINE_H_
