@@ -3,8 +3,7 @@
 //   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
 //
 // Its last table, from two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with libllama
-// 0.7.0. Other programs kept the second core half busy, so models had one thread; medians of three
-// tables differed by up to a third, ratios in restore by 0.03.
+// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3).
 //
 //   what is measured                   median ms  least ms  note
 //   match    all of the prompt is stored    0.235     0.154  100000 shared, 909 checkpoints
@@ -27,10 +26,15 @@
 //   prefill  qwen35, placement none       946.029   883.939  3072 tokens
 //   prefill  qwen35, auto, 82 stored      919.303   858.380  1.054 of none's speed, by CPU 1.020
 //
-//   match    reads each token once, whatever is stored beside it; its bound is 1 ms
-//   evict    looks at every candidate for each that goes
-//   restore  of a snapshot: without its checksum it takes 5.8 ms, 0.63 of memcpy
-//   prefill  is of fresh prompts; its bound is 0.98
+//   match    is to stay under 1 ms. Beside the prompt's tokens it costs a walk from where the
+//            prompt parts down to a leaf, long where one conversation is all there is.
+//   evict    looks at every candidate anew for each that goes.
+//   restore  is to reach 0.5 of memcpy for states of 50 MB and more. Where most of the state is a
+//            snapshot it does not: 0.39 to 0.41 and 0.44 to 0.48 in runs with a core to itself.
+//            Built without the checksum it was 0.63 and 0.71. On a full machine ratios of one case
+//            went from 0.27 to 0.53.
+//   prefill  is to reach 0.98. With both cores free and two threads it was 1.022, 1.030 and 1.003;
+//            where others took a core that the threads wanted, 0.62 to 1.05, which says nothing.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
