@@ -1,18 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "benchmark.h"
+#include "small_tables.h"
 
 namespace cairn::bench {
 namespace {
-
-std::string Table(std::string_view name) {
-  const auto table = TableOf(name, SmallSizes());
-  return table ? *table : table.error().message;
-}
-
-bool Has(const std::string& table, const std::string& text) {
-  return table.find(text) != std::string::npos;
-}
 
 TEST(CacheBench, FindsWhatOfAPromptIsStored) {
   const std::string table = Table("match");
