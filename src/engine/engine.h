@@ -62,9 +62,12 @@ struct MemoryTraits {
   size_t grid_tokens = 0;
   // The grid was found by trying, not assumed.
   bool grid_measured = false;
-  // Ranges of attention KV may be copied apart from the whole state. Decided by the table of
-  // verified architectures, never by trying: where it is not supported libllama aborts.
+  // Ranges of attention KV may be copied apart from the whole state, and shared by sequences.
+  // Decided by the table of verified architectures, never by trying: where it is not supported
+  // libllama aborts.
   bool segments = false;
+  // The whole state of a sequence may be taken out and set back. Tried at load.
+  bool whole_states = false;
 
   bool NeedsSnapshots() const { return snapshot_bytes > 0; }
 };
@@ -114,6 +117,13 @@ struct SegmentPart {
   ByteSpan bytes;
 };
 
+// One token to decode where a sequence ends.
+struct NextToken {
+  SeqId seq = 0;
+  size_t position = 0;
+  Token token = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -122,6 +132,10 @@ class Engine {
   virtual const MemoryTraits& traits() const = 0;
   // Tokens that one sequence may hold.
   virtual size_t context_tokens() const = 0;
+  // Sequences are numbered from 0 to slots() - 1.
+  virtual size_t slots() const = 0;
+  // Tokens that all of them may hold together; those they share count once.
+  virtual size_t cells() const = 0;
   // Tokens of one micro-batch: the largest piece Decode takes.
   virtual size_t piece_tokens_max() const = 0;
 
@@ -140,11 +154,18 @@ class Engine {
 
   // Evaluates `tokens` at positions [position, position + size) of `seq`, in one computation.
   // REQUIRES: `seq` ends at `position`; 0 < size <= piece_tokens_max().
-  // kTooLong: no room. kInternal: libllama failed; the sequence is then empty.
+  // kTooLong: a sequence holds no more. kNoSpace: others hold the cells it needs; nothing has
+  // changed. kInternal: libllama failed; the sequence is then empty.
   virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;
   // The logits after the last token of the last Decode; valid until the next call that changes a
   // sequence.
   virtual std::span<const float> Logits() const = 0;
+  // One more token of each of several answers, in one computation. Errors as Decode's; after
+  // kInternal all the sequences named are empty.
+  // REQUIRES: each sequence ends at its position and is named once; not empty.
+  virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
+  // As Logits(), after the token `index` of the last DecodeEach.
+  virtual std::span<const float> LogitsOf(size_t index) const = 0;
 
   // The state of `seq` that cannot be rolled back, at the position where the sequence ends.
   virtual Result<Bytes> TakeSnapshot(SeqId seq) = 0;
@@ -168,6 +189,17 @@ class Engine {
   // one another from `keep` to `position`. On an error the sequence is empty.
   virtual Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                       ByteSpan snapshot) = 0;
+
+  // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which
+  // stays as it is; the state that cannot be rolled back comes from `snapshot`, which is empty
+  // where traits() need none. REQUIRES: traits().segments; `from` reaches `position`; from != to.
+  // On an error `to` is empty.
+  virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
+
+  // All that `seq` holds. REQUIRES: traits().whole_states, and `seq` holds something.
+  virtual Result<Bytes> TakeWhole(SeqId seq) = 0;
+  // Makes `seq` what it was when `whole` was taken, at `position`. On an error it is empty.
+  virtual Status SetWhole(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -39,7 +40,7 @@ class FakeSampler final : public Sampler {
 
 }  // namespace
 
-FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options), logits_(kVocabSize) {
+FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   info_.name = "fake";
   info_.architecture = "fake";
   info_.description = "a hash that plays a model";
@@ -51,6 +52,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options), lo
   traits_.grid_measured = true;
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
+  traits_.whole_states = options.whole_states;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
@@ -96,19 +98,56 @@ Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   }
   const size_t end = position + tokens.size();
   if (end > options_.context_tokens) return Fail(ErrorCode::kTooLong, "the context is full");
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const size_t at = position + i;
-    const uint64_t flavour = Flavour(at, position, end, options_.grid_tokens);
-    const uint64_t added = Contribution(tokens[i], at, flavour);
-    if (has_cells()) AddCell(&sequence, added);
-    if (has_window()) sequence.window.push_back(HashMix(added, 1));
-    if (has_recurrent()) sequence.recurrent = HashMix(sequence.recurrent, added);
-  }
-  sequence.end = end;
-  if (has_window()) sequence.window_begin = std::max(sequence.window_begin, WindowStart(end));
-  decoded_tokens_ += tokens.size();
-  SetLogits(StateHash(sequence));
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  Extend(&sequence, tokens);
+  logits_ = {LogitsAt(StateHash(sequence))};
   return {};
+}
+
+Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
+  if (failing_decodes_ > 0) {
+    --failing_decodes_;
+    for (const NextToken& next : tokens) Clear(next.seq);
+    return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
+  }
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  logits_.clear();
+  for (const NextToken& next : tokens) {
+    Sequence& sequence = sequences_[next.seq];
+    CHECK(sequence.end == next.position && next.position < options_.context_tokens);
+    Extend(&sequence, {&next.token, 1});
+    logits_.push_back(LogitsAt(StateHash(sequence)));
+  }
+  return {};
+}
+
+size_t FakeEngine::cells() const {
+  return options_.cells > 0 ? options_.cells : options_.context_tokens * options_.slots;
+}
+
+bool FakeEngine::HasRoomFor(size_t tokens) const {
+  if (options_.cells == 0 || !has_cells()) return true;
+  std::set<uint64_t> used;
+  for (const auto& [seq, sequence] : sequences_) {
+    used.insert(sequence.places.begin(), sequence.places.end());
+  }
+  return used.size() + tokens <= options_.cells;
+}
+
+void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
+  const size_t begin = sequence->end;
+  const size_t end = begin + tokens.size();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const size_t at = begin + i;
+    const uint64_t flavour = Flavour(at, begin, end, options_.grid_tokens);
+    const uint64_t added = Contribution(tokens[i], at, flavour);
+    if (has_cells()) AddCell(sequence, added);
+    if (has_window()) sequence->window.push_back(HashMix(added, 1));
+    if (has_recurrent()) sequence->recurrent = HashMix(sequence->recurrent, added);
+  }
+  sequence->end = end;
+  if (has_window()) sequence->window_begin = std::max(sequence->window_begin, WindowStart(end));
+  decoded_tokens_ += tokens.size();
 }
 
 uint64_t FakeEngine::StateHash(const Sequence& sequence) const {
@@ -120,14 +159,16 @@ uint64_t FakeEngine::StateHash(const Sequence& sequence) const {
   return state;
 }
 
-void FakeEngine::SetLogits(uint64_t state) {
-  for (size_t i = 0; i < logits_.size(); ++i) {
+std::vector<float> FakeEngine::LogitsAt(uint64_t state) const {
+  std::vector<float> logits(kVocabSize);
+  for (size_t i = 0; i < logits.size(); ++i) {
     // In [0, 1): exactly representable, different for every state and token.
-    logits_[i] = static_cast<float>(HashMix(state, i) >> 40) / static_cast<float>(1 << 24);
+    logits[i] = static_cast<float>(HashMix(state, i) >> 40) / static_cast<float>(1 << 24);
   }
   const bool ends = options_.end_one_in != 0 && state % options_.end_one_in == 0;
   const auto letter = static_cast<size_t>('a' + HashMix(state, 0) % 26);
-  logits_[ends ? static_cast<size_t>(kMessageEnd) : letter] = 2.0F;
+  logits[ends ? static_cast<size_t>(kMessageEnd) : letter] = 2.0F;
+  return logits;
 }
 
 Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
@@ -149,12 +190,8 @@ Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
 }
 
 Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
   Sequence& sequence = sequences_[seq];
-  if (refused_states_ > 0) {
-    --refused_states_;
-    Clear(seq);
-    return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
-  }
   const size_t wanted_bytes =
       has_recurrent() ? options_.recurrent_bytes
                       : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
@@ -215,6 +252,10 @@ Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> par
   Sequence& sequence = sequences_[seq];
   CHECK(traits_.segments && keep <= sequence.end);
   CutCells(&sequence, keep);
+  if (!HasRoomFor(position - keep)) {
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt, "other sequences are too long");
+  }
   for (const SegmentPart& part : parts) {
     CHECK(part.begin == sequence.cells.size());
     uint64_t first = 0;
@@ -229,20 +270,66 @@ Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> par
   CHECK(sequence.cells.size() == position);
   if (traits_.NeedsSnapshots()) return Restore(seq, position, snapshot);
   sequence.end = position;
-  if (refused_states_ == 0) return {};
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  return {};
+}
+
+bool FakeEngine::Refuses(SeqId seq) {
+  if (refused_states_ == 0) return false;
   --refused_states_;
   Clear(seq);
-  return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  return true;
+}
+
+Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  const Sequence& source = sequences_[from];
+  CHECK(traits_.segments && from != to && position <= source.end);
+  Sequence& sequence = sequences_[to];
+  sequence = Sequence();
+  sequence.added = source.added;
+  sequence.cells = source.cells;
+  sequence.places = source.places;
+  CutCells(&sequence, position);
+  if (traits_.NeedsSnapshots()) return Restore(to, position, snapshot);
+  sequence.end = position;
+  return {};
+}
+
+// The bytes name a copy of the sequence, and make up the size that a real state would have.
+Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
+  const Sequence& sequence = sequences_[seq];
+  CHECK(traits_.whole_states && sequence.end > 0);
+  Bytes bytes(sizeof(uint64_t) * (sequence.end + 1), 0);
+  const uint64_t index = wholes_.size();
+  std::memcpy(bytes.data(), &index, sizeof(index));
+  wholes_.push_back(sequence);
+  return bytes;
+}
+
+Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
+  Clear(seq);
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  uint64_t index = 0;
+  CHECK(whole.size() >= sizeof(index));
+  std::memcpy(&index, whole.data(), sizeof(index));
+  CHECK(index < wholes_.size() && wholes_[index].end == position);
+  if (!HasRoomFor(position)) return Fail(ErrorCode::kCorrupt, "other sequences are too long");
+  Sequence& sequence = sequences_[seq];
+  sequence = wholes_[index];
+  for (uint64_t& place : sequence.places) place = ++last_place_;
+  return {};
 }
 
 void FakeEngine::AddCell(Sequence* sequence, uint64_t added) {
   sequence->cells.push_back(HashMix(sequence->cells.empty() ? 0 : sequence->cells.back(), added));
   sequence->added.push_back(added);
+  sequence->places.push_back(++last_place_);
 }
 
 void FakeEngine::CutCells(Sequence* sequence, size_t position) {
   sequence->cells.resize(position);
   sequence->added.resize(position);
+  sequence->places.resize(position);
 }
 
 std::unique_ptr<Sampler> FakeEngine::MakeSampler(const SamplingParams& /*params*/) {

@@ -23,10 +23,13 @@ namespace cairn {
 struct FakeEngineOptions {
   MemoryClass memory_class = MemoryClass::kHybrid;
   size_t context_tokens = 1 << 20;
+  size_t slots = 1;
+  size_t cells = 0;  // 0: each slot has room for context_tokens
   size_t piece_tokens_max = 512;
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
+  bool whole_states = true;   // where there are no segments
   // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
   // a thousand tokens, so budgets are tried with more.
   size_t recurrent_bytes = sizeof(uint64_t);
@@ -47,6 +50,8 @@ class FakeEngine final : public Engine {
   const ModelInfo& info() const override { return info_; }
   const MemoryTraits& traits() const override { return traits_; }
   size_t context_tokens() const override { return options_.context_tokens; }
+  size_t slots() const override { return options_.slots; }
+  size_t cells() const override;
   size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -55,7 +60,9 @@ class FakeEngine final : public Engine {
   bool IsEndOfGeneration(Token token) const override;
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
-  std::span<const float> Logits() const override { return logits_; }
+  std::span<const float> Logits() const override { return logits_.back(); }
+  Status DecodeEach(std::span<const NextToken> tokens) override;
+  std::span<const float> LogitsOf(size_t index) const override { return logits_.at(index); }
   Result<Bytes> TakeSnapshot(SeqId seq) override;
   Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
   bool CanTruncate(SeqId seq, size_t position) const override;
@@ -64,6 +71,9 @@ class FakeEngine final : public Engine {
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
+  Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  Result<Bytes> TakeWhole(SeqId seq) override;
+  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
 
   // Tokens decoded since the start: what a cache is there to save.
@@ -80,6 +90,8 @@ class FakeEngine final : public Engine {
     // all but the recurrent class.
     std::vector<uint64_t> added;
     std::vector<uint64_t> cells;
+    // Which cells of the engine they lie in; a forked sequence lies in the same ones.
+    std::vector<uint64_t> places;
     // window[i]: contribution of token i to the layers that keep a window; only indices at or
     // after window_begin are still there.
     std::vector<uint64_t> window;
@@ -98,16 +110,21 @@ class FakeEngine final : public Engine {
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
   }
-  static void AddCell(Sequence* sequence, uint64_t added);
+  void AddCell(Sequence* sequence, uint64_t added);
   static void CutCells(Sequence* sequence, size_t position);
+  bool HasRoomFor(size_t tokens) const;
+  bool Refuses(SeqId seq);
+  void Extend(Sequence* sequence, TokenSpan tokens);
   uint64_t StateHash(const Sequence& sequence) const;
-  void SetLogits(uint64_t state);
+  std::vector<float> LogitsAt(uint64_t state) const;
 
   const FakeEngineOptions options_;
   ModelInfo info_;
   MemoryTraits traits_;
   std::map<SeqId, Sequence> sequences_;
-  std::vector<float> logits_;
+  std::vector<std::vector<float>> logits_;
+  std::vector<Sequence> wholes_;  // that were taken
+  uint64_t last_place_ = 0;
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;
   int refused_states_ = 0;

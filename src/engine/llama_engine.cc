@@ -106,6 +106,28 @@ std::span<const float> LlamaEngine::Logits() const {
   return {logits, info_.vocab_size};
 }
 
+Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
+  CHECK(tokens.size() == 1);
+  return Decode(tokens[0].seq, tokens[0].position, {&tokens[0].token, 1});
+}
+
+std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
+  CHECK(index == 0);
+  return Logits();
+}
+
+Status LlamaEngine::Fork(SeqId, SeqId, size_t, ByteSpan) {
+  return Fail(ErrorCode::kUnsupported, "there is one sequence");
+}
+
+Result<Bytes> LlamaEngine::TakeWhole(SeqId seq) {
+  return WholeState(seq);
+}
+
+Status LlamaEngine::SetWhole(SeqId, size_t, ByteSpan) {
+  return Fail(ErrorCode::kUnsupported, "there is one sequence");
+}
+
 Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
   bytes->resize(front + llama_state_seq_get_size_ext(context_.get(), seq, kPartial));
   const size_t room = bytes->size() - front;

@@ -29,6 +29,8 @@ class LlamaEngine final : public Engine {
   const ModelInfo& info() const override { return info_; }
   const MemoryTraits& traits() const override { return traits_; }
   size_t context_tokens() const override { return context_tokens_; }
+  size_t slots() const override { return 1; }
+  size_t cells() const override { return context_tokens_; }
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -38,6 +40,8 @@ class LlamaEngine final : public Engine {
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
   std::span<const float> Logits() const override;
+  Status DecodeEach(std::span<const NextToken> tokens) override;
+  std::span<const float> LogitsOf(size_t index) const override;
   Result<Bytes> TakeSnapshot(SeqId seq) override;
   Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
   bool CanTruncate(SeqId seq, size_t position) const override;
@@ -46,6 +50,9 @@ class LlamaEngine final : public Engine {
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
+  Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  Result<Bytes> TakeWhole(SeqId seq) override;
+  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
 
  private:

@@ -32,6 +32,8 @@ class RecordingEngine final : public Engine {
   const ModelInfo& info() const override { return engine_->info(); }
   const MemoryTraits& traits() const override { return engine_->traits(); }
   size_t context_tokens() const override { return engine_->context_tokens(); }
+  size_t slots() const override { return engine_->slots(); }
+  size_t cells() const override { return engine_->cells(); }
   size_t piece_tokens_max() const override { return engine_->piece_tokens_max(); }
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override {
@@ -45,6 +47,10 @@ class RecordingEngine final : public Engine {
     return engine_->Decode(seq, position, tokens);
   }
   std::span<const float> Logits() const override { return engine_->Logits(); }
+  Status DecodeEach(std::span<const NextToken> tokens) override {
+    return engine_->DecodeEach(tokens);
+  }
+  std::span<const float> LogitsOf(size_t index) const override { return engine_->LogitsOf(index); }
   Result<Bytes> TakeSnapshot(SeqId seq) override { return engine_->TakeSnapshot(seq); }
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot) override {
     return engine_->Restore(seq, position, snapshot);
@@ -60,6 +66,13 @@ class RecordingEngine final : public Engine {
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override {
     return engine_->Join(seq, keep, parts, position, snapshot);
+  }
+  Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override {
+    return engine_->Fork(from, to, position, snapshot);
+  }
+  Result<Bytes> TakeWhole(SeqId seq) override { return engine_->TakeWhole(seq); }
+  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override {
+    return engine_->SetWhole(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
     prompt_logits_.clear();
