@@ -16,6 +16,9 @@ std::vector<EvictionCandidate> CheckpointCache::Candidates() const {
   for (const auto& [id, segment] : segments_.segments()) {
     if (segment.pins == 0 && segment.children == 0) candidates.push_back(CandidateOf(segment));
   }
+  for (const auto& [id, whole] : wholes_.wholes()) {
+    if (whole.pins == 0) candidates.push_back(CandidateOf(whole));
+  }
   // Hash order differs between machines; decisions must not.
   std::sort(candidates.begin(), candidates.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -56,6 +59,21 @@ EvictionCandidate CheckpointCache::CandidateOf(const SegmentIndex::Segment& segm
   candidate.uses = segment.uses;
   candidate.ancestor_position = segment.range.begin;
   candidate.reread_tokens = segment.range.end - segment.range.begin;
+  return candidate;
+}
+
+EvictionCandidate CheckpointCache::CandidateOf(const WholeState& whole) const {
+  EvictionCandidate candidate;
+  candidate.kind = CandidateKind::kWhole;
+  candidate.id = whole.id;
+  candidate.position = whole.tokens.size();
+  candidate.bytes = whole.bytes;
+  candidate.checkpoint_class = CheckpointClass::kReply;
+  candidate.created_tick = whole.created_tick;
+  candidate.used_tick = whole.used_tick;
+  candidate.age_ticks = tick_ - whole.used_tick;
+  candidate.uses = whole.uses;
+  candidate.reread_tokens = whole.tokens.size();
   return candidate;
 }
 

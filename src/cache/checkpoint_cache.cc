@@ -49,6 +49,7 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
                                                     TokenSpan prompt) const {
   MatchResult result;
   result.stored_on_grid = segments_.StoredTo(name_space, prompt);
+  result.wholes = wholes_.Sharing(name_space, prompt);
   const auto tree = trees_.find(name_space);
   if (tree == trees_.end()) return result;
   const PrefixTree::MatchResult match = tree->second.Match(prompt);
@@ -279,8 +280,57 @@ void CheckpointCache::DiscardPath(const PinnedPath& path) {
   ++stats_.discarded;
 }
 
+Status CheckpointCache::InsertWhole(NamespaceId name_space, TokenSpan tokens,
+                                    const Provenance& provenance, Bytes bytes) {
+  WholeState whole;
+  whole.name_space = name_space;
+  whole.tokens.assign(tokens.begin(), tokens.end());
+  whole.provenance = provenance;
+  whole.bytes = bytes.size();
+  for (const WholeId outgrown : wholes_.Within(whole)) DropWhole(outgrown);
+  if (!MakeRoom(bytes.size())) {
+    ++stats_.refused;
+    return Fail(ErrorCode::kNoSpace, "the slot does not fit the cache's budget");
+  }
+  whole.id = ++last_id_;
+  whole.created_tick = whole.used_tick = ++tick_;
+  if (Status put = store_->Put(whole.id, std::move(bytes)); !put) {
+    ++stats_.refused;
+    return put;
+  }
+  wholes_.Add(std::move(whole));
+  ++stats_.inserted;
+  return {};
+}
+
+Result<ByteSpan> CheckpointCache::PinWhole(WholeId id) {
+  if (!wholes_.Holds(id)) return Fail(ErrorCode::kNotFound, "the slot's content was given up");
+  auto bytes = store_->Get(id);
+  if (!bytes) {
+    DropWhole(id);
+    return bytes;
+  }
+  WholeState& whole = wholes_.Get(id);
+  whole.used_tick = ++tick_;
+  ++whole.uses;
+  ++whole.pins;
+  return bytes;
+}
+
+void CheckpointCache::UnpinWhole(WholeId id) {
+  WholeState& whole = wholes_.Get(id);
+  CHECK(whole.pins > 0);
+  --whole.pins;
+}
+
+void CheckpointCache::DiscardWhole(WholeId id) {
+  DropWhole(id);
+  ++stats_.discarded;
+}
+
 CacheStats CheckpointCache::stats() const {
   CacheStats stats = stats_;
+  stats.wholes = wholes_.wholes().size();
   stats.checkpoints = entries_.size();
   stats.segments = segments_.segments().size();
   stats.bytes = store_->bytes();
@@ -305,10 +355,16 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
     if (candidates.empty()) return false;
     const std::optional<size_t> victim = eviction_->Victim(candidates);
     if (!victim) return false;
-    if (candidates[*victim].kind == CandidateKind::kSegment) {
-      DropSegment(candidates[*victim].id);
-    } else {
-      Drop(candidates[*victim].id);
+    switch (candidates[*victim].kind) {
+      case CandidateKind::kSnapshot:
+        Drop(candidates[*victim].id);
+        break;
+      case CandidateKind::kSegment:
+        DropSegment(candidates[*victim].id);
+        break;
+      case CandidateKind::kWhole:
+        DropWhole(candidates[*victim].id);
+        break;
     }
     ++stats_.evicted;
   }
@@ -339,6 +395,11 @@ void CheckpointCache::DropSegment(SegmentId id) {
   for (const CheckpointId checkpoint_id : empty) Drop(checkpoint_id);
 }
 
+void CheckpointCache::DropWhole(WholeId id) {
+  wholes_.Remove(id);
+  store_->Erase(id);
+}
+
 void CheckpointCache::CheckInvariants() const {
   size_t bytes = 0;
   size_t values = 0;
@@ -354,6 +415,7 @@ void CheckpointCache::CheckInvariants() const {
   }
   segments_.CheckInvariants();
   for (const auto& [id, segment] : segments_.segments()) bytes += segment.bytes;
+  for (const auto& [id, whole] : wholes_.wholes()) bytes += whole.bytes;
   CHECK(bytes == store_->bytes());
   CHECK(bytes <= options_.ram_bytes_max);
 }

@@ -13,7 +13,8 @@
 //
 // A checkpoint is a snapshot at a position and the segments on the way there; either can go while
 // the other stays. While a slot holds the KV, the snapshot alone leads back; once it does not, the
-// segments come back with it (cache/segment_index.h).
+// segments come back with it (cache/segment_index.h). Where a model's KV cannot be cut into
+// segments, slots are stored whole (cache/whole_index.h).
 //
 // Namespaces keep askers apart: nothing stored under one is ever matched under another.
 //
@@ -34,6 +35,7 @@
 #include "base/tokens.h"
 #include "cache/provenance.h"
 #include "cache/segment_index.h"
+#include "cache/whole_index.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
 #include "store/snapshot_store.h"
@@ -77,6 +79,7 @@ struct CacheOptions {
 struct CacheStats {
   size_t checkpoints = 0;
   size_t segments = 0;
+  size_t wholes = 0;
   size_t bytes = 0;
   uint64_t inserted = 0;
   uint64_t evicted = 0;
@@ -93,6 +96,8 @@ class CheckpointCache {
     std::vector<Checkpoint> checkpoints;
     // Tokens of the prompt whose attention KV is stored, on the grid.
     size_t stored_on_grid = 0;
+    // Slots stored whole that begin as the prompt does; valid until the cache changes.
+    std::vector<const WholeState*> wholes;
     // The prompt that this one parts from: its end, and how many turns it had. 0: none is known.
     size_t neighbour_tokens = 0;
     size_t neighbour_turns = 0;
@@ -161,6 +166,14 @@ class CheckpointCache {
   // Forgets the last segment of a path that could not be joined. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);
 
+  // Stores all that a slot holds, in place of what it has outgrown. Errors as Insert's.
+  Status InsertWhole(NamespaceId name_space, TokenSpan tokens, const Provenance& provenance,
+                     Bytes bytes);
+  // As Pin and its siblings.
+  Result<ByteSpan> PinWhole(WholeId id);
+  void UnpinWhole(WholeId id);
+  void DiscardWhole(WholeId id);
+
   CacheStats stats() const;
 
   // CHECKs that trees, entries, segments and store agree; costs a walk over everything.
@@ -186,6 +199,7 @@ class CheckpointCache {
   bool MakeRoom(size_t bytes);
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
+  void DropWhole(WholeId id);
   // Replaces what an older prompt of the same conversation left only for itself.
   void RetireAncestors(const Entry& entry);
   void KeepPathShort(const Entry& entry);
@@ -194,6 +208,7 @@ class CheckpointCache {
   std::vector<EvictionCandidate> Candidates() const;
   EvictionCandidate CandidateOf(const Entry& entry) const;
   EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment) const;
+  EvictionCandidate CandidateOf(const WholeState& whole) const;
   // Entries that are worth more to keep than policies know; at most half the budget.
   std::vector<CheckpointId> Protected() const;
   bool Protectable(const Entry& entry) const;
@@ -206,7 +221,8 @@ class CheckpointCache {
   std::map<NamespaceId, PrefixTree> trees_;
   std::unordered_map<CheckpointId, Entry> entries_;
   SegmentIndex segments_;
-  uint64_t last_id_ = 0;  // of checkpoints and segments alike
+  WholeIndex wholes_;
+  uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
   uint64_t tick_ = 0;
   CacheStats stats_;
 };

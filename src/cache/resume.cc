@@ -64,7 +64,7 @@ ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState
                      size_t shared, const std::function<bool(size_t)>& can_truncate) {
   ResumePoint best;
   const bool slot_is_prefix = shared == slot.tokens.size() && shared < prompt.size();
-  if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact) {
+  if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact && can_truncate(shared)) {
     best = {ResumePoint::Kind::kContinue, shared, {}};
   }
   const size_t cut = CutPosition(rules, slot, grid, std::min(shared, LastCut(prompt.size(), grid)));

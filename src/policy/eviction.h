@@ -18,8 +18,9 @@
 
 namespace cairn {
 
-// The two things that a checkpoint consists of; each can be given up without the other.
-enum class CandidateKind : uint8_t { kSnapshot, kSegment };
+// The two things that a checkpoint consists of, each of which can be given up without the other;
+// and a slot stored whole.
+enum class CandidateKind : uint8_t { kSnapshot, kSegment, kWhole };
 
 // Something that may be given up: nobody is using it, and it is not pinned.
 //

@@ -1,14 +1,16 @@
 // Random conversations against the whole of scheduler, cache and engine. What people do between
 // two requests: add a turn, edit the last or an earlier one, ask again, fork, or have a template
-// that strips old reasoning. Several people may share the one slot, and a header.
+// that strips old reasoning. Several people may share slots and a header, and ask at the same time.
 //
 // `exact`: every answer is that of an engine without a cache. `live`: every answer is that of an
 // engine that was given some of the turns before it, in order and without an interruption.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -21,29 +23,8 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kAnswerTokensMax = 40;
 constexpr test::MessageTokens kMessageTokens = {FakeEngine::kMessageStart, FakeEngine::kMessageEnd};
 constexpr test::PersonLetters kLetters = {200, 60, 60, 20, 50};
-
-GenerationParams Params() {
-  GenerationParams params;
-  params.tokens_max = kAnswerTokensMax;
-  return params;
-}
-
-// An engine without a cache that has read `prompts`, one after the other, and answered each.
-// Returns the last answer.
-std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Tokens>& prompts) {
-  FakeEngine engine(options);
-  test::PlainPlayer player(&engine);
-  std::string answer;
-  for (const Tokens& prompt : prompts) {
-    if (!player.Continues(prompt)) player.Forget();
-    player.Read(prompt);
-    answer = player.Generate(Params());
-  }
-  return answer;
-}
 
 struct Scenario {
   uint64_t seed;
@@ -54,7 +35,36 @@ struct Scenario {
   std::string eviction = "lru";
   // One state in so many is refused when it comes back; 0: none.
   uint64_t refuse_one_in = 0;
+  size_t slots = 1;
+  // People who ask at the same time.
+  size_t together = 1;
+  // Tokens that the slots may hold together; 0: each has all the room it wants.
+  size_t cells = 0;
+  size_t answer_tokens_max = 40;
+  // Without them slots are stored whole.
+  bool segments = true;
 };
+
+GenerationParams Params(size_t tokens_max) {
+  GenerationParams params;
+  params.tokens_max = tokens_max;
+  return params;
+}
+
+// An engine without a cache that has read `prompts`, one after the other, and answered each.
+// Returns the last answer.
+std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Tokens>& prompts,
+                        const GenerationParams& params) {
+  FakeEngine engine(options);
+  test::PlainPlayer player(&engine);
+  std::string answer;
+  for (const Tokens& prompt : prompts) {
+    if (!player.Continues(prompt)) player.Forget();
+    player.Read(prompt);
+    answer = player.Generate(params);
+  }
+  return answer;
+}
 
 class ConversationRun {
  public:
@@ -67,24 +77,31 @@ class ConversationRun {
         random_(scenario.seed) {
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
-      people_.push_back({test::Person(scenario.seed + 1000 * i, kLetters, header)});
+      people_.push_back(
+          std::make_unique<Asker>(Asker{test::Person(scenario.seed + 1000 * i, kLetters, header)}));
     }
   }
 
   void Play(int turns) {
     for (int turn = 0; turn < turns; ++turn) {
-      Asker& asker = people_[random_() % people_.size()];
-      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
-      const test::PlayedPrompt prompt =
-          test::Render(asker.person.messages(), strips_reasoning, kMessageTokens);
+      std::shuffle(people_.begin(), people_.end(), random_);
+      const size_t asking = 1 + random_() % std::min(scenario_.together, people_.size());
       if (scenario_.refuse_one_in > 0 && random_() % scenario_.refuse_one_in == 0) {
         engine_.RefuseNextStates(1);
       }
-      const std::string answer = Ask(prompt);
-      Expect(prompt.tokens, answer, &asker);
+      std::vector<test::PlayedPrompt> prompts;
+      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
+      for (size_t i = 0; i < asking; ++i) {
+        prompts.push_back(
+            test::Render(people_[i]->person.messages(), strips_reasoning, kMessageTokens));
+      }
+      const std::vector<std::string> answers = Ask(prompts);
       cache_.CheckInvariants();
-      if (::testing::Test::HasFailure()) return;
-      asker.person.Change(answer);
+      for (size_t i = 0; i < asking; ++i) {
+        Expect(prompts[i].tokens, answers[i], people_[i].get());
+        if (::testing::Test::HasFailure()) return;
+        people_[i]->person.Change(answers[i]);
+      }
     }
   }
 
@@ -109,42 +126,62 @@ class ConversationRun {
     options.piece_tokens_max = 48;
     options.window_tokens = 40;
     options.seed = scenario.seed;
+    options.slots = scenario.slots;
+    options.cells = scenario.cells;
+    options.segments = scenario.segments;
+    if (scenario.cells > 0) {
+      options.context_tokens = scenario.cells;
+      options.end_one_in = 150;
+    }
     return options;
   }
   // Small enough that checkpoints are given up all the time in some runs.
   static CacheOptions Cache(const Scenario& scenario) {
     CacheOptions options;
-    options.ram_bytes_max = scenario.seed % 2 == 0 ? 1200 : 1 << 20;
+    // A slot given up in the middle of an answer is as it was only if all of it was kept.
+    const bool small = scenario.seed % 2 == 0 && scenario.cells == 0;
+    options.ram_bytes_max = small ? 1200 : 1 << 20;
     return options;
   }
 
-  std::string Ask(const test::PlayedPrompt& prompt) {
-    GenerationRequest request;
-    request.prompt = prompt.tokens;
-    request.shape = prompt.shape;
-    request.params = Params();
+  std::vector<std::string> Ask(const std::vector<test::PlayedPrompt>& prompts) {
     const uint64_t before = engine_.decoded_tokens();
-    auto generation = scheduler_.Submit(std::move(request));
-    EXPECT_TRUE(generation.has_value());
+    const uint64_t given_up_before = scheduler_.stats().given_up;
+    std::vector<std::shared_ptr<Generation>> generations;
+    for (const test::PlayedPrompt& prompt : prompts) {
+      GenerationRequest request;
+      request.prompt = prompt.tokens;
+      request.shape = prompt.shape;
+      request.params = Params(scenario_.answer_tokens_max);
+      generations.push_back(*scheduler_.Submit(std::move(request)));
+      for (uint64_t steps = random_() % 4; steps > 0; --steps) scheduler_.Step();
+    }
     while (scheduler_.Step()) {
     }
-    std::string text;
-    GenerationEvent last;
-    while (auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
-      text += event->text;
-      last = *event;
+    std::vector<std::string> answers;
+    size_t cost_tokens = 0;
+    for (const auto& generation : generations) {
+      std::string& text = answers.emplace_back();
+      GenerationEvent last;
+      while (auto event = generation->Next(std::chrono::milliseconds(0))) {
+        text += event->text;
+        last = *event;
+      }
+      EXPECT_EQ(last.kind, GenerationEvent::Kind::kDone) << last.error.message;
+      EXPECT_LE(last.cost.reused_tokens, last.cost.prompt_tokens);
+      cost_tokens += last.cost.read_tokens() + last.cost.generated_tokens;
     }
-    EXPECT_EQ(last.kind, GenerationEvent::Kind::kDone);
-    EXPECT_LE(last.cost.read_tokens(), prompt.tokens.size());
-    EXPECT_LE(engine_.decoded_tokens() - before,
-              last.cost.read_tokens() + last.cost.generated_tokens);
-    return text;
+    if (scheduler_.stats().given_up == given_up_before) {
+      EXPECT_LE(engine_.decoded_tokens() - before, cost_tokens);
+    }
+    return answers;
   }
 
   void Expect(const Tokens& prompt, const std::string& answer, Asker* asker) {
     const FakeEngineOptions options = EngineOptions(scenario_);
+    const GenerationParams params = Params(scenario_.answer_tokens_max);
     if (scenario_.reuse == ReuseMode::kExact) {
-      EXPECT_EQ(answer, PlainAnswer(options, {prompt}));
+      EXPECT_EQ(answer, PlainAnswer(options, {prompt}, params));
       return;
     }
     // An answer may be so short that several conversations give it, so all of them are kept.
@@ -153,7 +190,7 @@ class ConversationRun {
       for (size_t kept = 0; kept <= history.size(); ++kept) {
         std::vector<Tokens> path(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
         path.push_back(prompt);
-        if (PlainAnswer(options, path) == answer) found.insert(std::move(path));
+        if (PlainAnswer(options, path, params) == answer) found.insert(std::move(path));
       }
     }
     EXPECT_FALSE(found.empty()) << "no uninterrupted conversation gives this answer";
@@ -166,7 +203,7 @@ class ConversationRun {
   CheckpointCache cache_;
   Scheduler scheduler_;
   std::mt19937_64 random_;
-  std::vector<Asker> people_;
+  std::vector<std::unique_ptr<Asker>> people_;
 };
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
@@ -178,10 +215,14 @@ constexpr std::array<const char*, 8> kPlacements = {
 constexpr std::array<const char*, 6> kEvictions = {"value",        "lru",     "fifo",
                                                    "closest-pair", "marconi", "none"};
 
+struct Done : SlotKeeper::Stats {
+  uint64_t given_up = 0;
+};
+
 // Plays conversations `first` to `last` with every kind of memory. Adds up what was done.
-SlotKeeper::Stats PlayMany(uint64_t first, uint64_t last, int turns,
-                           const std::function<void(Scenario*)>& change) {
-  SlotKeeper::Stats sum;
+Done PlayMany(uint64_t first, uint64_t last, int turns,
+              const std::function<void(Scenario*)>& change) {
+  Done sum;
   for (uint64_t seed = first; seed <= last; ++seed) {
     for (const MemoryClass memory_class : kClasses) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << MemoryClassName(memory_class));
@@ -191,6 +232,9 @@ SlotKeeper::Stats PlayMany(uint64_t first, uint64_t last, int turns,
       run.Play(turns);
       if (::testing::Test::HasFailure()) return sum;
       const SlotKeeper::Stats stats = run.stats().keeper;
+      sum.given_up += run.stats().given_up;
+      sum.forked += stats.forked;
+      sum.wholes_set += stats.wholes_set;
       sum.checkpoints_restored += stats.checkpoints_restored;
       sum.joined += stats.joined;
       sum.parked += stats.parked;
@@ -230,10 +274,46 @@ TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConve
   EXPECT_GT(done.joined, 100u);
 }
 
+TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutACache) {
+  const auto done = PlayMany(8001, 8500, 14, [](Scenario* s) {
+    s->reuse = ReuseMode::kExact;
+    s->segments = false;
+    s->slots = 1 + s->seed % 3;
+    s->people = 2 + s->seed % 4;
+    s->together = 1 + s->seed % 3;
+    s->placement = kPlacements[s->seed % kPlacements.size()];
+  });
+  EXPECT_GT(done.wholes_set, 500u);
+}
+
+TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversations) {
+  const auto done = PlayMany(9001, 9025, 12, [](Scenario* s) {
+    s->slots = 2 + s->seed % 3;
+    s->people = 2 + s->seed % 4;
+    s->together = 1 + s->seed % 4;
+    s->segments = s->seed % 5 != 0;
+  });
+  EXPECT_GT(done.forked, 50u);
+  EXPECT_GT(done.joined, 20u);
+}
+
+TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {
+  const auto done = PlayMany(9501, 9520, 4, [](Scenario* s) {
+    s->slots = 3;
+    s->people = 4;
+    s->together = 4;
+    s->cells = 1200;
+    s->answer_tokens_max = 200;
+    s->segments = s->seed % 4 != 0;
+  });
+  EXPECT_GT(done.given_up, 5u);
+}
+
 TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {
   const auto done = PlayMany(7001, 7200, 12, [](Scenario* s) {
     s->reuse = ReuseMode::kExact;
     s->people = 1 + s->seed % 3;
+    s->slots = 1 + s->seed / 2 % 3;
     s->refuse_one_in = 3;
   });
   EXPECT_GT(done.failed, 100u);

@@ -8,8 +8,6 @@
 namespace cairn {
 namespace {
 
-constexpr SeqId kOnlySlot = 0;
-
 // Where none was found, cuts are made as if the usual grid held. `exact` then reuses nothing (see
 // Resume).
 size_t GridTokens(const Engine& engine, ReuseMode reuse) {
@@ -26,8 +24,7 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       clock_(clock),
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
-      slot_(engine, kOnlySlot, grid_tokens_),
-      keeper_(engine, cache, clock, &slot_,
+      keeper_(engine, cache, clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park}) {}
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
@@ -53,6 +50,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
       return Fail(ErrorCode::kUnavailable,
                   std::to_string(queue_.size()) + " requests are waiting already; try again later");
     }
+    task.number = ++last_number_;
     queue_.push_back(std::move(task));
   }
   arrived_.notify_one();
@@ -71,33 +69,27 @@ void Scheduler::Run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return stopping_ || task_ || !queue_.empty(); });
+      arrived_.wait(lock, [this] { return stopping_ || !running_.empty() || !queue_.empty(); });
       if (stopping_) break;
     }
     Step();
   }
-  if (task_) FailTask({ErrorCode::kUnavailable, "the server is shutting down"});
-  while (auto left = NextTask()) {
-    task_ = std::move(left);
-    FailTask({ErrorCode::kUnavailable, "the server is shutting down"});
+  {
+    const std::lock_guard lock(mutex_);
+    for (Task& task : queue_) running_.push_back(std::move(task));
+    queue_.clear();
+  }
+  while (!running_.empty()) {
+    FailTask(&running_.front(), {ErrorCode::kUnavailable, "the server is shutting down"});
   }
 }
 
 bool Scheduler::Step() {
-  if (!task_) {
-    std::optional<Task> next = NextTask();
-    if (!next) return false;
-    Admit(std::move(*next));
-    return true;
-  }
-  if (task_->generation->cancelled()) {
-    Finish(FinishReason::kCancelled);
-  } else if (task_->next) {
-    DecodeToken(&*task_);
-  } else {
-    ReadPiece(&*task_);
-  }
-  return true;
+  FinishCancelled();
+  const bool admitted = AdmitNext();
+  const bool read = ReadNext();
+  const bool decoded = DecodeAnswers();
+  return admitted || read || decoded || !running_.empty();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -107,87 +99,193 @@ SchedulerStats Scheduler::stats() const {
 
 std::optional<Scheduler::Task> Scheduler::NextTask() {
   const std::lock_guard lock(mutex_);
-  if (queue_.empty()) return std::nullopt;
+  if (queue_.empty() || !MayAdmit(queue_.front())) return std::nullopt;
   Task task = std::move(queue_.front());
   queue_.pop_front();
   return task;
 }
 
+void Scheduler::FinishCancelled() {
+  for (auto task = running_.begin(); task != running_.end();) {
+    Task* cancelled = task->generation->cancelled() ? &*task : nullptr;
+    ++task;
+    if (cancelled != nullptr) Finish(cancelled, FinishReason::kCancelled);
+  }
+}
+
+// What those at work hold stays, so a prompt that does not fit beside it waits.
+bool Scheduler::MayAdmit(const Task& task) const {
+  if (running_.empty() || task.generation->cancelled()) return true;
+  const size_t tokens = std::max(task.request.prompt.size(), task.reading.size());
+  return keeper_.has_free() && keeper_.HasRoomFor(tokens + 1);
+}
+
+bool Scheduler::AdmitNext() {
+  std::optional<Task> next = NextTask();
+  if (!next) return false;
+  Admit(std::move(*next));
+  return true;
+}
+
 void Scheduler::Admit(Task task) {
-  task.admitted_ms = clock_->NowMs();
-  task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
-  task.cost.prompt_tokens = task.request.prompt.size();
-  task.sampler = engine_->MakeSampler(task.request.params.sampling);
-  task.text = std::make_unique<StopText>(task.request.params.stop_texts);
-  task_ = std::move(task);
-  if (task_->generation->cancelled()) return Finish(FinishReason::kCancelled);
-  Resume(&*task_);
+  const bool first_time = task.sampler == nullptr;
+  if (first_time) {
+    task.admitted_ms = clock_->NowMs();
+    task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
+    task.cost.prompt_tokens = task.request.prompt.size();
+    task.sampler = engine_->MakeSampler(task.request.params.sampling);
+    task.text = std::make_unique<StopText>(task.request.params.stop_texts);
+    task.reading = task.request.prompt;
+  }
+  const auto after = std::find_if(running_.begin(), running_.end(),
+                                  [&](const Task& other) { return other.number > task.number; });
+  Task* admitted = &*running_.insert(after, std::move(task));
+  if (admitted->generation->cancelled()) return Finish(admitted, FinishReason::kCancelled);
+  Resume(admitted);
 }
 
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
-  const auto match = cache_->Match(request.name_space, request.prompt);
-  cache_->Learn(request.shape, match);
-  const std::vector<float> logits =
-      keeper_.Resume(request.name_space, request.prompt, request.reuse, match);
-  task->cost.reused_tokens = slot_.tokens().size();
-  if (!logits.empty()) return BeginAnswer(task, logits);
+  const bool answering = task->first_token_ms > 0;
+  const auto match = cache_->Match(request.name_space, task->reading);
+  if (!answering) cache_->Learn(request.shape, match);
+  const SlotKeeper::Resumed resumed =
+      keeper_.Resume(request.name_space, task->reading, request.reuse, match);
+  task->slot = resumed.slot;
+  task->read_from = SlotOf(*task).tokens().size();
+  task->plan.clear();
+  if (!answering) task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
+  if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
   const MemoryTraits& traits = engine_->traits();
-  if (!traits.NeedsSnapshots()) return;
+  if (!traits.NeedsSnapshots() || answering) return;
   CheckpointCache::PlanInput input;
-  input.read_to = slot_.tokens().size();
+  input.read_to = task->read_from;
   input.grid_tokens = grid_tokens_;
   input.piece_tokens = engine_->piece_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   task->plan = cache_->Plan(request.shape, match, input);
 }
 
+bool Scheduler::ReadNext() {
+  for (Task& task : running_) {
+    if (task.answering()) continue;
+    ReadPiece(&task);
+    return true;
+  }
+  return false;
+}
+
 void Scheduler::ReadPiece(Task* task) {
-  const Tokens& prompt = task->request.prompt;
-  const size_t begin = slot_.tokens().size();
+  const Tokens& reading = task->reading;
+  Slot& slot = SlotOf(*task);
+  const size_t begin = slot.tokens().size();
   const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
   const size_t end =
-      NextPieceEnd(begin, prompt.size(), grid_tokens_, engine_->piece_tokens_max(), stop);
+      NextPieceEnd(begin, reading.size(), grid_tokens_, engine_->piece_tokens_max(), stop);
   const double begin_ms = clock_->NowMs();
-  if (Status read = slot_.Read(TokenSpan(prompt).subspan(begin, end - begin)); !read) {
-    return FailTask(read.error());
+  if (Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin)); !read) {
+    if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);
+    return FailTask(task, read.error());
   }
   // A graphics card may still be at it; the logits at the end wait for all of it.
   task->read_ms += clock_->NowMs() - begin_ms;
   if (end == stop) {
-    keeper_.TakeCheckpoint(task->plan.front().checkpoint_class, task->request.shape.turns.size());
+    keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,
+                           task->request.shape.turns.size());
     task->plan.erase(task->plan.begin());
   }
-  if (end < prompt.size()) return;
+  if (end < reading.size()) return;
   const std::span<const float> logits = engine_->Logits();
-  keeper_.ObserveRead(prompt.size() - task->cost.reused_tokens, task->read_ms);
+  keeper_.ObserveRead(reading.size() - task->read_from, task->read_ms);
   // Taking a snapshot leaves the logits as they are.
-  keeper_.KeepEnd(logits);
-  BeginAnswer(task, logits);
+  if (task->first_token_ms == 0) keeper_.KeepEnd(*task->slot, logits);
+  EndReading(task, logits);
 }
 
-void Scheduler::BeginAnswer(Task* task, std::span<const float> logits) {
-  task->first_token_ms = clock_->NowMs();
-  task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
+void Scheduler::EndReading(Task* task, std::span<const float> logits) {
+  if (task->first_token_ms == 0) {
+    task->first_token_ms = clock_->NowMs();
+    task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
+  }
   DrawToken(task, logits);
 }
 
-void Scheduler::DecodeToken(Task* task) {
-  if (Status decoded = slot_.Decode(*task->next); !decoded) return FailTask(decoded.error());
-  DrawToken(task, engine_->Logits());
+bool Scheduler::DecodeAnswers() {
+  std::vector<Task*> answering;
+  for (Task& task : running_) {
+    if (task.answering()) answering.push_back(&task);
+  }
+  if (answering.empty()) return false;
+  const size_t together = options_.reuse == ReuseMode::kExact ? 1 : answering.size();
+  const std::span<Task* const> tasks = answering;
+  for (size_t i = 0; i < tasks.size(); i += together) {
+    if (!DecodeBatch(tasks.subspan(i, together))) break;
+  }
+  return true;
+}
+
+bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
+  std::vector<NextToken> tokens;
+  for (const Task* task : tasks) {
+    const Slot& slot = SlotOf(*task);
+    tokens.push_back({slot.seq(), slot.tokens().size(), *task->next});
+  }
+  if (Status decoded = engine_->DecodeEach(tokens); !decoded) {
+    if (decoded.error().code == ErrorCode::kNoSpace) {
+      GiveUpRoom(tasks.back());
+      return false;
+    }
+    for (Task* task : tasks) {
+      SlotOf(*task).Lose();
+      FailTask(task, decoded.error());
+    }
+    return true;
+  }
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    SlotOf(*tasks[i]).AddDecoded(tokens[i].token);
+    DrawToken(tasks[i], engine_->LogitsOf(i));
+  }
+  return true;
 }
 
 void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   const GenerationParams& params = task->request.params;
   const Token token = task->sampler->Sample(logits);
   task->next = token;
-  if (task->cost.generated_tokens >= params.tokens_max) return Finish(FinishReason::kLength);
+  if (task->cost.generated_tokens >= params.tokens_max) {
+    return Finish(task, FinishReason::kLength);
+  }
   ++task->cost.generated_tokens;
-  if (engine_->IsEndOfGeneration(token) && !params.ignore_end) return Finish(FinishReason::kStop);
+  if (engine_->IsEndOfGeneration(token) && !params.ignore_end) {
+    return Finish(task, FinishReason::kStop);
+  }
   PushText(*task, task->text->Push(engine_->Piece(token, false)));
-  if (!task->text->stopped_by().empty()) return Finish(FinishReason::kStop);
-  const bool full = slot_.tokens().size() + 1 >= engine_->context_tokens();
-  if (task->cost.generated_tokens >= params.tokens_max || full) Finish(FinishReason::kLength);
+  if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
+  const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
+  if (task->cost.generated_tokens >= params.tokens_max || full) {
+    Finish(task, FinishReason::kLength);
+  }
+}
+
+// The slots together hold more than the context. What nobody uses goes first, then the request that
+// came last; `task` tries again with the next step. One that is alone has all there is.
+void Scheduler::GiveUpRoom(Task* task) {
+  if (keeper_.EmptyAFreeSlot()) return;
+  if (running_.size() > 1) return Requeue(&running_.back());
+  FailTask(task, {ErrorCode::kInternal, "the context is full although no one else is using it"});
+}
+
+void Scheduler::Requeue(Task* task) {
+  if (task->answering()) {
+    task->reading = SlotOf(*task).tokens();
+    task->reading.push_back(*task->next);
+    task->next.reset();
+  }
+  keeper_.ParkAndClear(*task->slot);
+  Task back = Remove(task);
+  const std::lock_guard lock(mutex_);
+  ++stats_.given_up;
+  queue_.push_front(std::move(back));
 }
 
 void Scheduler::PushText(const Task& task, std::string text) {
@@ -197,9 +295,19 @@ void Scheduler::PushText(const Task& task, std::string text) {
   task.generation->Push(std::move(event));
 }
 
-void Scheduler::Finish(FinishReason reason) {
-  Task task = std::move(*task_);
-  task_.reset();
+Scheduler::Task Scheduler::Remove(Task* task) {
+  const auto found = std::find_if(running_.begin(), running_.end(),
+                                  [&](const Task& other) { return &other == task; });
+  CHECK(found != running_.end());
+  if (found->slot) keeper_.Release(*found->slot);
+  found->slot.reset();
+  Task removed = std::move(*found);
+  running_.erase(found);
+  return removed;
+}
+
+void Scheduler::Finish(Task* finished, FinishReason reason) {
+  Task task = Remove(finished);
   PushText(task, task.text->Finish());
   if (task.first_token_ms > 0) {
     task.cost.generated_ms = clock_->NowMs() - task.first_token_ms;
@@ -221,13 +329,13 @@ void Scheduler::Finish(FinishReason reason) {
   task.generation->Push(std::move(done));
 }
 
-void Scheduler::FailTask(Error error) {
-  GenerationEvent failed;
-  failed.kind = GenerationEvent::Kind::kFailed;
-  failed.error = std::move(error);
-  failed.cost = task_->cost;
-  task_->generation->Push(std::move(failed));
-  task_.reset();
+void Scheduler::FailTask(Task* failed, Error error) {
+  const Task task = Remove(failed);
+  GenerationEvent event;
+  event.kind = GenerationEvent::Kind::kFailed;
+  event.error = std::move(error);
+  event.cost = task.cost;
+  task.generation->Push(std::move(event));
 }
 
 }  // namespace cairn

@@ -1,12 +1,19 @@
 // Scheduler: the one thread that owns the engine's context. This is the header of sched/ that
 // others include.
 //
-// Requests wait in a queue; Step() does one bounded thing and comes back:
+// Requests wait in a queue until a slot is free; Step() does one bounded thing for each kind of
+// work there is and comes back:
 //
-//   admit ──> resume ──> read a piece ──> … ──> decode a token ──> … ──> finish
-//              │            │
-//              │            └ checkpoint where the cache planned one
-//              └ the furthest point reachable without reading (sched/slot_keeper.h)
+//   queue ─> admit ──> resume ──> read a piece ──> … ──> decode a token ──> … ──> finish
+//                       │            │                    └ of every answer, in one computation;
+//                       │            │                      `exact` decodes each alone
+//                       │            └ of one prompt, the longest waiting; checkpoint where the
+//                       │              cache planned one
+//                       └ the slot, and the furthest point reachable without reading
+//                         (sched/slot_keeper.h)
+//
+// When the slots together outgrow the context, free ones are parked first; then the request that
+// came last gives up its slot and goes on later where it was.
 //
 // Between two steps a request may be cancelled; the checkpoints it took stay.
 //
@@ -17,6 +24,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,7 +35,6 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/generation.h"
-#include "sched/slot.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 
@@ -63,6 +70,7 @@ struct SchedulerStats {
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
+  uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
   SlotKeeper::Stats keeper;
   CacheStats cache;
 };
@@ -89,6 +97,7 @@ class Scheduler {
   struct Task {
     GenerationRequest request;
     std::shared_ptr<Generation> generation;
+    uint64_t number = 0;  // in the order of arrival
     double submitted_ms = 0;
     double admitted_ms = 0;
     double first_token_ms = 0;
@@ -96,20 +105,38 @@ class Scheduler {
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<StopText> text;
     std::vector<Placement> plan;  // checkpoints still to take, nearest first
-    std::optional<Token> next;    // drawn, not decoded; set once the prompt is read
+    std::optional<Token> next;    // drawn, not decoded
     double read_ms = 0;           // of the pieces read so far
+    size_t read_from = 0;         // where reading began
+    std::optional<size_t> slot;   // while it has one
+    // What is to be read before the next token is drawn: the prompt; after the slot was given up in
+    // the middle of an answer, that too.
+    Tokens reading;
+
+    bool answering() const { return next.has_value(); }
   };
 
   std::optional<Task> NextTask();
+  void FinishCancelled();
+  bool AdmitNext();
+  bool MayAdmit(const Task& task) const;
   void Admit(Task task);
   void Resume(Task* task);
+  bool ReadNext();
   void ReadPiece(Task* task);
-  void BeginAnswer(Task* task, std::span<const float> logits);
-  void DecodeToken(Task* task);
+  void EndReading(Task* task, std::span<const float> logits);
+  bool DecodeAnswers();
+  // False: there was no room, and some of the tasks may be gone.
+  bool DecodeBatch(std::span<Task* const> tasks);
   void DrawToken(Task* task, std::span<const float> logits);
+  void GiveUpRoom(Task* task);
+  void Requeue(Task* task);
+  Slot& SlotOf(const Task& task) { return keeper_.slot(*task.slot); }
   void PushText(const Task& task, std::string text);
-  void Finish(FinishReason reason);
-  void FailTask(Error error);
+  void Finish(Task* task, FinishReason reason);
+  void FailTask(Task* task, Error error);
+  // Takes the task out of running_.
+  Task Remove(Task* task);
 
   Engine* const engine_;
   CheckpointCache* const cache_;
@@ -118,15 +145,15 @@ class Scheduler {
   const size_t grid_tokens_;
 
   // Owned by the context thread.
-  Slot slot_;
   SlotKeeper keeper_;
-  std::optional<Task> task_;
+  std::list<Task> running_;  // admitted, in the order of arrival
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Task> queue_;  // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
-  SchedulerStats stats_;    // guarded by mutex_
+  std::deque<Task> queue_;    // guarded by mutex_
+  uint64_t last_number_ = 0;  // guarded by mutex_
+  bool stopping_ = false;     // guarded by mutex_
+  SchedulerStats stats_;      // guarded by mutex_
 };
 
 }  // namespace cairn

@@ -4,67 +4,15 @@
 
 #include <thread>
 
-#include "engine/fake_engine.h"
+#include "sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {
 
 using namespace std::chrono_literals;
 
-Tokens Text(size_t n, char letter = 'x') {
-  return Tokens(n, letter);
-}
-
-// A server without HTTP, stepped by hand.
-struct Bench {
-  explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
-                 SchedulerOptions scheduler_options = {})
-      : engine(EngineOptions(memory_class)),
-        cache(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
-              MakeRamStore()),
-        scheduler(&engine, &cache, &clock, scheduler_options) {}
-
-  static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
-    FakeEngineOptions options;
-    options.memory_class = memory_class;
-    options.context_tokens = 4096;
-    options.end_one_in = 0;
-    return options;
-  }
-
-  static GenerationRequest Request(Tokens prompt, size_t tokens_max = 8) {
-    GenerationRequest request;
-    request.shape.tokens = prompt.size();
-    request.prompt = std::move(prompt);
-    request.params.tokens_max = tokens_max;
-    return request;
-  }
-
-  struct Answer {
-    std::string text;
-    GenerationEvent end;
-  };
-  Answer Collect(Generation* generation) {
-    Answer answer;
-    while (auto event = generation->Next(0ms)) {
-      answer.text += event->text;
-      answer.end = *event;
-    }
-    return answer;
-  }
-  Answer Run(GenerationRequest request) {
-    auto generation = scheduler.Submit(std::move(request));
-    EXPECT_TRUE(generation.has_value());
-    while (scheduler.Step()) {
-    }
-    return Collect(generation->get());
-  }
-
-  ManualClock clock;
-  FakeEngine engine;
-  CheckpointCache cache;
-  Scheduler scheduler;
-};
+using test::Bench;
+using test::Text;
 
 TEST(Scheduler, AnswersWithAsManyTokensAsAskedFor) {
   Bench bench;
@@ -125,7 +73,7 @@ TEST(Scheduler, ACancelledRequestStopsAtTheNextPieceAndItsCheckpointsStay) {
   GenerationRequest request = Bench::Request(Text(3000));
   request.shape.header_end = 1024;
   auto generation = *bench.scheduler.Submit(std::move(request));
-  for (int step = 0; step < 4; ++step) bench.scheduler.Step();
+  for (int step = 0; step < 3; ++step) bench.scheduler.Step();
   generation->Cancel();
   bench.scheduler.Step();
   EXPECT_FALSE(bench.scheduler.Step());

@@ -9,10 +9,15 @@ namespace cairn {
 
 void Slot::Clear(NamespaceId name_space) {
   engine_->Clear(seq_);
+  Lose();
+  name_space_ = name_space;
+}
+
+void Slot::Lose() {
   tokens_.clear();
   provenance_ = {};
   forks_ = false;
-  name_space_ = name_space;
+  CountCells();
 }
 
 Status Slot::Truncate(size_t position) {
@@ -29,6 +34,7 @@ void Slot::CutTo(size_t position) {
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
   provenance_.CutTo(position);
+  CountCells();
 }
 
 Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot) {
@@ -53,6 +59,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
     provenance_.runs = {{checkpoint.lineage, 0}};
   }
   forks_ = true;
+  CountCells();
   return {};
 }
 
@@ -72,37 +79,71 @@ Status Slot::Join(TokenSpan prefix, size_t shared, const CheckpointCache::Pinned
     Clear(name_space_);
     return joined;
   }
+  CutTo(keep);
   tokens_.assign(prefix.begin(), prefix.end());
   provenance_ = path.provenance;
+  forks_ = true;
+  CountCells();
+  return {};
+}
+
+Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
+  CHECK(position <= from.tokens_.size());
+  if (Status forked = engine_->Fork(from.seq_, seq_, position, snapshot); !forked) {
+    Clear(from.name_space_);
+    return forked;
+  }
+  ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
+  name_space_ = from.name_space_;
+  tokens_ = from.tokens_;
+  provenance_ = from.provenance_;
+  CutTo(position);
   forks_ = true;
   return {};
 }
 
+Status Slot::SetWhole(const WholeState& whole, ByteSpan bytes) {
+  Clear(whole.name_space);
+  if (Status set = engine_->SetWhole(seq_, whole.tokens.size(), bytes); !set) {
+    Clear(whole.name_space);
+    return set;
+  }
+  tokens_ = whole.tokens;
+  provenance_ = whole.provenance;
+  forks_ = true;
+  CountCells();
+  return {};
+}
+
 Status Slot::Read(TokenSpan tokens) {
-  const size_t begin = tokens_.size();
-  if (Status decoded = engine_->Decode(seq_, begin, tokens); !decoded) {
-    if (decoded.error().code != ErrorCode::kTooLong) Clear(name_space_);
+  if (Status decoded = engine_->Decode(seq_, tokens_.size(), tokens); !decoded) {
+    if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
+  AddPiece(tokens);
+  return {};
+}
+
+void Slot::AddPiece(TokenSpan tokens) {
+  const size_t begin = tokens_.size();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  CountCells();
   provenance_.clean = CleanAfter(provenance_.clean, begin, tokens_.size(), grid_tokens_);
-  if (provenance_.clean == tokens_.size()) return {};
+  if (provenance_.clean == tokens_.size()) return;
   if (provenance_.runs.empty()) {
     provenance_.runs.push_back({next_lineage_, provenance_.clean});
   } else if (forks_) {
     provenance_.runs.push_back({next_lineage_, begin});
   }
   forks_ = false;
-  return {};
 }
 
-Status Slot::Decode(Token token) {
+void Slot::AddDecoded(Token token) {
   const size_t begin = tokens_.size();
-  if (Status read = Read({&token, 1}); !read) return read;
+  AddPiece({&token, 1});
   std::vector<TokenRange>& answers = provenance_.answers;
   if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});
   answers.back().end = begin + 1;
-  return {};
 }
 
 }  // namespace cairn

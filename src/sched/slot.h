@@ -10,14 +10,17 @@
 #include "cache/provenance.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
+#include "sched/cell_ledger.h"
 
 namespace cairn {
 
 class Slot {
  public:
-  // `engine` outlives the slot.
-  Slot(Engine* engine, SeqId seq, size_t grid_tokens)
-      : engine_(engine), seq_(seq), grid_tokens_(grid_tokens) {}
+  // `engine` and `ledger` outlive the slot; it is number `seq` in both.
+  Slot(Engine* engine, CellLedger* ledger, SeqId seq, size_t grid_tokens)
+      : engine_(engine), ledger_(ledger), seq_(seq), grid_tokens_(grid_tokens) {}
+
+  SeqId seq() const { return seq_; }
 
   const Tokens& tokens() const { return tokens_; }
   // Whose tokens they are: another namespace may not reuse them.
@@ -39,22 +42,34 @@ class Slot {
   // `shared`: how many of them the slot holds now. On an error the slot is empty.
   Status Join(TokenSpan prefix, size_t shared, const CheckpointCache::PinnedPath& path,
               ByteSpan snapshot);
+  // Shares the first `position` tokens of `from`, which stays as it is, and takes the state of
+  // `snapshot`, as Join does. On an error the slot is empty.
+  Status Fork(const Slot& from, size_t position, ByteSpan snapshot);
+  // Becomes the slot that `whole` was taken of. On an error the slot is empty.
+  Status SetWhole(const WholeState& whole, ByteSpan bytes);
   // What follows and leaves the grid, or leaves a run where that goes on, is a run of this number.
   void BeginLineage(LineageId lineage) { next_lineage_ = lineage; }
 
   // Reads `tokens`, part of a prompt, as one piece. On an error of the engine the slot is empty.
   Status Read(TokenSpan tokens);
-  // Decodes one token of an answer. On an error of the engine the slot is empty.
-  Status Decode(Token token);
+  // The engine has decoded one token of an answer at the slot's end.
+  void AddDecoded(Token token);
+  // The engine has lost the sequence.
+  void Lose();
   Result<Bytes> TakeSnapshot() { return engine_->TakeSnapshot(seq_); }
   Result<Bytes> TakeSegment(const SegmentGap& range) {
     return engine_->TakeSegment(seq_, range.begin, range.end);
   }
+  Result<Bytes> TakeWhole() { return engine_->TakeWhole(seq_); }
 
  private:
   void CutTo(size_t position);
+  // The engine has decoded `tokens` at the slot's end as one piece.
+  void AddPiece(TokenSpan tokens);
+  void CountCells() { ledger_->SetTokens(static_cast<size_t>(seq_), tokens_.size()); }
 
   Engine* const engine_;
+  CellLedger* const ledger_;
   const SeqId seq_;
   const size_t grid_tokens_;
   NamespaceId name_space_ = 0;

@@ -1,5 +1,6 @@
 #include "sched/slot_keeper.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -10,8 +11,6 @@ namespace {
 
 // A new measurement counts for so much of the average.
 constexpr double kNewShare = 0.25;
-// What templates put after the last message: "<|im_start|>assistant\n<think>\n" and the like.
-constexpr size_t kGenerationPromptTokensMax = 16;
 
 void Average(double value, double* average) {
   *average = *average == 0 ? value : *average + kNewShare * (value - *average);
@@ -19,9 +18,14 @@ void Average(double value, double* average) {
 
 }  // namespace
 
-SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock, Slot* slot,
+SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock,
                        const Options& options)
-    : engine_(engine), cache_(cache), clock_(clock), slot_(slot), options_(options) {}
+    : engine_(engine), cache_(cache), clock_(clock), options_(options), ledger_(engine->slots()) {
+  CHECK(engine->slots() > 0 && engine->cells() >= engine->context_tokens());
+  for (size_t i = 0; i < engine->slots(); ++i) {
+    slots_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), options.grid_tokens)});
+  }
+}
 
 ResumeRules SlotKeeper::Rules() const {
   const MemoryTraits& traits = engine_->traits();
@@ -40,193 +44,245 @@ void SlotKeeper::ObserveRead(size_t tokens, double ms) {
   if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &read_ms_per_token_);
 }
 
-std::vector<float> SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                                      const CheckpointCache::MatchResult& match) {
+bool SlotKeeper::has_free() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Kept& kept) { return kept.free; });
+}
+
+bool SlotKeeper::HasRoomFor(size_t tokens) const {
+  std::vector<bool> in_use;
+  for (const Kept& kept : slots_) in_use.push_back(!kept.free);
+  return ledger_.UsedBy(in_use) + tokens <= engine_->cells();
+}
+
+void SlotKeeper::Release(size_t slot) {
+  CHECK(!slots_[slot].free);
+  slots_[slot].free = true;
+}
+
+SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
+                                       const CheckpointCache::MatchResult& match) {
   // `exact` promises bits that nothing vouches for where no grid was found.
   const bool no_grid = engine_->traits().grid_tokens == 0 && options_.mode == ReuseMode::kExact;
-  ResumePoint point;
-  if (reuse && !no_grid) point = Choose(name_space, prompt, match);
-  std::optional<Held> held = Hold(name_space, prompt, point);
+  const CheckpointCache::MatchResult nothing;
+  SlotNeeds needs{name_space, prompt, reuse && !no_grid, &match};
+  ++tick_;
+  Way way = Choose(needs);
+  std::optional<Held> held = Hold(needs, way);
   if (!held) {
-    // What the cache promised is gone; the slot alone promises nothing that can go.
+    // What the cache promised is gone; the slots alone promise nothing that can go.
     ++stats_.failed;
-    point = Choose(name_space, prompt, {});
-    held = Held{};
+    needs.match = &nothing;
+    way = Choose(needs);
+    held = Hold(needs, way);
+    CHECK(held.has_value());
   }
-  if (LosesMuch(name_space, prompt)) Park();
-  std::vector<float> logits;
-  if (GoTo(name_space, prompt, point, *held)) {
-    const size_t bytes = point.position == prompt.size() ? point.checkpoint.logits_bytes : 0;
-    logits.resize(bytes / sizeof(float));
-    if (bytes > 0) std::memcpy(logits.data(), held->snapshot.last(bytes).data(), bytes);
-    Release(point, *held);
+  Kept& kept = slots_[way.slot];
+  kept.free = false;
+  kept.used_tick = tick_;
+  if (LostTokens(kept.slot, name_space, prompt) > 0) Park(&kept.slot);
+  MakeRoom(needs, way);
+  Resumed resumed{way.slot, {}};
+  if (GoTo(needs, way, *held)) {
+    const Checkpoint& checkpoint = way.point.checkpoint;
+    const size_t bytes = way.point.position == prompt.size() ? checkpoint.logits_bytes : 0;
+    resumed.logits.resize(bytes / sizeof(float));
+    if (bytes > 0) {
+      std::memcpy(resumed.logits.data(), held->snapshot.last(bytes).data(), bytes);
+    }
+    Unhold(way, *held);
   } else {
     ++stats_.failed;
-    slot_->Clear(name_space);
-    Release(point, *held);
-    if (point.checkpoint.id != 0) cache_->Discard(point.checkpoint.id);
-    if (held->path) cache_->DiscardPath(*held->path);
+    kept.slot.Clear(name_space);
+    Unhold(way, *held);
+    Forget(way, *held);
   }
-  slot_->BeginLineage(++last_lineage_);
-  return logits;
+  kept.slot.BeginLineage(++last_lineage_);
+  return resumed;
 }
 
-ResumePoint SlotKeeper::Choose(NamespaceId name_space, TokenSpan prompt,
-                               const CheckpointCache::MatchResult& match) const {
-  const Provenance nothing;
-  const bool own = slot_->name_space() == name_space;
-  return ChooseResume(Rules(), prompt, own ? slot_->state() : SlotState{{}, nothing}, match,
-                      [this](size_t position) { return slot_->CanTruncate(position); });
+Way SlotKeeper::Choose(const SlotNeeds& needs) const {
+  std::vector<SlotView> views;
+  for (const Kept& kept : slots_) views.push_back({&kept.slot, kept.free, kept.used_tick});
+  return ChooseWay(Rules(), needs, views, tick_);
 }
 
-std::optional<SlotKeeper::Held> SlotKeeper::Hold(NamespaceId name_space, TokenSpan prompt,
-                                                 const ResumePoint& point) {
+std::optional<SlotKeeper::Held> SlotKeeper::Hold(const SlotNeeds& needs, const Way& way) {
   Held held;
+  const ResumePoint& point = way.point;
+  Way pinned = way;
+  pinned.whole = nullptr;
+  pinned.point.checkpoint.id = 0;
   if (point.checkpoint.id != 0) {
     const auto snapshot = cache_->Pin(point.checkpoint.id);
     if (!snapshot) return std::nullopt;
     held.snapshot = *snapshot;
+    pinned.point.checkpoint.id = point.checkpoint.id;
+  }
+  if (way.whole != nullptr) {
+    const auto whole = cache_->PinWhole(way.whole->id);
+    if (!whole) {
+      Unhold(pinned, held);
+      return std::nullopt;
+    }
+    held.whole = *whole;
   }
   if (point.kind != ResumePoint::Kind::kJoin) return held;
-  auto path = cache_->PinPath(name_space, prompt.first(point.position), point.checkpoint.lineage);
+  auto path = cache_->PinPath(needs.name_space, needs.prompt.first(point.position),
+                              point.checkpoint.lineage);
   if (!path) {
-    Release(point, held);
+    Unhold(pinned, held);
     return std::nullopt;
   }
   held.path = std::move(*path);
   return held;
 }
 
-void SlotKeeper::Release(const ResumePoint& point, const Held& held) {
-  if (point.checkpoint.id != 0) cache_->Unpin(point.checkpoint.id);
+void SlotKeeper::Unhold(const Way& way, const Held& held) {
+  if (way.point.checkpoint.id != 0) cache_->Unpin(way.point.checkpoint.id);
+  if (way.whole != nullptr) cache_->UnpinWhole(way.whole->id);
   if (held.path) cache_->UnpinPath(*held.path);
 }
 
-Status SlotKeeper::GoTo(NamespaceId name_space, TokenSpan prompt, const ResumePoint& point,
-                        const Held& held) {
-  if (slot_->name_space() != name_space) slot_->Clear(name_space);
-  const TokenSpan prefix = prompt.first(point.position);
+// What could not be used is not tried again.
+void SlotKeeper::Forget(const Way& way, const Held& held) {
+  if (way.point.checkpoint.id != 0) cache_->Discard(way.point.checkpoint.id);
+  if (way.whole != nullptr) cache_->DiscardWhole(way.whole->id);
+  if (held.path) cache_->DiscardPath(*held.path);
+}
+
+Status SlotKeeper::GoTo(const SlotNeeds& needs, const Way& way, const Held& held) {
+  Slot& slot = slots_[way.slot].slot;
+  const TokenSpan prefix = needs.prompt.first(way.point.position);
+  switch (way.source) {
+    case Way::Source::kOwn:
+      if (slot.name_space() != needs.name_space) slot.Clear(needs.name_space);
+      return GoFromOwn(&slot, prefix, way.point, held);
+    case Way::Source::kFork: {
+      const size_t logits_bytes = way.point.checkpoint.logits_bytes;
+      const ByteSpan snapshot = held.snapshot.first(held.snapshot.size() - logits_bytes);
+      const Slot& lender = slots_[way.from].slot;
+      if (Status forked = slot.Fork(lender, prefix.size(), snapshot); !forked) return forked;
+      ++stats_.forked;
+      return {};
+    }
+    case Way::Source::kWhole:
+      if (Status set = slot.SetWhole(*way.whole, held.whole); !set) return set;
+      ++stats_.wholes_set;
+      return GoFromOwn(&slot, prefix, way.point, held);
+  }
+  return {};
+}
+
+Status SlotKeeper::GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point,
+                             const Held& held) {
   const ByteSpan snapshot =
       held.snapshot.first(held.snapshot.size() - point.checkpoint.logits_bytes);
   switch (point.kind) {
     case ResumePoint::Kind::kNothing:
-      slot_->Clear(name_space);
+      slot->Clear(slot->name_space());
       return {};
     case ResumePoint::Kind::kContinue:
       return {};
     case ResumePoint::Kind::kTruncate:
-      return slot_->Truncate(point.position);
+      return slot->Truncate(point.position);
     case ResumePoint::Kind::kRestore:
-      if (Status restored = slot_->Restore(prefix, point.checkpoint, snapshot); !restored) {
+      if (Status restored = slot->Restore(prefix, point.checkpoint, snapshot); !restored) {
         return restored;
       }
       ++stats_.checkpoints_restored;
       return {};
     case ResumePoint::Kind::kJoin:
-      return Join(prefix, held, snapshot);
+      return Join(slot, prefix, held, snapshot);
   }
   return {};
 }
 
-Status SlotKeeper::Join(TokenSpan prefix, const Held& held, ByteSpan snapshot) {
+Status SlotKeeper::Join(Slot* slot, TokenSpan prefix, const Held& held, ByteSpan snapshot) {
   size_t bytes = snapshot.size();
   for (const auto& part : held.path->parts) bytes += part.bytes.size();
   const double begin_ms = clock_->NowMs();
-  const size_t shared = CommonPrefix(slot_->tokens(), prefix);
-  if (Status joined = slot_->Join(prefix, shared, *held.path, snapshot); !joined) return joined;
+  const size_t shared = CommonPrefix(slot->tokens(), prefix);
+  if (Status joined = slot->Join(prefix, shared, *held.path, snapshot); !joined) return joined;
   const double ms = clock_->NowMs() - begin_ms;
   if (ms > 0) Average(static_cast<double>(bytes) / ms, &join_bytes_per_ms_);
   ++stats_.joined;
   return {};
 }
 
-// An answer that is asked for again, or comes back without its reasoning, is not worth keeping: the
-// new prompt repeats all that was read before it but for the generation prompt. A conversation that
-// another one takes the slot from is.
-bool SlotKeeper::LosesMuch(NamespaceId name_space, TokenSpan prompt) const {
-  const bool own = slot_->name_space() == name_space;
-  const size_t shared = own ? CommonPrefix(slot_->tokens(), prompt) : 0;
-  const auto& answers = slot_->provenance().answers;
-  const size_t read = answers.empty() ? slot_->tokens().size() : answers.back().begin;
-  return shared + kGenerationPromptTokensMax < read;
-}
-
-void SlotKeeper::Park() {
-  if (!options_.park) return;
-  const MemoryTraits& traits = engine_->traits();
-  const bool has_kv = traits.kv_bytes_per_token > 0;
-  if (has_kv && !traits.segments) return;
-  const NamespaceId name_space = slot_->name_space();
-  Provenance provenance = slot_->provenance();
-  size_t end = slot_->tokens().size();
-  if (options_.mode == ReuseMode::kExact) {
-    // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
-    end = provenance.clean;
-    if (traits.NeedsSnapshots()) {
-      const auto match = cache_->Match(name_space, TokenSpan(slot_->tokens()).first(end));
-      end = 0;
-      for (const Checkpoint& held : match.checkpoints) {
-        if (held.on_grid()) end = held.position;
-      }
-    }
-    provenance.CutTo(end);
+// A full context refuses states without saying why, so there is room before one is set. What other
+// prompts are at work on stays; if that is too much, reading on will notice.
+void SlotKeeper::MakeRoom(const SlotNeeds& needs, const Way& way) {
+  const bool forks = way.source == Way::Source::kFork;
+  const size_t wanted = needs.prompt.size() - (forks ? way.point.position : 0);
+  const size_t lender = forks ? way.from : way.slot;
+  while (ledger_.used() - ledger_.OnlyIn(way.slot) + wanted > engine_->cells()) {
+    const auto idle = LongestUnused(way.slot, lender);
+    if (!idle) return;
+    ParkAndClear(*idle);
   }
-  if (end == 0 || (has_kv && !ParkSegments(end, provenance))) return;
-  ++stats_.parked;
-  if (options_.mode != ReuseMode::kExact) TakeCheckpoint(CheckpointClass::kReply, 0);
 }
 
-bool SlotKeeper::ParkSegments(size_t end, const Provenance& provenance) {
-  const TokenSpan tokens = TokenSpan(slot_->tokens()).first(end);
-  const NamespaceId name_space = slot_->name_space();
-  for (const SegmentGap& gap : cache_->MissingSegments(name_space, tokens, provenance)) {
-    auto segment = slot_->TakeSegment(gap);
-    if (!segment) return false;
-    if (!cache_->InsertSegment(name_space, tokens, provenance, gap, std::move(*segment))) {
-      return false;
-    }
+std::optional<size_t> SlotKeeper::LongestUnused(size_t but, size_t and_but) const {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Kept& kept = slots_[i];
+    if (i == but || i == and_but || !kept.free || kept.slot.tokens().empty()) continue;
+    if (!found || kept.used_tick < slots_[*found].used_tick) found = i;
   }
-  return true;
+  return found;
 }
 
-void SlotKeeper::TakeCheckpoint(CheckpointClass checkpoint_class, size_t turns) {
+bool SlotKeeper::EmptyAFreeSlot() {
+  const auto idle = LongestUnused(slots_.size(), slots_.size());
+  if (idle) ParkAndClear(*idle);
+  return idle.has_value();
+}
+
+void SlotKeeper::ParkAndClear(size_t slot) {
+  Park(&slots_[slot].slot);
+  slots_[slot].slot.Clear(slots_[slot].slot.name_space());
+}
+
+void SlotKeeper::TakeCheckpoint(size_t index, CheckpointClass checkpoint_class, size_t turns) {
+  Slot& slot = slots_[index].slot;
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = checkpoint_class;
-  checkpoint.lineage = slot_->lineage();
+  checkpoint.lineage = slot.lineage();
   checkpoint.turns = turns;
-  if (cache_->Holds(slot_->name_space(), slot_->tokens(), checkpoint.lineage)) return;
+  if (cache_->Holds(slot.name_space(), slot.tokens(), checkpoint.lineage)) return;
   // On the grid, segments lead back without one.
   if (checkpoint.on_grid() && !engine_->traits().NeedsSnapshots()) return;
   Bytes snapshot;
   if (engine_->traits().NeedsSnapshots()) {
-    auto taken = slot_->TakeSnapshot();
+    auto taken = slot.TakeSnapshot();
     if (!taken) return;
     snapshot = std::move(*taken);
   }
-  if (cache_->Insert(slot_->name_space(), slot_->tokens(), checkpoint, std::move(snapshot))) {
+  if (cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(snapshot))) {
     ++stats_.checkpoints_taken;
   }
 }
 
-void SlotKeeper::KeepEnd(std::span<const float> logits) {
+void SlotKeeper::KeepEnd(size_t index, std::span<const float> logits) {
   if (!options_.keep_ends) return;
-  const Provenance& provenance = slot_->provenance();
-  const size_t last_cut = LastCut(slot_->tokens().size(), options_.grid_tokens);
+  Slot& slot = slots_[index].slot;
+  const Provenance& provenance = slot.provenance();
+  const size_t last_cut = LastCut(slot.tokens().size(), options_.grid_tokens);
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = CheckpointClass::kEnd;
-  checkpoint.lineage = slot_->lineage();
+  checkpoint.lineage = slot.lineage();
   checkpoint.cold_end = provenance.clean >= last_cut;
   checkpoint.logits_bytes = logits.size_bytes();
   Bytes bytes;
   if (engine_->traits().NeedsSnapshots()) {
-    auto taken = slot_->TakeSnapshot();
+    auto taken = slot.TakeSnapshot();
     if (!taken) return;
     bytes = std::move(*taken);
   }
   const size_t snapshot_bytes = bytes.size();
   bytes.resize(snapshot_bytes + logits.size_bytes());
   std::memcpy(bytes.data() + snapshot_bytes, logits.data(), logits.size_bytes());
-  if (cache_->Insert(slot_->name_space(), slot_->tokens(), checkpoint, std::move(bytes))) {
+  if (cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(bytes))) {
     ++stats_.checkpoints_taken;
   }
 }

@@ -1,6 +1,5 @@
-// SlotKeeper: what passes between a slot and the cache. It brings the slot to the furthest point of
-// a prompt that it can reach without reading, takes the checkpoints that were planned, and saves
-// what a slot is about to lose:
+// SlotKeeper: brings a slot to where a prompt can go on from, by whatever way is cheapest
+// (sched/slot_choice.h), and saves what the slots are about to lose:
 //
 //   slot   | header | conversation A, 9,000 tokens |      a prompt of conversation B comes
 //            kept     '--- parked: segments + snapshot     ─> and A comes back by a join
@@ -21,7 +20,9 @@
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
+#include "sched/cell_ledger.h"
 #include "sched/slot.h"
+#include "sched/slot_choice.h"
 
 namespace cairn {
 
@@ -32,7 +33,7 @@ class SlotKeeper {
     size_t grid_tokens = 64;
     // Keep the state and the logits of every prompt's end.
     bool keep_ends = true;
-    // Save what the slot loses.
+    // Save what the slots lose.
     bool park = true;
   };
   // Counts since the start.
@@ -40,24 +41,41 @@ class SlotKeeper {
     uint64_t checkpoints_taken = 0;
     uint64_t checkpoints_restored = 0;
     uint64_t joined = 0;
+    uint64_t forked = 0;      // from what another slot holds
+    uint64_t wholes_set = 0;  // slots that were stored whole
     uint64_t parked = 0;
     // Ways back that failed, after which the prompt was read from its begin.
     uint64_t failed = 0;
   };
+  struct Resumed {
+    size_t slot = 0;
+    // Of the prompt's end, when nothing is left to read; else nothing.
+    std::vector<float> logits;
+  };
 
-  // All outlive the keeper.
-  SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock, Slot* slot,
-             const Options& options);
+  // All outlive the keeper, which owns the slots: as many as the engine has.
+  SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock, const Options& options);
 
-  // Brings the slot along `prompt` without reading. `reuse` false: to its begin. Returns the logits
-  // of the prompt's end when nothing is left to read, else nothing.
-  std::vector<float> Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                            const CheckpointCache::MatchResult& match);
+  const Slot& slot(size_t index) const { return slots_[index].slot; }
+  Slot& slot(size_t index) { return slots_[index].slot; }
+  bool has_free() const;
+  // Whether a prompt of so many tokens fits beside what the slots in use hold.
+  bool HasRoomFor(size_t tokens) const;
+
+  // Takes a slot for `prompt` and brings it along the prompt without reading; the slot is in use
+  // until Release. `reuse` false: to the prompt's begin. REQUIRES: has_free().
+  Resumed Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
+                 const CheckpointCache::MatchResult& match);
+  void Release(size_t slot);
+  // Parks and empties the free slot that was unused for longest. False: none holds anything.
+  bool EmptyAFreeSlot();
+  // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.
+  void ParkAndClear(size_t slot);
 
   // Stores the state at the slot's end. `turns`: of the prompt, when it ends here or soon.
-  void TakeCheckpoint(CheckpointClass checkpoint_class, size_t turns);
+  void TakeCheckpoint(size_t slot, CheckpointClass checkpoint_class, size_t turns);
   // As TakeCheckpoint at the end of a prompt, whose `logits` are kept with the state.
-  void KeepEnd(std::span<const float> logits);
+  void KeepEnd(size_t slot, std::span<const float> logits);
 
   // How long reading took, for what Resume weighs.
   void ObserveRead(size_t tokens, double ms);
@@ -65,29 +83,41 @@ class SlotKeeper {
   const Stats& stats() const { return stats_; }
 
  private:
-  // What a resume needs of the cache, pinned while it is used.
+  struct Kept {
+    Slot slot;
+    bool free = true;
+    uint64_t used_tick = 0;
+  };
+  // What a way needs of the cache, pinned while it is used.
   struct Held {
     ByteSpan snapshot;
+    ByteSpan whole;
     std::optional<CheckpointCache::PinnedPath> path;
   };
 
   ResumeRules Rules() const;
-  ResumePoint Choose(NamespaceId name_space, TokenSpan prompt,
-                     const CheckpointCache::MatchResult& match) const;
-  std::optional<Held> Hold(NamespaceId name_space, TokenSpan prompt, const ResumePoint& point);
-  void Release(const ResumePoint& point, const Held& held);
-  Status GoTo(NamespaceId name_space, TokenSpan prompt, const ResumePoint& point, const Held& held);
-  Status Join(TokenSpan prefix, const Held& held, ByteSpan snapshot);
-  bool LosesMuch(NamespaceId name_space, TokenSpan prompt) const;
-  // Saves the slot's content to the cache as far as it is of use later and fits.
-  void Park();
-  bool ParkSegments(size_t end, const Provenance& provenance);
+  Way Choose(const SlotNeeds& needs) const;
+  std::optional<Held> Hold(const SlotNeeds& needs, const Way& way);
+  void Unhold(const Way& way, const Held& held);
+  void Forget(const Way& way, const Held& held);
+  Status GoTo(const SlotNeeds& needs, const Way& way, const Held& held);
+  Status GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
+  Status Join(Slot* slot, TokenSpan prefix, const Held& held, ByteSpan snapshot);
+  void MakeRoom(const SlotNeeds& needs, const Way& way);
+  std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
+
+  // In slot_parking.cc.
+  void Park(Slot* slot);
+  bool ParkWhole(Slot* slot);
+  bool ParkSegments(Slot* slot, size_t end, const Provenance& provenance);
 
   Engine* const engine_;
   CheckpointCache* const cache_;
   const Clock* const clock_;
-  Slot* const slot_;
   const Options options_;
+  CellLedger ledger_;
+  std::vector<Kept> slots_;
+  uint64_t tick_ = 0;
   LineageId last_lineage_ = 0;
   // Measured as the server runs, each a moving average; 0: not yet.
   double read_ms_per_token_ = 0;

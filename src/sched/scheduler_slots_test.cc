@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Text;
+
+constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
+                                                 MemoryClass::kSlidingWindow,
+                                                 MemoryClass::kRecurrent, MemoryClass::kHybrid};
+
+FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
+  FakeEngineOptions options = Bench::EngineOptions(memory_class);
+  options.slots = slots;
+  return options;
+}
+
+Tokens Join(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// After a header that everybody shares.
+GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {
+  GenerationRequest request = Bench::Request(Join(Text(header, 'H'), rest), tokens_max);
+  request.shape.header_end = header;
+  request.shape.turns = {{header, true}};
+  request.shape.messages_end = request.prompt.size();
+  return request;
+}
+
+std::string AnswerOfOwn(MemoryClass memory_class, GenerationRequest request) {
+  Bench bench(memory_class);
+  return bench.Run(std::move(request)).text;
+}
+
+TEST(Slots, PromptsThatComeTogetherAreAnsweredSideBySide) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Bench bench(Slots(3, memory_class), {});
+    const auto answers =
+        bench.RunTogether({Bench::Request(Text(300, 'x')), Bench::Request(Text(700, 'y')),
+                           Bench::Request(Text(100, 'z'))});
+    EXPECT_EQ(answers[0].text, AnswerOfOwn(memory_class, Bench::Request(Text(300, 'x'))));
+    EXPECT_EQ(answers[1].text, AnswerOfOwn(memory_class, Bench::Request(Text(700, 'y'))));
+    EXPECT_EQ(answers[2].text, AnswerOfOwn(memory_class, Bench::Request(Text(100, 'z'))));
+  }
+}
+
+TEST(Slots, ALongPromptDoesNotKeepARunningAnswerWaiting) {
+  Bench bench(Slots(2, MemoryClass::kHybrid), {});
+  auto running = *bench.scheduler.Submit(Bench::Request(Text(10), 100));
+  bench.scheduler.Step();
+  auto reading = *bench.scheduler.Submit(Bench::Request(Text(3000, 'y'), 1));
+  for (int step = 0; step < 4; ++step) bench.scheduler.Step();
+  EXPECT_GE(Bench::Collect(running.get()).text.size(), 4u);
+  EXPECT_EQ(Bench::Collect(reading.get()).text, "");
+  while (bench.scheduler.Step()) {
+  }
+}
+
+TEST(Slots, ASecondConversationSharesTheHeaderWhereItLies) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Bench bench(Slots(2, memory_class), {});
+    bench.Run(AfterHeader(1024, Text(500, 'a')));
+    const auto other = bench.Run(AfterHeader(1024, Text(500, 'b')));
+    EXPECT_EQ(other.end.cost.reused_tokens, 1024u);
+    EXPECT_EQ(bench.scheduler.stats().keeper.forked, 1u);
+    EXPECT_EQ(other.text, AnswerOfOwn(memory_class, AfterHeader(1024, Text(500, 'b'))));
+    // The first is where it was.
+    const Tokens more = Join(Text(500, 'a'), Text(100, 'c'));
+    EXPECT_GE(bench.Run(AfterHeader(1024, more)).end.cost.reused_tokens, 1472u);
+    EXPECT_EQ(bench.scheduler.stats().keeper.joined, 0u);
+  }
+}
+
+TEST(Slots, ASmallRequestDoesNotPushALongConversationOutWhileAnotherSlotWouldDo) {
+  Bench bench(Slots(2, MemoryClass::kHybrid), {});
+  bench.Run(AfterHeader(512, Text(3000, 'a')));
+  bench.Run(Bench::Request(Text(100, 't')));
+  bench.Run(Bench::Request(Text(120, 'u')));
+  bench.Run(Bench::Request(Text(140, 'v')));
+  const Tokens more = Join(Text(3000, 'a'), Text(100, 'c'));
+  const auto answer = bench.Run(AfterHeader(512, more));
+  EXPECT_GE(answer.end.cost.reused_tokens, 3456u);
+  EXPECT_EQ(bench.scheduler.stats().keeper.joined, 0u);
+}
+
+TEST(Slots, AConversationThatNobodyComesBackToLosesItsSlotInTheEnd) {
+  Bench bench(Slots(2, MemoryClass::kHybrid), {});
+  bench.Run(AfterHeader(512, Text(2000, 'a')));
+  for (char letter = 'b'; letter < 'z'; ++letter) bench.Run(Bench::Request(Text(400, letter)));
+  bench.Run(AfterHeader(512, Join(Text(2000, 'a'), Text(100, 'c'))));
+  EXPECT_EQ(bench.scheduler.stats().keeper.joined, 1u);
+}
+
+TEST(Slots, WholeStatesBringAConversationBackWhereKvCannotBeTakenApart) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions options = Slots(1, memory_class);
+    options.segments = false;
+    Bench bench(options, {});
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(1000, 'y')));
+    const Tokens more = Join(Text(1000, 'x'), Text(50, 'w'));
+    const auto back = bench.Run(Bench::Request(more));
+    EXPECT_GE(back.end.cost.reused_tokens, 960u);
+    EXPECT_EQ(bench.scheduler.stats().keeper.wholes_set, 1u);
+    EXPECT_EQ(back.text, AnswerOfOwn(memory_class, Bench::Request(more)));
+  }
+}
+
+TEST(Slots, ThoseThatOutgrowTheContextTogetherWaitAndGoOnWhereTheyWere) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
+    for (const bool segments : {true, false}) {
+      SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << segments);
+      FakeEngineOptions options = Slots(3, memory_class);
+      options.context_tokens = options.cells = 1000;
+      options.segments = segments;
+      Bench bench(options, {});
+      const auto request = [](char letter) { return Bench::Request(Text(300, letter), 150); };
+      const auto answers = bench.RunTogether({request('x'), request('y'), request('z')});
+      EXPECT_EQ(answers[0].text, AnswerOfOwn(memory_class, request('x')));
+      EXPECT_EQ(answers[1].text, AnswerOfOwn(memory_class, request('y')));
+      EXPECT_EQ(answers[2].text, AnswerOfOwn(memory_class, request('z')));
+      EXPECT_GE(bench.scheduler.stats().given_up, 1u);
+    }
+  }
+}
+
+TEST(Slots, APromptThatDoesNotFitBesideTheOthersWaits) {
+  FakeEngineOptions options = Slots(2, MemoryClass::kAttention);
+  options.context_tokens = options.cells = 1000;
+  Bench bench(options, {});
+  const auto answers =
+      bench.RunTogether({Bench::Request(Text(600, 'x'), 20), Bench::Request(Text(600, 'y'), 20)});
+  EXPECT_EQ(answers[1].text,
+            AnswerOfOwn(MemoryClass::kAttention, Bench::Request(Text(600, 'y'), 20)));
+  EXPECT_EQ(bench.scheduler.stats().given_up, 0u);
+}
+
+TEST(Slots, AnEngineFailureEmptiesTheSlotsThatDecodedTogether) {
+  Bench bench(Slots(2, MemoryClass::kHybrid), {});
+  auto a = *bench.scheduler.Submit(Bench::Request(Text(100, 'a'), 50));
+  auto b = *bench.scheduler.Submit(Bench::Request(Text(100, 'b'), 50));
+  for (int step = 0; step < 4; ++step) bench.scheduler.Step();
+  bench.engine.FailNextDecodes(1);
+  while (bench.scheduler.Step()) {
+  }
+  EXPECT_EQ(Bench::Collect(a.get()).end.kind, GenerationEvent::Kind::kFailed);
+  EXPECT_EQ(Bench::Collect(b.get()).end.kind, GenerationEvent::Kind::kFailed);
+  EXPECT_EQ(bench.Run(Bench::Request(Text(100, 'a'))).text,
+            AnswerOfOwn(MemoryClass::kHybrid, Bench::Request(Text(100, 'a'))));
+}
+
+}  // namespace
+}  // namespace cairn
