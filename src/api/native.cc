@@ -28,6 +28,7 @@ Json SamplingJson(const GenerationParams& defaults) {
 Json CacheJson(const SchedulerStats& stats) {
   return {{"checkpoints", stats.cache.checkpoints},
           {"segments", stats.cache.segments},
+          {"wholes", stats.cache.wholes},
           {"bytes", stats.cache.bytes},
           {"inserted", stats.cache.inserted},
           {"evicted", stats.cache.evicted},
@@ -35,6 +36,9 @@ Json CacheJson(const SchedulerStats& stats) {
           {"discarded", stats.cache.discarded},
           {"restored", stats.keeper.checkpoints_restored},
           {"joined", stats.keeper.joined},
+          {"forked", stats.keeper.forked},
+          {"wholes_set", stats.keeper.wholes_set},
+          {"slots_given_up", stats.given_up},
           {"parked", stats.keeper.parked},
           {"failed", stats.keeper.failed},
           {"prompt_tokens", stats.prompt_tokens},
@@ -59,7 +63,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   Json props;
   props["default_generation_settings"] = {{"n_ctx", engine.context_tokens()},
                                           {"params", SamplingJson(defaults)}};
-  props["total_slots"] = 1;
+  props["total_slots"] = engine.slots();
   props["model_alias"] = served.alias;
   props["model_path"] = engine.info().path;
   props["chat_template"] = service.chat_template().source();

@@ -34,10 +34,9 @@ struct Policies {
 };
 
 Result<Policies> MakePolicies(const ServeOptions& options) {
-  if (options.slots != 1) {
-    return Fail(ErrorCode::kUnsupported,
-                "--parallel " + std::to_string(options.slots) +
-                    " is not there yet: this version serves one request after the other (1)");
+  if (options.slots == 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the default");
   }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
@@ -151,6 +150,9 @@ class ServeRun {
 
   Status LoadModel() {
     LlamaOptions llama = options_.llama;
+    llama.slots = SlotsOf(options_);
+    // Neighbours in one buffer move the last bits of each other's logits.
+    llama.unified = llama.slots == 1 || options_.reuse != "exact";
     // While it loads, what goes wrong is said once, by the error Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
     ProgressLine progress("Loading " + served_.model.alias);
@@ -189,10 +191,11 @@ class ServeRun {
 
   void SayReady(double load_ms) const {
     const MemoryTraits& traits = engine_->traits();
-    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token, context {}",
+    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
                   engine_->info().description, MemoryClassName(traits.memory_class),
-                  (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token,
-                  engine_->context_tokens());
+                  (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
+    logger_->info("{} slots of up to {} tokens, {} together", engine_->slots(),
+                  engine_->context_tokens(), engine_->cells());
     const bool trusted = !traits.grid_measured && options_.reuse == "exact";
     logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
                  "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
@@ -238,6 +241,12 @@ class SignalThread {
 };
 
 }  // namespace
+
+size_t SlotsOf(const ServeOptions& options) {
+  constexpr size_t kUsualSlots = 4;
+  if (options.slots > 0) return static_cast<size_t>(options.slots);
+  return options.reuse == "exact" ? 1 : kUsualSlots;
+}
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);

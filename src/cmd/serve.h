@@ -24,7 +24,7 @@ namespace cairn {
 struct ServeOptions {
   LlamaOptions llama;
   std::string alias;
-  int32_t slots = 1;
+  int32_t slots = -1;  // negative: what SlotsOf says
 
   std::string host = "127.0.0.1";
   int port = 8080;
@@ -48,6 +48,10 @@ struct ServeOptions {
   size_t queue_limit = 64;
   bool verbose = false;
 };
+
+// As many as asked for. Else four, as llama-server has; one with `--reuse exact`, where each more
+// would halve, third … the context of all.
+size_t SlotsOf(const ServeOptions& options);
 
 // Adds the subcommand `serve` to `app`; parsing fills `options`, which must outlive it.
 CLI::App* AddServe(CLI::App* app, ServeOptions* options);

@@ -71,7 +71,11 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("-c,--ctx-size", llama->context_tokens,
                    "Tokens of context (0: as many as the model was trained with)")
       ->group(group);
-  serve->add_option("--parallel", options->slots, "Slots (-np); one for now")->group(group);
+  serve
+      ->add_option("--parallel", options->slots,
+                   "Slots (-np): conversations answered side by side, which share the context (-1: "
+                   "4; with --reuse exact 1, as there each gets an equal part of it)")
+      ->group(group);
   serve->add_option("-b,--batch-size", llama->batch_tokens, "Largest batch, in tokens")
       ->group(group);
   serve->add_option("--ubatch-size", llama->ubatch_tokens, "Micro-batch, in tokens (-ub)")
@@ -192,8 +196,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
       PolicyHelp() +
       "\n"
       "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …).\n"
-      "Not there yet: more than one slot, a cache on disk, images, LoRA adapters, several models\n"
-      "in one process.\n\n"
+      "Not there yet: a cache on disk, images, LoRA adapters, several models in one process.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
 }
