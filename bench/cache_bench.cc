@@ -3,7 +3,8 @@
 //   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
 //
 // Its last table, from two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with libllama
-// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3).
+// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3; 1 for restore,
+// whose lines are of a later run).
 //
 //   what is measured                   median ms  least ms  note
 //   match    all of the prompt is stored    0.235     0.154  100000 shared, 909 checkpoints
@@ -18,21 +19,20 @@
 //   evict    fifo, one goes                 0.841     0.714  10000 checkpoints, 200 given up
 //   evict    closest-pair, one goes         1.000     0.871  10000 checkpoints, 200 given up
 //   evict    marconi, one goes              0.927     0.821  10000 checkpoints, 200 given up
-//   restore  llama, join of 1               7.744     7.345  62.9 MB, 0.60 of memcpy's 13.5 GB/s
-//   restore  llama, join of 8               8.103     7.625  62.9 MB, 0.86 of memcpy's 9.0 GB/s
-//   restore  qwen35, snapshot               9.686     9.321  51.2 MB, 0.39 of memcpy's 13.4 GB/s
-//   restore  qwen35, join of 2             11.267    10.148  59.6 MB, 0.45 of memcpy's 11.8 GB/s
-//   restore  qwen35, snapshot's checksum    3.721     3.568  part of each time above
+//   restore  llama, join of 1               7.828     7.303  62.9 MB, 0.58 of memcpy's 14.0 GB/s
+//   restore  llama, join of 8               8.262     7.270  62.9 MB, 0.82 of memcpy's 9.3 GB/s
+//   restore  qwen35, snapshot               5.809     5.544  51.2 MB, 0.62 of memcpy's 14.2 GB/s
+//   restore  qwen35, join of 2              6.814     5.949  59.6 MB, 0.69 of memcpy's 12.8 GB/s
 //   prefill  qwen35, placement none       946.029   883.939  3072 tokens
 //   prefill  qwen35, auto, 82 stored      919.303   858.380  1.054 of none's speed, by CPU 1.020
 //
 //   match    is to stay under 1 ms. Beside the prompt's tokens it costs a walk from where the
 //            prompt parts down to a leaf, long where one conversation is all there is.
 //   evict    looks at every candidate anew for each that goes.
-//   restore  is to reach 0.5 of memcpy for states of 50 MB and more. Where most of the state is a
-//            snapshot it does not: 0.39 to 0.41 and 0.44 to 0.48 in runs with a core to itself.
-//            Built without the checksum it was 0.63 and 0.71. On a full machine ratios of one case
-//            went from 0.27 to 0.53.
+//   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
+//            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a
+//            checksum over its bytes was looked at before each use. On a full machine ratios of one
+//            case went from 0.27 to 0.53.
 //   prefill  is to reach 0.98. With both cores free and two threads it was 1.022, 1.030 and 1.003;
 //            where others took a core that the threads wanted, 0.62 to 1.05, which says nothing.
 

@@ -16,7 +16,6 @@
 #include <string>
 #include <utility>
 
-#include "base/hash.h"
 #include "benchmark.h"
 #include "made_engine.h"
 #include "store/snapshot_store.h"
@@ -89,7 +88,6 @@ class StoredState {
   Result<std::vector<float>> GoOn();
   double CopyMs(const Way& way);
   Result<Row> MeasureWay(const Way& way, size_t runs);
-  Row MeasureChecksum(size_t runs);
 
   const Case case_;
   const int threads_;
@@ -202,19 +200,6 @@ Result<Row> StoredState::MeasureWay(const Way& way, size_t runs) {
   return row;
 }
 
-// Setting a snapshot begins with a look whether its bytes have changed; this is what that costs.
-Row StoredState::MeasureChecksum(size_t runs) {
-  Row row;
-  row.what = case_.shape.architecture + ", snapshot's checksum";
-  uint64_t hash = 0;
-  for (size_t run = 0; run < runs; ++run) {
-    row.ms.push_back(TimeMs([&] { hash = Hash64(snapshot_.data(), snapshot_.size(), hash); }));
-  }
-  // Looked at, so that no compiler leaves it out.
-  row.note = hash != 0 ? "part of each time above" : "part of each time above; it is 0";
-  return row;
-}
-
 Result<std::vector<Row>> StoredState::Measure(size_t runs) {
   std::vector<Row> rows;
   for (const Way& way : ways_) {
@@ -222,7 +207,6 @@ Result<std::vector<Row>> StoredState::Measure(size_t runs) {
     if (!row) return tl::unexpected(row.error());
     rows.push_back(std::move(*row));
   }
-  if (!snapshot_.empty()) rows.push_back(MeasureChecksum(runs));
   return rows;
 }
 

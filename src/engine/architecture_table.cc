@@ -13,13 +13,13 @@ constexpr std::string_view kNote =
     "# What `make conformance` found; see docs/architectures.md. Not to be edited by hand.\n";
 constexpr std::string_view kMadeWith = "# made with ";
 constexpr std::string_view kHeader =
-    "architecture\tvariant\tmemory\tgrid\tsnapshot\texactness\tsegments";
+    "architecture\tvariant\tmemory\tgrid\tsnapshot\texactness\tsegments\twhole";
 
-using Cells = std::array<std::string ArchitectureRow::*, 7>;
+using Cells = std::array<std::string ArchitectureRow::*, 8>;
 constexpr Cells kCells = {&ArchitectureRow::architecture, &ArchitectureRow::variant,
                           &ArchitectureRow::memory,       &ArchitectureRow::grid,
                           &ArchitectureRow::snapshot,     &ArchitectureRow::exactness,
-                          &ArchitectureRow::segments};
+                          &ArchitectureRow::segments,     &ArchitectureRow::whole};
 
 bool Before(const ArchitectureRow& a, const ArchitectureRow& b) {
   return std::tie(a.architecture, a.variant) < std::tie(b.architecture, b.variant);
@@ -98,6 +98,12 @@ bool HasExactSegments(const ArchitectureTable& table, std::string_view architect
     known = true;
   }
   return known;
+}
+
+bool FailsWithWholeStates(const ArchitectureTable& table, std::string_view architecture) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const ArchitectureRow& row) {
+    return row.architecture == architecture && row.whole != "exact";
+  });
 }
 
 }  // namespace cairn

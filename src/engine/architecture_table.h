@@ -23,6 +23,7 @@ struct ArchitectureRow {
   std::string snapshot;      // "exact" or "differs by X"
   std::string exactness;     // "12 of 12", or "9 of 12, off by X"
   std::string segments;      // "exact", "differs by X (WHERE)" or "none": there is no attention KV
+  std::string whole;         // "exact" or "differs by X (WHERE)"
 
   bool operator==(const ArchitectureRow&) const = default;
 };
@@ -41,6 +42,9 @@ std::string FormatArchitectureTable(ArchitectureTable table);
 
 // Whether the table knows the architecture and every model of it moved its segments exactly.
 bool HasExactSegments(const ArchitectureTable& table, std::string_view architecture);
+// Whether some model of the architecture was seen to fail with whole states. None has so far, so
+// one that the table does not know is tried when it is loaded.
+bool FailsWithWholeStates(const ArchitectureTable& table, std::string_view architecture);
 
 }  // namespace cairn
 

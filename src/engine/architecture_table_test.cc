@@ -9,8 +9,8 @@ namespace cairn {
 namespace {
 
 ArchitectureRow Row(const std::string& architecture, const std::string& variant,
-                    const std::string& segments) {
-  return {architecture, variant, "attention", "64", "exact", "12 of 12", segments};
+                    const std::string& segments, const std::string& whole = "exact") {
+  return {architecture, variant, "attention", "64", "exact", "12 of 12", segments, whole};
 }
 
 TEST(ArchitectureTable, ReadsWhatItWroteInOrder) {
@@ -29,13 +29,16 @@ TEST(ArchitectureTable, RefusesALineThatIsNotARowAndNamesIt) {
     return read ? "nothing is wrong" : read.error().message;
   };
   EXPECT_EQ(why(""), "nothing is wrong");
-  const std::string cells = "line 5 of the table of architectures does not have 7 cells";
-  EXPECT_EQ(why("b\tdense\tattention\t64\texact\t12 of 12\n").substr(0, cells.size()), cells);
-  EXPECT_EQ(why("b\tdense\tattention\t64\t\t12 of 12\texact\n").substr(0, cells.size()), cells);
-  EXPECT_EQ(why("b\tdense\tattention\t64\texact\t12 of 12\texact\tmore\n").substr(0, cells.size()),
+  const std::string cells = "line 5 of the table of architectures does not have 8 cells";
+  EXPECT_EQ(why("b\tdense\tattention\t64\texact\t12 of 12\texact\n").substr(0, cells.size()),
             cells);
+  EXPECT_EQ(why("b\tdense\tattention\t64\t\t12 of 12\texact\texact\n").substr(0, cells.size()),
+            cells);
+  EXPECT_EQ(
+      why("b\tdense\tattention\t64\texact\t12 of 12\texact\texact\tmore\n").substr(0, cells.size()),
+      cells);
   // The same row twice as well: which of the two would count?
-  EXPECT_EQ(why("a\tmoe\tattention\t64\texact\t12 of 12\tnone\n"),
+  EXPECT_EQ(why("a\tmoe\tattention\t64\texact\t12 of 12\tnone\texact\n"),
             "line 5 of the table of architectures does not come after the line before it");
   EXPECT_FALSE(ParseArchitectureTable("architecture\tsegments\n").has_value());
 }
@@ -51,6 +54,16 @@ TEST(ArchitectureTable, TrustsSegmentsOnlyWhereEveryModelOfTheArchitectureMovedT
   EXPECT_FALSE(HasExactSegments(table, "unheard-of"));
 }
 
+TEST(ArchitectureTable, LetsWholeStatesBeTriedWhereNoneWasSeenToFail) {
+  const ArchitectureTable table = {
+      "x",
+      {Row("both", "dense", "aborts"), Row("both", "moe", "aborts"), Row("half", "dense", "exact"),
+       Row("half", "moe", "exact", "aborts")}};
+  EXPECT_FALSE(FailsWithWholeStates(table, "both"));
+  EXPECT_TRUE(FailsWithWholeStates(table, "half"));
+  EXPECT_FALSE(FailsWithWholeStates(table, "unheard-of"));
+}
+
 TEST(VerifiedArchitectures, AreThoseOfTheFile) {
   const auto file = ParseArchitectureTable(ReadSourceFile("src/engine/architectures.tsv"));
   ASSERT_TRUE(file.has_value()) << file.error().message;
@@ -64,6 +77,7 @@ TEST(VerifiedArchitectures, LetNoneMoveSegmentsThatWasSeenToAbort) {
   }
   for (const char* const architecture : {"deepseek4", "qwen4exp", "glm5-next", "mamba2"}) {
     EXPECT_FALSE(SegmentsVerified(architecture)) << architecture;
+    EXPECT_TRUE(WholeStatesMayBeTried(architecture)) << architecture;
   }
 }
 

@@ -20,7 +20,7 @@ class LlamaEngine final : public Engine {
  public:
   // Sequences a context has: the slot's, and one through which segments travel.
   static constexpr SeqId kScratchSeq = 1;
-  // Bytes of a snapshot that are ours: what it is, of which position, and a checksum.
+  // Bytes of a snapshot that are ours: what it is, of which position, and how long.
   static constexpr size_t kSnapshotHeaderBytes = 24;
 
   // Loads the model, makes its context and finds its traits. One clear sentence when it cannot.

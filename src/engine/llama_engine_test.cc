@@ -109,18 +109,22 @@ TEST(LlamaEngine, ALongAnswerTakesAWindowsCutAway) {
   EXPECT_FALSE(engine->CanTruncate(0, 512));
 }
 
-TEST(LlamaEngine, RefusesSnapshotsThatHaveChanged) {
+// A bit that changed behind the header is not found: whoever brings bytes into the process checks
+// them.
+TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
   for (const Made& made : kMade) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
     const Tokens prompt = RandomPrompt(192, 7);
     const auto cold = ReadCold(engine.get(), prompt);
-    Read(engine.get(), prompt, 0, 0);
     const Bytes good = *engine->TakeSnapshot(0);
     std::vector<Bytes> bad = {{}, Bytes(5, 7), Bytes(good.size(), 0xFF)};
-    for (const size_t size : {LlamaEngine::kSnapshotHeaderBytes, good.size() / 2, good.size() - 1})
+    for (const size_t size : {LlamaEngine::kSnapshotHeaderBytes - 1,
+                              LlamaEngine::kSnapshotHeaderBytes, good.size() / 2, good.size() - 1})
       bad.emplace_back(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
-    for (const size_t at : {size_t{0}, size_t{9}, size_t{20}, size_t{24}, good.size() - 1}) {
+    bad.push_back(good);
+    bad.back().push_back(0);
+    for (const size_t at : {0, 9, 20}) {  // magic, position, length
       bad.push_back(good);
       bad.back()[at] ^= 0x10;
     }
@@ -138,15 +142,29 @@ TEST(LlamaEngine, RefusesSnapshotsThatHaveChanged) {
   }
 }
 
-TEST(LlamaEngine, RefusesTheSnapshotOfAnotherModel) {
-  const auto engine = Loaded({"qwen35", MemoryClass::kHybrid});
-  const auto other = Loaded({"falcon-h1", MemoryClass::kHybrid});
+// Of every made model, to every other. The bytes are whole and the position is right: it is
+// libllama that has to refuse them, without ending the process. It looks at shapes alone, so the
+// state of a model of the very same shape is taken (mamba2 and falcon-h1 are made so); which model
+// a snapshot is of is for those to know who keep it longer than the engine lives.
+TEST(LlamaEngine, RefusesTheSnapshotsOfModelsOfOtherShapes) {
   const Tokens prompt = RandomPrompt(64, 8);
-  const auto cold = Read(engine.get(), prompt, 0, 64);
-  Read(other.get(), prompt, 0, 64);
-  const Bytes snapshot = *other->TakeSnapshot(0);
-  EXPECT_FALSE(engine->Restore(0, 64, snapshot).has_value());
-  EXPECT_EQ(Read(engine.get(), prompt, 0, 64), cold);
+  std::vector<Bytes> snapshots;
+  for (const Made& made : kMade) {
+    const auto engine = Loaded(made);
+    Read(engine.get(), prompt, 0, 64);
+    snapshots.push_back(*engine->TakeSnapshot(0));
+  }
+  for (size_t i = 0; i < kMade.size(); ++i) {
+    const auto engine = Loaded(kMade.at(i));
+    const auto cold = Read(engine.get(), prompt, 0, 64);
+    for (size_t other = 0; other < kMade.size(); ++other) {
+      SCOPED_TRACE(Trace(kMade.at(other)) + " to " + Trace(kMade.at(i)));
+      EXPECT_EQ(engine->Restore(0, 64, snapshots[other]).has_value(),
+                snapshots[other].size() == snapshots[i].size());
+      engine->Clear(0);
+      EXPECT_EQ(Read(engine.get(), prompt, 0, 64), cold);
+    }
+  }
 }
 
 TEST(LlamaEngine, SaysWhenTheContextIsFullAndGoesOnAfterwards) {

@@ -22,6 +22,9 @@ std::string CheckSnapshot(const std::string& model_path);
 // Whether attention KV travels in ranges, through a scratch sequence; see segment_check.cc.
 std::string CheckSegments(const std::string& model_path);
 
+// Whether all that a sequence holds can be taken out and set back; see whole_check.cc.
+std::string CheckWhole(const std::string& model_path);
+
 // "K of 12": resumes at random multiples of `grid_tokens` that gave a cold run's bits, through
 // LlamaEngine, as the server resumes.
 std::string CheckExactness(const std::string& model_path, size_t grid_tokens);

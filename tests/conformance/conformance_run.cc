@@ -116,6 +116,7 @@ ArchitectureRow CheckModel(const std::string& model_path, const RunOptions& opti
   row.snapshot = RunCheck("snapshot", model_path, 0, options);
   row.exactness = RunCheck("exactness", model_path, ServedGrid(row.grid), options);
   row.segments = RunCheck("segments", model_path, 0, options);
+  row.whole = RunCheck("whole", model_path, 0, options);
   return row;
 }
 

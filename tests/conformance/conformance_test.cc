@@ -58,6 +58,7 @@ TEST_F(Conformance, OfAFewArchitecturesIsWhatTheTableSays) {
     EXPECT_EQ(found.snapshot, known->snapshot);
     EXPECT_EQ(found.exactness, known->exactness);
     EXPECT_EQ(found.segments, known->segments);
+    EXPECT_EQ(found.whole, known->whole);
   }
 }
 
@@ -66,6 +67,7 @@ TEST_F(Conformance, OfAnArchitectureThatAbortsIsARowLikeAnyOther) {
   ASSERT_EQ(models.size(), 1u);
   EXPECT_EQ(RunCheck("segments", models[0], 0, options_), "aborts");
   EXPECT_EQ(RunCheck("snapshot", models[0], 0, options_), "exact");
+  EXPECT_EQ(RunCheck("whole", models[0], 0, options_), "exact");
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ int RunOneCheck(std::map<std::string, std::string>* arguments) {
   if (check == "snapshot") cell = CheckSnapshot(path);
   if (check == "exactness") cell = CheckExactness(path, std::max(64UL, number("--grid")));
   if (check == "segments") cell = CheckSegments(path);
+  if (check == "whole") cell = CheckWhole(path);
   if (cell.empty()) return FailWith("there is no check named '" + check + "'");
   std::printf("%s\n", cell.c_str());
   std::fflush(stdout);
@@ -80,9 +81,11 @@ void Merge(const ArchitectureRow& row, ArchitectureTable* table) {
 }
 
 void PrintRow(size_t number, size_t count, const ArchitectureRow& row) {
-  std::printf("[%3zu/%zu] %-16s %-6s %-15s grid %-5s snapshot %s, resumes %s, segments %s\n",
-              number, count, row.architecture.c_str(), row.variant.c_str(), row.memory.c_str(),
-              row.grid.c_str(), row.snapshot.c_str(), row.exactness.c_str(), row.segments.c_str());
+  std::printf(
+      "[%3zu/%zu] %-16s %-6s %-15s grid %-5s snapshot %s, resumes %s, segments %s, whole %s\n",
+      number, count, row.architecture.c_str(), row.variant.c_str(), row.memory.c_str(),
+      row.grid.c_str(), row.snapshot.c_str(), row.exactness.c_str(), row.segments.c_str(),
+      row.whole.c_str());
   std::fflush(stdout);
 }
 

@@ -11,7 +11,8 @@
 
 namespace cairn::conformance {
 
-Result<std::unique_ptr<ModelBench>> ModelBench::Load(const std::string& path, uint32_t sequences) {
+Result<std::unique_ptr<ModelBench>> ModelBench::Load(const std::string& path, uint32_t sequences,
+                                                     bool unified) {
   InitLlamaBackend([](LogLevel /*level*/, std::string_view line) {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
   });
@@ -23,7 +24,7 @@ Result<std::unique_ptr<ModelBench>> ModelBench::Load(const std::string& path, ui
   params.n_ctx = kTrainedTokens * sequences;
   params.n_ubatch = 2 * kPieceTokens;
   params.n_seq_max = sequences;
-  params.kv_unified = true;
+  params.kv_unified = unified;
   params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
   params.n_threads = 1;
   params.n_threads_batch = 1;
@@ -41,7 +42,8 @@ PromptTokens ModelBench::RandomPrompt(size_t tokens) {
   return prompt;
 }
 
-void ModelBench::Decode(const PromptTokens& tokens, llama_pos begin, llama_pos end) {
+void ModelBench::Decode(const PromptTokens& tokens, llama_pos begin, llama_pos end,
+                        llama_seq_id seq) {
   if (!refused_.empty()) return;
   llama_batch batch = llama_batch_init(end - begin, 0, 1);
   batch.n_tokens = end - begin;
@@ -50,7 +52,7 @@ void ModelBench::Decode(const PromptTokens& tokens, llama_pos begin, llama_pos e
     batch.token[i] = tokens[static_cast<size_t>(position)];
     batch.pos[i] = position;
     batch.n_seq_id[i] = 1;
-    batch.seq_id[i][0] = 0;
+    batch.seq_id[i][0] = seq;
     batch.logits[i] = i + 1 == batch.n_tokens ? 1 : 0;
   }
   const int32_t code = llama_decode(context_.get(), batch);
@@ -69,18 +71,19 @@ void ModelBench::LookForWindow() {
   llama_memory_clear(memory(), true);
 }
 
-void ModelBench::OrderWindow() {
-  if (!keeps_window_ || llama_memory_seq_pos_max(memory(), 0) < 0) return;
-  SetState(0, GetState(0, kPartial), kPartial);
+void ModelBench::OrderWindow(llama_seq_id seq) {
+  if (!keeps_window_ || llama_memory_seq_pos_max(memory(), seq) < 0) return;
+  SetState(seq, GetState(seq, kPartial), kPartial);
 }
 
-LogitRows ModelBench::Read(const PromptTokens& tokens, llama_pos begin, llama_pos end) {
+LogitRows ModelBench::Read(const PromptTokens& tokens, llama_pos begin, llama_pos end,
+                           llama_seq_id seq) {
   const int32_t vocab = llama_vocab_n_tokens(llama_model_get_vocab(model_.get()));
   LogitRows rows;
   while (begin < end && refused_.empty()) {
     const llama_pos next = std::min(end, (begin / kPieceTokens + 1) * kPieceTokens);
-    OrderWindow();
-    Decode(tokens, begin, next);
+    OrderWindow(seq);
+    Decode(tokens, begin, next, seq);
     if (!refused_.empty()) break;
     const float* const row = llama_get_logits_ith(context_.get(), -1);
     Expect(row != nullptr, "logits");
@@ -91,7 +94,7 @@ LogitRows ModelBench::Read(const PromptTokens& tokens, llama_pos begin, llama_po
 }
 
 void ModelBench::ReadSingly(const PromptTokens& tokens, llama_pos begin, llama_pos end) {
-  for (; begin < end; ++begin) Decode(tokens, begin, begin + 1);
+  for (; begin < end; ++begin) Decode(tokens, begin, begin + 1, 0);
 }
 
 size_t ModelBench::StateSize(llama_seq_id seq, llama_state_seq_flags flags) const {

@@ -33,9 +33,10 @@ constexpr size_t kStateHeaderBytes = 8;
 
 class ModelBench {
  public:
-  // One sequence, or one and a scratch sequence beside it in one unified memory with flash
-  // attention on. kUnsupported says what libllama refused.
-  static Result<std::unique_ptr<ModelBench>> Load(const std::string& path, uint32_t sequences);
+  // Flash attention is on. `unified`: all sequences in one memory; else one stream each. Either
+  // way there is room for kTrainedTokens in each. kUnsupported says what libllama refused.
+  static Result<std::unique_ptr<ModelBench>> Load(const std::string& path, uint32_t sequences,
+                                                  bool unified = true);
 
   // False: a model without a memory, as those that write by diffusion.
   bool has_memory() const { return memory() != nullptr; }
@@ -48,11 +49,11 @@ class ModelBench {
   // nothing.
   const std::string& refused() const { return refused_; }
 
-  // Reads [begin, end) of `tokens` into sequence 0, cut at multiples of kPieceTokens. Returns the
-  // last logits of every piece. The cells of a window are put in order before each, as LlamaEngine
+  // Reads [begin, end) of `tokens` into `seq`, cut at multiples of kPieceTokens. Returns the last
+  // logits of every piece. The cells of a window are put in order before each, as LlamaEngine
   // does (docs/decisions/0008-window-order.md).
-  LogitRows Read(const PromptTokens& tokens, llama_pos begin, llama_pos end);
-  // Reads [begin, end) token by token, as an answer is.
+  LogitRows Read(const PromptTokens& tokens, llama_pos begin, llama_pos end, llama_seq_id seq = 0);
+  // Reads [begin, end) into sequence 0 token by token, as an answer is.
   void ReadSingly(const PromptTokens& tokens, llama_pos begin, llama_pos end);
   size_t StateSize(llama_seq_id seq, llama_state_seq_flags flags) const;
   Blob GetState(llama_seq_id seq, llama_state_seq_flags flags);
@@ -65,11 +66,11 @@ class ModelBench {
   void CopyRange(llama_seq_id from, llama_seq_id to, llama_pos begin, llama_pos end);
 
  private:
-  void Decode(const PromptTokens& tokens, llama_pos begin, llama_pos end);
+  void Decode(const PromptTokens& tokens, llama_pos begin, llama_pos end, llama_seq_id seq);
   // Not every model that keeps a window says so: deepseek4 does not. But a state that cannot be
   // rolled back and grows with the first tokens has one in it.
   void LookForWindow();
-  void OrderWindow();
+  void OrderWindow(llama_seq_id seq);
   void Expect(bool success, const char* what) {
     if (!success && refused_.empty()) refused_ = what;
   }

@@ -31,6 +31,10 @@ constexpr std::string_view kIntroduction =
     "|\n"
     "| segments | attention KV moved out in ranges and back in, whole, in part, and onto a kept"
     " front, gives the same bits |\n"
+    "| whole | all that a sequence holds, taken out and set back, gives the same bits where it "
+    "was, "
+    "and in another stream while the first holds another prompt; set beside a neighbour in one "
+    "memory, it is the same to the byte |\n"
     "\n"
     "*exact* is every bit of every logit. *aborts*: libllama ends the process, so Cairn never calls"
     " it there.\n"
@@ -38,7 +42,7 @@ constexpr std::string_view kIntroduction =
     "A probe for the grid tries more cuts than 12 resumes do, so a row may say that there is none\n"
     "and still have 12 of 12: such a model was seen to differ, if seldom.\n"
     "An architecture whose segments are not exact, or that is not on this page, has no "
-    "segments:\nwhat a slot loses there is read again.\n";
+    "segments.\n";
 
 size_t Count(const ArchitectureTable& table,
              const std::function<bool(const ArchitectureRow&)>& wanted) {
@@ -56,7 +60,9 @@ std::string Summary(const ArchitectureTable& table) {
          ". Segments exact: " +
          number([](const ArchitectureRow& row) { return row.segments == "exact"; }) +
          ", and none there to move: " +
-         number([](const ArchitectureRow& row) { return row.segments == "none"; }) + ".\n";
+         number([](const ArchitectureRow& row) { return row.segments == "none"; }) +
+         ". Whole states exact: " +
+         number([](const ArchitectureRow& row) { return row.whole == "exact"; }) + ".\n";
 }
 
 }  // namespace
@@ -64,11 +70,12 @@ std::string Summary(const ArchitectureTable& table) {
 std::string RenderPage(const ArchitectureTable& table) {
   std::string page(kIntroduction);
   page += "\n" + Summary(table) + "\n";
-  page += "| architecture | model | memory | grid | snapshot | resumes | segments |\n";
-  page += "| --- | --- | --- | --- | --- | --- | --- |\n";
+  page += "| architecture | model | memory | grid | snapshot | resumes | segments | whole |\n";
+  page += "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ArchitectureRow& row : table.rows) {
     page += "| `" + row.architecture + "` | " + row.variant + " | " + row.memory + " | " +
-            row.grid + " | " + row.snapshot + " | " + row.exactness + " | " + row.segments + " |\n";
+            row.grid + " | " + row.snapshot + " | " + row.exactness + " | " + row.segments + " | " +
+            row.whole + " |\n";
   }
   return page;
 }

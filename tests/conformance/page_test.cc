@@ -15,18 +15,19 @@ TEST(ArchitecturePage, SaysWhatTheVerifiedTableSays) {
 TEST(ArchitecturePage, CountsWhatIsExact) {
   const ArchitectureTable table = {
       "libllama 1.2.3",
-      {{"a", "dense", "attention", "64", "exact", "12 of 12", "exact"},
-       {"b", "moe", "hybrid", "none", "exact", "9 of 12, off by 2e-06", "aborts"},
-       {"c", "dense", "none", "-", "-", "-", "-"},
-       {"d", "dense", "recurrent", "1", "exact", "12 of 12", "none"}}};
+      {{"a", "dense", "attention", "64", "exact", "12 of 12", "exact", "exact"},
+       {"b", "moe", "hybrid", "none", "exact", "9 of 12, off by 2e-06", "aborts", "exact"},
+       {"c", "dense", "none", "-", "-", "-", "-", "-"},
+       {"d", "dense", "recurrent", "1", "exact", "12 of 12", "none", "aborts"}}};
   const std::string page = RenderPage(table);
   EXPECT_NE(page.find("Made with libllama 1.2.3: 4 models, 3 of them with a memory. Snapshots "
                       "exact: 3. All resumes exact: 2. Segments exact: 1, and none there to move: "
-                      "1.\n"),
+                      "1. Whole states exact: 2.\n"),
             std::string::npos)
       << page;
-  EXPECT_NE(page.find("| `b` | moe | hybrid | none | exact | 9 of 12, off by 2e-06 | aborts |\n"),
-            std::string::npos)
+  EXPECT_NE(
+      page.find("| `b` | moe | hybrid | none | exact | 9 of 12, off by 2e-06 | aborts | exact |\n"),
+      std::string::npos)
       << page;
 }
 

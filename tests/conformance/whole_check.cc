@@ -1,0 +1,95 @@
+// Whether all that a sequence holds can be taken out and set back: where it was, and into another
+// sequence while others hold something too.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "conformance/checks.h"
+#include "conformance/model_bench.h"
+
+namespace cairn::conformance {
+namespace {
+
+constexpr llama_seq_id kSeq = 0;
+constexpr llama_seq_id kOther = 1;
+constexpr llama_pos kEnd = 150;  // of what is taken out: inside a piece
+constexpr llama_pos kPromptTokens = 220;
+constexpr llama_pos kNeighbourTokens = 70;
+
+// "exact", or what was refused or differs.
+std::string Verdict(const ModelBench& bench, const std::optional<double>& difference) {
+  if (!bench.refused().empty()) return "refused: " + bench.refused();
+  if (difference) return "differs by " + DifferenceText(*difference);
+  return "exact";
+}
+
+// One sequence in a memory of its own: the logits afterwards.
+std::string SetBack(ModelBench* bench) {
+  const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
+  bench->Read(prompt, 0, kEnd);
+  const Blob whole = bench->GetState(kSeq, kWhole);
+  const LogitRows wanted = bench->Read(prompt, kEnd, kPromptTokens);
+  llama_memory_clear(bench->memory(), true);
+  bench->SetState(kSeq, whole, kWhole);
+  return Verdict(*bench, Difference(wanted, bench->Read(prompt, kEnd, kPromptTokens)));
+}
+
+// Two streams: a state of the first goes to the second, while the first holds another prompt.
+std::string SetIntoAnotherStream(ModelBench* bench) {
+  const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
+  const PromptTokens other = bench->RandomPrompt(kPromptTokens);
+  bench->Read(prompt, 0, kEnd);
+  const Blob whole = bench->GetState(kSeq, kWhole);
+  const LogitRows wanted = bench->Read(prompt, kEnd, kPromptTokens);
+  bench->Clear(kSeq);
+  bench->Read(other, 0, kPromptTokens, kSeq);
+  bench->Read(other, 0, kNeighbourTokens, kOther);
+  bench->Clear(kOther);
+  bench->SetState(kOther, whole, kWhole);
+  return Verdict(*bench, Difference(wanted, bench->Read(prompt, kEnd, kPromptTokens, kOther)));
+}
+
+// Two sequences in one memory. There neighbours move bits of the logits, so the state is compared:
+// taken again after it was set beside another prompt, it must be the same to the byte.
+std::string SetBesideANeighbour(ModelBench* bench) {
+  const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
+  const PromptTokens other = bench->RandomPrompt(kPromptTokens);
+  bench->Read(prompt, 0, kEnd, kOther);
+  const Blob whole = bench->GetState(kOther, kWhole);
+  bench->Clear(kOther);
+  bench->Read(other, 0, kNeighbourTokens, kSeq);
+  bench->SetState(kOther, whole, kWhole);
+  const Blob again = bench->GetState(kOther, kWhole);
+  if (bench->refused().empty() && again != whole) return "differs in its bytes";
+  bench->Read(prompt, kEnd, kPromptTokens, kOther);
+  bench->Read(other, kNeighbourTokens, kPromptTokens, kSeq);
+  return Verdict(*bench, {});
+}
+
+struct Way {
+  const char* name;
+  uint32_t sequences;
+  bool unified;
+  std::string (*play)(ModelBench* bench);
+};
+constexpr std::array<Way, 3> kWays = {{{"set back", 1, true, SetBack},
+                                       {"another stream", 2, false, SetIntoAnotherStream},
+                                       {"beside a neighbour", 2, true, SetBesideANeighbour}}};
+
+}  // namespace
+
+std::string CheckWhole(const std::string& model_path) {
+  for (const Way& way : kWays) {
+    std::fprintf(stderr, "%s\n", way.name);
+    const auto bench = ModelBench::Load(model_path, way.sequences, way.unified);
+    if (!bench) return "refused: " + bench.error().message + " (" + way.name + ")";
+    if (!(*bench)->has_memory()) return "-";
+    const std::string verdict = way.play(bench->get());
+    std::fprintf(stderr, "%s: %s\n", way.name, verdict.c_str());
+    if (verdict != "exact") return verdict + " (" + way.name + ")";
+  }
+  return "exact";
+}
+
+}  // namespace cairn::conformance
