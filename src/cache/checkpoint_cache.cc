@@ -49,24 +49,18 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
                                                     TokenSpan prompt) const {
   MatchResult result;
   result.stored_on_grid = segments_.StoredTo(name_space, prompt);
-  const auto tree = trees_.find(name_space);
-  if (tree == trees_.end()) return result;
-  const PrefixTree::MatchResult match = tree->second.Match(prompt);
+  const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
   result.shared = match.shared;
   for (const PrefixTree::Stone& stone : match.stones) {
     Checkpoint checkpoint = EntryOf(stone.value).checkpoint;
     checkpoint.kv_stored = KvStored(checkpoint, result.stored_on_grid);
     result.checkpoints.push_back(checkpoint);
   }
-  if (match.below == nullptr) return result;
-  const PrefixTree::Node* node = PrefixTree::LeafOf(match.below);
-  for (; node != nullptr && PrefixTree::PositionOf(node) >= match.shared;
-       node = PrefixTree::AncestorOf(node)) {
-    const Checkpoint& checkpoint = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
-    if (checkpoint.turns == 0) continue;
-    result.neighbour_tokens = checkpoint.position;
-    result.neighbour_turns = checkpoint.turns;
-    break;
+  if (match.last == nullptr) return result;
+  const Entry& end = EntryOf(PrefixTree::ValueOf(PrefixTree::LeafOf(match.last)));
+  if (end.prompt_tokens >= match.shared) {
+    result.neighbour_tokens = end.prompt_tokens;
+    result.neighbour_turns = end.prompt_turns;
   }
   return result;
 }
@@ -112,9 +106,7 @@ void CheckpointCache::Learn(const PromptShape& shape, const MatchResult& match) 
 }
 
 bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const {
-  const auto tree = trees_.find(name_space);
-  if (tree == trees_.end()) return false;
-  const PrefixTree::Node* node = tree->second.Find(prefix);
+  const PrefixTree::Node* node = tree_.Find(name_space, prefix);
   if (node == nullptr) return false;
   const Checkpoint& held = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
   return held.lineage == lineage && held.logits_bytes == 0;
@@ -122,8 +114,7 @@ bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId 
 
 Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan prefix,
                                              Checkpoint what, Bytes snapshot) {
-  PrefixTree& tree = trees_[name_space];
-  if (const PrefixTree::Node* node = tree.Find(prefix)) {
+  if (const PrefixTree::Node* node = tree_.Find(name_space, prefix)) {
     const Entry& held = EntryOf(PrefixTree::ValueOf(node));
     const bool better = held.checkpoint.on_grid() && what.lineage != 0 &&
                         KvStored(held.checkpoint, segments_.StoredTo(name_space, prefix));
@@ -143,15 +134,26 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   }
   Entry entry;
   entry.checkpoint = what;
-  entry.name_space = name_space;
-  entry.node = tree.Put(prefix, what.id);
+  entry.node = tree_.Put(name_space, prefix, what.id);
   entry.created_tick = entry.used_tick = ++tick_;
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
+  NotePrompt(&entry);
   entries_.emplace(what.id, entry);
   ++stats_.inserted;
   RetireAncestors(entry);
   KeepPathShort(entry);
   return what.id;
+}
+
+void CheckpointCache::NotePrompt(Entry* entry) const {
+  if (entry->checkpoint.turns > 0) {
+    entry->prompt_tokens = entry->checkpoint.position;
+    entry->prompt_turns = entry->checkpoint.turns;
+  } else if (const PrefixTree::Node* above = PrefixTree::AncestorOf(entry->node)) {
+    const Entry& ancestor = EntryOf(PrefixTree::ValueOf(above));
+    entry->prompt_tokens = ancestor.prompt_tokens;
+    entry->prompt_turns = ancestor.prompt_turns;
+  }
 }
 
 void CheckpointCache::RetireAncestors(const Entry& entry) {
@@ -318,7 +320,7 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
 void CheckpointCache::Drop(CheckpointId id) {
   const Entry entry = EntryOf(id);
   CHECK(entry.pins == 0);
-  trees_.at(entry.name_space).Erase(entry.node);
+  tree_.Erase(entry.node);
   store_->Erase(id);
   entries_.erase(id);
 }
@@ -341,12 +343,8 @@ void CheckpointCache::DropSegment(SegmentId id) {
 
 void CheckpointCache::CheckInvariants() const {
   size_t bytes = 0;
-  size_t values = 0;
-  for (const auto& [name_space, tree] : trees_) {
-    tree.CheckInvariants();
-    values += tree.value_count();
-  }
-  CHECK(values == entries_.size());
+  tree_.CheckInvariants();
+  CHECK(tree_.value_count() == entries_.size());
   for (const auto& [id, entry] : entries_) {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);

@@ -24,7 +24,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -169,7 +168,6 @@ class CheckpointCache {
  private:
   struct Entry {
     Checkpoint checkpoint;
-    NamespaceId name_space = 0;
     const PrefixTree::Node* node = nullptr;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
@@ -178,6 +176,10 @@ class CheckpointCache {
     // The deepest kQuery of its path: where the next query comes back to, however long the tool
     // loop after it grows.
     bool last_query = false;
+    // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
+    // what Match says of a neighbour. Such a one may have been given up since.
+    size_t prompt_tokens = 0;
+    size_t prompt_turns = 0;
   };
 
   const Entry& EntryOf(CheckpointId id) const;
@@ -186,6 +188,7 @@ class CheckpointCache {
   bool MakeRoom(size_t bytes);
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
+  void NotePrompt(Entry* entry) const;
   // Replaces what an older prompt of the same conversation left only for itself.
   void RetireAncestors(const Entry& entry);
   void KeepPathShort(const Entry& entry);
@@ -203,7 +206,7 @@ class CheckpointCache {
   const std::unique_ptr<EvictionPolicy> eviction_;
   const std::unique_ptr<SnapshotStore> store_;
 
-  std::map<NamespaceId, PrefixTree> trees_;
+  PrefixTree tree_;  // a root for each namespace; values are ids of checkpoints
   std::unordered_map<CheckpointId, Entry> entries_;
   SegmentIndex segments_;
   uint64_t last_id_ = 0;  // of checkpoints and segments alike

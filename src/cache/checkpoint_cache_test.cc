@@ -53,6 +53,34 @@ TEST(CheckpointCache, NeverMatchesAcrossNamespaces) {
   EXPECT_EQ(cache.Match(2, T("abcd")).shared, 0u);
 }
 
+Status InsertPrompt(CheckpointCache* cache, std::string_view prefix, size_t turns) {
+  Checkpoint end;
+  end.checkpoint_class = turns > 0 ? CheckpointClass::kPrompt : CheckpointClass::kReply;
+  end.turns = turns;
+  const auto inserted = cache->Insert(kAsker, T(prefix), end, Bytes(10));
+  if (!inserted) return tl::unexpected(inserted.error());
+  return {};
+}
+
+TEST(CheckpointCache, MatchKnowsThePromptThatANewOnePartsFrom) {
+  CheckpointCache cache = MakeCache(1 << 20);
+  ASSERT_TRUE(InsertPrompt(&cache, "abc", 1));
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdef", 2));
+  // An answer's end says nothing of turns: the prompt before it does.
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdefgh", 0));
+  const auto match = cache.Match(kAsker, T("abcdX"));
+  EXPECT_EQ(match.neighbour_tokens, 6u);
+  EXPECT_EQ(match.neighbour_turns, 2u);
+  // This one has left the prompt behind and parts in the answer.
+  EXPECT_EQ(cache.Match(kAsker, T("abcdefgX")).neighbour_tokens, 0u);
+  EXPECT_EQ(cache.Match(kAsker, T("X")).neighbour_tokens, 0u);
+  // Of two prompts the newer one.
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdZZZZ", 3));
+  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_tokens, 8u);
+  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_turns, 3u);
+  EXPECT_EQ(cache.Match(kAsker, T("abcdeX")).neighbour_turns, 2u);
+}
+
 TEST(CheckpointCache, HoldsItsBudgetToTheByte) {
   CheckpointCache cache = MakeCache(100);
   ASSERT_TRUE(Insert(&cache, "a", 60));

@@ -22,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -33,7 +32,7 @@
 
 namespace cairn {
 
-using NamespaceId = uint32_t;
+using NamespaceId = PrefixTree::RootId;
 using SegmentId = uint64_t;
 
 // A range of a sequence whose KV is not stored. `lineage`: of its run, 0 on the grid.
@@ -107,7 +106,7 @@ class SegmentIndex {
   SegmentId OnGrid(NamespaceId name_space, TokenSpan prefix) const;
 
   std::unordered_map<SegmentId, Segment> segments_;
-  std::map<NamespaceId, PrefixTree> on_grid_;                   // values are segment ids
+  PrefixTree on_grid_;  // a root for each namespace; values are segment ids
   std::unordered_map<LineageId, std::vector<SegmentId>> runs_;  // shallowest first
 };
 
