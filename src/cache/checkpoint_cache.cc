@@ -121,20 +121,22 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     if (held.pins > 0 || better) return held.checkpoint.id;
     Drop(held.checkpoint.id);
   }
-  if (!MakeRoom(snapshot.size())) {
-    ++stats_.refused;
-    return Fail(ErrorCode::kNoSpace, "the snapshot does not fit the cache's budget");
+  // For what no empty cache could hold, nothing is given up.
+  if (snapshot.size() + PrefixTree::BytesOf(prefix.size()) > options_.ram_bytes_max) {
+    return RefuseRoom();
   }
   what.id = ++last_id_;
   what.position = prefix.size();
   what.bytes = snapshot.size();
-  if (Status put = store_->Put(what.id, std::move(snapshot)); !put) {
-    ++stats_.refused;
+  // The tokens first: then room is made for just those that others do not hold already.
+  const PrefixTree::Node* node = tree_.Put(name_space, prefix, what.id);
+  if (Status put = StoreBytes(what.id, std::move(snapshot)); !put) {
+    tree_.Erase(node);
     return tl::unexpected(put.error());
   }
   Entry entry;
   entry.checkpoint = what;
-  entry.node = tree_.Put(name_space, prefix, what.id);
+  entry.node = node;
   entry.created_tick = entry.used_tick = ++tick_;
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
   NotePrompt(&entry);
@@ -222,13 +224,8 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
                                       Bytes bytes) {
   const auto parent = segments_.ParentFor(name_space, tokens, provenance, gap);
   if (!parent) return Fail(ErrorCode::kNotFound, "what comes before the segment is not stored");
-  if (*parent != 0) ++segments_.Get(*parent).pins;
-  const bool room = MakeRoom(bytes.size());
-  if (*parent != 0) --segments_.Get(*parent).pins;
-  if (!room) {
-    ++stats_.refused;
-    return Fail(ErrorCode::kNoSpace, "the segment does not fit the cache's budget");
-  }
+  const size_t token_bytes = gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : 0;
+  if (bytes.size() + token_bytes > options_.ram_bytes_max) return RefuseRoom();
   SegmentIndex::Segment segment;
   segment.id = ++last_id_;
   segment.name_space = name_space;
@@ -236,13 +233,31 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
   segment.parent = *parent;
   segment.bytes = bytes.size();
   segment.created_tick = segment.used_tick = ++tick_;
-  if (Status put = store_->Put(segment.id, std::move(bytes)); !put) {
-    ++stats_.refused;
+  // Its place in the tree first, as in Insert. It must not be what goes for its own bytes; what it
+  // begins in stays because it is there.
+  segment.pins = 1;
+  const SegmentId id = segment.id;
+  segments_.Add(std::move(segment), tokens, provenance);
+  Status put = StoreBytes(id, std::move(bytes));
+  segments_.Get(id).pins = 0;
+  if (!put) {
+    segments_.Remove(id);
     return put;
   }
-  segments_.Add(std::move(segment), tokens, provenance);
   ++stats_.inserted;
   return {};
+}
+
+Status CheckpointCache::StoreBytes(uint64_t id, Bytes bytes) {
+  if (!MakeRoom(bytes.size())) return RefuseRoom();
+  Status put = store_->Put(id, std::move(bytes));
+  if (!put) ++stats_.refused;
+  return put;
+}
+
+tl::unexpected<Error> CheckpointCache::RefuseRoom() {
+  ++stats_.refused;
+  return Fail(ErrorCode::kNoSpace, "it does not fit the cache's budget");
 }
 
 Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_space,
@@ -285,7 +300,8 @@ CacheStats CheckpointCache::stats() const {
   CacheStats stats = stats_;
   stats.checkpoints = entries_.size();
   stats.segments = segments_.segments().size();
-  stats.bytes = store_->bytes();
+  stats.bytes = HeldBytes();
+  stats.token_bytes = TokenBytes();
   return stats;
 }
 
@@ -301,8 +317,7 @@ CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) {
 
 // Gives things up until `bytes` more fit.
 bool CheckpointCache::MakeRoom(size_t bytes) {
-  if (bytes > options_.ram_bytes_max) return false;
-  while (store_->bytes() + bytes > options_.ram_bytes_max) {
+  while (HeldBytes() + bytes > options_.ram_bytes_max) {
     const std::vector<EvictionCandidate> candidates = Candidates();
     if (candidates.empty()) return false;
     const std::optional<size_t> victim = eviction_->Victim(candidates);
@@ -353,7 +368,7 @@ void CheckpointCache::CheckInvariants() const {
   segments_.CheckInvariants();
   for (const auto& [id, segment] : segments_.segments()) bytes += segment.bytes;
   CHECK(bytes == store_->bytes());
-  CHECK(bytes <= options_.ram_bytes_max);
+  CHECK(HeldBytes() <= options_.ram_bytes_max);
 }
 
 }  // namespace cairn

@@ -63,7 +63,7 @@ struct Checkpoint {
 };
 
 struct CacheOptions {
-  // Of all snapshots and segments together.
+  // Of all snapshots and segments together, and of the tokens that they are found by.
   size_t ram_bytes_max = size_t{8192} << 20;
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
@@ -76,7 +76,8 @@ struct CacheOptions {
 struct CacheStats {
   size_t checkpoints = 0;
   size_t segments = 0;
-  size_t bytes = 0;
+  size_t bytes = 0;        // all that the budget counts
+  size_t token_bytes = 0;  // of these, what the trees of tokens take
   uint64_t inserted = 0;
   uint64_t evicted = 0;
   uint64_t refused = 0;    // no room, and nothing that could be given up
@@ -185,7 +186,13 @@ class CheckpointCache {
   const Entry& EntryOf(CheckpointId id) const;
   Entry& EntryOf(CheckpointId id);
   bool KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const;
+  // What the budget counts.
+  size_t TokenBytes() const { return tree_.bytes() + segments_.token_bytes(); }
+  size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool MakeRoom(size_t bytes);
+  // Makes room and hands `bytes` to the store. The place in the tree is there already.
+  Status StoreBytes(uint64_t id, Bytes bytes);
+  tl::unexpected<Error> RefuseRoom();
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
   void NotePrompt(Entry* entry) const;

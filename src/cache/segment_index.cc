@@ -152,6 +152,10 @@ SegmentIndex::Segment& SegmentIndex::Get(SegmentId id) {
   return const_cast<Segment&>(std::as_const(*this).Get(id));
 }
 
+size_t SegmentIndex::TokenBytesFreedBy(const Segment& segment) {
+  return segment.node == nullptr ? 0 : PrefixTree::BytesFreedBy(segment.node);
+}
+
 void SegmentIndex::CheckInvariants() const {
   on_grid_.CheckInvariants();
   size_t in_runs = 0;

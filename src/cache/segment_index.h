@@ -96,6 +96,11 @@ class SegmentIndex {
   Segment& Get(SegmentId id);
   const std::unordered_map<SegmentId, Segment>& segments() const { return segments_; }
 
+  // What the tokens of segments on the grid take in memory; those of runs are not kept.
+  size_t token_bytes() const { return on_grid_.bytes(); }
+  // Of these, what goes with `segment`.
+  static size_t TokenBytesFreedBy(const Segment& segment);
+
   // CHECKs that tree, runs and segments agree.
   void CheckInvariants() const;
 

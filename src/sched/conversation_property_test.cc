@@ -114,7 +114,7 @@ class ConversationRun {
   // Small enough that checkpoints are given up all the time in some runs.
   static CacheOptions Cache(const Scenario& scenario) {
     CacheOptions options;
-    options.ram_bytes_max = scenario.seed % 2 == 0 ? 1200 : 1 << 20;
+    options.ram_bytes_max = scenario.seed % 2 == 0 ? 6000 : 1 << 20;
     return options;
   }
 

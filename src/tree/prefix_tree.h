@@ -97,6 +97,8 @@ class PrefixTree {
   size_t stored_tokens() const { return stored_tokens_; }
   // Memory that all of it takes: the tokens, and what a node takes beside them, estimated.
   size_t bytes() const;
+  // Of a node beside its tokens; a root has none.
+  static size_t NodeBytes();
   // Of a tree that holds one sequence of so many tokens: no sequence is stored for less.
   static size_t BytesOf(size_t tokens);
   // What `bytes()` will be less by when `node` is erased.
@@ -115,8 +117,6 @@ class PrefixTree {
 
   static Node* Mutable(const Node* node) { return const_cast<Node*>(node); }
   const Node* RootOf(RootId root) const;
-  // What a node takes beside its tokens.
-  static size_t NodeBytes();
   // Adds a node that holds `edge` below `parent`.
   Node* AddLeaf(Node* parent, TokenSpan edge);
   // Cuts the edge of `node` after `keep` tokens; returns the new node above it.

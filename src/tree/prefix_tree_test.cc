@@ -173,9 +173,8 @@ TEST(PrefixTree, CountsTheMemoryOfItsTokensAndItsNodes) {
   PrefixTree tree;
   tree.Put(kRoot, T("abcd"), 1);
   EXPECT_EQ(tree.bytes(), PrefixTree::BytesOf(4));
-  const size_t node = PrefixTree::BytesOf(0) / 2;
   tree.Put(kRoot, T("abef"), 2);
-  EXPECT_EQ(tree.bytes(), PrefixTree::BytesOf(6) + 2 * node);
+  EXPECT_EQ(tree.bytes(), PrefixTree::BytesOf(6) + 2 * PrefixTree::NodeBytes());
 }
 
 TEST(PrefixTree, SaysWhatErasingFrees) {
@@ -183,12 +182,11 @@ TEST(PrefixTree, SaysWhatErasingFrees) {
   const PrefixTree::Node* first = tree.Put(kRoot, T("abcd"), 1);
   const PrefixTree::Node* second = tree.Put(kRoot, T("abef"), 2);
   const PrefixTree::Node* branching = tree.Put(kRoot, T("ab"), 3);
-  const size_t node = PrefixTree::BytesOf(0) / 2;
   EXPECT_EQ(PrefixTree::BytesFreedBy(branching), 0u);
-  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + node);
+  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + PrefixTree::NodeBytes());
   tree.Erase(branching);
   // Where nothing branches any more, one node does for two.
-  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + 2 * node);
+  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + 2 * PrefixTree::NodeBytes());
   tree.Erase(second);
   EXPECT_EQ(PrefixTree::BytesFreedBy(first), tree.bytes());
 }
