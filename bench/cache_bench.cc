@@ -26,8 +26,8 @@
 //   prefill  qwen35, placement none       946.029   883.939  3072 tokens
 //   prefill  qwen35, auto, 82 stored      919.303   858.380  1.054 of none's speed, by CPU 1.020
 //
-//   match    is to stay under 1 ms. Beside the prompt's tokens it costs a walk from where the
-//            prompt parts down to a leaf, long where one conversation is all there is.
+//   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
+//            lies beyond the place where the prompt parts is not felt.
 //   evict    looks at every candidate anew for each that goes.
 //   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a

@@ -18,8 +18,11 @@ constexpr size_t kCheckpointsPerTurn = 5;
 size_t Budget(const BenchSizes& sizes, FilledCache::Room room) {
   if (room == FilledCache::Room::kPlenty) return size_t{1} << 40;
   const size_t checkpoints = sizes.conversations * sizes.conversation_checkpoints;
-  // What segments take is small beside one snapshot, so one more does not fit.
-  return (checkpoints + 1) * kSnapshotBytes - 1;
+  const size_t tokens = sizes.header_tokens + sizes.conversations * sizes.conversation_tokens;
+  // A node for each checkpoint, and the one where the conversations part.
+  const size_t trees = PrefixTree::BytesOf(tokens) + checkpoints * PrefixTree::NodeBytes();
+  // All of them fit and one more does not.
+  return trees + (checkpoints + 1) * kSnapshotBytes - 1;
 }
 
 }  // namespace

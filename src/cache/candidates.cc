@@ -32,7 +32,7 @@ EvictionCandidate CheckpointCache::CandidateOf(const Entry& entry) const {
   EvictionCandidate candidate;
   candidate.id = checkpoint.id;
   candidate.position = checkpoint.position;
-  candidate.bytes = checkpoint.bytes;
+  candidate.bytes = checkpoint.bytes + PrefixTree::BytesFreedBy(entry.node);
   candidate.checkpoint_class = checkpoint.checkpoint_class;
   candidate.created_tick = entry.created_tick;
   candidate.used_tick = entry.used_tick;
@@ -50,7 +50,7 @@ EvictionCandidate CheckpointCache::CandidateOf(const SegmentIndex::Segment& segm
   candidate.kind = CandidateKind::kSegment;
   candidate.id = segment.id;
   candidate.position = segment.range.end;
-  candidate.bytes = segment.bytes;
+  candidate.bytes = segment.bytes + SegmentIndex::TokenBytesFreedBy(segment);
   // It leads back to the end of a conversation, as a snapshot after an answer does.
   candidate.checkpoint_class = CheckpointClass::kReply;
   candidate.created_tick = segment.created_tick;
@@ -100,7 +100,8 @@ std::vector<CheckpointId> CheckpointCache::Protected() const {
   std::vector<CheckpointId> kept;
   size_t bytes = 0;
   for (const Entry* entry : wanted) {
-    bytes += entry->checkpoint.bytes;
+    // Tokens that several have in common count for each: what is kept must leave room.
+    bytes += entry->checkpoint.bytes + PrefixTree::BytesOf(entry->checkpoint.position);
     if (bytes > options_.ram_bytes_max / 2) break;
     kept.push_back(entry->checkpoint.id);
   }

@@ -50,24 +50,18 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   MatchResult result;
   result.stored_on_grid = segments_.StoredTo(name_space, prompt);
   result.wholes = wholes_.Sharing(name_space, prompt);
-  const auto tree = trees_.find(name_space);
-  if (tree == trees_.end()) return result;
-  const PrefixTree::MatchResult match = tree->second.Match(prompt);
+  const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
   result.shared = match.shared;
   for (const PrefixTree::Stone& stone : match.stones) {
     Checkpoint checkpoint = EntryOf(stone.value).checkpoint;
     checkpoint.kv_stored = KvStored(checkpoint, result.stored_on_grid);
     result.checkpoints.push_back(checkpoint);
   }
-  if (match.below == nullptr) return result;
-  const PrefixTree::Node* node = PrefixTree::LeafOf(match.below);
-  for (; node != nullptr && PrefixTree::PositionOf(node) >= match.shared;
-       node = PrefixTree::AncestorOf(node)) {
-    const Checkpoint& checkpoint = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
-    if (checkpoint.turns == 0) continue;
-    result.neighbour_tokens = checkpoint.position;
-    result.neighbour_turns = checkpoint.turns;
-    break;
+  if (match.last == nullptr) return result;
+  const Entry& end = EntryOf(PrefixTree::ValueOf(PrefixTree::LeafOf(match.last)));
+  if (end.prompt_tokens >= match.shared) {
+    result.neighbour_tokens = end.prompt_tokens;
+    result.neighbour_turns = end.prompt_turns;
   }
   return result;
 }
@@ -113,9 +107,7 @@ void CheckpointCache::Learn(const PromptShape& shape, const MatchResult& match) 
 }
 
 bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const {
-  const auto tree = trees_.find(name_space);
-  if (tree == trees_.end()) return false;
-  const PrefixTree::Node* node = tree->second.Find(prefix);
+  const PrefixTree::Node* node = tree_.Find(name_space, prefix);
   if (node == nullptr) return false;
   const Checkpoint& held = EntryOf(PrefixTree::ValueOf(node)).checkpoint;
   return held.lineage == lineage && held.logits_bytes == 0;
@@ -123,36 +115,48 @@ bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId 
 
 Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan prefix,
                                              Checkpoint what, Bytes snapshot) {
-  PrefixTree& tree = trees_[name_space];
-  if (const PrefixTree::Node* node = tree.Find(prefix)) {
+  if (const PrefixTree::Node* node = tree_.Find(name_space, prefix)) {
     const Entry& held = EntryOf(PrefixTree::ValueOf(node));
     const bool better = held.checkpoint.on_grid() && what.lineage != 0 &&
                         KvStored(held.checkpoint, segments_.StoredTo(name_space, prefix));
     if (held.pins > 0 || better) return held.checkpoint.id;
     Drop(held.checkpoint.id);
   }
-  if (!MakeRoom(snapshot.size())) {
-    ++stats_.refused;
-    return Fail(ErrorCode::kNoSpace, "the snapshot does not fit the cache's budget");
+  // For what no empty cache could hold, nothing is given up.
+  if (snapshot.size() + PrefixTree::BytesOf(prefix.size()) > options_.ram_bytes_max) {
+    return RefuseRoom();
   }
   what.id = ++last_id_;
   what.position = prefix.size();
   what.bytes = snapshot.size();
-  if (Status put = store_->Put(what.id, std::move(snapshot)); !put) {
-    ++stats_.refused;
+  // The tokens first: then room is made for just those that others do not hold already.
+  const PrefixTree::Node* node = tree_.Put(name_space, prefix, what.id);
+  if (Status put = StoreBytes(what.id, std::move(snapshot)); !put) {
+    tree_.Erase(node);
     return tl::unexpected(put.error());
   }
   Entry entry;
   entry.checkpoint = what;
-  entry.name_space = name_space;
-  entry.node = tree.Put(prefix, what.id);
+  entry.node = node;
   entry.created_tick = entry.used_tick = ++tick_;
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
+  NotePrompt(&entry);
   entries_.emplace(what.id, entry);
   ++stats_.inserted;
   RetireAncestors(entry);
   KeepPathShort(entry);
   return what.id;
+}
+
+void CheckpointCache::NotePrompt(Entry* entry) const {
+  if (entry->checkpoint.turns > 0) {
+    entry->prompt_tokens = entry->checkpoint.position;
+    entry->prompt_turns = entry->checkpoint.turns;
+  } else if (const PrefixTree::Node* above = PrefixTree::AncestorOf(entry->node)) {
+    const Entry& ancestor = EntryOf(PrefixTree::ValueOf(above));
+    entry->prompt_tokens = ancestor.prompt_tokens;
+    entry->prompt_turns = ancestor.prompt_turns;
+  }
 }
 
 void CheckpointCache::RetireAncestors(const Entry& entry) {
@@ -221,13 +225,8 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
                                       Bytes bytes) {
   const auto parent = segments_.ParentFor(name_space, tokens, provenance, gap);
   if (!parent) return Fail(ErrorCode::kNotFound, "what comes before the segment is not stored");
-  if (*parent != 0) ++segments_.Get(*parent).pins;
-  const bool room = MakeRoom(bytes.size());
-  if (*parent != 0) --segments_.Get(*parent).pins;
-  if (!room) {
-    ++stats_.refused;
-    return Fail(ErrorCode::kNoSpace, "the segment does not fit the cache's budget");
-  }
+  const size_t token_bytes = gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : 0;
+  if (bytes.size() + token_bytes > options_.ram_bytes_max) return RefuseRoom();
   SegmentIndex::Segment segment;
   segment.id = ++last_id_;
   segment.name_space = name_space;
@@ -235,13 +234,31 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
   segment.parent = *parent;
   segment.bytes = bytes.size();
   segment.created_tick = segment.used_tick = ++tick_;
-  if (Status put = store_->Put(segment.id, std::move(bytes)); !put) {
-    ++stats_.refused;
+  // Its place in the tree first, as in Insert. It must not be what goes for its own bytes; what it
+  // begins in stays because it is there.
+  segment.pins = 1;
+  const SegmentId id = segment.id;
+  segments_.Add(std::move(segment), tokens, provenance);
+  Status put = StoreBytes(id, std::move(bytes));
+  segments_.Get(id).pins = 0;
+  if (!put) {
+    segments_.Remove(id);
     return put;
   }
-  segments_.Add(std::move(segment), tokens, provenance);
   ++stats_.inserted;
   return {};
+}
+
+Status CheckpointCache::StoreBytes(uint64_t id, Bytes bytes) {
+  if (!MakeRoom(bytes.size())) return RefuseRoom();
+  Status put = store_->Put(id, std::move(bytes));
+  if (!put) ++stats_.refused;
+  return put;
+}
+
+tl::unexpected<Error> CheckpointCache::RefuseRoom() {
+  ++stats_.refused;
+  return Fail(ErrorCode::kNoSpace, "it does not fit the cache's budget");
 }
 
 Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_space,
@@ -288,17 +305,18 @@ Status CheckpointCache::InsertWhole(NamespaceId name_space, TokenSpan tokens,
   whole.provenance = provenance;
   whole.bytes = bytes.size();
   for (const WholeId outgrown : wholes_.Within(whole)) DropWhole(outgrown);
-  if (!MakeRoom(bytes.size())) {
-    ++stats_.refused;
-    return Fail(ErrorCode::kNoSpace, "the slot does not fit the cache's budget");
-  }
-  whole.id = ++last_id_;
+  if (bytes.size() + tokens.size_bytes() > options_.ram_bytes_max) return RefuseRoom();
+  const WholeId id = whole.id = ++last_id_;
   whole.created_tick = whole.used_tick = ++tick_;
-  if (Status put = store_->Put(whole.id, std::move(bytes)); !put) {
-    ++stats_.refused;
+  // It must not be what goes for its own bytes.
+  whole.pins = 1;
+  wholes_.Add(std::move(whole));
+  Status put = StoreBytes(id, std::move(bytes));
+  wholes_.Get(id).pins = 0;
+  if (!put) {
+    wholes_.Remove(id);
     return put;
   }
-  wholes_.Add(std::move(whole));
   ++stats_.inserted;
   return {};
 }
@@ -333,7 +351,8 @@ CacheStats CheckpointCache::stats() const {
   stats.wholes = wholes_.wholes().size();
   stats.checkpoints = entries_.size();
   stats.segments = segments_.segments().size();
-  stats.bytes = store_->bytes();
+  stats.bytes = HeldBytes();
+  stats.token_bytes = TokenBytes();
   return stats;
 }
 
@@ -349,8 +368,7 @@ CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) {
 
 // Gives things up until `bytes` more fit.
 bool CheckpointCache::MakeRoom(size_t bytes) {
-  if (bytes > options_.ram_bytes_max) return false;
-  while (store_->bytes() + bytes > options_.ram_bytes_max) {
+  while (HeldBytes() + bytes > options_.ram_bytes_max) {
     const std::vector<EvictionCandidate> candidates = Candidates();
     if (candidates.empty()) return false;
     const std::optional<size_t> victim = eviction_->Victim(candidates);
@@ -374,7 +392,7 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
 void CheckpointCache::Drop(CheckpointId id) {
   const Entry entry = EntryOf(id);
   CHECK(entry.pins == 0);
-  trees_.at(entry.name_space).Erase(entry.node);
+  tree_.Erase(entry.node);
   store_->Erase(id);
   entries_.erase(id);
 }
@@ -402,12 +420,8 @@ void CheckpointCache::DropWhole(WholeId id) {
 
 void CheckpointCache::CheckInvariants() const {
   size_t bytes = 0;
-  size_t values = 0;
-  for (const auto& [name_space, tree] : trees_) {
-    tree.CheckInvariants();
-    values += tree.value_count();
-  }
-  CHECK(values == entries_.size());
+  tree_.CheckInvariants();
+  CHECK(tree_.value_count() == entries_.size());
   for (const auto& [id, entry] : entries_) {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);
@@ -417,7 +431,7 @@ void CheckpointCache::CheckInvariants() const {
   for (const auto& [id, segment] : segments_.segments()) bytes += segment.bytes;
   for (const auto& [id, whole] : wholes_.wholes()) bytes += whole.bytes;
   CHECK(bytes == store_->bytes());
-  CHECK(bytes <= options_.ram_bytes_max);
+  CHECK(HeldBytes() <= options_.ram_bytes_max);
 }
 
 }  // namespace cairn

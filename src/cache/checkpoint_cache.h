@@ -25,7 +25,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -66,7 +65,7 @@ struct Checkpoint {
 };
 
 struct CacheOptions {
-  // Of all snapshots and segments together.
+  // Of all snapshots and segments together, and of the tokens that they are found by.
   size_t ram_bytes_max = size_t{8192} << 20;
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
@@ -80,7 +79,8 @@ struct CacheStats {
   size_t checkpoints = 0;
   size_t segments = 0;
   size_t wholes = 0;
-  size_t bytes = 0;
+  size_t bytes = 0;        // all that the budget counts
+  size_t token_bytes = 0;  // of these, what tokens take
   uint64_t inserted = 0;
   uint64_t evicted = 0;
   uint64_t refused = 0;    // no room, and nothing that could be given up
@@ -182,7 +182,6 @@ class CheckpointCache {
  private:
   struct Entry {
     Checkpoint checkpoint;
-    NamespaceId name_space = 0;
     const PrefixTree::Node* node = nullptr;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
@@ -191,15 +190,28 @@ class CheckpointCache {
     // The deepest kQuery of its path: where the next query comes back to, however long the tool
     // loop after it grows.
     bool last_query = false;
+    // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
+    // what Match says of a neighbour. Such a one may have been given up since.
+    size_t prompt_tokens = 0;
+    size_t prompt_turns = 0;
   };
 
   const Entry& EntryOf(CheckpointId id) const;
   Entry& EntryOf(CheckpointId id);
   bool KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const;
+  // What the budget counts.
+  size_t TokenBytes() const {
+    return tree_.bytes() + segments_.token_bytes() + wholes_.token_bytes();
+  }
+  size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool MakeRoom(size_t bytes);
+  // Makes room and hands `bytes` to the store. The place in the tree is there already.
+  Status StoreBytes(uint64_t id, Bytes bytes);
+  tl::unexpected<Error> RefuseRoom();
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
   void DropWhole(WholeId id);
+  void NotePrompt(Entry* entry) const;
   // Replaces what an older prompt of the same conversation left only for itself.
   void RetireAncestors(const Entry& entry);
   void KeepPathShort(const Entry& entry);
@@ -218,7 +230,7 @@ class CheckpointCache {
   const std::unique_ptr<EvictionPolicy> eviction_;
   const std::unique_ptr<SnapshotStore> store_;
 
-  std::map<NamespaceId, PrefixTree> trees_;
+  PrefixTree tree_;  // a root for each namespace; values are ids of checkpoints
   std::unordered_map<CheckpointId, Entry> entries_;
   SegmentIndex segments_;
   WholeIndex wholes_;

@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 namespace cairn {
 namespace {
 
 constexpr NamespaceId kAsker = 1;
+// Large beside the tokens that lead to it, as real ones are: all that a test's trees take is less
+// than half a snapshot.
+constexpr size_t kSnapshot = 10'000;
+constexpr size_t kTrees = kSnapshot / 2 - 1;
+constexpr size_t kPlenty = 1 << 20;
 
 Tokens T(std::string_view letters) {
   return Tokens(letters.begin(), letters.end());
@@ -36,7 +42,7 @@ std::vector<size_t> Positions(const CheckpointCache::MatchResult& match) {
 }
 
 TEST(CheckpointCache, MatchesEveryCheckpointOnThePromptsPath) {
-  CheckpointCache cache = MakeCache(1000);
+  CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "abcd", 10));
   ASSERT_TRUE(Insert(&cache, "abxy", 10));
@@ -47,49 +53,113 @@ TEST(CheckpointCache, MatchesEveryCheckpointOnThePromptsPath) {
 }
 
 TEST(CheckpointCache, NeverMatchesAcrossNamespaces) {
-  CheckpointCache cache = MakeCache(1000);
+  CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "abcd", 10, 1));
   EXPECT_TRUE(cache.Match(2, T("abcd")).checkpoints.empty());
   EXPECT_EQ(cache.Match(2, T("abcd")).shared, 0u);
 }
 
+Status InsertPrompt(CheckpointCache* cache, std::string_view prefix, size_t turns) {
+  Checkpoint end;
+  end.checkpoint_class = turns > 0 ? CheckpointClass::kPrompt : CheckpointClass::kReply;
+  end.turns = turns;
+  const auto inserted = cache->Insert(kAsker, T(prefix), end, Bytes(10));
+  if (!inserted) return tl::unexpected(inserted.error());
+  return {};
+}
+
+TEST(CheckpointCache, MatchKnowsThePromptThatANewOnePartsFrom) {
+  CheckpointCache cache = MakeCache(kPlenty);
+  ASSERT_TRUE(InsertPrompt(&cache, "abc", 1));
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdef", 2));
+  // An answer's end says nothing of turns: the prompt before it does.
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdefgh", 0));
+  const auto match = cache.Match(kAsker, T("abcdX"));
+  EXPECT_EQ(match.neighbour_tokens, 6u);
+  EXPECT_EQ(match.neighbour_turns, 2u);
+  // This one has left the prompt behind and parts in the answer.
+  EXPECT_EQ(cache.Match(kAsker, T("abcdefgX")).neighbour_tokens, 0u);
+  EXPECT_EQ(cache.Match(kAsker, T("X")).neighbour_tokens, 0u);
+  // Of two prompts the newer one.
+  ASSERT_TRUE(InsertPrompt(&cache, "abcdZZZZ", 3));
+  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_tokens, 8u);
+  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_turns, 3u);
+  EXPECT_EQ(cache.Match(kAsker, T("abcdeX")).neighbour_turns, 2u);
+}
+
 TEST(CheckpointCache, HoldsItsBudgetToTheByte) {
-  CheckpointCache cache = MakeCache(100);
+  const size_t budget = 100 + PrefixTree::BytesOf(2) + PrefixTree::NodeBytes();
+  CheckpointCache cache = MakeCache(budget);
   ASSERT_TRUE(Insert(&cache, "a", 60));
   ASSERT_TRUE(Insert(&cache, "ab", 40));
-  EXPECT_EQ(cache.stats().bytes, 100u);
+  EXPECT_EQ(cache.stats().bytes, budget);
+  EXPECT_EQ(cache.stats().token_bytes, budget - 100);
   ASSERT_TRUE(Insert(&cache, "abc", 1));
-  EXPECT_EQ(cache.stats().bytes, 41u);
+  EXPECT_EQ(cache.stats().bytes, 41 + PrefixTree::BytesOf(3) + PrefixTree::NodeBytes());
   EXPECT_EQ(cache.stats().evicted, 1u);
-  EXPECT_EQ(Insert(&cache, "abcd", 101).error().code, ErrorCode::kNoSpace);
+  const size_t too_much = budget - PrefixTree::BytesOf(4) + 1;
+  EXPECT_EQ(Insert(&cache, "abcd", too_much).error().code, ErrorCode::kNoSpace);
   EXPECT_EQ(cache.stats().checkpoints, 2u);
+  cache.CheckInvariants();
+  EXPECT_TRUE(Insert(&cache, "abcd", too_much - 1));
+  EXPECT_EQ(cache.stats().bytes, budget);
+}
+
+TEST(CheckpointCache, TokensTakeRoomAndGiveItBack) {
+  const std::string first(1000, 'a');
+  const std::string second(1000, 'b');
+  CheckpointCache cache = MakeCache(PrefixTree::BytesOf(1500));
+  ASSERT_TRUE(Insert(&cache, first, 1));
+  ASSERT_TRUE(Insert(&cache, second, 1));
+  EXPECT_EQ(cache.stats().evicted, 1u);
+  EXPECT_EQ(cache.stats().token_bytes, PrefixTree::BytesOf(1000));
+  EXPECT_EQ(cache.Match(kAsker, T(first)).shared, 0u);
+  // What others hold already costs no more tokens.
+  ASSERT_TRUE(Insert(&cache, second.substr(0, 900), 1));
+  EXPECT_EQ(cache.stats().evicted, 1u);
+  cache.CheckInvariants();
+}
+
+TEST(CheckpointCache, WhatIsRefusedLeavesNoTokens) {
+  CheckpointCache cache = MakeCache(kSnapshot + kTrees);
+  const CheckpointId id = *Insert(&cache, "ab", kSnapshot);
+  ASSERT_TRUE(cache.Pin(id));
+  const size_t before = cache.stats().bytes;
+  EXPECT_FALSE(Insert(&cache, "axy", kSnapshot));
+  const Provenance on_grid{3, {}};
+  EXPECT_EQ(
+      cache.InsertSegment(kAsker, T("axy"), on_grid, {0, 3, 0}, Bytes(kSnapshot)).error().code,
+      ErrorCode::kNoSpace);
+  EXPECT_EQ(cache.stats().bytes, before);
+  EXPECT_EQ(cache.Match(kAsker, T("axy")).shared, 1u);
+  EXPECT_EQ(cache.Match(kAsker, T("axy")).stored_on_grid, 0u);
   cache.CheckInvariants();
 }
 
 TEST(CheckpointCache, RefreshesOnlyTheCheckpointThatWasUsed) {
-  CheckpointCache cache = MakeCache(20);
-  const CheckpointId first = *Insert(&cache, "a", 10);
-  ASSERT_TRUE(Insert(&cache, "ab", 10));
+  CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
+  const CheckpointId first = *Insert(&cache, "a", kSnapshot);
+  ASSERT_TRUE(Insert(&cache, "ab", kSnapshot));
   ASSERT_TRUE(cache.Pin(first));
   cache.Unpin(first);
-  ASSERT_TRUE(Insert(&cache, "abc", 10));
+  ASSERT_TRUE(Insert(&cache, "abc", kSnapshot));
   EXPECT_EQ(Positions(cache.Match(kAsker, T("abc"))), (std::vector<size_t>{1, 3}));
 }
 
 TEST(CheckpointCache, WhatIsPinnedIsNotGivenUp) {
-  CheckpointCache cache = MakeCache(10);
-  const CheckpointId id = *Insert(&cache, "a", 10);
+  CheckpointCache cache = MakeCache(kSnapshot + kTrees);
+  const CheckpointId id = *Insert(&cache, "a", kSnapshot);
   ASSERT_TRUE(cache.Pin(id));
-  EXPECT_EQ(Insert(&cache, "ab", 10).error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(Insert(&cache, "ab", kSnapshot).error().code, ErrorCode::kNoSpace);
   EXPECT_EQ(cache.stats().refused, 1u);
   cache.Unpin(id);
-  EXPECT_TRUE(Insert(&cache, "ab", 10));
+  EXPECT_TRUE(Insert(&cache, "ab", kSnapshot));
   EXPECT_EQ(cache.Pin(id).error().code, ErrorCode::kNotFound);
 }
 
 TEST(CheckpointCache, EvictionNoneRefusesWhatDoesNotFit) {
-  CheckpointCache cache = MakeCache(10, "none", "none");
-  ASSERT_TRUE(Insert(&cache, "a", 10));
+  CheckpointCache cache = MakeCache(kSnapshot + PrefixTree::BytesOf(1), "none", "none");
+  ASSERT_TRUE(Insert(&cache, "a", kSnapshot));
   EXPECT_EQ(Insert(&cache, "b", 1).error().code, ErrorCode::kNoSpace);
 }
 
@@ -101,10 +171,10 @@ TEST(CheckpointCache, AStoreThatKeepsNothingIsAMiss) {
 }
 
 TEST(CheckpointCache, TheSamePlaceIsStoredOnce) {
-  CheckpointCache cache = MakeCache(100);
+  CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "ab", 30));
-  EXPECT_EQ(cache.stats().bytes, 30u);
+  EXPECT_EQ(cache.stats().bytes, 30 + PrefixTree::BytesOf(2));
   EXPECT_TRUE(cache.Holds(kAsker, T("ab"), 0));
   EXPECT_FALSE(cache.Holds(kAsker, T("ab"), 3));
   EXPECT_FALSE(cache.Holds(kAsker, T("a"), 0));
@@ -156,10 +226,10 @@ Status Park(CheckpointCache* cache, std::string_view text, size_t clean, size_t 
 }
 
 TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
-  CheckpointCache cache = MakeCache(1000);
+  CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "abcdef", 10));
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
   const auto match = cache.Match(kAsker, T("abcdef"));
   ASSERT_EQ(match.checkpoints.size(), 2u);
   EXPECT_EQ(match.stored_on_grid, 4u);
@@ -168,45 +238,45 @@ TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
 }
 
 TEST(CheckpointCache, APinnedPathIsNotGivenUp) {
-  CheckpointCache cache = MakeCache(20);
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
   const auto path = cache.PinPath(kAsker, T("abcdXY"), 7);
   ASSERT_TRUE(path.has_value());
   EXPECT_EQ(path->parts.size(), 2u);
   EXPECT_EQ(path->provenance.clean, 4u);
-  EXPECT_EQ(Insert(&cache, "z", 5).error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(Insert(&cache, "z", kSnapshot / 2).error().code, ErrorCode::kNoSpace);
   cache.UnpinPath(*path);
-  EXPECT_TRUE(Insert(&cache, "z", 5));
+  EXPECT_TRUE(Insert(&cache, "z", kSnapshot / 2));
   EXPECT_EQ(cache.PinPath(kAsker, T("abcdXY"), 7).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(cache.PinPath(kAsker, T("abcd"), 0).has_value());
   cache.CheckInvariants();
 }
 
 TEST(CheckpointCache, ACheckpointThatIsNothingButSegmentsGoesWithThem) {
-  CheckpointCache cache = MakeCache(20);
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, 10));
+  CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
+  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
   Checkpoint reply;
   reply.checkpoint_class = CheckpointClass::kReply;
   reply.lineage = 7;
   ASSERT_TRUE(cache.Insert(kAsker, T("abcdXY"), reply, Bytes()));
   EXPECT_EQ(cache.stats().checkpoints, 1u);
-  ASSERT_TRUE(Insert(&cache, "z", 5));
+  ASSERT_TRUE(Insert(&cache, "z", kSnapshot / 2));
   EXPECT_EQ(cache.stats().segments, 1u);
   EXPECT_EQ(cache.stats().checkpoints, 1u);
   EXPECT_TRUE(cache.Match(kAsker, T("abcdXYZ")).checkpoints.empty());
 }
 
 TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
-  CheckpointCache cache = MakeCache(100, "none", "lru");
+  CheckpointCache cache = MakeCache(10 * kSnapshot + kTrees, "none", "lru");
   Checkpoint query;
   query.checkpoint_class = CheckpointClass::kQuery;
   std::string text = "q";
-  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(10)));
-  for (int step = 0; step < 60; ++step) ASSERT_TRUE(Insert(&cache, text += "t", 10));
+  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(kSnapshot)));
+  for (int step = 0; step < 60; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
   EXPECT_EQ(cache.Match(kAsker, T("qX")).checkpoints.size(), 1u);
   // The next query is a deeper one, and this one no longer stands out.
-  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(10)));
-  for (int step = 0; step < 20; ++step) ASSERT_TRUE(Insert(&cache, text += "t", 10));
+  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(kSnapshot)));
+  for (int step = 0; step < 20; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
   EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
 }
 
@@ -222,7 +292,7 @@ TEST(CheckpointCache, APathHoldsNoMoreCheckpointsThanAsked) {
 }
 
 TEST(CheckpointCache, AnOlderPromptsEndGoesWhenANewOneIsKept) {
-  CheckpointCache cache = MakeCache(1000);
+  CheckpointCache cache = MakeCache(kPlenty);
   Checkpoint end;
   end.checkpoint_class = CheckpointClass::kEnd;
   end.logits_bytes = 4;

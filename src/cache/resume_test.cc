@@ -31,7 +31,9 @@ class ResumeTest : public ::testing::Test {
     Provenance provenance{clean, {}, answers};
     if (clean < slot.size()) provenance.runs = {{7, clean}};
     return ChooseResume(rules, prompt, {slot, provenance}, match,
-                        [this](size_t position) { return position <= truncates_to; });
+                        [&](size_t position) {
+                          return position <= truncates_to || position == slot.size();
+                        });
   }
   void ExpectPoint(const ResumePoint& point, Kind kind, size_t position) {
     EXPECT_EQ(point.kind, kind);
@@ -44,6 +46,15 @@ class ResumeTest : public ::testing::Test {
   std::vector<TokenRange> answers;
   size_t truncates_to = 0;  // nothing but an empty slot, as recurrent memory has it
 };
+
+TEST_F(ResumeTest, NothingGoesOnFromAnEndWhoseStateCannotBeHad) {
+  clean = 128;
+  const Tokens held = Counting(300);
+  const Provenance provenance{128, {{7, 128}}, {}};
+  ExpectPoint(ChooseResume(rules, Counting(400), {held, provenance}, match,
+                           [](size_t) { return false; }),
+              Kind::kNothing, 0);
+}
 
 TEST_F(ResumeTest, LiveGoesOnWhereTheConversationEnded) {
   clean = 128;

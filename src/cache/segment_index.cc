@@ -8,8 +8,7 @@
 namespace cairn {
 
 size_t SegmentIndex::StoredTo(NamespaceId name_space, TokenSpan tokens) const {
-  const auto tree = on_grid_.find(name_space);
-  return tree == on_grid_.end() ? 0 : tree->second.Match(tokens).shared;
+  return on_grid_.Match(name_space, tokens).shared;
 }
 
 bool SegmentIndex::Reaches(LineageId lineage, size_t position) const {
@@ -32,11 +31,11 @@ SegmentId SegmentIndex::InRun(LineageId lineage, size_t position) const {
 }
 
 SegmentId SegmentIndex::OnGrid(NamespaceId name_space, TokenSpan prefix) const {
-  const auto tree = on_grid_.find(name_space);
-  if (tree == on_grid_.end()) return 0;
-  const PrefixTree::MatchResult match = tree->second.Match(prefix);
-  if (match.shared < prefix.size() || match.below == nullptr) return 0;
-  return HolderOf(PrefixTree::ValueOf(match.below), prefix.size());
+  const PrefixTree::MatchResult match = on_grid_.Match(name_space, prefix);
+  if (match.shared < prefix.size() || match.last == nullptr) return 0;
+  const PrefixTree::Node* node = match.last;
+  if (PrefixTree::ValueOf(node) == 0) node = PrefixTree::DescendantOf(node);
+  return HolderOf(PrefixTree::ValueOf(node), prefix.size());
 }
 
 std::vector<SegmentIndex::Link> SegmentIndex::PathTo(NamespaceId name_space, TokenSpan prefix,
@@ -118,7 +117,7 @@ void SegmentIndex::Add(Segment segment, TokenSpan tokens, const Provenance& prov
     if (begin < end) segment.answers.push_back({begin, end});
   }
   if (range.lineage == 0) {
-    segment.node = on_grid_[segment.name_space].Put(tokens.first(range.end), segment.id);
+    segment.node = on_grid_.Put(segment.name_space, tokens.first(range.end), segment.id);
   } else {
     runs_[range.lineage].push_back(segment.id);
   }
@@ -132,7 +131,7 @@ void SegmentIndex::Remove(SegmentId id) {
   const Segment& segment = Get(id);
   CHECK(segment.children == 0 && segment.pins == 0);
   if (segment.node != nullptr) {
-    on_grid_.at(segment.name_space).Erase(segment.node);
+    on_grid_.Erase(segment.node);
   } else {
     const auto run = runs_.find(segment.range.lineage);
     CHECK(run != runs_.end() && run->second.back() == id);
@@ -153,15 +152,15 @@ SegmentIndex::Segment& SegmentIndex::Get(SegmentId id) {
   return const_cast<Segment&>(std::as_const(*this).Get(id));
 }
 
+size_t SegmentIndex::TokenBytesFreedBy(const Segment& segment) {
+  return segment.node == nullptr ? 0 : PrefixTree::BytesFreedBy(segment.node);
+}
+
 void SegmentIndex::CheckInvariants() const {
-  size_t on_grid = 0;
-  for (const auto& [name_space, tree] : on_grid_) {
-    tree.CheckInvariants();
-    on_grid += tree.value_count();
-  }
+  on_grid_.CheckInvariants();
   size_t in_runs = 0;
   for (const auto& [lineage, ids] : runs_) in_runs += ids.size();
-  CHECK(on_grid + in_runs == segments_.size());
+  CHECK(on_grid_.value_count() + in_runs == segments_.size());
   std::unordered_map<SegmentId, size_t> children;
   for (const auto& [id, segment] : segments_) {
     CHECK(segment.range.begin < segment.range.end);

@@ -22,7 +22,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -33,7 +32,7 @@
 
 namespace cairn {
 
-using NamespaceId = uint32_t;
+using NamespaceId = PrefixTree::RootId;
 using SegmentId = uint64_t;
 
 // A range of a sequence whose KV is not stored. `lineage`: of its run, 0 on the grid.
@@ -97,6 +96,11 @@ class SegmentIndex {
   Segment& Get(SegmentId id);
   const std::unordered_map<SegmentId, Segment>& segments() const { return segments_; }
 
+  // What the tokens of segments on the grid take in memory; those of runs are not kept.
+  size_t token_bytes() const { return on_grid_.bytes(); }
+  // Of these, what goes with `segment`.
+  static size_t TokenBytesFreedBy(const Segment& segment);
+
   // CHECKs that tree, runs and segments agree.
   void CheckInvariants() const;
 
@@ -107,7 +111,7 @@ class SegmentIndex {
   SegmentId OnGrid(NamespaceId name_space, TokenSpan prefix) const;
 
   std::unordered_map<SegmentId, Segment> segments_;
-  std::map<NamespaceId, PrefixTree> on_grid_;                   // values are segment ids
+  PrefixTree on_grid_;  // a root for each namespace; values are segment ids
   std::unordered_map<LineageId, std::vector<SegmentId>> runs_;  // shallowest first
 };
 

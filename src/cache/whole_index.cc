@@ -33,12 +33,15 @@ std::vector<WholeId> WholeIndex::Within(const WholeState& whole) const {
 void WholeIndex::Add(WholeState whole) {
   CHECK(!whole.tokens.empty());
   const WholeId id = whole.id;
+  token_bytes_ += whole.tokens.size() * sizeof(Token);
   const bool added = wholes_.emplace(id, std::move(whole)).second;
   CHECK(added);
 }
 
 void WholeIndex::Remove(WholeId id) {
-  CHECK(Get(id).pins == 0);
+  const WholeState& whole = Get(id);
+  CHECK(whole.pins == 0);
+  token_bytes_ -= whole.tokens.size() * sizeof(Token);
   wholes_.erase(id);
 }
 

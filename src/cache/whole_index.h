@@ -53,9 +53,12 @@ class WholeIndex {
   bool Holds(WholeId id) const { return wholes_.contains(id); }
   WholeState& Get(WholeId id);
   const std::unordered_map<WholeId, WholeState>& wholes() const { return wholes_; }
+  // What the tokens of all of them take.
+  size_t token_bytes() const { return token_bytes_; }
 
  private:
   std::unordered_map<WholeId, WholeState> wholes_;
+  size_t token_bytes_ = 0;
 };
 
 }  // namespace cairn

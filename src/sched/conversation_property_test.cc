@@ -140,7 +140,7 @@ class ConversationRun {
     CacheOptions options;
     // A slot given up in the middle of an answer is as it was only if all of it was kept.
     const bool small = scenario.seed % 2 == 0 && scenario.cells == 0;
-    options.ram_bytes_max = small ? 1200 : 1 << 20;
+    options.ram_bytes_max = small ? 6000 : 1 << 20;
     return options;
   }
 

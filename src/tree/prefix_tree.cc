@@ -1,6 +1,7 @@
 #include "tree/prefix_tree.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -13,6 +14,8 @@ class PrefixTree::Node {
   Value value = 0;
   size_t end = 0;  // position of the edge's last token + 1
   Node* parent = nullptr;
+  // The end of a path from here, one of a child's; itself when there is no child.
+  Node* leaf = this;
   // Sorted by first token, so that drawings are the same on every run.
   std::map<Token, std::unique_ptr<Node>> children;
 
@@ -22,55 +25,72 @@ class PrefixTree::Node {
   }
 };
 
-PrefixTree::PrefixTree() : root_(std::make_unique<Node>()) {}
+class PrefixTree::Root : public Node {
+ public:
+  explicit Root(RootId root_id) : id(root_id) {}
+  const RootId id;
+};
+
+// The node itself, its place among its parent's children (a map's node has four words beside what
+// it holds), and what three allocations, the third for the tokens, take beyond what is asked for.
+size_t PrefixTree::NodeBytes() {
+  constexpr size_t kAllocationBytes = 16;
+  return sizeof(Node) + sizeof(decltype(Node::children)::value_type) + 4 * sizeof(void*) +
+         3 * kAllocationBytes;
+}
+
+PrefixTree::PrefixTree() = default;
 
 // Chains of nodes can be as long as a conversation has turns, so they are unlinked by hand instead
 // of by recursion.
 PrefixTree::~PrefixTree() {
   std::vector<std::unique_ptr<Node>> pending;
-  pending.push_back(std::move(root_));
+  const auto unlink = [&](Node* node) {
+    for (auto& [first, child] : node->children) pending.push_back(std::move(child));
+  };
+  for (auto& [id, root] : roots_) unlink(root.get());
   while (!pending.empty()) {
     const std::unique_ptr<Node> node = std::move(pending.back());
     pending.pop_back();
-    for (auto& [first, child] : node->children) pending.push_back(std::move(child));
+    unlink(node.get());
   }
 }
 
-PrefixTree::MatchResult PrefixTree::Match(TokenSpan tokens) const {
+const PrefixTree::Node* PrefixTree::RootOf(RootId root) const {
+  const auto found = roots_.find(root);
+  return found == roots_.end() ? nullptr : found->second.get();
+}
+
+PrefixTree::MatchResult PrefixTree::Match(RootId root, TokenSpan tokens) const {
   MatchResult result;
-  const Node* node = root_.get();
+  const Node* node = RootOf(root);
+  if (node == nullptr) return result;
   while (result.shared < tokens.size()) {
     const Node* child = node->Child(tokens[result.shared]);
     if (child == nullptr) break;
     const size_t common = CommonPrefix(child->edge, tokens.subspan(result.shared));
     result.shared += common;
-    if (common < child->edge.size()) {
-      node = child;
-      break;
-    }
+    result.last = node = child;
+    if (common < child->edge.size()) break;
     if (child->value != 0) result.stones.push_back({child->end, child->value, child});
-    node = child;
   }
-  if (result.shared == 0) return result;
-  result.below = node->value != 0 ? node : DescendantOf(node);
   return result;
 }
 
-const PrefixTree::Node* PrefixTree::Put(TokenSpan tokens, Value value) {
+const PrefixTree::Node* PrefixTree::Put(RootId root, TokenSpan tokens, Value value) {
   CHECK(!tokens.empty());
   CHECK(value != 0);
-  Node* node = root_.get();
+  std::unique_ptr<Root>& place = roots_[root];
+  if (place == nullptr) {
+    place = std::make_unique<Root>(root);
+    ++node_count_;
+  }
+  Node* node = place.get();
   size_t at = 0;
   while (at < tokens.size()) {
     Node* child = node->Child(tokens[at]);
     if (child == nullptr) {
-      auto leaf = std::make_unique<Node>();
-      leaf->edge.assign(tokens.begin() + static_cast<ptrdiff_t>(at), tokens.end());
-      leaf->end = tokens.size();
-      leaf->parent = node;
-      stored_tokens_ += leaf->edge.size();
-      child = leaf.get();
-      node->children.emplace(tokens[at], std::move(leaf));
+      child = AddLeaf(node, tokens.subspan(at));
       at = tokens.size();
     } else {
       const size_t common = CommonPrefix(child->edge, tokens.subspan(at));
@@ -84,8 +104,21 @@ const PrefixTree::Node* PrefixTree::Put(TokenSpan tokens, Value value) {
   return node;
 }
 
-const PrefixTree::Node* PrefixTree::Find(TokenSpan tokens) const {
-  const MatchResult match = Match(tokens);
+PrefixTree::Node* PrefixTree::AddLeaf(Node* parent, TokenSpan edge) {
+  auto added = std::make_unique<Node>();
+  Node* const leaf = added.get();
+  leaf->edge.assign(edge.begin(), edge.end());
+  leaf->end = parent->end + edge.size();
+  leaf->parent = parent;
+  parent->children.emplace(edge.front(), std::move(added));
+  ++node_count_;
+  stored_tokens_ += edge.size();
+  for (Node* node = parent; node != nullptr; node = node->parent) node->leaf = leaf;
+  return leaf;
+}
+
+const PrefixTree::Node* PrefixTree::Find(RootId root, TokenSpan tokens) const {
+  const MatchResult match = Match(root, tokens);
   if (match.shared < tokens.size() || match.stones.empty()) return nullptr;
   return match.stones.back().position == tokens.size() ? match.stones.back().node : nullptr;
 }
@@ -98,11 +131,7 @@ void PrefixTree::Erase(const Node* const_node) {
   if (node->children.size() == 1) {
     MergeWithChild(node);
   } else if (node->children.empty()) {
-    Node* parent = node->parent;
     RemoveLeaf(node);
-    if (parent != root_.get() && parent->value == 0 && parent->children.size() == 1) {
-      MergeWithChild(parent);
-    }
   }
 }
 
@@ -113,8 +142,11 @@ PrefixTree::Node* PrefixTree::Split(Node* node, size_t keep) {
   upper->edge.assign(node->edge.begin(), cut);
   upper->end = node->end - (node->edge.size() - keep);
   upper->parent = node->parent;
+  upper->leaf = node->leaf;
   std::unique_ptr<Node>& place = node->parent->children[node->edge.front()];
-  node->edge.erase(node->edge.begin(), cut);
+  // A new vector, for erasing would keep the memory.
+  node->edge = Tokens(cut, node->edge.end());
+  ++node_count_;
   Node* result = upper.get();
   node->parent = result;
   const Token first = node->edge.front();
@@ -126,16 +158,36 @@ PrefixTree::Node* PrefixTree::Split(Node* node, size_t keep) {
 void PrefixTree::MergeWithChild(Node* node) {
   std::unique_ptr<Node> child = std::move(node->children.begin()->second);
   node->children.clear();
-  child->edge.insert(child->edge.begin(), node->edge.begin(), node->edge.end());
+  Tokens joined;
+  joined.reserve(node->edge.size() + child->edge.size());
+  joined.insert(joined.end(), node->edge.begin(), node->edge.end());
+  joined.insert(joined.end(), child->edge.begin(), child->edge.end());
+  child->edge = std::move(joined);
   child->parent = node->parent;
+  --node_count_;
   // Assigning destroys `node`.
   node->parent->children[child->edge.front()] = std::move(child);
 }
 
-void PrefixTree::RemoveLeaf(Node* node) {
-  stored_tokens_ -= node->edge.size();
-  const Token first = node->edge.front();
-  node->parent->children.erase(first);
+void PrefixTree::RemoveLeaf(Node* leaf) {
+  Node* const parent = leaf->parent;
+  auto other = parent->children.begin();
+  if (other->second.get() == leaf) ++other;
+  Node* const end = other == parent->children.end() ? parent : other->second->leaf;
+  for (Node* node = parent; node != nullptr && node->leaf == leaf; node = node->parent) {
+    node->leaf = end;
+  }
+  stored_tokens_ -= leaf->edge.size();
+  --node_count_;
+  const Token first = leaf->edge.front();
+  parent->children.erase(first);
+  if (parent->parent == nullptr) {
+    if (!parent->children.empty()) return;
+    --node_count_;
+    roots_.erase(static_cast<const Root*>(parent)->id);
+  } else if (parent->value == 0 && parent->children.size() == 1) {
+    MergeWithChild(parent);
+  }
 }
 
 PrefixTree::Value PrefixTree::ValueOf(const Node* node) {
@@ -176,14 +228,34 @@ const PrefixTree::Node* PrefixTree::DescendantOf(const Node* node) {
 }
 
 const PrefixTree::Node* PrefixTree::LeafOf(const Node* node) {
-  while (!node->children.empty()) node = node->children.begin()->second.get();
-  return node;
+  return node->leaf;
 }
 
-std::string PrefixTree::Draw(const std::function<std::string(Token)>& token_text,
+size_t PrefixTree::bytes() const {
+  return stored_tokens_ * sizeof(Token) + node_count_ * NodeBytes();
+}
+
+size_t PrefixTree::BytesOf(size_t tokens) {
+  // A root and one node.
+  return tokens * sizeof(Token) + 2 * NodeBytes();
+}
+
+size_t PrefixTree::BytesFreedBy(const Node* node) {
+  if (node->children.size() > 1) return 0;
+  if (node->children.size() == 1) return NodeBytes();
+  const Node* parent = node->parent;
+  const size_t siblings = parent->children.size() - 1;
+  const bool is_root = parent->parent == nullptr;
+  // An empty root vanishes; a node that no longer branches is merged.
+  const bool parent_goes = is_root ? siblings == 0 : parent->value == 0 && siblings == 1;
+  return node->edge.size() * sizeof(Token) + (parent_goes ? 2 : 1) * NodeBytes();
+}
+
+std::string PrefixTree::Draw(RootId root, const std::function<std::string(Token)>& token_text,
                              const std::function<std::string(Value)>& label) const {
   std::string text;
-  std::vector<std::pair<const Node*, size_t>> pending{{root_.get(), 0}};
+  std::vector<std::pair<const Node*, size_t>> pending;
+  if (const Node* top = RootOf(root)) pending.emplace_back(top, 0);
   while (!pending.empty()) {
     const auto [node, depth] = pending.back();
     pending.pop_back();
@@ -201,25 +273,36 @@ std::string PrefixTree::Draw(const std::function<std::string(Token)>& token_text
 }
 
 void PrefixTree::CheckInvariants() const {
+  size_t nodes = 0;
   size_t values = 0;
   size_t tokens = 0;
-  std::vector<const Node*> pending{root_.get()};
+  std::vector<const Node*> pending;
+  for (const auto& [id, root] : roots_) {
+    CHECK(root->id == id && root->parent == nullptr && root->edge.empty() && root->value == 0);
+    CHECK(!root->children.empty());
+    pending.push_back(root.get());
+  }
   while (!pending.empty()) {
     const Node* node = pending.back();
     pending.pop_back();
+    ++nodes;
+    tokens += node->edge.size();
+    values += node->value != 0 ? 1 : 0;
     if (node->parent != nullptr) {
       CHECK(!node->edge.empty());
       CHECK(node->value != 0 || node->children.size() >= 2);
       CHECK(node->end == node->parent->end + node->edge.size());
     }
-    tokens += node->edge.size();
-    values += node->value != 0 ? 1 : 0;
+    bool leaf_is_a_childs = node->children.empty() && node->leaf == node;
     for (const auto& [first, child] : node->children) {
       CHECK(child->parent == node);
       CHECK(child->edge.front() == first);
+      leaf_is_a_childs |= child->leaf == node->leaf;
       pending.push_back(child.get());
     }
+    CHECK(leaf_is_a_childs);
   }
+  CHECK(nodes == node_count_);
   CHECK(values == value_count_);
   CHECK(tokens == stored_tokens_);
 }

@@ -39,7 +39,7 @@ class NaiveTree {
 };
 
 void ExpectSameAnswer(const PrefixTree& tree, const NaiveTree& naive, const Tokens& asked) {
-  const PrefixTree::MatchResult match = tree.Match(asked);
+  const PrefixTree::MatchResult match = tree.Match(1, asked);
   EXPECT_EQ(match.shared, naive.Shared(asked));
   std::vector<PrefixTree::Value> found;
   for (const PrefixTree::Stone& stone : match.stones) {
@@ -59,9 +59,9 @@ TEST(PrefixTreeProperty, AgreesWithAMapOverRandomOperations) {
     for (PrefixTree::Value step = 1; step <= 150; ++step) {
       const Tokens tokens = RandomSequence(random);
       if (random() % 3 != 0) {
-        tree.Put(tokens, step);
+        tree.Put(1, tokens, step);
         naive.values[tokens] = step;
-      } else if (const PrefixTree::Node* node = tree.Find(tokens)) {
+      } else if (const PrefixTree::Node* node = tree.Find(1, tokens)) {
         tree.Erase(node);
         ASSERT_EQ(naive.values.erase(tokens), 1u);
       } else {

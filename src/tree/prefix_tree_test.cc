@@ -8,19 +8,22 @@
 namespace cairn {
 namespace {
 
+constexpr PrefixTree::RootId kRoot = 1;
+
 Tokens T(std::string_view letters) {
   return Tokens(letters.begin(), letters.end());
 }
 
-std::string Drawing(const PrefixTree& tree) {
-  return tree.Draw([](Token token) { return std::string(1, static_cast<char>(token)); },
-                   [](PrefixTree::Value value) { return std::to_string(value); });
+std::string Drawing(const PrefixTree& tree, PrefixTree::RootId root = kRoot) {
+  return tree.Draw(
+      root, [](Token token) { return std::string(1, static_cast<char>(token)); },
+      [](PrefixTree::Value value) { return std::to_string(value); });
 }
 
 TEST(PrefixTree, SplitsWhereSecondPromptDiverges) {
   PrefixTree tree;
-  tree.Put(T("abcd"), 1);
-  tree.Put(T("abef"), 2);
+  tree.Put(kRoot, T("abcd"), 1);
+  tree.Put(kRoot, T("abef"), 2);
   EXPECT_EQ(Drawing(tree),
             "ab\n"
             "  cd = 1\n"
@@ -30,8 +33,8 @@ TEST(PrefixTree, SplitsWhereSecondPromptDiverges) {
 
 TEST(PrefixTree, KeepsAValueInTheMiddleOfALongerSequence) {
   PrefixTree tree;
-  tree.Put(T("abcd"), 1);
-  tree.Put(T("ab"), 2);
+  tree.Put(kRoot, T("abcd"), 1);
+  tree.Put(kRoot, T("ab"), 2);
   EXPECT_EQ(Drawing(tree),
             "ab = 2\n"
             "  cd = 1\n");
@@ -39,8 +42,8 @@ TEST(PrefixTree, KeepsAValueInTheMiddleOfALongerSequence) {
 
 TEST(PrefixTree, MergesWhenTheReasonForASplitIsErased) {
   PrefixTree tree;
-  tree.Put(T("abcd"), 1);
-  const PrefixTree::Node* second = tree.Put(T("abef"), 2);
+  tree.Put(kRoot, T("abcd"), 1);
+  const PrefixTree::Node* second = tree.Put(kRoot, T("abef"), 2);
   tree.Erase(second);
   EXPECT_EQ(Drawing(tree), "abcd = 1\n");
   tree.CheckInvariants();
@@ -48,8 +51,8 @@ TEST(PrefixTree, MergesWhenTheReasonForASplitIsErased) {
 
 TEST(PrefixTree, ErasingTheUpperOfTwoValuesJoinsTheirEdges) {
   PrefixTree tree;
-  const PrefixTree::Node* upper = tree.Put(T("ab"), 1);
-  const PrefixTree::Node* lower = tree.Put(T("abcd"), 2);
+  const PrefixTree::Node* upper = tree.Put(kRoot, T("ab"), 1);
+  const PrefixTree::Node* lower = tree.Put(kRoot, T("abcd"), 2);
   tree.Erase(upper);
   EXPECT_EQ(Drawing(tree), "abcd = 2\n");
   EXPECT_EQ(PrefixTree::TokensOf(lower), T("abcd"));
@@ -57,18 +60,19 @@ TEST(PrefixTree, ErasingTheUpperOfTwoValuesJoinsTheirEdges) {
 
 TEST(PrefixTree, ErasingEverythingLeavesNothing) {
   PrefixTree tree;
-  tree.Erase(tree.Put(T("abcd"), 1));
+  tree.Erase(tree.Put(kRoot, T("abcd"), 1));
   EXPECT_EQ(Drawing(tree), "");
   EXPECT_EQ(tree.stored_tokens(), 0u);
   EXPECT_EQ(tree.value_count(), 0u);
+  EXPECT_EQ(tree.bytes(), 0u);
 }
 
 TEST(PrefixTree, MatchNamesEveryValueOnTheWay) {
   PrefixTree tree;
-  tree.Put(T("ab"), 1);
-  tree.Put(T("abcd"), 2);
-  tree.Put(T("abcdef"), 3);
-  const PrefixTree::MatchResult match = tree.Match(T("abcdexyz"));
+  tree.Put(kRoot, T("ab"), 1);
+  tree.Put(kRoot, T("abcd"), 2);
+  tree.Put(kRoot, T("abcdef"), 3);
+  const PrefixTree::MatchResult match = tree.Match(kRoot, T("abcdexyz"));
   EXPECT_EQ(match.shared, 5u);
   ASSERT_EQ(match.stones.size(), 2u);
   EXPECT_EQ(match.stones[0].position, 2u);
@@ -78,28 +82,28 @@ TEST(PrefixTree, MatchNamesEveryValueOnTheWay) {
 
 TEST(PrefixTree, FindsOnlyWhereAValueEndsExactly) {
   PrefixTree tree;
-  tree.Put(T("abcd"), 1);
-  tree.Put(T("abef"), 2);
-  EXPECT_EQ(tree.Find(T("ab")), nullptr);
-  EXPECT_EQ(tree.Find(T("abc")), nullptr);
-  EXPECT_EQ(tree.Find(T("abcdx")), nullptr);
-  ASSERT_NE(tree.Find(T("abcd")), nullptr);
-  EXPECT_EQ(PrefixTree::ValueOf(tree.Find(T("abcd"))), 1u);
+  tree.Put(kRoot, T("abcd"), 1);
+  tree.Put(kRoot, T("abef"), 2);
+  EXPECT_EQ(tree.Find(kRoot, T("ab")), nullptr);
+  EXPECT_EQ(tree.Find(kRoot, T("abc")), nullptr);
+  EXPECT_EQ(tree.Find(kRoot, T("abcdx")), nullptr);
+  ASSERT_NE(tree.Find(kRoot, T("abcd")), nullptr);
+  EXPECT_EQ(PrefixTree::ValueOf(tree.Find(kRoot, T("abcd"))), 1u);
 }
 
 TEST(PrefixTree, KnowsTheNearestValueAbove) {
   PrefixTree tree;
-  const PrefixTree::Node* top = tree.Put(T("a"), 1);
-  tree.Put(T("abx"), 2);
-  const PrefixTree::Node* deep = tree.Put(T("abyz"), 3);
+  const PrefixTree::Node* top = tree.Put(kRoot, T("a"), 1);
+  tree.Put(kRoot, T("abx"), 2);
+  const PrefixTree::Node* deep = tree.Put(kRoot, T("abyz"), 3);
   EXPECT_EQ(PrefixTree::AncestorOf(deep), top);
   EXPECT_EQ(PrefixTree::AncestorOf(top), nullptr);
 }
 
 TEST(PrefixTree, ReplacesTheValueOfTheSameSequence) {
   PrefixTree tree;
-  tree.Put(T("ab"), 1);
-  tree.Put(T("ab"), 7);
+  tree.Put(kRoot, T("ab"), 1);
+  tree.Put(kRoot, T("ab"), 7);
   EXPECT_EQ(Drawing(tree), "ab = 7\n");
   EXPECT_EQ(tree.value_count(), 1u);
 }
@@ -107,9 +111,84 @@ TEST(PrefixTree, ReplacesTheValueOfTheSameSequence) {
 TEST(PrefixTree, HoldsAValueAtEveryTokenOfALongSequence) {
   PrefixTree tree;
   Tokens tokens(2000, 1);
-  for (size_t n = 1; n <= tokens.size(); ++n) tree.Put(TokenSpan(tokens).first(n), n);
+  for (size_t n = 1; n <= tokens.size(); ++n) tree.Put(kRoot, TokenSpan(tokens).first(n), n);
   EXPECT_EQ(tree.value_count(), tokens.size());
   EXPECT_EQ(tree.stored_tokens(), tokens.size());
+}
+
+TEST(PrefixTree, KeepsWhatIsUnderOneRootFromTheOthers) {
+  PrefixTree tree;
+  tree.Put(1, T("abcd"), 1);
+  tree.Put(2, T("abef"), 2);
+  EXPECT_EQ(tree.Match(1, T("abef")).shared, 2u);
+  EXPECT_EQ(tree.Match(3, T("abcd")).shared, 0u);
+  EXPECT_EQ(tree.Find(2, T("abcd")), nullptr);
+  EXPECT_EQ(Drawing(tree, 1), "abcd = 1\n");
+  EXPECT_EQ(Drawing(tree, 2), "abef = 2\n");
+  EXPECT_EQ(Drawing(tree, 3), "");
+  EXPECT_EQ(tree.stored_tokens(), 8u);
+  tree.CheckInvariants();
+}
+
+TEST(PrefixTree, ARootVanishesWithTheLastThingUnderIt) {
+  PrefixTree tree;
+  tree.Put(1, T("abcd"), 1);
+  const PrefixTree::Node* upper = tree.Put(2, T("ab"), 2);
+  const PrefixTree::Node* lower = tree.Put(2, T("abcd"), 3);
+  EXPECT_EQ(tree.root_count(), 2u);
+  tree.Erase(upper);
+  EXPECT_EQ(tree.root_count(), 2u);
+  tree.Erase(lower);
+  EXPECT_EQ(tree.root_count(), 1u);
+  tree.CheckInvariants();
+}
+
+TEST(PrefixTree, MatchNamesTheNodeWhereItEnds) {
+  PrefixTree tree;
+  const PrefixTree::Node* upper = tree.Put(kRoot, T("ab"), 1);
+  const PrefixTree::Node* lower = tree.Put(kRoot, T("abcd"), 2);
+  EXPECT_EQ(tree.Match(kRoot, T("abx")).last, upper);
+  EXPECT_EQ(tree.Match(kRoot, T("abcx")).last, lower);
+  EXPECT_EQ(tree.Match(kRoot, T("x")).last, nullptr);
+}
+
+TEST(PrefixTree, ThePathToAnEndLeadsToTheNewestAndThenToAnother) {
+  PrefixTree tree;
+  const PrefixTree::Node* top = tree.Put(kRoot, T("ab"), 1);
+  const PrefixTree::Node* old = tree.Put(kRoot, T("abX"), 2);
+  const PrefixTree::Node* newer = tree.Put(kRoot, T("abcd"), 3);
+  const PrefixTree::Node* newest = tree.Put(kRoot, T("abcdef"), 4);
+  EXPECT_EQ(PrefixTree::LeafOf(top), newest);
+  EXPECT_EQ(PrefixTree::LeafOf(newer), newest);
+  EXPECT_EQ(PrefixTree::LeafOf(old), old);
+  tree.Erase(newest);
+  EXPECT_EQ(PrefixTree::LeafOf(top), newer);
+  tree.Erase(newer);
+  EXPECT_EQ(PrefixTree::LeafOf(top), old);
+  tree.Erase(old);
+  EXPECT_EQ(PrefixTree::LeafOf(top), top);
+}
+
+TEST(PrefixTree, CountsTheMemoryOfItsTokensAndItsNodes) {
+  PrefixTree tree;
+  tree.Put(kRoot, T("abcd"), 1);
+  EXPECT_EQ(tree.bytes(), PrefixTree::BytesOf(4));
+  tree.Put(kRoot, T("abef"), 2);
+  EXPECT_EQ(tree.bytes(), PrefixTree::BytesOf(6) + 2 * PrefixTree::NodeBytes());
+}
+
+TEST(PrefixTree, SaysWhatErasingFrees) {
+  PrefixTree tree;
+  const PrefixTree::Node* first = tree.Put(kRoot, T("abcd"), 1);
+  const PrefixTree::Node* second = tree.Put(kRoot, T("abef"), 2);
+  const PrefixTree::Node* branching = tree.Put(kRoot, T("ab"), 3);
+  EXPECT_EQ(PrefixTree::BytesFreedBy(branching), 0u);
+  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + PrefixTree::NodeBytes());
+  tree.Erase(branching);
+  // Where nothing branches any more, one node does for two.
+  EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + 2 * PrefixTree::NodeBytes());
+  tree.Erase(second);
+  EXPECT_EQ(PrefixTree::BytesFreedBy(first), tree.bytes());
 }
 
 }  // namespace
