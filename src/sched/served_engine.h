@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -21,13 +22,15 @@
 
 namespace cairn::test {
 
-// Passes everything on, and keeps the logits that the first token of an answer is drawn from: those
-// at the prompt's end, whether they were computed or kept.
+// Passes everything on, and keeps the logits that the first token of each answer is drawn from:
+// those at the prompt's end, whether they were computed or kept.
 class RecordingEngine final : public Engine {
  public:
   explicit RecordingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  const std::vector<float>& prompt_logits() const { return prompt_logits_; }
+  // Of the last prompt, and of all in the order in which their samplers were made.
+  const std::vector<float>& prompt_logits() const { return prompt_logits_.back(); }
+  const std::deque<std::vector<float>>& all_prompt_logits() const { return prompt_logits_; }
 
   const ModelInfo& info() const override { return engine_->info(); }
   const MemoryTraits& traits() const override { return engine_->traits(); }
@@ -75,8 +78,7 @@ class RecordingEngine final : public Engine {
     return engine_->SetWhole(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
-    prompt_logits_.clear();
-    return std::make_unique<Recorder>(engine_->MakeSampler(params), &prompt_logits_);
+    return std::make_unique<Recorder>(engine_->MakeSampler(params), &prompt_logits_.emplace_back());
   }
 
  private:
@@ -95,7 +97,7 @@ class RecordingEngine final : public Engine {
   };
 
   const std::unique_ptr<Engine> engine_;
-  std::vector<float> prompt_logits_;
+  std::deque<std::vector<float>> prompt_logits_;
 };
 
 struct ServedAnswer {
@@ -143,24 +145,36 @@ class Served {
                *MakeEviction(options.eviction), MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, SchedulerOptions{.reuse = options.reuse}) {}
 
-  ServedAnswer Ask(const PlayedPrompt& prompt) {
-    GenerationRequest request;
-    request.prompt = prompt.tokens;
-    request.shape = prompt.shape;
-    request.params = Greedy(answer_tokens_);
-    const auto generation = scheduler_.Submit(std::move(request));
-    EXPECT_TRUE(generation.has_value());
+  ServedAnswer Ask(const PlayedPrompt& prompt) { return AskTogether({prompt}).front(); }
+
+  // Asks all at the same time.
+  std::vector<ServedAnswer> AskTogether(const std::vector<PlayedPrompt>& prompts) {
+    const size_t asked_before = engine_.all_prompt_logits().size();
+    std::vector<std::shared_ptr<Generation>> generations;
+    for (const PlayedPrompt& prompt : prompts) {
+      GenerationRequest request;
+      request.prompt = prompt.tokens;
+      request.shape = prompt.shape;
+      request.params = Greedy(answer_tokens_);
+      auto generation = scheduler_.Submit(std::move(request));
+      EXPECT_TRUE(generation.has_value());
+      generations.push_back(std::move(*generation));
+    }
     while (scheduler_.Step()) {
     }
-    ServedAnswer answer;
-    while (const auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
-      EXPECT_NE(event->kind, GenerationEvent::Kind::kFailed) << event->error.message;
-      answer.text += event->text;
-      answer.read_tokens = event->cost.read_tokens();
-      answer.reused_tokens = event->cost.reused_tokens;
+    std::vector<ServedAnswer> answers;
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      ServedAnswer& answer = answers.emplace_back();
+      while (const auto event = generations[i]->Next(std::chrono::milliseconds(0))) {
+        EXPECT_NE(event->kind, GenerationEvent::Kind::kFailed) << event->error.message;
+        answer.text += event->text;
+        answer.read_tokens = event->cost.read_tokens();
+        answer.reused_tokens = event->cost.reused_tokens;
+      }
+      // Requests are admitted in the order in which they came.
+      answer.logits = engine_.all_prompt_logits()[asked_before + i];
     }
-    answer.logits = engine_.prompt_logits();
-    return answer;
+    return answers;
   }
 
   const Engine& engine() const { return engine_; }

@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "cache/checkpoint_cache.h"
+
+namespace cairn {
+namespace {
+
+constexpr NamespaceId kAsker = 1;
+constexpr size_t kWhole = 10'000;
+
+Tokens T(std::string_view letters) {
+  return Tokens(letters.begin(), letters.end());
+}
+
+CheckpointCache MakeCache(size_t ram_bytes_max) {
+  CacheOptions options;
+  options.ram_bytes_max = ram_bytes_max;
+  return CheckpointCache(options, *MakePlacement("none"), *MakeEviction("lru"), MakeRamStore());
+}
+
+Status Insert(CheckpointCache* cache, std::string_view tokens, size_t clean, LineageId run,
+              NamespaceId name_space = kAsker) {
+  Provenance provenance{clean, {}, {}};
+  if (clean < tokens.size()) provenance.runs = {{run, clean}};
+  return cache->InsertWhole(name_space, T(tokens), provenance, Bytes(kWhole));
+}
+
+TEST(WholeStates, AreFoundByPromptsThatBeginAsTheyDo) {
+  CheckpointCache cache = MakeCache(10 * kWhole);
+  ASSERT_TRUE(Insert(&cache, "abcd", 4, 0));
+  ASSERT_TRUE(Insert(&cache, "xyz", 3, 0));
+  const auto match = cache.Match(kAsker, T("abef"));
+  ASSERT_EQ(match.wholes.size(), 1u);
+  EXPECT_EQ(match.wholes[0]->tokens, T("abcd"));
+  EXPECT_TRUE(cache.Match(kAsker + 1, T("abcd")).wholes.empty());
+}
+
+TEST(WholeStates, ReplaceWhatTheyHaveOutgrown) {
+  CheckpointCache cache = MakeCache(10 * kWhole);
+  ASSERT_TRUE(Insert(&cache, "abcd", 2, 7));
+  ASSERT_TRUE(Insert(&cache, "abcdef", 2, 7));
+  EXPECT_EQ(cache.stats().wholes, 1u);
+  // The same tokens of another run are other bits.
+  ASSERT_TRUE(Insert(&cache, "abcdefgh", 2, 8));
+  EXPECT_EQ(cache.stats().wholes, 2u);
+  cache.CheckInvariants();
+}
+
+TEST(WholeStates, AreGivenUpForRoomUnlessTheyArePinned) {
+  CheckpointCache cache = MakeCache(2 * kWhole + kWhole / 2);
+  ASSERT_TRUE(Insert(&cache, "aa", 2, 0));
+  ASSERT_TRUE(Insert(&cache, "bb", 2, 0));
+  const WholeId first = cache.Match(kAsker, T("a")).wholes.at(0)->id;
+  ASSERT_TRUE(cache.PinWhole(first));
+  ASSERT_TRUE(Insert(&cache, "cc", 2, 0));
+  EXPECT_EQ(cache.Match(kAsker, T("a")).wholes.size(), 1u);
+  EXPECT_TRUE(cache.Match(kAsker, T("b")).wholes.empty());
+  cache.UnpinWhole(first);
+  ASSERT_TRUE(Insert(&cache, "dd", 2, 0));
+  EXPECT_EQ(cache.stats().wholes, 2u);
+  EXPECT_EQ(cache.stats().evicted, 2u);
+  cache.CheckInvariants();
+}
+
+TEST(WholeStates, ThatAreTooLargeAreRefusedAndLeaveNothing) {
+  CheckpointCache cache = MakeCache(kWhole);
+  EXPECT_EQ(Insert(&cache, "abcd", 4, 0).error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(cache.stats().bytes, 0u);
+  EXPECT_EQ(cache.stats().refused, 1u);
+}
+
+TEST(WholeStates, ThatCouldNotBeSetAreForgotten) {
+  CheckpointCache cache = MakeCache(10 * kWhole);
+  ASSERT_TRUE(Insert(&cache, "abcd", 4, 0));
+  const WholeId id = cache.Match(kAsker, T("a")).wholes.at(0)->id;
+  ASSERT_TRUE(cache.PinWhole(id));
+  cache.UnpinWhole(id);
+  cache.DiscardWhole(id);
+  EXPECT_EQ(cache.PinWhole(id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(cache.stats().discarded, 1u);
+  EXPECT_EQ(cache.stats().bytes, 0u);
+}
+
+}  // namespace
+}  // namespace cairn
