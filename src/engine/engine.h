@@ -186,7 +186,8 @@ class Engine {
   // Makes `seq` end at `position`: it keeps its own attention KV of [0, keep), takes that of
   // `parts` for the rest, and the state that cannot be rolled back from `snapshot`, which is empty
   // where traits() need none. REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow
-  // one another from `keep` to `position`. On an error the sequence is empty.
+  // one another from `keep` to `position`. On an error the sequence is empty. kNoSpace: others may
+  // hold the cells it needs, and the bytes may be good.
   virtual Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                       ByteSpan snapshot) = 0;
 
@@ -199,6 +200,7 @@ class Engine {
   // All that `seq` holds. REQUIRES: traits().whole_states, and `seq` holds something.
   virtual Result<Bytes> TakeWhole(SeqId seq) = 0;
   // Makes `seq` what it was when `whole` was taken, at `position`. On an error it is empty.
+  // kNoSpace: as Join's.
   virtual Status SetWhole(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;

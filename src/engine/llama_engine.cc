@@ -66,68 +66,72 @@ bool LlamaEngine::IsEndOfGeneration(Token token) const {
   return llama_vocab_is_eog(vocab_, token);
 }
 
+size_t LlamaEngine::cells() const {
+  const size_t all = context_tokens_ * slots_;
+  // A recurrent state takes the same room however many tokens went into it.
+  if (traits_.kv_bytes_per_token == 0) return all;
+  return std::min<size_t>(llama_n_ctx(context_.get()), all);
+}
+
 Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= piece_tokens_max_);
-  if (position + tokens.size() > context_tokens_) {
+  std::vector<NextToken> batch(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) batch[i] = {seq, position + i, tokens[i]};
+  return DecodeBatch(batch, false);
+}
+
+Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= slots_);
+  return DecodeBatch(tokens, true);
+}
+
+Status LlamaEngine::DecodeBatch(std::span<const NextToken> tokens, bool each) {
+  for (const NextToken& next : tokens) {
+    CHECK(next.seq >= 0 && static_cast<size_t>(next.seq) < slots_);
+    if (next.position < context_tokens_) continue;
     return Fail(ErrorCode::kTooLong,
                 "the context of " + std::to_string(context_tokens_) + " tokens is full");
   }
-  if (keeps_window_) {
-    const WindowCells& cells = window_cells_[seq];
-    const bool in_answer = tokens.size() == 1 && cells.in_answer;
-    if (Status ordered = in_answer ? Status() : OrderWindow(seq); !ordered) return ordered;
+  const auto fail = [&](const std::string& why) {
+    for (const NextToken& next : tokens) Clear(next.seq);
+    return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
+  };
+  for (const NextToken& next : each ? tokens : tokens.first(1)) {
+    Status ready = PrepareWindow(next.seq, each || tokens.size() == 1);
+    if (!ready) return fail(ready.error().message);
   }
   llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
   batch.n_tokens = static_cast<int32_t>(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
-    batch.token[i] = tokens[i];
-    batch.pos[i] = static_cast<llama_pos>(position + i);
+    batch.token[i] = tokens[i].token;
+    batch.pos[i] = static_cast<llama_pos>(tokens[i].position);
     batch.n_seq_id[i] = 1;
-    batch.seq_id[i][0] = seq;
-    batch.logits[i] = i + 1 == tokens.size() ? 1 : 0;
+    batch.seq_id[i][0] = tokens[i].seq;
+    batch.logits[i] = each || i + 1 == tokens.size() ? 1 : 0;
   }
   const int32_t code = llama_decode(context_.get(), batch);
   llama_batch_free(batch);
   if (code == 0) {
-    if (keeps_window_) {
-      window_cells_[seq].unordered_tokens += tokens.size();
-      window_cells_[seq].in_answer = tokens.size() == 1;
-    }
+    for (const NextToken& next : tokens) NoteInWindow(next.seq, each || tokens.size() == 1);
     return {};
   }
-  // 1: no room; the memory is as before. Anything else may have left part of the piece behind.
-  if (code == 1) return Fail(ErrorCode::kTooLong, "the context has no room for more tokens");
-  Clear(seq);
-  return Fail(ErrorCode::kInternal,
-              "libllama could not decode (llama_decode returned " + std::to_string(code) + ")");
+  // No room, and the memory is as it was. Anything else may have left part of the piece behind.
+  if (code == 1) return Fail(ErrorCode::kNoSpace, "other sequences hold the cells that it needs");
+  return fail("llama_decode returned " + std::to_string(code));
 }
 
 std::span<const float> LlamaEngine::Logits() const {
-  const float* logits = llama_get_logits_ith(context_.get(), -1);
-  CHECK(logits != nullptr);
-  return {logits, info_.vocab_size};
-}
-
-Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
-  CHECK(tokens.size() == 1);
-  return Decode(tokens[0].seq, tokens[0].position, {&tokens[0].token, 1});
+  return LogitsAt(-1);
 }
 
 std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
-  CHECK(index == 0);
-  return Logits();
+  return LogitsAt(static_cast<int32_t>(index));
 }
 
-Status LlamaEngine::Fork(SeqId, SeqId, size_t, ByteSpan) {
-  return Fail(ErrorCode::kUnsupported, "there is one sequence");
-}
-
-Result<Bytes> LlamaEngine::TakeWhole(SeqId seq) {
-  return WholeState(seq);
-}
-
-Status LlamaEngine::SetWhole(SeqId, size_t, ByteSpan) {
-  return Fail(ErrorCode::kUnsupported, "there is one sequence");
+std::span<const float> LlamaEngine::LogitsAt(int32_t index) const {
+  const float* logits = llama_get_logits_ith(context_.get(), index);
+  CHECK(logits != nullptr);
+  return {logits, info_.vocab_size};
 }
 
 Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
@@ -150,6 +154,19 @@ Status LlamaEngine::ReadState(SeqId seq, std::span<const uint8_t> state) {
   }
   if (keeps_window_) window_cells_[seq] = {};
   return {};
+}
+
+Status LlamaEngine::PrepareWindow(SeqId seq, bool single_token) {
+  if (!keeps_window_) return {};
+  if (single_token && window_cells_[seq].in_answer) return {};
+  return OrderWindow(seq);
+}
+
+void LlamaEngine::NoteInWindow(SeqId seq, bool single_token) {
+  if (!keeps_window_) return;
+  WindowCells& cells = window_cells_[seq];
+  ++cells.unordered_tokens;
+  cells.in_answer = single_token;
 }
 
 // libllama writes cells in their order and reads them back to the first cells. At a prompt's cut
@@ -242,6 +259,12 @@ void LlamaEngine::Clear(SeqId seq) {
 
 std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
   return MakeLlamaSampler(params, info_.vocab_size);
+}
+
+ErrorCode LlamaEngine::WhyRefused(size_t tokens) const {
+  size_t held = 0;
+  for (size_t seq = 0; seq < slots_; ++seq) held += SequenceEnd(static_cast<SeqId>(seq));
+  return held + tokens > cells() ? ErrorCode::kNoSpace : ErrorCode::kCorrupt;
 }
 
 size_t LlamaEngine::SequenceEnd(SeqId seq) const {

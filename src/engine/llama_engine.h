@@ -18,10 +18,9 @@ namespace cairn {
 
 class LlamaEngine final : public Engine {
  public:
-  // Sequences a context has: the slot's, and one through which segments travel.
-  static constexpr SeqId kScratchSeq = 1;
   // Bytes of a snapshot that are ours: what it is, of which position, and how long.
   static constexpr size_t kSnapshotHeaderBytes = 24;
+  static constexpr size_t kWholeHeaderBytes = 24;  // the same of a whole state
 
   // Loads the model, makes its context and finds its traits. One clear sentence when it cannot.
   static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& options);
@@ -29,8 +28,8 @@ class LlamaEngine final : public Engine {
   const ModelInfo& info() const override { return info_; }
   const MemoryTraits& traits() const override { return traits_; }
   size_t context_tokens() const override { return context_tokens_; }
-  size_t slots() const override { return 1; }
-  size_t cells() const override { return context_tokens_; }
+  size_t slots() const override { return slots_; }
+  size_t cells() const override;
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -62,18 +61,36 @@ class LlamaEngine final : public Engine {
   // Decodes a few tokens and measures what their state weighs.
   Status MeasureTraits(const LlamaOptions& options);
   Status MeasureGrid(const LlamaOptions& options);
+  // Finds traits().segments and traits().whole_states with what the probe's sequence holds.
+  void ProveTransport(const LogSink& log);
   size_t SequenceEnd(SeqId seq) const;
+  // After the slots: the sequence through which segments travel. Only where there are segments.
+  SeqId scratch_seq() const { return static_cast<SeqId>(slots_); }
+  // Why libllama refused bytes of `tokens` more tokens: they are wrong, or others hold the cells.
+  // It does not say which, so where the cells may be short that is taken for the reason.
+  ErrorCode WhyRefused(size_t tokens) const;
+  // `each`: the tokens are of one sequence each, and each has logits. Otherwise all are of one, and
+  // the last has.
+  Status DecodeBatch(std::span<const NextToken> tokens, bool each);
+  std::span<const float> LogitsAt(int32_t index) const;
+  // What a window needs before and after a decode; see WindowCells.
+  Status PrepareWindow(SeqId seq, bool single_token);
+  void NoteInWindow(SeqId seq, bool single_token);
   Status ReadState(SeqId seq, std::span<const uint8_t> state);
   // Writes the state that cannot be rolled back to `bytes`, after `front` bytes left as they are.
   Status WriteState(SeqId seq, size_t front, Bytes* bytes) const;
   Status OrderWindow(SeqId seq);
-  // Of segments, in llama_segments.cc.
+  // Of segments, in llama_segments.cc; forks and whole states are in llama_slots.cc.
   Status WriteSegment(size_t begin, size_t end, Bytes* bytes);
   Status SetSegment(SeqId seq, const SegmentPart& part);
   Status KeepFront(SeqId seq, size_t keep);
-  // Takes `seq` apart and joins it again; whether its state is the same to the byte.
+  // Takes `seq` apart, joins it again and forks it; whether its state is the same to the byte.
   Status ProveSegments(SeqId seq);
-  Result<Bytes> WholeState(SeqId seq) const;
+  Status ProveFork(SeqId seq, ByteSpan whole, ByteSpan snapshot);
+  // Writes all of `seq` to `bytes`, after `front` bytes left as they are.
+  Status WriteWhole(SeqId seq, size_t front, Bytes* bytes) const;
+  // Takes all of `seq` out and sets it back; whether it is the same to the byte.
+  Status ProveWholeStates(SeqId seq);
 
   // A cache of a window reuses the cells of tokens that left it, so the order of its cells depends
   // on how the sequence came to its end, and with it the last bits of what attention sums up. So
@@ -89,6 +106,8 @@ class LlamaEngine final : public Engine {
   const LlamaModelPtr model_;
   const LlamaContextPtr context_;
   const llama_vocab* const vocab_;
+  const size_t slots_;
+  const bool unified_;  // see LlamaOptions
   ModelInfo info_;
   MemoryTraits traits_;
   size_t context_tokens_ = 0;

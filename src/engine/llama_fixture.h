@@ -1,5 +1,5 @@
 // What tests of LlamaEngine share: a made model of every memory class, loaded, and prompts read
-// into its sequence 0.
+// into its sequences.
 
 #ifndef CAIRN_ENGINE_LLAMA_FIXTURE_H_
 #define CAIRN_ENGINE_LLAMA_FIXTURE_H_
@@ -51,15 +51,19 @@ inline Tokens RandomPrompt(size_t tokens, uint64_t seed) {
 }
 
 // Reads [begin, end) of `prompt` in pieces of `piece` tokens and returns the last logits.
-inline std::vector<float> Read(Engine* engine, const Tokens& prompt, size_t begin, size_t end,
-                               size_t piece = kGrid) {
+inline std::vector<float> ReadInto(SeqId seq, Engine* engine, const Tokens& prompt, size_t begin,
+                                   size_t end, size_t piece = kGrid) {
   while (begin < end) {
     const size_t size = std::min(piece, end - begin);
-    const Status decoded = engine->Decode(0, begin, TokenSpan(prompt).subspan(begin, size));
-    EXPECT_TRUE(decoded.has_value());
+    const Status decoded = engine->Decode(seq, begin, TokenSpan(prompt).subspan(begin, size));
+    EXPECT_TRUE(decoded.has_value()) << decoded.error().message;
     begin += size;
   }
   return {engine->Logits().begin(), engine->Logits().end()};
+}
+inline std::vector<float> Read(Engine* engine, const Tokens& prompt, size_t begin, size_t end,
+                               size_t piece = kGrid) {
+  return ReadInto(0, engine, prompt, begin, end, piece);
 }
 
 // Reads all of `prompt`, cut before its last piece as every prompt is.

@@ -106,7 +106,9 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& optio
 LlamaEngine::LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options)
     : model_(std::move(model)),
       context_(std::move(context)),
-      vocab_(llama_model_get_vocab(model_.get())) {
+      vocab_(llama_model_get_vocab(model_.get())),
+      slots_(options.slots),
+      unified_(options.unified) {
   context_tokens_ = llama_n_ctx_seq(context_.get());
   // Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
   const bool keeps_all =
@@ -182,17 +184,29 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   }
   if (traits_.snapshot_bytes > 0) traits_.snapshot_bytes += kSnapshotHeaderBytes;
   keeps_window_ = has_window;
-  traits_.segments = traits_.kv_bytes_per_token > 0 && SegmentsVerified(info_.architecture);
-  if (traits_.segments) {
-    if (Status proven = ProveSegments(kProbeSeq); !proven) {
-      traits_.segments = false;
-      if (options.log) {
-        options.log(LogLevel::kWarning, "segments are not used: " + proven.error().message);
-      }
-    }
-  }
+  ProveTransport(options.log);
   Clear(kProbeSeq);
   return MeasureGrid(options);
+}
+
+void LlamaEngine::ProveTransport(const LogSink& log) {
+  const auto warn = [&](const std::string& what, const Status& proven) {
+    if (log) log(LogLevel::kWarning, what + " are not used: " + proven.error().message);
+  };
+  traits_.whole_states = WholeStatesMayBeTried(info_.architecture);
+  if (traits_.whole_states) {
+    if (Status proven = ProveWholeStates(kProbeSeq); !proven) {
+      traits_.whole_states = false;
+      warn("whole states", proven);
+    }
+  }
+  traits_.segments =
+      unified_ && traits_.kv_bytes_per_token > 0 && SegmentsVerified(info_.architecture);
+  if (!traits_.segments) return;
+  if (Status proven = ProveSegments(kProbeSeq); !proven) {
+    traits_.segments = false;
+    warn("segments", proven);
+  }
 }
 
 Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {

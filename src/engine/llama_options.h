@@ -33,7 +33,12 @@ struct LlamaOptions {
   int32_t cpu_moe_layers = 0;
 
   // The context.
-  size_t context_tokens = 0;  // 0: as trained
+  size_t context_tokens = 0;  // of all slots together; 0: as trained
+  size_t slots = 1;
+  // One buffer for the attention KV of all slots: they share room and prefixes, and their
+  // neighbours move the last bits of their logits. false: one stream each, of an equal part of
+  // context_tokens; see docs/decisions/0012-slots-and-whole-states.md.
+  bool unified = true;
   size_t batch_tokens = 2048;
   size_t ubatch_tokens = 512;
   int32_t threads = -1;        // negative: one a core

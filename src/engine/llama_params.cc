@@ -110,6 +110,15 @@ Status FillRope(const LlamaOptions& options, llama_context_params* params) {
   return {};
 }
 
+// libllama asserts some of this itself, and ends the process.
+Status CheckSlots(const LlamaOptions& options) {
+  const size_t slots_max = std::min(llama_max_parallel_sequences() - 1, options.ubatch_tokens);
+  if (options.slots >= 1 && options.slots <= slots_max) return {};
+  return Fail(ErrorCode::kInvalidArgument, "--parallel was given " + std::to_string(options.slots) +
+                                               "; it takes 1 to " + std::to_string(slots_max) +
+                                               ", and --ubatch-size must be as large");
+}
+
 bool MayUseSegments(const llama_model* model) {
   std::array<char, 128> architecture{};
   llama_model_meta_val_str(model, "general.architecture", architecture.data(), architecture.size());
@@ -154,16 +163,18 @@ Status FillModelParams(const LlamaOptions& options, LlamaModelParams* model_para
 
 Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
                                                const llama_model* model) {
+  if (Status fits = CheckSlots(options); !fits) return tl::unexpected(fits.error());
   llama_context_params params = llama_context_default_params();
   const size_t trained = static_cast<size_t>(llama_model_n_ctx_train(model));
   params.n_ctx =
       static_cast<uint32_t>(options.context_tokens > 0 ? options.context_tokens : trained);
   params.n_batch = static_cast<uint32_t>(options.batch_tokens);
   params.n_ubatch = static_cast<uint32_t>(std::min(options.ubatch_tokens, options.batch_tokens));
-  // The slot, and the sequence through which segments travel where there are any. Ranges can be
-  // shared between the two only where both live in one buffer.
-  params.n_seq_max = MayUseSegments(model) ? 2 : 1;
-  params.kv_unified = true;
+  // The slots, and the sequence through which segments travel where there are any. Ranges can be
+  // shared between sequences only where all live in one buffer.
+  const bool has_scratch = options.unified && MayUseSegments(model);
+  params.n_seq_max = static_cast<uint32_t>(options.slots) + (has_scratch ? 1 : 0);
+  params.kv_unified = options.unified;
   params.n_threads = ThreadsOrCores(options.threads);
   params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : params.n_threads;
   const auto flash = Choose<llama_flash_attn_type>("--flash-attn", options.flash_attention,

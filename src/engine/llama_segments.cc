@@ -39,25 +39,15 @@ struct SegmentHeader {
 
 }  // namespace
 
-Result<Bytes> LlamaEngine::WholeState(SeqId seq) const {
-  Bytes bytes(llama_state_seq_get_size_ext(context_.get(), seq, LLAMA_STATE_SEQ_FLAGS_NONE));
-  const size_t written = llama_state_seq_get_data_ext(context_.get(), bytes.data(), bytes.size(),
-                                                      seq, LLAMA_STATE_SEQ_FLAGS_NONE);
-  if (written != bytes.size()) {
-    return Fail(ErrorCode::kInternal, "libllama gave no state for the sequence");
-  }
-  return bytes;
-}
-
 Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   CHECK(traits_.segments);
   CHECK(begin < end && end <= SequenceEnd(seq));
   llama_memory_t memory = llama_get_memory(context_.get());
-  llama_memory_seq_cp(memory, seq, kScratchSeq, static_cast<llama_pos>(begin),
+  llama_memory_seq_cp(memory, seq, scratch_seq(), static_cast<llama_pos>(begin),
                       static_cast<llama_pos>(end));
   Bytes bytes;
   const Status written = WriteSegment(begin, end, &bytes);
-  llama_memory_seq_rm(memory, kScratchSeq, -1, -1);
+  llama_memory_seq_rm(memory, scratch_seq(), -1, -1);
   if (!written) return tl::unexpected(written.error());
   return bytes;
 }
@@ -67,15 +57,15 @@ Status LlamaEngine::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
   SegmentHeader header;
   header.begin = begin;
   header.end = end;
-  const size_t partial_bytes =
-      llama_state_seq_get_size_ext(context_.get(), kScratchSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+  const size_t partial_bytes = llama_state_seq_get_size_ext(context_.get(), scratch_seq(),
+                                                            LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   const size_t state_bytes =
-      llama_state_seq_get_size_ext(context_.get(), kScratchSeq, LLAMA_STATE_SEQ_FLAGS_NONE);
+      llama_state_seq_get_size_ext(context_.get(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   bytes->resize(sizeof(header) + state_bytes);
   std::memcpy(bytes->data(), &header, sizeof(header));
   const size_t written =
       llama_state_seq_get_data_ext(context_.get(), bytes->data() + sizeof(header), state_bytes,
-                                   kScratchSeq, LLAMA_STATE_SEQ_FLAGS_NONE);
+                                   scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written != state_bytes || partial_bytes > state_bytes) {
     return Fail(ErrorCode::kInternal, "libllama gave no state for a range of the sequence");
   }
@@ -114,10 +104,10 @@ Status LlamaEngine::KeepFront(SeqId seq, size_t keep) {
   CHECK(keep <= SequenceEnd(seq));
   if (llama_memory_seq_rm(memory, seq, cut, -1)) return {};
   // A recurrent state refuses to be cut, and the whole sequence with it; shared cells do not.
-  llama_memory_seq_cp(memory, seq, kScratchSeq, 0, cut);
+  llama_memory_seq_cp(memory, seq, scratch_seq(), 0, cut);
   llama_memory_seq_rm(memory, seq, -1, -1);
-  llama_memory_seq_cp(memory, kScratchSeq, seq, -1, -1);
-  llama_memory_seq_rm(memory, kScratchSeq, -1, -1);
+  llama_memory_seq_cp(memory, scratch_seq(), seq, -1, -1);
+  llama_memory_seq_rm(memory, scratch_seq(), -1, -1);
   return {};
 }
 
@@ -134,29 +124,33 @@ Status LlamaEngine::SetSegment(SeqId seq, const SegmentPart& part) {
   const ByteSpan state = part.bytes.subspan(sizeof(header));
   llama_memory_t memory = llama_get_memory(context_.get());
   const size_t read = llama_state_seq_set_data_ext(context_.get(), state.data(), state.size(),
-                                                   kScratchSeq, LLAMA_STATE_SEQ_FLAGS_NONE);
+                                                   scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (read > 0) {
-    llama_memory_seq_cp(memory, kScratchSeq, seq, static_cast<llama_pos>(part.begin),
+    llama_memory_seq_cp(memory, scratch_seq(), seq, static_cast<llama_pos>(part.begin),
                         static_cast<llama_pos>(part.end));
   }
-  llama_memory_seq_rm(memory, kScratchSeq, -1, -1);
-  if (read == 0) return Fail(ErrorCode::kCorrupt, "libllama refused a segment");
+  llama_memory_seq_rm(memory, scratch_seq(), -1, -1);
+  if (read == 0) {
+    return Fail(WhyRefused(header.end - header.begin), "libllama refused a segment");
+  }
   return {};
 }
 
 Status LlamaEngine::ProveSegments(SeqId seq) {
   const size_t end = SequenceEnd(seq);
-  empty_partial_.resize(llama_state_seq_get_size_ext(context_.get(), kScratchSeq,
+  if (end == 0) return Fail(ErrorCode::kUnsupported, "there is nothing to try them on");
+  empty_partial_.resize(llama_state_seq_get_size_ext(context_.get(), scratch_seq(),
                                                      LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY));
   llama_state_seq_get_data_ext(context_.get(), empty_partial_.data(), empty_partial_.size(),
-                               kScratchSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+                               scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   if (empty_partial_.size() < kStateHeaderBytes) {
     return Fail(ErrorCode::kUnsupported, "an empty state is shorter than its header");
   }
-  const auto whole = WholeState(seq);
+  Bytes whole;
+  const Status written = WriteWhole(seq, 0, &whole);
   const auto front = TakeSegment(seq, end / 4, end / 2 + 1);
   const auto back = TakeSegment(seq, end / 2, end);
-  if (!whole || !front || !back) return Fail(ErrorCode::kUnsupported, "no state was given");
+  if (!written || !front || !back) return Fail(ErrorCode::kUnsupported, "no state was given");
   Bytes snapshot;
   if (traits_.NeedsSnapshots()) {
     auto taken = TakeSnapshot(seq);
@@ -166,11 +160,11 @@ Status LlamaEngine::ProveSegments(SeqId seq) {
   const std::array<SegmentPart, 2> parts = {SegmentPart{end / 4, end / 2, *front},
                                             SegmentPart{end / 2, end, *back}};
   if (Status joined = Join(seq, end / 4, parts, end, snapshot); !joined) return joined;
-  const auto again = WholeState(seq);
-  if (!again || *again != *whole) {
+  Bytes again;
+  if (Status rewritten = WriteWhole(seq, 0, &again); !rewritten || again != whole) {
     return Fail(ErrorCode::kUnsupported, "a state joined from segments differs from the whole");
   }
-  return {};
+  return ProveFork(seq, whole, snapshot);
 }
 
 }  // namespace cairn

@@ -27,9 +27,10 @@ class MadeModels {
   MadeModels& operator=(const MadeModels&) = delete;
 
   // The path of a model of that architecture, made when it is first asked for. `window_tokens`:
-  // see ModelShape.
-  const std::string& Path(const std::string& architecture, uint32_t window_tokens) {
-    const std::string name = architecture + "-" + std::to_string(window_tokens);
+  // see ModelShape. `quant`: see WriteOptions.
+  const std::string& Path(const std::string& architecture, uint32_t window_tokens,
+                          const std::string& quant) {
+    const std::string name = architecture + "-" + std::to_string(window_tokens) + "-" + quant;
     const auto known = paths_.find(name);
     if (known != paths_.end()) return known->second;
     ModelShape shape;
@@ -40,7 +41,7 @@ class MadeModels {
         testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name + ".gguf";
     const auto recipe = MakeRecipe(shape);
     EXPECT_TRUE(recipe.has_value());
-    EXPECT_TRUE(WriteModel(*recipe, path, {}).has_value());
+    EXPECT_TRUE(WriteModel(*recipe, path, {quant, {}}).has_value());
     return paths_.emplace(name, std::move(path)).first->second;
   }
 
@@ -48,9 +49,10 @@ class MadeModels {
   std::map<std::string, std::string> paths_;
 };
 
-inline const std::string& MadeModel(const std::string& architecture, uint32_t window_tokens = 0) {
+inline const std::string& MadeModel(const std::string& architecture, uint32_t window_tokens = 0,
+                                    const std::string& quant = "q8_0") {
   static MadeModels models;
-  return models.Path(architecture, window_tokens);
+  return models.Path(architecture, window_tokens, quant);
 }
 
 // One thread: on a busy machine, threads that wait for each other take many times as long.
