@@ -254,7 +254,7 @@ Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> par
   CutCells(&sequence, keep);
   if (!HasRoomFor(position - keep)) {
     Clear(seq);
-    return Fail(ErrorCode::kCorrupt, "other sequences are too long");
+    return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   }
   for (const SegmentPart& part : parts) {
     CHECK(part.begin == sequence.cells.size());
@@ -313,7 +313,7 @@ Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
   CHECK(whole.size() >= sizeof(index));
   std::memcpy(&index, whole.data(), sizeof(index));
   CHECK(index < wholes_.size() && wholes_[index].end == position);
-  if (!HasRoomFor(position)) return Fail(ErrorCode::kCorrupt, "other sequences are too long");
+  if (!HasRoomFor(position)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   Sequence& sequence = sequences_[seq];
   sequence = wholes_[index];
   for (uint64_t& place : sequence.places) place = ++last_place_;

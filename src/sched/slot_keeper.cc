@@ -82,7 +82,7 @@ SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt,
   if (LostTokens(kept.slot, name_space, prompt) > 0) Park(&kept.slot);
   MakeRoom(needs, way);
   Resumed resumed{way.slot, {}};
-  if (GoTo(needs, way, *held)) {
+  if (const Status gone = GoTo(needs, way, *held); gone) {
     const Checkpoint& checkpoint = way.point.checkpoint;
     const size_t bytes = way.point.position == prompt.size() ? checkpoint.logits_bytes : 0;
     resumed.logits.resize(bytes / sizeof(float));
@@ -94,7 +94,8 @@ SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt,
     ++stats_.failed;
     kept.slot.Clear(name_space);
     Unhold(way, *held);
-    Forget(way, *held);
+    // Where others hold the cells, nothing is wrong with the state.
+    if (gone.error().code != ErrorCode::kNoSpace) Forget(way, *held);
   }
   kept.slot.BeginLineage(++last_lineage_);
   return resumed;
