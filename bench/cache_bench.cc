@@ -3,21 +3,22 @@
 //   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
 //
 // Its last table, from two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with libllama
-// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3).
+// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3; match, insert
+// and evict are of a later run, 4 to 5).
 //
 //   what is measured                   median ms  least ms  note
-//   match    all of the prompt is stored    0.235     0.154  100000 shared, 909 checkpoints
-//   match    it parts half-way              0.064     0.046  50000 shared, 404 checkpoints
-//   match    it parts after the header      0.009     0.008  10000 shared, 0 checkpoints
+//   match    all of the prompt is stored    0.192     0.145  100000 shared, 909 checkpoints
+//   match    it parts half-way              0.074     0.036  50000 shared, 404 checkpoints
+//   match    it parts after the header      0.002     0.002  10000 shared, 0 checkpoints
 //   match    none of it is stored           0.000     0.000  0 shared, 0 checkpoints
-//   match    front of the only conversation 0.186     0.177  100000 shared, 909 checkpoints
-//   insert   with room left                 0.127     0.092  10000 checkpoints, 0 given up
-//   evict    value, one goes                0.945     0.796  10000 checkpoints, 200 given up
-//   evict    value, 16 go                  12.440    11.481  10000 checkpoints, 192 given up
-//   evict    lru, one goes                  1.027     0.805  10000 checkpoints, 200 given up
-//   evict    fifo, one goes                 0.841     0.714  10000 checkpoints, 200 given up
-//   evict    closest-pair, one goes         1.000     0.871  10000 checkpoints, 200 given up
-//   evict    marconi, one goes              0.927     0.821  10000 checkpoints, 200 given up
+//   match    front of the only conversation 0.064     0.059  100000 shared, 909 checkpoints
+//   insert   with room left                 0.262     0.174  10000 checkpoints, 0 given up
+//   evict    value, one goes                1.299     0.920  10000 checkpoints, 200 given up
+//   evict    value, 16 go                  10.861    10.038  10000 checkpoints, 184 given up
+//   evict    lru, one goes                  0.980     0.762  10000 checkpoints, 200 given up
+//   evict    fifo, one goes                 0.997     0.775  10000 checkpoints, 200 given up
+//   evict    closest-pair, one goes         1.270     0.851  10000 checkpoints, 200 given up
+//   evict    marconi, one goes              1.087     0.220  10000 checkpoints, 197 given up
 //   restore  llama, join of 1               7.744     7.345  62.9 MB, 0.60 of memcpy's 13.5 GB/s
 //   restore  llama, join of 8               8.103     7.625  62.9 MB, 0.86 of memcpy's 9.0 GB/s
 //   restore  qwen35, snapshot               9.686     9.321  51.2 MB, 0.39 of memcpy's 13.4 GB/s
@@ -28,7 +29,9 @@
 //
 //   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
 //            lies beyond the place where the prompt parts is not felt.
-//   evict    looks at every candidate anew for each that goes.
+//   insert   takes a step for each node above, 909 here: they learn of the path's new end.
+//   evict    looks at every candidate anew for each that goes. Tokens count too, so an insert may
+//            take one more or one less than is said.
 //   restore  is to reach 0.5 of memcpy for states of 50 MB and more. Where most of the state is a
 //            snapshot it does not: 0.39 to 0.41 and 0.44 to 0.48 in runs with a core to itself.
 //            Built without the checksum it was 0.63 and 0.71. On a full machine ratios of one case
