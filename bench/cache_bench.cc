@@ -7,9 +7,9 @@
 // whose lines are of a later run).
 //
 //   what is measured                   median ms  least ms  note
-//   match    all of the prompt is stored    0.235     0.154  100000 shared, 909 checkpoints
-//   match    it parts half-way              0.064     0.046  50000 shared, 404 checkpoints
-//   match    it parts after the header      0.009     0.008  10000 shared, 0 checkpoints
+//   match    all of the prompt is stored    0.192     0.145  100000 shared, 909 checkpoints
+//   match    it parts half-way              0.074     0.036  50000 shared, 404 checkpoints
+//   match    it parts after the header      0.002     0.002  10000 shared, 0 checkpoints
 //   match    none of it is stored           0.000     0.000  0 shared, 0 checkpoints
 //   match    front of the only conversation 0.186     0.177  100000 shared, 909 checkpoints
 //   insert   with room left                 0.127     0.092  10000 checkpoints, 0 given up
@@ -28,7 +28,9 @@
 //
 //   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
 //            lies beyond the place where the prompt parts is not felt.
-//   evict    looks at every candidate anew for each that goes.
+//   insert   takes a step for each node above, 909 here: they learn of the path's new end.
+//   evict    looks at every candidate anew for each that goes. Tokens count too, so an insert may
+//            take one more or one less than is said.
 //   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a
 //            checksum over its bytes was looked at before each use. On a full machine ratios of one

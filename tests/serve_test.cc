@@ -257,7 +257,9 @@ TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
   EXPECT_NE(RunProgram(model + "--placement nowhere").second.find("eog, every-nb, every-nt"),
             std::string::npos);
   EXPECT_NE(RunProgram(model + "-ctk q99").second.find("f32, f16, bf16, q8_0"), std::string::npos);
-  EXPECT_NE(RunProgram(model + "-np 4").second.find("--parallel 4"), std::string::npos);
+  EXPECT_NE(RunProgram(model + "-np 0").second.find("--parallel 0"), std::string::npos);
+  EXPECT_NE(RunProgram(model + "-np 9999").second.find("--parallel was given 9999"),
+            std::string::npos);
   EXPECT_NE(RunProgram(model + "--host 0.0.0.0").second.find("--api-key"), std::string::npos);
   EXPECT_EQ(RunProgram(model + "--chat-template nothing").first, 1);
 }

@@ -30,6 +30,7 @@ Json CacheJson(const SchedulerStats& stats) {
           {"segments", stats.cache.segments},
           {"wholes", stats.cache.wholes},
           {"bytes", stats.cache.bytes},
+          {"token_bytes", stats.cache.token_bytes},
           {"inserted", stats.cache.inserted},
           {"evicted", stats.cache.evicted},
           {"refused", stats.cache.refused},

@@ -61,8 +61,8 @@ struct ResumePoint {
   Checkpoint checkpoint;  // of kRestore and kJoin; its id is 0 where a join needs none
 };
 
-// `can_truncate(p)`: what `slot` holds can be had up to p without a snapshot; of a slot's own memory
-// that is always so at its end.
+// `can_truncate(p)`: what `slot` holds can be had up to p without a snapshot; of a slot's own
+// memory that is always so at its end.
 // The last token of a prompt is always read, as its logits are needed, but where a checkpoint has
 // kept them.
 ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,

@@ -36,7 +36,8 @@ struct Policies {
 Result<Policies> MakePolicies(const ServeOptions& options) {
   if (options.slots == 0) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the default");
+                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
+                "default");
   }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));

@@ -123,7 +123,7 @@ class PrefixTree {
   Node* Split(Node* node, size_t keep);
   // Joins `node` into its only child.
   void MergeWithChild(Node* node);
-  void RemoveLeaf(Node* node);
+  void RemoveLeaf(Node* leaf);
 
   std::unordered_map<RootId, std::unique_ptr<Root>> roots_;
   size_t node_count_ = 0;  // roots too
