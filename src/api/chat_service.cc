@@ -88,7 +88,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   }
   const std::string_view generation_prompt =
       std::string_view(*text).substr(text_shape->last_message_end);
-  return StartedChat{std::move(*submitted), OpensReasoning(generation_prompt)};
+  return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};
 }
 
 }  // namespace cairn

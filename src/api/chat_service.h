@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "api/chat_request.h"
+#include "chat/answer_parser.h"
 #include "chat/chat_template.h"
 #include "chat/spans.h"
 #include "engine/engine.h"
@@ -20,8 +21,7 @@ namespace cairn {
 
 struct StartedChat {
   std::shared_ptr<Generation> generation;
-  // The prompt ends inside an opened <think>: the answer begins with reasoning.
-  bool starts_in_reasoning = false;
+  std::unique_ptr<AnswerParser> parser;
 };
 
 class ChatService {

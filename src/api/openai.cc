@@ -1,6 +1,5 @@
 #include "api/openai.h"
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -9,13 +8,13 @@
 namespace cairn {
 namespace {
 
-using Pieces = std::vector<ReasoningSplitter::Piece>;
+std::string FinishReasonName(const AnswerEnd& end) {
+  if (end.reason == FinishReason::kLength) return "length";
+  return end.called_tools ? "tool_calls" : "stop";
+}
 
-// Long enough to cost nothing, short enough that a client that went away is noticed soon.
-constexpr std::chrono::milliseconds kWait{100};
-
-std::string FinishReasonName(FinishReason reason) {
-  return reason == FinishReason::kLength ? "length" : "stop";
+std::string CallId(const AnswerIdentity& identity, size_t call) {
+  return "call_" + identity.id + "-" + std::to_string(call);
 }
 
 double Per(double amount, double of) {
@@ -63,76 +62,83 @@ void AppendEvent(const Json& json, std::string* chunk) {
 
 }  // namespace
 
-ApiResult<std::string> CollectChat(const StartedChat& chat, const AnswerIdentity& identity,
+ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone) {
-  ReasoningSplitter splitter(chat.starts_in_reasoning);
-  std::string content;
-  std::string reasoning;
-  const auto take = [&](const Pieces& pieces) {
-    for (const auto& piece : pieces) (piece.reasoning ? reasoning : content) += piece.text;
-  };
-  while (true) {
-    if (gone()) chat.generation->Cancel();
-    const auto event = chat.generation->Next(kWait);
-    if (!event) continue;
-    if (event->kind == GenerationEvent::Kind::kFailed) {
-      return tl::unexpected(ToApiError(event->error));
+  const auto whole = CollectAnswer(std::move(chat), gone);
+  if (!whole) return tl::unexpected(whole.error());
+  Json message = {{"role", "assistant"}, {"content", whole->content}};
+  if (!whole->reasoning.empty()) message["reasoning_content"] = whole->reasoning;
+  if (!whole->calls.empty()) {
+    if (whole->content.empty()) message["content"] = nullptr;
+    for (const WholeAnswer::Call& call : whole->calls) {
+      message["tool_calls"].push_back(
+          {{"id", CallId(identity, message["tool_calls"].size())},
+           {"type", "function"},
+           {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
-    take(splitter.Push(event->text));
-    if (event->kind != GenerationEvent::Kind::kDone) continue;
-    take(splitter.Finish());
-    Json message = {{"role", "assistant"}, {"content", content}};
-    if (!reasoning.empty()) message["reasoning_content"] = reasoning;
-    Json answer = Envelope(identity, "chat.completion");
-    answer["choices"] = Json::array({{{"index", 0},
-                                      {"message", std::move(message)},
-                                      {"finish_reason", FinishReasonName(event->reason)}}});
-    answer["usage"] = Usage(event->cost);
-    answer["timings"] = Timings(event->cost);
-    return ToText(answer);
   }
+  Json answer = Envelope(identity, "chat.completion");
+  answer["choices"] = Json::array({{{"index", 0},
+                                    {"message", std::move(message)},
+                                    {"finish_reason", FinishReasonName(whole->end)}}});
+  answer["usage"] = Usage(whole->end.cost);
+  answer["timings"] = Timings(whole->end.cost);
+  return ToText(answer);
 }
 
 ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, bool include_usage)
-    : chat_(std::move(chat)),
-      identity_(std::move(identity)),
-      include_usage_(include_usage),
-      splitter_(chat_.starts_in_reasoning) {}
+    : reader_(std::move(chat)), identity_(std::move(identity)), include_usage_(include_usage) {}
 
 bool ChatStream::Next(std::string* chunk) {
-  const auto event = chat_.generation->Next(kWait);
-  if (!event) return true;
-  if (event->kind == GenerationEvent::Kind::kFailed) {
-    *chunk += "data: " + ErrorBody(ToApiError(event->error)) + "\n\n";
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    *chunk += "data: " + ErrorBody(*step->error) + "\n\n";
     return false;
   }
   if (!begun_) {
     begun_ = true;
     AppendEvent(Chunk(identity_, {{"role", "assistant"}, {"content", nullptr}}, nullptr), chunk);
   }
-  AppendPieces(splitter_.Push(event->text), chunk);
-  if (event->kind != GenerationEvent::Kind::kDone) return true;
-  AppendPieces(splitter_.Finish(), chunk);
-  AppendEnd(*event, chunk);
+  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
+  if (!step->end) return true;
+  AppendEnd(*step->end, chunk);
   return false;
 }
 
-void ChatStream::AppendPieces(const Pieces& pieces, std::string* chunk) const {
-  for (const auto& piece : pieces) {
-    const char* name = piece.reasoning ? "reasoning_content" : "content";
-    AppendEvent(Chunk(identity_, {{name, piece.text}}, nullptr), chunk);
+void ChatStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) const {
+  Json delta;
+  switch (piece.kind) {
+    case AnswerPiece::Kind::kReasoning:
+      delta["reasoning_content"] = piece.text;
+      break;
+    case AnswerPiece::Kind::kContent:
+      delta["content"] = piece.text;
+      break;
+    case AnswerPiece::Kind::kCallBegin:
+      delta["tool_calls"] =
+          Json::array({{{"index", piece.call},
+                        {"id", CallId(identity_, piece.call)},
+                        {"type", "function"},
+                        {"function", {{"name", piece.text}, {"arguments", ""}}}}});
+      break;
+    case AnswerPiece::Kind::kCallArguments:
+      delta["tool_calls"] =
+          Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}});
+      break;
   }
+  AppendEvent(Chunk(identity_, std::move(delta), nullptr), chunk);
 }
 
-void ChatStream::AppendEnd(const GenerationEvent& event, std::string* chunk) const {
-  Json finish = Chunk(identity_, Json::object(), FinishReasonName(event.reason));
-  if (!include_usage_) finish["timings"] = Timings(event.cost);
+void ChatStream::AppendEnd(const AnswerEnd& end, std::string* chunk) const {
+  Json finish = Chunk(identity_, Json::object(), FinishReasonName(end));
+  if (!include_usage_) finish["timings"] = Timings(end.cost);
   AppendEvent(finish, chunk);
   if (include_usage_) {
     Json usage = Envelope(identity_, "chat.completion.chunk");
     usage["choices"] = Json::array();
-    usage["usage"] = Usage(event.cost);
-    usage["timings"] = Timings(event.cost);
+    usage["usage"] = Usage(end.cost);
+    usage["timings"] = Timings(end.cost);
     AppendEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";

@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "api/answer_reader.h"
 #include "api/api_error.h"
 #include "api/chat_service.h"
-#include "chat/reasoning.h"
 
 namespace cairn {
 
@@ -21,7 +21,7 @@ struct AnswerIdentity {
 };
 
 // Waits for the whole answer. `gone` is asked while it waits: true ends the work.
-ApiResult<std::string> CollectChat(const StartedChat& chat, const AnswerIdentity& identity,
+ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone);
 
 // An answer as Server-Sent Events. Used by one thread.
@@ -29,6 +29,7 @@ ApiResult<std::string> CollectChat(const StartedChat& chat, const AnswerIdentity
 //   data: {…"delta":{"role":"assistant","content":null}…}
 //   data: {…"delta":{"reasoning_content":"…"}…}      when the model reasons
 //   data: {…"delta":{"content":"…"}…}
+//   data: {…"delta":{"tool_calls":[{"index":0,"id":"…","type":"function","function":{…}}]}…}
 //   data: {…"delta":{},"finish_reason":"stop"…}      with `timings`, unless usage follows
 //   data: {…"choices":[],"usage":{…},"timings":{…}}  when asked for
 //   data: [DONE]
@@ -39,16 +40,15 @@ class ChatStream {
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
   // The client is gone.
-  void Cancel() { chat_.generation->Cancel(); }
+  void Cancel() { reader_.Cancel(); }
 
  private:
-  void AppendPieces(const std::vector<ReasoningSplitter::Piece>& pieces, std::string* chunk) const;
-  void AppendEnd(const GenerationEvent& event, std::string* chunk) const;
+  void AppendPiece(const AnswerPiece& piece, std::string* chunk) const;
+  void AppendEnd(const AnswerEnd& end, std::string* chunk) const;
 
-  const StartedChat chat_;
+  AnswerReader reader_;
   const AnswerIdentity identity_;
   const bool include_usage_;
-  ReasoningSplitter splitter_;
   bool begun_ = false;
 };
 

@@ -26,10 +26,10 @@ std::vector<std::string> Events(ChatStream* stream) {
 }
 
 TEST_F(OpenAiTest, AStreamComesInTheOrderClientsExpect) {
-  const auto chat =
+  auto chat =
       Start(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":3,"stream":true})");
   ASSERT_TRUE(chat.has_value());
-  ChatStream stream(*chat, kIdentity, true);
+  ChatStream stream(std::move(*chat), kIdentity, true);
   const std::vector<std::string> events = Events(&stream);
   ASSERT_EQ(events.size(), 7u);
   const Json first = Json::parse(events[0]);
@@ -50,9 +50,9 @@ TEST_F(OpenAiTest, AStreamComesInTheOrderClientsExpect) {
 }
 
 TEST_F(OpenAiTest, TimingsComeWithTheEndWhenUsageIsNotAskedFor) {
-  const auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":1})");
+  auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":1})");
   ASSERT_TRUE(chat.has_value());
-  ChatStream stream(*chat, kIdentity, false);
+  ChatStream stream(std::move(*chat), kIdentity, false);
   const std::vector<std::string> events = Events(&stream);
   ASSERT_EQ(events.size(), 4u);
   EXPECT_TRUE(Json::parse(events[2]).contains("timings"));
@@ -62,8 +62,8 @@ TEST_F(OpenAiTest, AWholeAnswerCountsWhatWasReused) {
   const std::string body = R"({"messages":[{"role":"user","content":")" + std::string(300, 'x') +
                            R"("}],"max_tokens":4})";
   const auto never = [] { return false; };
-  const Json first = Json::parse(*CollectChat(*Start(body), kIdentity, never));
-  const Json second = Json::parse(*CollectChat(*Start(body), kIdentity, never));
+  const Json first = Json::parse(*CollectChat(std::move(*Start(body)), kIdentity, never));
+  const Json second = Json::parse(*CollectChat(std::move(*Start(body)), kIdentity, never));
   EXPECT_EQ(first["choices"][0]["message"], second["choices"][0]["message"]);
   EXPECT_EQ(first["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
   const int cached = second["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
@@ -74,15 +74,15 @@ TEST_F(OpenAiTest, AWholeAnswerCountsWhatWasReused) {
 }
 
 TEST_F(OpenAiTest, AnAnswerNobodyWaitsForEnds) {
-  const auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}]})");
+  auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}]})");
   ASSERT_TRUE(chat.has_value());
-  const auto answer = CollectChat(*chat, kIdentity, [] { return true; });
+  const auto answer = CollectChat(std::move(*chat), kIdentity, [] { return true; });
   ASSERT_TRUE(answer.has_value());
   EXPECT_LT(Json::parse(*answer)["usage"]["completion_tokens"].get<int>(), 4000);
 }
 
 TEST_F(OpenAiTest, APromptThatIsTooLongIsToldTheSizes) {
-  const auto chat =
+  auto chat =
       Start(R"({"messages":[{"role":"user","content":")" + std::string(5000, 'x') + R"("}]})");
   ASSERT_FALSE(chat.has_value());
   const Json error = Json::parse(ErrorBody(chat.error()))["error"];
@@ -102,7 +102,8 @@ TEST_F(OpenAiTest, ReasoningIsSplitFromTheContent) {
   GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;
   generation->Push(done);
-  const auto answer = CollectChat({generation, true}, kIdentity, [] { return false; });
+  const auto answer =
+      CollectChat({generation, MakeReasoningParser(true)}, kIdentity, [] { return false; });
   const Json message = Json::parse(*answer)["choices"][0]["message"];
   EXPECT_EQ(message["reasoning_content"], "let me see");
   EXPECT_EQ(message["content"], "forty-two");
@@ -114,7 +115,8 @@ TEST_F(OpenAiTest, AnEngineFailureIsAnErrorAndNotAnEmptyAnswer) {
   failed.kind = GenerationEvent::Kind::kFailed;
   failed.error = {ErrorCode::kInternal, "it broke"};
   generation->Push(failed);
-  const auto answer = CollectChat({generation, false}, kIdentity, [] { return false; });
+  const auto answer =
+      CollectChat({generation, MakeReasoningParser(false)}, kIdentity, [] { return false; });
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(answer.error().status, 500);
 }

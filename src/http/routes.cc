@@ -51,7 +51,7 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   auto chat = service.Start(std::move(*request), name_space);
   if (!chat) return ErrorResponse(chat.error());
   if (!streams) {
-    return ToResponse(CollectChat(*chat, NewIdentity(served), http_request.gone));
+    return ToResponse(CollectChat(std::move(*chat), NewIdentity(served), http_request.gone));
   }
   auto stream = std::make_shared<ChatStream>(std::move(*chat), NewIdentity(served), include_usage);
   HttpResponse response;

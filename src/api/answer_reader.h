@@ -1,0 +1,67 @@
+// AnswerReader: an answer on its way, taken apart. Every API puts its own words around what this
+// gives: OpenAI's chat, Responses, Anthropic's messages.
+//
+// Used by one thread at a time.
+
+#ifndef CAIRN_API_ANSWER_READER_H_
+#define CAIRN_API_ANSWER_READER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/api_error.h"
+#include "api/chat_service.h"
+#include "chat/answer_parser.h"
+#include "sched/generation.h"
+
+namespace cairn {
+
+struct AnswerEnd {
+  FinishReason reason = FinishReason::kStop;
+  std::string stop_text;  // the stop text that ended the answer, if one did
+  bool called_tools = false;
+  GenerationCost cost;
+};
+
+// What came since the last step. After an error or an end nothing comes.
+struct AnswerStep {
+  std::vector<AnswerPiece> pieces;
+  std::optional<AnswerEnd> end;
+  std::optional<ApiError> error;
+};
+
+class AnswerReader {
+ public:
+  explicit AnswerReader(StartedChat chat);
+
+  // Waits a moment for more; nothing: it did not come yet.
+  std::optional<AnswerStep> Next();
+  // The client is gone.
+  void Cancel() { generation_->Cancel(); }
+
+ private:
+  const std::shared_ptr<Generation> generation_;
+  const std::unique_ptr<AnswerParser> parser_;
+  bool called_tools_ = false;
+};
+
+struct WholeAnswer {
+  struct Call {
+    std::string name;
+    std::string arguments;  // JSON text
+  };
+  std::string reasoning;
+  std::string content;
+  std::vector<Call> calls;
+  AnswerEnd end;
+};
+
+// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+ApiResult<WholeAnswer> CollectAnswer(StartedChat chat, const std::function<bool()>& gone);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_ANSWER_READER_H_
