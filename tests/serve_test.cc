@@ -60,8 +60,9 @@ class ServeTest : public ::testing::Test {
   }
 
   static HttpClient Client() { return HttpClient(server_->url()); }
-  static Json Ask(const Json& body) {
-    const auto reply = Client().Post("/v1/chat/completions", body.dump());
+  static Json Ask(const Json& body) { return Post("/v1/chat/completions", body); }
+  static Json Post(const std::string& path, const Json& body) {
+    const auto reply = Client().Post(path, body.dump());
     EXPECT_TRUE(reply.has_value());
     EXPECT_EQ(reply->status, 200) << reply->body;
     return Json::parse(reply->body);
@@ -188,6 +189,42 @@ TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
   const auto reply = Client().Get("/props");
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->status, 200);
+}
+
+TEST_F(ServeTest, ConversationsAtTheSameTimeShareTheirHeader) {
+  constexpr size_t kConversations = 4;
+  const std::string header(3000, 's');
+  Ask(Chat({{"system", header}, {"user", "who comes first"}}, 4));
+  std::vector<Json> replies(kConversations);
+  std::vector<std::thread> clients;
+  for (size_t i = 0; i < kConversations; ++i) {
+    clients.emplace_back([&, i] {
+      const std::string own(400, "efgh"[i]);
+      replies[i] = Ask(Chat({{"system", header}, {"user", own}}, 24));
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  for (const Json& reply : replies) {
+    EXPECT_LT(reply["timings"]["prompt_n"].get<int>(), 600);
+    EXPECT_EQ(reply["usage"]["completion_tokens"], 24);
+  }
+  const Json props = Json::parse(Client().Get("/props")->body);
+  EXPECT_GT(props["cairn"]["cache"]["forked"].get<int>(), 0);
+}
+
+TEST_F(ServeTest, PlainCompletionsReuseWhatTheyShare) {
+  const std::string text(1200, 'p');
+  const Json first = Post("/completion", {{"prompt", text + "one"}, {"n_predict", 4}});
+  EXPECT_EQ(first["tokens_predicted"], 4);
+  const Json second = Post("/v1/completions", {{"prompt", text + "one"}, {"max_tokens", 4}});
+  EXPECT_EQ(second["choices"][0]["text"], first["content"]);
+  EXPECT_EQ(second["timings"]["prompt_n"], 0);
+}
+
+TEST_F(ServeTest, SlotsAndMetricsAreThere) {
+  EXPECT_EQ(Json::parse(Client().Get("/slots")->body).size(), 4u);
+  EXPECT_NE(Client().Get("/metrics")->body.find("# TYPE cairn_cache_bytes gauge"),
+            std::string::npos);
 }
 
 TEST_F(ServeTest, SaysWhatItServes) {

@@ -204,7 +204,6 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
   request.conversation = std::move(*conversation);
-  request.params = defaults;
   FieldReader fields(body, "");
   std::string model;
   fields.String("model", &model);
@@ -218,11 +217,22 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
       if (inner.error()) return tl::unexpected(*inner.error());
     }
   }
-  ReadSampling(&fields, &request.params.sampling);
-  ReadLimits(&fields, &request.params);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  auto params = ParseGenerationParams(body, defaults);
+  if (!params) return tl::unexpected(params.error());
+  request.params = std::move(*params);
+  return request;
+}
+
+ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
+                                                  const GenerationParams& defaults) {
+  GenerationParams params = defaults;
+  FieldReader fields(body, "");
+  ReadSampling(&fields, &params.sampling);
+  ReadLimits(&fields, &params);
   RefuseUnsupported(&fields);
   if (fields.error()) return tl::unexpected(*fields.error());
-  return request;
+  return params;
 }
 
 }  // namespace cairn

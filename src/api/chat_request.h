@@ -23,6 +23,10 @@ struct ChatRequest {
 // ignored, as clients send many; a known field of the wrong type is an error that names it.
 ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults);
 
+// The sampling fields, limits and stop texts of a request of any kind.
+ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
+                                                  const GenerationParams& defaults);
+
 // `messages`, `tools` and `chat_template_kwargs` alone: what a prompt is rendered from.
 ApiResult<Conversation> ParseConversation(const Json& body);
 

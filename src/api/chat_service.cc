@@ -54,6 +54,18 @@ PromptShape ChatService::ShapeOf(std::string_view text, const TextShape& text_sh
   return shape;
 }
 
+ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest request) const {
+  const size_t prompt_tokens = request.prompt.size();
+  auto submitted = scheduler_->Submit(std::move(request));
+  if (submitted) return std::move(*submitted);
+  ApiError error = ToApiError(submitted.error());
+  if (submitted.error().code == ErrorCode::kTooLong) {
+    error.prompt_tokens = prompt_tokens;
+    error.context_tokens = engine_->context_tokens();
+  }
+  return tl::unexpected(error);
+}
+
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
@@ -76,16 +88,8 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.prompt = std::move(*tokens);
   generation.params = std::move(request.params);
   generation.reuse = request.reuse;
-  const size_t prompt_tokens = generation.prompt.size();
-  auto submitted = scheduler_->Submit(std::move(generation));
-  if (!submitted) {
-    ApiError error = ToApiError(submitted.error());
-    if (submitted.error().code == ErrorCode::kTooLong) {
-      error.prompt_tokens = prompt_tokens;
-      error.context_tokens = engine_->context_tokens();
-    }
-    return tl::unexpected(error);
-  }
+  auto submitted = Submit(std::move(generation));
+  if (!submitted) return tl::unexpected(submitted.error());
   const std::string_view generation_prompt =
       std::string_view(*text).substr(text_shape->last_message_end);
   return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};

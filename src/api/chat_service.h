@@ -30,6 +30,8 @@ class ChatService {
       : engine_(engine), template_(chat_template), scheduler_(scheduler) {}
 
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
+  // A prompt that is there already.
+  ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // The prompt's text, generation prompt included.
   ApiResult<std::string> Render(const Conversation& conversation) const;
 

@@ -74,6 +74,19 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   return ToText(props);
 }
 
+std::string SlotsBody(const ChatService& service) {
+  Json slots = Json::array();
+  for (const SlotStats& slot : service.stats().slots) {
+    slots.push_back({{"id", slots.size()},
+                     {"n_ctx", service.engine().context_tokens()},
+                     {"is_processing", slot.busy},
+                     {"n_tokens", slot.tokens},
+                     {"n_prompt_tokens", slot.prompt_tokens},
+                     {"n_decoded", slot.generated_tokens}});
+  }
+  return ToText(slots);
+}
+
 std::string ModelsBody(const ChatService& service, const ServedModel& served) {
   const Engine& engine = service.engine();
   const ModelInfo& info = engine.info();

@@ -24,6 +24,8 @@ struct ServedModel {
 // Each takes and gives JSON texts. Any thread.
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served);
+// What each slot does. Without texts: they may be another asker's.
+std::string SlotsBody(const ChatService& service);
 std::string ModelsBody(const ChatService& service, const ServedModel& served);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/cost_json.h"
 #include "api/json.h"
 
 namespace cairn {
@@ -15,31 +16,6 @@ std::string FinishReasonName(const AnswerEnd& end) {
 
 std::string CallId(const AnswerIdentity& identity, size_t call) {
   return "call_" + identity.id + "-" + std::to_string(call);
-}
-
-double Per(double amount, double of) {
-  return of > 0 ? amount / of : 0;
-}
-
-Json Timings(const GenerationCost& cost) {
-  const auto read = static_cast<double>(cost.read_tokens());
-  const auto generated = static_cast<double>(cost.generated_tokens);
-  return {{"cache_n", cost.reused_tokens},
-          {"prompt_n", cost.read_tokens()},
-          {"prompt_ms", cost.prompt_ms},
-          {"prompt_per_token_ms", Per(cost.prompt_ms, read)},
-          {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
-          {"predicted_n", cost.generated_tokens},
-          {"predicted_ms", cost.generated_ms},
-          {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
-          {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
-}
-
-Json Usage(const GenerationCost& cost) {
-  return {{"prompt_tokens", cost.prompt_tokens},
-          {"completion_tokens", cost.generated_tokens},
-          {"total_tokens", cost.prompt_tokens + cost.generated_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}}};
 }
 
 Json Envelope(const AnswerIdentity& identity, std::string_view object) {
@@ -81,8 +57,8 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   answer["choices"] = Json::array({{{"index", 0},
                                     {"message", std::move(message)},
                                     {"finish_reason", FinishReasonName(whole->end)}}});
-  answer["usage"] = Usage(whole->end.cost);
-  answer["timings"] = Timings(whole->end.cost);
+  answer["usage"] = UsageJson(whole->end.cost);
+  answer["timings"] = TimingsJson(whole->end.cost);
   return ToText(answer);
 }
 
@@ -132,13 +108,13 @@ void ChatStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) const
 
 void ChatStream::AppendEnd(const AnswerEnd& end, std::string* chunk) const {
   Json finish = Chunk(identity_, Json::object(), FinishReasonName(end));
-  if (!include_usage_) finish["timings"] = Timings(end.cost);
+  if (!include_usage_) finish["timings"] = TimingsJson(end.cost);
   AppendEvent(finish, chunk);
   if (include_usage_) {
     Json usage = Envelope(identity_, "chat.completion.chunk");
     usage["choices"] = Json::array();
-    usage["usage"] = Usage(end.cost);
-    usage["timings"] = Timings(end.cost);
+    usage["usage"] = UsageJson(end.cost);
+    usage["timings"] = TimingsJson(end.cost);
     AppendEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";

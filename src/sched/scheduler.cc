@@ -89,12 +89,30 @@ bool Scheduler::Step() {
   const bool admitted = AdmitNext();
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
+  PublishSlots();
   return admitted || read || decoded || !running_.empty();
 }
 
 SchedulerStats Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  SchedulerStats stats = stats_;
+  stats.waiting = queue_.size();
+  return stats;
+}
+
+void Scheduler::PublishSlots() {
+  std::vector<SlotStats> slots(engine_->slots());
+  for (size_t i = 0; i < slots.size(); ++i) slots[i].tokens = keeper_.slot(i).tokens().size();
+  for (const Task& task : running_) {
+    if (!task.slot) continue;
+    SlotStats& slot = slots[*task.slot];
+    slot.busy = true;
+    slot.prompt_tokens = task.cost.prompt_tokens;
+    slot.generated_tokens = task.cost.generated_tokens;
+  }
+  const std::lock_guard lock(mutex_);
+  stats_.slots = std::move(slots);
+  stats_.running = running_.size();
 }
 
 std::optional<Scheduler::Task> Scheduler::NextTask() {
@@ -318,6 +336,8 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.prompt_tokens += task.cost.prompt_tokens;
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
+    stats_.prompt_ms += task.cost.prompt_ms;
+    stats_.generated_ms += task.cost.generated_ms;
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
   }

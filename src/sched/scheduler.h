@@ -64,15 +64,29 @@ struct SchedulerOptions {
   bool park = true;
 };
 
-// Since the start.
+// What one slot does.
+struct SlotStats {
+  size_t tokens = 0;  // that it holds
+  bool busy = false;
+  // Of the request at work, when busy.
+  size_t prompt_tokens = 0;
+  size_t generated_tokens = 0;
+};
+
+// Since the start; the last three are of now.
 struct SchedulerStats {
   uint64_t requests = 0;
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
   uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
+  double prompt_ms = 0;
+  double generated_ms = 0;
   SlotKeeper::Stats keeper;
   CacheStats cache;
+  std::vector<SlotStats> slots;
+  size_t running = 0;
+  size_t waiting = 0;
 };
 
 class Scheduler {
@@ -118,6 +132,8 @@ class Scheduler {
 
   std::optional<Task> NextTask();
   void FinishCancelled();
+  // Tells stats() what the slots do now.
+  void PublishSlots();
   bool AdmitNext();
   bool MayAdmit(const Task& task) const;
   void Admit(Task task);

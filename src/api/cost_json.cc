@@ -1,0 +1,33 @@
+#include "api/cost_json.h"
+
+namespace cairn {
+namespace {
+
+double Per(double amount, double of) {
+  return of > 0 ? amount / of : 0;
+}
+
+}  // namespace
+
+Json TimingsJson(const GenerationCost& cost) {
+  const auto read = static_cast<double>(cost.read_tokens());
+  const auto generated = static_cast<double>(cost.generated_tokens);
+  return {{"cache_n", cost.reused_tokens},
+          {"prompt_n", cost.read_tokens()},
+          {"prompt_ms", cost.prompt_ms},
+          {"prompt_per_token_ms", Per(cost.prompt_ms, read)},
+          {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
+          {"predicted_n", cost.generated_tokens},
+          {"predicted_ms", cost.generated_ms},
+          {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
+          {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
+}
+
+Json UsageJson(const GenerationCost& cost) {
+  return {{"prompt_tokens", cost.prompt_tokens},
+          {"completion_tokens", cost.generated_tokens},
+          {"total_tokens", cost.prompt_tokens + cost.generated_tokens},
+          {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}}};
+}
+
+}  // namespace cairn

@@ -1,0 +1,100 @@
+#include "api/metrics.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+namespace cairn {
+namespace {
+
+constexpr double kMsPerS = 1000;
+
+class MetricsPage {
+ public:
+  void Counter(std::string_view name, std::string_view help, double value) {
+    Head(name, help, "counter");
+    Sample(name, "", value);
+  }
+  void Gauge(std::string_view name, std::string_view help, double value) {
+    Head(name, help, "gauge");
+    Sample(name, "", value);
+  }
+  void Head(std::string_view name, std::string_view help, std::string_view type) {
+    Add({"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"});
+  }
+  void Sample(std::string_view name, std::string_view labels, double value) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%.17g", value);
+    Add({name, labels, " ", number.data(), "\n"});
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  void Add(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) text_ += part;
+  }
+
+  std::string text_;
+};
+
+double Of(uint64_t count) {
+  return static_cast<double>(count);
+}
+
+double Rate(uint64_t tokens, double ms) {
+  return ms > 0 ? Of(tokens) * kMsPerS / ms : 0;
+}
+
+void AddLlamaServers(const SchedulerStats& stats, MetricsPage* page) {
+  const uint64_t read = stats.prompt_tokens - stats.reused_tokens;
+  page->Counter("llamacpp:prompt_tokens_total", "Prompt tokens that were read.", Of(read));
+  page->Counter("llamacpp:prompt_seconds_total", "Seconds until first tokens.",
+                stats.prompt_ms / kMsPerS);
+  page->Counter("llamacpp:tokens_predicted_total", "Tokens generated.", Of(stats.generated_tokens));
+  page->Counter("llamacpp:tokens_predicted_seconds_total", "Seconds of generating.",
+                stats.generated_ms / kMsPerS);
+  page->Gauge("llamacpp:prompt_tokens_seconds", "Prompt tokens read a second, on average.",
+              Rate(read, stats.prompt_ms));
+  page->Gauge("llamacpp:predicted_tokens_seconds", "Tokens generated a second, on average.",
+              Rate(stats.generated_tokens, stats.generated_ms));
+  page->Gauge("llamacpp:requests_processing", "Requests that have a slot.", Of(stats.running));
+  page->Gauge("llamacpp:requests_deferred", "Requests that wait for a slot.", Of(stats.waiting));
+}
+
+void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
+  page->Counter("cairn_requests_total", "Requests answered.", Of(stats.requests));
+  page->Head("cairn_prompt_tokens_total", "Prompt tokens by where they came from.", "counter");
+  page->Sample("cairn_prompt_tokens_total", R"({source="reused"})", Of(stats.reused_tokens));
+  page->Sample("cairn_prompt_tokens_total", R"({source="read"})",
+               Of(stats.prompt_tokens - stats.reused_tokens));
+  page->Head("cairn_resumes_total", "Ways back that were taken, beside going on or cutting.",
+             "counter");
+  page->Sample("cairn_resumes_total", R"({way="restored"})", Of(stats.keeper.checkpoints_restored));
+  page->Sample("cairn_resumes_total", R"({way="joined"})", Of(stats.keeper.joined));
+  page->Sample("cairn_resumes_total", R"({way="forked"})", Of(stats.keeper.forked));
+  page->Sample("cairn_resumes_total", R"({way="whole"})", Of(stats.keeper.wholes_set));
+  page->Sample("cairn_resumes_total", R"({way="failed"})", Of(stats.keeper.failed));
+  page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
+                Of(stats.keeper.parked));
+  page->Counter("cairn_slots_given_up_total", "Slots given up for want of room.",
+                Of(stats.given_up));
+  page->Gauge("cairn_checkpoints", "Checkpoints held.", Of(stats.cache.checkpoints));
+  page->Gauge("cairn_segments", "Segments held.", Of(stats.cache.segments));
+  page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));
+  page->Counter("cairn_cache_evicted_total", "Things given up for room.", Of(stats.cache.evicted));
+  page->Counter("cairn_cache_refused_total", "Things that found no room.", Of(stats.cache.refused));
+  page->Counter("cairn_cache_discarded_total", "Things that could not be set back.",
+                Of(stats.cache.discarded));
+}
+
+}  // namespace
+
+std::string MetricsText(const SchedulerStats& stats) {
+  MetricsPage page;
+  AddLlamaServers(stats, &page);
+  AddOurs(stats, &page);
+  return std::move(page).text();
+}
+
+}  // namespace cairn
