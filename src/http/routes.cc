@@ -46,7 +46,7 @@ NamespaceId AskerOf(const HttpRequest& request) {
 }
 
 template <typename Stream>
-HttpResponse StreamResponse(std::shared_ptr<Stream> stream) {
+HttpResponse StreamResponse(const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};

@@ -149,8 +149,8 @@ class Scheduler {
   void Requeue(Task* task);
   Slot& SlotOf(const Task& task) { return keeper_.slot(*task.slot); }
   void PushText(const Task& task, std::string text);
-  void Finish(Task* task, FinishReason reason);
-  void FailTask(Task* task, Error error);
+  void Finish(Task* finished, FinishReason reason);
+  void FailTask(Task* failed, Error error);
   // Takes the task out of running_.
   Task Remove(Task* task);
 

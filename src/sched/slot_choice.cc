@@ -120,7 +120,7 @@ class WayFinder {
     way.cost_tokens = static_cast<double>(unread) + MoveCost(rules_, moved) + loss_;
     const auto rank = [&](const Way& w, size_t bytes) {
       const SlotView& view = slots_[w.slot];
-      return std::make_tuple(w.cost_tokens, bytes, w.source, view.slot->tokens().size() > 0,
+      return std::make_tuple(w.cost_tokens, bytes, w.source, !view.slot->tokens().empty(),
                              view.used_tick);
     };
     if (best_ && rank(*best_, MovedBytes(rules_, *best_)) <= rank(way, moved)) return;

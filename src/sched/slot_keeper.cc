@@ -244,8 +244,8 @@ void SlotKeeper::ParkAndClear(size_t slot) {
   slots_[slot].slot.Clear(slots_[slot].slot.name_space());
 }
 
-void SlotKeeper::TakeCheckpoint(size_t index, CheckpointClass checkpoint_class, size_t turns) {
-  Slot& slot = slots_[index].slot;
+void SlotKeeper::TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_class, size_t turns) {
+  Slot& slot = slots_[slot_index].slot;
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = checkpoint_class;
   checkpoint.lineage = slot.lineage();
@@ -264,9 +264,9 @@ void SlotKeeper::TakeCheckpoint(size_t index, CheckpointClass checkpoint_class, 
   }
 }
 
-void SlotKeeper::KeepEnd(size_t index, std::span<const float> logits) {
+void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
   if (!options_.keep_ends) return;
-  Slot& slot = slots_[index].slot;
+  Slot& slot = slots_[slot_index].slot;
   const Provenance& provenance = slot.provenance();
   const size_t last_cut = LastCut(slot.tokens().size(), options_.grid_tokens);
   Checkpoint checkpoint;

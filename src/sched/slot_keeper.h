@@ -73,9 +73,9 @@ class SlotKeeper {
   void ParkAndClear(size_t slot);
 
   // Stores the state at the slot's end. `turns`: of the prompt, when it ends here or soon.
-  void TakeCheckpoint(size_t slot, CheckpointClass checkpoint_class, size_t turns);
+  void TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_class, size_t turns);
   // As TakeCheckpoint at the end of a prompt, whose `logits` are kept with the state.
-  void KeepEnd(size_t slot, std::span<const float> logits);
+  void KeepEnd(size_t slot_index, std::span<const float> logits);
 
   // How long reading took, for what Resume weighs.
   void ObserveRead(size_t tokens, double ms);
