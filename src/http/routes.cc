@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "api/anthropic.h"
+#include "api/anthropic_request.h"
 #include "api/json.h"
 #include "api/openai.h"
 #include "api/wall_clock.h"
@@ -11,49 +13,26 @@
 namespace cairn {
 namespace {
 
-HttpResponse ErrorResponse(const ApiError& error) {
+// How an API words an error.
+using ErrorWording = std::string (*)(const ApiError& error);
+
+HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBody) {
   HttpResponse response;
   response.status = error.status;
-  response.body = ErrorBody(error);
+  response.body = wording(error);
   return response;
 }
 
-HttpResponse ToResponse(ApiResult<std::string> body) {
-  if (!body) return ErrorResponse(body.error());
+HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = ErrorBody) {
+  if (!body) return ErrorResponse(body.error(), wording);
   HttpResponse response;
   response.body = std::move(*body);
   return response;
 }
 
-HttpResponse Loading() {
-  return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}));
-}
-
-AnswerIdentity NewIdentity(Served& served) {
-  AnswerIdentity identity;
-  identity.created_unix_s = NowUnixS();
-  identity.id = "chatcmpl-" + std::to_string(served.model.started_unix_s) + "-" +
-                std::to_string(++served.answers);
-  identity.model = served.model.alias;
-  return identity;
-}
-
-HttpResponse ChatCompletions(const ChatService& service, Served& served,
-                             const HttpRequest& http_request) {
-  const auto body = ParseBody(http_request.body);
-  if (!body) return ErrorResponse(body.error());
-  auto request = ParseChatRequest(*body, served.defaults);
-  if (!request) return ErrorResponse(request.error());
-  // Every key is a namespace of its own; so is having none.
-  const auto name_space = static_cast<NamespaceId>(http_request.key_index + 1);
-  const bool streams = request->stream;
-  const bool include_usage = request->include_usage;
-  auto chat = service.Start(std::move(*request), name_space);
-  if (!chat) return ErrorResponse(chat.error());
-  if (!streams) {
-    return ToResponse(CollectChat(std::move(*chat), NewIdentity(served), http_request.gone));
-  }
-  auto stream = std::make_shared<ChatStream>(std::move(*chat), NewIdentity(served), include_usage);
+// An answer in events, by a class with Next() and Cancel().
+template <typename Stream>
+HttpResponse StreamResponse(std::shared_ptr<Stream> stream) {
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};
@@ -62,15 +41,80 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   return response;
 }
 
+AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
+  AnswerIdentity identity;
+  identity.created_unix_s = NowUnixS();
+  identity.id =
+      prefix + std::to_string(served.model.started_unix_s) + "-" + std::to_string(++served.answers);
+  identity.model = served.model.alias;
+  return identity;
+}
+
+// Every key is a namespace of its own; so is having none.
+NamespaceId NamespaceOf(const HttpRequest& request) {
+  return static_cast<NamespaceId>(request.key_index + 1);
+}
+
+HttpResponse ChatCompletions(const ChatService& service, Served& served,
+                             const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error());
+  auto request = ParseChatRequest(*body, served.defaults);
+  if (!request) return ErrorResponse(request.error());
+  const bool streams = request->stream;
+  const bool include_usage = request->include_usage;
+  auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
+  if (!chat) return ErrorResponse(chat.error());
+  AnswerIdentity identity = NewIdentity("chatcmpl-", served);
+  if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
+  return StreamResponse(
+      std::make_shared<ChatStream>(std::move(*chat), std::move(identity), include_usage));
+}
+
+HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
+  auto request = ParseMessagesRequest(*body, served.defaults);
+  if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
+  const bool streams = request->stream;
+  auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
+  if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
+  AnswerIdentity identity = NewIdentity("msg_", served);
+  if (streams) {
+    return StreamResponse(std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
+  }
+  return ToResponse(CollectMessage(std::move(*chat), identity, http_request.gone),
+                    MessagesErrorBody);
+}
+
 using ServiceHandler =
     std::function<HttpResponse(const ChatService& service, const HttpRequest& request)>;
 
 // A handler for once the model is there.
-HttpHandler WhenLoaded(const Served* served, ServiceHandler handler) {
-  return [served, handler = std::move(handler)](const HttpRequest& request) {
+HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
+                       ErrorWording wording = ErrorBody) {
+  return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
     const ChatService* service = served->service.load(std::memory_order_acquire);
-    return service == nullptr ? Loading() : handler(*service, request);
+    if (service != nullptr) return handler(*service, request);
+    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}), wording);
   };
+}
+
+void AddMessagesRoutes(HttpServer* server, Served* served) {
+  server->Handle("POST", "/v1/messages",
+                 WhenLoaded(
+                     served,
+                     [served](const ChatService& service, const HttpRequest& request) {
+                       return Messages(service, *served, request);
+                     },
+                     MessagesErrorBody));
+  server->Handle("POST", "/v1/messages/count_tokens",
+                 WhenLoaded(
+                     served,
+                     [](const ChatService& service, const HttpRequest& request) {
+                       return ToResponse(CountTokensBody(service, request.body), MessagesErrorBody);
+                     },
+                     MessagesErrorBody));
 }
 
 }  // namespace
@@ -120,6 +164,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   text_route("/tokenize", TokenizeBody);
   text_route("/detokenize", DetokenizeBody);
   text_route("/apply-template", ApplyTemplateBody);
+  AddMessagesRoutes(server, served);
 }
 
 }  // namespace cairn
