@@ -38,7 +38,7 @@ ApiError NotText(const std::string& type, const std::string& place) {
 // The text of a block that has nothing but text.
 ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
   const auto type = BlockType(block, place);
-  if (!type) return type;
+  if (!type) return tl::unexpected(type.error());
   if (*type == "text") return NeededString(block, place, "text");
   // What a search for tools found: the names are all a model can be shown of it.
   if (*type == "tool_reference") return NeededString(block, place, "tool_name");
@@ -55,7 +55,7 @@ ApiResult<std::string> TextContent(const Json* content, const std::string& place
   std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
     const auto part = BlockText((*content)[i], At(place, i));
-    if (!part) return part;
+    if (!part) return tl::unexpected(part.error());
     text += *part;
   }
   return text;
@@ -232,7 +232,7 @@ ApiResult<std::string> ReadThinking(const Json& body) {
   const Json* thinking = FieldReader(body, "").Find("thinking");
   if (thinking == nullptr) return std::string();
   const auto type = BlockType(*thinking, "thinking");
-  if (!type) return type;
+  if (!type) return tl::unexpected(type.error());
   return *type == "disabled" ? ToText({{"enable_thinking", false}}) : std::string();
 }
 

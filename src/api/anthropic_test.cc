@@ -3,56 +3,13 @@
 #include "api/anthropic_request.h"
 #include "api/api_fixture.h"
 #include "api/json.h"
+#include "api/played_answer.h"
 #include "base/golden_file.h"
 
 namespace cairn {
 namespace {
 
 const AnswerIdentity kIdentity = {"msg_1", "m", 1700000000};
-
-// Gives out pieces that were written down before.
-class PlayedParser final : public AnswerParser {
- public:
-  explicit PlayedParser(std::vector<AnswerPiece> pieces) : pieces_(std::move(pieces)) {}
-
-  std::vector<AnswerPiece> Push(std::string_view) override { return {}; }
-  std::vector<AnswerPiece> Finish() override { return std::move(pieces_); }
-
- private:
-  std::vector<AnswerPiece> pieces_;
-};
-
-StartedChat Play(std::vector<AnswerPiece> pieces, FinishReason reason = FinishReason::kStop,
-                 const std::string& stop_text = "") {
-  auto generation = std::make_shared<Generation>();
-  GenerationEvent done;
-  done.kind = GenerationEvent::Kind::kDone;
-  done.reason = reason;
-  done.stop_text = stop_text;
-  done.cost.prompt_tokens = 1000;
-  done.cost.reused_tokens = 900;
-  done.cost.generated_tokens = 25;
-  generation->Push(done);
-  return {generation, std::make_unique<PlayedParser>(std::move(pieces))};
-}
-
-StartedChat PlayFailure() {
-  auto generation = std::make_shared<Generation>();
-  GenerationEvent failed;
-  failed.kind = GenerationEvent::Kind::kFailed;
-  failed.error = {ErrorCode::kInternal, "it broke"};
-  generation->Push(failed);
-  return {generation, std::make_unique<PlayedParser>(std::vector<AnswerPiece>())};
-}
-
-std::vector<AnswerPiece> ThoughtTextAndTwoCalls() {
-  using Kind = AnswerPiece::Kind;
-  return {{Kind::kReasoning, "Let me ", 0},        {Kind::kReasoning, "see.", 0},
-          {Kind::kContent, "I look ", 0},          {Kind::kContent, "\xE2\x82\xAC up.", 0},
-          {Kind::kCallBegin, "weather", 0},        {Kind::kCallArguments, R"({"city":)", 0},
-          {Kind::kCallArguments, R"("Rome"})", 0}, {Kind::kCallBegin, "clock", 1},
-          {Kind::kCallArguments, "{}", 1}};
-}
 
 std::string AllEvents(StartedChat chat) {
   MessageStream stream(std::move(chat), kIdentity);

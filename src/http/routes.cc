@@ -8,6 +8,8 @@
 #include "api/anthropic_request.h"
 #include "api/json.h"
 #include "api/openai.h"
+#include "api/responses.h"
+#include "api/responses_request.h"
 #include "api/wall_clock.h"
 
 namespace cairn {
@@ -32,7 +34,7 @@ HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = Erro
 
 // An answer in events, by a class with Next() and Cancel().
 template <typename Stream>
-HttpResponse StreamResponse(std::shared_ptr<Stream> stream) {
+HttpResponse StreamResponse(const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};
@@ -85,6 +87,24 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   }
   return ToResponse(CollectMessage(std::move(*chat), identity, http_request.gone),
                     MessagesErrorBody);
+}
+
+HttpResponse Responses(const ChatService& service, Served& served,
+                       const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error());
+  auto request = ParseResponsesRequest(*body, served.defaults);
+  if (!request) return ErrorResponse(request.error());
+  const bool streams = request->chat.stream;
+  auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
+  if (!chat) return ErrorResponse(chat.error());
+  AnswerIdentity identity = NewIdentity("resp_", served);
+  if (!streams) {
+    return ToResponse(CollectResponse(std::move(*chat), std::move(identity),
+                                      std::move(request->namespaces), http_request.gone));
+  }
+  return StreamResponse(std::make_shared<ResponseStream>(std::move(*chat), std::move(identity),
+                                                         std::move(request->namespaces)));
 }
 
 using ServiceHandler =
@@ -153,6 +173,11 @@ void AddRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/chat/completions", "/chat/completions"}) {
     server->Handle("POST", path, chat);
   }
+  const auto responses =
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        return Responses(service, *served, request);
+      });
+  server->Handle("POST", "/v1/responses", responses);
   const auto text_route = [&](const char* path, ApiResult<std::string> (*answer)(
                                                     const ChatService&, std::string_view)) {
     server->Handle(

@@ -63,6 +63,22 @@ TEST_F(RoutesTest, MessagesAnswerWholeAndInEvents) {
   EXPECT_NE(events.find("event: message_stop\ndata: {"), std::string::npos) << events;
 }
 
+TEST_F(RoutesTest, ResponsesAnswerWholeAndInEvents) {
+  FinishLoading();
+  const std::string whole = Post("/v1/responses", R"({"input":"hi","max_output_tokens":3})");
+  ASSERT_EQ(StatusOf(whole), 200) << whole;
+  const Json response = Json::parse(BodyOf(whole));
+  EXPECT_EQ(response["status"], "incomplete");
+  EXPECT_EQ(response["usage"]["output_tokens"], 3);
+  EXPECT_EQ(response["output"][0]["content"][0]["text"].get<std::string>().size(), 3u);
+
+  const std::string events =
+      Post("/v1/responses", R"({"input":"hi","max_output_tokens":3,"stream":true})");
+  EXPECT_NE(events.find("event: response.created\ndata: {"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: response.incomplete\ndata: {"), std::string::npos) << events;
+  EXPECT_EQ(StatusOf(Post("/v1/responses", R"({"previous_response_id":"r","input":"hi"})")), 400);
+}
+
 TEST_F(RoutesTest, TokensAreCountedWithoutAnAnswer) {
   FinishLoading();
   const std::string counted = Post("/v1/messages/count_tokens?beta=true", "{" + kMessages + "}");
