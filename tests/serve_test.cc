@@ -162,6 +162,23 @@ TEST_F(ServeTest, AStreamEndsWithUsageAndDone) {
   EXPECT_EQ(Json::parse(events[events.size() - 3])["choices"][0]["finish_reason"], "length");
 }
 
+TEST_F(ServeTest, AnthropicsMessagesShareThePrefixOfTheirConversation) {
+  Json body = {{"max_tokens", 8},
+               {"system", std::string(1500, 'm')},
+               {"messages", {{{"role", "user"}, {"content", "first question"}}}}};
+  const auto first = Client().Post("/v1/messages?beta=true", body.dump());
+  ASSERT_TRUE(first.has_value());
+  ASSERT_EQ(first->status, 200) << first->body;
+  body["messages"].push_back(
+      {{"role", "assistant"}, {"content", Json::parse(first->body)["content"]}});
+  body["messages"].push_back({{"role", "user"}, {"content", "second question"}});
+  const auto second = Client().Post("/v1/messages?beta=true", body.dump());
+  ASSERT_TRUE(second.has_value());
+  const Json usage = Json::parse(second->body)["usage"];
+  EXPECT_GT(usage["cache_read_input_tokens"].get<int>(), 1500);
+  EXPECT_LT(usage["input_tokens"].get<int>(), 200);
+}
+
 TEST_F(ServeTest, BadInputIsA4xxThatNamesTheField) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not valid JSON"},

@@ -3,22 +3,15 @@
 #ifndef CAIRN_API_OPENAI_H_
 #define CAIRN_API_OPENAI_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "api/answer_identity.h"
 #include "api/answer_reader.h"
 #include "api/api_error.h"
 #include "api/chat_service.h"
 
 namespace cairn {
-
-// What every answer and every chunk of one says of itself.
-struct AnswerIdentity {
-  std::string id;
-  std::string model;
-  int64_t created_unix_s = 0;
-};
 
 // Waits for the whole answer. `gone` is asked while it waits: true ends the work.
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,

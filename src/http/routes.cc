@@ -4,47 +4,37 @@
 #include <string>
 #include <utility>
 
+#include "api/anthropic.h"
+#include "api/anthropic_request.h"
 #include "api/completion.h"
 #include "api/json.h"
 #include "api/metrics.h"
 #include "api/openai.h"
+#include "api/responses.h"
+#include "api/responses_request.h"
 #include "api/wall_clock.h"
 
 namespace cairn {
 namespace {
 
-HttpResponse ErrorResponse(const ApiError& error) {
+// How an API words an error.
+using ErrorWording = std::string (*)(const ApiError& error);
+
+HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBody) {
   HttpResponse response;
   response.status = error.status;
-  response.body = ErrorBody(error);
+  response.body = wording(error);
   return response;
 }
 
-HttpResponse ToResponse(ApiResult<std::string> body) {
-  if (!body) return ErrorResponse(body.error());
+HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = ErrorBody) {
+  if (!body) return ErrorResponse(body.error(), wording);
   HttpResponse response;
   response.body = std::move(*body);
   return response;
 }
 
-HttpResponse Loading() {
-  return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}));
-}
-
-AnswerIdentity NewIdentity(Served& served, std::string_view prefix) {
-  AnswerIdentity identity;
-  identity.created_unix_s = NowUnixS();
-  identity.id = std::string(prefix) + std::to_string(served.model.started_unix_s) + "-" +
-                std::to_string(++served.answers);
-  identity.model = served.model.alias;
-  return identity;
-}
-
-// Every key is a namespace of its own; so is having none.
-NamespaceId AskerOf(const HttpRequest& request) {
-  return static_cast<NamespaceId>(request.key_index + 1);
-}
-
+// An answer in events, by a class with Next() and Cancel().
 template <typename Stream>
 HttpResponse StreamResponse(const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
@@ -55,23 +45,34 @@ HttpResponse StreamResponse(const std::shared_ptr<Stream>& stream) {
   return response;
 }
 
+AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
+  AnswerIdentity identity;
+  identity.created_unix_s = NowUnixS();
+  identity.id =
+      prefix + std::to_string(served.model.started_unix_s) + "-" + std::to_string(++served.answers);
+  identity.model = served.model.alias;
+  return identity;
+}
+
+// Every key is a namespace of its own; so is having none.
+NamespaceId NamespaceOf(const HttpRequest& request) {
+  return static_cast<NamespaceId>(request.key_index + 1);
+}
+
 HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
   auto request = ParseChatRequest(*body, served.defaults);
   if (!request) return ErrorResponse(request.error());
-  const NamespaceId name_space = AskerOf(http_request);
   const bool streams = request->stream;
   const bool include_usage = request->include_usage;
-  auto chat = service.Start(std::move(*request), name_space);
+  auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  if (!streams) {
-    return ToResponse(
-        CollectChat(std::move(*chat), NewIdentity(served, "chatcmpl-"), http_request.gone));
-  }
-  return StreamResponse(std::make_shared<ChatStream>(
-      std::move(*chat), NewIdentity(served, "chatcmpl-"), include_usage));
+  AnswerIdentity identity = NewIdentity("chatcmpl-", served);
+  if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
+  return StreamResponse(
+      std::make_shared<ChatStream>(std::move(*chat), std::move(identity), include_usage));
 }
 
 HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
@@ -82,21 +83,104 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   if (!request) return ErrorResponse(request.error());
   const bool streams = request->stream;
   auto started = StartCompletion(service, std::move(*request), dialect,
-                                 NewIdentity(served, "cmpl-"), AskerOf(http_request));
+                                 NewIdentity("cmpl-", served), NamespaceOf(http_request));
   if (!started) return ErrorResponse(started.error());
   if (!streams) return ToResponse(CollectCompletion(*started, http_request.gone));
   return StreamResponse(std::make_shared<CompletionStream>(std::move(*started)));
+}
+
+HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
+  auto request = ParseMessagesRequest(*body, served.defaults);
+  if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
+  const bool streams = request->stream;
+  auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
+  if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
+  AnswerIdentity identity = NewIdentity("msg_", served);
+  if (streams) {
+    return StreamResponse(std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
+  }
+  return ToResponse(CollectMessage(std::move(*chat), identity, http_request.gone),
+                    MessagesErrorBody);
+}
+
+HttpResponse Responses(const ChatService& service, Served& served,
+                       const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error());
+  auto request = ParseResponsesRequest(*body, served.defaults);
+  if (!request) return ErrorResponse(request.error());
+  const bool streams = request->chat.stream;
+  auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
+  if (!chat) return ErrorResponse(chat.error());
+  AnswerIdentity identity = NewIdentity("resp_", served);
+  if (!streams) {
+    return ToResponse(CollectResponse(std::move(*chat), std::move(identity),
+                                      std::move(request->namespaces), http_request.gone));
+  }
+  return StreamResponse(std::make_shared<ResponseStream>(std::move(*chat), std::move(identity),
+                                                         std::move(request->namespaces)));
 }
 
 using ServiceHandler =
     std::function<HttpResponse(const ChatService& service, const HttpRequest& request)>;
 
 // A handler for once the model is there.
-HttpHandler WhenLoaded(const Served* served, ServiceHandler handler) {
-  return [served, handler = std::move(handler)](const HttpRequest& request) {
+HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
+                       ErrorWording wording = ErrorBody) {
+  return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
     const ChatService* service = served->service.load(std::memory_order_acquire);
-    return service == nullptr ? Loading() : handler(*service, request);
+    if (service != nullptr) return handler(*service, request);
+    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}), wording);
   };
+}
+
+void AddCompletionRoutes(HttpServer* server, Served* served) {
+  const auto add = [&](const char* path, CompletionDialect dialect) {
+    server->Handle("POST", path,
+                   WhenLoaded(served, [served, dialect](const ChatService& service,
+                                                        const HttpRequest& request) {
+                     return Completions(service, *served, dialect, request);
+                   }));
+  };
+  add("/v1/completions", CompletionDialect::kOpenAi);
+  add("/completion", CompletionDialect::kNative);
+  add("/completions", CompletionDialect::kNative);
+}
+
+void AddStateRoutes(HttpServer* server, Served* served) {
+  server->Handle("GET", "/props",
+                 WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
+                   return ToResponse(PropsBody(service, served->defaults, served->model));
+                 }));
+  server->Handle("GET", "/slots",
+                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
+                   return ToResponse(SlotsBody(service));
+                 }));
+  server->Handle("GET", "/metrics",
+                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
+                   HttpResponse response = ToResponse(MetricsText(service.stats()));
+                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+                   return response;
+                 }));
+}
+
+void AddMessagesRoutes(HttpServer* server, Served* served) {
+  server->Handle("POST", "/v1/messages",
+                 WhenLoaded(
+                     served,
+                     [served](const ChatService& service, const HttpRequest& request) {
+                       return Messages(service, *served, request);
+                     },
+                     MessagesErrorBody));
+  server->Handle("POST", "/v1/messages/count_tokens",
+                 WhenLoaded(
+                     served,
+                     [](const ChatService& service, const HttpRequest& request) {
+                       return ToResponse(CountTokensBody(service, request.body), MessagesErrorBody);
+                     },
+                     MessagesErrorBody));
 }
 
 }  // namespace
@@ -124,10 +208,6 @@ void AddRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/models", "/models"}) {
     server->Handle("GET", path, models, HttpAccess::kPublic);
   }
-  server->Handle("GET", "/props",
-                 WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-                   return ToResponse(PropsBody(service, served->defaults, served->model));
-                 }));
   const auto chat =
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
         return ChatCompletions(service, *served, request);
@@ -135,26 +215,11 @@ void AddRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/chat/completions", "/chat/completions"}) {
     server->Handle("POST", path, chat);
   }
-  const auto completion_route = [&](const char* path, CompletionDialect dialect) {
-    server->Handle("POST", path,
-                   WhenLoaded(served, [served, dialect](const ChatService& service,
-                                                        const HttpRequest& request) {
-                     return Completions(service, *served, dialect, request);
-                   }));
-  };
-  completion_route("/v1/completions", CompletionDialect::kOpenAi);
-  completion_route("/completion", CompletionDialect::kNative);
-  completion_route("/completions", CompletionDialect::kNative);
-  server->Handle("GET", "/slots",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-                   return ToResponse(SlotsBody(service));
-                 }));
-  server->Handle("GET", "/metrics",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-                   HttpResponse response = ToResponse(MetricsText(service.stats()));
-                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-                   return response;
-                 }));
+  const auto responses =
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        return Responses(service, *served, request);
+      });
+  server->Handle("POST", "/v1/responses", responses);
   const auto text_route = [&](const char* path, ApiResult<std::string> (*answer)(
                                                     const ChatService&, std::string_view)) {
     server->Handle(
@@ -166,6 +231,9 @@ void AddRoutes(HttpServer* server, Served* served) {
   text_route("/tokenize", TokenizeBody);
   text_route("/detokenize", DetokenizeBody);
   text_route("/apply-template", ApplyTemplateBody);
+  AddStateRoutes(server, served);
+  AddCompletionRoutes(server, served);
+  AddMessagesRoutes(server, served);
 }
 
 }  // namespace cairn

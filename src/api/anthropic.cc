@@ -1,0 +1,192 @@
+#include "api/anthropic.h"
+
+#include <utility>
+
+#include "api/anthropic_request.h"
+#include "chat/limited_json.h"
+
+namespace cairn {
+namespace {
+
+std::string MessagesErrorType(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+    case 529:
+      return "overloaded_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+std::string StopReason(const AnswerEnd& end) {
+  if (end.reason == FinishReason::kLength) return "max_tokens";
+  if (!end.stop_text.empty()) return "stop_sequence";
+  return end.called_tools ? "tool_use" : "end_turn";
+}
+
+Json StopSequence(const AnswerEnd& end) {
+  return end.stop_text.empty() ? Json() : Json(end.stop_text);
+}
+
+Json Usage(const GenerationCost& cost) {
+  return {{"input_tokens", cost.read_tokens()},
+          {"cache_creation_input_tokens", 0},
+          {"cache_read_input_tokens", cost.reused_tokens},
+          {"cache_creation", {{"ephemeral_5m_input_tokens", 0}, {"ephemeral_1h_input_tokens", 0}}},
+          {"output_tokens", cost.generated_tokens}};
+}
+
+Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost) {
+  return {{"id", identity.id},        {"type", "message"},        {"role", "assistant"},
+          {"model", identity.model},  {"content", Json::array()}, {"stop_reason", nullptr},
+          {"stop_sequence", nullptr}, {"usage", Usage(cost)}};
+}
+
+// Clients tell calls apart by their ids over the whole conversation.
+std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
+  return "toolu_" + identity.id + "-" + std::to_string(call);
+}
+
+Json ThinkingBlock(const std::string& thinking) {
+  return {{"type", "thinking"}, {"thinking", thinking}, {"signature", ""}};
+}
+
+Json TextBlock(const std::string& text) {
+  return {{"type", "text"}, {"text", text}};
+}
+
+Json ToolUseBlock(std::string id, const std::string& name, Json input) {
+  return {{"type", "tool_use"}, {"id", std::move(id)}, {"name", name}, {"input", std::move(input)}};
+}
+
+// `data` begins with its type, which is the event's name too.
+void AppendEvent(const Json& data, std::string* chunk) {
+  *chunk += "event: " + data["type"].get<std::string>() + "\ndata: " + ToText(data) + "\n\n";
+}
+
+}  // namespace
+
+std::string MessagesErrorBody(const ApiError& error) {
+  const std::string message = error.context_tokens == 0
+                                  ? error.message
+                                  : "prompt is too long: " + std::to_string(error.prompt_tokens) +
+                                        " tokens > " + std::to_string(error.context_tokens) +
+                                        " maximum";
+  return ToText({{"type", "error"},
+                 {"error", {{"type", MessagesErrorType(error.status)}, {"message", message}}}});
+}
+
+ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto conversation = ParseMessagesConversation(*json);
+  if (!conversation) return tl::unexpected(conversation.error());
+  const auto prompt = service.Render(*conversation);
+  if (!prompt) return tl::unexpected(prompt.error());
+  const ModelInfo& info = service.engine().info();
+  const bool has_bos = !info.bos_text.empty() && prompt->starts_with(info.bos_text);
+  const auto tokens = service.engine().Tokenize(*prompt, info.adds_bos && !has_bos, true);
+  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
+  return ToText({{"input_tokens", tokens->size()}});
+}
+
+ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
+                                      const std::function<bool()>& gone) {
+  const auto whole = CollectAnswer(std::move(chat), gone);
+  if (!whole) return tl::unexpected(whole.error());
+  Json message = Envelope(identity, whole->end.cost);
+  Json& content = message["content"];
+  if (!whole->reasoning.empty()) content.push_back(ThinkingBlock(whole->reasoning));
+  if (!whole->content.empty()) content.push_back(TextBlock(whole->content));
+  for (size_t i = 0; i < whole->calls.size(); ++i) {
+    const WholeAnswer::Call& call = whole->calls[i];
+    auto input = ParseLimitedJson(call.arguments.empty() ? "{}" : call.arguments, "input");
+    // max_tokens cut it off: half a call must not be carried out.
+    if (!input || !input->is_object()) continue;
+    content.push_back(ToolUseBlock(ToolUseId(identity, i), call.name, std::move(*input)));
+  }
+  message["stop_reason"] = StopReason(whole->end);
+  message["stop_sequence"] = StopSequence(whole->end);
+  return ToText(message);
+}
+
+MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
+    : reader_(std::move(chat)), identity_(std::move(identity)) {}
+
+bool MessageStream::Next(std::string* chunk) {
+  if (!begun_) {
+    begun_ = true;
+    // Clients keep a figure of message_start where message_delta says 0, so no guesses here.
+    AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, {})}}, chunk);
+    return true;
+  }
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    *chunk += "event: error\ndata: " + MessagesErrorBody(*step->error) + "\n\n";
+    return false;
+  }
+  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
+  if (!step->end) return true;
+  CloseBlock(chunk);
+  AppendEvent(
+      {{"type", "message_delta"},
+       {"delta",
+        {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
+       {"usage", Usage(step->end->cost)}},
+      chunk);
+  AppendEvent({{"type", "message_stop"}}, chunk);
+  return false;
+}
+
+void MessageStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
+  switch (piece.kind) {
+    case AnswerPiece::Kind::kReasoning:
+      if (open_ != Block::kThinking) OpenBlock(Block::kThinking, ThinkingBlock(""), chunk);
+      return AppendDelta({{"type", "thinking_delta"}, {"thinking", piece.text}}, chunk);
+    case AnswerPiece::Kind::kContent:
+      if (open_ != Block::kText) OpenBlock(Block::kText, TextBlock(""), chunk);
+      return AppendDelta({{"type", "text_delta"}, {"text", piece.text}}, chunk);
+    case AnswerPiece::Kind::kCallBegin:
+      return OpenBlock(Block::kToolUse,
+                       ToolUseBlock(ToolUseId(identity_, piece.call), piece.text, Json::object()),
+                       chunk);
+    case AnswerPiece::Kind::kCallArguments:
+      return AppendDelta({{"type", "input_json_delta"}, {"partial_json", piece.text}}, chunk);
+  }
+}
+
+void MessageStream::OpenBlock(Block block, Json content, std::string* chunk) {
+  CloseBlock(chunk);
+  open_ = block;
+  AppendEvent(
+      {{"type", "content_block_start"}, {"index", index_}, {"content_block", std::move(content)}},
+      chunk);
+}
+
+void MessageStream::CloseBlock(std::string* chunk) {
+  if (open_ == Block::kNone) return;
+  if (open_ == Block::kThinking) {
+    AppendDelta({{"type", "signature_delta"}, {"signature", ""}}, chunk);
+  }
+  AppendEvent({{"type", "content_block_stop"}, {"index", index_}}, chunk);
+  open_ = Block::kNone;
+  ++index_;
+}
+
+void MessageStream::AppendDelta(Json delta, std::string* chunk) const {
+  AppendEvent({{"type", "content_block_delta"}, {"index", index_}, {"delta", std::move(delta)}},
+              chunk);
+}
+
+}  // namespace cairn

@@ -1,0 +1,300 @@
+#include "api/anthropic_request.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+constexpr double kLarge = 1e6;
+
+std::string At(const std::string& list, size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+// The text of a field that must be there.
+ApiResult<std::string> NeededString(const Json& object, const std::string& place,
+                                    std::string_view name) {
+  FieldReader fields(object, place + ".");
+  std::string text;
+  if (fields.Find(name) == nullptr) fields.Fail(name, "a string");
+  fields.String(name, &text);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return text;
+}
+
+ApiResult<std::string> BlockType(const Json& block, const std::string& place) {
+  if (!block.is_object()) return tl::unexpected(FieldError(place, "an object with a 'type'"));
+  return NeededString(block, place, "type");
+}
+
+ApiError NotText(const std::string& type, const std::string& place) {
+  return FieldError(place + ".type", "'text', not '" + type + "': this server reads text only");
+}
+
+// The text of a block that has nothing but text.
+ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
+  const auto type = BlockType(block, place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "text") return NeededString(block, place, "text");
+  // What a search for tools found: the names are all a model can be shown of it.
+  if (*type == "tool_reference") return NeededString(block, place, "tool_name");
+  return tl::unexpected(NotText(*type, place));
+}
+
+// A string, or a list of blocks of text. Null: no text.
+ApiResult<std::string> TextContent(const Json* content, const std::string& place) {
+  if (content == nullptr) return std::string();
+  if (content->is_string()) return content->get<std::string>();
+  if (!content->is_array()) {
+    return tl::unexpected(FieldError(place, "a string or a list of blocks"));
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const auto part = BlockText((*content)[i], At(place, i));
+    if (!part) return tl::unexpected(part.error());
+    text += *part;
+  }
+  return text;
+}
+
+ApiResult<Message> ReadToolResult(const Json& block, const std::string& place) {
+  const auto id = NeededString(block, place, "tool_use_id");
+  if (!id) return tl::unexpected(id.error());
+  const FieldReader fields(block, place + ".");
+  auto content = TextContent(fields.Find("content"), place + ".content");
+  if (!content) return tl::unexpected(content.error());
+  Message message;
+  message.role = Role::kTool;
+  message.tool_call_id = *id;
+  message.content = std::move(*content);
+  return message;
+}
+
+ApiResult<ToolCall> ReadToolUse(const Json& block, const std::string& place) {
+  auto id = NeededString(block, place, "id");
+  if (!id) return tl::unexpected(id.error());
+  auto name = NeededString(block, place, "name");
+  if (!name) return tl::unexpected(name.error());
+  const FieldReader fields(block, place + ".");
+  const Json* input = fields.Find("input");
+  if (input != nullptr && !input->is_object()) {
+    return tl::unexpected(FieldError(place + ".input", "an object"));
+  }
+  return ToolCall{std::move(*id), std::move(*name), input == nullptr ? "{}" : ToText(*input)};
+}
+
+// Puts one block of an assistant's message into it.
+ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, Message* message) {
+  const auto type = BlockType(block, place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "redacted_thinking") return {};  // sealed: only who wrote it can read it
+  if (*type == "tool_use") {
+    auto call = ReadToolUse(block, place);
+    if (!call) return tl::unexpected(call.error());
+    message->tool_calls.push_back(std::move(*call));
+    return {};
+  }
+  const bool thinking = *type == "thinking";
+  const auto text = thinking ? NeededString(block, place, "thinking") : BlockText(block, place);
+  if (!text) return tl::unexpected(text.error());
+  (thinking ? message->reasoning : message->content) += *text;
+  return {};
+}
+
+ApiResult<void> AddAssistantMessage(const Json& content, const std::string& place,
+                                    std::vector<Message>* messages) {
+  Message message;
+  message.role = Role::kAssistant;
+  for (size_t i = 0; i < content.size(); ++i) {
+    auto added = AddAssistantBlock(content[i], At(place, i), &message);
+    if (!added) return added;
+  }
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// Results come first whatever their place: templates want them right behind the calls they answer.
+ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
+                               std::vector<Message>* messages) {
+  Message message;
+  bool has_text = content.empty();
+  for (size_t i = 0; i < content.size(); ++i) {
+    const Json& block = content[i];
+    const auto type = BlockType(block, At(place, i));
+    if (!type) return tl::unexpected(type.error());
+    if (*type == "tool_result") {
+      auto result = ReadToolResult(block, At(place, i));
+      if (!result) return tl::unexpected(result.error());
+      messages->push_back(std::move(*result));
+      continue;
+    }
+    const auto text = BlockText(block, At(place, i));
+    if (!text) return tl::unexpected(text.error());
+    message.content += *text;
+    has_text = true;
+  }
+  if (has_text) messages->push_back(std::move(message));
+  return {};
+}
+
+ApiResult<void> AddMessage(const Json& json, const std::string& place,
+                           std::vector<Message>* messages) {
+  if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  const auto name = NeededString(json, place, "role");
+  if (!name) return tl::unexpected(name.error());
+  const auto role = RoleFromName(*name);
+  if (role != Role::kUser && role != Role::kAssistant && role != Role::kSystem) {
+    return tl::unexpected(
+        FieldError(place + ".role", "'user', 'assistant' or 'system', not '" + *name + "'"));
+  }
+  const Json* content = FieldReader(json, "").Find("content");
+  const std::string content_place = place + ".content";
+  if (content == nullptr) {
+    return tl::unexpected(FieldError(content_place, "a string or a list of blocks"));
+  }
+  if (content->is_array() && role == Role::kUser) {
+    return AddUserMessage(*content, content_place, messages);
+  }
+  if (content->is_array() && role == Role::kAssistant) {
+    return AddAssistantMessage(*content, content_place, messages);
+  }
+  auto text = TextContent(content, content_place);
+  if (!text) return tl::unexpected(text.error());
+  Message message;
+  message.role = *role;
+  message.content = std::move(*text);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// The `system` of the whole request.
+ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
+  auto text = TextContent(FieldReader(body, "").Find("system"), "system");
+  if (!text) return tl::unexpected(text.error());
+  if (text->empty()) return {};
+  Message message;
+  message.role = Role::kSystem;
+  message.content = std::move(*text);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// Whether the tools are to be shown. A tool that must be called is not enforced: the model decides,
+// as with "auto".
+ApiResult<bool> WantsTools(const Json& body) {
+  const Json* choice = FieldReader(body, "").Find("tool_choice");
+  if (choice == nullptr) return true;
+  const auto type = BlockType(*choice, "tool_choice");
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "tool") {
+    const auto name = NeededString(*choice, "tool_choice", "name");
+    if (!name) return tl::unexpected(name.error());
+  } else if (*type != "auto" && *type != "any" && *type != "none") {
+    return tl::unexpected(FieldError("tool_choice.type", "'auto', 'any', 'tool' or 'none'"));
+  }
+  return *type != "none";
+}
+
+// In OpenAI's form, as templates want them; empty when there are none.
+ApiResult<std::string> ReadTools(const Json& body) {
+  const Json* tools = FieldReader(body, "").Find("tools");
+  if (tools == nullptr) return std::string();
+  if (!tools->is_array()) return tl::unexpected(FieldError("tools", "a list"));
+  Json shown = Json::array();
+  for (size_t i = 0; i < tools->size(); ++i) {
+    const Json& tool = (*tools)[i];
+    const std::string place = At("tools", i);
+    if (!tool.is_object()) return tl::unexpected(FieldError(place, "an object"));
+    FieldReader fields(tool, place + ".");
+    const Json* schema = fields.Find("input_schema");
+    if (schema == nullptr) continue;
+    if (!schema->is_object()) fields.Fail("input_schema", "an object");
+    const auto name = NeededString(tool, place, "name");
+    if (!name) return tl::unexpected(name.error());
+    Json function = {{"name", *name}};
+    std::string description;
+    fields.String("description", &description);
+    if (fields.error()) return tl::unexpected(*fields.error());
+    if (!description.empty()) function["description"] = description;
+    function["parameters"] = *schema;
+    shown.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  return shown.empty() ? std::string() : ToText(shown);
+}
+
+// What the template is told of `thinking`: nothing, unless it is not wanted. How much of it there
+// may be is not held to.
+ApiResult<std::string> ReadThinking(const Json& body) {
+  const Json* thinking = FieldReader(body, "").Find("thinking");
+  if (thinking == nullptr) return std::string();
+  const auto type = BlockType(*thinking, "thinking");
+  if (!type) return tl::unexpected(type.error());
+  return *type == "disabled" ? ToText({{"enable_thinking", false}}) : std::string();
+}
+
+void ReadLimits(FieldReader* fields, GenerationParams* params) {
+  if (fields->Find("max_tokens") == nullptr) fields->Fail("max_tokens", "a whole number");
+  int64_t tokens_max = 0;
+  fields->Integer("max_tokens", 0, int64_t{1} << 40, &tokens_max);
+  params->tokens_max = static_cast<size_t>(tokens_max);
+  const Json* stop = fields->Find("stop_sequences");
+  if (stop == nullptr) return;
+  params->stop_texts.clear();
+  if (!stop->is_array()) return fields->Fail("stop_sequences", "a list of strings");
+  for (const Json& text : *stop) {
+    if (!text.is_string()) return fields->Fail("stop_sequences", "a list of strings");
+    params->stop_texts.push_back(text.get<std::string>());
+  }
+}
+
+void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+  fields->Number("top_p", 0, 1, &sampling->top_p);
+  int64_t top_k = sampling->top_k;
+  fields->Integer("top_k", -1, std::numeric_limits<int32_t>::max(), &top_k);
+  sampling->top_k = static_cast<int32_t>(top_k);
+}
+
+}  // namespace
+
+ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
+  const Json* messages = FieldReader(body, "").Find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty()) {
+    return tl::unexpected(FieldError("messages", "a list of at least one message"));
+  }
+  Conversation conversation;
+  auto added = AddSystem(body, &conversation.messages);
+  for (size_t i = 0; added && i < messages->size(); ++i) {
+    added = AddMessage((*messages)[i], At("messages", i), &conversation.messages);
+  }
+  if (!added) return tl::unexpected(added.error());
+  const auto wanted = WantsTools(body);
+  if (!wanted) return tl::unexpected(wanted.error());
+  auto tools = ReadTools(body);
+  if (!tools) return tl::unexpected(tools.error());
+  if (*wanted) conversation.tools_json = std::move(*tools);
+  auto kwargs = ReadThinking(body);
+  if (!kwargs) return tl::unexpected(kwargs.error());
+  conversation.template_kwargs_json = std::move(*kwargs);
+  return conversation;
+}
+
+ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults) {
+  auto conversation = ParseMessagesConversation(body);
+  if (!conversation) return tl::unexpected(conversation.error());
+  ChatRequest request;
+  request.conversation = std::move(*conversation);
+  request.params = defaults;
+  FieldReader fields(body, "");
+  fields.Bool("stream", &request.stream);
+  ReadLimits(&fields, &request.params);
+  ReadSampling(&fields, &request.params.sampling);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return request;
+}
+
+}  // namespace cairn

@@ -1,0 +1,207 @@
+#include "api/responses.h"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+Json Usage(const GenerationCost& cost) {
+  return {{"input_tokens", cost.prompt_tokens},
+          {"input_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
+          {"output_tokens", cost.generated_tokens},
+          {"output_tokens_details", {{"reasoning_tokens", 0}}},
+          {"total_tokens", cost.prompt_tokens + cost.generated_tokens}};
+}
+
+Json Begun(const AnswerIdentity& identity) {
+  return {{"id", identity.id},
+          {"object", "response"},
+          {"created_at", identity.created_unix_s},
+          {"status", "in_progress"},
+          {"error", nullptr},
+          {"incomplete_details", nullptr},
+          {"instructions", nullptr},
+          {"metadata", Json::object()},
+          {"model", identity.model},
+          {"output", Json::array()},
+          {"parallel_tool_calls", true},
+          {"previous_response_id", nullptr},
+          {"store", false},
+          {"tool_choice", "auto"},
+          {"tools", Json::array()},
+          {"usage", nullptr}};
+}
+
+// What follows "resp_".
+std::string Number(const std::string& id) {
+  return id.substr(id.find('_') + 1);
+}
+
+std::string TypeOf(const Json& item) {
+  return item.is_null() ? "" : item["type"].get<std::string>();
+}
+
+// The one content part of an item that has any.
+Json Part(const std::string& item_type, const std::string& text) {
+  if (item_type == "reasoning") return {{"type", "reasoning_text"}, {"text", text}};
+  return {{"type", "output_text"},
+          {"text", text},
+          {"annotations", Json::array()},
+          {"logprobs", Json::array()}};
+}
+
+std::string TextEvent(const std::string& item_type) {
+  if (item_type == "function_call") return "response.function_call_arguments";
+  return item_type == "reasoning" ? "response.reasoning_text" : "response.output_text";
+}
+
+}  // namespace
+
+ResponseStream::ResponseStream(StartedChat chat, AnswerIdentity identity, ToolNamespaces namespaces)
+    : reader_(std::move(chat)),
+      namespaces_(std::move(namespaces)),
+      number_(Number(identity.id)),
+      response_(Begun(identity)) {}
+
+bool ResponseStream::Next(std::string* chunk) {
+  if (!begun_) {
+    begun_ = true;
+    EmitResponse("response.created", chunk);
+    EmitResponse("response.in_progress", chunk);
+    return true;
+  }
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    error_ = step->error;
+    response_["status"] = "failed";
+    response_["error"] = {{"code", step->error->type}, {"message", step->error->message}};
+    EmitResponse("response.failed", chunk);
+    return false;
+  }
+  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
+  if (!step->end) return true;
+  End(*step->end, chunk);
+  return false;
+}
+
+ApiResult<std::string> ResponseStream::Whole() const {
+  if (error_) return tl::unexpected(*error_);
+  return ToText(response_);
+}
+
+void ResponseStream::Emit(const std::string& type, Json fields, std::string* chunk) {
+  Json event = {{"type", type}, {"sequence_number", sequence_++}};
+  event.update(fields);
+  *chunk += "event: " + type + "\ndata: " + ToText(event) + "\n\n";
+}
+
+void ResponseStream::EmitResponse(const std::string& type, std::string* chunk) {
+  Json fields;
+  fields["response"] = response_;
+  Emit(type, std::move(fields), chunk);
+}
+
+void ResponseStream::EmitInItem(const std::string& event, Json fields, std::string* chunk) {
+  Json placed = {{"item_id", item_["id"]}, {"output_index", response_["output"].size()}};
+  if (item_.contains("content")) placed["content_index"] = 0;
+  placed.update(fields);
+  Emit(event, std::move(placed), chunk);
+}
+
+void ResponseStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
+  switch (piece.kind) {
+    case AnswerPiece::Kind::kCallBegin:
+      return OpenItem("function_call", piece, chunk);
+    case AnswerPiece::Kind::kReasoning:
+      if (TypeOf(item_) != "reasoning") OpenItem("reasoning", piece, chunk);
+      break;
+    case AnswerPiece::Kind::kContent:
+      if (TypeOf(item_) != "message") OpenItem("message", piece, chunk);
+      break;
+    case AnswerPiece::Kind::kCallArguments:
+      break;
+  }
+  text_ += piece.text;
+  Json fields = {{"delta", piece.text}};
+  if (piece.kind == AnswerPiece::Kind::kContent) fields["logprobs"] = Json::array();
+  EmitInItem(TextEvent(TypeOf(item_)) + ".delta", std::move(fields), chunk);
+}
+
+void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
+                              std::string* chunk) {
+  CloseItem("completed", chunk);
+  const size_t index = response_["output"].size();
+  const std::string number = number_ + "-" + std::to_string(index);
+  if (type == "function_call") {
+    item_ = {{"id", "fc_" + number},        {"type", type},       {"status", "in_progress"},
+             {"call_id", "call_" + number}, {"name", piece.text}, {"arguments", ""}};
+    const auto found = namespaces_.find(piece.text);
+    if (found != namespaces_.end() && !found->second.empty()) item_["namespace"] = found->second;
+  } else if (type == "reasoning") {
+    item_ = {{"id", "rs_" + number},
+             {"type", type},
+             {"status", "in_progress"},
+             {"summary", Json::array()},
+             {"content", Json::array()}};
+  } else {
+    item_ = {{"id", "msg_" + number},
+             {"type", type},
+             {"status", "in_progress"},
+             {"role", "assistant"},
+             {"content", Json::array()}};
+  }
+  Emit("response.output_item.added", {{"output_index", index}, {"item", item_}}, chunk);
+  if (!item_.contains("content")) return;
+  Json fields;
+  fields["part"] = Part(type, "");
+  EmitInItem("response.content_part.added", std::move(fields), chunk);
+}
+
+void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
+  if (item_.is_null()) return;
+  const std::string type = TypeOf(item_);
+  item_["status"] = status;
+  Json fields;
+  if (type == "function_call") {
+    item_["arguments"] = text_;
+    fields = {{"name", item_["name"]}, {"arguments", text_}};
+    EmitInItem(TextEvent(type) + ".done", std::move(fields), chunk);
+  } else {
+    fields["text"] = text_;
+    if (type == "message") fields["logprobs"] = Json::array();
+    EmitInItem(TextEvent(type) + ".done", std::move(fields), chunk);
+    Json part;
+    part["part"] = Part(type, text_);
+    item_["content"].push_back(part["part"]);
+    EmitInItem("response.content_part.done", std::move(part), chunk);
+  }
+  Emit("response.output_item.done", {{"output_index", response_["output"].size()}, {"item", item_}},
+       chunk);
+  response_["output"].push_back(std::exchange(item_, nullptr));
+  text_.clear();
+}
+
+void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
+  const bool cut_off = end.reason == FinishReason::kLength;
+  const std::string status = cut_off ? "incomplete" : "completed";
+  CloseItem(status, chunk);
+  response_["status"] = status;
+  if (cut_off) response_["incomplete_details"]["reason"] = "max_output_tokens";
+  response_["usage"] = Usage(end.cost);
+  EmitResponse("response." + status, chunk);
+}
+
+ApiResult<std::string> CollectResponse(StartedChat chat, AnswerIdentity identity,
+                                       ToolNamespaces namespaces,
+                                       const std::function<bool()>& gone) {
+  ResponseStream stream(std::move(chat), std::move(identity), std::move(namespaces));
+  std::string events;  // nobody reads them: the response is put together beside them
+  while (stream.Next(&events)) {
+    events.clear();
+    if (gone()) stream.Cancel();
+  }
+  return stream.Whole();
+}
+
+}  // namespace cairn

@@ -1,0 +1,89 @@
+#include "api/responses.h"
+
+#include "api/api_fixture.h"
+#include "api/played_answer.h"
+#include "api/responses_request.h"
+#include "base/golden_file.h"
+
+namespace cairn {
+namespace {
+
+const AnswerIdentity kIdentity = {"resp_1", "m", 1700000000};
+
+std::string AllEvents(StartedChat chat) {
+  ResponseStream stream(std::move(chat), kIdentity, {{"clock", "desk"}, {"weather", ""}});
+  std::string text;
+  while (stream.Next(&text)) {
+  }
+  return text;
+}
+
+Json Collect(StartedChat chat) {
+  const auto body =
+      CollectResponse(std::move(chat), kIdentity, {{"clock", "desk"}}, [] { return false; });
+  EXPECT_TRUE(body.has_value());
+  return body ? Json::parse(*body) : Json();
+}
+
+using ResponsesTest = ApiTest;
+
+TEST(ResponsesStream, NumbersItsEventsAndClosesItsItems) {
+  const std::string events = AllEvents(Play(ThoughtTextAndTwoCalls()));
+  ExpectGolden("responses_stream.txt", events);
+  int64_t number = 0;
+  const std::string key = "\"sequence_number\":";
+  for (size_t at = events.find(key); at != std::string::npos; at = events.find(key, at + 1)) {
+    EXPECT_EQ(std::stoll(events.substr(at + key.size())), number++);
+  }
+  EXPECT_GT(number, 20);
+}
+
+TEST(ResponsesStream, AWholeAnswerIsThatOfTheLastEvent) {
+  const std::string events = AllEvents(Play(ThoughtTextAndTwoCalls()));
+  const size_t last = events.rfind("data: ") + 6;
+  const Json event = Json::parse(events.substr(last));
+  EXPECT_EQ(event["type"], "response.completed");
+  EXPECT_EQ(event["response"], Collect(Play(ThoughtTextAndTwoCalls())));
+}
+
+TEST(ResponsesStream, AnAnswerThatIsCutOffIsIncomplete) {
+  const Json response = Collect(Play({{AnswerPiece::Kind::kCallBegin, "weather", 0},
+                                      {AnswerPiece::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+                                     FinishReason::kLength));
+  EXPECT_EQ(response["status"], "incomplete");
+  EXPECT_EQ(response["incomplete_details"]["reason"], "max_output_tokens");
+  EXPECT_EQ(response["output"][0]["status"], "incomplete");
+}
+
+TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
+  const std::string events = AllEvents(PlayFailure());
+  const size_t last = events.rfind("event: ");
+  EXPECT_TRUE(events.substr(last).starts_with("event: response.failed\n")) << events;
+  EXPECT_NE(events.find(R"("error":{"code":"server_error","message":"it broke"})", last),
+            std::string::npos)
+      << events;
+  const auto body = CollectResponse(PlayFailure(), kIdentity, {}, [] { return false; });
+  ASSERT_FALSE(body.has_value());
+  EXPECT_EQ(body.error().status, 500);
+}
+
+TEST_F(ResponsesTest, AnAnswerSentBackIsReadFromTheCache) {
+  Json body = {{"max_output_tokens", 4},
+               {"input", Json::array({{{"role", "user"}, {"content", std::string(300, 'x')}}})}};
+  const auto ask = [&] {
+    auto request = ParseResponsesRequest(body, GenerationParams{});
+    EXPECT_TRUE(request.has_value());
+    return Collect(*service_.Start(std::move(request->chat), 0));
+  };
+  const Json first = ask();
+  EXPECT_EQ(first["usage"]["input_tokens_details"]["cached_tokens"], 0);
+  for (const Json& item : first["output"]) body["input"].push_back(item);
+  body["input"].push_back({{"role", "user"}, {"content", "go on"}});
+  const Json second = ask();
+  EXPECT_GT(second["usage"]["input_tokens_details"]["cached_tokens"].get<int>(), 300);
+  EXPECT_EQ(second["usage"]["total_tokens"].get<int>(),
+            second["usage"]["input_tokens"].get<int>() + 4);
+}
+
+}  // namespace
+}  // namespace cairn

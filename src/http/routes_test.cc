@@ -1,0 +1,108 @@
+// The routes on a FakeEngine, over a real socket.
+
+#include "http/routes.h"
+
+#include <string>
+#include <thread>
+
+#include "api/api_fixture.h"
+#include "api/json.h"
+#include "http/server_fixture.h"
+
+namespace cairn {
+namespace {
+
+class RoutesTest : public ApiTest {
+ protected:
+  RoutesTest() : server_(ServerOptions()) {
+    served_.model.alias = "m";
+    AddRoutes(&server_, &served_);
+    EXPECT_TRUE(server_.Bind());
+    server_thread_ = std::thread([this] { server_.Serve(); });
+  }
+  ~RoutesTest() override {
+    server_.Stop();
+    server_thread_.join();
+  }
+
+  static HttpServerOptions ServerOptions() {
+    HttpServerOptions options;
+    options.port = 0;
+    options.error_body = HttpErrorBody;
+    return options;
+  }
+
+  void FinishLoading() { served_.service.store(&service_, std::memory_order_release); }
+
+  std::string Post(const std::string& path, const std::string& body) {
+    RawClient client(server_.port());
+    client.Send("POST " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.ReadAll();
+  }
+
+  Served served_;
+  HttpServer server_;
+  std::thread server_thread_;
+};
+
+const std::string kMessages = R"("max_tokens":3,"messages":[{"role":"user","content":"hi"}])";
+
+TEST_F(RoutesTest, MessagesAnswerWholeAndInEvents) {
+  FinishLoading();
+  const std::string whole = Post("/v1/messages?beta=true", "{" + kMessages + "}");
+  ASSERT_EQ(StatusOf(whole), 200) << whole;
+  const Json message = Json::parse(BodyOf(whole));
+  EXPECT_TRUE(message["id"].get<std::string>().starts_with("msg_"));
+  EXPECT_EQ(message["model"], "m");
+  EXPECT_EQ(message["usage"]["output_tokens"], 3);
+
+  const std::string events = Post("/v1/messages?beta=true", R"({"stream":true,)" + kMessages + "}");
+  EXPECT_NE(events.find("Content-Type: text/event-stream\r\n"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: message_start\ndata: {"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: message_stop\ndata: {"), std::string::npos) << events;
+}
+
+TEST_F(RoutesTest, ResponsesAnswerWholeAndInEvents) {
+  FinishLoading();
+  const std::string whole = Post("/v1/responses", R"({"input":"hi","max_output_tokens":3})");
+  ASSERT_EQ(StatusOf(whole), 200) << whole;
+  const Json response = Json::parse(BodyOf(whole));
+  EXPECT_EQ(response["status"], "incomplete");
+  EXPECT_EQ(response["usage"]["output_tokens"], 3);
+  EXPECT_EQ(response["output"][0]["content"][0]["text"].get<std::string>().size(), 3u);
+
+  const std::string events =
+      Post("/v1/responses", R"({"input":"hi","max_output_tokens":3,"stream":true})");
+  EXPECT_NE(events.find("event: response.created\ndata: {"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: response.incomplete\ndata: {"), std::string::npos) << events;
+  EXPECT_EQ(StatusOf(Post("/v1/responses", R"({"previous_response_id":"r","input":"hi"})")), 400);
+}
+
+TEST_F(RoutesTest, TokensAreCountedWithoutAnAnswer) {
+  FinishLoading();
+  const std::string counted = Post("/v1/messages/count_tokens?beta=true", "{" + kMessages + "}");
+  ASSERT_EQ(StatusOf(counted), 200) << counted;
+  EXPECT_GT(Json::parse(BodyOf(counted))["input_tokens"].get<int>(), 2);
+}
+
+TEST_F(RoutesTest, ErrorsOfMessagesHaveAnthropicsShape) {
+  for (const char* path : {"/v1/messages", "/v1/messages/count_tokens"}) {
+    const std::string loading = Post(path, "{" + kMessages + "}");
+    EXPECT_EQ(StatusOf(loading), 503);
+    EXPECT_EQ(Json::parse(BodyOf(loading))["error"]["type"], "overloaded_error");
+  }
+  FinishLoading();
+  for (const char* path : {"/v1/messages", "/v1/messages/count_tokens"}) {
+    for (const char* body : {"{", R"({"max_tokens":1})"}) {
+      const std::string answer = Post(path, body);
+      EXPECT_EQ(StatusOf(answer), 400);
+      const Json json = Json::parse(BodyOf(answer));
+      EXPECT_EQ(json["type"], "error");
+      EXPECT_EQ(json["error"]["type"], "invalid_request_error");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn
