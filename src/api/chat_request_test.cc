@@ -51,6 +51,38 @@ TEST(ChatRequest, ReadsWhatClientsSend) {
   EXPECT_EQ(messages[3].tool_call_id, "c1");
 }
 
+// What differs in form alone must not part two prompts.
+TEST(ChatRequest, EqualContentInDifferentFormsIsTheSameConversation) {
+  const auto plain = Parse(R"({"messages": [
+      {"role": "system", "content": "S"}, {"role": "user", "content": "U"},
+      {"role": "assistant", "content": "",
+       "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\":1}"}}]},
+      {"role": "tool", "tool_call_id": "c", "content": "T"}]})");
+  const auto parts = Parse(R"({"metadata": {"session": "x"}, "messages": [
+      {"role": "system", "id": "i1",
+       "content": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}]},
+      {"content": [{"text": "U", "type": "text", "id": "i2"}], "role": "user", "name": null,
+       "metadata": {"turn": 1}, "cache_control": {"type": "ephemeral"}},
+      {"role": "assistant", "content": null, "reasoning_content": null,
+       "tool_calls": [{"type": "function", "id": "c", "index": 0,
+                       "function": {"arguments": {"a": 1}, "name": "f"}}]},
+      {"role": "tool", "content": [{"type": "text", "text": "T"}], "tool_call_id": "c"}]})");
+  ASSERT_TRUE(plain.has_value() && parts.has_value());
+  const std::vector<Message>& a = plain->conversation.messages;
+  const std::vector<Message>& b = parts->conversation.messages;
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].role, b[i].role);
+    EXPECT_EQ(a[i].content, b[i].content);
+    EXPECT_EQ(a[i].reasoning, b[i].reasoning);
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_EQ(a[i].tool_call_id, b[i].tool_call_id);
+    ASSERT_EQ(a[i].tool_calls.size(), b[i].tool_calls.size());
+  }
+  EXPECT_EQ(a[2].tool_calls[0].arguments, b[2].tool_calls[0].arguments);
+  EXPECT_EQ(plain->conversation.template_kwargs_json, parts->conversation.template_kwargs_json);
+}
+
 TEST(ChatRequest, LeavesWhatIsNotSaidToTheServersDefaults) {
   GenerationParams defaults;
   defaults.sampling.temperature = 0.3F;

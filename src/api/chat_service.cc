@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/prompt_tokens.h"
 #include "api/wall_clock.h"
 #include "chat/reasoning.h"
 #include "chat/token_map.h"
@@ -30,27 +31,69 @@ void AddReasoning(std::string_view text, const TokenMap& map, PromptShape* shape
 
 }  // namespace
 
-ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
-  auto text = template_->Render(conversation, true);
+ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template,
+                         Scheduler* scheduler, const ChatServiceOptions& options)
+    : engine_(engine),
+      template_(chat_template),
+      scheduler_(scheduler),
+      options_(options),
+      specials_(FindSpecialTexts(*engine)),
+      answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)) {}
+
+ApiResult<PromptText> ChatService::ToText(Conversation conversation) const {
+  MakeCanonical(options_.canonical, &conversation);
+  // Rendered more than once, it must name the same second.
+  if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
+  auto text = RenderPrompt(*template_, specials_, conversation);
   if (!text) return tl::unexpected(ToApiError(text.error()));
   return std::move(*text);
 }
 
-PromptShape ChatService::ShapeOf(std::string_view text, const TextShape& text_shape,
-                                 const Tokens& tokens, bool adds_bos) const {
+ApiResult<ChatService::Prompt> ChatService::ToPrompt(const Conversation& conversation,
+                                                     NamespaceId name_space) const {
+  auto text = ToText(conversation);
+  if (!text) return tl::unexpected(text.error());
+  Prompt prompt{.text = std::move(*text), .tokens = {}};
+  const ModelInfo& info = engine_->info();
+  const bool bos_is_the_clients =
+      !prompt.text.literals.empty() && prompt.text.literals.front().begin == 0;
+  const bool has_bos =
+      !info.bos_text.empty() && prompt.text.text.starts_with(info.bos_text) && !bos_is_the_clients;
+  prompt.adds_bos = info.adds_bos && !has_bos;
+  auto tokens = TokenizePrompt(*engine_, specials_, prompt.text, prompt.adds_bos,
+                               answers_->FindIn(name_space, prompt.text));
+  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
+  prompt.tokens = std::move(*tokens);
+  return prompt;
+}
+
+ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
+  auto text = ToText(conversation);
+  if (!text) return tl::unexpected(text.error());
+  return std::move(text->text);
+}
+
+ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
+                                            NamespaceId name_space) const {
+  auto prompt = ToPrompt(conversation, name_space);
+  if (!prompt) return tl::unexpected(prompt.error());
+  return std::move(prompt->tokens);
+}
+
+PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
   PromptShape shape;
-  shape.tokens = tokens.size();
+  shape.tokens = prompt.tokens.size();
   // Checkpoints are placed by the rest, and models that can be cut anywhere get none.
   if (!engine_->traits().NeedsSnapshots()) return shape;
   std::vector<std::string> pieces;
-  pieces.reserve(tokens.size());
-  for (const Token token : tokens) {
+  pieces.reserve(prompt.tokens.size());
+  for (const Token token : prompt.tokens) {
     pieces.push_back(engine_->Piece(token, true));
     if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
   }
-  const TokenMap map(text, pieces, adds_bos ? 1 : 0);
-  AddPositions(text_shape, map, &shape);
-  AddReasoning(text, map, &shape);
+  const TokenMap map(prompt.text.text, pieces, prompt.adds_bos ? 1 : 0);
+  AddPositions(prompt.text.shape, map, &shape);
+  AddReasoning(prompt.text.text, map, &shape);
   return shape;
 }
 
@@ -70,28 +113,23 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
-  // Rendered more than once, it must name the same second.
-  if (request.conversation.now_unix_s == 0) request.conversation.now_unix_s = NowUnixS();
-  const auto text = Render(request.conversation);
-  if (!text) return tl::unexpected(text.error());
-  const ModelInfo& info = engine_->info();
-  const bool has_bos = !info.bos_text.empty() && text->starts_with(info.bos_text);
-  const bool adds_bos = info.adds_bos && !has_bos;
-  auto tokens = engine_->Tokenize(*text, adds_bos, true);
-  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
-  const auto text_shape = FindTextShape(*template_, request.conversation, *text);
-  if (!text_shape) return tl::unexpected(ToApiError(text_shape.error()));
+  auto prompt = ToPrompt(request.conversation, name_space);
+  if (!prompt) return tl::unexpected(prompt.error());
 
   GenerationRequest generation;
   generation.name_space = name_space;
-  generation.shape = ShapeOf(*text, *text_shape, *tokens, adds_bos);
-  generation.prompt = std::move(*tokens);
+  generation.shape = ShapeOf(*prompt);
+  generation.prompt = std::move(prompt->tokens);
   generation.params = std::move(request.params);
   generation.reuse = request.reuse;
+  generation.on_answer = [answers = answers_, engine = engine_, name_space,
+                          key = KeyOf(prompt->text)](TokenSpan answer, std::string_view stop_text) {
+    answers->Remember(name_space, key, MakeGeneratedAnswer(*engine, answer, stop_text));
+  };
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   const std::string_view generation_prompt =
-      std::string_view(*text).substr(text_shape->last_message_end);
+      std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
   return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};
 }
 

@@ -1,7 +1,8 @@
-// ChatService: from a conversation to an answer on its way. It renders the prompt, finds the token
-// positions of its messages, and hands both to the scheduler.
+// ChatService: from a conversation to an answer on its way. It makes the conversation canonical,
+// renders the prompt, tokenises it (answers that it gave before as the tokens they were generated
+// as), finds the token positions of its messages, and hands all to the scheduler.
 //
-// Threads: any, at the same time. It owns nothing but what is said; all it points to outlives it.
+// Threads: any, at the same time. All it points to outlives it.
 
 #ifndef CAIRN_API_CHAT_SERVICE_H_
 #define CAIRN_API_CHAT_SERVICE_H_
@@ -10,10 +11,12 @@
 #include <string>
 #include <string_view>
 
+#include "api/answer_tokens.h"
 #include "api/chat_request.h"
 #include "chat/answer_parser.h"
+#include "chat/canonical.h"
 #include "chat/chat_template.h"
-#include "chat/spans.h"
+#include "chat/prompt_text.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -24,29 +27,49 @@ struct StartedChat {
   std::unique_ptr<AnswerParser> parser;
 };
 
+struct ChatServiceOptions {
+  CanonicalOptions canonical;
+  // Of answers' tokens that are kept for when the answers come back.
+  size_t answer_bytes_max = size_t{64} << 20U;
+};
+
 class ChatService {
  public:
-  ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler)
-      : engine_(engine), template_(chat_template), scheduler_(scheduler) {}
+  ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler,
+              const ChatServiceOptions& options = {});
 
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // A prompt that is there already.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // The prompt's text, generation prompt included.
   ApiResult<std::string> Render(const Conversation& conversation) const;
+  // The prompt's tokens, as Start would send them.
+  ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   SchedulerStats stats() const { return scheduler_->stats(); }
 
  private:
-  // What placement needs to know of the prompt. `adds_bos`: the first token is no part of `text`.
-  PromptShape ShapeOf(std::string_view text, const TextShape& text_shape, const Tokens& tokens,
-                      bool adds_bos) const;
+  // A prompt, ready to be read.
+  struct Prompt {
+    PromptText text;
+    Tokens tokens;
+    bool adds_bos = false;  // the first token is no part of the text
+  };
+
+  ApiResult<PromptText> ToText(Conversation conversation) const;
+  ApiResult<Prompt> ToPrompt(const Conversation& conversation, NamespaceId name_space) const;
+  // What placement needs to know of the prompt.
+  PromptShape ShapeOf(const Prompt& prompt) const;
 
   const Engine* const engine_;
   const ChatTemplate* const template_;
   Scheduler* const scheduler_;
+  const ChatServiceOptions options_;
+  const SpecialTexts specials_;
+  // Shared with requests that are on their way.
+  const std::shared_ptr<AnswerTokens> answers_;
 };
 
 }  // namespace cairn

@@ -111,7 +111,10 @@ class ServeRun {
         StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
                                              ToSchedulerOptions(options_, policies->reuse));
-    service_ = std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get());
+    ChatServiceOptions service;
+    service.canonical.keep_billing_header = options_.keep_billing_header;
+    service_ =
+        std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
     SayReady(clock_.NowMs() - started_ms);
     served_.service.store(service_.get(), std::memory_order_release);
     scheduler_->Run();

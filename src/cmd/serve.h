@@ -32,6 +32,7 @@ struct ServeOptions {
 
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template
+  bool keep_billing_header = false;
 
   // What the cache's flags come to is in cmd/cache_flags.h.
   std::string placement = "auto";

@@ -146,6 +146,11 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("--chat-template-file", options->chat_template_file,
                    "File with a Jinja chat template")
       ->group(group);
+  serve
+      ->add_flag("--keep-billing-header", options->keep_billing_header,
+                 "Show the model the x-anthropic-billing-header text that Claude Code sends; it "
+                 "changes from session to session, so prompts share nothing")
+      ->group(group);
   serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
       ->capture_default_str()
       ->group(group);

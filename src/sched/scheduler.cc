@@ -277,6 +277,7 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   if (engine_->IsEndOfGeneration(token) && !params.ignore_end) {
     return Finish(task, FinishReason::kStop);
   }
+  task->answer.push_back(token);
   PushText(*task, task->text->Push(engine_->Piece(token, false)));
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
@@ -346,6 +347,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   done.reason = reason;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
+  if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);
   task.generation->Push(std::move(done));
 }
 

@@ -24,10 +24,12 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -53,6 +55,9 @@ struct GenerationRequest {
   PromptShape shape;
   GenerationParams params;
   bool reuse = true;  // false: read all of the prompt
+  // Called by the context thread with the tokens of the answer, without the one that ended it, and
+  // the stop text that did, if one did; before the asker hears of the end. Not when it failed.
+  std::function<void(TokenSpan answer, std::string_view stop_text)> on_answer = {};
 };
 
 struct SchedulerOptions {
@@ -120,6 +125,7 @@ class Scheduler {
     std::unique_ptr<StopText> text;
     std::vector<Placement> plan;  // checkpoints still to take, nearest first
     std::optional<Token> next;    // drawn, not decoded
+    Tokens answer;                // drawn, without the one that ended it
     double read_ms = 0;           // of the pieces read so far
     size_t read_from = 0;         // where reading began
     std::optional<size_t> slot;   // while it has one

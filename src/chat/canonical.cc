@@ -1,0 +1,97 @@
+#include "chat/canonical.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "chat/limited_json.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
+constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+constexpr std::array<std::string_view, 3> kNotOfTools = {"cache_control", "id", "metadata"};
+
+std::string_view WithoutFront(std::string_view text, std::string_view characters) {
+  return text.substr(std::min(text.find_first_not_of(characters), text.size()));
+}
+
+bool IsKey(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+}
+
+// Bytes of the `key=value;` at the front of `text`, 0 when there is none. At the end of the text or
+// the line the semicolon may be missing.
+size_t ItemBytes(std::string_view text) {
+  const size_t end = std::min(text.find_first_of("; \t\r\n"), text.size());
+  const size_t equals = text.substr(0, end).find('=');
+  if (equals == std::string_view::npos || !IsKey(text.substr(0, equals))) return 0;
+  if (end == text.size() || text[end] == '\r' || text[end] == '\n') return end;
+  return text[end] == ';' ? end + 1 : 0;
+}
+
+void RemoveNames(Json* object) {
+  for (const std::string_view name : kNotOfTools) object->erase(std::string(name));
+}
+
+void CleanTools(std::string* tools_json) {
+  const bool clean = std::all_of(
+      kNotOfTools.begin(), kNotOfTools.end(),
+      [&](std::string_view name) { return tools_json->find(name) == std::string::npos; });
+  // An escape may hide a name from the search.
+  if (clean && tools_json->find("\\u") == std::string::npos) return;
+  auto tools = ParseLimitedJson(*tools_json, "tools");
+  if (!tools || !tools->is_array()) return;
+  for (Json& tool : *tools) {
+    if (!tool.is_object()) continue;
+    RemoveNames(&tool);
+    const auto function = tool.find("function");
+    if (function != tool.end() && function->is_object()) RemoveNames(&*function);
+  }
+  *tools_json = tools->dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string_view WithoutBillingHeader(std::string_view system_text) {
+  std::string_view rest = WithoutFront(system_text, kWhiteSpace);
+  if (!rest.starts_with(kBillingHeader)) return system_text;
+  rest = WithoutFront(rest.substr(kBillingHeader.size()), kBlanks);
+  for (size_t bytes = ItemBytes(rest); bytes > 0; bytes = ItemBytes(rest)) {
+    rest = WithoutFront(rest.substr(bytes), kBlanks);
+  }
+  return WithoutFront(rest, kWhiteSpace);
+}
+
+void DropBillingHeader(std::vector<std::string>* system_blocks) {
+  std::erase_if(*system_blocks, [](std::string& block) {
+    if (block.empty()) return false;
+    block = WithoutBillingHeader(block);
+    return block.empty();
+  });
+}
+
+void MakeCanonical(const CanonicalOptions& options, Conversation* conversation) {
+  if (!options.keep_billing_header) {
+    std::vector<Message> kept;
+    for (Message& message : conversation->messages) {
+      if (message.role == Role::kSystem || message.role == Role::kDeveloper) {
+        const std::string_view rest = WithoutBillingHeader(message.content);
+        const bool emptied = rest.empty() && !message.content.empty();
+        message.content = std::string(rest);
+        if (emptied && conversation->messages.size() > 1) continue;
+      }
+      kept.push_back(std::move(message));
+    }
+    conversation->messages = std::move(kept);
+  }
+  CleanTools(&conversation->tools_json);
+}
+
+}  // namespace cairn

@@ -1,0 +1,116 @@
+#include "chat/canonical.h"
+
+#include "chat/test_templates.h"
+
+namespace cairn {
+namespace {
+
+using namespace test;  // NOLINT: the conversations read better
+
+std::string Rest(std::string_view text) {
+  return std::string(WithoutBillingHeader(text));
+}
+
+TEST(Canonical, ABlockThatIsOnlyTheBillingHeaderGoes) {
+  // As versions 2.1.329, its sub-agents, 2.1.177 and 2.1.100 send it.
+  EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.329.298; cc_entrypoint=sdk-cli;"), "");
+  EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.329.3c4; cc_entrypoint=sdk-cli; "
+                 "cc_is_subagent=true;"),
+            "");
+  EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.177.e5a; cc_entrypoint=sdk-cli; "
+                 "cch=632e2;\n"),
+            "");
+  EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.100.96d; cch=00000"), "");
+  EXPECT_EQ(Rest("x-anthropic-billing-header:"), "");
+}
+
+TEST(Canonical, WhatFollowsTheBillingHeaderStays) {
+  EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.9; cch=a5145;You are Claude Code."),
+            "You are Claude Code.");
+  EXPECT_EQ(Rest("x-anthropic-billing-header: a=b; c=d; \n\nYou are x=1; no item"),
+            "You are x=1; no item");
+  EXPECT_EQ(Rest("\nx-anthropic-billing-header:a=b;c=d;Next: e=f;"), "Next: e=f;");
+  EXPECT_EQ(Rest("x-anthropic-billing-header: not items at all"), "not items at all");
+}
+
+TEST(Canonical, OtherTextIsLeftAlone) {
+  for (const std::string_view text : {"", " You are x=1;", "About x-anthropic-billing-header: a=b;",
+                                      "x-anthropic-billing: a=b;"}) {
+    EXPECT_EQ(Rest(text), text);
+  }
+}
+
+TEST(Canonical, HeadersThatDifferRenderTheSamePrompt) {
+  const auto prompt = [](const std::string& header, const CanonicalOptions& options) {
+    Conversation talk{.messages = {System(header + "You are brief."), User("Hi")}};
+    MakeCanonical(options, &talk);
+    return Render(*Builtin("qwen"), talk);
+  };
+  const std::string first = "x-anthropic-billing-header: v=1.a; cch=11111;";
+  const std::string second = "x-anthropic-billing-header: v=1.b; cch=22222; new=1;";
+  EXPECT_EQ(prompt(first, {}), prompt(second, {}));
+  EXPECT_EQ(prompt(first, {}), prompt("", {}));
+  const CanonicalOptions keep{.keep_billing_header = true};
+  EXPECT_NE(prompt(first, keep), prompt(second, keep));
+}
+
+TEST(Canonical, AMessageThatWasOnlyTheHeaderGoesAndOthersDoNot) {
+  const std::string header = "x-anthropic-billing-header: a=b;";
+  Conversation talk{.messages = {System(header), System("S"), User(header), System("")}};
+  MakeCanonical({}, &talk);
+  ASSERT_EQ(talk.messages.size(), 3u);
+  EXPECT_EQ(talk.messages[0].content, "S");
+  EXPECT_EQ(talk.messages[1].content, header);  // what a person writes is theirs
+  Conversation alone{.messages = {System(header)}};
+  MakeCanonical({}, &alone);
+  ASSERT_EQ(alone.messages.size(), 1u);
+  EXPECT_EQ(alone.messages[0].content, "");
+}
+
+TEST(Canonical, TakesTheHeaderOutOfAListOfBlocks) {
+  std::vector<std::string> blocks = {"x-anthropic-billing-header: a=b;", "You are.", "", "Rules."};
+  DropBillingHeader(&blocks);
+  EXPECT_EQ(blocks, (std::vector<std::string>{"You are.", "", "Rules."}));
+}
+
+TEST(Canonical, CacheMarksInToolsDoNotReachThePrompt) {
+  const std::string plain =
+      R"([{"type":"function","function":{"name":"f","parameters":{"type":"object",)"
+      R"("properties":{"id":{"type":"string"},"cache_control":{"type":"string"}}}}}])";
+  std::string marked = plain;
+  marked.insert(2, R"("cache_control":{"type":"ephemeral"},"metadata":{"n":1},)");
+  marked.insert(marked.find(R"("name")"), R"("id":"x7","cache_\u0063ontrol":{"ttl":"1h"},)");
+  Conversation talk{.messages = {User("Hi")}, .tools_json = marked};
+  MakeCanonical({}, &talk);
+  EXPECT_EQ(talk.tools_json, plain);
+  Conversation broken{.messages = {User("Hi")}, .tools_json = R"([{"id":)"};
+  MakeCanonical({}, &broken);
+  EXPECT_EQ(broken.tools_json, R"([{"id":)");
+}
+
+TEST(Canonical, LaterSystemMessagesRenderInTheirPlace) {
+  const Conversation talk{
+      .messages = {System("S1"), User("U1"), Assistant("A1"), System("S2"), User("U2")}};
+  for (const std::string_view name : {"chatml", "qwen", "llama3"}) {
+    const std::string text = Render(*Builtin(name), talk);
+    EXPECT_LT(text.find("A1"), text.find("S2")) << name << text;
+    EXPECT_LT(text.find("S2"), text.find("U2")) << name << text;
+  }
+  // Where the template knows no system role, the text goes in front of the next user message.
+  const std::string merged = Render(*Parsed(kToolsLast), talk);
+  EXPECT_LT(merged.find("A1"), merged.find("S2")) << merged;
+  EXPECT_NE(merged.find("S2\n\nU2"), std::string::npos) << merged;
+}
+
+TEST(Canonical, ATemplateThatRefusesALateSystemMessageSaysSo) {
+  const auto strict = Parsed(
+      "{%- for m in messages %}{%- if m.role == 'system' and not loop.first %}"
+      "{{- raise_exception('System message must be at the beginning.') }}{%- endif %}"
+      "{{- m.role + ':' + m.content + '\\n' }}{%- endfor %}");
+  EXPECT_EQ(Render(*strict, {.messages = {System("S"), User("U"), System("late"), User("U2")}}),
+            "error: the chat template refuses this conversation: System message must be at the "
+            "beginning.");
+}
+
+}  // namespace
+}  // namespace cairn
