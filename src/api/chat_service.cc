@@ -75,6 +75,10 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.shape = ShapeOf(*text, *text_shape, *tokens, adds_bos);
   generation.prompt = std::move(*tokens);
   generation.params = std::move(request.params);
+  const AnswerFormat format = FindAnswerFormat(
+      template_->source(), std::string_view(*text).substr(text_shape->last_message_end),
+      std::move(request.conversation.tools_json));
+  generation.params.control_texts = TagsOf(format);
   generation.reuse = request.reuse;
   const size_t prompt_tokens = generation.prompt.size();
   auto submitted = scheduler_->Submit(std::move(generation));
@@ -86,9 +90,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     }
     return tl::unexpected(error);
   }
-  const std::string_view generation_prompt =
-      std::string_view(*text).substr(text_shape->last_message_end);
-  return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};
+  return StartedChat{std::move(*submitted), MakeAnswerParser(format)};
 }
 
 }  // namespace cairn
