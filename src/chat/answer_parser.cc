@@ -104,7 +104,6 @@ class CallSplitter {
     if (at > 0) EmitText(at, pieces);
     if (!finished && !MayHaveEnded()) return false;
     CallRead read = syntax_->Read(held_, finished);
-    read_bytes_ = held_.size();
     if (read.kind == CallRead::Kind::kMore) {
       if (!finished) return false;
       read = CallRead::Text(begin_size);
@@ -150,14 +149,16 @@ class CallSplitter {
     return most;
   }
 
-  bool MayHaveEnded() const {
+  // Whether what came since it was last asked makes the syntax worth asking.
+  bool MayHaveEnded() {
+    const size_t from = std::exchange(looked_at_, held_.size());
     if (held_.size() <= kTriedBytes) return true;
-    return held_.find_first_of(syntax_->last_bytes(), read_bytes_) != std::string::npos;
+    return held_.find_first_of(syntax_->last_bytes(), from) != std::string::npos;
   }
 
   // White space at its end is kept back: it is dropped if a call follows.
   void EmitText(size_t size, std::vector<AnswerPiece>* pieces) {
-    read_bytes_ = 0;
+    looked_at_ = 0;
     space_.append(held_, 0, size);
     held_.erase(0, size);
     const size_t end = space_.find_last_not_of(kCallWhiteSpace);
@@ -179,7 +180,7 @@ class CallSplitter {
       ++calls_;
     }
     held_.erase(0, read->size);
-    read_bytes_ = 0;
+    looked_at_ = 0;
     space_.clear();
     begun_ = true;
     behind_call_ = true;
@@ -187,9 +188,9 @@ class CallSplitter {
 
   const OfferedTools tools_;
   const std::unique_ptr<const CallSyntax> syntax_;
-  std::string space_;      // white space that content may go on with
-  std::string held_;       // what follows it
-  size_t read_bytes_ = 0;  // of held_, when the syntax was last asked
+  std::string space_;     // white space that content may go on with
+  std::string held_;      // what follows it
+  size_t looked_at_ = 0;  // bytes of held_ that MayHaveEnded has seen
   size_t calls_ = 0;
   bool begun_ = false;        // there was content or a call
   bool behind_call_ = false;  // and a call was last

@@ -55,8 +55,8 @@ TEST(HermesCalls, MayHaveTheirMembersInAnyOrderAndArgumentsAsAText) {
 TEST(HermesCalls, MayHoldTheirOwnTagsInAString) {
   EXPECT_EQ(
       Hermes(
-          R"(<tool_call>{"name":"weather","arguments":{"city":"</tool_call><tool_call>"}}</tool_call>)"),
-      R"(call0{weather {"city":"</tool_call><tool_call>"}})");
+          R"(<tool_call>{"name":"now","arguments":{"a":"</tool_call><tool_call>"}}</tool_call>)"),
+      R"(call0{now {"a":"</tool_call><tool_call>"}})");
 }
 
 TEST(HermesCalls, NeedTheirClosingTagUnlessTheAnswerEnds) {

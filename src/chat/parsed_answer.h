@@ -88,13 +88,16 @@ inline std::string Content(const std::string& text) {
   return "content{" + text + "}";
 }
 
-inline constexpr char kTools[] =
-    R"([{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":)"
-    R"({"city":{"type":"string"},"days":{"type":"integer"},"exact":{"type":"boolean"},)"
-    R"("share":{"type":"number"},"where":{"type":"object"},"list":{"type":"array"},)"
-    R"("maybe":{"type":["string","null"]},"either":{"anyOf":[{"type":"integer"},{"type":"string"}]},)"
-    R"("unit":{"enum":["1","2"]},"id":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}}},)"
-    R"({"type":"function","function":{"name":"now"}}])";
+inline constexpr char kTools[] = R"json([
+  {"type": "function", "function": {"name": "weather", "parameters": {
+    "type": "object", "properties": {
+      "city": {"type": "string"}, "days": {"type": "integer"}, "exact": {"type": "boolean"},
+      "share": {"type": "number"}, "where": {"type": "object"}, "list": {"type": "array"},
+      "maybe": {"type": ["string", "null"]}, "unit": {"enum": ["1", "2"]},
+      "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+      "id": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}}},
+  {"type": "function", "function": {"name": "now"}}
+])json";
 
 inline AnswerFormat Format(CallFormat calls, bool starts_in_reasoning = false) {
   return {calls, starts_in_reasoning, kTools};
