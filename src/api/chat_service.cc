@@ -121,6 +121,10 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.shape = ShapeOf(*prompt);
   generation.prompt = std::move(prompt->tokens);
   generation.params = std::move(request.params);
+  const AnswerFormat format = FindAnswerFormat(
+      template_->source(), std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end),
+      std::move(request.conversation.tools_json));
+  generation.params.control_texts = TagsOf(format);
   generation.reuse = request.reuse;
   generation.on_answer = [answers = answers_, engine = engine_, name_space,
                           key = KeyOf(prompt->text)](TokenSpan answer, std::string_view stop_text) {
@@ -128,9 +132,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   };
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
-  const std::string_view generation_prompt =
-      std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
-  return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};
+  return StartedChat{std::move(*submitted), MakeAnswerParser(format)};
 }
 
 }  // namespace cairn

@@ -109,6 +109,80 @@ TEST_F(OpenAiTest, ReasoningIsSplitFromTheContent) {
   EXPECT_EQ(message["content"], "forty-two");
 }
 
+// An answer that was given these parts of text, read by a client that offered the tool `weather`.
+StartedChat Answer(const std::vector<std::string>& parts, CallFormat calls) {
+  auto generation = std::make_shared<Generation>();
+  for (const std::string& part : parts) {
+    GenerationEvent event;
+    event.text = part;
+    generation->Push(event);
+  }
+  GenerationEvent done;
+  done.kind = GenerationEvent::Kind::kDone;
+  generation->Push(done);
+  const AnswerFormat format = {
+      .calls = calls, .tools_json = R"([{"type":"function","function":{"name":"weather"}}])"};
+  return {generation, MakeAnswerParser(format)};
+}
+
+const std::vector<std::string> kTwoCalls = {
+    "I look.\n<tool_", "call>{\"name\": \"weather\", \"argum",
+    "ents\": {\"city\": \"Rome\"}}</tool_call>",
+    "\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>"};
+
+TEST_F(OpenAiTest, CallsComeNumberedWithIdsAndArgumentsAsText) {
+  const auto answer =
+      CollectChat(Answer(kTwoCalls, CallFormat::kHermes), kIdentity, [] { return false; });
+  const Json choice = Json::parse(*answer)["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["content"], "I look.");
+  const Json calls = choice["message"]["tool_calls"];
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0]["type"], "function");
+  EXPECT_EQ(calls[0]["function"]["name"], "weather");
+  EXPECT_EQ(calls[0]["function"]["arguments"], R"({"city": "Rome"})");
+  EXPECT_EQ(calls[1]["function"]["arguments"], "{}");
+  EXPECT_NE(calls[0]["id"], calls[1]["id"]);
+}
+
+TEST_F(OpenAiTest, AStreamOfCallsPutTogetherIsTheSame) {
+  ChatStream stream(Answer(kTwoCalls, CallFormat::kHermes), kIdentity, false);
+  const std::vector<std::string> events = Events(&stream);
+  std::string content;
+  std::vector<std::string> names;
+  std::vector<std::string> arguments;
+  for (size_t i = 0; i + 2 < events.size(); ++i) {
+    const Json choice = Json::parse(events[i])["choices"][0];
+    EXPECT_TRUE(choice["finish_reason"].is_null());
+    const Json& delta = choice["delta"];
+    if (delta.contains("content") && delta["content"].is_string()) content += delta["content"];
+    if (!delta.contains("tool_calls")) continue;
+    const Json& call = delta["tool_calls"][0];
+    if (call.contains("id")) {
+      EXPECT_EQ(call["index"], names.size());
+      names.push_back(call["function"]["name"]);
+      arguments.emplace_back();
+    }
+    arguments.at(call["index"].get<size_t>()) += call["function"]["arguments"];
+  }
+  EXPECT_EQ(content, "I look.");
+  EXPECT_EQ(names, (std::vector<std::string>{"weather", "weather"}));
+  EXPECT_EQ(arguments, (std::vector<std::string>{R"({"city": "Rome"})", "{}"}));
+  const Json finish = Json::parse(events[events.size() - 2]);
+  EXPECT_EQ(finish["choices"][0]["finish_reason"], "tool_calls");
+  EXPECT_EQ(events.back(), "[DONE]");
+}
+
+TEST_F(OpenAiTest, ACallThatDoesNotParseIsContentAndNoError) {
+  const std::string broken = "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Ro";
+  const auto answer =
+      CollectChat(Answer({broken}, CallFormat::kHermes), kIdentity, [] { return false; });
+  const Json choice = Json::parse(*answer)["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "stop");
+  EXPECT_EQ(choice["message"]["content"], broken);
+  EXPECT_FALSE(choice["message"].contains("tool_calls"));
+}
+
 TEST_F(OpenAiTest, AnEngineFailureIsAnErrorAndNotAnEmptyAnswer) {
   auto generation = std::make_shared<Generation>();
   GenerationEvent failed;

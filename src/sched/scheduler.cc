@@ -15,6 +15,13 @@ size_t GridTokens(const Engine& engine, ReuseMode reuse) {
   return engine.traits().grid_tokens > 0 ? engine.traits().grid_tokens : kUsualGridTokens;
 }
 
+std::string TextOf(const Engine& engine, Token token, const std::vector<std::string>& controls) {
+  std::string text = engine.Piece(token, false);
+  if (!text.empty() || controls.empty()) return text;
+  text = engine.Piece(token, true);
+  return std::find(controls.begin(), controls.end(), text) == controls.end() ? "" : text;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -278,7 +285,7 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
     return Finish(task, FinishReason::kStop);
   }
   task->answer.push_back(token);
-  PushText(*task, task->text->Push(engine_->Piece(token, false)));
+  PushText(*task, task->text->Push(TextOf(*engine_, token, params.control_texts)));
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
   if (task->cost.generated_tokens >= params.tokens_max || full) {

@@ -47,6 +47,8 @@ struct GenerationParams {
   size_t tokens_max = SIZE_MAX;
   std::vector<std::string> stop_texts;
   bool ignore_end = false;  // go on past the model's own end of an answer
+  // Control tokens with these texts are part of the answer's text; all others have none.
+  std::vector<std::string> control_texts;
 };
 
 struct GenerationRequest {

@@ -68,6 +68,28 @@ TEST(Scheduler, StopTextEndsTheAnswerAndIsNotSent) {
   EXPECT_EQ(answer.end.stop_text, whole.substr(3, 2));
 }
 
+TEST(Scheduler, ControlTokensHaveNoTextButTheOnesAskedFor) {
+  FakeEngineOptions options = Bench::EngineOptions(MemoryClass::kHybrid);
+  options.end_one_in = 3;
+  const auto answer = [&](std::vector<std::string> control_texts) {
+    Bench bench(options, {});
+    GenerationRequest request = Bench::Request(Text(300), 40);
+    request.params.ignore_end = true;
+    request.params.control_texts = std::move(control_texts);
+    return bench.Run(std::move(request)).text;
+  };
+  const std::string plain = answer({});
+  EXPECT_LT(plain.size(), 40u);
+  EXPECT_EQ(answer({"<|endoftext|>"}), plain);
+  std::string shown = answer({"<|im_end|>"});
+  EXPECT_NE(shown.find("<|im_end|>"), std::string::npos);
+  for (size_t at = shown.find("<|im_end|>"); at != std::string::npos;
+       at = shown.find("<|im_end|>")) {
+    shown.erase(at, 10);
+  }
+  EXPECT_EQ(shown, plain);
+}
+
 TEST(Scheduler, ACancelledRequestStopsAtTheNextPieceAndItsCheckpointsStay) {
   Bench bench;
   GenerationRequest request = Bench::Request(Text(3000));

@@ -1,0 +1,230 @@
+#include "chat/calls_harmony.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "chat/calls_json.h"
+#include "chat/calls_scan.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kStart = "<|start|>";
+constexpr std::string_view kChannel = "<|channel|>";
+constexpr std::string_view kMessage = "<|message|>";
+constexpr std::string_view kConstrain = "<|constrain|>";
+constexpr std::array<std::string_view, 7> kTags = {kStart,    kChannel,   kMessage,    kConstrain,
+                                                   "<|end|>", "<|call|>", "<|return|>"};
+
+bool BeginsHeader(std::string_view tag) {
+  return tag == kStart || tag == kChannel;
+}
+bool EndsMessage(std::string_view tag) {
+  return tag != kMessage && tag != kConstrain;
+}
+
+struct FoundTag {
+  size_t at = std::string_view::npos;
+  std::string_view tag;
+};
+
+FoundTag FindTag(std::string_view text, size_t from) {
+  for (size_t at = text.find("<|", from); at != std::string_view::npos;
+       at = text.find("<|", at + 1)) {
+    for (const std::string_view tag : kTags) {
+      if (text.substr(at).starts_with(tag)) return {at, tag};
+    }
+  }
+  return {};
+}
+
+// Where the beginning of a tag stands at the end of `text`; its size when there is none.
+size_t TagBegun(std::string_view text) {
+  const size_t at = text.rfind('<');
+  if (at == std::string_view::npos) return text.size();
+  const std::string_view rest = text.substr(at);
+  const bool begun = std::any_of(kTags.begin(), kTags.end(),
+                                 [&](std::string_view tag) { return tag.starts_with(rest); });
+  return begun ? at : text.size();
+}
+
+std::string_view WordBehind(std::string_view header, std::string_view mark) {
+  const size_t at = header.find(mark);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = header.substr(at + mark.size());
+  return rest.substr(0, rest.find_first_of(" \t\r\n<"));
+}
+
+class HarmonyParser final : public AnswerParser {
+ public:
+  HarmonyParser(OfferedTools tools, bool starts_in_reasoning)
+      : tools_(std::move(tools)),
+        state_(starts_in_reasoning ? State::kText : State::kBetween),
+        kind_(starts_in_reasoning ? AnswerPiece::Kind::kReasoning : AnswerPiece::Kind::kContent) {}
+
+  std::vector<AnswerPiece> Push(std::string_view text) override {
+    held_ += text;
+    return Steps(false);
+  }
+  std::vector<AnswerPiece> Finish() override { return Steps(true); }
+
+ private:
+  enum class State : uint8_t {
+    kBetween,  // before the first header, or behind the end of a message
+    kHeader,   // up to <|message|>
+    kText,     // a message to nobody, in pieces as it comes
+    kCall,     // a message to somebody, held from its header on
+  };
+
+  std::vector<AnswerPiece> Steps(bool finished) {
+    std::vector<AnswerPiece> pieces;
+    while (Step(finished, &pieces)) {
+    }
+    return pieces;
+  }
+
+  // True: the state has changed, and there may be more to do.
+  bool Step(bool finished, std::vector<AnswerPiece>* pieces) {
+    switch (state_) {
+      case State::kBetween:
+        return StepBetween(finished, pieces);
+      case State::kHeader:
+        return StepHeader(finished, pieces);
+      case State::kText:
+        return StepText(finished, pieces);
+      case State::kCall:
+        return StepCall(finished, pieces);
+    }
+    return false;
+  }
+
+  bool StepBetween(bool finished, std::vector<AnswerPiece>* pieces) {
+    const size_t begin = SkipWhiteSpace(held_, 0);
+    const bool tag_begun = begin < held_.size() && TagBegun(held_) == begin;
+    if (!finished && (begin == held_.size() || tag_begun)) return false;
+    if (begin == held_.size()) {
+      // An answer of white space only is still an answer.
+      if (!seen_tag_) Emit(AnswerPiece::Kind::kContent, held_.size(), pieces);
+      return false;
+    }
+    const FoundTag found = FindTag(held_, begin);
+    if (found.at != begin) {
+      kind_ = AnswerPiece::Kind::kContent;
+      state_ = State::kText;
+      return true;
+    }
+    seen_tag_ = true;
+    const bool header = BeginsHeader(found.tag) || found.tag == kMessage;
+    held_.erase(0, header ? begin : begin + found.tag.size());
+    if (header) state_ = State::kHeader;
+    return true;
+  }
+
+  bool StepHeader(bool finished, std::vector<AnswerPiece>* pieces) {
+    FoundTag found = FindTag(held_, 0);
+    while (found.at != std::string_view::npos && found.tag != kMessage &&
+           (BeginsHeader(found.tag) || found.tag == kConstrain)) {
+      found = FindTag(held_, found.at + 1);
+    }
+    if (found.at == std::string_view::npos && !finished) return false;
+    const std::string_view header = std::string_view(held_).substr(0, found.at);
+    const bool to_somebody = header.find(" to=") != std::string_view::npos;
+    if (found.tag == kMessage) {
+      header_ = header;
+      kind_ = WordBehind(header, kChannel) == "analysis" ? AnswerPiece::Kind::kReasoning
+                                                         : AnswerPiece::Kind::kContent;
+      body_ = found.at + kMessage.size();
+      state_ = to_somebody ? State::kCall : State::kText;
+      if (!to_somebody) held_.erase(0, body_);
+      return true;
+    }
+    // It ends without a message: of a call begun that much is text, of anything else nothing.
+    if (to_somebody) {
+      Emit(AnswerPiece::Kind::kContent, header.size(), pieces);
+    } else {
+      held_.erase(0, header.size());
+    }
+    state_ = State::kBetween;
+    return !held_.empty();
+  }
+
+  bool StepText(bool finished, std::vector<AnswerPiece>* pieces) {
+    const FoundTag found = FindTag(held_, 0);
+    if (found.at == std::string_view::npos) {
+      Emit(kind_, finished ? held_.size() : TagBegun(held_), pieces);
+      return false;
+    }
+    Emit(kind_, found.at, pieces);
+    if (EndsMessage(found.tag)) {
+      state_ = State::kBetween;
+    } else {
+      held_.erase(0, found.tag.size());
+    }
+    return true;
+  }
+
+  bool StepCall(bool finished, std::vector<AnswerPiece>* pieces) {
+    FoundTag found = FindTag(held_, body_);
+    while (found.at != std::string_view::npos && !EndsMessage(found.tag)) {
+      found = FindTag(held_, found.at + 1);
+    }
+    if (found.at == std::string_view::npos) {
+      if (!finished) return false;
+      found.at = held_.size();  // <|call|> ends the answer, and what ends it is not sent
+    }
+    std::string_view name = WordBehind(header_, " to=");
+    if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
+    const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
+    if (tools_.Has(name) && IsJsonObject(body)) {
+      const size_t begin = SkipWhiteSpace(body, 0);
+      const std::string_view object =
+          body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
+      pieces->push_back({AnswerPiece::Kind::kCallBegin, std::string(name), calls_});
+      pieces->push_back({AnswerPiece::Kind::kCallArguments, std::string(object), calls_});
+      ++calls_;
+      held_.erase(0, found.at);
+    } else {
+      const bool ended = !found.tag.empty() && !BeginsHeader(found.tag);
+      Emit(AnswerPiece::Kind::kContent, found.at + (ended ? found.tag.size() : 0), pieces);
+    }
+    state_ = State::kBetween;
+    return !held_.empty();
+  }
+
+  void Emit(AnswerPiece::Kind kind, size_t size, std::vector<AnswerPiece>* pieces) {
+    if (size == 0) return;
+    pieces->push_back({kind, held_.substr(0, size)});
+    held_.erase(0, size);
+  }
+
+  const OfferedTools tools_;
+  State state_;
+  AnswerPiece::Kind kind_;  // of the message in kText
+  std::string held_;
+  std::string header_;  // of the message in kCall
+  size_t body_ = 0;     // where that message's text begins in held_
+  size_t calls_ = 0;
+  bool seen_tag_ = false;
+};
+
+}  // namespace
+
+std::span<const std::string_view> HarmonyTags() {
+  return kTags;
+}
+
+bool OpensAnalysis(std::string_view generation_prompt) {
+  const size_t channel = generation_prompt.rfind(kChannel);
+  if (channel == std::string_view::npos) return false;
+  const std::string_view header = generation_prompt.substr(channel);
+  return WordBehind(header, kChannel) == "analysis" && header.ends_with(kMessage);
+}
+
+std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning) {
+  return std::make_unique<HarmonyParser>(std::move(tools), starts_in_reasoning);
+}
+
+}  // namespace cairn
