@@ -38,19 +38,22 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       scheduler_(scheduler),
       options_(options),
       specials_(FindSpecialTexts(*engine)),
-      answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)) {}
+      answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
+      tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)) {}
 
-ApiResult<PromptText> ChatService::ToText(Conversation conversation) const {
-  MakeCanonical(options_.canonical, &conversation);
+ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) const {
   // Rendered more than once, it must name the same second.
-  if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
-  auto text = RenderPrompt(*template_, specials_, conversation);
+  Conversation timed = conversation;
+  if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();
+  auto text = RenderPrompt(*template_, specials_, timed);
   if (!text) return tl::unexpected(ToApiError(text.error()));
   return std::move(*text);
 }
 
-ApiResult<ChatService::Prompt> ChatService::ToPrompt(const Conversation& conversation,
-                                                     NamespaceId name_space) const {
+ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
+                                                     NamespaceId name_space, bool reuse) const {
+  MakeCanonical(options_.canonical, &conversation);
+  if (reuse) tool_order_->Apply(name_space, &conversation);
   auto text = ToText(conversation);
   if (!text) return tl::unexpected(text.error());
   Prompt prompt{.text = std::move(*text), .tokens = {}};
@@ -60,22 +63,25 @@ ApiResult<ChatService::Prompt> ChatService::ToPrompt(const Conversation& convers
   const bool has_bos =
       !info.bos_text.empty() && prompt.text.text.starts_with(info.bos_text) && !bos_is_the_clients;
   prompt.adds_bos = info.adds_bos && !has_bos;
-  auto tokens = TokenizePrompt(*engine_, specials_, prompt.text, prompt.adds_bos,
-                               answers_->FindIn(name_space, prompt.text));
+  std::vector<KnownAnswer> answers;
+  if (reuse) answers = answers_->FindIn(name_space, prompt.text);
+  auto tokens = TokenizePrompt(*engine_, specials_, prompt.text, prompt.adds_bos, answers);
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt.tokens = std::move(*tokens);
   return prompt;
 }
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
-  auto text = ToText(conversation);
+  Conversation canonical = conversation;
+  MakeCanonical(options_.canonical, &canonical);
+  auto text = ToText(canonical);
   if (!text) return tl::unexpected(text.error());
   return std::move(text->text);
 }
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
                                             NamespaceId name_space) const {
-  auto prompt = ToPrompt(conversation, name_space);
+  auto prompt = ToPrompt(conversation, name_space, true);
   if (!prompt) return tl::unexpected(prompt.error());
   return std::move(prompt->tokens);
 }
@@ -113,7 +119,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
-  auto prompt = ToPrompt(request.conversation, name_space);
+  auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
 
   GenerationRequest generation;
@@ -122,7 +128,8 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.prompt = std::move(prompt->tokens);
   generation.params = std::move(request.params);
   const AnswerFormat format = FindAnswerFormat(
-      template_->source(), std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end),
+      template_->source(),
+      std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end),
       std::move(request.conversation.tools_json));
   generation.params.control_texts = TagsOf(format);
   generation.reuse = request.reuse;

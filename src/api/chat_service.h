@@ -13,6 +13,7 @@
 
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
+#include "api/tool_order.h"
 #include "chat/answer_parser.h"
 #include "chat/canonical.h"
 #include "chat/chat_template.h"
@@ -31,6 +32,8 @@ struct ChatServiceOptions {
   CanonicalOptions canonical;
   // Of answers' tokens that are kept for when the answers come back.
   size_t answer_bytes_max = size_t{64} << 20U;
+  // Of conversations' tools whose order is kept.
+  size_t tool_lists_max = 4096;
 };
 
 class ChatService {
@@ -41,7 +44,7 @@ class ChatService {
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // A prompt that is there already.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
-  // The prompt's text, generation prompt included.
+  // The prompt's text, generation prompt included; tools in the order of the request.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // The prompt's tokens, as Start would send them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
@@ -58,8 +61,10 @@ class ChatService {
     bool adds_bos = false;  // the first token is no part of the text
   };
 
-  ApiResult<PromptText> ToText(Conversation conversation) const;
-  ApiResult<Prompt> ToPrompt(const Conversation& conversation, NamespaceId name_space) const;
+  // REQUIRES: `conversation` is canonical.
+  ApiResult<PromptText> ToText(const Conversation& conversation) const;
+  // `reuse`: what earlier requests left may decide among tokens and orders that mean the same.
+  ApiResult<Prompt> ToPrompt(Conversation conversation, NamespaceId name_space, bool reuse) const;
   // What placement needs to know of the prompt.
   PromptShape ShapeOf(const Prompt& prompt) const;
 
@@ -70,6 +75,7 @@ class ChatService {
   const SpecialTexts specials_;
   // Shared with requests that are on their way.
   const std::shared_ptr<AnswerTokens> answers_;
+  const std::unique_ptr<ToolOrder> tool_order_;
 };
 
 }  // namespace cairn

@@ -32,9 +32,10 @@ class Served {
   }
 
   WholeAnswer Ask(const Conversation& conversation, NamespaceId name_space = 1,
-                  std::vector<std::string> stop_texts = {}) {
+                  std::vector<std::string> stop_texts = {}, bool reuse = true) {
     ChatRequest request;
     request.conversation = conversation;
+    request.reuse = reuse;
     request.params.tokens_max = 60;
     request.params.sampling.temperature = 0;
     request.params.stop_texts = std::move(stop_texts);
@@ -151,6 +152,30 @@ TEST(ChatService, CacheMarksOfToolsDoNotReachThePrompt) {
   };
   EXPECT_EQ(text(R"("cache_control":{"type":"ephemeral"},)"), text(""));
   EXPECT_NE(text("").find(R"("name": "f")"), std::string::npos);
+}
+
+TEST(ChatService, ARequestWithoutReuseKnowsNoAnswers) {
+  Served served;
+  Conversation talk{.messages = {User("U1")}};
+  talk.messages.push_back(Assistant(served.Ask(talk).content));
+  talk.messages.push_back(User("U2"));
+  const size_t kept = served.service().PromptTokens(talk, 1)->size();
+  const size_t cold = served.service().PromptTokens(talk, 2)->size();
+  ASSERT_LT(cold, kept);
+  EXPECT_EQ(served.Ask(talk, 1, {}, false).end.cost.prompt_tokens, cold);
+  EXPECT_EQ(served.Ask(talk, 1, {}, true).end.cost.prompt_tokens, kept);
+}
+
+TEST(ChatService, ToolsInAnotherOrderMakeTheSamePrompt) {
+  Served served;
+  const auto tokens = [&](const char* first, const char* second) {
+    const auto tool = [](const char* name) {
+      return std::string(R"({"type":"function","function":{"name":")") + name + R"("}})";
+    };
+    return *served.service().PromptTokens(
+        {.messages = {User("U")}, .tools_json = "[" + tool(first) + "," + tool(second) + "]"}, 1);
+  };
+  EXPECT_EQ(tokens("f", "g"), tokens("g", "f"));
 }
 
 TEST(ChatService, WhatSpellsASpecialTokenIsReadAsText) {

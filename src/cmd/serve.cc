@@ -113,6 +113,11 @@ class ServeRun {
                                              ToSchedulerOptions(options_, policies->reuse));
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
+    // What a cold server makes of a conversation knows nothing of earlier ones.
+    if (policies->reuse == ReuseMode::kExact) {
+      service.answer_bytes_max = 0;
+      service.tool_lists_max = 0;
+    }
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
     SayReady(clock_.NowMs() - started_ms);
