@@ -17,6 +17,9 @@ struct ChatRequest {
   bool stream = false;
   bool include_usage = false;
   bool reuse = true;  // `cache_prompt`
+  // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
+  // makes it params.sampling.grammar, as it knows whether reasoning comes before.
+  std::string grammar;
 };
 
 // `defaults` are the server's own for what the client leaves open. Fields nobody here knows are

@@ -54,6 +54,14 @@ PromptShape ChatService::ShapeOf(std::string_view text, const TextShape& text_sh
   return shape;
 }
 
+Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
+    const std::string& content, std::string_view generation_prompt) const {
+  const bool inside = OpensReasoning(generation_prompt);
+  const bool may_reason = inside || template_->source().find("<think>") != std::string::npos;
+  if (!may_reason) return Grammar::Parse(content);
+  return Grammar::Parse(GrammarWithReasoning(content, inside), kAnswerRule);
+}
+
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
@@ -69,6 +77,14 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   const auto text_shape = FindTextShape(*template_, request.conversation, *text);
   if (!text_shape) return tl::unexpected(ToApiError(text_shape.error()));
+
+  const std::string_view generation_prompt =
+      std::string_view(*text).substr(text_shape->last_message_end);
+  if (!request.grammar.empty()) {
+    auto grammar = AnswerGrammar(request.grammar, generation_prompt);
+    if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
+    request.params.sampling.grammar = std::move(*grammar);
+  }
 
   GenerationRequest generation;
   generation.name_space = name_space;
@@ -86,8 +102,6 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     }
     return tl::unexpected(error);
   }
-  const std::string_view generation_prompt =
-      std::string_view(*text).substr(text_shape->last_message_end);
   return StartedChat{std::move(*submitted), MakeReasoningParser(OpensReasoning(generation_prompt))};
 }
 

@@ -38,6 +38,9 @@ class ChatService {
   SchedulerStats stats() const { return scheduler_->stats(); }
 
  private:
+  // Of answers whose content is `content`, with the reasoning that this model puts before it.
+  Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
+                                                       std::string_view generation_prompt) const;
   // What placement needs to know of the prompt. `adds_bos`: the first token is no part of `text`.
   PromptShape ShapeOf(std::string_view text, const TextShape& text_shape, const Tokens& tokens,
                       bool adds_bos) const;
