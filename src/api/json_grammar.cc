@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <vector>
 
 namespace cairn {
 namespace {
@@ -85,6 +84,43 @@ void AppendNaturals(uint64_t low, uint64_t high, const std::string& sign,
     from = "1" + std::string(from.size(), '0');
   }
   AppendSameLength(from, to, sign, choices);
+}
+
+using Characters = std::vector<std::string>;
+
+Characters CharactersOf(const std::string& text) {
+  Characters characters;
+  for (const char c : text) {
+    const bool continues = static_cast<uint8_t>(c) >> 6 == 2 && !characters.empty();
+    if (continues) characters.back() += c;
+    if (!continues) characters.emplace_back(1, c);
+  }
+  return characters;
+}
+
+// None of `names`, which agree in their first `at` characters; what follows those.
+std::string OtherThan(const std::vector<Characters>& names, size_t at) {
+  constexpr std::string_view kNever = R"(\"\\\x00-\x1F\x7F)";
+  bool ends = false;
+  std::map<std::string, std::vector<Characters>> next;
+  for (const Characters& name : names) {
+    if (name.size() == at) ends = true;
+    if (name.size() > at) next[name[at]].push_back(name);
+  }
+  std::string taken;
+  std::string choices;
+  for (const auto& [character, rest] : next) {
+    // No string without escapes holds these.
+    const bool escaped = character == "\"" || character == "\\" ||
+                         static_cast<uint8_t>(character[0]) < 0x20 || character == "\x7F";
+    if (escaped) continue;
+    if (character.size() == 1) AppendEscaped(character[0], &taken);
+    if (character.size() > 1) taken += character;
+    choices += GbnfLiteral(character) + " " + OtherThan(rest, at + 1) + " | ";
+  }
+  const std::string never(kNever);
+  choices += "[^" + taken + never + "] [^" + never + "]*";
+  return "(" + choices + ")" + (ends ? "" : "?");
 }
 
 // A pattern, taken apart; what it says is written to `out`.
@@ -343,6 +379,16 @@ std::optional<std::string> GbnfOfFormat(std::string_view format) {
 
 Result<std::string> GbnfOfPattern(std::string_view pattern) {
   return PatternReader(pattern).Read();
+}
+
+std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names) {
+  constexpr size_t kBytesMax = 90;  // each is a group in another
+  std::vector<Characters> all;
+  for (const std::string& name : names) {
+    if (name.size() > kBytesMax) return std::nullopt;
+    all.push_back(CharactersOf(name));
+  }
+  return OtherThan(all, 0);
 }
 
 const std::map<std::string, std::string, std::less<>>& JsonRules() {

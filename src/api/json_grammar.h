@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -29,6 +30,10 @@ std::optional<std::string> GbnfOfFormat(std::string_view format);
 // What a regular expression allows inside a JSON string. Anchored at both ends, "^…$": characters,
 // '.', classes of ASCII, groups, alternatives, repetitions. kInvalidArgument: what is not in that.
 Result<std::string> GbnfOfPattern(std::string_view pattern);
+
+// Strings, without the quotes and without escapes, that are none of `names`. Nothing: a name is too
+// long for that.
+std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names);
 
 // The rules that others name: "ws", "sp", "value", "string", "char", "number" …
 const std::map<std::string, std::string, std::less<>>& JsonRules();

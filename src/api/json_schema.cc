@@ -519,7 +519,10 @@ class SchemaWriter {
     }
     if (!open) return WriteMembers(members, "", path);
     if (names.empty() && any == Json(true)) return "object";
-    const std::string key = AddRule(path, R"("\"" )" + OtherNames(names, path) + R"( "\"")");
+    const auto others = GbnfOfOtherNames(names);
+    if (!others) Refuse(path + ".additionalProperties", "false beside names that long");
+    if (!others) return "";
+    const std::string key = AddRule(path, R"("\"" )" + *others + R"( "\"")");
     const std::string value = Visit(any, path + ".additionalProperties", depth + 1);
     return WriteMembers(members, key + R"( ":" sp )" + value, path);
   }
@@ -544,51 +547,6 @@ class SchemaWriter {
     if (firsts.empty()) return AddRule(path, R"("{" ws "}")");
     const std::string inside = "(" + Join(firsts, " | ") + ") ws";
     return AddRule(path, R"("{" ws )" + (may_be_empty ? "(" + inside + ")?" : inside) + R"( "}")");
-  }
-
-  // Strings, without quotes and escapes, that are none of `names`.
-  std::string OtherNames(std::vector<std::string> names, const Path& path) {
-    std::vector<std::vector<std::string>> split;
-    for (const std::string& name : names) {
-      std::vector<std::string> characters;
-      for (const char c : name) {
-        const bool continues = static_cast<uint8_t>(c) >> 6 == 2 && !characters.empty();
-        if (continues) characters.back() += c;
-        if (!continues) characters.emplace_back(1, c);
-      }
-      split.push_back(std::move(characters));
-    }
-    return Others(split, 0, path);
-  }
-
-  // Of names that agree in their first `at` characters.
-  std::string Others(const std::vector<std::vector<std::string>>& names, size_t at,
-                     const Path& path) {
-    constexpr std::string_view kNever = R"(\"\\\x00-\x1F\x7F)";
-    constexpr size_t kNameMax = 200;
-    bool ends = false;
-    std::map<std::string, std::vector<std::vector<std::string>>> next;
-    for (const auto& name : names) {
-      if (name.size() == at) ends = true;
-      if (name.size() > at) next[name[at]].push_back(name);
-    }
-    if (at > kNameMax) Refuse(path + ".additionalProperties", "false beside names that long");
-    std::string taken;
-    std::vector<std::string> choices;
-    for (const auto& [character, rest] : next) {
-      if (error_) return "";
-      // These are in no key without escapes.
-      const bool escaped = character == "\"" || character == "\\" ||
-                           static_cast<uint8_t>(character[0]) < 0x20 || character == "\x7F";
-      if (escaped) continue;
-      const bool meant = character == "-" || character == "]" || character == "[";
-      // Written out where a class would read it as something else.
-      taken += meant ? "\\" + character : character == "^" ? "\\x5e" : character;
-      choices.push_back(GbnfLiteral(character) + " " + Others(rest, at + 1, path));
-    }
-    choices.push_back("[^" + taken + std::string(kNever) + "] [^" + std::string(kNever) + "]*");
-    const std::string all = "(" + Join(choices, " | ") + ")";
-    return ends ? all : all + "?";
   }
 
   const Json& root_;

@@ -4,7 +4,9 @@
 //     ->  root ::= "{" ws "\"age\"" ":" sp integer "}" …
 //
 // What a grammar cannot say is refused, never passed over: an answer that was made to fit a schema
-// fits all of it. Properties come in the order in which the schema names them.
+// fits all of it; save that oneOf is read as anyOf, and that where a schema leaves properties open
+// without saying so, only those it names are written. Properties come in the order in which the
+// schema names them.
 
 #ifndef CAIRN_API_JSON_SCHEMA_H_
 #define CAIRN_API_JSON_SCHEMA_H_

@@ -183,6 +183,9 @@ TEST(JsonSchema, NamesEveryKeywordThatItCannotKeep) {
   ExpectRefused(R"({"anyOf":[3]})", "schema.anyOf[0]");
   ExpectRefused(R"({"items":false,"minItems":1})", "schema.minItems");
   ExpectRefused(R"({"type":"string","maxLength":1000000})", "schema.maxLength");
+  ExpectRefused(
+      R"({"properties":{")" + std::string(91, 'n') + R"(":{}},"additionalProperties":true})",
+      "schema.additionalProperties");
   ExpectRefused(R"({"properties":{"a":false}})", "schema.properties.a");
   ExpectRefused("7", "schema");
 }

@@ -16,6 +16,13 @@ constexpr size_t kHeldMax = 2000000;
 // Stacks that may be open at once while one character is read.
 constexpr size_t kOpenMax = 20000;
 
+constexpr uint32_t kLastCharacter = 0x10FFFF;
+
+// Halves of surrogate pairs are none.
+bool IsCharacter(uint32_t code) {
+  return code <= kLastCharacter && (code < 0xD800 || code > 0xDFFF);
+}
+
 uint64_t Pair(uint32_t high, uint32_t low) {
   return uint64_t{high} << 32 | low;
 }
@@ -122,7 +129,7 @@ GrammarMatcher::Place GrammarMatcher::Walk(Place place, std::string_view bytes) 
       if (byte >> 6 != 2) return {};
       place.bits = place.bits << 6 | (byte & 0x3FU);
       if (--place.missing > 0) continue;
-      if (place.bits < place.low || place.bits > 0x10FFFF) return {};
+      if (place.bits < place.low || !IsCharacter(place.bits)) return {};
       place.ways = Next(place.ways, place.bits);
     } else if (byte < 0x80) {
       place.ways = Next(place.ways, byte);
@@ -142,8 +149,8 @@ GrammarMatcher::Place GrammarMatcher::Walk(Place place, std::string_view bytes) 
 bool GrammarMatcher::MayBegin(const Place& place) const {
   const uint32_t shift = 6U * place.missing;
   const uint32_t low = std::max(place.bits << shift, place.low);
-  const uint32_t high = (place.bits << shift) | ((1U << shift) - 1);
-  if (low > high) return false;
+  const uint32_t high = std::min((place.bits << shift) | ((1U << shift) - 1), kLastCharacter);
+  if (low > high || (!IsCharacter(low) && !IsCharacter(high))) return false;
   const std::vector<StackId>& ways = ways_[place.ways];
   return std::any_of(ways.begin(), ways.end(), [&](StackId id) {
     if (id == kBottom) return false;
