@@ -108,8 +108,8 @@ double ProcessorMs() {
   return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// How often as fast `on` is as `off`, by the least time of each: what else the machine does only adds
-// to a run.
+// How often as fast `on` is as `off`, by the least time of each: what else the machine does only
+// adds to a run.
 double Speed(const std::vector<double>& off_ms, const std::vector<double>& on_ms) {
   return Least(off_ms) / Least(on_ms);
 }

@@ -1,8 +1,11 @@
 #include "api/chat_request.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
+
+#include "api/json_schema.h"
 
 namespace cairn {
 namespace {
@@ -110,18 +113,107 @@ void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
   }
 }
 
-// OpenAI's form: {"50256": -100}.
+// -100 is OpenAI's "never", and llama-server says false.
+void AddBias(const std::string& expected, const Json& token, const Json& value, FieldReader* fields,
+             SamplingParams* sampling) {
+  const bool known =
+      token.is_number_integer() && token >= 0 && token <= std::numeric_limits<Token>::max();
+  const bool banned = value == Json(false);
+  if (!known || (!value.is_number() && !banned)) return fields->Fail("logit_bias", expected);
+  const float bias = banned ? -std::numeric_limits<float>::infinity() : value.get<float>();
+  sampling->logit_bias.emplace_back(token.get<Token>(), bias);
+}
+
+// OpenAI's form: {"50256": -100}. llama-server's: [[50256, -100], [7, false]].
 void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
   const Json* bias = fields->Find("logit_bias");
   if (bias == nullptr) return;
-  const std::string expected = "an object from token ids to numbers from -100 to 100";
-  if (!bias->is_object()) return fields->Fail("logit_bias", expected);
+  const std::string expected =
+      "an object from token ids to numbers, or a list of [token id, number or false]";
+  if (!bias->is_object() && !bias->is_array()) return fields->Fail("logit_bias", expected);
+  if (bias->is_array()) {
+    for (const Json& pair : *bias) {
+      if (!pair.is_array() || pair.size() != 2) return fields->Fail("logit_bias", expected);
+      AddBias(expected, pair[0], pair[1], fields, sampling);
+    }
+    return;
+  }
   for (const auto& [name, value] : bias->items()) {
     const bool digits = !name.empty() && name.size() < 10 &&
                         name.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || !value.is_number()) return fields->Fail("logit_bias", expected);
-    sampling->logit_bias.emplace_back(static_cast<Token>(std::stol(name)), value.get<float>());
+    if (!digits) return fields->Fail("logit_bias", expected);
+    AddBias(expected, std::stol(name), value, fields, sampling);
   }
+}
+
+void ReadInt32(FieldReader* fields, std::string_view name, int32_t min, int32_t max,
+               int32_t* target) {
+  int64_t value = *target;
+  fields->Integer(name, min, max, &value);
+  *target = static_cast<int32_t>(value);
+}
+
+void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::string>* target) {
+  constexpr size_t kStringsMax = 64;
+  constexpr size_t kBytesMax = 64;
+  const Json* list = fields->Find(name);
+  if (list == nullptr) return;
+  const std::string expected = "a list of at most " + std::to_string(kStringsMax) +
+                               " strings of at most " + std::to_string(kBytesMax) + " bytes";
+  if (!list->is_array() || list->size() > kStringsMax) return fields->Fail(name, expected);
+  target->clear();
+  for (const Json& text : *list) {
+    const bool taken = text.is_string() && text.get_ref<const std::string&>().size() <= kBytesMax;
+    if (!taken) return fields->Fail(name, expected);
+    target->push_back(text.get<std::string>());
+  }
+}
+
+// The names are llama-server's; it knows top-k as "top_k" and typical-p as "typ_p".
+void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
+  const Json* list = fields->Find("samplers");
+  if (list == nullptr) return;
+  std::string names;
+  for (const SamplingStep step : UsualSamplingOrder()) {
+    names += (names.empty() ? "'" : ", '") + std::string(SamplingStepName(step)) + "'";
+  }
+  const std::string expected = "a list of " + names + ", each at most once";
+  if (!list->is_array()) return fields->Fail("samplers", expected);
+  order->clear();
+  for (const Json& name : *list) {
+    const auto& known = UsualSamplingOrder();
+    const auto step = std::find_if(known.begin(), known.end(), [&](SamplingStep one) {
+      return name == Json(SamplingStepName(one));
+    });
+    const bool again =
+        step != known.end() && std::find(order->begin(), order->end(), *step) != order->end();
+    if (step == known.end() || again) return fields->Fail("samplers", expected);
+    order->push_back(*step);
+  }
+}
+
+void ReadDry(FieldReader* fields, DryParams* dry) {
+  fields->Number("dry_multiplier", 0, kLarge, &dry->multiplier);
+  fields->Number("dry_base", 1, kLarge, &dry->base);
+  ReadInt32(fields, "dry_allowed_length", 0, std::numeric_limits<int32_t>::max(),
+            &dry->allowed_length);
+  ReadInt32(fields, "dry_penalty_last_n", -1, std::numeric_limits<int32_t>::max(), &dry->last_n);
+  ReadStrings(fields, "dry_sequence_breakers", &dry->breakers);
+}
+
+void ReadRarerSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("typical_p", 0, 1, &sampling->typical_p);
+  fields->Number("top_n_sigma", -1, kLarge, &sampling->top_n_sigma);
+  fields->Number("xtc_probability", 0, 1, &sampling->xtc_probability);
+  fields->Number("xtc_threshold", 0, 1, &sampling->xtc_threshold);
+  fields->Number("dynatemp_range", 0, kLarge, &sampling->dynatemp_range);
+  fields->Number("dynatemp_exponent", 0, kLarge, &sampling->dynatemp_exponent);
+  ReadInt32(fields, "mirostat", 0, 2, &sampling->mirostat);
+  fields->Number("mirostat_tau", 0, kLarge, &sampling->mirostat_tau);
+  fields->Number("mirostat_eta", 0, kLarge, &sampling->mirostat_eta);
+  ReadInt32(fields, "min_keep", 0, std::numeric_limits<int32_t>::max(), &sampling->min_keep);
+  ReadDry(fields, &sampling->dry);
+  ReadOrder(fields, &sampling->order);
 }
 
 void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
@@ -131,17 +223,15 @@ void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
   fields->Number("repeat_penalty", 1e-3, kLarge, &sampling->repeat_penalty);
   fields->Number("presence_penalty", -kLarge, kLarge, &sampling->presence_penalty);
   fields->Number("frequency_penalty", -kLarge, kLarge, &sampling->frequency_penalty);
-  int64_t top_k = sampling->top_k;
-  fields->Integer("top_k", -1, std::numeric_limits<int32_t>::max(), &top_k);
-  sampling->top_k = static_cast<int32_t>(top_k);
-  int64_t last_n = sampling->repeat_last_n;
-  fields->Integer("repeat_last_n", -1, std::numeric_limits<int32_t>::max(), &last_n);
-  sampling->repeat_last_n = static_cast<int32_t>(last_n);
+  ReadInt32(fields, "top_k", -1, std::numeric_limits<int32_t>::max(), &sampling->top_k);
+  ReadInt32(fields, "repeat_last_n", -1, std::numeric_limits<int32_t>::max(),
+            &sampling->repeat_last_n);
   int64_t seed = sampling->seed;
   // Clients send -1 for "any", and wider numbers than libllama's 32 bits.
   fields->Integer("seed", -1, int64_t{1} << 53, &seed);
   sampling->seed = static_cast<uint32_t>(seed);
   ReadLogitBias(fields, sampling);
+  ReadRarerSampling(fields, sampling);
 }
 
 void ReadLimits(FieldReader* fields, GenerationParams* params) {
@@ -154,6 +244,26 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   ReadStop(fields, &params->stop_texts);
 }
 
+ApiResult<std::string> GrammarOfFormat(const Json& format) {
+  const std::string field = "response_format";
+  const Json type = format.is_object() ? format.value("type", Json()) : Json();
+  if (type == Json("text")) return std::string();
+  if (type == Json("json_object")) {
+    // llama.cpp's form has the schema beside the type.
+    if (!format.contains("schema")) return GrammarOfAnyObject();
+    return GrammarOfSchema(format["schema"], field + ".schema");
+  }
+  if (type != Json("json_schema")) {
+    return tl::unexpected(FieldError(field + ".type", "'text', 'json_object' or 'json_schema'"));
+  }
+  const Json* holder = format.contains("json_schema") ? &format["json_schema"] : &format;
+  const std::string place = format.contains("json_schema") ? field + ".json_schema" : field;
+  if (!holder->is_object() || !holder->contains("schema")) {
+    return tl::unexpected(FieldError(place + ".schema", "a JSON schema"));
+  }
+  return GrammarOfSchema((*holder)["schema"], place + ".schema");
+}
+
 // What would change the answer and cannot be done must not be passed over in silence.
 void RefuseUnsupported(FieldReader* fields) {
   int64_t answers = 1;
@@ -161,12 +271,6 @@ void RefuseUnsupported(FieldReader* fields) {
   bool logprobs = false;
   fields->Bool("logprobs", &logprobs);
   if (logprobs) fields->Fail("logprobs", "false: this server does not report them yet");
-  if (const Json* format = fields->Find("response_format")) {
-    const bool text = format->is_object() && format->value("type", Json()) == Json("text");
-    if (!text) {
-      fields->Fail("response_format.type", "'text': this server does not constrain answers yet");
-    }
-  }
   if (const Json* choice = fields->Find("tool_choice")) {
     const bool known = *choice == Json("auto") || *choice == Json("none");
     if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
@@ -174,6 +278,35 @@ void RefuseUnsupported(FieldReader* fields) {
 }
 
 }  // namespace
+
+ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
+  FieldReader fields(body, "");
+  std::string source;
+  ApiResult<std::string> grammar;
+  for (const char* name : {"response_format", "json_schema", "grammar"}) {
+    const Json* value = fields.Find(name);
+    if (value == nullptr) continue;
+    auto made = grammar;
+    if (name == std::string_view("response_format")) made = GrammarOfFormat(*value);
+    if (name == std::string_view("json_schema")) made = GrammarOfSchema(*value, name);
+    if (name == std::string_view("grammar") && !value->is_string()) {
+      return tl::unexpected(FieldError(name, "a string of GBNF"));
+    }
+    if (name == std::string_view("grammar")) made = value->get<std::string>();
+    if (!made) return made;
+    if (made->empty()) continue;
+    if (!source.empty()) {
+      return tl::unexpected(FieldError(name, "absent beside '" + source + "'"));
+    }
+    source = name;
+    grammar = std::move(made);
+  }
+  if (grammar->empty()) return grammar;
+  if (const auto parsed = Grammar::Parse(*grammar); !parsed) {
+    return tl::unexpected(FieldError(source, "what can be enforced: " + parsed.error().message));
+  }
+  return grammar;
+}
 
 ApiResult<Conversation> ParseConversation(const Json& body) {
   FieldReader fields(body, "");
@@ -221,6 +354,9 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto params = ParseGenerationParams(body, defaults);
   if (!params) return tl::unexpected(params.error());
   request.params = std::move(*params);
+  auto grammar = ParseAnswerGrammar(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  request.grammar = std::move(*grammar);
   return request;
 }
 

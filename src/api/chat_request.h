@@ -17,6 +17,9 @@ struct ChatRequest {
   bool stream = false;
   bool include_usage = false;
   bool reuse = true;  // `cache_prompt`
+  // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
+  // makes it params.sampling.grammar, as it knows whether reasoning comes before.
+  std::string grammar;
 };
 
 // `defaults` are the server's own for what the client leaves open. Fields nobody here knows are
@@ -26,6 +29,10 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
 // The sampling fields, limits and stop texts of a request of any kind.
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
                                                   const GenerationParams& defaults);
+
+// GBNF that the answer's content must follow, from `response_format`, `json_schema` or `grammar`;
+// empty when there is none.
+ApiResult<std::string> ParseAnswerGrammar(const Json& body);
 
 // `messages`, `tools` and `chat_template_kwargs` alone: what a prompt is rendered from.
 ApiResult<Conversation> ParseConversation(const Json& body);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace cairn {
 namespace {
 
@@ -126,9 +128,74 @@ TEST(ChatRequest, RefusesPartsItCannotRead) {
 TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
   ExpectRefused(WithField(R"("n":2)"), "n", "from 1 to 1");
   ExpectRefused(WithField(R"("logprobs":true)"), "logprobs", "false");
-  ExpectRefused(WithField(R"("response_format":{"type":"json_object"})"), "response_format.type",
-                "'text'");
   ExpectRefused(WithField(R"("tool_choice":"required")"), "tool_choice", "'auto' or 'none'");
+}
+
+TEST(ChatRequest, ReadsWhatTheAnswerMustBe) {
+  EXPECT_EQ(Parse(WithField(R"("temperature":1)"))->grammar, "");
+  EXPECT_EQ(Parse(WithField(R"("response_format":{"type":"text"})"))->grammar, "");
+  EXPECT_NE(Parse(WithField(R"("response_format":{"type":"json_object"})"))->grammar, "");
+  EXPECT_EQ(Parse(WithField(R"("grammar":"root ::= \"a\"")"))->grammar, "root ::= \"a\"");
+  const std::string schema = R"("schema":{"type":"integer"})";
+  const std::string plain = Parse(WithField(R"("json_schema":{"type":"integer"})"))->grammar;
+  EXPECT_NE(plain, "");
+  for (const std::string& format :
+       {R"({"type":"json_schema","json_schema":{"name":"n","strict":true,)" + schema + "}}",
+        R"({"type":"json_schema",)" + schema + "}", R"({"type":"json_object",)" + schema + "}"}) {
+    EXPECT_EQ(Parse(WithField(R"("response_format":)" + format))->grammar, plain) << format;
+  }
+}
+
+TEST(ChatRequest, RefusesWhatItCannotMakeAnAnswerBe) {
+  ExpectRefused(WithField(R"("response_format":{"type":"xml"})"), "response_format.type",
+                "'json_schema'");
+  ExpectRefused(WithField(R"("response_format":7)"), "response_format.type", "'text'");
+  ExpectRefused(WithField(R"("response_format":{"type":"json_schema"})"), "response_format.schema",
+                "a JSON schema");
+  ExpectRefused(WithField(R"("response_format":{"type":"json_schema","json_schema":{"schema":
+                          {"properties":{"a":{"multipleOf":2}}}}})"),
+                "response_format.json_schema.schema.properties.a.multipleOf", "cannot enforce");
+  ExpectRefused(WithField(R"("grammar":"root ::= (")"), "grammar", "line 1");
+  ExpectRefused(WithField(R"("grammar":7)"), "grammar", "a string");
+  ExpectRefused(WithField(R"("grammar":"root ::= \"a\"","json_schema":{})"), "grammar",
+                "absent beside 'json_schema'");
+  ExpectRefused(WithField(R"("json_schema":{"$ref":"#"})"), "json_schema", "begins with itself");
+}
+
+TEST(ChatRequest, ReadsTheRarerSamplingFields) {
+  const auto request = Parse(WithField(
+      R"("typical_p":0.5,"top_n_sigma":1.5,"xtc_probability":0.25,"xtc_threshold":0.125,
+         "dynatemp_range":0.5,"dynatemp_exponent":2,"mirostat":2,"mirostat_tau":4,
+         "mirostat_eta":0.25,"min_keep":3,"dry_multiplier":0.5,"dry_base":2,"dry_allowed_length":4,
+         "dry_penalty_last_n":7,"dry_sequence_breakers":["x"],"samplers":["top_p","temperature"],
+         "logit_bias":[[5,1.5],[6,false]])"));
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const SamplingParams& sampling = request->params.sampling;
+  EXPECT_EQ(sampling.typical_p, 0.5F);
+  EXPECT_EQ(sampling.top_n_sigma, 1.5F);
+  EXPECT_EQ(sampling.xtc_probability, 0.25F);
+  EXPECT_EQ(sampling.xtc_threshold, 0.125F);
+  EXPECT_EQ(sampling.dynatemp_range, 0.5F);
+  EXPECT_EQ(sampling.dynatemp_exponent, 2.0F);
+  EXPECT_EQ(sampling.mirostat, 2);
+  EXPECT_EQ(sampling.mirostat_tau, 4.0F);
+  EXPECT_EQ(sampling.mirostat_eta, 0.25F);
+  EXPECT_EQ(sampling.min_keep, 3);
+  EXPECT_EQ(sampling.dry.multiplier, 0.5F);
+  EXPECT_EQ(sampling.dry.base, 2.0F);
+  EXPECT_EQ(sampling.dry.allowed_length, 4);
+  EXPECT_EQ(sampling.dry.last_n, 7);
+  EXPECT_EQ(sampling.dry.breakers, std::vector<std::string>{"x"});
+  EXPECT_EQ(sampling.order,
+            (std::vector<SamplingStep>{SamplingStep::kTopP, SamplingStep::kTemperature}));
+  EXPECT_EQ(sampling.logit_bias.at(0), (std::pair<Token, float>(5, 1.5F)));
+  EXPECT_TRUE(std::isinf(sampling.logit_bias.at(1).second));
+  ExpectRefused(WithField(R"("samplers":["top_q"])"), "samplers", "'top_p'");
+  ExpectRefused(WithField(R"("samplers":["top_p","top_p"])"), "samplers", "at most once");
+  ExpectRefused(WithField(R"("samplers":"edkypmxt")"), "samplers", "a list");
+  ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");
+  ExpectRefused(WithField(R"("dry_sequence_breakers":[1])"), "dry_sequence_breakers", "strings");
+  ExpectRefused(WithField(R"("logit_bias":[[1]])"), "logit_bias", "a list of");
 }
 
 TEST(ChatRequest, SaysThatABodyIsNoJson) {

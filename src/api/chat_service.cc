@@ -115,22 +115,36 @@ ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest req
   return tl::unexpected(error);
 }
 
+Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
+    const std::string& content, std::string_view generation_prompt) const {
+  const bool inside = OpensReasoning(generation_prompt);
+  const bool may_reason = inside || template_->source().find("<think>") != std::string::npos;
+  if (!may_reason) return Grammar::Parse(content);
+  return Grammar::Parse(GrammarWithReasoning(content, inside), kAnswerRule);
+}
+
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
+  std::string tools_json = request.conversation.tools_json;
   auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
+  const std::string_view generation_prompt =
+      std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
+  if (!request.grammar.empty()) {
+    auto grammar = AnswerGrammar(request.grammar, generation_prompt);
+    if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
+    request.params.sampling.grammar = std::move(*grammar);
+  }
 
   GenerationRequest generation;
   generation.name_space = name_space;
   generation.shape = ShapeOf(*prompt);
   generation.prompt = std::move(prompt->tokens);
   generation.params = std::move(request.params);
-  const AnswerFormat format = FindAnswerFormat(
-      template_->source(),
-      std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end),
-      std::move(request.conversation.tools_json));
+  const AnswerFormat format =
+      FindAnswerFormat(template_->source(), generation_prompt, std::move(tools_json));
   generation.params.control_texts = TagsOf(format);
   generation.reuse = request.reuse;
   generation.on_answer = [answers = answers_, engine = engine_, name_space,

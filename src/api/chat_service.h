@@ -65,6 +65,9 @@ class ChatService {
   ApiResult<PromptText> ToText(const Conversation& conversation) const;
   // `reuse`: what earlier requests left may decide among tokens and orders that mean the same.
   ApiResult<Prompt> ToPrompt(Conversation conversation, NamespaceId name_space, bool reuse) const;
+  // Of answers whose content is `content`, with the reasoning that this model puts before it.
+  Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
+                                                       std::string_view generation_prompt) const;
   // What placement needs to know of the prompt.
   PromptShape ShapeOf(const Prompt& prompt) const;
 

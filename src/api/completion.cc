@@ -161,6 +161,12 @@ ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& b
   auto params = ParseGenerationParams(body, own);
   if (!params) return tl::unexpected(params.error());
   request.params = std::move(*params);
+  const auto grammar = ParseAnswerGrammar(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  if (grammar->empty()) return request;
+  auto parsed = Grammar::Parse(*grammar);
+  if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
+  request.params.sampling.grammar = std::move(*parsed);
   return request;
 }
 

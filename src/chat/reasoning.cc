@@ -133,4 +133,23 @@ bool OpensReasoning(std::string_view generation_prompt) {
          std::string_view::npos;
 }
 
+// Reasoning may hold anything but </think>, so its rules go through the tag letter by letter.
+std::string GrammarWithReasoning(std::string_view content_rules, bool starts_inside) {
+  constexpr std::string_view kRest = "/think>";
+  const std::string name = "reasoning-";
+  std::string text(content_rules);
+  text += "\n" + std::string(kAnswerRule) + " ::= ";
+  text += starts_inside ? "reasoning-0 root\n" : "(\"<think>\" reasoning-0)? root\n";
+  text += "reasoning-0 ::= [^<] reasoning-0 | \"<\" reasoning-1\n";
+  for (size_t i = 0; i < kRest.size(); ++i) {
+    const std::string rule = name + std::to_string(i + 1);
+    const std::string letter(1, kRest[i]);
+    const std::string next = name + std::to_string(i + 2);
+    text += rule + " ::= \"" + letter + "\" " + next + " | \"<\" reasoning-1 | [^<" + letter +
+            "] reasoning-0\n";
+  }
+  text += name + std::to_string(kRest.size() + 1) + " ::= [ \\n]{0,4}\n";
+  return text;
+}
+
 }  // namespace cairn

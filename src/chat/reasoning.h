@@ -56,6 +56,12 @@ class ReasoningSplitter {
 // Whether a generation prompt ends inside an opened <think>.
 bool OpensReasoning(std::string_view generation_prompt);
 
+// GBNF rules for an answer whose content is what the rule "root" says, with reasoning before it:
+// the answer itself is the rule kAnswerRule. `starts_inside`: as ReasoningSplitter's; otherwise
+// reasoning may come, in tags of its own.
+inline constexpr std::string_view kAnswerRule = "answer-with-reasoning";
+std::string GrammarWithReasoning(std::string_view content_rules, bool starts_inside);
+
 // Bytes [begin, end) of a text.
 struct TextRange {
   size_t begin = 0;

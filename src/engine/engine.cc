@@ -16,4 +16,36 @@ std::string_view MemoryClassName(MemoryClass memory_class) {
   return "unknown";
 }
 
+std::string_view SamplingStepName(SamplingStep step) {
+  switch (step) {
+    case SamplingStep::kPenalties:
+      return "penalties";
+    case SamplingStep::kDry:
+      return "dry";
+    case SamplingStep::kTopNSigma:
+      return "top_n_sigma";
+    case SamplingStep::kTopK:
+      return "top_k";
+    case SamplingStep::kTypicalP:
+      return "typ_p";
+    case SamplingStep::kTopP:
+      return "top_p";
+    case SamplingStep::kMinP:
+      return "min_p";
+    case SamplingStep::kXtc:
+      return "xtc";
+    case SamplingStep::kTemperature:
+      return "temperature";
+  }
+  return "unknown";
+}
+
+const std::vector<SamplingStep>& UsualSamplingOrder() {
+  static const std::vector<SamplingStep> order = {
+      SamplingStep::kPenalties, SamplingStep::kDry,      SamplingStep::kTopNSigma,
+      SamplingStep::kTopK,      SamplingStep::kTypicalP, SamplingStep::kTopP,
+      SamplingStep::kMinP,      SamplingStep::kXtc,      SamplingStep::kTemperature};
+  return order;
+}
+
 }  // namespace cairn

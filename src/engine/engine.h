@@ -31,6 +31,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/tokens.h"
+#include "engine/grammar.h"
 
 namespace cairn {
 
@@ -88,6 +89,32 @@ struct ModelInfo {
   uint64_t size_bytes = 0;
 };
 
+// The steps by which a token is drawn that may stand in any order; see SamplingParams::order.
+enum class SamplingStep : uint8_t {
+  kPenalties,
+  kDry,
+  kTopNSigma,
+  kTopK,
+  kTypicalP,
+  kTopP,
+  kMinP,
+  kXtc,
+  kTemperature,
+};
+// llama-server's names: "penalties", "dry", … "temperature".
+std::string_view SamplingStepName(SamplingStep step);
+// All of them, in llama-server's order.
+const std::vector<SamplingStep>& UsualSamplingOrder();
+
+// Against repeating whole sequences of tokens.
+struct DryParams {
+  float multiplier = 0.0F;  // 0: off
+  float base = 1.75F;
+  int32_t allowed_length = 2;
+  int32_t last_n = -1;  // tokens to look back; -1: the context's
+  std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
+};
+
 // Names and defaults as llama-server has them.
 struct SamplingParams {
   float temperature = 0.8F;  // 0: always the likeliest token
@@ -95,18 +122,34 @@ struct SamplingParams {
   float top_p = 0.95F;       // 1: off
   float min_p = 0.05F;       // 0: off
   float repeat_penalty = 1.0F;
-  int32_t repeat_last_n = 64;
+  int32_t repeat_last_n = 64;  // -1: the context's; 0: off
   float presence_penalty = 0.0F;
   float frequency_penalty = 0.0F;
-  uint32_t seed = 0xFFFFFFFFU;  // this value: a new seed for every request
-  std::vector<std::pair<Token, float>> logit_bias;
+  uint32_t seed = 0xFFFFFFFFU;                      // this value: a new seed for every request
+  std::vector<std::pair<Token, float>> logit_bias;  // -infinity: never
+  float typical_p = 1.0F;                           // 1: off
+  float top_n_sigma = -1.0F;                        // 0 or less: off
+  float xtc_probability = 0.0F;                     // 0: off
+  float xtc_threshold = 0.1F;                       // above 0.5: off
+  float dynatemp_range = 0.0F;                      // 0: off
+  float dynatemp_exponent = 1.0F;
+  int32_t mirostat = 0;  // 0: off; 1 and 2: it takes the place of all steps but the temperature
+  float mirostat_tau = 5.0F;
+  float mirostat_eta = 0.1F;
+  int32_t min_keep = 0;  // tokens that every step leaves
+  DryParams dry;
+  // A step that is not named is not taken.
+  std::vector<SamplingStep> order = UsualSamplingOrder();
+  std::shared_ptr<const Grammar> grammar;  // what the answer must be; null: anything
 };
 
 // Draws tokens for one answer. Owned by the request; called by the thread that owns the context.
 class Sampler {
  public:
   virtual ~Sampler() = default;
+  static constexpr Token kNoToken = -1;
   // Draws from `logits`, a row of vocabulary size, and remembers the token for the penalties.
+  // kNoToken: the grammar leaves none to draw.
   virtual Token Sample(std::span<const float> logits) = 0;
 };
 

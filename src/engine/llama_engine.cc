@@ -258,7 +258,21 @@ void LlamaEngine::Clear(SeqId seq) {
 }
 
 std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
-  return MakeLlamaSampler(params, info_.vocab_size);
+  SampledModel model = {vocab_, info_.vocab_size, context_tokens_, nullptr};
+  if (params.grammar != nullptr) {
+    if (texts_ == nullptr) texts_ = ReadTokenTexts();
+    model.texts = texts_;
+  }
+  return MakeLlamaSampler(params, std::move(model));
+}
+
+std::shared_ptr<const TokenTexts> LlamaEngine::ReadTokenTexts() const {
+  auto texts = std::make_shared<TokenTexts>();
+  for (Token token = 0; token < static_cast<Token>(info_.vocab_size); ++token) {
+    texts->texts.push_back(Piece(token, false));
+    texts->ends.push_back(IsEndOfGeneration(token));
+  }
+  return texts;
 }
 
 ErrorCode LlamaEngine::WhyRefused(size_t tokens) const {

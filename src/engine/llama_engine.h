@@ -16,6 +16,8 @@ struct llama_vocab;
 
 namespace cairn {
 
+struct TokenTexts;
+
 class LlamaEngine final : public Engine {
  public:
   // Bytes of a snapshot that are ours: what it is, of which position, and how long.
@@ -64,6 +66,7 @@ class LlamaEngine final : public Engine {
   // Finds traits().segments and traits().whole_states with what the probe's sequence holds.
   void ProveTransport(const LogSink& log);
   size_t SequenceEnd(SeqId seq) const;
+  std::shared_ptr<const TokenTexts> ReadTokenTexts() const;
   // After the slots: the sequence through which segments travel. Only where there are segments.
   SeqId scratch_seq() const { return static_cast<SeqId>(slots_); }
   // Why libllama refused bytes of `tokens` more tokens: they are wrong, or others hold the cells.
@@ -117,6 +120,7 @@ class LlamaEngine final : public Engine {
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time
   // The state that cannot be rolled back, of a sequence that holds nothing; see llama_segments.cc.
   Bytes empty_partial_;
+  std::shared_ptr<const TokenTexts> texts_;  // read when a grammar first needs them
 };
 
 }  // namespace cairn

@@ -243,6 +243,70 @@ TEST(LlamaEngine, ABiasRulesATokenOut) {
   EXPECT_NE(engine->MakeSampler(params)->Sample(engine->Logits()), likeliest);
 }
 
+// A made model likes letters alone, so digits and brackets come only where nothing else may.
+TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
+  const auto engine = Loaded({"llama", MemoryClass::kAttention});
+  ReadCold(engine.get(), RandomPrompt(70, 1));
+  const auto answer = [&](float temperature, const std::string& text) {
+    SamplingParams params;
+    params.temperature = temperature;
+    params.seed = 5;
+    params.grammar = Grammar::Parse(text).value_or(nullptr);
+    const auto sampler = engine->MakeSampler(params);
+    std::string drawn;
+    while (drawn.size() < 100) {
+      const Token token = sampler->Sample(engine->Logits());
+      if (token == Sampler::kNoToken) return drawn + "(none)";
+      if (engine->IsEndOfGeneration(token)) return drawn + "(end)";
+      drawn += engine->Piece(token, false);
+    }
+    return drawn;
+  };
+  for (const float temperature : {0.0F, 1.0F}) {
+    EXPECT_EQ(answer(temperature, "root ::= \"[12]\""), "[12](end)");
+    EXPECT_EQ(answer(temperature, "root ::= \"{é🙂}\""), "{é🙂}(end)");
+    EXPECT_EQ(answer(temperature, "root ::= [0-9]{3}").size(), 8u);
+    EXPECT_EQ(answer(temperature, "root ::= \"1\" root"), std::string(100, '1'));
+  }
+  // No character is outside of these, so nothing can follow.
+  EXPECT_EQ(answer(0, "root ::= \"a\" [^\\x00-\\U0010FFFF]"), "a(none)");
+}
+
+TEST(LlamaEngine, EverySamplingStepCanBeTaken) {
+  const auto engine = Loaded({"llama", MemoryClass::kAttention});
+  ReadCold(engine.get(), RandomPrompt(70, 1));
+  SamplingParams all;
+  all.repeat_penalty = 1.1F;
+  all.repeat_last_n = std::numeric_limits<int32_t>::max();
+  all.dry.multiplier = 1;
+  all.dry.last_n = std::numeric_limits<int32_t>::max();
+  all.top_n_sigma = 3;
+  all.typical_p = 0.9F;
+  all.xtc_probability = 0.5F;
+  all.dynatemp_range = 0.5F;
+  all.min_keep = 2;
+  all.logit_bias = {{std::numeric_limits<Token>::max(), 1.0F}, {'a', -100.0F}};
+  SamplingParams backwards = all;
+  std::reverse(backwards.order.begin(), backwards.order.end());
+  SamplingParams mirostat = all;
+  mirostat.mirostat = 1;
+  SamplingParams mirostat2 = all;
+  mirostat2.mirostat = 2;
+  SamplingParams none = all;
+  none.order.clear();
+  for (SamplingParams& params :
+       std::vector<SamplingParams>{all, backwards, mirostat, mirostat2, none}) {
+    params.grammar = *Grammar::Parse("root ::= [a-z0-9]{40}");
+    const auto sampler = engine->MakeSampler(params);
+    for (int i = 0; i < 40; ++i) {
+      const std::string piece = engine->Piece(sampler->Sample(engine->Logits()), false);
+      ASSERT_EQ(piece.size(), 1u);
+      EXPECT_TRUE(std::isalnum(static_cast<unsigned char>(piece[0])) != 0) << piece;
+    }
+    EXPECT_TRUE(engine->IsEndOfGeneration(sampler->Sample(engine->Logits())));
+  }
+}
+
 TEST(LlamaEngine, SaysWhyAModelCannotBeLoaded) {
   const auto why = [](const LlamaOptions& options) {
     const auto engine = LlamaEngine::Load(options);

@@ -2,13 +2,17 @@
 
 #include <llama.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 
 namespace cairn {
 namespace {
+
+// What llama-server gives mirostat 1 to estimate from, as its paper does.
+constexpr int32_t kMirostatTokens = 100;
 
 struct SamplerDeleter {
   void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
@@ -16,60 +20,155 @@ struct SamplerDeleter {
 
 class LlamaSampler final : public Sampler {
  public:
-  LlamaSampler(const SamplingParams& params, size_t vocab_size) : candidates_(vocab_size) {
+  LlamaSampler(const SamplingParams& params, SampledModel model)
+      : model_(std::move(model)), candidates_(model_.vocab_size) {
     chain_.reset(llama_sampler_chain_init(llama_sampler_chain_default_params()));
     CHECK(chain_ != nullptr);
-    const auto n_vocab = static_cast<int32_t>(vocab_size);
-    if (!params.logit_bias.empty()) {
-      std::vector<llama_logit_bias> bias;
-      for (const auto& [token, value] : params.logit_bias) bias.push_back({token, value});
-      Add(llama_sampler_init_logit_bias(n_vocab, static_cast<int32_t>(bias.size()), bias.data()));
+    CHECK(params.grammar == nullptr || model_.texts != nullptr);
+    if (params.grammar != nullptr) matcher_.emplace(params.grammar);
+    AddBias(params);
+    const bool greedy = params.temperature <= 0;
+    const bool mirostat = params.mirostat != 0 && !greedy;
+    for (const SamplingStep step : params.order) {
+      const bool last = step == SamplingStep::kTemperature;
+      if (step == SamplingStep::kPenalties) AddPenalties(params);
+      if (step == SamplingStep::kDry) AddDry(params.dry);
+      if (!greedy && !mirostat && !last) AddCut(step, params);
+      if (!greedy && !mirostat && last) AddTemperature(params);
     }
-    const bool penalises = params.repeat_penalty != 1.0F || params.presence_penalty != 0.0F ||
-                           params.frequency_penalty != 0.0F;
-    if (penalises && params.repeat_last_n != 0) {
-      Add(llama_sampler_init_penalties(n_vocab, params.repeat_last_n, params.repeat_penalty,
-                                       params.frequency_penalty, params.presence_penalty));
-    }
-    if (params.temperature <= 0) {
-      Add(llama_sampler_init_greedy());
-      return;
-    }
-    // The order llama-server has by default.
-    if (params.top_k > 0) Add(llama_sampler_init_top_k(params.top_k));
-    if (params.top_p < 1.0F) Add(llama_sampler_init_top_p(params.top_p, 1));
-    if (params.min_p > 0.0F) Add(llama_sampler_init_min_p(params.min_p, 1));
-    Add(llama_sampler_init_temp(params.temperature));
-    Add(llama_sampler_init_dist(params.seed));
+    if (mirostat) AddMirostat(params);
+    if (greedy) Add(llama_sampler_init_greedy());
+    if (!greedy && !mirostat) Add(llama_sampler_init_dist(params.seed));
   }
 
   Token Sample(std::span<const float> logits) override {
-    CHECK(logits.size() == candidates_.size());
-    for (size_t i = 0; i < logits.size(); ++i) {
-      candidates_[i] = {static_cast<llama_token>(i), logits[i], 0.0F};
+    CHECK(logits.size() == model_.vocab_size);
+    Fill(logits, false);
+    Token token = Draw();
+    // Most tokens drawn are allowed, and asking for one is cheaper than asking for all.
+    if (matcher_ && !Allows(token)) {
+      Fill(logits, true);
+      if (candidates_.empty()) return kNoToken;
+      token = Draw();
     }
-    llama_token_data_array array = {candidates_.data(), candidates_.size(), -1, false};
-    llama_sampler_apply(chain_.get(), &array);
-    const bool chosen = array.selected >= 0 && array.selected < static_cast<int64_t>(array.size);
-    const Token token = array.data[chosen ? array.selected : 0].id;
     llama_sampler_accept(chain_.get(), token);
+    if (matcher_ && !model_.texts->ends[token]) matcher_->Accept(model_.texts->texts[token]);
     return token;
   }
 
  private:
+  void Fill(std::span<const float> logits, bool allowed_only) {
+    candidates_.clear();
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const auto token = static_cast<Token>(i);
+      if (!allowed_only || Allows(token)) candidates_.push_back({token, logits[i], 0.0F});
+    }
+  }
+
+  Token Draw() {
+    llama_token_data_array array = {candidates_.data(), candidates_.size(), -1, false};
+    llama_sampler_apply(chain_.get(), &array);
+    const bool chosen = array.selected >= 0 && array.selected < static_cast<int64_t>(array.size);
+    return array.data[chosen ? array.selected : 0].id;
+  }
+
+  bool Allows(Token token) {
+    if (model_.texts->ends[token]) return matcher_->MayEnd();
+    return matcher_->Allows(model_.texts->texts[token]);
+  }
+
   // The chain owns what is added to it.
   void Add(llama_sampler* sampler) {
     if (sampler != nullptr) llama_sampler_chain_add(chain_.get(), sampler);
   }
 
+  int32_t vocab_size() const { return static_cast<int32_t>(model_.vocab_size); }
+
+  // libllama allocates for all of them, so no more than there can be.
+  int32_t LookBack(int32_t last_n) const {
+    const auto context = static_cast<int32_t>(model_.context_tokens);
+    return last_n < 0 ? context : std::min(last_n, context);
+  }
+
+  void AddBias(const SamplingParams& params) {
+    if (params.logit_bias.empty()) return;
+    std::vector<llama_logit_bias> bias;
+    for (const auto& [token, value] : params.logit_bias) {
+      // It would write to wherever the token points.
+      const bool known = token >= 0 && token < vocab_size();
+      if (known) bias.push_back({token, value});
+    }
+    Add(llama_sampler_init_logit_bias(vocab_size(), static_cast<int32_t>(bias.size()),
+                                      bias.data()));
+  }
+
+  void AddPenalties(const SamplingParams& params) {
+    const bool penalises = params.repeat_penalty != 1.0F || params.presence_penalty != 0.0F ||
+                           params.frequency_penalty != 0.0F;
+    if (!penalises || params.repeat_last_n == 0) return;
+    Add(llama_sampler_init_penalties(vocab_size(), LookBack(params.repeat_last_n),
+                                     params.repeat_penalty, params.frequency_penalty,
+                                     params.presence_penalty));
+  }
+
+  void AddDry(const DryParams& dry) {
+    if (dry.multiplier == 0.0F || dry.base < 1.0F || dry.last_n == 0) return;
+    std::vector<const char*> breakers;
+    for (const std::string& breaker : dry.breakers) breakers.push_back(breaker.c_str());
+    Add(llama_sampler_init_dry(model_.vocab, dry.multiplier, dry.base, dry.allowed_length,
+                               LookBack(dry.last_n), breakers.data(), breakers.size()));
+  }
+
+  void AddCut(SamplingStep step, const SamplingParams& params) {
+    const auto min_keep = static_cast<size_t>(params.min_keep);
+    if (step == SamplingStep::kTopNSigma && params.top_n_sigma > 0) {
+      Add(llama_sampler_init_top_n_sigma(params.top_n_sigma));
+    }
+    if (step == SamplingStep::kTopK && params.top_k > 0) {
+      Add(llama_sampler_init_top_k(std::max(params.top_k, params.min_keep)));
+    }
+    if (step == SamplingStep::kTypicalP && params.typical_p < 1.0F) {
+      Add(llama_sampler_init_typical(params.typical_p, min_keep));
+    }
+    if (step == SamplingStep::kTopP && params.top_p < 1.0F) {
+      Add(llama_sampler_init_top_p(params.top_p, std::max<size_t>(min_keep, 1)));
+    }
+    if (step == SamplingStep::kMinP && params.min_p > 0.0F) {
+      Add(llama_sampler_init_min_p(params.min_p, std::max<size_t>(min_keep, 1)));
+    }
+    if (step == SamplingStep::kXtc && params.xtc_probability > 0.0F) {
+      Add(llama_sampler_init_xtc(params.xtc_probability, params.xtc_threshold, min_keep,
+                                 params.seed));
+    }
+  }
+
+  void AddTemperature(const SamplingParams& params) {
+    if (params.dynatemp_range > 0) {
+      return Add(llama_sampler_init_temp_ext(params.temperature, params.dynatemp_range,
+                                             params.dynatemp_exponent));
+    }
+    Add(llama_sampler_init_temp(params.temperature));
+  }
+
+  void AddMirostat(const SamplingParams& params) {
+    AddTemperature(params);
+    if (params.mirostat == 1) {
+      return Add(llama_sampler_init_mirostat(vocab_size(), params.seed, params.mirostat_tau,
+                                             params.mirostat_eta, kMirostatTokens));
+    }
+    Add(llama_sampler_init_mirostat_v2(params.seed, params.mirostat_tau, params.mirostat_eta));
+  }
+
+  const SampledModel model_;
   std::unique_ptr<llama_sampler, SamplerDeleter> chain_;
   std::vector<llama_token_data> candidates_;
+  std::optional<GrammarMatcher> matcher_;
 };
 
 }  // namespace
 
-std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, size_t vocab_size) {
-  return std::make_unique<LlamaSampler>(params, vocab_size);
+std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model) {
+  return std::make_unique<LlamaSampler>(params, std::move(model));
 }
 
 }  // namespace cairn

@@ -276,6 +276,11 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
 void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   const GenerationParams& params = task->request.params;
   const Token token = task->sampler->Sample(logits);
+  if (token == Sampler::kNoToken) {
+    return FailTask(task, {ErrorCode::kInvalidArgument,
+                           "the grammar allows none of the model's tokens at this point of the "
+                           "answer; make it simpler or let it allow more"});
+  }
   task->next = token;
   if (task->cost.generated_tokens >= params.tokens_max) {
     return Finish(task, FinishReason::kLength);

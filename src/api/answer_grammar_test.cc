@@ -1,0 +1,33 @@
+// GrammarWithReasoning, as the grammars of the engine read it.
+
+#include <gtest/gtest.h>
+
+#include "chat/reasoning.h"
+#include "engine/grammar.h"
+
+namespace cairn {
+namespace {
+
+bool IsAnswer(std::string_view answer, bool starts_inside) {
+  const auto grammar =
+      Grammar::Parse(GrammarWithReasoning("root ::= \"7\"", starts_inside), kAnswerRule);
+  EXPECT_TRUE(grammar.has_value());
+  GrammarMatcher matcher(*grammar);
+  if (!matcher.Allows(answer)) return false;
+  matcher.Accept(answer);
+  return matcher.MayEnd();
+}
+
+TEST(GrammarWithReasoning, HoldsForWhatFollowsTheReasoning) {
+  EXPECT_TRUE(IsAnswer("a < b </thin <</think>\n\n7", true));
+  EXPECT_TRUE(IsAnswer("</think>7", true));
+  EXPECT_FALSE(IsAnswer("7", true));
+  EXPECT_FALSE(IsAnswer("a</think>x</think>7", true));
+  EXPECT_TRUE(IsAnswer("7", false));
+  EXPECT_TRUE(IsAnswer("<think>a</think>\n7", false));
+  EXPECT_FALSE(IsAnswer("<think>7", false));
+  EXPECT_FALSE(IsAnswer("a</think>7", false));
+}
+
+}  // namespace
+}  // namespace cairn
