@@ -57,7 +57,8 @@ std::string TextEvent(const std::string& item_type) {
 
 }  // namespace
 
-ResponseStream::ResponseStream(StartedChat chat, AnswerIdentity identity, ToolNamespaces namespaces)
+ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
+                               ToolNamespaces namespaces)
     : reader_(std::move(chat)),
       namespaces_(std::move(namespaces)),
       number_(Number(identity.id)),
@@ -90,7 +91,7 @@ ApiResult<std::string> ResponseStream::Whole() const {
   return ToText(response_);
 }
 
-void ResponseStream::Emit(const std::string& type, Json fields, std::string* chunk) {
+void ResponseStream::Emit(const std::string& type, const Json& fields, std::string* chunk) {
   Json event = {{"type", type}, {"sequence_number", sequence_++}};
   event.update(fields);
   *chunk += "event: " + type + "\ndata: " + ToText(event) + "\n\n";
@@ -99,14 +100,14 @@ void ResponseStream::Emit(const std::string& type, Json fields, std::string* chu
 void ResponseStream::EmitResponse(const std::string& type, std::string* chunk) {
   Json fields;
   fields["response"] = response_;
-  Emit(type, std::move(fields), chunk);
+  Emit(type, fields, chunk);
 }
 
-void ResponseStream::EmitInItem(const std::string& event, Json fields, std::string* chunk) {
+void ResponseStream::EmitInItem(const std::string& event, const Json& fields, std::string* chunk) {
   Json placed = {{"item_id", item_["id"]}, {"output_index", response_["output"].size()}};
   if (item_.contains("content")) placed["content_index"] = 0;
   placed.update(fields);
-  Emit(event, std::move(placed), chunk);
+  Emit(event, placed, chunk);
 }
 
 void ResponseStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
@@ -125,7 +126,7 @@ void ResponseStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
   text_ += piece.text;
   Json fields = {{"delta", piece.text}};
   if (piece.kind == AnswerPiece::Kind::kContent) fields["logprobs"] = Json::array();
-  EmitInItem(TextEvent(TypeOf(item_)) + ".delta", std::move(fields), chunk);
+  EmitInItem(TextEvent(TypeOf(item_)) + ".delta", fields, chunk);
 }
 
 void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
@@ -155,7 +156,7 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
   if (!item_.contains("content")) return;
   Json fields;
   fields["part"] = Part(type, "");
-  EmitInItem("response.content_part.added", std::move(fields), chunk);
+  EmitInItem("response.content_part.added", fields, chunk);
 }
 
 void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
@@ -166,15 +167,15 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
   if (type == "function_call") {
     item_["arguments"] = text_;
     fields = {{"name", item_["name"]}, {"arguments", text_}};
-    EmitInItem(TextEvent(type) + ".done", std::move(fields), chunk);
+    EmitInItem(TextEvent(type) + ".done", fields, chunk);
   } else {
     fields["text"] = text_;
     if (type == "message") fields["logprobs"] = Json::array();
-    EmitInItem(TextEvent(type) + ".done", std::move(fields), chunk);
+    EmitInItem(TextEvent(type) + ".done", fields, chunk);
     Json part;
     part["part"] = Part(type, text_);
     item_["content"].push_back(part["part"]);
-    EmitInItem("response.content_part.done", std::move(part), chunk);
+    EmitInItem("response.content_part.done", part, chunk);
   }
   Emit("response.output_item.done", {{"output_index", response_["output"].size()}, {"item", item_}},
        chunk);
@@ -192,10 +193,10 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
   EmitResponse("response." + status, chunk);
 }
 
-ApiResult<std::string> CollectResponse(StartedChat chat, AnswerIdentity identity,
+ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
                                        ToolNamespaces namespaces,
                                        const std::function<bool()>& gone) {
-  ResponseStream stream(std::move(chat), std::move(identity), std::move(namespaces));
+  ResponseStream stream(std::move(chat), identity, std::move(namespaces));
   std::string events;  // nobody reads them: the response is put together beside them
   while (stream.Next(&events)) {
     events.clear();

@@ -33,7 +33,7 @@ using ToolNamespaces = std::map<std::string, std::string>;
 //   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response
 class ResponseStream {
  public:
-  ResponseStream(StartedChat chat, AnswerIdentity identity, ToolNamespaces namespaces);
+  ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces);
 
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
@@ -44,9 +44,9 @@ class ResponseStream {
   ApiResult<std::string> Whole() const;
 
  private:
-  void Emit(const std::string& type, Json fields, std::string* chunk);
+  void Emit(const std::string& type, const Json& fields, std::string* chunk);
   void EmitResponse(const std::string& type, std::string* chunk);
-  void EmitInItem(const std::string& event, Json fields, std::string* chunk);
+  void EmitInItem(const std::string& event, const Json& fields, std::string* chunk);
   void AppendPiece(const AnswerPiece& piece, std::string* chunk);
   void OpenItem(const std::string& type, const AnswerPiece& piece, std::string* chunk);
   void CloseItem(const std::string& status, std::string* chunk);
@@ -64,7 +64,7 @@ class ResponseStream {
 };
 
 // Waits for the whole answer. `gone` is asked while it waits: true ends the work.
-ApiResult<std::string> CollectResponse(StartedChat chat, AnswerIdentity identity,
+ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
                                        ToolNamespaces namespaces,
                                        const std::function<bool()>& gone);
 

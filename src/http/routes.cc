@@ -114,13 +114,13 @@ HttpResponse Responses(const ChatService& service, Served& served,
   const bool streams = request->chat.stream;
   auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  AnswerIdentity identity = NewIdentity("resp_", served);
+  const AnswerIdentity identity = NewIdentity("resp_", served);
   if (!streams) {
-    return ToResponse(CollectResponse(std::move(*chat), std::move(identity),
-                                      std::move(request->namespaces), http_request.gone));
+    return ToResponse(CollectResponse(std::move(*chat), identity, std::move(request->namespaces),
+                                      http_request.gone));
   }
-  return StreamResponse(std::make_shared<ResponseStream>(std::move(*chat), std::move(identity),
-                                                         std::move(request->namespaces)));
+  return StreamResponse(
+      std::make_shared<ResponseStream>(std::move(*chat), identity, std::move(request->namespaces)));
 }
 
 using ServiceHandler =
