@@ -358,11 +358,11 @@ std::string GbnfIntegers(std::optional<int64_t> least, std::optional<int64_t> mo
 std::optional<std::string> GbnfOfFormat(std::string_view format) {
   const std::string date =
       "[0-9]{4} \"-\" (\"0\" [1-9] | \"1\" [0-2]) \"-\" (\"0\" [1-9] | \"1\" [0-9] | \"2\" [0-8])";
-  const std::string time =
+  std::string time =
       "([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] (\".\" [0-9]{1,9})? "
       "(\"Z\" | [+\\-] ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9])";
   // February is not counted out: days past the 28th go with the months that have them.
-  const std::string full_date =
+  std::string full_date =
       "(" + date +
       " | [0-9]{4} \"-\" (\"01\" | \"0\" [3-9] | \"1\" [0-2]) \"-\" (\"29\" | \"30\")"
       " | [0-9]{4} \"-\" (\"01\" | \"03\" | \"05\" | \"07\" | \"08\" | \"10\" | \"12\") \"-31\")";
