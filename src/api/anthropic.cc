@@ -86,17 +86,14 @@ std::string MessagesErrorBody(const ApiError& error) {
                  {"error", {{"type", MessagesErrorType(error.status)}, {"message", message}}}});
 }
 
-ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body) {
+ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
+                                       NamespaceId name_space) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
   const auto conversation = ParseMessagesConversation(*json);
   if (!conversation) return tl::unexpected(conversation.error());
-  const auto prompt = service.Render(*conversation);
-  if (!prompt) return tl::unexpected(prompt.error());
-  const ModelInfo& info = service.engine().info();
-  const bool has_bos = !info.bos_text.empty() && prompt->starts_with(info.bos_text);
-  const auto tokens = service.engine().Tokenize(*prompt, info.adds_bos && !has_bos, true);
-  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
+  const auto tokens = service.PromptTokens(*conversation, name_space);
+  if (!tokens) return tl::unexpected(tokens.error());
   return ToText({{"input_tokens", tokens->size()}});
 }
 

@@ -25,7 +25,8 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
                                       const std::function<bool()>& gone);
 
 // {"input_tokens": N} for the body of a count_tokens request: the tokens of the whole prompt.
-ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body);
+ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
+                                       NamespaceId name_space);
 
 // {"type": "error", "error": {"type", "message"}}. A prompt that is too long is told in the words
 // that clients look for: "prompt is too long: N tokens > M maximum".

@@ -94,14 +94,14 @@ TEST_F(AnthropicTest, TheSamePromptAgainIsReadFromTheCache) {
 
 TEST_F(AnthropicTest, CountedTokensAreThosePromptsHave) {
   const std::string fields = R"("system":"Be brief.","messages":[{"role":"user","content":"hi"}])";
-  const auto counted = CountTokensBody(service_, "{" + fields + "}");
+  const auto counted = CountTokensBody(service_, "{" + fields + "}", 0);
   ASSERT_TRUE(counted.has_value());
   auto chat = StartMessages(R"({"max_tokens":1,)" + fields + "}");
   ASSERT_TRUE(chat.has_value());
   EXPECT_EQ(Json::parse(*counted)["input_tokens"],
             Collect(std::move(*chat))["usage"]["input_tokens"]);
-  EXPECT_EQ(CountTokensBody(service_, "{}").error().field, "messages");
-  EXPECT_EQ(CountTokensBody(service_, "[]").error().status, 400);
+  EXPECT_EQ(CountTokensBody(service_, "{}", 0).error().field, "messages");
+  EXPECT_EQ(CountTokensBody(service_, "[]", 0).error().status, 400);
 }
 
 TEST_F(AnthropicTest, APromptThatIsTooLongIsToldInTheWordsClientsLookFor) {

@@ -178,7 +178,9 @@ void AddMessagesRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(
                      served,
                      [](const ChatService& service, const HttpRequest& request) {
-                       return ToResponse(CountTokensBody(service, request.body), MessagesErrorBody);
+                       return ToResponse(
+                           CountTokensBody(service, request.body, NamespaceOf(request)),
+                           MessagesErrorBody);
                      },
                      MessagesErrorBody));
 }
