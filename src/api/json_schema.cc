@@ -511,7 +511,8 @@ class SchemaWriter {
       add(name, property, path + ".properties." + name);
     }
     for (const Json& name : required) {
-      const bool named = std::find(names.begin(), names.end(), name) != names.end();
+      const bool named =
+          std::find(names.begin(), names.end(), name.get<std::string>()) != names.end();
       if (!named && !open && more != schema.end()) {
         Refuse(path + ".required", "names of properties where no others are allowed");
       }

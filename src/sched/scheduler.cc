@@ -32,7 +32,9 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
-              {options.reuse, grid_tokens_, options.keep_ends, options.park}) {}
+              {options.reuse, grid_tokens_, options.keep_ends, options.park}) {
+  stats_.slots.resize(engine->slots());
+}
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
   if (request.prompt.empty()) {
