@@ -30,10 +30,9 @@ class ResumeTest : public ::testing::Test {
   ResumePoint Choose(const Tokens& prompt, const Tokens& slot) {
     Provenance provenance{clean, {}, answers};
     if (clean < slot.size()) provenance.runs = {{7, clean}};
-    return ChooseResume(rules, prompt, {slot, provenance}, match,
-                        [&](size_t position) {
-                          return position <= truncates_to || position == slot.size();
-                        });
+    return ChooseResume(rules, prompt, {slot, provenance}, match, [&](size_t position) {
+      return position <= truncates_to || position == slot.size();
+    });
   }
   void ExpectPoint(const ResumePoint& point, Kind kind, size_t position) {
     EXPECT_EQ(point.kind, kind);
@@ -51,9 +50,9 @@ TEST_F(ResumeTest, NothingGoesOnFromAnEndWhoseStateCannotBeHad) {
   clean = 128;
   const Tokens held = Counting(300);
   const Provenance provenance{128, {{7, 128}}, {}};
-  ExpectPoint(ChooseResume(rules, Counting(400), {held, provenance}, match,
-                           [](size_t) { return false; }),
-              Kind::kNothing, 0);
+  ExpectPoint(
+      ChooseResume(rules, Counting(400), {held, provenance}, match, [](size_t) { return false; }),
+      Kind::kNothing, 0);
 }
 
 TEST_F(ResumeTest, LiveGoesOnWhereTheConversationEnded) {
