@@ -3,28 +3,27 @@
 //   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
 //
 // Its last table, from two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with libllama
-// 0.7.0, models with one thread. Other programs ran meanwhile (load average 2 to 3; 1 for restore,
-// whose lines are of a later run).
+// 0.7.0, models with one thread, on a machine that did nothing else (load average 1).
 //
 //   what is measured                   median ms  least ms  note
-//   match    all of the prompt is stored    0.192     0.145  100000 shared, 909 checkpoints
-//   match    it parts half-way              0.074     0.036  50000 shared, 404 checkpoints
-//   match    it parts after the header      0.002     0.002  10000 shared, 0 checkpoints
+//   match    all of the prompt is stored    0.255     0.226  100000 shared, 909 checkpoints
+//   match    it parts half-way              0.053     0.046  50000 shared, 404 checkpoints
+//   match    it parts after the header      0.003     0.003  10000 shared, 0 checkpoints
 //   match    none of it is stored           0.000     0.000  0 shared, 0 checkpoints
-//   match    front of the only conversation 0.186     0.177  100000 shared, 909 checkpoints
-//   insert   with room left                 0.127     0.092  10000 checkpoints, 0 given up
-//   evict    value, one goes                0.945     0.796  10000 checkpoints, 200 given up
-//   evict    value, 16 go                  12.440    11.481  10000 checkpoints, 192 given up
-//   evict    lru, one goes                  1.027     0.805  10000 checkpoints, 200 given up
-//   evict    fifo, one goes                 0.841     0.714  10000 checkpoints, 200 given up
-//   evict    closest-pair, one goes         1.000     0.871  10000 checkpoints, 200 given up
-//   evict    marconi, one goes              0.927     0.821  10000 checkpoints, 200 given up
-//   restore  llama, join of 1               7.828     7.303  62.9 MB, 0.58 of memcpy's 14.0 GB/s
-//   restore  llama, join of 8               8.262     7.270  62.9 MB, 0.82 of memcpy's 9.3 GB/s
-//   restore  qwen35, snapshot               5.809     5.544  51.2 MB, 0.62 of memcpy's 14.2 GB/s
-//   restore  qwen35, join of 2              6.814     5.949  59.6 MB, 0.69 of memcpy's 12.8 GB/s
-//   prefill  qwen35, placement none       946.029   883.939  3072 tokens
-//   prefill  qwen35, auto, 82 stored      919.303   858.380  1.054 of none's speed, by CPU 1.020
+//   match    front of the only conversation 0.088     0.076  100000 shared, 909 checkpoints
+//   insert   with room left                 0.265     0.222  10000 checkpoints, 0 given up
+//   evict    value, one goes                1.332     0.994  10000 checkpoints, 200 given up
+//   evict    value, 16 go                  13.654    11.008  10000 checkpoints, 184 given up
+//   evict    lru, one goes                  1.303     0.943  10000 checkpoints, 200 given up
+//   evict    fifo, one goes                 1.154     0.834  10000 checkpoints, 200 given up
+//   evict    closest-pair, one goes         1.315     0.847  10000 checkpoints, 200 given up
+//   evict    marconi, one goes              1.638     0.343  10000 checkpoints, 197 given up
+//   restore  llama, join of 1               8.128     7.657  62.9 MB, 0.62 of memcpy's 12.6 GB/s
+//   restore  llama, join of 8               8.790     7.946  62.9 MB, 0.88 of memcpy's 8.2 GB/s
+//   restore  qwen35, snapshot               6.088     5.729  51.2 MB, 0.70 of memcpy's 12.0 GB/s
+//   restore  qwen35, join of 2              6.894     6.530  59.6 MB, 0.79 of memcpy's 10.9 GB/s
+//   prefill  qwen35, placement none      1041.741   966.674  3072 tokens
+//   prefill  qwen35, auto, 82 stored     1240.053   973.408  0.993 of none's speed by the least
 //
 //   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
 //            lies beyond the place where the prompt parts is not felt.
@@ -35,8 +34,9 @@
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a
 //            checksum over its bytes was looked at before each use. On a full machine ratios of one
 //            case went from 0.27 to 0.53.
-//   prefill  is to reach 0.98. With both cores free and two threads it was 1.022, 1.030 and 1.003;
-//            where others took a core that the threads wanted, 0.62 to 1.05, which says nothing.
+//   prefill  is to reach 0.98. The machine's speed changes by a tenth from second to second, so the
+//            least times are compared. By medians of pairs nine runs gave 0.842, 0.912, 0.959,
+//            0.980, 0.982, 0.989, 1.025, 1.035 and 1.090.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
