@@ -1,15 +1,11 @@
 #include "api/answer_reader.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/check.h"
 
 namespace cairn {
 namespace {
-
-// Long enough to cost nothing, short enough that a client that went away is noticed soon.
-constexpr std::chrono::milliseconds kWait{100};
 
 void Add(AnswerPiece piece, WholeAnswer* answer) {
   switch (piece.kind) {
@@ -35,7 +31,7 @@ AnswerReader::AnswerReader(StartedChat chat)
     : generation_(std::move(chat.generation)), parser_(std::move(chat.parser)) {}
 
 std::optional<AnswerStep> AnswerReader::Next() {
-  const auto event = generation_->Next(kWait);
+  const auto event = generation_->Next(kAnswerWait);
   if (!event) return std::nullopt;
   AnswerStep step;
   if (event->kind == GenerationEvent::Kind::kFailed) {

@@ -6,6 +6,7 @@
 #ifndef CAIRN_API_ANSWER_READER_H_
 #define CAIRN_API_ANSWER_READER_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,10 @@
 #include "sched/generation.h"
 
 namespace cairn {
+
+// How long a wait for more of an answer lasts: long enough to cost nothing, short enough that a
+// client that went away is noticed soon.
+inline constexpr std::chrono::milliseconds kAnswerWait{100};
 
 struct AnswerEnd {
   FinishReason reason = FinishReason::kStop;

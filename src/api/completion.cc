@@ -1,16 +1,14 @@
 #include "api/completion.h"
 
-#include <chrono>
 #include <utility>
 
+#include "api/answer_reader.h"
 #include "api/chat_request.h"
 #include "api/cost_json.h"
 
 namespace cairn {
 namespace {
 
-// Long enough to cost nothing, short enough that a client that went away is noticed soon.
-constexpr std::chrono::milliseconds kWait{100};
 // OpenAI's, where a request does not say.
 constexpr size_t kOpenAiTokensMax = 16;
 
@@ -100,31 +98,28 @@ Json Whole(const StartedCompletion& started, const std::string& text,
   return whole;
 }
 
-void AppendEvent(const Json& json, std::string* chunk) {
-  *chunk += "data: " + ToText(json) + "\n\n";
-}
-
 void AppendText(const StartedCompletion& started, const std::string& text, std::string* chunk) {
   if (text.empty()) return;
   if (started.dialect == CompletionDialect::kOpenAi) {
-    return AppendEvent(OpenAiChunk(started, text, nullptr), chunk);
+    return AppendDataEvent(OpenAiChunk(started, text, nullptr), chunk);
   }
-  AppendEvent({{"index", 0}, {"content", text}, {"tokens", Json::array()}, {"stop", false}}, chunk);
+  AppendDataEvent({{"index", 0}, {"content", text}, {"tokens", Json::array()}, {"stop", false}},
+                  chunk);
 }
 
 void AppendEnd(const StartedCompletion& started, const GenerationEvent& event, std::string* chunk) {
   if (started.dialect == CompletionDialect::kNative) {
-    return AppendEvent(NativeEnd(started, "", event), chunk);
+    return AppendDataEvent(NativeEnd(started, "", event), chunk);
   }
   Json end = OpenAiChunk(started, "", FinishName(event));
   if (!started.include_usage) end["timings"] = TimingsJson(event.cost);
-  AppendEvent(end, chunk);
+  AppendDataEvent(end, chunk);
   if (started.include_usage) {
     Json usage = OpenAiChunk(started, "", nullptr);
     usage["choices"] = Json::array();
     usage["usage"] = UsageJson(event.cost);
     usage["timings"] = TimingsJson(event.cost);
-    AppendEvent(usage, chunk);
+    AppendDataEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";
 }
@@ -196,7 +191,7 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
   std::string text;
   while (true) {
     if (gone()) started.generation->Cancel();
-    const auto event = started.generation->Next(kWait);
+    const auto event = started.generation->Next(kAnswerWait);
     if (!event) continue;
     if (event->kind == GenerationEvent::Kind::kFailed) {
       return tl::unexpected(ToApiError(event->error));
@@ -207,7 +202,7 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
 }
 
 bool CompletionStream::Next(std::string* chunk) {
-  const auto event = started_.generation->Next(kWait);
+  const auto event = started_.generation->Next(kAnswerWait);
   if (!event) return true;
   if (event->kind == GenerationEvent::Kind::kFailed) {
     *chunk += "data: " + ErrorBody(ToApiError(event->error)) + "\n\n";

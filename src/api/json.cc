@@ -33,6 +33,10 @@ std::string ToText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+void AppendDataEvent(const Json& json, std::string* chunk) {
+  *chunk += "data: " + ToText(json) + "\n\n";
+}
+
 const Json* FieldReader::Find(std::string_view name) const {
   const auto found = object_.find(name);
   return found == object_.end() || found->is_null() ? nullptr : &*found;

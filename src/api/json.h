@@ -22,6 +22,9 @@ ApiResult<Json> ParseBody(std::string_view body);
 // As text; bytes that are no UTF-8 become U+FFFD instead of an exception.
 std::string ToText(const Json& json);
 
+// Appends it to `chunk` as an event of a stream that has no named ones: "data: {…}", a blank line.
+void AppendDataEvent(const Json& json, std::string* chunk);
+
 // Reads the fields of one object, one call each, and remembers the first mistake. A field that is
 // absent or null leaves its target as it was.
 //

@@ -32,10 +32,6 @@ Json Chunk(const AnswerIdentity& identity, Json delta, Json finish_reason) {
   return chunk;
 }
 
-void AppendEvent(const Json& json, std::string* chunk) {
-  *chunk += "data: " + ToText(json) + "\n\n";
-}
-
 }  // namespace
 
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
@@ -74,7 +70,8 @@ bool ChatStream::Next(std::string* chunk) {
   }
   if (!begun_) {
     begun_ = true;
-    AppendEvent(Chunk(identity_, {{"role", "assistant"}, {"content", nullptr}}, nullptr), chunk);
+    AppendDataEvent(Chunk(identity_, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
+                    chunk);
   }
   for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
   if (!step->end) return true;
@@ -103,19 +100,19 @@ void ChatStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) const
           Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}});
       break;
   }
-  AppendEvent(Chunk(identity_, std::move(delta), nullptr), chunk);
+  AppendDataEvent(Chunk(identity_, std::move(delta), nullptr), chunk);
 }
 
 void ChatStream::AppendEnd(const AnswerEnd& end, std::string* chunk) const {
   Json finish = Chunk(identity_, Json::object(), FinishReasonName(end));
   if (!include_usage_) finish["timings"] = TimingsJson(end.cost);
-  AppendEvent(finish, chunk);
+  AppendDataEvent(finish, chunk);
   if (include_usage_) {
     Json usage = Envelope(identity_, "chat.completion.chunk");
     usage["choices"] = Json::array();
     usage["usage"] = UsageJson(end.cost);
     usage["timings"] = TimingsJson(end.cost);
-    AppendEvent(usage, chunk);
+    AppendDataEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";
 }
