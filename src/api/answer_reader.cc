@@ -38,6 +38,10 @@ std::optional<AnswerStep> AnswerReader::Next() {
     step.error = ToApiError(event->error);
     return step;
   }
+  if (event->kind == GenerationEvent::Kind::kProgress) {
+    step.progress = AnswerProgress{event->processed_tokens, event->cost};
+    return step;
+  }
   step.pieces = parser_->Push(event->text);
   const bool done = event->kind == GenerationEvent::Kind::kDone;
   if (done) {

@@ -31,8 +31,15 @@ struct AnswerEnd {
   GenerationCost cost;
 };
 
+// How far the prompt is read.
+struct AnswerProgress {
+  size_t processed_tokens = 0;  // reused ones among them
+  GenerationCost cost;          // the prompt's figures so far
+};
+
 // What came since the last step. After an error or an end nothing comes.
 struct AnswerStep {
+  std::optional<AnswerProgress> progress;  // then there is nothing else
   std::vector<AnswerPiece> pieces;
   std::optional<AnswerEnd> end;
   std::optional<ApiError> error;

@@ -203,7 +203,7 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
 
 bool CompletionStream::Next(std::string* chunk) {
   const auto event = started_.generation->Next(kAnswerWait);
-  if (!event) return true;
+  if (!event || event->kind == GenerationEvent::Kind::kProgress) return true;
   if (event->kind == GenerationEvent::Kind::kFailed) {
     *chunk += "data: " + ErrorBody(ToApiError(event->error)) + "\n\n";
     return false;

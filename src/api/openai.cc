@@ -63,7 +63,7 @@ ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, bool include_u
 
 bool ChatStream::Next(std::string* chunk) {
   const auto step = reader_.Next();
-  if (!step) return true;
+  if (!step || step->progress) return true;
   if (step->error) {
     *chunk += "data: " + ErrorBody(*step->error) + "\n\n";
     return false;

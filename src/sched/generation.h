@@ -1,7 +1,7 @@
 // Generation: one answer on its way from the thread that computes it to the thread that sends it.
 //
-//   Scheduler (context thread) ── Push ──>  [ text, text, …, done ]  ── Next ──> HTTP thread
-//                              <───────────────── Cancel ────────────────────────
+//   Scheduler (context thread) ── Push ──>  [ progress, …, text, …, done ]  ── Next ──> HTTP thread
+//                              <───────────────────── Cancel ─────────────────────────
 //
 // Threads: every call is safe from any thread.
 
@@ -39,9 +39,17 @@ struct GenerationCost {
 };
 
 struct GenerationEvent {
-  enum class Kind { kText, kDone, kFailed };
+  enum class Kind {
+    kProgress,  // a slot was found, or a piece of the prompt was read
+    kText,
+    kDone,
+    kFailed,
+  };
   Kind kind = Kind::kText;
   std::string text;  // whole characters
+  // With kProgress: the tokens of the prompt that are done, reused ones among them. Its cost has
+  // the prompt's figures so far.
+  size_t processed_tokens = 0;
   FinishReason reason = FinishReason::kStop;
   std::string stop_text;  // the stop text that ended the answer, if one did
   GenerationCost cost;

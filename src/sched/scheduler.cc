@@ -181,7 +181,10 @@ void Scheduler::Resume(Task* task) {
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();
-  if (!answering) task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
+  if (!answering) {
+    task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
+    PushProgress(*task);
+  }
   if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
   const MemoryTraits& traits = engine_->traits();
   if (!traits.NeedsSnapshots() || answering) return;
@@ -216,6 +219,7 @@ void Scheduler::ReadPiece(Task* task) {
   }
   // A graphics card may still be at it; the logits at the end wait for all of it.
   task->read_ms += clock_->NowMs() - begin_ms;
+  PushProgress(*task);
   if (end == stop) {
     keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,
                            task->request.shape.turns.size());
@@ -325,6 +329,17 @@ void Scheduler::PushText(const Task& task, std::string text) {
   if (text.empty()) return;
   GenerationEvent event;
   event.text = std::move(text);
+  task.generation->Push(std::move(event));
+}
+
+// Of the prompt alone: an answer that is read again after its slot was given up is no news.
+void Scheduler::PushProgress(const Task& task) {
+  if (task.first_token_ms > 0) return;
+  GenerationEvent event;
+  event.kind = GenerationEvent::Kind::kProgress;
+  event.processed_tokens = task.slot ? keeper_.slot(*task.slot).tokens().size() : 0;
+  event.cost = task.cost;
+  event.cost.prompt_ms = clock_->NowMs() - task.admitted_ms;
   task.generation->Push(std::move(event));
 }
 

@@ -157,6 +157,7 @@ class Scheduler {
   void Requeue(Task* task);
   Slot& SlotOf(const Task& task) { return keeper_.slot(*task.slot); }
   void PushText(const Task& task, std::string text);
+  void PushProgress(const Task& task);
   void Finish(Task* finished, FinishReason reason);
   void FailTask(Task* failed, Error error);
   // Takes the task out of running_.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "sched/scheduler_fixture.h"
 
@@ -154,6 +156,30 @@ TEST(Scheduler, RefusesMoreThanTheQueueHolds) {
   ASSERT_TRUE(bench.scheduler.Submit(Bench::Request(Text(10))));
   ASSERT_TRUE(bench.scheduler.Submit(Bench::Request(Text(10))));
   EXPECT_EQ(bench.scheduler.Submit(Bench::Request(Text(10))).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(Scheduler, TellsHowFarThePromptIsRead) {
+  Bench bench;
+  for (const bool again : {false, true}) {
+    auto generation = *bench.scheduler.Submit(Bench::Request(Text(3000)));
+    while (bench.scheduler.Step()) {
+    }
+    std::vector<size_t> processed;
+    size_t reused = 0;
+    while (auto event = generation->Next(0ms)) {
+      if (event->kind != GenerationEvent::Kind::kProgress) break;
+      EXPECT_EQ(event->cost.prompt_tokens, 3000U);
+      reused = event->cost.reused_tokens;
+      if (processed.empty()) {
+        EXPECT_EQ(event->processed_tokens, reused);
+      }
+      processed.push_back(event->processed_tokens);
+    }
+    EXPECT_EQ(reused > 0, again);
+    EXPECT_EQ(processed.size() > 1, !again);
+    EXPECT_TRUE(std::is_sorted(processed.begin(), processed.end()));
+    EXPECT_EQ(processed.back(), 3000U);
+  }
 }
 
 TEST(Scheduler, StoppingFailsWhatIsLeft) {
