@@ -13,9 +13,11 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "api/answer_reader.h"
 #include "api/anthropic.h"
 #include "api/anthropic_request.h"
 #include "api/chat_service.h"
@@ -243,19 +245,25 @@ rc::Gen<std::vector<Change>> AnyChanges() {
   return rc::gen::resize(kChangesMax, rc::gen::container<std::vector<Change>>(change));
 }
 
-// A service whose scheduler nobody runs: front ends need none.
+// A service on a FakeEngine. What can be read is answered, with few tokens.
 class FrontEnds {
  public:
   FrontEnds()
-      : cache_(CacheOptions{}, *MakePlacement("none"), *MakeEviction("none"), MakeRamStore()),
+      : cache_(CacheOptions{}, *MakePlacement("user-turns"), *MakeEviction("lru"), MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, {}),
         template_(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
                                        engine_.info().eos_text)),
-        service_(&engine_, template_.get(), &scheduler_) {}
+        service_(&engine_, template_.get(), &scheduler_),
+        context_thread_([this] { scheduler_.Run(); }) {}
+  ~FrontEnds() {
+    scheduler_.Stop();
+    context_thread_.join();
+  }
+  FrontEnds(const FrontEnds&) = delete;
+  FrontEnds& operator=(const FrontEnds&) = delete;
 
   const ChatService& service() const { return service_; }
 
-  // A request that could be read is rendered too.
   ApiResult<void> Chat(std::string_view text) const {
     return With(text, [](const Json& body) { return ParseChatRequest(body, {}); });
   }
@@ -272,20 +280,32 @@ class FrontEnds {
   ApiResult<void> Completion(std::string_view text, CompletionDialect dialect) const {
     const auto body = ParseBody(text);
     if (!body) return tl::unexpected(body.error());
-    const auto request = ParseCompletion(engine_, *body, {}, dialect);
+    auto request = ParseCompletion(engine_, *body, {}, dialect);
     if (!request) return tl::unexpected(request.error());
-    return {};
+    request->params.tokens_max = std::min(request->params.tokens_max, kTokensMax);
+    const auto started = StartCompletion(service_, std::move(*request), dialect, {}, 0);
+    if (!started) return tl::unexpected(started.error());
+    return Nothing(CollectCompletion(*started, [] { return false; }));
   }
 
  private:
+  static constexpr size_t kTokensMax = 2;
+
   template <typename Parse>
   ApiResult<void> With(std::string_view text, const Parse& parse) const {
     const auto body = ParseBody(text);
     if (!body) return tl::unexpected(body.error());
-    const auto request = parse(*body);
+    auto request = parse(*body);
     if (!request) return tl::unexpected(request.error());
-    const auto tokens = service_.PromptTokens(request->conversation, 0);
-    if (!tokens) return tl::unexpected(tokens.error());
+    request->params.tokens_max = std::min(request->params.tokens_max, kTokensMax);
+    auto chat = service_.Start(std::move(*request), 0);
+    if (!chat) return tl::unexpected(chat.error());
+    return Nothing(CollectAnswer(std::move(*chat), [] { return false; }));
+  }
+
+  template <typename T>
+  static ApiResult<void> Nothing(const ApiResult<T>& result) {
+    if (!result) return tl::unexpected(result.error());
     return {};
   }
 
@@ -295,44 +315,48 @@ class FrontEnds {
   Scheduler scheduler_;
   std::unique_ptr<ChatTemplate> template_;
   ChatService service_;
+  std::thread context_thread_;
 };
 
 const FrontEnds& Fronts() {
-  static const FrontEnds* const fronts = new FrontEnds;  // never destroyed
-  return *fronts;
+  static const FrontEnds fronts;
+  return fronts;
 }
 
-// "messages[3].content" as "messages", "3", "content".
-std::vector<std::string> PathParts(const std::string& field) {
-  std::vector<std::string> parts(1);
-  for (const char c : field) {
-    if (c == '.' || c == '[') parts.emplace_back();
-    if (c != '.' && c != '[' && c != ']') parts.back() += c;
+bool LeadsInto(const Json& json, std::string_view path);
+
+// `path` goes on behind a value: at its end, with ".name" or with "[3]".
+bool GoesOn(const Json& json, std::string_view path) {
+  if (path.empty()) return true;
+  if (path.front() == '.') path.remove_prefix(1);
+  return LeadsInto(json, path);
+}
+
+// Whether all of "messages[3].content" but its last name is there: what is missing may be named.
+// Names may hold dots and brackets, so every way to read the path is tried.
+bool LeadsInto(const Json& json, std::string_view path) {
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      if (!path.starts_with(name)) continue;
+      const std::string_view rest = path.substr(name.size());
+      const bool ends = rest.empty() || rest.front() == '.' || rest.front() == '[';
+      if (ends && GoesOn(value, rest)) return true;
+    }
   }
-  return parts;
+  if (json.is_array() && path.starts_with('[')) {
+    const size_t end = path.find(']');
+    const size_t index = std::stoul(std::string(path.substr(1)));
+    return end != std::string_view::npos && index < json.size() &&
+           GoesOn(json[index], path.substr(end + 1));
+  }
+  return path.find_first_of(".[") == std::string_view::npos;
 }
 
-// The value there; null when there is none.
-const Json* Inside(const Json& json, const std::string& part) {
-  if (json.is_object() && json.contains(part)) return &json[part];
-  const bool digits = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-  if (!json.is_array() || !digits || std::stoul(part) >= json.size()) return nullptr;
-  return &json[std::stoul(part)];
-}
-
-// Whether all of the field but its last part is in the body: what is missing may be named. What a
-// schema refers to is named as the reference is, behind a "#"; there the schema itself must be
-// there.
-bool IsInBody(const std::string& named, const std::string& text) {
+// What a schema refers to is named as the reference is, behind a "#"; there the schema itself must
+// be there.
+bool IsInBody(const std::string& field, const std::string& text) {
   const Json body = Json::parse(text, nullptr, false);
-  const std::string field = named.substr(0, named.find('#'));
-  const Json* at = &body;
-  const std::vector<std::string> parts = PathParts(field);
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    at = Inside(*at, parts[i]);
-    if (at == nullptr) return false;
-  }
-  return true;
+  return LeadsInto(body, std::string_view(field).substr(0, field.find('#')));
 }
 
 void ExpectsClientsError(const ApiError& error, const std::string& text) {
