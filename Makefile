@@ -30,6 +30,10 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 	@scripts/build.sh cairn
 	@scripts/fuzz_api.sh
 
+sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
+	@scripts/build.sh cairn
+	@scripts/sdk.sh
+
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
