@@ -8,8 +8,8 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
-# shellcheck source=scripts/lib/made_server.sh
-source scripts/lib/made_server.sh
+# shellcheck source=scripts/made_server.sh
+source scripts/made_server.sh
 
 readonly FOLDER="$ROOT/.deps/sdk"
 readonly NODE_MIN=20
