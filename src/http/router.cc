@@ -83,6 +83,15 @@ size_t Router::Add(std::string method, std::string_view pattern) {
   return routes_.size() - 1;
 }
 
+std::vector<std::string> Router::Names() const {
+  std::vector<std::string> names;
+  for (const Route& route : routes_) {
+    names.push_back(route.method + " ");
+    for (const std::string& segment : route.segments) names.back() += "/" + segment;
+  }
+  return names;
+}
+
 RouteMatch Router::Find(std::string_view method, std::string_view path) const {
   RouteMatch match;
   if (!path.starts_with('/')) return match;

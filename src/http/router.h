@@ -37,6 +37,9 @@ class Router {
   // Returns the route's number, counted from 0. REQUIRES: `pattern` starts with a slash.
   size_t Add(std::string method, std::string_view pattern);
 
+  // "POST /slots/:id", in the order they were added.
+  std::vector<std::string> Names() const;
+
   // `path` is percent-encoded. HEAD is found where GET is.
   RouteMatch Find(std::string_view method, std::string_view path) const;
 

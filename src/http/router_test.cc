@@ -66,6 +66,13 @@ TEST(Router, PrefersAFixedPathToACapture) {
   EXPECT_EQ(router.Find("GET", "/checkpoints/other").captures.at("id"), "other");
 }
 
+TEST(Router, NamesItsRoutesInTheirOrder) {
+  Router router;
+  router.Add("POST", "/slots/:id");
+  router.Add("GET", "/");
+  EXPECT_EQ(router.Names(), (std::vector<std::string>{"POST /slots/:id", "GET /"}));
+}
+
 TEST(Router, LeavesBrokenPercentSignsAsTheyAre) {
   EXPECT_EQ(PercentDecode("100%"), "100%");
   EXPECT_EQ(PercentDecode("%4"), "%4");

@@ -181,6 +181,7 @@ class HttpServer::Impl {
     router_.Add(method, path);
     routes_.push_back({std::move(handler), access});
   }
+  std::vector<std::string> RouteNames() const { return router_.Names(); }
   Status Bind();
   int port() const { return listener_.port(); }
   void Serve();
@@ -495,6 +496,10 @@ HttpServer::~HttpServer() = default;
 void HttpServer::Handle(const std::string& method, const std::string& path, HttpHandler handler,
                         HttpAccess access) {
   impl_->Handle(method, path, std::move(handler), access);
+}
+
+std::vector<std::string> HttpServer::RouteNames() const {
+  return impl_->RouteNames();
 }
 
 Status HttpServer::Bind() {

@@ -118,6 +118,9 @@ class HttpServer {
   void Handle(const std::string& method, const std::string& path, HttpHandler handler,
               HttpAccess access = HttpAccess::kNeedsKey);
 
+  // What was given to Handle(): "POST /slots/:id".
+  std::vector<std::string> RouteNames() const;
+
   // Starts listening. kUnavailable: the port is taken. kInvalidArgument: no such host or port, an
   // empty key, or a host that other machines reach without any key. From here on connections wait
   // for Serve().

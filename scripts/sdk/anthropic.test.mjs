@@ -1,0 +1,145 @@
+// Anthropic's client against Cairn.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import Anthropic from "@anthropic-ai/sdk";
+
+import { generatedTokens, key, question, slotsComeFree, tooLong, url, weather } from "./server.mjs";
+
+const client = new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 });
+const ask = { model: "m", max_tokens: 8, messages: question, temperature: 0 };
+// More than the aborted answers get to; less than the context.
+const endless = 7000;
+const tools = [
+  { name: weather.name, description: weather.description, input_schema: weather.schema },
+];
+
+const textOf = (message) =>
+  message.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+
+test("a message is answered", async () => {
+  const message = await client.messages.create(ask);
+  assert.equal(message.role, "assistant");
+  assert.equal(message.stop_reason, "max_tokens");
+  assert.equal(message.usage.output_tokens, 8);
+  assert.ok(textOf(message).length > 0);
+});
+
+test("a stream has the same text", async () => {
+  const whole = await client.messages.create(ask);
+  const types = [];
+  let text = "";
+  for await (const event of await client.messages.create({ ...ask, stream: true })) {
+    types.push(event.type);
+    if (event.type === "content_block_delta") text += event.delta.text;
+  }
+  assert.equal(text, textOf(whole));
+  assert.equal(types[0], "message_start");
+  assert.equal(types.at(-1), "message_stop");
+});
+
+test("the stream helper puts the same message together", async () => {
+  const whole = await client.messages.create(ask);
+  const streamed = await client.messages.stream(ask).finalMessage();
+  assert.equal(textOf(streamed), textOf(whole));
+  assert.equal(streamed.stop_reason, "max_tokens");
+  assert.equal(streamed.usage.output_tokens, 8);
+});
+
+test("a conversation reads its own prefix from the cache", async () => {
+  const system = "You are terse. ".repeat(40);
+  const first = await client.messages.create({ ...ask, system });
+  const second = await client.messages.create({
+    ...ask,
+    system,
+    messages: [
+      ...question,
+      { role: "assistant", content: first.content },
+      { role: "user", content: "Go on." },
+    ],
+  });
+  assert.ok(second.usage.cache_read_input_tokens > 500);
+});
+
+test("marks of cache_control are taken", async () => {
+  const mark = { cache_control: { type: "ephemeral" } };
+  const message = await client.messages.create({
+    ...ask,
+    system: [{ type: "text", text: "You are terse.", ...mark }],
+    tools: tools.map((tool) => ({ ...tool, ...mark })),
+    messages: [{ role: "user", content: [{ type: "text", text: "Hi.", ...mark }] }],
+  });
+  assert.equal(message.type, "message");
+});
+
+test("a call and its result can be gone on from", async () => {
+  const message = await client.messages.create({
+    ...ask,
+    tools,
+    messages: [
+      ...question,
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "t1", name: "weather", input: { city: "Rome" } }],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "sunny" }] },
+    ],
+  });
+  assert.equal(message.usage.output_tokens, 8);
+});
+
+test("a call can be demanded", async (t) => {
+  const asked = { ...ask, max_tokens: 400, tools, tool_choice: { type: "any" } };
+  const message = await client.messages.create(asked);
+  const call = message.content.find((block) => block.type === "tool_use");
+  if (call === undefined) {
+    return t.skip('tool_choice "any" leaves it to the model, and this one calls nothing by itself');
+  }
+  assert.equal(call.name, "weather");
+  assert.equal(typeof call.input, "object");
+  assert.equal(message.stop_reason, "tool_use");
+  const streamed = await client.messages.stream(asked).finalMessage();
+  assert.deepEqual(
+    streamed.content.filter((block) => block.type === "tool_use").map((block) => block.input),
+    [call.input],
+  );
+});
+
+test("tokens are counted as they are read", async () => {
+  const asked = { model: "m", messages: question, tools };
+  const counted = await client.messages.countTokens(asked);
+  const usage = (await client.messages.create({ ...ask, ...asked })).usage;
+  assert.equal(counted.input_tokens, usage.input_tokens + usage.cache_read_input_tokens);
+});
+
+test("errors are of the client's types", async () => {
+  await assert.rejects(client.messages.create({ ...ask, temperature: "warm" }), (error) => {
+    assert.ok(error instanceof Anthropic.BadRequestError);
+    assert.equal(error.error.type, "error");
+    assert.equal(error.error.error.type, "invalid_request_error");
+    assert.match(error.message, /temperature/);
+    return true;
+  });
+  await assert.rejects(client.messages.create({ ...ask, messages: tooLong }), (error) => {
+    assert.ok(error instanceof Anthropic.BadRequestError);
+    assert.match(error.message, /prompt is too long: \d+ tokens > \d+ maximum/);
+    return true;
+  });
+  const stranger = new Anthropic({ baseURL: url, apiKey: "wrong", maxRetries: 0 });
+  await assert.rejects(stranger.messages.create(ask), Anthropic.AuthenticationError);
+});
+
+test("a stream that is aborted frees its slot", async () => {
+  const before = await generatedTokens();
+  const stream = await client.messages.create({ ...ask, max_tokens: endless, stream: true });
+  let events = 0;
+  for await (const event of stream) {
+    assert.ok(event.type.length > 0);
+    if (++events === 4) stream.controller.abort();
+  }
+  assert.ok(await slotsComeFree());
+  assert.ok((await generatedTokens()) - before < endless);
+  const next = await client.messages.create(ask);
+  assert.equal(next.usage.output_tokens, 8);
+});

@@ -1,0 +1,246 @@
+// OpenAI's client against Cairn.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import OpenAI from "openai";
+import { zodResponseFormat } from "openai/helpers/zod";
+import { z } from "zod";
+
+import {
+  callGrammar,
+  generatedTokens,
+  key,
+  question,
+  slotsComeFree,
+  tooLong,
+  url,
+  weather,
+} from "./server.mjs";
+
+const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+const ask = { model: "m", messages: question, max_tokens: 8, temperature: 0, seed: 1 };
+// More than the aborted answers get to; less than the context.
+const endless = 7000;
+const tools = [
+  {
+    type: "function",
+    function: {
+      name: weather.name,
+      description: weather.description,
+      parameters: weather.schema,
+    },
+  },
+];
+
+async function all(stream) {
+  const chunks = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+test("the model is listed", async () => {
+  const models = await all(client.models.list());
+  assert.equal(models.length, 1);
+  assert.equal(models[0].object, "model");
+});
+
+test("a chat is answered", async () => {
+  const answer = await client.chat.completions.create(ask);
+  assert.equal(answer.choices[0].message.role, "assistant");
+  assert.ok(answer.choices[0].message.content.length > 0);
+  assert.equal(answer.choices[0].finish_reason, "length");
+  assert.equal(answer.usage.completion_tokens, 8);
+});
+
+test("a chat's stream has the same text and its usage", async () => {
+  const whole = await client.chat.completions.create(ask);
+  const chunks = await all(
+    await client.chat.completions.create({
+      ...ask,
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  );
+  const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
+  assert.equal(text, whole.choices[0].message.content);
+  assert.equal(chunks.at(-1).usage.completion_tokens, 8);
+});
+
+test("the stream helper puts the same answer together", async () => {
+  const whole = await client.chat.completions.create(ask);
+  const streamed = await client.chat.completions.stream(ask).finalChatCompletion();
+  assert.equal(streamed.choices[0].message.content, whole.choices[0].message.content);
+  assert.equal(streamed.choices[0].finish_reason, "length");
+});
+
+test("a call is parsed, whole and streamed", async () => {
+  const asked = { ...ask, max_tokens: 200, tools, grammar: callGrammar };
+  const whole = await client.chat.completions.create(asked);
+  const streamed = await client.chat.completions.stream(asked).finalChatCompletion();
+  for (const answer of [whole, streamed]) {
+    assert.equal(answer.choices[0].finish_reason, "tool_calls");
+    const call = answer.choices[0].message.tool_calls[0];
+    assert.equal(call.function.name, "weather");
+    assert.deepEqual(JSON.parse(call.function.arguments), { city: "Rome" });
+    assert.ok(call.id.length > 0);
+  }
+});
+
+test("a call that was answered can be gone on from", async () => {
+  const asked = { ...ask, max_tokens: 200, tools, grammar: callGrammar };
+  const first = await client.chat.completions.create(asked);
+  const message = first.choices[0].message;
+  const answer = await client.chat.completions.create({
+    ...ask,
+    tools,
+    messages: [
+      ...question,
+      message,
+      { role: "tool", tool_call_id: message.tool_calls[0].id, content: "sunny" },
+    ],
+  });
+  assert.ok(answer.usage.prompt_tokens > first.usage.prompt_tokens);
+});
+
+test("a call can be demanded", async (t) => {
+  const asked = { ...ask, max_tokens: 400, tools, tool_choice: "required" };
+  let answer;
+  try {
+    answer = await client.chat.completions.create(asked);
+  } catch (error) {
+    if (!(error instanceof OpenAI.BadRequestError) || error.param !== "tool_choice") throw error;
+    return t.skip(`tool_choice "required" is not there yet: ${error.message}`);
+  }
+  assert.equal(answer.choices[0].message.tool_calls[0].function.name, "weather");
+});
+
+test("a JSON schema is kept to", async () => {
+  const schema = {
+    type: "object",
+    properties: { warm: { type: "boolean" }, sky: { enum: ["clear", "grey"] } },
+    required: ["warm", "sky"],
+    additionalProperties: false,
+  };
+  const answer = await client.chat.completions.create({
+    ...ask,
+    max_tokens: 300,
+    response_format: { type: "json_schema", json_schema: { name: "w", strict: true, schema } },
+  });
+  const json = JSON.parse(answer.choices[0].message.content);
+  assert.equal(typeof json.warm, "boolean");
+  assert.ok(["clear", "grey"].includes(json.sky));
+});
+
+test("a zod schema comes back parsed", async () => {
+  const shape = z.object({ warm: z.boolean(), sky: z.enum(["clear", "grey"]) });
+  const answer = await client.chat.completions.parse({
+    ...ask,
+    max_tokens: 300,
+    response_format: zodResponseFormat(shape, "weather"),
+  });
+  assert.deepEqual(shape.parse(answer.choices[0].message.parsed), answer.choices[0].message.parsed);
+});
+
+test("a text goes on, whole and streamed", async () => {
+  const asked = { model: "m", prompt: "A cairn is", max_tokens: 6, temperature: 0 };
+  const whole = await client.completions.create(asked);
+  const chunks = await all(await client.completions.create({ ...asked, stream: true }));
+  const text = chunks.map((chunk) => chunk.choices[0].text).join("");
+  assert.equal(text, whole.choices[0].text);
+  assert.equal(whole.usage.completion_tokens, 6);
+});
+
+test("a response is given, whole and streamed", async () => {
+  const asked = { model: "m", input: "What is a cairn?", max_output_tokens: 8, temperature: 0 };
+  const whole = await client.responses.create(asked);
+  assert.equal(whole.status, "incomplete");
+  assert.equal(whole.incomplete_details.reason, "max_output_tokens");
+  assert.ok(whole.output_text.length > 0);
+  const events = await all(await client.responses.create({ ...asked, stream: true }));
+  assert.equal(events[0].type, "response.created");
+  assert.equal(events.at(-1).type, "response.incomplete");
+  const deltas = events.filter((event) => event.type === "response.output_text.delta");
+  assert.equal(deltas.map((event) => event.delta).join(""), whole.output_text);
+});
+
+test("the stream helper puts the same response together", async () => {
+  const asked = { model: "m", input: "What is a cairn?", max_output_tokens: 8, temperature: 0 };
+  const whole = await client.responses.create(asked);
+  const streamed = await client.responses.stream(asked).finalResponse();
+  assert.equal(streamed.output_text, whole.output_text);
+  assert.deepEqual(streamed.usage.output_tokens, 8);
+});
+
+test("embeddings are numbers", async (t) => {
+  let answer;
+  try {
+    answer = await client.embeddings.create({ model: "m", input: ["a cairn", "a pile"] });
+  } catch (error) {
+    if (error.status === 404) return t.skip("/v1/embeddings is not there yet");
+    if (error.status === 501) return t.skip(`the server says: ${error.message}`);
+    throw error;
+  }
+  assert.equal(answer.data.length, 2);
+  for (const entry of answer.data) {
+    assert.ok(entry.embedding.length > 0);
+    assert.ok(entry.embedding.every(Number.isFinite));
+  }
+  const floats = await client.embeddings.create({
+    model: "m",
+    input: "a cairn",
+    encoding_format: "float",
+  });
+  assert.equal(floats.data[0].embedding.length, answer.data[0].embedding.length);
+});
+
+test("errors are of the client's types", async () => {
+  const chat = (extra) => client.chat.completions.create({ ...ask, ...extra });
+  await assert.rejects(chat({ temperature: "warm" }), (error) => {
+    assert.ok(error instanceof OpenAI.BadRequestError);
+    assert.equal(error.param, "temperature");
+    return true;
+  });
+  await assert.rejects(chat({ messages: tooLong }), (error) => {
+    assert.ok(error instanceof OpenAI.BadRequestError);
+    assert.match(error.message, /exceeds the available context size/);
+    assert.equal(error.type, "exceed_context_size_error");
+    return true;
+  });
+  await assert.rejects(chat({ messages: tooLong, stream: true }), OpenAI.BadRequestError);
+  await assert.rejects(client.files.list(), OpenAI.NotFoundError);
+  const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: "wrong", maxRetries: 0 });
+  await assert.rejects(stranger.chat.completions.create(ask), OpenAI.AuthenticationError);
+});
+
+test("a stream that is aborted frees its slot", async () => {
+  const before = await generatedTokens();
+  const stream = await client.chat.completions.create({
+    ...ask,
+    max_tokens: endless,
+    ignore_eos: true,
+    stream: true,
+  });
+  let chunks = 0;
+  for await (const chunk of stream) {
+    assert.equal(chunk.object, "chat.completion.chunk");
+    if (++chunks === 3) stream.controller.abort();
+  }
+  assert.ok(await slotsComeFree());
+  assert.ok((await generatedTokens()) - before < endless);
+  const next = await client.chat.completions.create(ask);
+  assert.equal(next.usage.completion_tokens, 8);
+});
+
+test("an answer that is waited for can be aborted", async () => {
+  const before = await generatedTokens();
+  const controller = new AbortController();
+  const answer = client.chat.completions.create(
+    { ...ask, max_tokens: endless, ignore_eos: true },
+    { signal: controller.signal },
+  );
+  setTimeout(() => controller.abort(), 100);
+  await assert.rejects(answer, OpenAI.APIUserAbortError);
+  assert.ok(await slotsComeFree());
+  assert.ok((await generatedTokens()) - before < endless);
+});

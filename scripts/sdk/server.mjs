@@ -1,0 +1,39 @@
+// What the tests know of the server, and how they look at it.
+
+export const url = process.env.CAIRN_URL;
+export const key = process.env.CAIRN_KEY;
+
+export const question = [{ role: "user", content: "What is a cairn?" }];
+export const tooLong = [{ role: "user", content: "x".repeat(20000) }];
+
+export const weather = {
+  name: "weather",
+  description: "The weather of a city.",
+  schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+// The made model calls nothing by itself: a grammar leaves it one answer, a call as the chat
+// template shows them.
+export const callGrammar = String.raw`root ::= "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>"`;
+
+async function get(path) {
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+  if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
+  return answer;
+}
+
+// Tokens, by all answers so far.
+export async function generatedTokens() {
+  const metrics = await (await get("/metrics")).text();
+  return Number(/^llamacpp:tokens_predicted_total (\S+)$/m.exec(metrics)[1]);
+}
+
+// Waits until no slot works any more; false when one still does after half a minute.
+export async function slotsComeFree() {
+  for (let tries = 0; tries < 600; ++tries) {
+    const slots = await (await get("/slots")).json();
+    if (slots.every((slot) => !slot.is_processing)) return true;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return false;
+}

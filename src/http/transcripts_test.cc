@@ -1,0 +1,338 @@
+// What clients send and get, whole, one file of testdata/transcripts/ an endpoint. The server is
+// the real one, on an engine that answers by a script. UPDATE_GOLDEN=1 rewrites the files.
+//
+//   > POST /tokenize
+//   > {"content":"ab"}
+//   < 200 application/json
+//   {
+//     "tokens": [ …
+//
+// JSON is laid out for reading; times are replaced by the word TIME.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "base/golden_file.h"
+#include "chat/builtin_templates.h"
+#include "engine/fake_engine.h"
+#include "http/routes.h"
+#include "http/server_fixture.h"
+
+namespace cairn {
+namespace {
+
+// Answers with the pieces of a script, each of them one token, whatever the prompt was. Prompts
+// must be ASCII: the tokens above are the script's.
+class ScriptEngine final : public FakeEngine {
+ public:
+  explicit ScriptEngine(std::vector<std::string> script)
+      : FakeEngine(Options()), script_(std::move(script)) {}
+
+  std::string Piece(Token token, bool special) const override {
+    const size_t index = static_cast<size_t>(token) - kFirst;
+    return token >= kFirst && index < script_.size() ? script_[index]
+                                                     : FakeEngine::Piece(token, special);
+  }
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& /*params*/) override {
+    return std::make_unique<Player>(script_.size());
+  }
+
+ private:
+  static constexpr Token kFirst = 128;
+
+  static FakeEngineOptions Options() {
+    FakeEngineOptions options;
+    options.context_tokens = 1024;
+    options.slots = 2;
+    return options;
+  }
+
+  class Player final : public Sampler {
+   public:
+    explicit Player(size_t size) : size_(size) {}
+    Token Sample(std::span<const float> /*logits*/) override {
+      return next_ < size_ ? kFirst + static_cast<Token>(next_++) : kMessageEnd;
+    }
+
+   private:
+    const size_t size_;
+    size_t next_ = 0;
+  };
+
+  const std::vector<std::string> script_;
+};
+
+const std::vector<std::string> kText = {"A pile ", "of ", "stones.", "\n"};
+const std::vector<std::string> kThoughtAndCall = {"<think>",
+                                                  "\nWhere ",
+                                                  "is that?",
+                                                  "\n</think>",
+                                                  "\n\n",
+                                                  "I look ",
+                                                  "it up.",
+                                                  "<tool_call>",
+                                                  "\n{\"name\": \"weather\", ",
+                                                  "\"arguments\": {\"city\": \"Rome\"}}",
+                                                  "\n</tool_call>"};
+
+std::string Quoted(const std::string& text) {
+  return Json(text).dump();
+}
+
+std::string WithoutTimes(const std::string& text) {
+  static const std::regex json_times(
+      R"re("(created|created_at|[a-z_]+_ms|[a-z_]+_per_second)":-?[0-9.e+-]+)re");
+  static const std::regex metric_times(R"re((\n[a-z:_]*seconds[a-z_]*(\{[^}]*\})?) [0-9.e+-]+)re");
+  return std::regex_replace(std::regex_replace(text, json_times, R"("$1":"TIME")"), metric_times,
+                            "$1 TIME");
+}
+
+class TranscriptsTest : public testing::Test {
+ protected:
+  ~TranscriptsTest() override { StopServing(); }
+
+  void Serve(const std::vector<std::string>& script, bool loaded = true,
+             std::vector<std::string> keys = {}) {
+    StopServing();
+    world_ = std::make_unique<World>(script, std::move(keys));
+    if (loaded) world_->served.service.store(&world_->service, std::memory_order_release);
+    ASSERT_TRUE(world_->server.Bind());
+    world_->server_thread = std::thread([this] { world_->server.Serve(); });
+    world_->context_thread = std::thread([this] { world_->scheduler.Run(); });
+  }
+
+  void Get(const std::string& path) { Record("GET", path, ""); }
+  void Post(const std::string& path, const std::string& body) { Record("POST", path, body); }
+
+  void Record(const std::string& method, const std::string& path, const std::string& body,
+              const std::string& header = "") {
+    RawClient client(world_->server.port());
+    // Of HTTP/1.0, so that streams come without chunks.
+    client.Send(method + " " + path + " HTTP/1.0\r\nHost: h\r\n" +
+                (header.empty() ? "" : header + "\r\n") +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string& answer = client.ReadAll();
+    transcript_ += "> " + method + " " + path + "\n";
+    if (!header.empty()) transcript_ += "> " + header + "\n";
+    if (!body.empty()) transcript_ += "> " + (body.size() > 1000 ? "(a long one)" : body) + "\n";
+    transcript_ += "< " + std::to_string(StatusOf(answer)) + " " + ContentType(answer) + "\n";
+    transcript_ += Readable(WithoutTimes(BodyOf(answer)));
+    transcript_ += "\n";
+  }
+
+  void ExpectTranscript(const std::string& name) {
+    ExpectSourceFile("testdata/transcripts/" + name + ".txt", transcript_);
+  }
+
+ private:
+  // Everything behind a server, in the order it is built.
+  struct World {
+    World(const std::vector<std::string>& script, std::vector<std::string> keys)
+        : engine(script),
+          cache(CacheOptions{}, *MakePlacement("user-turns"), *MakeEviction("lru"), MakeRamStore()),
+          scheduler(&engine, &cache, &clock, {}),
+          chat_template(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
+                                             engine.info().eos_text)),
+          service(&engine, chat_template.get(), &scheduler),
+          server(Options(std::move(keys))) {
+      served.model.alias = "m";
+      served.model.version = "0";
+      AddRoutes(&server, &served);
+    }
+    static HttpServerOptions Options(std::vector<std::string> keys) {
+      HttpServerOptions options;
+      options.port = 0;
+      options.error_body = HttpErrorBody;
+      options.api_keys = std::move(keys);
+      return options;
+    }
+
+    SteadyClock clock;
+    ScriptEngine engine;
+    CheckpointCache cache;
+    Scheduler scheduler;
+    std::unique_ptr<ChatTemplate> chat_template;
+    ChatService service;
+    Served served;
+    HttpServer server;
+    std::thread server_thread;
+    std::thread context_thread;
+  };
+
+  void StopServing() {
+    if (world_ == nullptr) return;
+    world_->server.Stop();
+    world_->server_thread.join();
+    world_->scheduler.Stop();
+    world_->context_thread.join();
+    world_ = nullptr;
+  }
+
+  static std::string ContentType(const std::string& answer) {
+    const std::string name = "\r\nContent-Type: ";
+    const size_t at = answer.find(name);
+    if (at == std::string::npos) return "";
+    const size_t begin = at + name.size();
+    return answer.substr(begin, answer.find("\r\n", begin) - begin);
+  }
+
+  // The templates have tests of their own, and change.
+  static std::string Readable(const std::string& body) {
+    Json json = Json::parse(body, nullptr, false);
+    if (json.is_discarded()) return body;
+    if (json.is_object() && json.contains("chat_template")) json["chat_template"] = "TEMPLATE";
+    return json.dump(2) + "\n";
+  }
+
+  std::unique_ptr<World> world_;
+  std::string transcript_;
+};
+
+const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";
+const std::string kTool =
+    R"("tools":[{"type":"function","function":{"name":"weather","description":"Of a city.",)"
+    R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}])";
+const std::string kAnthropicTool =
+    R"("tools":[{"name":"weather","description":"Of a city.","input_schema":)"
+    R"({"type":"object","properties":{"city":{"type":"string"}}}}])";
+const std::string kResponsesTool =
+    R"("tools":[{"type":"function","name":"weather","description":"Of a city.","parameters":)"
+    R"({"type":"object","properties":{"city":{"type":"string"}}}}])";
+const std::string kTooLong(1200, 'x');
+
+TEST_F(TranscriptsTest, ChatCompletions) {
+  Serve(kThoughtAndCall);
+  Post("/v1/chat/completions", "{" + kAsk + "," + kTool + "}");
+  Post("/v1/chat/completions",
+       R"({"stream":true,"stream_options":{"include_usage":true},)" + kAsk + "," + kTool + "}");
+  Serve(kText);
+  Post("/v1/chat/completions", R"({"max_tokens":2,)" + kAsk + "}");
+  Post("/chat/completions", R"({"stream":true,"stop":"stones",)" + kAsk + "}");
+  Post("/v1/chat/completions", R"({"messages":[]})");
+  Post("/v1/chat/completions", R"({"temperature":"warm",)" + kAsk + "}");
+  Post("/v1/chat/completions",
+       R"({"stream":true,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
+  ExpectTranscript("chat_completions");
+}
+
+TEST_F(TranscriptsTest, Completions) {
+  Serve(kText);
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  Post("/v1/completions", R"({"prompt":"A cairn is","echo":true,"max_tokens":1})");
+  Post("/v1/completions",
+       R"({"prompt":"A cairn is","stream":true,"stream_options":{"include_usage":true}})");
+  Post("/v1/completions", R"({"prompt":["A cairn is","A pile is"]})");
+  Post("/v1/completions", "{\"prompt\":" + Quoted(kTooLong) + "}");
+  ExpectTranscript("completions");
+}
+
+TEST_F(TranscriptsTest, NativeCompletions) {
+  Serve(kText);
+  Post("/completion", R"({"prompt":"A cairn is"})");
+  Post("/completion", R"({"prompt":"A cairn is","stream":true,"n_predict":2})");
+  Post("/completions", R"({"prompt":[65,66],"stop":["stones"]})");
+  Post("/completion", R"({"prompt":[]})");
+  ExpectTranscript("native_completions");
+}
+
+TEST_F(TranscriptsTest, Responses) {
+  Serve(kThoughtAndCall);
+  Post("/v1/responses", R"({"input":"Is it warm in Rome?",)" + kResponsesTool + "}");
+  Post("/v1/responses", R"({"stream":true,"input":"Is it warm in Rome?",)" + kResponsesTool + "}");
+  Serve(kText);
+  Post("/v1/responses", R"({"input":"What is a cairn?","max_output_tokens":2})");
+  Post("/v1/responses", R"({"input":"What is a cairn?","previous_response_id":"resp_1"})");
+  Post("/v1/responses", "{\"input\":" + Quoted(kTooLong) + "}");
+  ExpectTranscript("responses");
+}
+
+TEST_F(TranscriptsTest, Messages) {
+  Serve(kThoughtAndCall);
+  Post("/v1/messages", R"({"max_tokens":64,)" + kAsk + "," + kAnthropicTool + "}");
+  Post("/v1/messages", R"({"max_tokens":64,"stream":true,)" + kAsk + "," + kAnthropicTool + "}");
+  Serve(kText);
+  Post("/v1/messages", R"({"max_tokens":2,)" + kAsk + "}");
+  Post("/v1/messages", R"({"max_tokens":64,"stop_sequences":["stones"],)" + kAsk + "}");
+  Post("/v1/messages", "{" + kAsk + "}");
+  Post("/v1/messages",
+       R"({"max_tokens":1,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
+  ExpectTranscript("messages");
+}
+
+TEST_F(TranscriptsTest, CountTokens) {
+  Serve(kText);
+  Post("/v1/messages/count_tokens", "{" + kAsk + "}");
+  Post("/v1/messages/count_tokens", "{" + kAsk + "," + kAnthropicTool + "}");
+  Post("/v1/messages/count_tokens", R"({"messages":[{"role":"robot","content":"x"}]})");
+  ExpectTranscript("count_tokens");
+}
+
+TEST_F(TranscriptsTest, TextsAndTokens) {
+  Serve(kText);
+  Post("/tokenize", R"({"content":"ab<|im_end|>"})");
+  Post("/tokenize", R"({"content":"ab<|im_end|>","with_pieces":true,"parse_special":false})");
+  Post("/tokenize", R"({})");
+  Post("/detokenize", R"({"tokens":[97,98,258]})");
+  Post("/detokenize", R"({"tokens":[97,99999]})");
+  ExpectTranscript("tokens");
+}
+
+TEST_F(TranscriptsTest, ApplyTemplate) {
+  Serve(kText);
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
+  Post("/apply-template", R"({"messages":"hi"})");
+  ExpectTranscript("apply_template");
+}
+
+TEST_F(TranscriptsTest, State) {
+  Serve(kText);
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  for (const char* path :
+       {"/health", "/v1/health", "/v1/models", "/models", "/props", "/slots", "/metrics"}) {
+    Get(path);
+  }
+  ExpectTranscript("state");
+}
+
+TEST_F(TranscriptsTest, WhatTheServerRefuses) {
+  Serve(kText, /*loaded=*/true, {"right"});
+  Get("/nowhere");
+  Get("/v1/chat/completions");
+  Get("/slots");
+  Record("GET", "/slots", "", "x-api-key: wrong");
+  Record("GET", "/health", "");
+  Record("POST", "/tokenize", R"({"content":)", "Authorization: Bearer right");
+  Record("POST", "/tokenize", "[]", "Authorization: Bearer right");
+  Serve(kText, /*loaded=*/false);
+  Get("/health");
+  Post("/v1/chat/completions", "{}");
+  Post("/v1/messages", "{}");
+  ExpectTranscript("refusals");
+}
+
+TEST(Transcripts, ThereIsOneOfEveryRoute) {
+  HttpServerOptions options;
+  options.error_body = HttpErrorBody;
+  HttpServer server(options);
+  Served served;
+  AddRoutes(&server, &served);
+  std::string all;
+  const std::filesystem::path folder(std::string(CAIRN_SOURCE_DIR) + "/testdata/transcripts");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    all += ReadSourceFile("testdata/transcripts/" + entry.path().filename().string());
+  }
+  for (const std::string& route : server.RouteNames()) {
+    EXPECT_NE(all.find("> " + route + "\n"), std::string::npos) << "no transcript of " << route;
+  }
+}
+
+}  // namespace
+}  // namespace cairn
