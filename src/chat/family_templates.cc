@@ -176,6 +176,17 @@ std::vector<NamedConversation> PlainConversations() {
   };
 }
 
+// What JSON may hold, and what some would write in another way.
+constexpr char kOddTool[] =
+    R"([{"type":"function","function":{"name":"odd","description":"<b>\u00dcber's & \"so\"</b>\n\ttab",)"
+    R"("parameters":{"type":"object","properties":{)"
+    R"("z":{"type":"string","enum":["a","\u65e5"],"description":"one"},)"
+    R"("n":{"type":"number","minimum":0.5,"default":1e-7},)"
+    R"("l":{"type":"array","items":{"type":"object","properties":{}},"default":[]},)"
+    R"("b":{"type":["boolean","null"],"default":true}},"required":["z"]}}}])";
+constexpr char kOddArguments[] =
+    R"({"z":"\u65e5 <c1a>\n'\"\\","n":-0.25,"l":[{"k":null},[]],"b":true,"e":"c1z"})";
+
 std::vector<NamedConversation> ToolConversations() {
   const std::string tools = kWeatherTool;
   Message two_calls = Calls(1);
@@ -200,6 +211,11 @@ std::vector<NamedConversation> ToolConversations() {
        {.messages = {User(Said(0, "Hi")), two_calls, Answers(Said(2, "warm")), second,
                      Assistant(Said(4, "So so.")), User(Said(5, "?"))},
         .tools_json = tools}},
+      {"odd_tool",
+       {.messages = {User(Said(0, "Hi")), Call("odd", kOddArguments),
+                     Answers(Said(2, "<b>\\ \"'&\t\u65e5")), Assistant(Said(3, "Ho")),
+                     User(Said(4, "?"))},
+        .tools_json = kOddTool}},
       {"empty_result",
        {.messages = {User(Said(0, "Hi")), Calls(1), Answers(""), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
@@ -228,6 +244,9 @@ std::vector<NamedConversation> OddConversations() {
       {"switches",
        {.messages = {User("/no_think " + Said(0, "Hi")), Assistant(Said(1, "Ho")),
                      User(Said(2, "?") + " /nothink")}}},
+      {"switch_in_front",
+       {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Assistant(Said(2, "Ho")),
+                     User("/no_think " + Said(3, "?"))}}},
       {"many_bytes",
        {.messages = {User("\u00e9t\u00e9 " + Said(0, "\u65e5\u672c")),
                      Assistant("\U0001F600" + Said(1, "\U0001F600")),
@@ -262,7 +281,8 @@ std::vector<NamedConversation> FamilyConversations() {
   for (auto* more : {ToolConversations, OddConversations}) {
     for (NamedConversation& named : more()) all.push_back(std::move(named));
   }
-  for (NamedConversation& named : all) named.conversation.now_unix_s = 1'700'000'000;
+  // Noon: the day is the same almost everywhere.
+  for (NamedConversation& named : all) named.conversation.now_unix_s = 1'700'049'600;
   return all;
 }
 

@@ -201,7 +201,7 @@ class ShapeFinder {
     std::vector<size_t> unmarkable;
     if (!wanted_.empty()) MarkByHalves(wanted_, !with_generation_prompt_, &unmarkable);
     SortAndDropDisorder();
-    for (const size_t index : unmarkable) FindByWhatStandsBefore(index);
+    for (const size_t index : unmarkable) FindUnmarkable(index);
     SortAndDropDisorder();
     return {};
   }
@@ -226,41 +226,80 @@ class ShapeFinder {
     MarkByHalves({indices.begin(), middle}, false, unmarkable);
   }
 
-  // --- Renderings of the conversation's beginning -----------------------------------------------
+  // --- Messages that cannot bear a mark ---------------------------------------------------------
 
-  // With a mark for its text, as the last message, the message shows where the template puts it.
-  void FindByWhatStandsBefore(size_t index) {
-    if (shape_.renders + 2 > kRendersMax) return;
+  void FindUnmarkable(size_t index) {
+    if (shape_.renders + 3 > kRendersMax) return;
+    const std::optional<std::string> before = BeforeMessage(index);
+    if (before && FindByMiddle(index, before->size())) return;
+    FindAsLastMessage(index, before);
+  }
+
+  // What the messages before it render to, if the prompt begins with that.
+  std::optional<std::string> BeforeMessage(size_t index) {
+    if (index == 0) return std::nullopt;
+    Conversation beginning = conversation_;
+    beginning.messages.resize(index);
+    const Result<std::string> rendered = template_.Render(beginning, false);
+    ++shape_.renders;
+    if (!rendered || !text_.starts_with(*rendered)) return std::nullopt;
+    return *rendered;
+  }
+
+  // A template that looks at how a text begins and ends may leave a mark in its middle alone. If
+  // the text before the mark is not as the client wrote it, the boundary is where the rendering of
+  // the messages before it ends, at `before`.
+  bool FindByMiddle(size_t index, size_t before) {
+    const std::string& content = conversation_.messages[index].content;
+    const size_t front = LeadingSpace(content);
+    size_t middle = front + Trimmed(content).size() / 2;
+    while (middle > front && (static_cast<unsigned char>(content[middle]) & 0xC0U) == 0x80U) {
+      --middle;
+    }
+    if (middle == front) return false;
+    Conversation marked = conversation_;
+    marked.messages[index].content.insert(middle, marks_.Of(index));
+    const Result<std::string> rendered = template_.Render(marked, with_generation_prompt_);
+    ++shape_.renders;
+    if (!rendered) return false;
+    const auto out = marks_.TakeOut(*rendered, {index}, reference_);
+    if (!out || out->bytes != reference_.size() || out->places[0] < before) return false;
+    const size_t place = out->places[0];
+    const std::string_view first_half = std::string_view(content).substr(front, middle - front);
+    if (text_.substr(before, place - before).ends_with(first_half)) {
+      Add(index, place - first_half.size());
+    } else {
+      Add(index, before);
+      shape_.spans.back().earlier = true;
+    }
+    return DropIfMisplaced();
+  }
+
+  // With a mark for its text, as the last message, it shows where the template puts it.
+  void FindAsLastMessage(size_t index, const std::optional<std::string>& before) {
     Conversation beginning = conversation_;
     beginning.messages.resize(index + 1);
     beginning.messages.back().content = marks_.Of(index);
-    const Result<std::string> marked = template_.Render(beginning, false);
+    const Result<std::string> rendered = template_.Render(beginning, false);
     ++shape_.renders;
-    if (!marked) return;
-    const size_t place = marked->find(marks_.stem());
+    if (!rendered) return;
+    const size_t place = rendered->find(marks_.stem());
     if (place == std::string::npos) return;
-    const std::string_view before = std::string_view(*marked).substr(0, place);
-    if (text_.starts_with(before) && ShowsHere(index, place)) {
+    const std::string_view front = std::string_view(*rendered).substr(0, place);
+    if (text_.starts_with(front) && ShowsHere(index, place)) {
       Add(index, place);
+    } else if (before && front.starts_with(*before)) {
+      Add(index, before->size());
+      shape_.spans.back().earlier = true;
+    } else {
       return;
     }
-    beginning.messages.pop_back();
-    if (beginning.messages.empty()) return;
-    const Result<std::string> without = template_.Render(beginning, false);
-    ++shape_.renders;
-    // All that the messages before it render to must stand at the front, and it after that.
-    if (without && before.starts_with(*without) && text_.starts_with(*without)) {
-      Add(index, without->size());
-      shape_.spans.back().earlier = true;
-      DropIfBetweenOthersTexts();
-    }
+    DropIfMisplaced();
   }
 
-  // The message stands here and nowhere else, or has nothing that could stand anywhere; and it
-  // stands between the boundaries of its neighbours.
+  // The message stands here and nowhere else, or has nothing that could stand anywhere.
   bool ShowsHere(size_t index, size_t place) const {
     const std::string_view visible = Trimmed(conversation_.messages[index].content);
-    if (!FitsBetween(index, place)) return false;
     return visible.empty() ||
            (text_.substr(place).starts_with(visible) && OccursOnce(text_, visible));
   }
@@ -277,9 +316,12 @@ class ShapeFinder {
     });
   }
 
-  void DropIfBetweenOthersTexts() {
-    const TextSpan& added = shape_.spans.back();
-    if (!FitsBetween(added.message_index, added.begin)) shape_.spans.pop_back();
+  // False, and the span just added is gone, when it is not between its neighbours.
+  bool DropIfMisplaced() {
+    const TextSpan added = shape_.spans.back();
+    if (FitsBetween(added.message_index, added.begin)) return true;
+    shape_.spans.pop_back();
+    return false;
   }
 
   // --- The shape --------------------------------------------------------------------------------

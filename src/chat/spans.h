@@ -11,8 +11,10 @@
 //      taken out again is the prompt, byte for byte, each mark stood where its message begins.
 //   2. If not, some messages cannot bear a mark: a template looked at how they begin, or whether
 //      they are empty. They are found by halving.
-//   3. For those, what the messages before them render to is compared with the prompt. The boundary
-//      may then be earlier: in front of what the template writes before the message.
+//   3. For those, what the messages before them render to is compared with the prompt, and a mark
+//   in
+//      the middle of the text is tried. The boundary may then be earlier: in front of what the
+//      template writes before the message.
 //
 // A message for which all of that fails has no boundary: never a guess.
 

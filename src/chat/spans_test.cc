@@ -90,7 +90,7 @@ TEST(Spans, PutTheBoundaryAfterToolsThatStandInFrontOfTheLastMessage) {
   EXPECT_NE(drawn.find("[/AVAILABLE_TOOLS][INST] |U2"), std::string::npos) << drawn;
 }
 
-TEST(Spans, MarkMessagesAloneWhereTheTemplateLooksAtHowATextBegins) {
+TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
   // To this template the last message is no query, because of how it begins: a mark in front of it
   // would change what becomes of the reasoning before it.
   const Conversation talk{
@@ -98,9 +98,10 @@ TEST(Spans, MarkMessagesAloneWhereTheTemplateLooksAtHowATextBegins) {
   const Shaped shaped = Shape(*Parsed(kOpenThink), talk);
   EXPECT_EQ(Drawn(shaped),
             "<|im_start|>user\n|U1<|im_end|>\n<|im_start|>assistant\n<think>\nR\n</think>\n\nA"
-            "<|im_end|>\n<|im_start|>user\n<tool_response>T</tool_response><|im_end|>\n"
+            "<|im_end|>\n<|im_start|>user\n|<tool_response>T</tool_response><|im_end|>\n"
             "$<|im_start|>assistant\n<think>\n");
-  EXPECT_EQ(shaped.shape.unknown_boundaries, 1u);
+  EXPECT_EQ(shaped.shape.unknown_boundaries, 0U);
+  EXPECT_FALSE(shaped.shape.spans[1].earlier);
 }
 
 // A message that begins with "stub" is not shown: a mark in front of it would show it.
