@@ -1,7 +1,8 @@
 // See compare.sh. Prints every difference and ends with 1 when one is not known, or when a known
 // one is gone.
 //
-// A line of known_differences.txt: template, conversation (* for all), what is wrong and with whom.
+// A line of known_differences.txt: template and conversation (* for all), what differs and who is
+// right.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -86,7 +87,7 @@ for (const [name, conversations] of Object.entries(golden.prompts)) {
       ++different;
       const reason = known.find(
         (entry) =>
-          entry.template === name &&
+          (entry.template === '*' || entry.template === name) &&
           (entry.conversation === '*' || entry.conversation === conversation),
       );
       if (reason) {

@@ -181,7 +181,7 @@ constexpr char kOddTool[] =
     R"([{"type":"function","function":{"name":"odd","description":"<b>\u00dcber's & \"so\"</b>\n\ttab",)"
     R"("parameters":{"type":"object","properties":{)"
     R"("z":{"type":"string","enum":["a","\u65e5"],"description":"one"},)"
-    R"("n":{"type":"number","minimum":0.5,"default":1e-7},)"
+    R"("n":{"type":"number","minimum":0.5,"default":0.25},)"
     R"("l":{"type":"array","items":{"type":"object","properties":{}},"default":[]},)"
     R"("b":{"type":["boolean","null"],"default":true}},"required":["z"]}}}])";
 constexpr char kOddArguments[] =
@@ -216,6 +216,10 @@ std::vector<NamedConversation> ToolConversations() {
                      Answers(Said(2, "<b>\\ \"'&\t\u65e5")), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
         .tools_json = kOddTool}},
+      {"tiny_number",
+       {.messages = {User(Said(0, "Hi"))},
+        .tools_json = R"([{"type":"function","function":{"name":"f","description":"d",)"
+                      R"("parameters":{"type":"object","properties":{"n":{"default":1e-7}}}}}])"}},
       {"empty_result",
        {.messages = {User(Said(0, "Hi")), Calls(1), Answers(""), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
