@@ -108,7 +108,7 @@ class ShapeFinder {
       if (known.empty() || i > known.back().message_index) wanted_.push_back(i);
     }
     if (text_.find(marks_.stem()) != std::string_view::npos) wanted_.clear();
-    if (!FindFromAnchor() && !FindAllAtOnce()) {
+    if (!FindFromAnchor(false) && !FindFromAnchor(true) && !FindAllAtOnce()) {
       const Result<void> found = FindSeparately();
       if (!found) return tl::unexpected(found.error());
     }
@@ -119,13 +119,14 @@ class ShapeFinder {
   // --- Marks ------------------------------------------------------------------------------------
 
   // Renders only from the last known message on, which stands at a known place. When what follows
-  // its mark is how the prompt goes on there, so are the places of the marks after it.
-  bool FindFromAnchor() {
+  // its mark is how the prompt goes on there, so are the places of the marks after it. Some
+  // templates write system text and tools there: then it takes the header too.
+  bool FindFromAnchor(bool with_header) {
     if (shape_.spans.empty() || shape_.spans.back().earlier) return false;
     const TextSpan anchor = shape_.spans.back();
     const size_t place = SpanTextBegin(anchor);
     if (place == std::string_view::npos) return false;
-    Conversation end = EndOfConversation(anchor.message_index);
+    const Conversation end = EndOfConversation(anchor.message_index, with_header);
     const Result<std::string> rendered = template_.Render(end, false);
     ++shape_.short_renders;
     if (!rendered) return false;
@@ -142,11 +143,15 @@ class ShapeFinder {
 
   // The messages from the anchor on, marked, with as many before it as a template needs to show it:
   // a tool's answer follows its call, and a call follows a query.
-  Conversation EndOfConversation(size_t anchor) const {
+  Conversation EndOfConversation(size_t anchor, bool with_header) const {
     const auto& messages = conversation_.messages;
     Conversation end = {.messages = {},
                         .template_kwargs_json = conversation_.template_kwargs_json,
                         .now_unix_s = conversation_.now_unix_s};
+    if (with_header) {
+      end.tools_json = conversation_.tools_json;
+      if (messages.front().role == Role::kSystem) end.messages.push_back(messages.front());
+    }
     size_t first = anchor;
     while (first > 0 && messages[first].role == Role::kTool) --first;
     for (size_t i = first; first != anchor && i-- > 0;) {
