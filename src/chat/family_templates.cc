@@ -178,8 +178,8 @@ std::vector<NamedConversation> PlainConversations() {
 
 // What JSON may hold, and what some would write in another way.
 constexpr char kOddTool[] =
-    R"([{"type":"function","function":{"name":"odd","description":"<b>\u00dcber's & \"so\"</b>\n\ttab",)"
-    R"("parameters":{"type":"object","properties":{)"
+    R"([{"type":"function","function":{"name":"odd","description":)"
+    R"("<b>\u00dcber's & \"so\"</b>\n\ttab","parameters":{"type":"object","properties":{)"
     R"("z":{"type":"string","enum":["a","\u65e5"],"description":"one"},)"
     R"("n":{"type":"number","minimum":0.5,"default":0.25},)"
     R"("l":{"type":"array","items":{"type":"object","properties":{}},"default":[]},)"
