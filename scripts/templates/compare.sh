@@ -13,9 +13,12 @@ source scripts/lib/common.sh
 readonly HOME_DIR=.deps/templates
 
 main() {
-  have node && have npm || fail "comparing templates needs node (20 or newer) and npm."
+  if ! have node || ! have npm; then
+    fail "comparing templates needs node (20 or newer) and npm."
+  fi
   mkdir -p "$HOME_DIR"
-  cp scripts/templates/package.json scripts/templates/package-lock.json scripts/templates/compare.mjs "$HOME_DIR"
+  cp scripts/templates/package.json scripts/templates/package-lock.json \
+    scripts/templates/compare.mjs "$HOME_DIR"
   if ! cmp -s scripts/templates/package-lock.json "$HOME_DIR/installed-lock.json"; then
     run_step "Installing @huggingface/jinja" "$HOME_DIR/install.log" \
       npm ci --prefix "$HOME_DIR" --no-audit --no-fund --ignore-scripts
