@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk bench demo serve model \
-  check format lint lint-all ci lock clean distclean
+.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench \
+  demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
 	@scripts/build.sh cairn
 	@scripts/sdk.sh
+
+templates: ## Compare prompts with those of another template engine; needs node
+	@scripts/templates/compare.sh
 
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench

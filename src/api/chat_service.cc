@@ -39,13 +39,14 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       options_(options),
       specials_(FindSpecialTexts(*engine)),
       answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
+      spans_(std::make_unique<SpanCache>(options.span_bytes_max)),
       tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)) {}
 
 ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) const {
   // Rendered more than once, it must name the same second.
   Conversation timed = conversation;
   if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();
-  auto text = RenderPrompt(*template_, specials_, timed);
+  auto text = RenderPrompt(*template_, specials_, timed, spans_.get());
   if (!text) return tl::unexpected(ToApiError(text.error()));
   return std::move(*text);
 }

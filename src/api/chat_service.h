@@ -18,6 +18,7 @@
 #include "chat/canonical.h"
 #include "chat/chat_template.h"
 #include "chat/prompt_text.h"
+#include "chat/span_cache.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -32,6 +33,8 @@ struct ChatServiceOptions {
   CanonicalOptions canonical;
   // Of answers' tokens that are kept for when the answers come back.
   size_t answer_bytes_max = size_t{64} << 20U;
+  // Of conversations' prompts whose boundaries are kept.
+  size_t span_bytes_max = size_t{32} << 20U;
   // Of conversations' tools whose order is kept.
   size_t tool_lists_max = 4096;
 };
@@ -52,6 +55,7 @@ class ChatService {
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   SchedulerStats stats() const { return scheduler_->stats(); }
+  SpanStats span_stats() const { return spans_->stats(); }
 
  private:
   // A prompt, ready to be read.
@@ -78,6 +82,7 @@ class ChatService {
   const SpecialTexts specials_;
   // Shared with requests that are on their way.
   const std::shared_ptr<AnswerTokens> answers_;
+  const std::unique_ptr<SpanCache> spans_;
   const std::unique_ptr<ToolOrder> tool_order_;
 };
 

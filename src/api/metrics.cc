@@ -88,12 +88,26 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
                 Of(stats.cache.discarded));
 }
 
+void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
+  page->Head("cairn_boundaries_total",
+             "User and tool messages by how well their begin was found in the prompt.", "counter");
+  page->Sample("cairn_boundaries_total", R"({found="exact"})", Of(spans.boundaries_exact));
+  page->Sample("cairn_boundaries_total", R"({found="earlier"})", Of(spans.boundaries_earlier));
+  page->Sample("cairn_boundaries_total", R"({found="unknown"})", Of(spans.boundaries_unknown));
+  page->Head("cairn_renders_total", "Renderings of the chat template, by what they were for.",
+             "counter");
+  page->Sample("cairn_renders_total", R"({of="prompts"})", Of(spans.prompts));
+  page->Sample("cairn_renders_total", R"({of="boundaries"})", Of(spans.renders));
+  page->Sample("cairn_renders_total", R"({of="newest_messages"})", Of(spans.short_renders));
+}
+
 }  // namespace
 
-std::string MetricsText(const SchedulerStats& stats) {
+std::string MetricsText(const SchedulerStats& stats, const SpanStats& spans) {
   MetricsPage page;
   AddLlamaServers(stats, &page);
   AddOurs(stats, &page);
+  AddBoundaries(spans, &page);
   return std::move(page).text();
 }
 

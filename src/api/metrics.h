@@ -6,12 +6,13 @@
 
 #include <string>
 
+#include "chat/span_cache.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
 
 // Any thread.
-std::string MetricsText(const SchedulerStats& stats);
+std::string MetricsText(const SchedulerStats& stats, const SpanStats& spans);
 
 }  // namespace cairn
 

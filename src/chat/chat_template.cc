@@ -68,7 +68,10 @@ Value ToJson(const ContextPtr&, ArgumentsValue& args) {
   for (auto& [name, value] : args.kwargs) {
     if (name == "indent" && !value.is_null()) indent = value.to_int();
   }
-  return args.args[0].dump(static_cast<int>(std::clamp<int64_t>(indent, -1, 8)), true);
+  const int spaces = static_cast<int>(std::clamp<int64_t>(indent, -1, 8));
+  if (spaces < 0) return args.args[0].dump(spaces, true);
+  // minja's own takes two lines for an empty list or object.
+  return args.args[0].get<Json>().dump(spaces, ' ', false, Json::error_handler_t::replace);
 }
 
 Value First(const ContextPtr&, ArgumentsValue& args) {
@@ -88,6 +91,12 @@ Value Replace(const ContextPtr&, ArgumentsValue& args) {
     text.replace(at, from.size(), to);
   }
   return text;
+}
+
+// minja's own writes six decimals of every number that has any.
+Value String(const ContextPtr&, ArgumentsValue& args) {
+  args.expectArgs("string", {1, 1}, {0, 0});
+  return args.args[0].is_number_float() ? args.args[0].dump() : args.args[0].to_str();
 }
 
 Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
@@ -158,6 +167,7 @@ class ChatTemplate::Program {
     context.set("tojson", Value::callable(ToJson));
     context.set("first", Value::callable(First));
     context.set("replace", Value::callable(Replace));
+    context.set("string", Value::callable(String));
     context.set("strftime_now",
                 Value::callable([now = input.now_unix_s](const ContextPtr&, ArgumentsValue& args) {
                   return StrftimeNow(args, now);

@@ -9,6 +9,21 @@ namespace {
 
 using namespace test;  // NOLINT: the conversations read better
 
+TEST(ChatTemplate, IndentsJsonAsPythonDoes) {
+  EXPECT_EQ(Render(*Parsed("{{ {'a': [], 'b': {}, 'c': [1, {'d': none}]} | tojson(indent=2) }}"),
+                   {.messages = {User("U")}}),
+            "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": null\n    }\n"
+            "  ]\n}");
+}
+
+TEST(ChatTemplate, WritesNumbersAsTheyAre) {
+  EXPECT_EQ(
+      Render(
+          *Parsed("{% for x in [0.5, 0.0000001, -0.25, 3, true] %}{{ x | string }} {% endfor %}"),
+          {.messages = {User("U")}}),
+      "0.5 1e-07 -0.25 3 True ");
+}
+
 TEST(ChatTemplate, SaysWhereABadTemplateGoesWrong) {
   const auto parsed = ChatTemplate::Parse("line one\n{% if x %}never closed", "", "");
   ASSERT_FALSE(parsed.has_value());

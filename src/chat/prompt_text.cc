@@ -117,14 +117,18 @@ class StandIns {
     bool any = false;
     uint64_t hash = 0;
     const auto look = [&](const std::string* text) {
-      any = any || specials_.AnyIn(*text);
-      hash = Hash64(*text, hash);
+      if (!any && specials_.AnyIn(*text)) {
+        any = true;
+        hash = Hash64(*text);
+      }
       if (text->find("\xF4\x8F") != std::string::npos) with_private.push_back(*text);
     };
     Conversation looked_at = *conversation;
     VisitConversation(caps, specials_, look, &looked_at);
     if (!any) return false;
-    // The hash of all texts is in it, so that no one can write it beforehand.
+    // The hash of the first text with a special one is in it, so that it stays the same while a
+    // conversation grows, and what is known of the beginning of its prompt still holds. Who writes
+    // it into a text, knowing that, gets another.
     do {
       stem_ = PrivateCharacter(kStemEdge) + Digits(hash) + PrivateCharacter(kStemEdge);
       hash = HashMix(hash, 1);
@@ -225,10 +229,11 @@ class StandIns {
 };
 
 Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
-                                      const Conversation& conversation) {
+                                      const Conversation& conversation, SpanCache* spans) {
   auto text = chat_template.Render(conversation, true);
   if (!text) return tl::unexpected(text.error());
-  auto shape = FindTextShape(chat_template, conversation, *text);
+  auto shape = spans != nullptr ? spans->Find(chat_template, conversation, *text)
+                                : FindTextShape(chat_template, conversation, *text);
   if (!shape) return tl::unexpected(shape.error());
   return PromptText{.text = std::move(*text), .literals = {}, .shape = std::move(*shape)};
 }
@@ -236,13 +241,13 @@ Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
 }  // namespace
 
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation) {
+                                const Conversation& conversation, SpanCache* spans) {
   Conversation replaced = conversation;
   StandIns stand_ins(specials);
   if (!stand_ins.Replace(chat_template.caps(), &replaced)) {
-    return RenderAndFindShape(chat_template, conversation);
+    return RenderAndFindShape(chat_template, conversation, spans);
   }
-  const auto rendered = RenderAndFindShape(chat_template, replaced);
+  const auto rendered = RenderAndFindShape(chat_template, replaced, spans);
   if (!rendered) return tl::unexpected(rendered.error());
   return stand_ins.PutBack(*rendered);
 }

@@ -21,6 +21,7 @@
 #include "chat/chat_template.h"
 #include "chat/message.h"
 #include "chat/reasoning.h"
+#include "chat/span_cache.h"
 #include "chat/spans.h"
 #include "chat/special_texts.h"
 
@@ -35,9 +36,10 @@ struct PromptText {
 };
 
 // Renders `conversation` with the generation prompt. When the template asks for the date, set
-// now_unix_s. Any thread. Errors: those of ChatTemplate::Render.
+// now_unix_s. `spans` may be null; with it a conversation that grew is not searched for all of its
+// messages again. Any thread. Errors: those of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation);
+                                const Conversation& conversation, SpanCache* spans = nullptr);
 
 // A piece of a prompt's text that is tokenised in one go.
 struct PromptPiece {

@@ -4,11 +4,19 @@
 //   <|im_start|>system … <|im_start|>user\nHi<|im_end|> … <|im_start|>assistant\n
 //                                         ^ header_end    ^ last_message_end
 //
-// The boundaries are found by rendering. Every message of interest gets a mark in front of its
-// text; if the prompt with the marks taken out again is the prompt, byte for byte, then each mark
-// stood where its message begins. If not (a template looks at how a text begins), each message is
-// marked alone. A message for which that fails has no boundary: never a guess. Later the renderer
-// itself will report them, and this file only changes behind its interface.
+// The template engine does not say which byte came from which message, so the boundaries are found
+// by rendering:
+//
+//   1. Every message of interest gets a mark in front of its text. If the rendering with the marks
+//      taken out again is the prompt, byte for byte, each mark stood where its message begins.
+//   2. If not, some messages cannot bear a mark: a template looked at how they begin, or whether
+//      they are empty. They are found by halving.
+//   3. For those, what the messages before them render to is compared with the prompt, and a mark
+//   in
+//      the middle of the text is tried. The boundary may then be earlier: in front of what the
+//      template writes before the message.
+//
+// A message for which all of that fails has no boundary: never a guess.
 
 #ifndef CAIRN_CHAT_SPANS_H_
 #define CAIRN_CHAT_SPANS_H_
@@ -32,6 +40,8 @@ struct TextSpan {
   size_t end = 0;
   Role role = Role::kUser;  // kUser or kTool
   size_t message_index = 0;
+  // The message's text does not begin here but somewhere between here and the next boundary.
+  bool earlier = false;
 };
 
 struct TextShape {
@@ -41,19 +51,28 @@ struct TextShape {
   size_t last_message_end = 0;
   // In order of their begins, which is the order of the messages.
   std::vector<TextSpan> spans;
-  // User and tool messages that were looked at and have no boundary.
+  // User and tool messages that have no boundary.
   size_t unknown_boundaries = 0;
-  // What it took.
+  // What it took: renderings of the conversation or of its beginning, and those of only its end.
   size_t renders = 0;
+  size_t short_renders = 0;
 };
 
-// User and tool messages that are marked alone, newest first, when marking all at once fails.
-inline constexpr size_t kMarkedAloneMax = 32;
+// Of the conversation, in one look; then what is left is unknown.
+inline constexpr size_t kRendersMax = 32;
 
 // `text` must be what `chat_template` renders for `conversation` with the generation prompt. When
 // the template asks for the date, set now_unix_s. Any thread. Errors: those of Render.
+//
+// `known`: what an earlier look found for the first of these messages, in order, in a prompt that
+// had the same bytes up to the end of each of their texts. Only messages after the last of them
+// are looked at, and as a rule only those are rendered again.
 Result<TextShape> FindTextShape(const ChatTemplate& chat_template, const Conversation& conversation,
-                                std::string_view text);
+                                std::string_view text, const std::vector<TextSpan>& known = {});
+
+// The bytes of `span`'s message in `text`, behind leading white space, if they stand there as the
+// client wrote them; empty when they do not, or when there are none.
+std::string_view SpanText(const TextSpan& span, const Message& message, std::string_view text);
 
 }  // namespace cairn
 

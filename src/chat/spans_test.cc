@@ -48,8 +48,10 @@ void CheckShape(const Conversation& talk, const Shaped& shaped) {
     ASSERT_LE(before, span.begin);
     ASSERT_LE(span.begin, span.end);
     ASSERT_LE(span.end, shape.last_message_end);
-    const size_t content = text.find_first_not_of(" \t\r\n", span.begin);
     const std::string wanted = Trimmed(message.content);
+    // Somewhere behind a boundary that is earlier, but still in front of the next.
+    const size_t content = span.earlier ? std::min(text.find(wanted, span.begin), span.end)
+                                        : text.find_first_not_of(" \t\r\n", span.begin);
     ASSERT_EQ(wanted.empty() ? "" : text.substr(content, wanted.size()), wanted) << Drawn(shaped);
     before = span.end;
   }
@@ -68,7 +70,7 @@ TEST(Spans, MarkUserAndToolMessagesTheHeaderAndTheEnd) {
             "<|im_start|>assistant\nA<|im_end|>\n<|im_start|>user\n|U2<|im_end|>\n"
             "$<|im_start|>assistant\n");
   EXPECT_EQ(shaped.shape.header_end, shaped.shape.spans[0].begin);
-  EXPECT_EQ(shaped.shape.renders, 2u);
+  EXPECT_EQ(shaped.shape.renders, 1u);
   CheckShape(talk, shaped);
 }
 
@@ -88,7 +90,7 @@ TEST(Spans, PutTheBoundaryAfterToolsThatStandInFrontOfTheLastMessage) {
   EXPECT_NE(drawn.find("[/AVAILABLE_TOOLS][INST] |U2"), std::string::npos) << drawn;
 }
 
-TEST(Spans, MarkMessagesAloneWhereTheTemplateLooksAtHowATextBegins) {
+TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
   // To this template the last message is no query, because of how it begins: a mark in front of it
   // would change what becomes of the reasoning before it.
   const Conversation talk{
@@ -96,28 +98,47 @@ TEST(Spans, MarkMessagesAloneWhereTheTemplateLooksAtHowATextBegins) {
   const Shaped shaped = Shape(*Parsed(kOpenThink), talk);
   EXPECT_EQ(Drawn(shaped),
             "<|im_start|>user\n|U1<|im_end|>\n<|im_start|>assistant\n<think>\nR\n</think>\n\nA"
-            "<|im_end|>\n<|im_start|>user\n<tool_response>T</tool_response><|im_end|>\n"
+            "<|im_end|>\n<|im_start|>user\n|<tool_response>T</tool_response><|im_end|>\n"
             "$<|im_start|>assistant\n<think>\n");
-  EXPECT_EQ(shaped.shape.unknown_boundaries, 1u);
+  EXPECT_EQ(shaped.shape.unknown_boundaries, 0U);
+  EXPECT_FALSE(shaped.shape.spans[1].earlier);
 }
 
-TEST(Spans, LookOnlyAtTheNewestMessagesWhenEachMustBeMarkedAlone) {
+// A message that begins with "stub" is not shown: a mark in front of it would show it.
+constexpr char kStubborn[] =
+    "{% for m in messages %}[{{ m.role }}]{{ m.content if not m.content.startswith('stub') else "
+    "'!' }}{% endfor %}";
+
+Conversation HundredQuestions() {
   Conversation talk;
   for (int i = 0; i < 100; ++i) {
     talk.messages.push_back(User("U" + std::to_string(i)));
     talk.messages.push_back(Assistant("A"));
   }
+  return talk;
+}
+
+TEST(Spans, FindTheOneMessageThatCannotBearAMarkByHalving) {
+  Conversation talk = HundredQuestions();
   talk.messages[120].content = "stubborn";
-  const auto shouts = Parsed(
-      "{% for m in messages %}[{{ m.role }}]{{ m.content if not m.content.startswith('stub') else "
-      "'!' }}{% endfor %}");
-  const Shaped shaped = Shape(*shouts, talk);
-  EXPECT_EQ(shaped.shape.spans.size(), kMarkedAloneMax + 1);
-  EXPECT_EQ(shaped.shape.spans.front().message_index, 0u);
-  EXPECT_EQ(shaped.shape.spans.back().message_index, 198u);
-  EXPECT_EQ(shaped.shape.unknown_boundaries, 100 - kMarkedAloneMax - 1);
-  EXPECT_LE(shaped.shape.renders, kMarkedAloneMax + 3);
-  CheckShape(talk, shaped);
+  const Shaped shaped = Shape(*Parsed(kStubborn), talk);
+  EXPECT_EQ(shaped.shape.spans.size(), 100U);
+  EXPECT_EQ(shaped.shape.unknown_boundaries, 0U);
+  // In front of "[user]!".
+  EXPECT_TRUE(shaped.shape.spans[60].earlier);
+  EXPECT_EQ(shaped.text.substr(shaped.shape.spans[60].begin, 7), "[user]!");
+  EXPECT_LE(shaped.shape.renders, 20U);
+}
+
+TEST(Spans, LookAtTheNewestMessagesFirstAndNotWithoutEnd) {
+  Conversation talk = HundredQuestions();
+  for (size_t i = 0; i < talk.messages.size(); i += 4) talk.messages[i].content = "stubborn";
+  const Shaped shaped = Shape(*Parsed(kStubborn), talk);
+  EXPECT_LE(shaped.shape.renders, kRendersMax);
+  ASSERT_FALSE(shaped.shape.spans.empty());
+  EXPECT_EQ(shaped.shape.spans.back().message_index, 198U);
+  EXPECT_EQ(shaped.shape.unknown_boundaries, 100 - shaped.shape.spans.size());
+  EXPECT_GT(shaped.shape.unknown_boundaries, 0U);
 }
 
 TEST(Spans, AreUnknownWhereATemplateShowsNothingOfAMessageOrShowsItTwice) {

@@ -1,6 +1,9 @@
 #include "chat/template_source.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
+#include <vector>
 
 namespace cairn {
 namespace {
@@ -19,6 +22,56 @@ std::string_view Keyword(std::string_view tag) {
   if (begin == std::string_view::npos) return {};
   const size_t end = tag.find_first_of(" \t\r\n-~%(", begin);
   return tag.substr(begin, end == std::string_view::npos ? end : end - begin);
+}
+
+bool IsNameByte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Words that may stand in front of a bracket that is no call's.
+constexpr std::string_view kKeywords[] = {"and", "or",   "not",  "in",  "is",
+                                          "if",  "elif", "else", "for", "set"};
+
+// Where the name of the function begins that `code`, which is about to get a bracket, calls; its
+// end when it calls none, or a value's method.
+size_t CalledName(std::string_view code) {
+  size_t begin = code.size();
+  while (begin > 0 && IsNameByte(code[begin - 1])) --begin;
+  const std::string_view name = code.substr(begin);
+  const bool keyword =
+      std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
+  return keyword || (begin > 0 && code[begin - 1] == '.') ? code.size() : begin;
+}
+
+// Puts brackets around calls of functions whose result is looked into at once.
+std::string WithBracketedCalls(std::string_view tag) {
+  if (tag.find(").") == std::string_view::npos && tag.find(")[") == std::string_view::npos) {
+    return std::string(tag);
+  }
+  std::string out;
+  std::vector<size_t> begins;  // in `out`, of what each open bracket belongs to
+  char quote = 0;
+  for (size_t i = 0; i < tag.size(); ++i) {
+    const char c = tag[i];
+    if (quote != 0) {
+      if (c == '\\' && i + 1 < tag.size()) out += tag[i++];
+      if (tag[i] == quote && c != '\\') quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(') {
+      begins.push_back(CalledName(out));
+    } else if (c == ')' && !begins.empty()) {
+      const size_t begin = begins.back();
+      begins.pop_back();
+      const char next = i + 1 < tag.size() ? tag[i + 1] : ' ';
+      if (out[begin] != '(' && (next == '.' || next == '[')) {
+        out.insert(begin, 1, '(');
+        out += ')';
+      }
+    }
+    out += tag[i];
+  }
+  return out;
 }
 
 // Reads a template tag by tag.
@@ -85,7 +138,7 @@ class SourceScan {
     }
     if (at_ > source_.size()) at_ = source_.size();
     const std::string_view tag = source_.substr(begin, at_ - begin);
-    out_ += tag;
+    out_ += WithBracketedCalls(tag);
     return block ? CountBlock(Keyword(tag.substr(2))) : Status{};
   }
 

@@ -12,7 +12,8 @@
 namespace cairn {
 
 // The source with the insides of its comments taken out, because the engine's parser recurses
-// once for every character of a comment. Any thread.
+// once for every character of a comment, and with f(x).y written as (f(x)).y, the only way in which
+// the engine can read it. Any thread.
 // kInvalidArgument: too long, or expressions or blocks nested deeper than any real template's,
 // which would overflow the parser's stack.
 Result<std::string> PrepareTemplateSource(std::string_view source);

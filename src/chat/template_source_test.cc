@@ -22,6 +22,16 @@ TEST(TemplateSource, EmptiesCommentsButKeepsTheirWhiteSpaceMarks) {
   EXPECT_EQ(Prepared("a{# long story #}b{#- x -#}c{#- y #}d{#-#}"), "a{##}b{#--#}c{#-#}d{#-#}");
 }
 
+TEST(TemplateSource, PutsBracketsAroundCallsWhoseResultIsLookedInto) {
+  EXPECT_EQ(Prepared("{{ f(x).y(z)[0] + g(h(1)[0], ')').k }}"),
+            "{{ (f(x)).y(z)[0] + (g((h(1))[0], ')')).k }}");
+  for (const char* same :
+       {"{{ a.b(x).c(y)[0] }}", "{% if (a).b and not (c)[0] %}{% endif %}",
+        "{{ 'f(x).y' + \"\\\"f(x).y\" }}", "f(x).y", "{{ f(x) }}.y", "{{ ).y }}"}) {
+    EXPECT_EQ(Prepared(same), same);
+  }
+}
+
 TEST(TemplateSource, RefusesNestingThatNoRealTemplateHas) {
   EXPECT_NE(Prepared("{{ " + std::string(101, '(')).find("brackets nested"), std::string::npos);
   std::string blocks;

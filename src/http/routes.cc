@@ -160,7 +160,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  }));
   server->Handle("GET", "/metrics",
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-                   HttpResponse response = ToResponse(MetricsText(service.stats()));
+                   HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));
                    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
                    return response;
                  }));
