@@ -158,12 +158,12 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
                    return ToResponse(SlotsBody(service));
                  }));
-  server->Handle("GET", "/metrics",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-                   HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));
-                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-                   return response;
-                 }));
+  server->Handle(
+      "GET", "/metrics", WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
+        HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));
+        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        return response;
+      }));
 }
 
 void AddMessagesRoutes(HttpServer* server, Served* served) {
