@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance bench demo serve model check format \
+.PHONY: help setup setup-dev build test test-setup conformance clients bench demo serve model check format \
   lint lint-all ci lock clean distclean
 
 help: ## This list
@@ -25,6 +25,11 @@ test-setup: ## The tests of the set-up script alone; needs nothing
 
 conformance: setup ## Try every architecture of libllama and write the table (ONLY=regex: some)
 	@scripts/conformance.sh
+
+clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex: some)
+	@scripts/build.sh cairn
+	@scripts/model.sh
+	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--keep $(KEEP))
 
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench

@@ -23,6 +23,7 @@ class Driver:
     name = ""  # as in the table
     package = ""  # its folder in Place.clients
     needs = ""  # what the documentation says of it
+    notes = ""  # why its row is as it is, where that needs a word
     tool = ""  # the one that runs a command
     seconds_max = 600  # of one turn
 

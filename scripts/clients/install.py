@@ -1,4 +1,5 @@
-"""Gets the clients into .deps/clients, each into a folder of its own, at the versions below.
+"""Gets the clients into .deps/clients, each into a folder of its own, at the versions below: gptel
+from Debian, all others from npm.
 
 npm's install scripts are not run: what they would do is to choose or download a binary, and the
 binaries are named here.
@@ -29,6 +30,7 @@ PACKAGES = {
     "cline": Package("cline", "3.0.65"),
     "pi": Package("@mariozechner/pi-coding-agent", "0.73.1"),
     "cn": Package("@continuedev/cli", "1.5.47"),
+    "gptel": Package("", "0.9.9.6-1"),
 }
 NEEDS_NODE = {"qwen", "pi", "cn"}
 
@@ -41,10 +43,29 @@ def installed(folder: Path, package: Package) -> bool:
     return json.loads(text).get("version") == package.version
 
 
+def install_gptel(folder: Path, version: str) -> str:
+    for program in ("emacs", "curl"):
+        if shutil.which(program) is None:
+            return f"{program} is not here"
+    try:
+        if (folder / "version").read_text().strip() == version:
+            return ""
+    except OSError:
+        pass
+    print(f"Unpacking gptel {version}", flush=True)
+    ran = subprocess.run([Path(__file__).with_name("gptel.sh"), folder, version], text=True,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, check=False)
+    lines = ran.stdout.strip().splitlines()
+    return "" if ran.returncode == 0 else "Debian's package: " + (lines or ["no word"])[-1]
+
+
 def install(name: str, clients: Path) -> str:
     """Empty when the client is there afterwards, else why it is not."""
     package = PACKAGES[name]
     folder = clients / name
+    if name == "gptel":
+        return install_gptel(folder, package.version)
     if name in NEEDS_NODE:
         reason = install("node", clients)
         if reason:

@@ -77,6 +77,14 @@ def tokens_of(answer: bytes) -> Optional[tuple[int, int]]:
     return found
 
 
+class QuietServer(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """A client that is done drops its idle connections; while it waits for an answer, that is
+        noted as the request's problem."""
+
+
 @dataclass
 class Recorder:
     """Listens on a free port and passes on to `port`. Keeps the bodies in `folder`."""
@@ -101,8 +109,7 @@ class Recorder:
 
             do_GET = do_HEAD = do_PUT = do_DELETE = do_OPTIONS = do_POST
 
-        self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        self._http = QuietServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 
     @property

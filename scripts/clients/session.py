@@ -43,7 +43,7 @@ class Setting:
     model: Path
     model_name: str  # as in the table
     flags: list
-    folder: Path  # for everything that is written
+    folder: Path  # for everything that is written; emptied first
     clients: Path
 
 
@@ -98,7 +98,7 @@ def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, 
 
 def play(driver: Driver, version: str, setting: Setting) -> Row:
     row = Row(driver.name, version, setting.model_name)
-    folder = setting.folder / driver.package
+    folder = setting.folder
     shutil.rmtree(folder, ignore_errors=True)
     scenario = Scenario(folder / "work")
     (folder / "home").mkdir()

@@ -1,0 +1,23 @@
+"""gptel in a batch Emacs: POST /v1/chat/completions through curl."""
+
+import shutil
+from pathlib import Path
+
+from driver import Driver
+
+TURN = Path(__file__).resolve().parents[1] / "gptel_turn.el"
+
+
+class Gptel(Driver):
+    name = "gptel"
+    package = "gptel"
+    tool = "run_command"
+    needs = "Emacs and curl; `(gptel-make-openai \"local\" :host … :protocol \"http\" :stream t)`"
+
+    def command(self, place, turn, question):
+        lisp = sorted((place.clients / self.package / "root").glob(
+            "usr/share/emacs/site-lisp/elpa-src/*"))
+        folders = [argument for folder in lisp for argument in ("-L", str(folder))]
+        return [shutil.which("emacs") or "emacs", "-Q", "--batch", *folders, "-l", str(TURN),
+                place.url.removeprefix("http://"), place.model, str(place.work / "chat.txt"),
+                question]
