@@ -11,24 +11,17 @@
       (seq-some (lambda (process) (string-prefix-p "gptel" (process-name process)))
                 (process-list))))
 
-(defun stone-go-to-end ()
-  "To the end of the conversation, in front of what gptel wrote down below it."
-  (goto-char (point-max))
-  (when (search-backward "Local Variables:" nil t)
-    (beginning-of-line)
-    (skip-chars-backward "\n")))
-
 ;; As long as a prompt that somebody works with.
 (defconst stone-rules
   (mapconcat (lambda (number)
                (format "Rule %d: put every stone back where it lay, and count to %d." number
                        (* number number)))
-             (number-sequence 1 120) "\n"))
+             (number-sequence 1 120) " "))
 
 (pcase-let ((`(,host ,model ,file ,question) command-line-args-left))
   (setq command-line-args-left nil
         enable-local-variables :all
-        gptel-default-mode 'text-mode
+        gptel-default-mode 'org-mode
         gptel-model (intern model)
         gptel-use-curl t
         gptel-stream t
@@ -47,13 +40,12 @@
         default-directory (file-name-directory file))
   (find-file file)
   (gptel-mode 1)
-  (stone-go-to-end)
+  (goto-char (point-max))
   (insert (if (bobp) "" "\n\n") question)
   (let ((begin (point)) (quiet 0))
     (gptel-send)
     (while (< quiet 20)
       (accept-process-output nil 0.1)
       (setq quiet (if (stone-busy) 0 (1+ quiet))))
-    (stone-go-to-end)
-    (princ (buffer-substring-no-properties begin (point))))
+    (princ (buffer-substring-no-properties begin (point-max))))
   (save-buffer))

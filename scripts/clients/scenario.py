@@ -2,7 +2,7 @@
 what lies under a stone, and only then the script gives the turn's last answer.
 
     turn N   "Turn N: look under stone-N.txt"
-             -> a call of the client's shell tool: cat stone-N.txt
+             -> a call of the client's shell tool that shows stone-N.txt
              <- "amber-N-…", a word nobody could guess
              -> "Under stone N lies the found-N-… ."
 """
@@ -13,6 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TURNS = 3
+
+
+def command(turn: int) -> str:
+    """It takes a moment: of a command that ends at once, Qwen Code sometimes misses the output."""
+    return f"cat stone-{turn}.txt; sleep 0.3"
 
 
 @dataclass
@@ -38,7 +43,7 @@ class Scenario:
             said = f"Under stone {turn} lies the {self.answers[turn - 1]}."
             rules.append({"text": self.words[turn - 1],
                           "answer": {"reasoning": f"Stone {turn} was turned.", "content": said}})
-            call = {"name": tool, "arguments": arguments(f"cat stone-{turn}.txt")}
+            call = {"name": tool, "arguments": arguments(command(turn))}
             rules.append({"text": f"Turn {turn}: look under", "tool": tool,
                           "answer": {"reasoning": f"I turn stone {turn}.", "call": call}})
         rules.append({"answer": {"content": "Stones"}})

@@ -19,5 +19,5 @@ class Gptel(Driver):
             "usr/share/emacs/site-lisp/elpa-src/*"))
         folders = [argument for folder in lisp for argument in ("-L", str(folder))]
         return [shutil.which("emacs") or "emacs", "-Q", "--batch", *folders, "-l", str(TURN),
-                place.url.removeprefix("http://"), place.model, str(place.work / "chat.txt"),
+                place.url.removeprefix("http://"), place.model, str(place.work / "chat.org"),
                 question]
