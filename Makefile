@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance clients bench demo serve model check format \
-  lint lint-all ci lock clean distclean
+.PHONY: help setup setup-dev build test test-setup conformance clients bench demo serve model \
+  check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import table  # noqa: E402
@@ -32,7 +33,7 @@ from session import Row, Setting, play  # noqa: E402
 DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
            Continue(), Gptel()]
 # One thread: two that wait for each other are slower where other work goes on.
-FLAGS = ["-c", "262144", "-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
+FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"
 ROWS = CLIENTS / "rows"
 PROGRAM = ROOT / "build" / "cairn"
@@ -47,7 +48,8 @@ class Model:
 
 # Its memory is all recurrent: nothing of a prompt is reused but from a checkpoint. And it reads a
 # long prompt in a quarter of a minute, where attention over so many one-byte tokens takes minutes.
-MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf", [])
+MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
+             ["-c", "262144"])
 GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
               ["--chat-template", "qwen", "-c", "32768"])
 # The small prompts are read by real weights too.
@@ -76,7 +78,10 @@ def run_one(driver, model: Model, folder: Path) -> Row:
     print(f"{driver.name} {version} on {model.name}", flush=True)
     setting = Setting(PROGRAM, model.path, model.name, FLAGS + model.flags,
                       folder / key_of(driver, model), CLIENTS)
-    return play(driver, version, setting)
+    try:
+        return play(driver, version, setting)
+    except RuntimeError as error:
+        return Row(driver.name, version, model.name, problems=[str(error).replace("\n", " ")])
 
 
 def main() -> int:

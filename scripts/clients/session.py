@@ -1,7 +1,9 @@
 """One client plays the scenario against a server of its own, and what came of it."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
@@ -96,6 +98,17 @@ def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, 
         row.problems.append(said + "the conversation did not go on")
 
 
+def end_left_behind(home: Path):
+    """Ends what the client left running (Cline a hub, for example): it still has this home."""
+    mark = f"HOME={home}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGTERM)
+        except OSError:
+            continue
+
+
 def play(driver: Driver, version: str, setting: Setting) -> Row:
     row = Row(driver.name, version, setting.model_name)
     folder = setting.folder
@@ -120,6 +133,7 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
     except OSError as error:
         row.problems.append(f"it could not be started: {error}")
     finally:
+        end_left_behind(place.home)
         recorder.close()
         if server.stop() != 0:
             row.problems.append("the server did not end well")

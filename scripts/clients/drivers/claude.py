@@ -38,3 +38,7 @@ class ClaudeWithChangingHeader(Claude):
     name = "Claude Code (`cch=`)"
     package = "claude-cch"
     needs = "as above; an older version, whose billing header changes with every request"
+    notes = (
+        "it asks for a title first, without tools. Its first prompt is some 90,000 tokens, nearly "
+        "twice the newer version's, as it shows all tools at once."
+    )

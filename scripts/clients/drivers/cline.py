@@ -19,6 +19,9 @@ class Cline(Driver):
     package = "cline"
     tool = "run_commands"
     needs = "the native binary; `cline auth -p openai-compatible -b URL`; `--id` in a terminal"
+    notes = (
+        "a turn after the first is typed into its terminal interface."
+    )
 
     def arguments(self, command):
         return {"commands": [command]}
@@ -45,7 +48,7 @@ class Cline(Driver):
             sessions = json.loads(self.ask_cline(place, "history", "--json"))
             more = ["--id", sessions[0]["sessionId"], "--auto-approve", "true"]
         return [self.program(place), "-P", "openai-compatible", "-m", place.model, "-k", "x",
-                *more, question]
+                *(more or [question])]
 
     def run(self, place, turn, question):
         if turn == 1:
@@ -56,21 +59,27 @@ class Cline(Driver):
                                   stderr=inside, start_new_session=True)
         os.close(inside)
         try:
-            output = self.watch(outside, client, f"found-{turn}-")
+            output = self.talk(outside, client, question, f"found-{turn}-")
         finally:
             code = self.leave(outside, client)
         return subprocess.CompletedProcess([], code, CONTROL.sub("", output))
 
-    def watch(self, terminal, client, answer):
-        """What it shows, until the answer has been there for a while."""
-        output, until = "", time.monotonic() + 240
-        seen = False
+    def talk(self, terminal, client, question, answer):
+        """Types the question once the old conversation is there. What it shows, until the answer
+        has been there for a while."""
+        output, typed, seen = "", 0, False
+        began = time.monotonic()
+        until = began + 120
         while time.monotonic() < until and client.poll() is None:
             if select.select([terminal], [], [], 0.5)[0]:
                 try:
                     output += os.read(terminal, 65536).decode(errors="replace")
                 except OSError:
                     break
+            due = began + 12 + 2 * typed
+            if typed < 2 and time.monotonic() > due:
+                os.write(terminal, (question.encode(), b"\r")[typed])
+                typed += 1
             if not seen and answer in output:
                 seen, until = True, time.monotonic() + 4
         return output

@@ -13,6 +13,11 @@ class Gptel(Driver):
     package = "gptel"
     tool = "run_command"
     needs = "Emacs and curl; `(gptel-make-openai \"local\" :host … :protocol \"http\" :stream t)`"
+    notes = (
+        "the driver gives it a system prompt of 7,500 characters and one tool. It writes reasoning "
+        "into its buffer and sends it back as an answer of its own, so each turn reads the turn "
+        "before once more."
+    )
 
     def command(self, place, turn, question):
         lisp = sorted((place.clients / self.package / "root").glob(

@@ -10,6 +10,10 @@ class OpenCode(Driver):
     package = "opencode"
     tool = "bash"
     needs = "the native binary; a provider `@ai-sdk/openai-compatible` in `opencode.json`"
+    notes = (
+        "its first request asks for a title and shares nothing with the others; it counts as read "
+        "in full."
+    )
 
     def arguments(self, command):
         return {"command": command, "description": "Look under a stone"}
