@@ -13,7 +13,7 @@ ABOUT = """# Real clients
 
 `make clients` installs the clients below, starts a `cairn serve` for each, and lets it work: two
 turns and a resumed session, each turn with a call of the client's own shell tool. It takes some
-twenty minutes, needs Linux on x86_64 with python3 and npm, and is no part of `make ci`.
+ten minutes, needs Linux on x86_64 with python3 and npm, and is no part of `make ci`.
 `make clients ONLY=pi,codex` runs some and keeps the other rows as they were. This file is written
 by the run.
 
