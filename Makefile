@@ -37,6 +37,11 @@ sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made mod
 templates: ## Compare prompts with those of another template engine; needs node
 	@scripts/templates/compare.sh
 
+clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex: some)
+	@scripts/build.sh cairn
+	@scripts/model.sh
+	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--keep $(KEEP))
+
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))

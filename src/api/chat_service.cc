@@ -129,11 +129,19 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
   std::string tools_json = request.conversation.tools_json;
+  std::shared_ptr<const Grammar> scripted;
+  if (options_.script != nullptr) {
+    auto grammar = options_.script->GrammarFor(request.conversation, *template_);
+    if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
+    scripted = std::move(*grammar);
+  }
   auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
   const std::string_view generation_prompt =
       std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
-  if (!request.grammar.empty()) {
+  if (scripted != nullptr) {
+    request.params.sampling.grammar = std::move(scripted);
+  } else if (!request.grammar.empty()) {
     auto grammar = AnswerGrammar(request.grammar, generation_prompt);
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     request.params.sampling.grammar = std::move(*grammar);

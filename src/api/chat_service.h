@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/answer_script.h"
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
 #include "api/tool_order.h"
@@ -37,6 +38,8 @@ struct ChatServiceOptions {
   size_t span_bytes_max = size_t{32} << 20U;
   // Of conversations' tools whose order is kept.
   size_t tool_lists_max = 4096;
+  // Decides answers beforehand, whatever grammar a request has of its own; may be null.
+  const AnswerScript* script = nullptr;
 };
 
 class ChatService {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/answer_script.h"
 #include "api/chat_service.h"
 #include "api/wall_clock.h"
 #include "base/read_file.h"
@@ -58,6 +59,16 @@ Result<std::string> ReadTemplateFile(const std::string& path) {
   return text;
 }
 
+// Null when the flags name none.
+Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path) {
+  if (path.empty()) return nullptr;
+  const auto text = ReadFile(path);
+  if (!text) return Fail(text.error().code, "--script " + text.error().message);
+  auto script = AnswerScript::Parse(*text);
+  if (!script) return Fail(script.error().code, "--script " + path + ": " + script.error().message);
+  return script;
+}
+
 // The text of the chat template that the flags, or else the model, name.
 Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
   if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
@@ -101,6 +112,9 @@ class ServeRun {
   Status Run() {
     auto policies = MakePolicies(options_);
     if (!policies) return tl::unexpected(policies.error());
+    auto script = ReadScript(options_.script_path);
+    if (!script) return tl::unexpected(script.error());
+    script_ = std::move(*script);
     if (Status listening = StartHttp(); !listening) return listening;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
@@ -113,6 +127,7 @@ class ServeRun {
                                              ToSchedulerOptions(options_, policies->reuse));
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
+    service.script = script_.get();
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {
       service.answer_bytes_max = 0;
@@ -220,6 +235,7 @@ class ServeRun {
   Served served_;
   std::unique_ptr<LlamaEngine> engine_;
   std::unique_ptr<ChatTemplate> template_;
+  std::unique_ptr<const AnswerScript> script_;
   std::unique_ptr<CheckpointCache> cache_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<ChatService> service_;

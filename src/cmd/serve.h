@@ -33,6 +33,7 @@ struct ServeOptions {
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template
   bool keep_billing_header = false;
+  std::string script_path;  // of an AnswerScript; empty: the model answers
 
   // What the cache's flags come to is in cmd/cache_flags.h.
   std::string placement = "auto";

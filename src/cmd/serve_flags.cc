@@ -151,6 +151,11 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                  "Show the model the x-anthropic-billing-header text that Claude Code sends; it "
                  "changes from session to session, so prompts share nothing")
       ->group(group);
+  serve
+      ->add_option("--script", options->script_path,
+                   "For testing clients: JSON file of rules that decide answers beforehand; the "
+                   "model reads every prompt and draws the answer that its rule gives")
+      ->group(group);
   serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
       ->capture_default_str()
       ->group(group);

@@ -1,0 +1,44 @@
+"""Claude Code: POST /v1/messages."""
+
+import json
+
+from driver import Driver
+
+NATIVE = "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
+
+
+class Claude(Driver):
+    name = "Claude Code"
+    package = "claude"
+    tool = "Bash"
+    needs = "the native binary; `ANTHROPIC_BASE_URL`, `ANTHROPIC_AUTH_TOKEN`, `ANTHROPIC_MODEL`"
+
+    def arguments(self, command):
+        return {"command": command, "description": "Look under a stone"}
+
+    def prepare(self, place):
+        settings = {"hasCompletedOnboarding": True,
+                    "projects": {str(place.work): {"hasTrustDialogAccepted": True}}}
+        (place.home / ".claude.json").write_text(json.dumps(settings))
+
+    def environment(self, place):
+        return {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_AUTH_TOKEN": "x",
+                "ANTHROPIC_MODEL": place.model, "DISABLE_AUTOUPDATER": "1",
+                "API_TIMEOUT_MS": "600000"}
+
+    def command(self, place, turn, question):
+        more = ["--continue"] if turn > 1 else []
+        return [str(place.clients / self.package / NATIVE), "-p", question, *more,
+                "--allowedTools", "Bash"]
+
+
+class ClaudeWithChangingHeader(Claude):
+    """The version whose billing header holds another `cch=` in every request."""
+
+    name = "Claude Code (`cch=`)"
+    package = "claude-cch"
+    needs = "as above; an older version, whose billing header changes with every request"
+    notes = (
+        "it asks for a title first, without tools. Its first prompt is some 90,000 tokens, nearly "
+        "twice the newer version's, as it shows all tools at once."
+    )

@@ -1,0 +1,28 @@
+"""gptel in a batch Emacs: POST /v1/chat/completions through curl."""
+
+import shutil
+from pathlib import Path
+
+from driver import Driver
+
+TURN = Path(__file__).resolve().parents[1] / "gptel_turn.el"
+
+
+class Gptel(Driver):
+    name = "gptel"
+    package = "gptel"
+    tool = "run_command"
+    needs = "Emacs and curl; `(gptel-make-openai \"local\" :host … :protocol \"http\" :stream t)`"
+    notes = (
+        "the driver gives it a system prompt of 7,500 characters and one tool. It writes reasoning "
+        "into its buffer and sends it back as an answer of its own, so each turn reads the turn "
+        "before once more."
+    )
+
+    def command(self, place, turn, question):
+        lisp = sorted((place.clients / self.package / "root").glob(
+            "usr/share/emacs/site-lisp/elpa-src/*"))
+        folders = [argument for folder in lisp for argument in ("-L", str(folder))]
+        return [shutil.which("emacs") or "emacs", "-Q", "--batch", *folders, "-l", str(TURN),
+                place.url.removeprefix("http://"), place.model, str(place.work / "chat.org"),
+                question]

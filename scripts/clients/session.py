@@ -1,0 +1,142 @@
+"""One client plays the scenario against a server of its own, and what came of it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driver import Driver, Place
+from recorder import Recorder
+from scenario import TURNS, Scenario
+from server import Server
+
+SHARE_MIN = 0.95
+ERROR_TEXT = re.compile(r"api error|error:|\berror\b.*\b(stream|response|request|parse)|retrying|"
+                        r"reconnecting|failed to|invalid (response|json)|unexpected", re.I)
+
+
+@dataclass
+class Row:
+    client: str
+    version: str
+    model: str
+    requests: int = 0
+    prompt_tokens: int = 0
+    read_tokens: int = 0
+    share: float = 0  # of prompt tokens reused, the session's first long request aside
+    resends: int = 0
+    problems: list = field(default_factory=list)
+    not_run: str = ""  # why; empty when it ran
+
+    @property
+    def passed(self) -> bool:
+        return not self.not_run and not self.problems
+
+
+@dataclass
+class Setting:
+    """What the rows of one run have in common."""
+
+    program: Path
+    model: Path
+    model_name: str  # as in the table
+    flags: list
+    folder: Path  # for everything that is written; emptied first
+    clients: Path
+
+
+def first_of_main_thread(requests: list):
+    """The session's first request that offers tools: all of it is new to the server. What comes
+    before it, a title's request for example, counts as any other."""
+    return next((r for r in requests if r.offers_tools()), requests[0])
+
+
+def add_figures(row: Row, requests: list):
+    answered = [r for r in requests if r.answering]
+    row.requests = len(answered)
+    row.prompt_tokens = sum(r.prompt_tokens for r in answered)
+    row.read_tokens = row.prompt_tokens - sum(r.reused_tokens for r in answered)
+    if not answered:
+        row.problems.append("it sent no request")
+        return
+    cold = first_of_main_thread(answered)
+    later = [r for r in answered if r is not cold]
+    prompt = sum(r.prompt_tokens for r in later)
+    row.share = sum(r.reused_tokens for r in later) / prompt if prompt else 0
+    if row.share < SHARE_MIN:
+        row.problems.append(f"{row.share:.1%} reused, less than {SHARE_MIN:.0%}")
+
+
+def add_resends(row: Row, requests: list):
+    seen = Counter(r.digest for r in requests if r.answering)
+    again = sum(count - 1 for count in seen.values())
+    refused = [r for r in requests if r.method == "POST" and not 200 <= r.status < 300]
+    row.resends = again + len(refused)
+    if again:
+        row.problems.append(f"{again} requests sent again")
+    row.problems += [f"{r.path}: status {r.status}" for r in refused if r.status]
+    row.problems += [f"request {r.number}: {r.problem}" for r in requests if r.problem]
+
+
+def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, requests: list):
+    said = f"turn {turn}: "
+    if code != 0:
+        row.problems.append(said + f"exit code {code}")
+    if scenario.answers[turn - 1] not in output:
+        row.problems.append(said + "the answer was not shown")
+    found = ERROR_TEXT.search(output)
+    if found:
+        line = output[output.rfind("\n", 0, found.start()) + 1:].split("\n")[0]
+        row.problems.append(said + "it says: " + line[:120])
+    if not any(scenario.words[turn - 1].encode() in r.body for r in requests):
+        row.problems.append(said + "the tool's result did not come back")
+    if turn > 1 and not any(scenario.answers[turn - 2].encode() in r.body for r in requests):
+        row.problems.append(said + "the conversation did not go on")
+
+
+def end_left_behind(home: Path):
+    """Ends what the client left running (Cline a hub, for example): it still has this home."""
+    mark = f"HOME={home}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGTERM)
+        except OSError:
+            continue
+
+
+def play(driver: Driver, version: str, setting: Setting) -> Row:
+    row = Row(driver.name, version, setting.model_name)
+    folder = setting.folder
+    shutil.rmtree(folder, ignore_errors=True)
+    scenario = Scenario(folder / "work")
+    (folder / "home").mkdir()
+    script = folder / "script.json"
+    scenario.write_script(script, driver.tool, driver.arguments)
+    server = Server(setting.program, setting.model, script, folder / "server.log", setting.flags)
+    recorder = Recorder(server.port, folder / "requests")
+    place = Place(folder / "home", folder / "work", recorder.url, setting.clients)
+    try:
+        driver.prepare(place)
+        for turn in range(1, TURNS + 1):
+            before = len(recorder.requests)
+            ran = driver.run(place, turn, scenario.question(turn))
+            (folder / f"turn-{turn}.txt").write_text(ran.stdout)
+            check_turn(row, scenario, turn, ran.returncode, ran.stdout,
+                       recorder.requests[before:])
+    except subprocess.TimeoutExpired:
+        row.problems.append(f"no end after {driver.seconds_max} seconds")
+    except OSError as error:
+        row.problems.append(f"it could not be started: {error}")
+    finally:
+        end_left_behind(place.home)
+        recorder.close()
+        if server.stop() != 0:
+            row.problems.append("the server did not end well")
+    add_figures(row, recorder.requests)
+    add_resends(row, recorder.requests)
+    return row

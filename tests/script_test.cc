@@ -1,0 +1,136 @@
+// The program with --script, over HTTP: a client's session played again, on a made hybrid model.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/llama_model_maker.h"
+#include "engine/model_recipe.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kScript[] = R"json({"rules": [
+  {"text": "amber", "answer": {"reasoning": "So it is.", "content": "It is amber."}},
+  {"text": "the stone", "tool": "look", "answer": {"reasoning": "I look.",
+    "call": {"name": "look", "arguments": {"where": "under \"it\""}}}},
+  {"answer": {"content": "Stones"}}
+]})json";
+
+std::string WriteModelFile() {
+  std::string file = testing::TempDir() + "script_test_qwen35.gguf";
+  ModelShape shape;
+  shape.architecture = "qwen35";
+  const auto recipe = MakeRecipe(shape);
+  EXPECT_TRUE(recipe.has_value());
+  EXPECT_TRUE(WriteModel(*recipe, file, {}).has_value());
+  return file;
+}
+
+std::unique_ptr<ServerProcess> Serve() {
+  const std::string script = testing::TempDir() + "script_test.json";
+  std::ofstream(script) << kScript;
+  ServerProcessOptions options;
+  options.argv = {CAIRN_PROGRAM, "serve", "-m", WriteModelFile(), "--port", "0",        "-c",
+                  "8192",        "-t",    "2",  "--grid",         "64",     "--script", script};
+  auto server = ServerProcess::Start(options);
+  EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
+  return server ? std::move(*server) : nullptr;
+}
+
+Json Text(const std::string& text) {
+  return Json::array({{{"type", "text"}, {"text", text}}});
+}
+
+// The header that one version of Claude Code sends, `cch=` another one in each request.
+std::string BillingHeader(int request) {
+  return "x-anthropic-billing-header: cc_version=2.1.177.e5a; cc_entrypoint=sdk-cli; cch=632e" +
+         std::to_string(request) + ";";
+}
+
+// A session of Claude Code's shape: the system prompt in blocks, a mark that moves.
+class MessagesSession {
+ public:
+  explicit MessagesSession(const ServerProcess& server) : client_(server.url()) {
+    body_ = {{"model", "m"}, {"max_tokens", 400}};
+    body_["tools"] =
+        Json::array({{{"name", "look"},
+                      {"description", std::string(600, 'd')},
+                      {"input_schema",
+                       {{"type", "object"}, {"properties", {{"where", {{"type", "string"}}}}}}}}});
+    body_["messages"] = Json::array();
+  }
+
+  Json Ask(const Json& content) {
+    body_["messages"].push_back({{"role", "user"}, {"content", content}});
+    ++requests_;
+    body_["system"] = Text(BillingHeader(requests_));
+    body_["system"].push_back({{"type", "text"},
+                               {"text", std::string(1500, 's')},
+                               {"cache_control", {{"type", "ephemeral"}}}});
+    const auto reply = client_.Post("/v1/messages", body_.dump());
+    EXPECT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    Json answer = Json::parse(reply->body);
+    body_["messages"].push_back({{"role", "assistant"}, {"content", answer["content"]}});
+    return answer;
+  }
+
+ private:
+  HttpClient client_;
+  Json body_;
+  int requests_ = 0;
+};
+
+Json ToolResult(const Json& answer, const std::string& text) {
+  return Json::array({{{"type", "tool_result"},
+                       {"tool_use_id", answer["content"].back()["id"]},
+                       {"content", Text(text)}}});
+}
+
+TEST(Script, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessages) {
+  const auto server = Serve();
+  ASSERT_NE(server, nullptr);
+  MessagesSession session(*server);
+  for (int turn = 1; turn <= 3; ++turn) {
+    const Json call = session.Ask(Text("Look under the stone, turn " + std::to_string(turn)));
+    EXPECT_EQ(call["stop_reason"], "tool_use");
+    EXPECT_EQ(call["content"].back()["name"], "look");
+    EXPECT_EQ(call["content"].back()["input"], Json({{"where", "under \"it\""}}));
+    const Json answer = session.Ask(ToolResult(call, "amber"));
+    EXPECT_EQ(answer["stop_reason"], "end_turn");
+    EXPECT_EQ(answer["content"].back()["text"], "It is amber.");
+    const int first_read = call["usage"]["input_tokens"];
+    if (turn == 1) {
+      EXPECT_GT(first_read, 2000);
+    } else {
+      // The turn before without its reasoning, the new question, and what the grid costs.
+      EXPECT_LT(first_read, 500) << "turn " << turn;
+      EXPECT_GT(call["usage"]["cache_read_input_tokens"].get<int>(), 2000);
+    }
+    EXPECT_LT(answer["usage"]["input_tokens"].get<int>(), 200) << "turn " << turn;
+  }
+  EXPECT_EQ(server->Stop(), 0) << server->LastLines();
+}
+
+TEST(Script, AFileThatIsNoScriptIsNamedBeforeTheModelLoads) {
+  const std::string script = testing::TempDir() + "no_script.json";
+  std::ofstream(script) << "stones";
+  ServerProcessOptions options;
+  options.argv = {CAIRN_PROGRAM, "serve", "-m", "no-model.gguf", "--port", "0", "--script", script};
+  const auto server = ServerProcess::Start(options);
+  ASSERT_FALSE(server.has_value());
+  EXPECT_NE(server.error().message.find("no_script.json"), std::string::npos)
+      << server.error().message;
+}
+
+}  // namespace
+}  // namespace cairn
