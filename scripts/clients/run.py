@@ -44,14 +44,15 @@ class Model:
     name: str
     path: Path
     flags: list
+    reasons: bool  # its answers begin with reasoning
 
 
 # Its memory is all recurrent: nothing of a prompt is reused but from a checkpoint. And it reads a
 # long prompt in a quarter of a minute, where attention over so many one-byte tokens takes minutes.
 MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
-             ["-c", "262144"])
+             ["-c", "262144"], reasons=True)
 GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
-              ["--chat-template", "qwen", "-c", "32768"])
+              ["--chat-template", "qwen", "-c", "32768"], reasons=False)
 # The small prompts are read by real weights too.
 RUNS = [(driver, MADE) for driver in DRIVERS] + [
     (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")]
@@ -76,7 +77,7 @@ def run_one(driver, model: Model, folder: Path) -> Row:
     if reason:
         return Row(driver.name, version, model.name, not_run=reason)
     print(f"{driver.name} {version} on {model.name}", flush=True)
-    setting = Setting(PROGRAM, model.path, model.name, FLAGS + model.flags,
+    setting = Setting(PROGRAM, model.path, model.name, model.reasons, FLAGS + model.flags,
                       folder / key_of(driver, model), CLIENTS)
     try:
         return play(driver, version, setting)

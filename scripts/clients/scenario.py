@@ -23,6 +23,7 @@ def command(turn: int) -> str:
 @dataclass
 class Scenario:
     folder: Path  # where the client works
+    reasons: bool  # answers begin with reasoning, which templates drop once a new question comes
     words: list = field(default_factory=list)
     answers: list = field(default_factory=list)
 
@@ -42,12 +43,15 @@ class Scenario:
         for turn in range(1, TURNS + 1):
             said = f"Under stone {turn} lies the {self.answers[turn - 1]}."
             rules.append({"text": self.words[turn - 1],
-                          "answer": {"reasoning": f"Stone {turn} was turned.", "content": said}})
+                          "answer": self.answer(f"Stone {turn} was turned.", content=said)})
             call = {"name": tool, "arguments": arguments(command(turn))}
             rules.append({"text": f"Turn {turn}: look under", "tool": tool,
-                          "answer": {"reasoning": f"I turn stone {turn}.", "call": call}})
+                          "answer": self.answer(f"I turn stone {turn}.", call=call)})
         rules.append({"answer": {"content": "Stones"}})
         return {"rules": rules}
+
+    def answer(self, reasoning: str, **what) -> dict:
+        return {"reasoning": reasoning, **what} if self.reasons else what
 
     def write_script(self, path: Path, tool: str, arguments):
         path.write_text(json.dumps(self.rules(tool, arguments), indent=1))

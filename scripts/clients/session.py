@@ -44,6 +44,7 @@ class Setting:
     program: Path
     model: Path
     model_name: str  # as in the table
+    reasons: bool
     flags: list
     folder: Path  # for everything that is written; emptied first
     clients: Path
@@ -113,7 +114,7 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
     row = Row(driver.name, version, setting.model_name)
     folder = setting.folder
     shutil.rmtree(folder, ignore_errors=True)
-    scenario = Scenario(folder / "work")
+    scenario = Scenario(folder / "work", setting.reasons)
     (folder / "home").mkdir()
     script = folder / "script.json"
     scenario.write_script(script, driver.tool, driver.arguments)

@@ -19,8 +19,9 @@ by the run.
 
 What the clients are answered stands in a script (`cairn serve --script`), so that all runs go the
 same way; the model reads every prompt and draws every token of the answer all the same. The made
-model's tokens are bytes, so its prompts are four times as long as another model's. A proxy between
-client and server counts.
+model's tokens are bytes, so its prompts are four times as long as another model's. Its answers
+begin with reasoning, which the template drops once a new question comes; Gemma's do not. A proxy
+between client and server counts.
 
 - **Requests** are those that make the model answer; **Prompt tokens** is their prompts together,
   **Read** what the model had to read of it.

@@ -11,10 +11,9 @@ class Pi(Driver):
     tool = "bash"
     needs = "node 22; a provider `openai-completions` in `~/.pi/agent/models.json`"
     notes = (
-        "on Gemma its prompts have only 1,500 to 1,900 tokens. With a new question the template "
-        "drops the last turn's reasoning, so that turn is read again, 110 to 150 tokens, and what "
-        "the grid of 64 costs: 204 and 171 tokens read. A tool's result reads 59 to 61, which is "
-        "what is new. In so short a prompt that is 6 %."
+        "on Gemma its prompts have only some 1,500 tokens, so little is much in percent. Were its "
+        "answers to begin with reasoning, which Gemma does not, each new question would drop the "
+        "last turn's and read that turn again, and 93.6 % would be reused."
     )
 
     def prepare(self, place):
