@@ -1,5 +1,7 @@
 #include "api/answer_reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -27,14 +29,18 @@ void Add(AnswerPiece piece, WholeAnswer* answer) {
 
 }  // namespace
 
-AnswerReader::AnswerReader(StartedChat chat)
-    : generation_(std::move(chat.generation)), parser_(std::move(chat.parser)) {}
+AnswerReader::AnswerReader(StartedChat chat) : generation_(std::move(chat.generation)) {
+  answers_.push_back({std::move(chat.parser)});
+  for (auto& parser : chat.other_parsers) answers_.push_back({std::move(parser)});
+}
 
 std::optional<AnswerStep> AnswerReader::Next() {
-  const auto event = generation_->Next(kAnswerWait);
+  auto event = generation_->Next(kAnswerWait);
   if (!event) return std::nullopt;
   AnswerStep step;
+  step.answer = event->answer;
   if (event->kind == GenerationEvent::Kind::kFailed) {
+    generation_->Cancel();
     step.error = ToApiError(event->error);
     return step;
   }
@@ -42,31 +48,44 @@ std::optional<AnswerStep> AnswerReader::Next() {
     step.progress = AnswerProgress{event->processed_tokens, event->cost};
     return step;
   }
-  step.pieces = parser_->Push(event->text);
+  Reading& reading = answers_.at(step.answer);
+  step.pieces = reading.parser->Push(event->text);
+  step.logprobs = std::move(event->logprobs);
+  step.cost = event->cost;
   const bool done = event->kind == GenerationEvent::Kind::kDone;
   if (done) {
-    for (AnswerPiece& piece : parser_->Finish()) step.pieces.push_back(std::move(piece));
+    for (AnswerPiece& piece : reading.parser->Finish()) step.pieces.push_back(std::move(piece));
   }
   for (const AnswerPiece& piece : step.pieces) {
-    called_tools_ = called_tools_ || piece.kind == AnswerPiece::Kind::kCallBegin;
+    reading.called_tools = reading.called_tools || piece.kind == AnswerPiece::Kind::kCallBegin;
   }
-  if (done) step.end = AnswerEnd{event->reason, event->stop_text, called_tools_, event->cost};
+  if (!done) return step;
+  step.end = AnswerEnd{event->reason, event->stop_text, reading.called_tools, event->cost};
+  step.all_ended = ++ended_ == answers_.size();
   return step;
 }
 
-ApiResult<WholeAnswer> CollectAnswer(StartedChat chat, const std::function<bool()>& gone) {
+ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
+                                                   const std::function<bool()>& gone) {
   AnswerReader reader(std::move(chat));
-  WholeAnswer answer;
+  std::vector<WholeAnswer> answers(reader.answers());
   while (true) {
     if (gone()) reader.Cancel();
     auto step = reader.Next();
     if (!step) continue;
     if (step->error) return tl::unexpected(*step->error);
+    WholeAnswer& answer = answers.at(step->answer);
     for (AnswerPiece& piece : step->pieces) Add(std::move(piece), &answer);
-    if (!step->end) continue;
-    answer.end = std::move(*step->end);
-    return answer;
+    std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
+    if (step->end) answer.end = std::move(*step->end);
+    if (step->all_ended) return answers;
   }
+}
+
+ApiResult<WholeAnswer> CollectAnswer(StartedChat chat, const std::function<bool()>& gone) {
+  auto answers = CollectAnswers(std::move(chat), gone);
+  if (!answers) return tl::unexpected(answers.error());
+  return std::move(answers->front());
 }
 
 }  // namespace cairn

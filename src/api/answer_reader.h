@@ -37,12 +37,17 @@ struct AnswerProgress {
   GenerationCost cost;          // the prompt's figures so far
 };
 
-// What came since the last step. After an error or an end nothing comes.
+// What came of one answer since its last step. After an error or the last end nothing comes.
 struct AnswerStep {
+  size_t answer = 0;                       // of those asked for
   std::optional<AnswerProgress> progress;  // then there is nothing else
   std::vector<AnswerPiece> pieces;
+  // Of tokens whose text is in these pieces, or in later ones while the parser keeps it back.
+  std::vector<TokenLogprob> logprobs;
+  GenerationCost cost;  // so far
   std::optional<AnswerEnd> end;
-  std::optional<ApiError> error;
+  bool all_ended = false;         // this end was the last
+  std::optional<ApiError> error;  // of any answer; then all are given up
 };
 
 class AnswerReader {
@@ -51,13 +56,19 @@ class AnswerReader {
 
   // Waits a moment for more; nothing: it did not come yet.
   std::optional<AnswerStep> Next();
+  size_t answers() const { return answers_.size(); }
   // The client is gone.
   void Cancel() { generation_->Cancel(); }
 
  private:
+  struct Reading {
+    std::unique_ptr<AnswerParser> parser;
+    bool called_tools = false;
+  };
+
   const std::shared_ptr<Generation> generation_;
-  const std::unique_ptr<AnswerParser> parser_;
-  bool called_tools_ = false;
+  std::vector<Reading> answers_;
+  size_t ended_ = 0;
 };
 
 struct WholeAnswer {
@@ -68,10 +79,15 @@ struct WholeAnswer {
   std::string reasoning;
   std::string content;
   std::vector<Call> calls;
+  std::vector<TokenLogprob> logprobs;  // when they were asked for
   AnswerEnd end;
 };
 
-// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+// Waits for all answers, in the order of their numbers. `gone` is asked meanwhile: true ends the
+// work.
+ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
+                                                   const std::function<bool()>& gone);
+// Of a request that asked for one.
 ApiResult<WholeAnswer> CollectAnswer(StartedChat chat, const std::function<bool()>& gone);
 
 }  // namespace cairn

@@ -266,11 +266,6 @@ ApiResult<std::string> GrammarOfFormat(const Json& format) {
 
 // What would change the answer and cannot be done must not be passed over in silence.
 void RefuseUnsupported(FieldReader* fields) {
-  int64_t answers = 1;
-  fields->Integer("n", 1, 1, &answers);
-  bool logprobs = false;
-  fields->Bool("logprobs", &logprobs);
-  if (logprobs) fields->Fail("logprobs", "false: this server does not report them yet");
   if (const Json* choice = fields->Find("tool_choice")) {
     const bool known = *choice == Json("auto") || *choice == Json("none");
     if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
@@ -342,15 +337,10 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   fields.String("model", &model);
   fields.Bool("stream", &request.stream);
   fields.Bool("cache_prompt", &request.reuse);
-  if (const Json* options = fields.Find("stream_options")) {
-    if (!options->is_object()) fields.Fail("stream_options", "an object");
-    if (options->is_object()) {
-      FieldReader inner(*options, "stream_options.");
-      inner.Bool("include_usage", &request.include_usage);
-      if (inner.error()) return tl::unexpected(*inner.error());
-    }
-  }
   if (fields.error()) return tl::unexpected(*fields.error());
+  auto options = ParseAnswerOptions(body, LogprobsField::kChat);
+  if (!options) return tl::unexpected(options.error());
+  request.options = *options;
   auto params = ParseGenerationParams(body, defaults);
   if (!params) return tl::unexpected(params.error());
   request.params = std::move(*params);

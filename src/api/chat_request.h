@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "api/answer_options.h"
 #include "api/json.h"
 #include "chat/message.h"
 #include "sched/scheduler.h"
@@ -15,7 +16,7 @@ struct ChatRequest {
   Conversation conversation;
   GenerationParams params;
   bool stream = false;
-  bool include_usage = false;
+  AnswerOptions options;
   bool reuse = true;  // `cache_prompt`
   // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
   // makes it params.sampling.grammar, as it knows whether reasoning comes before.

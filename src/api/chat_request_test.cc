@@ -40,7 +40,7 @@ TEST(ChatRequest, ReadsWhatClientsSend) {
       {"role": "tool", "tool_call_id": "c1", "content": "x"}]})");
   ASSERT_TRUE(request.has_value()) << request.error().message;
   EXPECT_TRUE(request->stream);
-  EXPECT_TRUE(request->include_usage);
+  EXPECT_TRUE(request->options.include_usage);
   EXPECT_EQ(request->params.sampling.temperature, 0.0F);
   EXPECT_EQ(request->params.sampling.seed, 7u);
   EXPECT_EQ(request->params.tokens_max, 12u);
@@ -114,8 +114,32 @@ TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
   ExpectRefused(WithField(R"("stop":[1])"), "stop", "a list of strings");
   ExpectRefused(WithField(R"("tools":{})"), "tools", "a list");
   ExpectRefused(WithField(R"("logit_bias":{"x":1})"), "logit_bias", "token ids");
+  ExpectRefused(WithField(R"("n":0)"), "n", "from 1 to 128");
+  ExpectRefused(WithField(R"("n":129)"), "n", "from 1 to 128");
+  ExpectRefused(WithField(R"("logprobs":5)"), "logprobs", "true or false");
+  ExpectRefused(WithField(R"("logprobs":true,"top_logprobs":21)"), "top_logprobs", "from 0 to 20");
+  ExpectRefused(WithField(R"("id_slot":-2)"), "id_slot", "from -1 to");
+  ExpectRefused(WithField(R"("return_progress":1)"), "return_progress", "true or false");
+  ExpectRefused(WithField(R"("prompt_cache_key":7)"), "prompt_cache_key", "a string");
+  ExpectRefused(WithField(R"("prompt_cache_retention":7)"), "prompt_cache_retention", "a string");
   ExpectRefused(WithField(R"("stream_options":{"include_usage":1})"),
                 "stream_options.include_usage", "true or false");
+}
+
+TEST(ChatRequest, ReadsWhatIsAskedForBesideTheText) {
+  const auto plain = Parse(WithField(R"("prompt_cache_key":"k","prompt_cache_retention":"24h")"));
+  EXPECT_EQ(plain->options.answers, 1u);
+  EXPECT_FALSE(plain->options.logprobs.has_value());
+  EXPECT_FALSE(plain->options.slot.has_value());
+  const auto asked = Parse(
+      WithField(R"("n":3,"logprobs":true,"top_logprobs":5,"id_slot":2,"return_progress":true)"));
+  EXPECT_EQ(asked->options.answers, 3u);
+  EXPECT_EQ(asked->options.logprobs, std::optional<size_t>(5));
+  EXPECT_EQ(asked->options.slot, std::optional<size_t>(2));
+  EXPECT_TRUE(asked->options.progress);
+  EXPECT_FALSE(asked->options.timings_per_token);
+  EXPECT_EQ(Parse(WithField(R"("logprobs":true,"id_slot":-1)"))->options.logprobs,
+            std::optional<size_t>(0));
 }
 
 TEST(ChatRequest, RefusesPartsItCannotRead) {
@@ -126,8 +150,8 @@ TEST(ChatRequest, RefusesPartsItCannotRead) {
 }
 
 TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
-  ExpectRefused(WithField(R"("n":2)"), "n", "from 1 to 1");
-  ExpectRefused(WithField(R"("logprobs":true)"), "logprobs", "false");
+  ExpectRefused(WithField(R"("best_of":2)"), "best_of", "as 'n'");
+  ExpectRefused(WithField(R"("top_logprobs":2)"), "top_logprobs", "'logprobs' must be true");
   ExpectRefused(WithField(R"("tool_choice":"required")"), "tool_choice", "'auto' or 'none'");
 }
 

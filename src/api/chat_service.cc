@@ -116,6 +116,12 @@ ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest req
   return tl::unexpected(error);
 }
 
+ApiResult<size_t> ChatService::EraseSlot(size_t slot) const {
+  const auto erased = scheduler_->EraseSlot(slot);
+  if (!erased) return tl::unexpected(ToApiError(erased.error()));
+  return *erased;
+}
+
 Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
     const std::string& content, std::string_view generation_prompt) const {
   const bool inside = OpensReasoning(generation_prompt);
@@ -156,13 +162,18 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
       FindAnswerFormat(template_->source(), generation_prompt, std::move(tools_json));
   generation.params.control_texts = TagsOf(format);
   generation.reuse = request.reuse;
+  ApplyAnswerOptions(request.options, &generation);
   generation.on_answer = [answers = answers_, engine = engine_, name_space,
                           key = KeyOf(prompt->text)](TokenSpan answer, std::string_view stop_text) {
     answers->Remember(name_space, key, MakeGeneratedAnswer(*engine, answer, stop_text));
   };
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
-  return StartedChat{std::move(*submitted), MakeAnswerParser(format)};
+  StartedChat chat{std::move(*submitted), MakeAnswerParser(format)};
+  for (size_t i = 1; i < request.options.answers; ++i) {
+    chat.other_parsers.push_back(MakeAnswerParser(format));
+  }
+  return chat;
 }
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/answer_script.h"
 #include "api/answer_tokens.h"
@@ -28,6 +29,8 @@ namespace cairn {
 struct StartedChat {
   std::shared_ptr<Generation> generation;
   std::unique_ptr<AnswerParser> parser;
+  // Of the answers after the first, when the request asked for several.
+  std::vector<std::unique_ptr<AnswerParser>> other_parsers = {};
 };
 
 struct ChatServiceOptions {
@@ -50,6 +53,8 @@ class ChatService {
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // A prompt that is there already.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
+  // How many tokens it held. See Scheduler::EraseSlot.
+  ApiResult<size_t> EraseSlot(size_t slot) const;
   // The prompt's text, generation prompt included; tools in the order of the request.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // The prompt's tokens, as Start would send them.

@@ -1,10 +1,13 @@
 #include "api/completion.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/answer_reader.h"
 #include "api/chat_request.h"
 #include "api/cost_json.h"
+#include "api/settings_json.h"
 
 namespace cairn {
 namespace {
@@ -58,26 +61,43 @@ std::string StopType(const GenerationEvent& event) {
   return event.stop_text.empty() ? "eos" : "word";
 }
 
-Json OpenAiChunk(const StartedCompletion& started, const std::string& text, Json finish) {
+// One answer, whole.
+struct WholeText {
+  std::string text;
+  std::vector<TokenLogprob> logprobs;
+  GenerationEvent end;
+};
+
+Json OpenAiChoice(size_t index, const std::string& text, Json logprobs, Json finish) {
+  return {{"index", index},
+          {"text", text},
+          {"logprobs", std::move(logprobs)},
+          {"finish_reason", std::move(finish)}};
+}
+
+Json OpenAiEnvelope(const StartedCompletion& started, Json choices) {
   return {{"id", started.identity.id},
           {"object", "text_completion"},
           {"created", started.identity.created_unix_s},
           {"model", started.identity.model},
-          {"choices", Json::array({{{"index", 0},
-                                    {"text", text},
-                                    {"logprobs", nullptr},
-                                    {"finish_reason", std::move(finish)}}})}};
+          {"choices", std::move(choices)}};
+}
+
+Json NativeEvent(size_t index, const std::string& text) {
+  return {{"index", index}, {"content", text}, {"tokens", Json::array()}, {"stop", false}};
 }
 
 Json NativeEnd(const StartedCompletion& started, const std::string& text,
                const GenerationEvent& event) {
   const GenerationCost& cost = event.cost;
-  return {{"index", 0},
+  return {{"index", event.answer},
           {"content", text},
           {"tokens", Json::array()},
+          {"id_slot", event.slot},
           {"stop", true},
           {"model", started.identity.model},
           {"prompt", started.prompt_text},
+          {"generation_settings", SettingsJson(started.params)},
           {"stop_type", StopType(event)},
           {"stopping_word", event.stop_text},
           {"truncated", false},
@@ -88,40 +108,43 @@ Json NativeEnd(const StartedCompletion& started, const std::string& text,
           {"timings", TimingsJson(cost)}};
 }
 
-Json Whole(const StartedCompletion& started, const std::string& text,
-           const GenerationEvent& event) {
-  if (started.dialect == CompletionDialect::kNative) return NativeEnd(started, text, event);
+std::string OpenAiWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
+  Json choices = Json::array();
+  GenerationCost cost;
   const std::string before = started.echo ? started.prompt_text : "";
-  Json whole = OpenAiChunk(started, before + text, FinishName(event));
-  whole["usage"] = UsageJson(event.cost);
-  whole["timings"] = TimingsJson(event.cost);
-  return whole;
+  for (const WholeText& answer : answers) {
+    const size_t index = choices.size();
+    Json logprobs;
+    if (started.options.logprobs) logprobs = LegacyLogprobs().Next(answer.logprobs);
+    choices.push_back(
+        OpenAiChoice(index, before + answer.text, std::move(logprobs), FinishName(answer.end)));
+    AddAnswerCost(index, answer.end.cost, &cost);
+  }
+  Json whole = OpenAiEnvelope(started, std::move(choices));
+  whole["usage"] = UsageJson(cost);
+  whole["timings"] = TimingsJson(cost);
+  return ToText(whole);
 }
 
-void AppendText(const StartedCompletion& started, const std::string& text, std::string* chunk) {
-  if (text.empty()) return;
-  if (started.dialect == CompletionDialect::kOpenAi) {
-    return AppendDataEvent(OpenAiChunk(started, text, nullptr), chunk);
+std::string NativeWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
+  Json list = Json::array();
+  for (const WholeText& answer : answers) {
+    Json whole = NativeEnd(started, answer.text, answer.end);
+    if (started.options.logprobs) {
+      whole["completion_probabilities"] = NativeProbabilitiesJson(answer.logprobs);
+    }
+    list.push_back(std::move(whole));
   }
-  AppendDataEvent({{"index", 0}, {"content", text}, {"tokens", Json::array()}, {"stop", false}},
-                  chunk);
+  return ToText(list.size() == 1 ? list.front() : list);
 }
 
-void AppendEnd(const StartedCompletion& started, const GenerationEvent& event, std::string* chunk) {
-  if (started.dialect == CompletionDialect::kNative) {
-    return AppendDataEvent(NativeEnd(started, "", event), chunk);
-  }
-  Json end = OpenAiChunk(started, "", FinishName(event));
-  if (!started.include_usage) end["timings"] = TimingsJson(event.cost);
-  AppendDataEvent(end, chunk);
-  if (started.include_usage) {
-    Json usage = OpenAiChunk(started, "", nullptr);
-    usage["choices"] = Json::array();
-    usage["usage"] = UsageJson(event.cost);
-    usage["timings"] = TimingsJson(event.cost);
-    AppendDataEvent(usage, chunk);
-  }
-  *chunk += "data: [DONE]\n\n";
+Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& event) {
+  Json told = started.dialect == CompletionDialect::kNative
+                  ? NativeEvent(event.answer, "")
+                  : OpenAiEnvelope(started,
+                                   Json::array({OpenAiChoice(event.answer, "", nullptr, nullptr)}));
+  told["prompt_progress"] = ProgressJson(event.processed_tokens, event.cost);
+  return told;
 }
 
 }  // namespace
@@ -143,12 +166,12 @@ ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& b
   fields.Bool("stream", &request.stream);
   fields.Bool("cache_prompt", &request.reuse);
   fields.Bool("echo", &request.echo);
-  if (const Json* options = fields.Find("stream_options"); options && options->is_object()) {
-    FieldReader inner(*options, "stream_options.");
-    inner.Bool("include_usage", &request.include_usage);
-    if (inner.error()) return tl::unexpected(*inner.error());
-  }
   if (fields.error()) return tl::unexpected(*fields.error());
+  auto options =
+      ParseAnswerOptions(body, dialect == CompletionDialect::kNative ? LogprobsField::kNative
+                                                                     : LogprobsField::kLegacy);
+  if (!options) return tl::unexpected(options.error());
+  request.options = *options;
   GenerationParams own = defaults;
   if (dialect == CompletionDialect::kOpenAi && own.tokens_max == SIZE_MAX) {
     own.tokens_max = kOpenAiTokensMax;
@@ -172,7 +195,8 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   started.dialect = dialect;
   started.identity = std::move(identity);
   started.prompt_text = std::move(request.prompt_text);
-  started.include_usage = request.include_usage;
+  started.params = request.params;
+  started.options = request.options;
   started.echo = request.echo;
   GenerationRequest generation;
   generation.name_space = name_space;
@@ -180,6 +204,7 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   generation.prompt = std::move(request.prompt);
   generation.params = std::move(request.params);
   generation.reuse = request.reuse;
+  ApplyAnswerOptions(request.options, &generation);
   auto submitted = service.Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   started.generation = std::move(*submitted);
@@ -188,34 +213,92 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
 
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone) {
-  std::string text;
-  while (true) {
+  std::vector<WholeText> answers(started.options.answers);
+  for (size_t ended = 0; ended < answers.size();) {
     if (gone()) started.generation->Cancel();
-    const auto event = started.generation->Next(kAnswerWait);
+    auto event = started.generation->Next(kAnswerWait);
     if (!event) continue;
     if (event->kind == GenerationEvent::Kind::kFailed) {
+      started.generation->Cancel();
       return tl::unexpected(ToApiError(event->error));
     }
-    text += event->text;
-    if (event->kind == GenerationEvent::Kind::kDone) return ToText(Whole(started, text, *event));
+    WholeText& answer = answers.at(event->answer);
+    answer.text += event->text;
+    std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
+    if (event->kind != GenerationEvent::Kind::kDone) continue;
+    answer.end = std::move(*event);
+    ++ended;
   }
+  return started.dialect == CompletionDialect::kNative ? NativeWhole(started, answers)
+                                                       : OpenAiWhole(started, answers);
 }
 
 bool CompletionStream::Next(std::string* chunk) {
-  const auto event = started_.generation->Next(kAnswerWait);
-  if (!event || event->kind == GenerationEvent::Kind::kProgress) return true;
+  auto event = started_.generation->Next(kAnswerWait);
+  if (!event) return true;
   if (event->kind == GenerationEvent::Kind::kFailed) {
+    started_.generation->Cancel();
     *chunk += "data: " + ErrorBody(ToApiError(event->error)) + "\n\n";
     return false;
   }
-  if (!begun_) {
-    begun_ = true;
-    if (started_.echo) AppendText(started_, started_.prompt_text, chunk);
+  if (event->kind == GenerationEvent::Kind::kProgress) {
+    if (started_.options.progress) AppendDataEvent(ProgressEvent(started_, *event), chunk);
+    return true;
   }
-  AppendText(started_, event->text, chunk);
+  Choice& choice = choices_.at(event->answer);
+  if (!choice.begun) {
+    choice.begun = true;
+    if (started_.echo && !started_.prompt_text.empty()) {
+      GenerationEvent prompt;
+      prompt.answer = event->answer;
+      prompt.text = started_.prompt_text;
+      AppendText(prompt, chunk);
+    }
+  }
+  if (event->kind == GenerationEvent::Kind::kText) AppendText(*event, chunk);
   if (event->kind != GenerationEvent::Kind::kDone) return true;
-  AppendEnd(started_, *event, chunk);
-  return false;
+  AppendEnd(*event, chunk);
+  return ended_ < choices_.size();
+}
+
+void CompletionStream::AppendText(const GenerationEvent& event, std::string* chunk) {
+  const bool native = started_.dialect == CompletionDialect::kNative;
+  Json told;
+  if (native) {
+    told = NativeEvent(event.answer, event.text);
+    if (!event.logprobs.empty()) {
+      told["completion_probabilities"] = NativeProbabilitiesJson(event.logprobs);
+    }
+  } else {
+    Json logprobs;
+    if (!event.logprobs.empty()) logprobs = choices_[event.answer].logprobs.Next(event.logprobs);
+    told = OpenAiEnvelope(
+        started_,
+        Json::array({OpenAiChoice(event.answer, event.text, std::move(logprobs), nullptr)}));
+  }
+  if (started_.options.timings_per_token) told["timings"] = TimingsJson(event.cost);
+  AppendDataEvent(told, chunk);
+}
+
+void CompletionStream::AppendEnd(const GenerationEvent& event, std::string* chunk) {
+  AddAnswerCost(event.answer, event.cost, &cost_);
+  ++ended_;
+  if (started_.dialect == CompletionDialect::kNative) {
+    return AppendDataEvent(NativeEnd(started_, "", event), chunk);
+  }
+  const bool last = ended_ == choices_.size();
+  Json end = OpenAiEnvelope(
+      started_, Json::array({OpenAiChoice(event.answer, "", nullptr, FinishName(event))}));
+  if (last && !started_.options.include_usage) end["timings"] = TimingsJson(cost_);
+  AppendDataEvent(end, chunk);
+  if (!last) return;
+  if (started_.options.include_usage) {
+    Json usage = OpenAiEnvelope(started_, Json::array());
+    usage["usage"] = UsageJson(cost_);
+    usage["timings"] = TimingsJson(cost_);
+    AppendDataEvent(usage, chunk);
+  }
+  *chunk += "data: [DONE]\n\n";
 }
 
 }  // namespace cairn

@@ -8,10 +8,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "api/answer_options.h"
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/json.h"
+#include "api/logprobs_json.h"
 #include "api/openai.h"
 
 namespace cairn {
@@ -23,7 +27,7 @@ struct CompletionRequest {
   std::string prompt_text;
   GenerationParams params;
   bool stream = false;
-  bool include_usage = false;
+  AnswerOptions options;
   bool reuse = true;
   bool echo = false;  // OpenAI's: the prompt stands before the answer
 };
@@ -39,7 +43,8 @@ struct StartedCompletion {
   CompletionDialect dialect = CompletionDialect::kOpenAi;
   AnswerIdentity identity;
   std::string prompt_text;
-  bool include_usage = false;
+  GenerationParams params;
+  AnswerOptions options;
   bool echo = false;
 };
 
@@ -47,14 +52,17 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
                                              CompletionDialect dialect, AnswerIdentity identity,
                                              NamespaceId name_space);
 
-// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+// Waits for the whole answer, or all that were asked for. `gone` is asked while it waits: true ends
+// the work. Of several answers, OpenAI's dialect makes choices, llama-server's a list.
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone);
 
-// The answer as Server-Sent Events. Used by one thread.
+// The answer as Server-Sent Events. Several answers come mixed, each event with the `index` of its
+// own. Used by one thread.
 class CompletionStream {
  public:
-  explicit CompletionStream(StartedCompletion started) : started_(std::move(started)) {}
+  explicit CompletionStream(StartedCompletion started)
+      : started_(std::move(started)), choices_(started_.options.answers) {}
 
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
@@ -62,8 +70,19 @@ class CompletionStream {
   void Cancel() { started_.generation->Cancel(); }
 
  private:
+  // What is known of one answer of those asked for.
+  struct Choice {
+    bool begun = false;
+    LegacyLogprobs logprobs;
+  };
+
+  void AppendText(const GenerationEvent& event, std::string* chunk);
+  void AppendEnd(const GenerationEvent& event, std::string* chunk);
+
   const StartedCompletion started_;
-  bool begun_ = false;
+  std::vector<Choice> choices_;
+  size_t ended_ = 0;
+  GenerationCost cost_;  // of the answers that have ended
 };
 
 }  // namespace cairn

@@ -1,5 +1,7 @@
 #include "api/cost_json.h"
 
+#include <algorithm>
+
 namespace cairn {
 namespace {
 
@@ -28,6 +30,21 @@ Json UsageJson(const GenerationCost& cost) {
           {"completion_tokens", cost.generated_tokens},
           {"total_tokens", cost.prompt_tokens + cost.generated_tokens},
           {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}}};
+}
+
+Json ProgressJson(size_t processed_tokens, const GenerationCost& cost) {
+  return {{"total", cost.prompt_tokens},
+          {"cache", cost.reused_tokens},
+          {"processed", processed_tokens},
+          {"time_ms", cost.prompt_ms}};
+}
+
+void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* all) {
+  const GenerationCost before = *all;
+  if (answer == 0) *all = cost;
+  if (answer > 0) all->generated_tokens = cost.generated_tokens;
+  all->generated_tokens += before.generated_tokens;
+  all->generated_ms = std::max(before.generated_ms, cost.generated_ms);
 }
 
 }  // namespace cairn

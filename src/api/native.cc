@@ -1,28 +1,16 @@
 #include "api/native.h"
 
+#include <charconv>
 #include <utility>
 
 #include "api/json.h"
 #include "api/memory_json.h"
+#include "api/responses_request.h"
+#include "api/settings_json.h"
 #include "base/utf8.h"
 
 namespace cairn {
 namespace {
-
-Json SamplingJson(const GenerationParams& defaults) {
-  const SamplingParams& sampling = defaults.sampling;
-  Json json = {{"temperature", sampling.temperature},
-               {"top_k", sampling.top_k},
-               {"top_p", sampling.top_p},
-               {"min_p", sampling.min_p},
-               {"repeat_penalty", sampling.repeat_penalty},
-               {"repeat_last_n", sampling.repeat_last_n},
-               {"presence_penalty", sampling.presence_penalty},
-               {"frequency_penalty", sampling.frequency_penalty},
-               {"seed", sampling.seed}};
-  json["n_predict"] = defaults.tokens_max == SIZE_MAX ? Json(-1) : Json(defaults.tokens_max);
-  return json;
-}
 
 // Counts since the start; what is held, as it was when the last request ended.
 Json CacheJson(const SchedulerStats& stats) {
@@ -46,6 +34,13 @@ Json PieceJson(const Engine& engine, Token token) {
   return bytes;
 }
 
+ApiResult<std::string> InputTokens(const ChatService& service, const Conversation& conversation,
+                                   NamespaceId name_space) {
+  const auto tokens = service.PromptTokens(conversation, name_space);
+  if (!tokens) return tl::unexpected(tokens.error());
+  return ToText({{"object", "response.input_tokens"}, {"input_tokens", tokens->size()}});
+}
+
 }  // namespace
 
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
@@ -53,8 +48,10 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   const Engine& engine = service.engine();
   const TemplateCaps& caps = service.chat_template().caps();
   Json props;
-  props["default_generation_settings"] = {{"n_ctx", engine.context_tokens()},
-                                          {"params", SamplingJson(defaults)}};
+  props["default_generation_settings"] = {{"id", 0},
+                                          {"n_ctx", engine.context_tokens()},
+                                          {"is_processing", false},
+                                          {"params", SettingsJson(defaults)}};
   props["total_slots"] = engine.slots();
   props["model_alias"] = served.alias;
   props["model_path"] = engine.info().path;
@@ -93,7 +90,8 @@ std::string ModelsBody(const ChatService& service, const ServedModel& served) {
   Json model = {{"id", served.alias},
                 {"object", "model"},
                 {"created", served.started_unix_s},
-                {"owned_by", "cairn"}};
+                {"owned_by", "cairn"},
+                {"status", {{"value", "loaded"}}}};
   model["meta"] = {{"architecture", info.architecture},
                    {"n_vocab", info.vocab_size},
                    {"n_ctx", engine.context_tokens()},
@@ -156,6 +154,46 @@ ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string
   const auto prompt = service.Render(*conversation);
   if (!prompt) return tl::unexpected(prompt.error());
   return ToText({{"prompt", *prompt}});
+}
+
+ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,
+                                           NamespaceId name_space) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto conversation = ParseConversation(*json);
+  if (!conversation) return tl::unexpected(conversation.error());
+  return InputTokens(service, *conversation, name_space);
+}
+
+ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
+                                                NamespaceId name_space) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto request = ParseResponsesRequest(*json, {});
+  if (!request) return tl::unexpected(request.error());
+  return InputTokens(service, request->chat.conversation, name_space);
+}
+
+ApiResult<std::string> SlotActionBody(const ChatService& service, std::string_view slot,
+                                      std::string_view action) {
+  if (action == "save" || action == "restore") {
+    return tl::unexpected(
+        ToApiError({ErrorCode::kUnsupported,
+                    "slots cannot be saved to files or restored from them: that needs "
+                    "a cache directory, which this version does not have yet. "
+                    "Conversations come back from the cache by themselves"}));
+  }
+  if (action != "erase") {
+    return tl::unexpected(FieldError("action", "'erase', 'save' or 'restore'"));
+  }
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(slot.data(), slot.data() + slot.size(), number);
+  if (error != std::errc() || end != slot.data() + slot.size()) {
+    return tl::unexpected(FieldError("id_slot", "a slot's number"));
+  }
+  const auto erased = service.EraseSlot(number);
+  if (!erased) return tl::unexpected(erased.error());
+  return ToText({{"id_slot", number}, {"n_erased", *erased}});
 }
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
 // The parts of llama-server's own API that say what is served: /props, /v1/models, /tokenize,
-// /detokenize, /apply-template.
+// /detokenize, /apply-template, /slots, and how many tokens a prompt has.
 
 #ifndef CAIRN_API_NATIVE_H_
 #define CAIRN_API_NATIVE_H_
@@ -30,6 +30,15 @@ std::string ModelsBody(const ChatService& service, const ServedModel& served);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);
+// How many tokens the prompt of a request would have: of chat/completions, of responses.
+ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,
+                                           NamespaceId name_space);
+ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
+                                                NamespaceId name_space);
+// `erase` empties a free slot; 503 while it answers. What was stored of it stays: that is each
+// key's own. `save` and `restore` need a cache on disk and are 501.
+ApiResult<std::string> SlotActionBody(const ChatService& service, std::string_view slot,
+                                      std::string_view action);
 
 }  // namespace cairn
 

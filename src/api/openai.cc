@@ -1,10 +1,11 @@
 #include "api/openai.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
-#include <vector>
 
 #include "api/cost_json.h"
-#include "api/json.h"
+#include "api/logprobs_json.h"
 
 namespace cairn {
 namespace {
@@ -14,8 +15,9 @@ std::string FinishReasonName(const AnswerEnd& end) {
   return end.called_tools ? "tool_calls" : "stop";
 }
 
-std::string CallId(const AnswerIdentity& identity, size_t call) {
-  return "call_" + identity.id + "-" + std::to_string(call);
+std::string CallId(const AnswerIdentity& identity, size_t index, size_t call) {
+  const std::string answer = index > 0 ? std::to_string(index) + "-" : "";
+  return "call_" + identity.id + "-" + answer + std::to_string(call);
 }
 
 Json Envelope(const AnswerIdentity& identity, std::string_view object) {
@@ -25,96 +27,140 @@ Json Envelope(const AnswerIdentity& identity, std::string_view object) {
           {"model", identity.model}};
 }
 
-Json Chunk(const AnswerIdentity& identity, Json delta, Json finish_reason) {
+Json Chunk(const AnswerIdentity& identity, size_t index, Json delta, Json finish_reason) {
   Json chunk = Envelope(identity, "chat.completion.chunk");
-  chunk["choices"] = Json::array(
-      {{{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(finish_reason)}}});
+  chunk["choices"] = Json::array({{{"index", index},
+                                   {"delta", std::move(delta)},
+                                   {"finish_reason", std::move(finish_reason)}}});
   return chunk;
+}
+
+Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer& whole) {
+  Json message = {{"role", "assistant"}, {"content", whole.content}};
+  if (!whole.reasoning.empty()) message["reasoning_content"] = whole.reasoning;
+  if (!whole.calls.empty()) {
+    if (whole.content.empty()) message["content"] = nullptr;
+    for (const WholeAnswer::Call& call : whole.calls) {
+      message["tool_calls"].push_back(
+          {{"id", CallId(identity, index, message["tool_calls"].size())},
+           {"type", "function"},
+           {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
+  }
+  Json choice = {{"index", index},
+                 {"message", std::move(message)},
+                 {"finish_reason", FinishReasonName(whole.end)}};
+  if (!whole.logprobs.empty()) choice["logprobs"] = ChatLogprobsJson(whole.logprobs);
+  return choice;
+}
+
+Json Delta(const AnswerIdentity& identity, size_t index, const AnswerPiece& piece) {
+  switch (piece.kind) {
+    case AnswerPiece::Kind::kReasoning:
+      return {{"reasoning_content", piece.text}};
+    case AnswerPiece::Kind::kContent:
+      return {{"content", piece.text}};
+    case AnswerPiece::Kind::kCallBegin:
+      return {
+          {"tool_calls", Json::array({{{"index", piece.call},
+                                       {"id", CallId(identity, index, piece.call)},
+                                       {"type", "function"},
+                                       {"function", {{"name", piece.text}, {"arguments", ""}}}}})}};
+    case AnswerPiece::Kind::kCallArguments:
+      return {{"tool_calls",
+               Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}})}};
+  }
+  return Json::object();
 }
 
 }  // namespace
 
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone) {
-  const auto whole = CollectAnswer(std::move(chat), gone);
-  if (!whole) return tl::unexpected(whole.error());
-  Json message = {{"role", "assistant"}, {"content", whole->content}};
-  if (!whole->reasoning.empty()) message["reasoning_content"] = whole->reasoning;
-  if (!whole->calls.empty()) {
-    if (whole->content.empty()) message["content"] = nullptr;
-    for (const WholeAnswer::Call& call : whole->calls) {
-      message["tool_calls"].push_back(
-          {{"id", CallId(identity, message["tool_calls"].size())},
-           {"type", "function"},
-           {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
-    }
+  const auto answers = CollectAnswers(std::move(chat), gone);
+  if (!answers) return tl::unexpected(answers.error());
+  Json body = Envelope(identity, "chat.completion");
+  body["choices"] = Json::array();
+  GenerationCost cost;
+  for (size_t i = 0; i < answers->size(); ++i) {
+    body["choices"].push_back(WholeChoice(identity, i, (*answers)[i]));
+    AddAnswerCost(i, (*answers)[i].end.cost, &cost);
   }
-  Json answer = Envelope(identity, "chat.completion");
-  answer["choices"] = Json::array({{{"index", 0},
-                                    {"message", std::move(message)},
-                                    {"finish_reason", FinishReasonName(whole->end)}}});
-  answer["usage"] = UsageJson(whole->end.cost);
-  answer["timings"] = TimingsJson(whole->end.cost);
-  return ToText(answer);
+  body["usage"] = UsageJson(cost);
+  body["timings"] = TimingsJson(cost);
+  return ToText(body);
 }
 
-ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, bool include_usage)
-    : reader_(std::move(chat)), identity_(std::move(identity)), include_usage_(include_usage) {}
+ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options)
+    : reader_(std::move(chat)),
+      identity_(std::move(identity)),
+      options_(options),
+      choices_(reader_.answers()) {}
 
 bool ChatStream::Next(std::string* chunk) {
   const auto step = reader_.Next();
-  if (!step || step->progress) return true;
+  if (!step) return true;
   if (step->error) {
     *chunk += "data: " + ErrorBody(*step->error) + "\n\n";
     return false;
   }
-  if (!begun_) {
-    begun_ = true;
-    AppendDataEvent(Chunk(identity_, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
-                    chunk);
+  if (step->progress) {
+    if (!options_.progress) return true;
+    Json told = Chunk(identity_, step->answer, Json::object(), nullptr);
+    told["prompt_progress"] = ProgressJson(step->progress->processed_tokens, step->progress->cost);
+    AppendDataEvent(told, chunk);
+    return true;
   }
-  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
-  if (!step->end) return true;
-  AppendEnd(*step->end, chunk);
+  AppendStep(*step, chunk);
+  if (!step->all_ended) return true;
+  if (options_.include_usage) AppendUsage(chunk);
+  *chunk += "data: [DONE]\n\n";
   return false;
 }
 
-void ChatStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) const {
-  Json delta;
-  switch (piece.kind) {
-    case AnswerPiece::Kind::kReasoning:
-      delta["reasoning_content"] = piece.text;
-      break;
-    case AnswerPiece::Kind::kContent:
-      delta["content"] = piece.text;
-      break;
-    case AnswerPiece::Kind::kCallBegin:
-      delta["tool_calls"] =
-          Json::array({{{"index", piece.call},
-                        {"id", CallId(identity_, piece.call)},
-                        {"type", "function"},
-                        {"function", {{"name", piece.text}, {"arguments", ""}}}}});
-      break;
-    case AnswerPiece::Kind::kCallArguments:
-      delta["tool_calls"] =
-          Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}});
-      break;
-  }
-  AppendDataEvent(Chunk(identity_, std::move(delta), nullptr), chunk);
+void ChatStream::AddLogprobs(Choice* choice, Json* chunk_choice) const {
+  if (choice->logprobs.empty()) return;
+  (*chunk_choice)["logprobs"] = ChatLogprobsJson(choice->logprobs);
+  choice->logprobs.clear();
 }
 
-void ChatStream::AppendEnd(const AnswerEnd& end, std::string* chunk) const {
-  Json finish = Chunk(identity_, Json::object(), FinishReasonName(end));
-  if (!include_usage_) finish["timings"] = TimingsJson(end.cost);
-  AppendDataEvent(finish, chunk);
-  if (include_usage_) {
-    Json usage = Envelope(identity_, "chat.completion.chunk");
-    usage["choices"] = Json::array();
-    usage["usage"] = UsageJson(end.cost);
-    usage["timings"] = TimingsJson(end.cost);
-    AppendDataEvent(usage, chunk);
+void ChatStream::AppendChunk(size_t index, Json delta, const GenerationCost& cost,
+                             std::string* chunk) {
+  Json told = Chunk(identity_, index, std::move(delta), nullptr);
+  AddLogprobs(&choices_[index], &told["choices"][0]);
+  if (options_.timings_per_token) told["timings"] = TimingsJson(cost);
+  AppendDataEvent(told, chunk);
+}
+
+void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
+  Choice& choice = choices_.at(step.answer);
+  if (!choice.begun) {
+    choice.begun = true;
+    AppendDataEvent(
+        Chunk(identity_, step.answer, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
+        chunk);
   }
-  *chunk += "data: [DONE]\n\n";
+  std::copy(step.logprobs.begin(), step.logprobs.end(), std::back_inserter(choice.logprobs));
+  for (const AnswerPiece& piece : step.pieces) {
+    AppendChunk(step.answer, Delta(identity_, step.answer, piece), step.cost, chunk);
+  }
+  if (step.end) AppendEnd(step, chunk);
+}
+
+void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
+  AddAnswerCost(step.answer, step.end->cost, &cost_);
+  Json finish = Chunk(identity_, step.answer, Json::object(), FinishReasonName(*step.end));
+  AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
+  if (step.all_ended && !options_.include_usage) finish["timings"] = TimingsJson(cost_);
+  AppendDataEvent(finish, chunk);
+}
+
+void ChatStream::AppendUsage(std::string* chunk) const {
+  Json usage = Envelope(identity_, "chat.completion.chunk");
+  usage["choices"] = Json::array();
+  usage["usage"] = UsageJson(cost_);
+  usage["timings"] = TimingsJson(cost_);
+  AppendDataEvent(usage, chunk);
 }
 
 }  // namespace cairn

@@ -3,17 +3,22 @@
 #ifndef CAIRN_API_OPENAI_H_
 #define CAIRN_API_OPENAI_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "api/answer_identity.h"
+#include "api/answer_options.h"
 #include "api/answer_reader.h"
 #include "api/api_error.h"
 #include "api/chat_service.h"
+#include "api/json.h"
 
 namespace cairn {
 
-// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+// Waits for the whole answer, or all that were asked for. `gone` is asked while it waits: true ends
+// the work.
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone);
 
@@ -26,9 +31,14 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
 //   data: {…"delta":{},"finish_reason":"stop"…}      with `timings`, unless usage follows
 //   data: {…"choices":[],"usage":{…},"timings":{…}}  when asked for
 //   data: [DONE]
+//
+// Before all this, where asked for: {…"delta":{}…,"prompt_progress":{…}}, several. Several answers
+// come mixed, each chunk with the `index` of its own. Where log-probabilities are asked for, a
+// chunk has those of the tokens that came since the answer's last chunk: the ones its text is of,
+// and those of tags that are no text.
 class ChatStream {
  public:
-  ChatStream(StartedChat chat, AnswerIdentity identity, bool include_usage);
+  ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options);
 
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
@@ -36,13 +46,24 @@ class ChatStream {
   void Cancel() { reader_.Cancel(); }
 
  private:
-  void AppendPiece(const AnswerPiece& piece, std::string* chunk) const;
-  void AppendEnd(const AnswerEnd& end, std::string* chunk) const;
+  // What is known of one answer of those asked for.
+  struct Choice {
+    bool begun = false;
+    std::vector<TokenLogprob> logprobs;  // not sent yet
+  };
+
+  void AppendChunk(size_t index, Json delta, const GenerationCost& cost, std::string* chunk);
+  void AppendStep(const AnswerStep& step, std::string* chunk);
+  void AppendEnd(const AnswerStep& step, std::string* chunk);
+  void AppendUsage(std::string* chunk) const;
+  // Of a choice's next chunk; there is none when nothing is to be told.
+  void AddLogprobs(Choice* choice, Json* chunk_choice) const;
 
   AnswerReader reader_;
   const AnswerIdentity identity_;
-  const bool include_usage_;
-  bool begun_ = false;
+  const AnswerOptions options_;
+  std::vector<Choice> choices_;
+  GenerationCost cost_;  // of the answers that have ended
 };
 
 }  // namespace cairn

@@ -29,7 +29,7 @@ TEST_F(OpenAiTest, AStreamComesInTheOrderClientsExpect) {
   auto chat =
       Start(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":3,"stream":true})");
   ASSERT_TRUE(chat.has_value());
-  ChatStream stream(std::move(*chat), kIdentity, true);
+  ChatStream stream(std::move(*chat), kIdentity, {.include_usage = true});
   const std::vector<std::string> events = Events(&stream);
   ASSERT_EQ(events.size(), 7u);
   const Json first = Json::parse(events[0]);
@@ -52,7 +52,7 @@ TEST_F(OpenAiTest, AStreamComesInTheOrderClientsExpect) {
 TEST_F(OpenAiTest, TimingsComeWithTheEndWhenUsageIsNotAskedFor) {
   auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":1})");
   ASSERT_TRUE(chat.has_value());
-  ChatStream stream(std::move(*chat), kIdentity, false);
+  ChatStream stream(std::move(*chat), kIdentity, {});
   const std::vector<std::string> events = Events(&stream);
   ASSERT_EQ(events.size(), 4u);
   EXPECT_TRUE(Json::parse(events[2]).contains("timings"));
@@ -146,7 +146,7 @@ TEST_F(OpenAiTest, CallsComeNumberedWithIdsAndArgumentsAsText) {
 }
 
 TEST_F(OpenAiTest, AStreamOfCallsPutTogetherIsTheSame) {
-  ChatStream stream(Answer(kTwoCalls, CallFormat::kHermes), kIdentity, false);
+  ChatStream stream(Answer(kTwoCalls, CallFormat::kHermes), kIdentity, {});
   const std::vector<std::string> events = Events(&stream);
   std::string content;
   std::vector<std::string> names;

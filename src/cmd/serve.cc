@@ -18,8 +18,10 @@
 #include "base/read_file.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
+#include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
 #include "cmd/progress_line.h"
+#include "engine/llama_embedder.h"
 #include "engine/llama_engine.h"
 #include "http/routes.h"
 #include "http/server.h"
@@ -151,6 +153,9 @@ class ServeRun {
 
  private:
   Status StartHttp() {
+    auto grammar = AnswerGrammarOf(options_);
+    if (!grammar) return tl::unexpected(grammar.error());
+    served_.grammar = std::move(*grammar);
     HttpServerOptions http;
     http.host = options_.host;
     http.port = options_.port;
@@ -184,6 +189,11 @@ class ServeRun {
     auto engine = LlamaEngine::Load(llama);
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
+    if (!options_.embeddings) return {};
+    auto embedder = LlamaEmbedder::Make(*engine_, llama, options_.pooling);
+    if (!embedder) return tl::unexpected(embedder.error());
+    embedder_ = std::move(*embedder);
+    served_.embedder = embedder_.get();
     return {};
   }
 
@@ -234,6 +244,7 @@ class ServeRun {
   const SteadyClock clock_;
   Served served_;
   std::unique_ptr<LlamaEngine> engine_;
+  std::unique_ptr<LlamaEmbedder> embedder_;
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   std::unique_ptr<CheckpointCache> cache_;

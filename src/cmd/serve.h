@@ -45,7 +45,15 @@ struct ServeOptions {
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
 
+  bool embeddings = false;
+  std::string pooling;  // empty: the model's
+
   GenerationParams defaults;
+  // What the next four come to is in cmd/answer_flags.h.
+  std::string grammar;
+  std::string grammar_file;  // wins over grammar
+  std::string json_schema;
+  std::string json_schema_file;  // wins over json_schema
   int64_t predict = -1;
   size_t queue_limit = 64;
   bool verbose = false;

@@ -5,6 +5,7 @@
 
 #include "base/join.h"
 #include "chat/builtin_templates.h"
+#include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
 #include "cmd/serve.h"
 
@@ -156,39 +157,20 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "For testing clients: JSON file of rules that decide answers beforehand; the "
                    "model reads every prompt and draws the answer that its rule gives")
       ->group(group);
+  serve
+      ->add_flag("--embeddings,--embedding", options->embeddings,
+                 "Make embeddings too, in a context of their own; texts of up to --ubatch-size "
+                 "tokens")
+      ->group(group);
+  serve
+      ->add_option("--pooling", options->pooling,
+                   "How tokens become a text's vector: mean, cls, last (default: the model's, or "
+                   "mean)")
+      ->group(group);
   serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
       ->capture_default_str()
       ->group(group);
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
-}
-
-void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
-  const std::string group = "Answers (what a request leaves open)";
-  SamplingParams* sampling = &options->defaults.sampling;
-  serve->add_option("-n,--predict", options->predict, "Most tokens of an answer (-1: no limit)")
-      ->group(group);
-  serve->add_option("-s,--seed", sampling->seed, "Seed (default: another for every request)")
-      ->group(group);
-  serve->add_option("--temp", sampling->temperature, "Temperature (0: the likeliest token)")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--top-k", sampling->top_k, "Of the k likeliest (0: off)")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--top-p", sampling->top_p, "Of the likeliest that add up to p (1: off)")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--min-p", sampling->min_p, "At least p times the likeliest (0: off)")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--repeat-penalty", sampling->repeat_penalty, "Against repetition (1: off)")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--repeat-last-n", sampling->repeat_last_n, "Tokens it looks back")
-      ->capture_default_str()
-      ->group(group);
-  serve->add_option("--presence-penalty", sampling->presence_penalty, "0: off")->group(group);
-  serve->add_option("--frequency-penalty", sampling->frequency_penalty, "0: off")->group(group);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 21> kShortFlags{{
+constexpr std::array<ShortFlag, 22> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -31,6 +31,7 @@ constexpr std::array<ShortFlag, 21> kShortFlags{{
     {"-cms", "--checkpoint-min-step"},
     {"-cpent", "--checkpoint-every-nt"},
     {"-ctxcp", "--ctx-checkpoints"},
+    {"-jf", "--json-schema-file"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
 }};

@@ -33,6 +33,8 @@ class LlamaEngine final : public Engine {
   size_t slots() const override { return slots_; }
   size_t cells() const override;
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
+  // For contexts beside the engine's own, which it outlives.
+  llama_model* model() const { return model_.get(); }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override;

@@ -7,6 +7,7 @@
 #include "api/anthropic.h"
 #include "api/anthropic_request.h"
 #include "api/completion.h"
+#include "api/embeddings.h"
 #include "api/json.h"
 #include "api/metrics.h"
 #include "api/openai.h"
@@ -59,20 +60,26 @@ NamespaceId NamespaceOf(const HttpRequest& request) {
   return static_cast<NamespaceId>(request.key_index + 1);
 }
 
+// What the server is told that all answers must be, where a request does not say.
+void UseGrammar(const Served& served, ChatRequest* request) {
+  if (request->grammar.empty()) request->grammar = served.grammar;
+}
+
 HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
   auto request = ParseChatRequest(*body, served.defaults);
   if (!request) return ErrorResponse(request.error());
+  UseGrammar(served, &*request);
   const bool streams = request->stream;
-  const bool include_usage = request->include_usage;
+  const AnswerOptions options = request->options;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
   AnswerIdentity identity = NewIdentity("chatcmpl-", served);
   if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
   return StreamResponse(
-      std::make_shared<ChatStream>(std::move(*chat), std::move(identity), include_usage));
+      std::make_shared<ChatStream>(std::move(*chat), std::move(identity), options));
 }
 
 HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
@@ -81,6 +88,11 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   if (!body) return ErrorResponse(body.error());
   auto request = ParseCompletion(service.engine(), *body, served.defaults, dialect);
   if (!request) return ErrorResponse(request.error());
+  if (!served.grammar.empty() && request->params.sampling.grammar == nullptr) {
+    auto grammar = Grammar::Parse(served.grammar);
+    if (!grammar) return ErrorResponse(ToApiError(grammar.error()));
+    request->params.sampling.grammar = std::move(*grammar);
+  }
   const bool streams = request->stream;
   auto started = StartCompletion(service, std::move(*request), dialect,
                                  NewIdentity("cmpl-", served), NamespaceOf(http_request));
@@ -94,6 +106,7 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
   auto request = ParseMessagesRequest(*body, served.defaults);
   if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
+  UseGrammar(served, &*request);
   const bool streams = request->stream;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
@@ -111,6 +124,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (!body) return ErrorResponse(body.error());
   auto request = ParseResponsesRequest(*body, served.defaults);
   if (!request) return ErrorResponse(request.error());
+  UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
   auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
@@ -158,12 +172,42 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
                    return ToResponse(SlotsBody(service));
                  }));
+  server->Handle("POST", "/slots/:id",
+                 WhenLoaded(served, [](const ChatService& service, const HttpRequest& request) {
+                   const auto action = request.params.find("action");
+                   return ToResponse(SlotActionBody(
+                       service, request.captures.at("id"),
+                       action == request.params.end() ? std::string() : action->second));
+                 }));
   server->Handle(
       "GET", "/metrics", WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
         HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));
         response.content_type = "text/plain; version=0.0.4; charset=utf-8";
         return response;
       }));
+}
+
+void AddInputTokensRoutes(HttpServer* server, const Served* served) {
+  const auto add = [&](const char* path, auto answer) {
+    server->Handle(
+        "POST", path,
+        WhenLoaded(served, [answer](const ChatService& service, const HttpRequest& request) {
+          return ToResponse(answer(service, request.body, NamespaceOf(request)));
+        }));
+  };
+  add("/v1/chat/completions/input_tokens", ChatInputTokensBody);
+  add("/v1/responses/input_tokens", ResponsesInputTokensBody);
+}
+
+void AddEmbeddingsRoutes(HttpServer* server, const Served* served) {
+  for (const char* path : {"/v1/embeddings", "/embeddings"}) {
+    server->Handle(
+        "POST", path,
+        WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+          return ToResponse(EmbeddingsBody(service.engine(), served->embedder, served->model.alias,
+                                           request.body, request.gone));
+        }));
+  }
 }
 
 void AddMessagesRoutes(HttpServer* server, Served* served) {
@@ -236,6 +280,8 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddStateRoutes(server, served);
   AddCompletionRoutes(server, served);
   AddMessagesRoutes(server, served);
+  AddInputTokensRoutes(server, served);
+  AddEmbeddingsRoutes(server, served);
 }
 
 }  // namespace cairn

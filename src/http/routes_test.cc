@@ -104,5 +104,53 @@ TEST_F(RoutesTest, ErrorsOfMessagesHaveAnthropicsShape) {
   }
 }
 
+TEST_F(RoutesTest, PromptsAreCountedForBothOfOpenAisForms) {
+  FinishLoading();
+  const Json chat = Json::parse(BodyOf(Post("/v1/chat/completions", "{" + kMessages + "}")));
+  const Json counted =
+      Json::parse(BodyOf(Post("/v1/chat/completions/input_tokens", "{" + kMessages + "}")));
+  EXPECT_EQ(counted["input_tokens"], chat["usage"]["prompt_tokens"]);
+  const Json input = Json::parse(BodyOf(Post("/v1/responses/input_tokens", R"({"input":"hi"})")));
+  EXPECT_EQ(input["input_tokens"], counted["input_tokens"]);
+  EXPECT_EQ(StatusOf(Post("/v1/chat/completions/input_tokens", "{}")), 400);
+}
+
+TEST_F(RoutesTest, ASlotIsErasedAndWhatNeedsADiskSaysSo) {
+  FinishLoading();
+  Post("/completion", R"({"prompt":"abc","n_predict":2})");
+  const std::string erased = Post("/slots/0?action=erase", "");
+  ASSERT_EQ(StatusOf(erased), 200) << erased;
+  EXPECT_EQ(Json::parse(BodyOf(erased))["id_slot"], 0);
+  EXPECT_EQ(Json::parse(BodyOf(erased))["n_erased"], 4);
+  EXPECT_EQ(Json::parse(BodyOf(Post("/slots/0?action=erase", "")))["n_erased"], 0);
+  for (const char* path :
+       {"/slots/7?action=erase", "/slots/x?action=erase", "/slots/0", "/slots/0?action=forget"}) {
+    EXPECT_EQ(StatusOf(Post(path, "")), 400) << path;
+  }
+  for (const char* path : {"/slots/0?action=save", "/slots/0?action=restore"}) {
+    const std::string refused = Post(path, R"({"filename":"f"})");
+    EXPECT_EQ(StatusOf(refused), 501) << path;
+    EXPECT_NE(BodyOf(refused).find("cache directory"), std::string::npos);
+  }
+}
+
+TEST_F(RoutesTest, EmbeddingsAreMadeOnlyWhereTheyWereAskedFor) {
+  FinishLoading();
+  for (const char* path : {"/v1/embeddings", "/embeddings"}) {
+    const std::string refused = Post(path, R"({"input":"hi"})");
+    EXPECT_EQ(StatusOf(refused), 501) << path;
+    EXPECT_NE(BodyOf(refused).find("--embeddings"), std::string::npos);
+  }
+}
+
+TEST_F(RoutesTest, AServersGrammarHoldsWhereARequestHasNone) {
+  // FakeEngine follows none, but one that is broken is told of.
+  served_.grammar = "root ::= missing";
+  FinishLoading();
+  EXPECT_EQ(StatusOf(Post("/v1/chat/completions", "{" + kMessages + "}")), 400);
+  EXPECT_EQ(StatusOf(Post("/v1/completions", R"({"prompt":"a"})")), 400);
+  EXPECT_EQ(StatusOf(Post("/v1/completions", R"({"prompt":"a","grammar":"root ::= \"a\""})")), 200);
+}
+
 }  // namespace
 }  // namespace cairn

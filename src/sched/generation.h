@@ -3,6 +3,9 @@
 //   Scheduler (context thread) ── Push ──>  [ progress, …, text, …, done ]  ── Next ──> HTTP thread
 //                              <───────────────────── Cancel ─────────────────────────
 //
+// Of a request that asked for several answers, all come by one Generation, each event with the
+// number of its answer.
+//
 // Threads: every call is safe from any thread.
 
 #ifndef CAIRN_SCHED_GENERATION_H_
@@ -15,8 +18,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "sched/token_logprobs.h"
 
 namespace cairn {
 
@@ -46,12 +51,18 @@ struct GenerationEvent {
     kFailed,
   };
   Kind kind = Kind::kText;
-  std::string text;  // whole characters
+  size_t answer = 0;  // which of those asked for
+  std::string text;   // whole characters
+  // With kText, of the tokens whose text begins here, when they were asked for. The text may then
+  // be empty: some tokens have none.
+  std::vector<TokenLogprob> logprobs;
   // With kProgress: the tokens of the prompt that are done, reused ones among them. Its cost has
   // the prompt's figures so far.
   size_t processed_tokens = 0;
   FinishReason reason = FinishReason::kStop;
   std::string stop_text;  // the stop text that ended the answer, if one did
+  size_t slot = 0;        // with kDone: that answered; 0 when none did
+  // With kText: so far.
   GenerationCost cost;
   Error error;
 };
@@ -59,19 +70,24 @@ struct GenerationEvent {
 class Generation {
  public:
   // Waits up to `timeout` for the next event; nothing: it did not come yet. After kDone or kFailed
-  // nothing comes.
+  // nothing comes of that answer.
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
   void Push(GenerationEvent event);
 
-  // The asker is gone: the work stops at the next piece.
+  // The asker is gone: the work on all answers stops at the next piece.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+  // The first answer has its prompt: the others can begin there.
+  void MarkPromptRead() { prompt_read_.store(true, std::memory_order_relaxed); }
+  bool prompt_read() const { return prompt_read_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<GenerationEvent> events_;  // guarded by mutex_
   std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> prompt_read_ = false;
 };
 
 }  // namespace cairn

@@ -36,7 +36,8 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
   stats_.slots.resize(engine->slots());
 }
 
-Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
+Status Scheduler::CheckRequest(const GenerationRequest& request) const {
+  CHECK(request.answers > 0);
   if (request.prompt.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "the prompt is empty; it needs at least one token");
   }
@@ -47,23 +48,72 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
                     std::to_string(engine_->context_tokens()) +
                     " tokens; shorten it or start the server with a larger --ctx-size");
   }
-  Task task;
-  task.request = std::move(request);
-  task.generation = std::make_shared<Generation>();
-  task.submitted_ms = clock_->NowMs();
-  auto generation = task.generation;
+  if (request.slot && *request.slot >= engine_->slots()) {
+    return Fail(ErrorCode::kInvalidArgument, "there is no slot " + std::to_string(*request.slot) +
+                                                 "; slots are numbered from 0 to " +
+                                                 std::to_string(engine_->slots() - 1) +
+                                                 ", and -1 is any");
+  }
+  if (request.answers > 1 && request.answers > options_.queue_limit) {
+    return Fail(ErrorCode::kInvalidArgument,
+                std::to_string(request.answers) + " answers were asked for, and the queue holds " +
+                    std::to_string(options_.queue_limit) +
+                    "; ask for fewer or start the server with a larger --queue-limit");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
+  if (Status good = CheckRequest(request); !good) return tl::unexpected(good.error());
+  const auto generation = std::make_shared<Generation>();
+  const double now_ms = clock_->NowMs();
+  std::vector<Task> tasks(request.answers);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    Task& task = tasks[i];
+    task.request = i + 1 < tasks.size() ? request : std::move(request);
+    uint32_t& seed = task.request.params.sampling.seed;
+    if (seed != SamplingParams{}.seed) seed += static_cast<uint32_t>(i);
+    if (i > 0) task.request.slot.reset();
+    task.generation = generation;
+    task.answer_index = i;
+    task.submitted_ms = now_ms;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    if (queue_.size() >= options_.queue_limit) {
+    if (queue_.size() + tasks.size() > options_.queue_limit) {
       return Fail(ErrorCode::kUnavailable,
                   std::to_string(queue_.size()) + " requests are waiting already; try again later");
     }
-    task.number = ++last_number_;
-    queue_.push_back(std::move(task));
+    for (Task& task : tasks) {
+      task.number = ++last_number_;
+      queue_.push_back(std::move(task));
+    }
   }
   arrived_.notify_one();
   return generation;
+}
+
+Result<size_t> Scheduler::EraseSlot(size_t slot) {
+  EraseOrder order{slot, {}};
+  std::future<Result<size_t>> erased = order.erased.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
+    erase_orders_.push_back(std::move(order));
+  }
+  arrived_.notify_one();
+  return erased.get();
+}
+
+bool Scheduler::EraseSlots() {
+  std::deque<EraseOrder> orders;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(erase_orders_);
+  }
+  for (EraseOrder& order : orders) order.erased.set_value(keeper_.Erase(order.slot));
+  return !orders.empty();
 }
 
 void Scheduler::Stop() {
@@ -78,11 +128,14 @@ void Scheduler::Run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return stopping_ || !running_.empty() || !queue_.empty(); });
+      arrived_.wait(lock, [this] {
+        return stopping_ || !running_.empty() || !queue_.empty() || !erase_orders_.empty();
+      });
       if (stopping_) break;
     }
     Step();
   }
+  EraseSlots();
   {
     const std::lock_guard lock(mutex_);
     for (Task& task : queue_) running_.push_back(std::move(task));
@@ -95,11 +148,12 @@ void Scheduler::Run() {
 
 bool Scheduler::Step() {
   FinishCancelled();
+  const bool erased = EraseSlots();
   const bool admitted = AdmitNext();
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
-  return admitted || read || decoded || !running_.empty();
+  return erased || admitted || read || decoded || !running_.empty();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -126,9 +180,11 @@ void Scheduler::PublishSlots() {
 
 std::optional<Scheduler::Task> Scheduler::NextTask() {
   const std::lock_guard lock(mutex_);
-  if (queue_.empty() || !MayAdmit(queue_.front())) return std::nullopt;
-  Task task = std::move(queue_.front());
-  queue_.pop_front();
+  const auto next =
+      std::find_if(queue_.begin(), queue_.end(), [](const Task& task) { return task.ready(); });
+  if (next == queue_.end() || !MayAdmit(*next)) return std::nullopt;
+  Task task = std::move(*next);
+  queue_.erase(next);
   return task;
 }
 
@@ -177,7 +233,7 @@ void Scheduler::Resume(Task* task) {
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
   const SlotKeeper::Resumed resumed =
-      keeper_.Resume(request.name_space, task->reading, request.reuse, match);
+      keeper_.Resume(request.name_space, task->reading, request.reuse, match, request.slot);
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();
@@ -237,6 +293,7 @@ void Scheduler::EndReading(Task* task, std::span<const float> logits) {
   if (task->first_token_ms == 0) {
     task->first_token_ms = clock_->NowMs();
     task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
+    task->generation->MarkPromptRead();
   }
   DrawToken(task, logits);
 }
@@ -296,7 +353,11 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
     return Finish(task, FinishReason::kStop);
   }
   task->answer.push_back(token);
-  PushText(*task, task->text->Push(TextOf(*engine_, token, params.control_texts)));
+  const std::string text = TextOf(*engine_, token, params.control_texts);
+  if (params.logprobs) {
+    task->logprobs.Add(FindLogprobs(*engine_, logits, token, *params.logprobs), text.size());
+  }
+  PushText(task, task->text->Push(text));
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
   if (task->cost.generated_tokens >= params.tokens_max || full) {
@@ -325,16 +386,21 @@ void Scheduler::Requeue(Task* task) {
   queue_.push_front(std::move(back));
 }
 
-void Scheduler::PushText(const Task& task, std::string text) {
-  if (text.empty()) return;
+void Scheduler::PushText(Task* task, std::string text) {
   GenerationEvent event;
+  event.logprobs = task->logprobs.Take(task->text->unsent_bytes());
+  if (text.empty() && event.logprobs.empty()) return;
+  event.answer = task->answer_index;
   event.text = std::move(text);
-  task.generation->Push(std::move(event));
+  event.cost = task->cost;
+  event.cost.generated_ms = clock_->NowMs() - task->first_token_ms;
+  task->generation->Push(std::move(event));
 }
 
-// Of the prompt alone: an answer that is read again after its slot was given up is no news.
+// Of the prompt alone: an answer that is read again after its slot was given up is no news. Nor is
+// a prompt that another answer has read.
 void Scheduler::PushProgress(const Task& task) {
-  if (task.first_token_ms > 0) return;
+  if (task.first_token_ms > 0 || task.answer_index > 0) return;
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kProgress;
   event.processed_tokens = task.slot ? keeper_.slot(*task.slot).tokens().size() : 0;
@@ -355,8 +421,10 @@ Scheduler::Task Scheduler::Remove(Task* task) {
 }
 
 void Scheduler::Finish(Task* finished, FinishReason reason) {
+  GenerationEvent done;
+  done.slot = finished->slot.value_or(0);
   Task task = Remove(finished);
-  PushText(task, task.text->Finish());
+  PushText(&task, task.text->Finish());
   if (task.first_token_ms > 0) {
     task.cost.generated_ms = clock_->NowMs() - task.first_token_ms;
   }
@@ -371,22 +439,25 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
   }
-  GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;
+  done.answer = task.answer_index;
   done.reason = reason;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
   if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);
   task.generation->Push(std::move(done));
+  task.generation->MarkPromptRead();
 }
 
 void Scheduler::FailTask(Task* failed, Error error) {
   const Task task = Remove(failed);
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kFailed;
+  event.answer = task.answer_index;
   event.error = std::move(error);
   event.cost = task.cost;
   task.generation->Push(std::move(event));
+  task.generation->MarkPromptRead();
 }
 
 }  // namespace cairn

@@ -25,6 +25,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,8 @@ struct GenerationParams {
   bool ignore_end = false;  // go on past the model's own end of an answer
   // Control tokens with these texts are part of the answer's text; all others have none.
   std::vector<std::string> control_texts;
+  // Report each token's log-probability, and those of so many likeliest ones beside it.
+  std::optional<size_t> logprobs;
 };
 
 struct GenerationRequest {
@@ -56,7 +59,9 @@ struct GenerationRequest {
   Tokens prompt;
   PromptShape shape;
   GenerationParams params;
-  bool reuse = true;  // false: read all of the prompt
+  bool reuse = true;   // false: read all of the prompt
+  size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
+  std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
   // Called by the context thread with the tokens of the answer, without the one that ended it, and
   // the stop text that did, if one did; before the asker hears of the end. Not when it failed.
   std::function<void(TokenSpan answer, std::string_view stop_text)> on_answer = {};
@@ -102,9 +107,16 @@ class Scheduler {
   Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
             const SchedulerOptions& options);
 
-  // kTooLong: the prompt leaves no room for an answer. kInvalidArgument: it is empty.
-  // kUnavailable: the queue is full, or the scheduler is stopping.
+  // Several answers wait in the queue as one request each; all but the first until it has read the
+  // prompt, so that they go on from there.
+  // kTooLong: the prompt leaves no room for an answer. kInvalidArgument: it is empty, there is no
+  // such slot, or never room for so many answers in the queue. kUnavailable: the queue is full, or
+  // the scheduler is stopping.
+  // REQUIRES: request.answers > 0.
   Result<std::shared_ptr<Generation>> Submit(GenerationRequest request);
+
+  // As SlotKeeper::Erase. Waits for the context thread, which must be another one.
+  Result<size_t> EraseSlot(size_t slot);
 
   // Steps until Stop; then fails what is left.
   void Run();
@@ -118,13 +130,15 @@ class Scheduler {
   struct Task {
     GenerationRequest request;
     std::shared_ptr<Generation> generation;
-    uint64_t number = 0;  // in the order of arrival
+    size_t answer_index = 0;  // of those asked for
+    uint64_t number = 0;      // in the order of arrival
     double submitted_ms = 0;
     double admitted_ms = 0;
     double first_token_ms = 0;
     GenerationCost cost;
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<StopText> text;
+    HeldLogprobs logprobs;
     std::vector<Placement> plan;  // checkpoints still to take, nearest first
     std::optional<Token> next;    // drawn, not decoded
     Tokens answer;                // drawn, without the one that ended it
@@ -136,7 +150,19 @@ class Scheduler {
     Tokens reading;
 
     bool answering() const { return next.has_value(); }
+    // Or it waits for another answer's prompt.
+    bool ready() const {
+      return answer_index == 0 || generation->prompt_read() || generation->cancelled();
+    }
   };
+  struct EraseOrder {
+    size_t slot = 0;
+    std::promise<Result<size_t>> erased;
+  };
+
+  Status CheckRequest(const GenerationRequest& request) const;
+  // False: there was nothing to erase.
+  bool EraseSlots();
 
   std::optional<Task> NextTask();
   void FinishCancelled();
@@ -156,7 +182,7 @@ class Scheduler {
   void GiveUpRoom(Task* task);
   void Requeue(Task* task);
   Slot& SlotOf(const Task& task) { return keeper_.slot(*task.slot); }
-  void PushText(const Task& task, std::string text);
+  void PushText(Task* task, std::string text);
   void PushProgress(const Task& task);
   void Finish(Task* finished, FinishReason reason);
   void FailTask(Task* failed, Error error);
@@ -175,10 +201,11 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Task> queue_;    // guarded by mutex_
-  uint64_t last_number_ = 0;  // guarded by mutex_
-  bool stopping_ = false;     // guarded by mutex_
-  SchedulerStats stats_;      // guarded by mutex_
+  std::deque<Task> queue_;               // guarded by mutex_
+  std::deque<EraseOrder> erase_orders_;  // guarded by mutex_
+  uint64_t last_number_ = 0;             // guarded by mutex_
+  bool stopping_ = false;                // guarded by mutex_
+  SchedulerStats stats_;                 // guarded by mutex_
 };
 
 }  // namespace cairn

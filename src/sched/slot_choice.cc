@@ -74,7 +74,7 @@ class WayFinder {
 
   Way Find() {
     for (size_t i = 0; i < slots_.size(); ++i) {
-      if (!slots_[i].free) continue;
+      if (!slots_[i].free || !IsWished(i)) continue;
       loss_ = LossCost(rules_, needs_, slots_[i], slots_.size(), now_tick_);
       Way own;
       own.slot = i;
@@ -89,6 +89,12 @@ class WayFinder {
   }
 
  private:
+  // A wish that cannot be granted is none.
+  bool IsWished(size_t slot) const {
+    if (!needs_.wish || !slots_[*needs_.wish].free) return true;
+    return slot == *needs_.wish;
+  }
+
   void ConsiderForks(size_t slot) {
     for (size_t from = 0; from < slots_.size(); ++from) {
       const Slot& lender = *slots_[from].slot;

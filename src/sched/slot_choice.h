@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/tokens.h"
@@ -44,6 +45,8 @@ struct SlotNeeds {
   TokenSpan prompt;
   bool reuse = true;  // false: from the prompt's begin
   const CheckpointCache::MatchResult* match = nullptr;
+  // The slot the asker wishes for: taken when it is free, whatever that costs; else any.
+  std::optional<size_t> wish = {};
 };
 
 struct SlotView {
@@ -57,7 +60,7 @@ struct SlotView {
 // comes back without its reasoning.
 size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt);
 
-// REQUIRES: a slot is free. `now_tick`: of this request.
+// REQUIRES: a slot is free; the slot wished for is one. `now_tick`: of this request.
 Way ChooseWay(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
               uint64_t now_tick);
 

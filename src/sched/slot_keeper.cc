@@ -59,12 +59,29 @@ void SlotKeeper::Release(size_t slot) {
   slots_[slot].free = true;
 }
 
+Result<size_t> SlotKeeper::Erase(size_t slot) {
+  if (slot >= slots_.size()) {
+    return Fail(ErrorCode::kInvalidArgument, "there is no slot " + std::to_string(slot) +
+                                                 "; slots are numbered from 0 to " +
+                                                 std::to_string(slots_.size() - 1));
+  }
+  if (!slots_[slot].free) {
+    return Fail(ErrorCode::kUnavailable, "slot " + std::to_string(slot) +
+                                             " is answering a request; try again when it is done");
+  }
+  Slot& erased = slots_[slot].slot;
+  const size_t tokens = erased.tokens().size();
+  erased.Clear(erased.name_space());
+  return tokens;
+}
+
 SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                                       const CheckpointCache::MatchResult& match) {
+                                       const CheckpointCache::MatchResult& match,
+                                       std::optional<size_t> wish) {
   // `exact` promises bits that nothing vouches for where no grid was found.
   const bool no_grid = engine_->traits().grid_tokens == 0 && options_.mode == ReuseMode::kExact;
   const CheckpointCache::MatchResult nothing;
-  SlotNeeds needs{name_space, prompt, reuse && !no_grid, &match};
+  SlotNeeds needs{name_space, prompt, reuse && !no_grid, &match, wish};
   ++tick_;
   Way way = Choose(needs);
   std::optional<Held> held = Hold(needs, way);

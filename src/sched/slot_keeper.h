@@ -63,10 +63,14 @@ class SlotKeeper {
   bool HasRoomFor(size_t tokens) const;
 
   // Takes a slot for `prompt` and brings it along the prompt without reading; the slot is in use
-  // until Release. `reuse` false: to the prompt's begin. REQUIRES: has_free().
+  // until Release. `reuse` false: to the prompt's begin. `wish`: see SlotNeeds.
+  // REQUIRES: has_free().
   Resumed Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                 const CheckpointCache::MatchResult& match);
+                 const CheckpointCache::MatchResult& match, std::optional<size_t> wish = {});
   void Release(size_t slot);
+  // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
+  // use. kInvalidArgument: there is no such slot.
+  Result<size_t> Erase(size_t slot);
   // Parks and empties the free slot that was unused for longest. False: none holds anything.
   bool EmptyAFreeSlot();
   // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.

@@ -30,6 +30,7 @@ std::string StopText::Push(std::string_view bytes) {
     }
   }
   if (first != std::string::npos) {
+    cut_bytes_ = held_.size() - first;
     held_.resize(first);
     return Finish();
   }

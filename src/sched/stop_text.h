@@ -20,6 +20,9 @@ class StopText {
   // What was held back, at the answer's end. Bytes that are no characters become U+FFFD.
   std::string Finish();
 
+  // Bytes taken that no text brought: held back still, or cut off by the stop text that was met.
+  size_t unsent_bytes() const { return held_.size() + cut_bytes_; }
+
   // The stop text that was met; empty while there is none. Nothing is sent after it.
   const std::string& stopped_by() const { return stopped_by_; }
 
@@ -29,6 +32,7 @@ class StopText {
 
   const std::vector<std::string> stop_texts_;
   std::string held_;
+  size_t cut_bytes_ = 0;
   std::string stopped_by_;
 };
 
