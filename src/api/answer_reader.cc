@@ -50,7 +50,10 @@ std::optional<AnswerStep> AnswerReader::Next() {
   for (const AnswerPiece& piece : step.pieces) {
     called_tools_ = called_tools_ || piece.kind == AnswerPiece::Kind::kCallBegin;
   }
-  if (done) step.end = AnswerEnd{event->reason, event->stop_text, called_tools_, event->cost};
+  if (done) {
+    step.end =
+        AnswerEnd{event->reason, event->context_full, event->stop_text, called_tools_, event->cost};
+  }
   return step;
 }
 

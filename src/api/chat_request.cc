@@ -271,10 +271,6 @@ void RefuseUnsupported(FieldReader* fields) {
   bool logprobs = false;
   fields->Bool("logprobs", &logprobs);
   if (logprobs) fields->Fail("logprobs", "false: this server does not report them yet");
-  if (const Json* choice = fields->Find("tool_choice")) {
-    const bool known = *choice == Json("auto") || *choice == Json("none");
-    if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
-  }
 }
 
 }  // namespace
@@ -322,9 +318,7 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   }
   const Json* tools = fields.Find("tools");
   if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
-  const Json* choice = fields.Find("tool_choice");
-  const bool wanted = choice == nullptr || *choice != Json("none");
-  if (tools != nullptr && !tools->empty() && wanted) conversation.tools_json = ToText(*tools);
+  if (tools != nullptr && !tools->empty()) conversation.tools_json = ToText(*tools);
   const Json* kwargs = fields.Find("chat_template_kwargs");
   if (kwargs != nullptr && !kwargs->is_object()) fields.Fail("chat_template_kwargs", "an object");
   if (kwargs != nullptr) conversation.template_kwargs_json = ToText(*kwargs);
@@ -357,6 +351,9 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto grammar = ParseAnswerGrammar(body);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);
+  auto choice = ParseToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  request.tool_choice = std::move(*choice);
   return request;
 }
 

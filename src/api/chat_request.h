@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/json.h"
+#include "api/tool_choice.h"
 #include "chat/message.h"
 #include "sched/scheduler.h"
 
@@ -20,6 +21,7 @@ struct ChatRequest {
   // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
   // makes it params.sampling.grammar, as it knows whether reasoning comes before.
   std::string grammar;
+  ToolChoice tool_choice;
 };
 
 // `defaults` are the server's own for what the client leaves open. Fields nobody here knows are

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_grammar.h"
 #include "api/prompt_tokens.h"
 #include "api/wall_clock.h"
 #include "chat/reasoning.h"
@@ -26,6 +27,13 @@ void AddReasoning(std::string_view text, const TokenMap& map, PromptShape* shape
     const auto begin = map.PositionAt(range.begin);
     const auto end = map.PositionAt(range.end);
     if (begin && end && *begin < *end) shape->reasoning.push_back({*begin, *end});
+  }
+}
+
+void AddMarks(const std::vector<MarkPlace>& places, const TokenMap& map, PromptShape* shape) {
+  for (const MarkPlace& place : places) {
+    const size_t position = map.PositionAt(place.offset).value_or(0);
+    if (position > 0) shape->marks.push_back({position, static_cast<double>(place.ttl_s) * 1000});
   }
 }
 
@@ -53,10 +61,16 @@ ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) cons
 ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
                                                      NamespaceId name_space, bool reuse) const {
   MakeCanonical(options_.canonical, &conversation);
+  size_t pinned = 0;
+  if (reuse && options_.volatile_text)
+    pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);
+  if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
   auto text = ToText(conversation);
   if (!text) return tl::unexpected(text.error());
   Prompt prompt{.text = std::move(*text), .tokens = {}};
+  prompt.pinned_texts = pinned;
+  prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
   const ModelInfo& info = engine_->info();
   const bool bos_is_the_clients =
       !prompt.text.literals.empty() && prompt.text.literals.front().begin == 0;
@@ -69,6 +83,10 @@ ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt.tokens = std::move(*tokens);
   return prompt;
+}
+
+std::vector<std::string> ChatService::volatile_patterns() const {
+  return options_.volatile_text ? options_.volatile_text->patterns() : std::vector<std::string>();
 }
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
@@ -89,8 +107,10 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
   PromptShape shape;
   shape.tokens = prompt.tokens.size();
-  // Checkpoints are placed by the rest, and models that can be cut anywhere get none.
-  if (!engine_->traits().NeedsSnapshots()) return shape;
+  // Checkpoints are placed by the rest, and models that can be cut anywhere get none; but a
+  // client's marks are accounted for whatever the model.
+  const bool placed = engine_->traits().NeedsSnapshots();
+  if (!placed && prompt.marks.empty()) return shape;
   std::vector<std::string> pieces;
   pieces.reserve(prompt.tokens.size());
   for (const Token token : prompt.tokens) {
@@ -98,6 +118,8 @@ PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
     if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
   }
   const TokenMap map(prompt.text.text, pieces, prompt.adds_bos ? 1 : 0);
+  AddMarks(prompt.marks, map, &shape);
+  if (!placed) return shape;
   AddPositions(prompt.text.shape, map, &shape);
   AddReasoning(prompt.text.text, map, &shape);
   return shape;
@@ -124,10 +146,13 @@ Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
+  const bool may_call = request.tool_choice.kind != ToolChoice::Kind::kNone;
+  if (!may_call && !template_->caps().tools) request.conversation.tools_json.clear();
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
-  std::string tools_json = request.conversation.tools_json;
+  auto callable = ApplyToolChoice(template_->source(), &request);
+  if (!callable) return tl::unexpected(callable.error());
   auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
   const std::string_view generation_prompt =
@@ -141,11 +166,18 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   GenerationRequest generation;
   generation.name_space = name_space;
   generation.shape = ShapeOf(*prompt);
+  std::vector<ClientMark> marks = generation.shape.marks;
   generation.prompt = std::move(prompt->tokens);
+  generation.pinned_texts = prompt->pinned_texts;
+  if (prompt->pinned_texts > 0 && options_.log) {
+    options_.log(LogLevel::kInfo, "volatile texts that keep their first value: " +
+                                      std::to_string(prompt->pinned_texts));
+  }
   generation.params = std::move(request.params);
   const AnswerFormat format =
-      FindAnswerFormat(template_->source(), generation_prompt, std::move(tools_json));
+      FindAnswerFormat(template_->source(), generation_prompt, std::move(*callable));
   generation.params.control_texts = TagsOf(format);
+  generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
   generation.on_answer = [answers = answers_, engine = engine_, name_space,
                           key = KeyOf(prompt->text)](TokenSpan answer, std::string_view stop_text) {
@@ -153,7 +185,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   };
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
-  return StartedChat{std::move(*submitted), MakeAnswerParser(format)};
+  return StartedChat{std::move(*submitted), MakeAnswerParser(format), std::move(marks)};
 }
 
 }  // namespace cairn

@@ -10,14 +10,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
 #include "api/tool_order.h"
+#include "base/log.h"
 #include "chat/answer_parser.h"
 #include "chat/canonical.h"
 #include "chat/chat_template.h"
+#include "chat/mark_places.h"
 #include "chat/prompt_text.h"
+#include "chat/volatile_text.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -26,6 +30,7 @@ namespace cairn {
 struct StartedChat {
   std::shared_ptr<Generation> generation;
   std::unique_ptr<AnswerParser> parser;
+  std::vector<ClientMark> marks = {};  // of the prompt, whose positions are exact
 };
 
 struct ChatServiceOptions {
@@ -34,6 +39,9 @@ struct ChatServiceOptions {
   size_t answer_bytes_max = size_t{64} << 20U;
   // Of conversations' tools whose order is kept.
   size_t tool_lists_max = 4096;
+  // Gives a conversation's volatile texts their first values back; null: none does.
+  std::shared_ptr<VolatileText> volatile_text = {};
+  LogSink log = {};  // may be empty
 };
 
 class ChatService {
@@ -51,6 +59,8 @@ class ChatService {
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
+  // What volatile texts are found by.
+  std::vector<std::string> volatile_patterns() const;
   SchedulerStats stats() const { return scheduler_->stats(); }
 
  private:
@@ -58,6 +68,8 @@ class ChatService {
   struct Prompt {
     PromptText text;
     Tokens tokens;
+    std::vector<MarkPlace> marks = {};
+    size_t pinned_texts = 0;
     bool adds_bos = false;  // the first token is no part of the text
   };
 

@@ -34,6 +34,7 @@ struct GenerationCost {
   double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
   size_t generated_tokens = 0;
   double generated_ms = 0;
+  size_t pinned_texts = 0;  // of the prompt, changed back to what they said first
 
   size_t read_tokens() const { return prompt_tokens - reused_tokens; }
 };
@@ -51,7 +52,8 @@ struct GenerationEvent {
   // the prompt's figures so far.
   size_t processed_tokens = 0;
   FinishReason reason = FinishReason::kStop;
-  std::string stop_text;  // the stop text that ended the answer, if one did
+  bool context_full = false;  // with kLength: the context ended it, not tokens_max
+  std::string stop_text;      // the stop text that ended the answer, if one did
   GenerationCost cost;
   Error error;
 };
