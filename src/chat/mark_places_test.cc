@@ -82,7 +82,7 @@ TEST(MarkPlaces, OfAMessageThatLooksOtherwiseAloneMoveToo) {
   Conversation talk = Talk();
   talk.messages[1].marks = {{}};
   EXPECT_EQ(Drawn(counts, talk),
-            "4 <|im_start|>system Be brief.<|im_end|><|im_start|>user |First.<|im_end|>"
+            "4<|im_start|>system Be brief.<|im_end|><|im_start|>user |First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>"
             "<|im_start|>assistant ");
 }
