@@ -11,3 +11,6 @@ find_library(CAIRN_XXHASH_LIBRARY xxhash REQUIRED)
 find_library(CAIRN_HTTPLIB_LIBRARY cpp-httplib)
 find_path(CAIRN_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
 find_path(CAIRN_MINJA_INCLUDE_DIR minja/minja.hpp REQUIRED)
+# Debian's RE2 neither.
+find_library(CAIRN_RE2_LIBRARY re2 REQUIRED)
+find_path(CAIRN_RE2_INCLUDE_DIR re2/re2.h REQUIRED)

@@ -60,7 +60,8 @@ std::optional<AnswerStep> AnswerReader::Next() {
     reading.called_tools = reading.called_tools || piece.kind == AnswerPiece::Kind::kCallBegin;
   }
   if (!done) return step;
-  step.end = AnswerEnd{event->reason, event->stop_text, reading.called_tools, event->cost};
+  step.end = AnswerEnd{event->reason, event->context_full, event->stop_text, reading.called_tools,
+                       event->cost};
   step.all_ended = ++ended_ == answers_.size();
   return step;
 }

@@ -26,7 +26,8 @@ inline constexpr std::chrono::milliseconds kAnswerWait{100};
 
 struct AnswerEnd {
   FinishReason reason = FinishReason::kStop;
-  std::string stop_text;  // the stop text that ended the answer, if one did
+  bool context_full = false;  // with kLength: the context ended it, not tokens_max
+  std::string stop_text;      // the stop text that ended the answer, if one did
   bool called_tools = false;
   GenerationCost cost;
 };

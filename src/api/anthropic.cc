@@ -1,5 +1,6 @@
 #include "api/anthropic.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/anthropic_request.h"
@@ -7,6 +8,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr std::string_view kPingEvent = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
 std::string MessagesErrorType(int status) {
   switch (status) {
@@ -29,7 +32,9 @@ std::string MessagesErrorType(int status) {
 }
 
 std::string StopReason(const AnswerEnd& end) {
-  if (end.reason == FinishReason::kLength) return "max_tokens";
+  if (end.reason == FinishReason::kLength) {
+    return end.context_full ? "model_context_window_exceeded" : "max_tokens";
+  }
   if (!end.stop_text.empty()) return "stop_sequence";
   return end.called_tools ? "tool_use" : "end_turn";
 }
@@ -38,18 +43,35 @@ Json StopSequence(const AnswerEnd& end) {
   return end.stop_text.empty() ? Json() : Json(end.stop_text);
 }
 
-Json Usage(const GenerationCost& cost) {
-  return {{"input_tokens", cost.read_tokens()},
-          {"cache_creation_input_tokens", 0},
+// Of the tokens that were read, those before `end`.
+size_t ReadBefore(size_t end, const GenerationCost& cost) {
+  end = std::min(end, cost.prompt_tokens);
+  return end > cost.reused_tokens ? end - cost.reused_tokens : 0;
+}
+
+Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
+  size_t last = 0;
+  size_t last_long = 0;  // of those to be kept longer than usual
+  for (const ClientMark& mark : marks) {
+    last = std::max(last, mark.position);
+    if (mark.keep_ms > ClientMark().keep_ms) last_long = std::max(last_long, mark.position);
+  }
+  const size_t written = ReadBefore(last, cost);
+  const size_t written_long = ReadBefore(last_long, cost);
+  return {{"input_tokens", cost.read_tokens() - written},
+          {"cache_creation_input_tokens", written},
           {"cache_read_input_tokens", cost.reused_tokens},
-          {"cache_creation", {{"ephemeral_5m_input_tokens", 0}, {"ephemeral_1h_input_tokens", 0}}},
+          {"cache_creation",
+           {{"ephemeral_5m_input_tokens", written - written_long},
+            {"ephemeral_1h_input_tokens", written_long}}},
           {"output_tokens", cost.generated_tokens}};
 }
 
-Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost) {
-  return {{"id", identity.id},        {"type", "message"},        {"role", "assistant"},
-          {"model", identity.model},  {"content", Json::array()}, {"stop_reason", nullptr},
-          {"stop_sequence", nullptr}, {"usage", Usage(cost)}};
+Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost,
+              const std::vector<ClientMark>& marks) {
+  return {{"id", identity.id},        {"type", "message"},          {"role", "assistant"},
+          {"model", identity.model},  {"content", Json::array()},   {"stop_reason", nullptr},
+          {"stop_sequence", nullptr}, {"usage", Usage(cost, marks)}};
 }
 
 // Clients tell calls apart by their ids over the whole conversation.
@@ -99,9 +121,10 @@ ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_v
 
 ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
                                       const std::function<bool()>& gone) {
+  const std::vector<ClientMark> marks = chat.marks;
   const auto whole = CollectAnswer(std::move(chat), gone);
   if (!whole) return tl::unexpected(whole.error());
-  Json message = Envelope(identity, whole->end.cost);
+  Json message = Envelope(identity, whole->end.cost, marks);
   Json& content = message["content"];
   if (!whole->reasoning.empty()) content.push_back(ThinkingBlock(whole->reasoning));
   if (!whole->content.empty()) content.push_back(TextBlock(whole->content));
@@ -118,29 +141,41 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
 }
 
 MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
-    : reader_(std::move(chat)), identity_(std::move(identity)) {}
+    : marks_(chat.marks), reader_(std::move(chat)), identity_(std::move(identity)) {}
+
+std::string_view MessageStream::ping() const {
+  // Before message_start an event would be out of place.
+  return begun_ ? kPingEvent : ": ping\n\n";
+}
+
+void MessageStream::Begin(const GenerationCost& cost, std::string* chunk) {
+  begun_ = cost;
+  GenerationCost prompt = cost;
+  prompt.generated_tokens = 0;
+  AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, prompt, marks_)}}, chunk);
+  *chunk += kPingEvent;
+}
 
 bool MessageStream::Next(std::string* chunk) {
-  if (!begun_) {
-    begun_ = true;
-    // Clients keep a figure of message_start where message_delta says 0, so no guesses here.
-    AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, {})}}, chunk);
-    return true;
-  }
   const auto step = reader_.Next();
   if (!step) return true;
   if (step->error) {
     *chunk += "event: error\ndata: " + MessagesErrorBody(*step->error) + "\n\n";
     return false;
   }
+  if (!begun_ && step->progress) Begin(step->progress->cost, chunk);
+  if (!begun_) Begin(step->end ? step->end->cost : GenerationCost(), chunk);
+  if (step->progress) return true;
   for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
   if (!step->end) return true;
   CloseBlock(chunk);
+  GenerationCost cost = step->end->cost;
+  if (begun_->prompt_tokens > 0) cost.reused_tokens = begun_->reused_tokens;
   AppendEvent(
       {{"type", "message_delta"},
        {"delta",
         {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
-       {"usage", Usage(step->end->cost)}},
+       {"usage", Usage(cost, marks_)}},
       chunk);
   AppendEvent({{"type", "message_stop"}}, chunk);
   return false;

@@ -1,16 +1,22 @@
 // The answers of POST /v1/messages and /v1/messages/count_tokens, in Anthropic's words.
 //
-// `input_tokens` are the prompt's tokens that were read; those a checkpoint spared are
-// `cache_read_input_tokens`. Nothing is told as written to the cache: every prompt is kept, and the
-// client pays for none of it.
+// The tokens of a prompt are told in three parts, as Anthropic does:
+//
+//   0               reused            last mark        end
+//   | cache_read_input_tokens | cache_creation_… | input_tokens |
+//
+// Those that were read up to the client's last mark (`cache_control`) are `cache_creation`; without
+// marks nothing is, although every prompt is kept.
 
 #ifndef CAIRN_API_ANTHROPIC_H_
 #define CAIRN_API_ANTHROPIC_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/answer_identity.h"
 #include "api/answer_reader.h"
@@ -34,7 +40,8 @@ std::string MessagesErrorBody(const ApiError& error);
 
 // An answer as Server-Sent Events. Used by one thread.
 //
-//   event: message_start          at once, before the prompt is read: its usage is all 0
+//   event: message_start          as soon as a slot is found and it is known what is reused; a
+//                                 ping follows at once
 //   event: content_block_start    then deltas and content_block_stop; one block after the other:
 //                                 thinking, text, tool_use
 //   event: message_delta          stop_reason, and the true usage
@@ -48,18 +55,24 @@ class MessageStream {
   bool Next(std::string* chunk);
   // The client is gone.
   void Cancel() { reader_.Cancel(); }
+  // What may be sent between two chunks to show that the stream is alive.
+  std::string_view ping() const;
 
  private:
   enum class Block : uint8_t { kNone, kThinking, kText, kToolUse };
 
+  void Begin(const GenerationCost& cost, std::string* chunk);
   void AppendPiece(const AnswerPiece& piece, std::string* chunk);
   void OpenBlock(Block block, Json content, std::string* chunk);
   void CloseBlock(std::string* chunk);
   void AppendDelta(Json delta, std::string* chunk) const;
 
+  const std::vector<ClientMark> marks_;
   AnswerReader reader_;
   const AnswerIdentity identity_;
-  bool begun_ = false;
+  // Of message_start. What is told there of the prompt is told again at the end, even if a part of
+  // it had to be read twice: clients add the two up from whichever has them.
+  std::optional<GenerationCost> begun_;
   Block open_ = Block::kNone;
   size_t index_ = 0;  // of the open block, or of the next one
 };

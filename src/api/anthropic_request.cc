@@ -10,6 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr double kLarge = 1e6;
+constexpr int64_t kHourS = 3600;
 
 std::string At(const std::string& list, size_t index) {
   return list + "[" + std::to_string(index) + "]";
@@ -35,6 +36,35 @@ ApiError NotText(const std::string& type, const std::string& place) {
   return FieldError(place + ".type", "'text', not '" + type + "': this server reads text only");
 }
 
+// The mark that an object carries, or nothing.
+ApiResult<std::optional<CacheMark>> ReadMark(const Json& object, const std::string& place) {
+  const Json* control = FieldReader(object, "").Find("cache_control");
+  if (control == nullptr) return std::optional<CacheMark>();
+  const std::string control_place = (place.empty() ? "" : place + ".") + "cache_control";
+  const auto type = BlockType(*control, control_place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type != "ephemeral") {
+    return tl::unexpected(FieldError(control_place + ".type", "'ephemeral'"));
+  }
+  std::string ttl = "5m";
+  FieldReader fields(*control, control_place + ".");
+  fields.String("ttl", &ttl);
+  if (ttl != "5m" && ttl != "1h") fields.Fail("ttl", "'5m' or '1h'");
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return CacheMark{ttl == "1h" ? kHourS : CacheMark().ttl_s};
+}
+
+// Adds the mark of a block to those of the message it is a part of.
+ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
+                        std::vector<CacheMark>* marks) {
+  auto mark = ReadMark(block, place);
+  if (!mark) return tl::unexpected(mark.error());
+  if (!*mark) return {};
+  (*mark)->inside = !last;
+  marks->push_back(**mark);
+  return {};
+}
+
 // The text of a block that has nothing but text.
 ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
   const auto type = BlockType(block, place);
@@ -46,7 +76,8 @@ ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
 }
 
 // A string, or a list of blocks of text. Null: no text.
-ApiResult<std::string> TextContent(const Json* content, const std::string& place) {
+ApiResult<std::string> TextContent(const Json* content, const std::string& place,
+                                   std::vector<CacheMark>* marks) {
   if (content == nullptr) return std::string();
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) {
@@ -57,6 +88,9 @@ ApiResult<std::string> TextContent(const Json* content, const std::string& place
     const auto part = BlockText((*content)[i], At(place, i));
     if (!part) return tl::unexpected(part.error());
     text += *part;
+    const bool last = i + 1 == content->size();
+    auto marked = AddMark((*content)[i], At(place, i), last, marks);
+    if (!marked) return tl::unexpected(marked.error());
   }
   return text;
 }
@@ -65,9 +99,11 @@ ApiResult<Message> ReadToolResult(const Json& block, const std::string& place) {
   const auto id = NeededString(block, place, "tool_use_id");
   if (!id) return tl::unexpected(id.error());
   const FieldReader fields(block, place + ".");
-  auto content = TextContent(fields.Find("content"), place + ".content");
-  if (!content) return tl::unexpected(content.error());
   Message message;
+  auto content = TextContent(fields.Find("content"), place + ".content", &message.marks);
+  if (!content) return tl::unexpected(content.error());
+  auto marked = AddMark(block, place, true, &message.marks);
+  if (!marked) return tl::unexpected(marked.error());
   message.role = Role::kTool;
   message.tool_call_id = *id;
   message.content = std::move(*content);
@@ -111,6 +147,9 @@ ApiResult<void> AddAssistantMessage(const Json& content, const std::string& plac
   message.role = Role::kAssistant;
   for (size_t i = 0; i < content.size(); ++i) {
     auto added = AddAssistantBlock(content[i], At(place, i), &message);
+    if (added) {
+      added = AddMark(content[i], At(place, i), i + 1 == content.size(), &message.marks);
+    }
     if (!added) return added;
   }
   messages->push_back(std::move(message));
@@ -136,6 +175,10 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
     if (!text) return tl::unexpected(text.error());
     message.content += *text;
     has_text = true;
+    // Only the last text of all is at the message's end.
+    for (CacheMark& mark : message.marks) mark.inside = true;
+    auto marked = AddMark(block, At(place, i), true, &message.marks);
+    if (!marked) return marked;
   }
   if (has_text) messages->push_back(std::move(message));
   return {};
@@ -162,9 +205,9 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place,
   if (content->is_array() && role == Role::kAssistant) {
     return AddAssistantMessage(*content, content_place, messages);
   }
-  auto text = TextContent(content, content_place);
-  if (!text) return tl::unexpected(text.error());
   Message message;
+  auto text = TextContent(content, content_place, &message.marks);
+  if (!text) return tl::unexpected(text.error());
   message.role = *role;
   message.content = std::move(*text);
   messages->push_back(std::move(message));
@@ -173,34 +216,18 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place,
 
 // The `system` of the whole request.
 ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
-  auto text = TextContent(FieldReader(body, "").Find("system"), "system");
+  Message message;
+  auto text = TextContent(FieldReader(body, "").Find("system"), "system", &message.marks);
   if (!text) return tl::unexpected(text.error());
   if (text->empty()) return {};
-  Message message;
   message.role = Role::kSystem;
   message.content = std::move(*text);
   messages->push_back(std::move(message));
   return {};
 }
 
-// Whether the tools are to be shown. A tool that must be called is not enforced: the model decides,
-// as with "auto".
-ApiResult<bool> WantsTools(const Json& body) {
-  const Json* choice = FieldReader(body, "").Find("tool_choice");
-  if (choice == nullptr) return true;
-  const auto type = BlockType(*choice, "tool_choice");
-  if (!type) return tl::unexpected(type.error());
-  if (*type == "tool") {
-    const auto name = NeededString(*choice, "tool_choice", "name");
-    if (!name) return tl::unexpected(name.error());
-  } else if (*type != "auto" && *type != "any" && *type != "none") {
-    return tl::unexpected(FieldError("tool_choice.type", "'auto', 'any', 'tool' or 'none'"));
-  }
-  return *type != "none";
-}
-
 // In OpenAI's form, as templates want them; empty when there are none.
-ApiResult<std::string> ReadTools(const Json& body) {
+ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
   const Json* tools = FieldReader(body, "").Find("tools");
   if (tools == nullptr) return std::string();
   if (!tools->is_array()) return tl::unexpected(FieldError("tools", "a list"));
@@ -209,6 +236,8 @@ ApiResult<std::string> ReadTools(const Json& body) {
     const Json& tool = (*tools)[i];
     const std::string place = At("tools", i);
     if (!tool.is_object()) return tl::unexpected(FieldError(place, "an object"));
+    auto marked = AddMark(tool, place, true, marks);
+    if (!marked) return tl::unexpected(marked.error());
     FieldReader fields(tool, place + ".");
     const Json* schema = fields.Find("input_schema");
     if (schema == nullptr) continue;
@@ -234,6 +263,18 @@ ApiResult<std::string> ReadThinking(const Json& body) {
   const auto type = BlockType(*thinking, "thinking");
   if (!type) return tl::unexpected(type.error());
   return *type == "disabled" ? ToText({{"enable_thinking", false}}) : std::string();
+}
+
+// In the words that Anthropic's clients know.
+ApiResult<void> CheckMarks(const Conversation& conversation) {
+  size_t marks = conversation.tools_marks.size();
+  for (const Message& message : conversation.messages) marks += message.marks.size();
+  if (marks <= kMarksMax) return {};
+  ApiError error = FieldError("cache_control", "");
+  error.message = "A maximum of " + std::to_string(kMarksMax) +
+                  " blocks with cache_control may be provided. Found " + std::to_string(marks) +
+                  ".";
+  return tl::unexpected(error);
 }
 
 void ReadLimits(FieldReader* fields, GenerationParams* params) {
@@ -272,11 +313,12 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
     added = AddMessage((*messages)[i], At("messages", i), &conversation.messages);
   }
   if (!added) return tl::unexpected(added.error());
-  const auto wanted = WantsTools(body);
-  if (!wanted) return tl::unexpected(wanted.error());
-  auto tools = ReadTools(body);
+  auto tools = ReadTools(body, &conversation.tools_marks);
   if (!tools) return tl::unexpected(tools.error());
-  if (*wanted) conversation.tools_json = std::move(*tools);
+  conversation.tools_json = std::move(*tools);
+  added = AddMark(body, "", true, &conversation.messages.back().marks);
+  if (added) added = CheckMarks(conversation);
+  if (!added) return tl::unexpected(added.error());
   auto kwargs = ReadThinking(body);
   if (!kwargs) return tl::unexpected(kwargs.error());
   conversation.template_kwargs_json = std::move(*kwargs);
@@ -293,6 +335,9 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   fields.Bool("stream", &request.stream);
   ReadLimits(&fields, &request.params);
   ReadSampling(&fields, &request.params.sampling);
+  auto choice = ParseMessagesToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  request.tool_choice = std::move(*choice);
   if (fields.error()) return tl::unexpected(*fields.error());
   return request;
 }

@@ -7,7 +7,8 @@
 //   tools[i] {name, input_schema}      -> OpenAI's form; a tool without a schema is the service's
 //                                         own (web search, …) and is left out
 //
-// `cache_control`, signatures and fields that nobody here knows are ignored: clients send many.
+// `cache_control` becomes a mark of the message it is in; `tool_choice` leaves the tools as they
+// are. Signatures and fields that nobody here knows are ignored: clients send many.
 
 #ifndef CAIRN_API_ANTHROPIC_REQUEST_H_
 #define CAIRN_API_ANTHROPIC_REQUEST_H_

@@ -120,11 +120,77 @@ TEST(AnthropicRequest, ToolsTakeOpenAisFormAndTheServicesOwnAreLeftOut) {
       R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},)"
       R"({"type":"function","function":{"name":"later","parameters":{"type":"object"}}}])";
   EXPECT_EQ(Parse(body + "}").tools_json, expected);
-  for (const char* choice : {R"({"type":"auto","disable_parallel_tool_use":true})",
-                             R"({"type":"any"})", R"({"type":"tool","name":"weather"})"}) {
+  for (const char* choice :
+       {R"({"type":"auto","disable_parallel_tool_use":true})", R"({"type":"any"})",
+        R"({"type":"tool","name":"weather"})", R"({"type":"none"})"}) {
     EXPECT_EQ(Parse(body + R"(,"tool_choice":)" + choice + "}").tools_json, expected) << choice;
   }
-  EXPECT_EQ(Parse(body + R"(,"tool_choice":{"type":"none"}})").tools_json, "");
+}
+
+// "message: marks", with 'h' for an hour and 'i' for inside.
+std::string Marks(const Conversation& conversation) {
+  const auto list = [](const std::vector<CacheMark>& marks) {
+    std::string text;
+    for (const CacheMark& mark : marks) {
+      text += std::string(mark.ttl_s == 3600 ? "h" : "m") + (mark.inside ? "i" : "");
+    }
+    return text;
+  };
+  std::string all = "tools:" + list(conversation.tools_marks);
+  for (const Message& message : conversation.messages) {
+    all += " " + std::string(RoleName(message.role)) + ":" + list(message.marks);
+  }
+  return all;
+}
+
+TEST(AnthropicRequest, MarksStayWithTheMessagesTheyAreIn) {
+  const std::string m = R"("cache_control":{"type":"ephemeral"})";
+  const std::string h = R"("cache_control":{"type":"ephemeral","ttl":"1h"})";
+  EXPECT_EQ(Marks(Parse(R"({"tools":[{"name":"f","input_schema":{},)" + h + R"(}],
+      "system":[{"type":"text","text":"a",)" +
+                        m + R"(},{"type":"text","text":"b",)" + h + R"(}],
+      "messages":[{"role":"user","content":[{"type":"text","text":"c","cache_control":null},
+      {"type":"text","text":"d",)" +
+                        m + R"(}]}]})")),
+            "tools:h system:mih user:m");
+  EXPECT_EQ(Marks(ParseOne(R"({"role":"user","content":[
+      {"type":"text","text":"c",)" +
+                           m + R"(},
+      {"type":"tool_result","tool_use_id":"t","content":"x",)" +
+                           h + R"(},
+      {"type":"text","text":"d"}]})")),
+            "tools: tool:h user:mi");
+  EXPECT_EQ(Marks(ParseOne(R"({"role":"assistant","content":[
+      {"type":"text","text":"c",)" +
+                           m + R"(},
+      {"type":"tool_use","id":"t","name":"f","input":{},)" +
+                           m + "}]}")),
+            "tools: assistant:mim");
+  // At the top: the end of the last message.
+  EXPECT_EQ(Marks(Parse(R"({"messages":[{"role":"user","content":"a"},
+      {"role":"user","content":"b"}],)" +
+                        m + "}")),
+            "tools: user: user:m");
+}
+
+TEST(AnthropicRequest, MarksNeverReachThePrompt) {
+  const std::string mark = R"(,"cache_control":{"type":"ephemeral"})";
+  const auto body = [](const std::string& more) {
+    return R"({"tools":[{"name":"f","input_schema":{})" + more +
+           R"(}],"messages":[{"role":"user","content":[{"type":"text","text":"a")" + more + "}]}]}";
+  };
+  EXPECT_EQ(Parse(body(mark)).tools_json, Parse(body("")).tools_json);
+  EXPECT_EQ(Lines(Parse(body(mark))), Lines(Parse(body(""))));
+}
+
+TEST(AnthropicRequest, MoreThanFourMarksAreRefusedInAnthropicsWords) {
+  std::string blocks;
+  for (int i = 0; i < 5; ++i) {
+    blocks += std::string(i == 0 ? "" : ",") +
+              R"({"type":"text","text":"a","cache_control":{"type":"ephemeral"}})";
+  }
+  EXPECT_EQ(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":[)" + blocks + "]}]}"),
+            "A maximum of 4 blocks with cache_control may be provided. Found 5.");
 }
 
 TEST(AnthropicRequest, SamplingAndLimitsAreRead) {
@@ -182,6 +248,11 @@ TEST(AnthropicRequest, MistakesAreNamed) {
   begins(ErrorOf(R"({"max_tokens":1,"tool_choice":"auto",)" + hi + "}"), "tool_choice");
   begins(ErrorOf(R"({"max_tokens":1,"tool_choice":{"type":"tool"},)" + hi + "}"),
          "tool_choice.name");
+  begins(ErrorOf(R"({"max_tokens":1,"cache_control":{"type":"x"},)" + hi + "}"),
+         "cache_control.type");
+  begins(ErrorOfUserBlock(R"({"type":"text","text":"a",
+                              "cache_control":{"type":"ephemeral","ttl":"2h"}})"),
+         "messages[0].content[0].cache_control.ttl");
   begins(ErrorOf(R"({"max_tokens":1,"stop_sequences":[1],)" + hi + "}"), "stop_sequences");
   begins(ErrorOf(R"({"max_tokens":1,"thinking":true,)" + hi + "}"), "thinking");
   begins(ErrorOfUserBlock(R"({"text":"no type"})"), "messages[0].content[0].type");

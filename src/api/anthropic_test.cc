@@ -27,11 +27,19 @@ Json Collect(StartedChat chat) {
 
 class AnthropicTest : public ApiTest {
  protected:
+  using ApiTest::ApiTest;
+
   ApiResult<StartedChat> StartMessages(const std::string& body) {
     auto request = ParseMessagesRequest(Body(body), GenerationParams{});
     if (!request) return tl::unexpected(request.error());
     return service_.Start(std::move(*request), 0);
   }
+};
+
+// A model that can be cut anywhere and needs no checkpoints.
+class AnthropicOnAttentionTest : public AnthropicTest {
+ protected:
+  AnthropicOnAttentionTest() : AnthropicTest(MemoryClass::kAttention) {}
 };
 
 TEST_F(AnthropicTest, AStreamNamesItsEventsAndClosesItsBlocks) {
@@ -45,12 +53,10 @@ TEST_F(AnthropicTest, AWholeAnswerHoldsTheSameBlocks) {
 
 TEST_F(AnthropicTest, AFailureInAStreamIsAnErrorEvent) {
   const std::string events = AllEvents(PlayFailure());
-  EXPECT_TRUE(events.starts_with("event: message_start\n"));
-  EXPECT_TRUE(
-      events.ends_with("event: error\n"
-                       R"(data: {"type":"error","error":{"type":"api_error","message":"it broke"}})"
-                       "\n\n"))
-      << events;
+  EXPECT_EQ(events,
+            "event: error\n"
+            R"(data: {"type":"error","error":{"type":"api_error","message":"it broke"}})"
+            "\n\n");
 }
 
 TEST_F(AnthropicTest, AFailureIsNoEmptyAnswer) {
@@ -90,6 +96,118 @@ TEST_F(AnthropicTest, TheSamePromptAgainIsReadFromTheCache) {
   EXPECT_EQ(second["usage"]["cache_read_input_tokens"].get<int>() +
                 second["usage"]["input_tokens"].get<int>(),
             first["usage"]["input_tokens"].get<int>());
+}
+
+// The data of the first event of that name.
+Json FirstEvent(const std::string& events, const std::string& name) {
+  const std::string begin = "event: " + name + "\ndata: ";
+  const size_t at = events.find(begin);
+  EXPECT_NE(at, std::string::npos) << events;
+  const size_t data = at + begin.size();
+  return Json::parse(events.substr(data, events.find('\n', data) - data));
+}
+
+TEST_F(AnthropicTest, TheBeginOfAStreamTellsTheSameOfThePromptAsItsEnd) {
+  const std::string body = R"({"max_tokens":4,"messages":[{"role":"user","content":[{"type":"text",
+      "cache_control":{"type":"ephemeral"},"text":")" +
+                           std::string(600, 'x') + R"("}]}]})";
+  for (int run = 0; run < 2; ++run) {
+    auto chat = StartMessages(body);
+    ASSERT_TRUE(chat.has_value());
+    const std::string events = AllEvents(std::move(*chat));
+    Json start = FirstEvent(events, "message_start")["message"]["usage"];
+    Json end = FirstEvent(events, "message_delta")["usage"];
+    EXPECT_EQ(start["output_tokens"], 0);
+    EXPECT_EQ(end["output_tokens"], 4);
+    start.erase("output_tokens");
+    end.erase("output_tokens");
+    EXPECT_EQ(start, end);
+    EXPECT_EQ(start["cache_read_input_tokens"].get<int>() > 600, run == 1) << start;
+    EXPECT_EQ(start["cache_creation_input_tokens"].get<int>() > 600, run == 0) << start;
+    EXPECT_TRUE(events.starts_with("event: message_start\n")) << events;
+    EXPECT_LT(events.find("event: ping\ndata: {\"type\":\"ping\"}\n\n"),
+              events.find("event: content_block_start"));
+  }
+}
+
+TEST_F(AnthropicOnAttentionTest, MarksAreAccountedForAllTheSame) {
+  const auto usage = [&](const std::string& end) {
+    auto chat = StartMessages(R"({"max_tokens":1,"system":[{"type":"text","text":")" +
+                              std::string(500, 's') +
+                              R"(","cache_control":{"type":"ephemeral","ttl":"1h"}}],
+                              "messages":[{"role":"user","content":")" +
+                              std::string(200, 'x') + end + R"("}]})");
+    EXPECT_TRUE(chat.has_value());
+    return Collect(std::move(*chat))["usage"];
+  };
+  const Json first = usage("a");
+  EXPECT_GT(first["cache_creation_input_tokens"], 500);
+  EXPECT_LT(first["cache_creation_input_tokens"], 600);
+  EXPECT_EQ(first["cache_creation"]["ephemeral_1h_input_tokens"],
+            first["cache_creation_input_tokens"]);
+  EXPECT_GT(first["input_tokens"], 200);
+  const Json second = usage("b");
+  EXPECT_GT(second["cache_read_input_tokens"], 600);
+  EXPECT_EQ(second["cache_creation_input_tokens"], 0);
+  const auto sum = [](const Json& all) {
+    return all["cache_read_input_tokens"].get<int>() +
+           all["cache_creation_input_tokens"].get<int>() + all["input_tokens"].get<int>();
+  };
+  EXPECT_EQ(sum(first), sum(second));
+}
+
+TEST_F(AnthropicTest, AToolThatMustBeCalledIsForced) {
+  const std::string body = R"({"max_tokens":4,"messages":[{"role":"user","content":"hi"}],
+      "tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":)";
+  EXPECT_TRUE(StartMessages(body + R"({"type":"tool","name":"f"}})").has_value());
+  EXPECT_EQ(StartMessages(body + R"({"type":"tool","name":"g"}})").error().field, "tool_choice");
+  EXPECT_EQ(StartMessages(body + R"({"type":"any"},"x":0})").has_value(), true);
+}
+
+// Marks at 300 tokens for an hour and at 950 for five minutes, of the 1,000 of Play.
+TEST_F(AnthropicTest, UsageIsSplitAtTheMarks) {
+  const auto usage = [](std::vector<ClientMark> marks, size_t reused) {
+    auto generation = std::make_shared<Generation>();
+    GenerationEvent done;
+    done.kind = GenerationEvent::Kind::kDone;
+    done.cost.prompt_tokens = 1000;
+    done.cost.reused_tokens = reused;
+    generation->Push(done);
+    const std::vector<AnswerPiece> none;
+    Json all = Collect({generation, std::make_unique<PlayedParser>(none), marks})["usage"];
+    return std::vector<int>{all["cache_read_input_tokens"], all["cache_creation_input_tokens"],
+                            all["input_tokens"], all["cache_creation"]["ephemeral_1h_input_tokens"],
+                            all["cache_creation"]["ephemeral_5m_input_tokens"]};
+  };
+  const std::vector<ClientMark> marks = {{300, 3'600'000}, {950, 300'000}};
+  EXPECT_EQ(usage({}, 0), (std::vector<int>{0, 0, 1000, 0, 0}));
+  EXPECT_EQ(usage({}, 900), (std::vector<int>{900, 0, 100, 0, 0}));
+  EXPECT_EQ(usage(marks, 0), (std::vector<int>{0, 950, 50, 300, 650}));
+  EXPECT_EQ(usage(marks, 200), (std::vector<int>{200, 750, 50, 100, 650}));
+  EXPECT_EQ(usage(marks, 400), (std::vector<int>{400, 550, 50, 0, 550}));
+  EXPECT_EQ(usage(marks, 960), (std::vector<int>{960, 0, 40, 0, 0}));
+}
+
+TEST_F(AnthropicTest, AnAnswerThatFillsTheContextSaysSo) {
+  auto chat = StartMessages(R"({"max_tokens":5000,"messages":[{"role":"user","content":")" +
+                            std::string(3900, 'x') + R"("}]})");
+  ASSERT_TRUE(chat.has_value());
+  EXPECT_EQ(Collect(std::move(*chat))["stop_reason"], "model_context_window_exceeded");
+}
+
+TEST_F(AnthropicTest, BetweenItsEventsAStreamIsPinged) {
+  auto generation = std::make_shared<Generation>();
+  MessageStream stream({generation, std::make_unique<PlayedParser>(std::vector<AnswerPiece>())},
+                       kIdentity);
+  EXPECT_EQ(stream.ping(), ": ping\n\n");
+  GenerationEvent progress;
+  progress.kind = GenerationEvent::Kind::kProgress;
+  progress.cost.prompt_tokens = 10;
+  generation->Push(progress);
+  std::string chunk;
+  EXPECT_TRUE(stream.Next(&chunk));
+  EXPECT_EQ(FirstEvent(chunk, "message_start")["message"]["usage"]["input_tokens"], 10);
+  EXPECT_EQ(stream.ping(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 }
 
 TEST_F(AnthropicTest, CountedTokensAreThosePromptsHave) {

@@ -18,8 +18,8 @@ namespace cairn {
 
 class ApiTest : public ::testing::Test {
  protected:
-  ApiTest()
-      : engine_(EngineOptions()),
+  explicit ApiTest(MemoryClass memory_class = MemoryClass::kHybrid)
+      : engine_(EngineOptions(memory_class)),
         cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
                MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, {}),
@@ -32,8 +32,9 @@ class ApiTest : public ::testing::Test {
     context_thread_.join();
   }
 
-  static FakeEngineOptions EngineOptions() {
+  static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
     FakeEngineOptions options;
+    options.memory_class = memory_class;
     options.context_tokens = 4096;
     options.end_one_in = 0;
     return options;

@@ -264,14 +264,6 @@ ApiResult<std::string> GrammarOfFormat(const Json& format) {
   return GrammarOfSchema((*holder)["schema"], place + ".schema");
 }
 
-// What would change the answer and cannot be done must not be passed over in silence.
-void RefuseUnsupported(FieldReader* fields) {
-  if (const Json* choice = fields->Find("tool_choice")) {
-    const bool known = *choice == Json("auto") || *choice == Json("none");
-    if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
-  }
-}
-
 }  // namespace
 
 ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
@@ -317,9 +309,7 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   }
   const Json* tools = fields.Find("tools");
   if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
-  const Json* choice = fields.Find("tool_choice");
-  const bool wanted = choice == nullptr || *choice != Json("none");
-  if (tools != nullptr && !tools->empty() && wanted) conversation.tools_json = ToText(*tools);
+  if (tools != nullptr && !tools->empty()) conversation.tools_json = ToText(*tools);
   const Json* kwargs = fields.Find("chat_template_kwargs");
   if (kwargs != nullptr && !kwargs->is_object()) fields.Fail("chat_template_kwargs", "an object");
   if (kwargs != nullptr) conversation.template_kwargs_json = ToText(*kwargs);
@@ -347,6 +337,9 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto grammar = ParseAnswerGrammar(body);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);
+  auto choice = ParseToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  request.tool_choice = std::move(*choice);
   return request;
 }
 
@@ -356,7 +349,6 @@ ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
   FieldReader fields(body, "");
   ReadSampling(&fields, &params.sampling);
   ReadLimits(&fields, &params);
-  RefuseUnsupported(&fields);
   if (fields.error()) return tl::unexpected(*fields.error());
   return params;
 }

@@ -7,6 +7,7 @@
 
 #include "api/answer_options.h"
 #include "api/json.h"
+#include "api/tool_choice.h"
 #include "chat/message.h"
 #include "sched/scheduler.h"
 
@@ -21,6 +22,7 @@ struct ChatRequest {
   // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
   // makes it params.sampling.grammar, as it knows whether reasoning comes before.
   std::string grammar;
+  ToolChoice tool_choice;
 };
 
 // `defaults` are the server's own for what the client leaves open. Fields nobody here knows are

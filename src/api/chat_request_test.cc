@@ -152,7 +152,7 @@ TEST(ChatRequest, RefusesPartsItCannotRead) {
 TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
   ExpectRefused(WithField(R"("best_of":2)"), "best_of", "as 'n'");
   ExpectRefused(WithField(R"("top_logprobs":2)"), "top_logprobs", "'logprobs' must be true");
-  ExpectRefused(WithField(R"("tool_choice":"required")"), "tool_choice", "'auto' or 'none'");
+  ExpectRefused(WithField(R"("tool_choice":"always")"), "tool_choice", "'required'");
 }
 
 TEST(ChatRequest, ReadsWhatTheAnswerMustBe) {
@@ -229,10 +229,14 @@ TEST(ChatRequest, SaysThatABodyIsNoJson) {
   ExpectRefused(std::string(100000, '['), "", "");
 }
 
-TEST(ChatRequest, ToolChoiceNoneLeavesTheToolsOut) {
+TEST(ChatRequest, AnyToolChoiceLeavesTheToolsInThePrompt) {
   const std::string tools = R"("tools":[{"type":"function","function":{"name":"ls"}}])";
-  EXPECT_NE(Parse(WithField(tools))->conversation.tools_json, "");
-  EXPECT_EQ(Parse(WithField(tools + R"(,"tool_choice":"none")"))->conversation.tools_json, "");
+  const std::string shown = Parse(WithField(tools))->conversation.tools_json;
+  EXPECT_NE(shown, "");
+  for (const std::string choice : {"none", "auto", "required"}) {
+    const auto request = Parse(WithField(tools + R"(,"tool_choice":")" + choice + "\""));
+    EXPECT_EQ(request->conversation.tools_json, shown);
+  }
 }
 
 }  // namespace

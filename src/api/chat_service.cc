@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_grammar.h"
 #include "api/prompt_tokens.h"
 #include "api/wall_clock.h"
 #include "chat/reasoning.h"
@@ -26,6 +27,13 @@ void AddReasoning(std::string_view text, const TokenMap& map, PromptShape* shape
     const auto begin = map.PositionAt(range.begin);
     const auto end = map.PositionAt(range.end);
     if (begin && end && *begin < *end) shape->reasoning.push_back({*begin, *end});
+  }
+}
+
+void AddMarks(const std::vector<MarkPlace>& places, const TokenMap& map, PromptShape* shape) {
+  for (const MarkPlace& place : places) {
+    const size_t position = map.PositionAt(place.offset).value_or(0);
+    if (position > 0) shape->marks.push_back({position, static_cast<double>(place.ttl_s) * 1000});
   }
 }
 
@@ -54,10 +62,16 @@ ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) cons
 ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
                                                      NamespaceId name_space, bool reuse) const {
   MakeCanonical(options_.canonical, &conversation);
+  size_t pinned = 0;
+  if (reuse && options_.volatile_text)
+    pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);
+  if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
   auto text = ToText(conversation);
   if (!text) return tl::unexpected(text.error());
   Prompt prompt{.text = std::move(*text), .tokens = {}};
+  prompt.pinned_texts = pinned;
+  prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
   const ModelInfo& info = engine_->info();
   const bool bos_is_the_clients =
       !prompt.text.literals.empty() && prompt.text.literals.front().begin == 0;
@@ -70,6 +84,10 @@ ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt.tokens = std::move(*tokens);
   return prompt;
+}
+
+std::vector<std::string> ChatService::volatile_patterns() const {
+  return options_.volatile_text ? options_.volatile_text->patterns() : std::vector<std::string>();
 }
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
@@ -90,8 +108,10 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
   PromptShape shape;
   shape.tokens = prompt.tokens.size();
-  // Checkpoints are placed by the rest, and models that can be cut anywhere get none.
-  if (!engine_->traits().NeedsSnapshots()) return shape;
+  // Checkpoints are placed by the rest, and models that can be cut anywhere get none; but a
+  // client's marks are accounted for whatever the model.
+  const bool placed = engine_->traits().NeedsSnapshots();
+  if (!placed && prompt.marks.empty()) return shape;
   std::vector<std::string> pieces;
   pieces.reserve(prompt.tokens.size());
   for (const Token token : prompt.tokens) {
@@ -99,6 +119,8 @@ PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
     if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
   }
   const TokenMap map(prompt.text.text, pieces, prompt.adds_bos ? 1 : 0);
+  AddMarks(prompt.marks, map, &shape);
+  if (!placed) return shape;
   AddPositions(prompt.text.shape, map, &shape);
   AddReasoning(prompt.text.text, map, &shape);
   return shape;
@@ -131,16 +153,19 @@ Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
+  const bool may_call = request.tool_choice.kind != ToolChoice::Kind::kNone;
+  if (!may_call && !template_->caps().tools) request.conversation.tools_json.clear();
   if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
     return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
   }
-  std::string tools_json = request.conversation.tools_json;
   std::shared_ptr<const Grammar> scripted;
   if (options_.script != nullptr) {
     auto grammar = options_.script->GrammarFor(request.conversation, *template_);
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     scripted = std::move(*grammar);
   }
+  auto callable = ApplyToolChoice(template_->source(), &request);
+  if (!callable) return tl::unexpected(callable.error());
   auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
   const std::string_view generation_prompt =
@@ -156,11 +181,18 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   GenerationRequest generation;
   generation.name_space = name_space;
   generation.shape = ShapeOf(*prompt);
+  std::vector<ClientMark> marks = generation.shape.marks;
   generation.prompt = std::move(prompt->tokens);
+  generation.pinned_texts = prompt->pinned_texts;
+  if (prompt->pinned_texts > 0 && options_.log) {
+    options_.log(LogLevel::kInfo, "volatile texts that keep their first value: " +
+                                      std::to_string(prompt->pinned_texts));
+  }
   generation.params = std::move(request.params);
   const AnswerFormat format =
-      FindAnswerFormat(template_->source(), generation_prompt, std::move(tools_json));
+      FindAnswerFormat(template_->source(), generation_prompt, std::move(*callable));
   generation.params.control_texts = TagsOf(format);
+  generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
   ApplyAnswerOptions(request.options, &generation);
   generation.on_answer = [answers = answers_, engine = engine_, name_space,
@@ -173,6 +205,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   for (size_t i = 1; i < request.options.answers; ++i) {
     chat.other_parsers.push_back(MakeAnswerParser(format));
   }
+  chat.marks = std::move(marks);
   return chat;
 }
 

@@ -16,11 +16,14 @@
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
 #include "api/tool_order.h"
+#include "base/log.h"
 #include "chat/answer_parser.h"
 #include "chat/canonical.h"
 #include "chat/chat_template.h"
+#include "chat/mark_places.h"
 #include "chat/prompt_text.h"
 #include "chat/span_cache.h"
+#include "chat/volatile_text.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -31,6 +34,7 @@ struct StartedChat {
   std::unique_ptr<AnswerParser> parser;
   // Of the answers after the first, when the request asked for several.
   std::vector<std::unique_ptr<AnswerParser>> other_parsers = {};
+  std::vector<ClientMark> marks = {};  // of the prompt, whose positions are exact
 };
 
 struct ChatServiceOptions {
@@ -43,6 +47,9 @@ struct ChatServiceOptions {
   size_t tool_lists_max = 4096;
   // Decides answers beforehand, whatever grammar a request has of its own; may be null.
   const AnswerScript* script = nullptr;
+  // Gives a conversation's volatile texts their first values back; null: none does.
+  std::shared_ptr<VolatileText> volatile_text = {};
+  LogSink log = {};  // may be empty
 };
 
 class ChatService {
@@ -62,6 +69,8 @@ class ChatService {
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
+  // What volatile texts are found by.
+  std::vector<std::string> volatile_patterns() const;
   SchedulerStats stats() const { return scheduler_->stats(); }
   SpanStats span_stats() const { return spans_->stats(); }
 
@@ -70,6 +79,8 @@ class ChatService {
   struct Prompt {
     PromptText text;
     Tokens tokens;
+    std::vector<MarkPlace> marks = {};
+    size_t pinned_texts = 0;
     bool adds_bos = false;  // the first token is no part of the text
   };
 

@@ -14,15 +14,17 @@ double Per(double amount, double of) {
 Json TimingsJson(const GenerationCost& cost) {
   const auto read = static_cast<double>(cost.read_tokens());
   const auto generated = static_cast<double>(cost.generated_tokens);
-  return {{"cache_n", cost.reused_tokens},
-          {"prompt_n", cost.read_tokens()},
-          {"prompt_ms", cost.prompt_ms},
-          {"prompt_per_token_ms", Per(cost.prompt_ms, read)},
-          {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
-          {"predicted_n", cost.generated_tokens},
-          {"predicted_ms", cost.generated_ms},
-          {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
-          {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
+  Json timings = {{"cache_n", cost.reused_tokens},
+                  {"prompt_n", cost.read_tokens()},
+                  {"prompt_ms", cost.prompt_ms},
+                  {"prompt_per_token_ms", Per(cost.prompt_ms, read)},
+                  {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
+                  {"predicted_n", cost.generated_tokens},
+                  {"predicted_ms", cost.generated_ms},
+                  {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
+                  {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
+  if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
+  return timings;
 }
 
 Json UsageJson(const GenerationCost& cost) {

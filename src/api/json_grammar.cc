@@ -415,4 +415,10 @@ const std::map<std::string, std::string, std::less<>>& JsonRules() {
   return rules;
 }
 
+std::string JsonRulesText() {
+  std::string text;
+  for (const auto& [name, rule] : JsonRules()) text += name + " ::= " + rule + "\n";
+  return text;
+}
+
 }  // namespace cairn

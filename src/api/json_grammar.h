@@ -38,6 +38,9 @@ std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& name
 // The rules that others name: "ws", "sp", "value", "string", "char", "number" …
 const std::map<std::string, std::string, std::less<>>& JsonRules();
 
+// All of them, a line each.
+std::string JsonRulesText();
+
 }  // namespace cairn
 
 #endif  // CAIRN_API_JSON_GRAMMAR_H_

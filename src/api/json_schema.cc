@@ -97,14 +97,15 @@ std::string RuleName(std::string_view path) {
 
 class SchemaWriter {
  public:
-  SchemaWriter(const Json& root, std::string field) : root_(root), field_(std::move(field)) {}
+  SchemaWriter(const Json& root, std::string field, std::string prefix)
+      : root_(root), field_(std::move(field)), prefix_(std::move(prefix)) {}
 
   ApiResult<std::string> Write() {
     if (ToText(root_).size() > kSchemaBytesMax) {
       Refuse(field_, "a schema of at most " + std::to_string(kSchemaBytesMax) + " bytes");
     }
-    references_["#"] = "root";
-    rules_.emplace_back("root", "");
+    references_["#"] = prefix_ + "root";
+    rules_.emplace_back(prefix_ + "root", "");
     const std::string root = error_ ? "" : Visit(root_, field_, 0);
     if (error_) return tl::unexpected(*error_);
     rules_.front().second = root;
@@ -121,7 +122,6 @@ class SchemaWriter {
   std::string Text() const {
     std::string text;
     for (const auto& [name, rule] : rules_) text += name + " ::= " + rule + "\n";
-    for (const auto& [name, rule] : JsonRules()) text += name + " ::= " + rule + "\n";
     return text;
   }
 
@@ -133,7 +133,8 @@ class SchemaWriter {
     }
     const size_t begin = std::min(field_.size(), place.size());
     // A number keeps it apart from the others, and from the rules of any value.
-    std::string name = "r" + std::to_string(rules_.size()) + "-" + RuleName(place.substr(begin));
+    std::string name =
+        prefix_ + "r" + std::to_string(rules_.size()) + "-" + RuleName(place.substr(begin));
     if (name.back() == '-') name.pop_back();
     rules_.emplace_back(name, std::move(rule));
     return name;
@@ -552,6 +553,7 @@ class SchemaWriter {
 
   const Json& root_;
   const std::string field_;
+  const std::string prefix_;
   std::vector<std::pair<std::string, std::string>> rules_;  // name and what it stands for
   std::map<std::string, std::string> references_;           // "#/$defs/x" and its rule
   std::optional<ApiError> error_;
@@ -560,13 +562,18 @@ class SchemaWriter {
 }  // namespace
 
 ApiResult<std::string> GrammarOfSchema(const Json& schema, const std::string& field) {
-  return SchemaWriter(schema, field).Write();
+  auto text = RulesOfSchema(schema, field, "");
+  if (text) *text += JsonRulesText();
+  return text;
+}
+
+ApiResult<std::string> RulesOfSchema(const Json& schema, const std::string& field,
+                                     const std::string& prefix) {
+  return SchemaWriter(schema, field, prefix).Write();
 }
 
 std::string GrammarOfAnyObject() {
-  std::string text = "root ::= object\n";
-  for (const auto& [name, rule] : JsonRules()) text += name + " ::= " + rule + "\n";
-  return text;
+  return "root ::= object\n" + JsonRulesText();
 }
 
 }  // namespace cairn

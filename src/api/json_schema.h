@@ -22,6 +22,11 @@ namespace cairn {
 // then "response_format.schema.properties.age.multipleOf".
 ApiResult<std::string> GrammarOfSchema(const Json& schema, const std::string& field);
 
+// The same, to stand beside the rules of other schemas: all names begin with `prefix`, of letters,
+// digits and '-'; the first is `prefix` + "root". Those of JsonRules() are named but not in it.
+ApiResult<std::string> RulesOfSchema(const Json& schema, const std::string& field,
+                                     const std::string& prefix);
+
 // Any JSON object: what response_format "json_object" asks for.
 std::string GrammarOfAnyObject();
 

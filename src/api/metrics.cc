@@ -84,6 +84,10 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));
   page->Counter("cairn_cache_evicted_total", "Things given up for room.", Of(stats.cache.evicted));
   page->Counter("cairn_cache_refused_total", "Things that found no room.", Of(stats.cache.refused));
+  page->Gauge("cairn_cache_kept", "Checkpoints kept because a client marked them.",
+              Of(stats.cache.kept));
+  page->Counter("cairn_cache_keeps_refused_total", "Marks that would have kept too much.",
+                Of(stats.cache.keeps_refused));
   page->Counter("cairn_cache_discarded_total", "Things that could not be set back.",
                 Of(stats.cache.discarded));
 }

@@ -14,15 +14,26 @@ namespace {
 
 // Counts since the start; what is held, as it was when the last request ended.
 Json CacheJson(const SchedulerStats& stats) {
-  return {{"checkpoints", stats.cache.checkpoints}, {"segments", stats.cache.segments},
-          {"wholes", stats.cache.wholes},           {"bytes", stats.cache.bytes},
-          {"token_bytes", stats.cache.token_bytes}, {"inserted", stats.cache.inserted},
-          {"evicted", stats.cache.evicted},         {"refused", stats.cache.refused},
-          {"discarded", stats.cache.discarded},     {"restored", stats.keeper.checkpoints_restored},
-          {"joined", stats.keeper.joined},          {"forked", stats.keeper.forked},
-          {"wholes_set", stats.keeper.wholes_set},  {"slots_given_up", stats.given_up},
-          {"parked", stats.keeper.parked},          {"failed", stats.keeper.failed},
-          {"prompt_tokens", stats.prompt_tokens},   {"reused_tokens", stats.reused_tokens}};
+  return {{"checkpoints", stats.cache.checkpoints},
+          {"segments", stats.cache.segments},
+          {"wholes", stats.cache.wholes},
+          {"bytes", stats.cache.bytes},
+          {"token_bytes", stats.cache.token_bytes},
+          {"inserted", stats.cache.inserted},
+          {"evicted", stats.cache.evicted},
+          {"refused", stats.cache.refused},
+          {"kept", stats.cache.kept},
+          {"keeps_refused", stats.cache.keeps_refused},
+          {"discarded", stats.cache.discarded},
+          {"restored", stats.keeper.checkpoints_restored},
+          {"joined", stats.keeper.joined},
+          {"forked", stats.keeper.forked},
+          {"wholes_set", stats.keeper.wholes_set},
+          {"slots_given_up", stats.given_up},
+          {"parked", stats.keeper.parked},
+          {"failed", stats.keeper.failed},
+          {"prompt_tokens", stats.prompt_tokens},
+          {"reused_tokens", stats.reused_tokens}};
 }
 
 // A token's text, or its bytes when they are no whole characters, as llama-server gives it.
@@ -67,6 +78,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["cairn"] = MemoryJson(engine.traits());
   props["cairn"]["placement"] = served.placement;
   props["cairn"]["reuse"] = served.reuse;
+  props["cairn"]["pin_volatile"] = service.volatile_patterns();
   props["cairn"]["cache"] = CacheJson(service.stats());
   return ToText(props);
 }

@@ -235,10 +235,6 @@ void RefuseUnsupported(FieldReader* fields) {
     if (fields->Find(name) == nullptr) continue;
     fields->Fail(name, "absent: this server stores no responses; send the whole conversation");
   }
-  if (const Json* choice = fields->Find("tool_choice")) {
-    const bool known = *choice == Json("auto") || *choice == Json("none");
-    if (!known) fields->Fail("tool_choice", "'auto' or 'none'");
-  }
   const Json* text = fields->Find("text");
   if (text == nullptr) return;
   if (!text->is_object()) return fields->Fail("text", "an object");
@@ -262,9 +258,10 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   ToolReader tools(&request);
   if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");
   if (!read) return tl::unexpected(read.error());
-  const Json* choice = fields.Find("tool_choice");
-  const bool wanted = choice == nullptr || *choice != Json("none");
-  if (wanted) chat.conversation.tools_json = tools.Text();
+  chat.conversation.tools_json = tools.Text();
+  auto choice = ParseToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  chat.tool_choice = std::move(*choice);
   chat.params = defaults;
   int64_t tokens_max = -1;
   fields.Integer("max_output_tokens", 0, int64_t{1} << 40, &tokens_max);

@@ -91,7 +91,9 @@ TEST(ResponsesRequest, FunctionsAreShownThoseInsideNamespacesToo) {
             R"({"type":"function","function":{"name":"clock","parameters":{"type":"object"}}}])");
   EXPECT_EQ(request.namespaces,
             (std::map<std::string, std::string>{{"clock", "desk"}, {"shell", ""}}));
-  EXPECT_EQ(Parse(body + R"(,"tool_choice":"none"})").chat.conversation.tools_json, "");
+  const ChatRequest none = Parse(body + R"(,"tool_choice":"none"})").chat;
+  EXPECT_EQ(none.conversation.tools_json, request.chat.conversation.tools_json);
+  EXPECT_EQ(none.tool_choice.kind, ToolChoice::Kind::kNone);
 }
 
 TEST(ResponsesRequest, LimitsAreReadAndWhatCodexSendsBesidesIsIgnored) {
@@ -127,7 +129,7 @@ TEST(ResponsesRequest, MistakesAreNamed) {
   begins(R"({"input":"x","instructions":[]})", "instructions");
   begins(R"({"input":"x","previous_response_id":"resp_1"})", "previous_response_id");
   begins(R"({"input":"x","tools":[{"type":"function"}]})", "tools[0].name");
-  begins(R"({"input":"x","tool_choice":"required"})", "tool_choice");
+  begins(R"({"input":"x","tool_choice":"always"})", "tool_choice");
   begins(R"({"input":"x","text":{"format":{"type":"json_schema"}}})", "text.format.type");
   begins(R"({"input":"x","max_output_tokens":"7"})", "max_output_tokens");
 }

@@ -78,16 +78,20 @@ EvictionCandidate CheckpointCache::CandidateOf(const WholeState& whole) const {
 }
 
 bool CheckpointCache::Protectable(const Entry& entry) const {
+  if (IsKept(entry)) return true;
   switch (entry.checkpoint.checkpoint_class) {
     case CheckpointClass::kHeader:
       return PrefixTree::BranchesOf(entry.node) > 0;
     case CheckpointClass::kQuery:
       return entry.last_query;
-    case CheckpointClass::kMark:
-      return true;
     default:
       return false;
   }
+}
+
+// Tokens that several have in common count for each: what is kept must leave room.
+size_t CheckpointCache::KeptBytes(const Entry& entry) {
+  return entry.checkpoint.bytes + PrefixTree::BytesOf(entry.checkpoint.position);
 }
 
 std::vector<CheckpointId> CheckpointCache::Protected() const {
@@ -95,13 +99,15 @@ std::vector<CheckpointId> CheckpointCache::Protected() const {
   for (const auto& [id, entry] : entries_) {
     if (Protectable(entry)) wanted.push_back(&entry);
   }
-  std::sort(wanted.begin(), wanted.end(),
-            [](const Entry* a, const Entry* b) { return a->used_tick > b->used_tick; });
+  std::sort(wanted.begin(), wanted.end(), [this](const Entry* a, const Entry* b) {
+    // What a client was promised comes before what we think best.
+    if (IsKept(*a) != IsKept(*b)) return IsKept(*a);
+    return a->used_tick > b->used_tick;
+  });
   std::vector<CheckpointId> kept;
   size_t bytes = 0;
   for (const Entry* entry : wanted) {
-    // Tokens that several have in common count for each: what is kept must leave room.
-    bytes += entry->checkpoint.bytes + PrefixTree::BytesOf(entry->checkpoint.position);
+    bytes += KeptBytes(*entry);
     if (bytes > options_.ram_bytes_max / 2) break;
     kept.push_back(entry->checkpoint.id);
   }

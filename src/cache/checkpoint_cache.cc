@@ -115,11 +115,14 @@ bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId 
 
 Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan prefix,
                                              Checkpoint what, Bytes snapshot) {
+  Entry entry;
   if (const PrefixTree::Node* node = tree_.Find(name_space, prefix)) {
     const Entry& held = EntryOf(PrefixTree::ValueOf(node));
     const bool better = held.checkpoint.on_grid() && what.lineage != 0 &&
                         KvStored(held.checkpoint, segments_.StoredTo(name_space, prefix));
     if (held.pins > 0 || better) return held.checkpoint.id;
+    entry.keep_ms = held.keep_ms;
+    entry.kept_until_ms = held.kept_until_ms;
     Drop(held.checkpoint.id);
   }
   // For what no empty cache could hold, nothing is given up.
@@ -135,7 +138,6 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     tree_.Erase(node);
     return tl::unexpected(put.error());
   }
-  Entry entry;
   entry.checkpoint = what;
   entry.node = node;
   entry.created_tick = entry.used_tick = ++tick_;
@@ -201,6 +203,7 @@ Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
   found->second.used_tick = ++tick_;
   ++found->second.uses;
   ++found->second.pins;
+  if (IsKept(found->second)) found->second.kept_until_ms = now_ms_ + found->second.keep_ms;
   return bytes;
 }
 
@@ -213,6 +216,28 @@ void CheckpointCache::Unpin(CheckpointId id) {
 void CheckpointCache::Discard(CheckpointId id) {
   Drop(id);
   ++stats_.discarded;
+}
+
+void CheckpointCache::SetNow(double now_ms) {
+  CHECK(now_ms >= now_ms_);
+  now_ms_ = now_ms;
+}
+
+bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms) {
+  const PrefixTree::Node* node = tree_.Find(name_space, prefix);
+  if (node == nullptr) return false;
+  Entry& entry = EntryOf(PrefixTree::ValueOf(node));
+  size_t bytes = KeptBytes(entry);
+  for (const auto& [id, other] : entries_) {
+    if (IsKept(other) && id != entry.checkpoint.id) bytes += KeptBytes(other);
+  }
+  if (bytes > options_.ram_bytes_max / 2) {
+    ++stats_.keeps_refused;
+    return false;
+  }
+  entry.keep_ms = keep_ms;
+  entry.kept_until_ms = std::max(entry.kept_until_ms, now_ms_ + keep_ms);
+  return true;
 }
 
 std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space, TokenSpan tokens,
@@ -350,6 +375,9 @@ CacheStats CheckpointCache::stats() const {
   CacheStats stats = stats_;
   stats.wholes = wholes_.wholes().size();
   stats.checkpoints = entries_.size();
+  stats.kept = static_cast<size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [this](const auto& entry) { return IsKept(entry.second); }));
   stats.segments = segments_.segments().size();
   stats.bytes = HeldBytes();
   stats.token_bytes = TokenBytes();

@@ -85,6 +85,8 @@ struct CacheStats {
   uint64_t evicted = 0;
   uint64_t refused = 0;    // no room, and nothing that could be given up
   uint64_t discarded = 0;  // could not be restored
+  size_t kept = 0;         // checkpoints, because a client asked
+  uint64_t keeps_refused = 0;
 };
 
 class CheckpointCache {
@@ -153,6 +155,13 @@ class CheckpointCache {
   // Forgets what could not be restored. REQUIRES: it is not pinned.
   void Discard(CheckpointId id);
 
+  // The caller's clock, in milliseconds; it never goes back. Only Keep looks at it.
+  void SetNow(double now_ms);
+  // Keeps the checkpoint after `prefix` from being given up for room during the next `keep_ms`;
+  // each Pin until then begins them anew. False: nothing is stored there, or what is kept so would
+  // take more than half the budget (counted in keeps_refused).
+  bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
+
   // What of a sequence's attention KV is not stored yet, shallowest first.
   std::vector<SegmentGap> MissingSegments(NamespaceId name_space, TokenSpan tokens,
                                           const Provenance& provenance) const;
@@ -187,6 +196,8 @@ class CheckpointCache {
     uint64_t used_tick = 0;
     uint64_t uses = 0;
     int pins = 0;
+    double keep_ms = 0;        // as asked by Keep
+    double kept_until_ms = 0;  // of the caller's clock
     // The deepest kQuery of its path: where the next query comes back to, however long the tool
     // loop after it grows.
     bool last_query = false;
@@ -223,6 +234,9 @@ class CheckpointCache {
   EvictionCandidate CandidateOf(const WholeState& whole) const;
   // Entries that are worth more to keep than policies know; at most half the budget.
   std::vector<CheckpointId> Protected() const;
+  bool IsKept(const Entry& entry) const { return entry.kept_until_ms > now_ms_; }
+  // What keeping it takes of the budget.
+  static size_t KeptBytes(const Entry& entry);
   bool Protectable(const Entry& entry) const;
 
   const CacheOptions options_;
@@ -236,6 +250,7 @@ class CheckpointCache {
   WholeIndex wholes_;
   uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
   uint64_t tick_ = 0;
+  double now_ms_ = 0;
   CacheStats stats_;
 };
 

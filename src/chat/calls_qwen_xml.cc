@@ -33,10 +33,31 @@ constexpr std::string_view kFunctionEnd = "</function>";
 constexpr std::string_view kParameter = "<parameter=";
 constexpr std::string_view kParameterEnd = "</parameter>";
 
-// The types that a schema allows; none when it does not say. Schemas come from clients: limited in
-// depth where they are parsed.
-void AddTypes(const Json& schema, Types* types) {
+constexpr size_t kReferencesMax = 50;
+
+// What a reference names in the schema that it stands in; null: nothing.
+const Json* FindReference(const Json& root, const Json& reference) {
+  const auto* text = reference.get_ptr<const std::string*>();
+  if (text == nullptr || !text->starts_with('#')) return nullptr;
+  try {
+    const Json::json_pointer pointer(text->substr(1));
+    return root.contains(pointer) ? &root.at(pointer) : nullptr;
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
+}
+
+// The types that a schema allows, a part of `root`; none when it does not say. Schemas come from
+// clients: limited in depth where they are parsed, and here in the references that are `left`.
+void AddTypes(const Json& schema, const Json& root, size_t* left, Types* types) {
   if (!schema.is_object()) return;
+  if (const auto reference = schema.find("$ref"); reference != schema.end()) {
+    const Json* target = FindReference(root, *reference);
+    if (target != nullptr && *left > 0) {
+      --*left;
+      AddTypes(*target, root, left, types);
+    }
+  }
   for (const auto& [key, value] : schema.items()) {
     if (key == "type" && value.is_string()) types->insert(value.get<std::string>());
     if (key == "type" && value.is_array()) {
@@ -45,7 +66,7 @@ void AddTypes(const Json& schema, Types* types) {
       }
     }
     if ((key == "anyOf" || key == "oneOf") && value.is_array()) {
-      for (const Json& choice : value) AddTypes(choice, types);
+      for (const Json& choice : value) AddTypes(choice, root, left, types);
     }
     if (key == "enum" && value.is_array() && !schema.contains("type")) {
       for (const Json& choice : value) {
@@ -174,26 +195,29 @@ class QwenXmlCalls final : public CallSyntax {
 
  private:
   std::string Arguments(const std::string& name, const std::vector<Parameter>& parameters) const {
-    const Json properties = Properties(name);
+    const Json schema = Schema(name);
+    const Json properties = schema.value("properties", Json::object());
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
       // Written twice, the last one counts.
       const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
       if (std::any_of(&parameter + 1, parameters.data() + parameters.size(), same)) continue;
       Types types;
-      if (properties.contains(parameter.name)) AddTypes(properties[parameter.name], &types);
+      if (properties.contains(parameter.name)) {
+        size_t left = kReferencesMax;
+        AddTypes(properties[parameter.name], schema, &left, &types);
+      }
       if (json.size() > 1) json += ", ";
       json += JsonString(parameter.name) + ": " + TypedValue(parameter.value, types);
     }
     return json + "}";
   }
 
-  Json Properties(const std::string& name) const {
+  Json Schema(const std::string& name) const {
     const auto schema = tools_->schemas.find(name);
     if (schema == tools_->schemas.end() || schema->second.empty()) return Json::object();
     const auto json = ParseLimitedJson(schema->second, "tools");
-    if (!json || !json->contains("properties")) return Json::object();
-    return (*json)["properties"];
+    return json && json->is_object() ? *json : Json::object();
   }
 
   const OfferedTools* const tools_;

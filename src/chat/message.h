@@ -26,6 +26,16 @@ struct ToolCall {
   std::string arguments = {};  // JSON text, as the model wrote it
 };
 
+// A client asked that what stands before this place be kept (Anthropic's `cache_control`). No
+// template is shown it.
+struct CacheMark {
+  int64_t ttl_s = 300;
+  // Before the end of its message, where no boundary is known; otherwise at its end.
+  bool inside = false;
+
+  friend bool operator==(const CacheMark&, const CacheMark&) = default;
+};
+
 struct Message {
   Role role = Role::kUser;
   std::string content = {};
@@ -33,6 +43,7 @@ struct Message {
   std::vector<ToolCall> tool_calls = {};  // assistant only
   std::string tool_call_id = {};          // tool only: the call it answers
   std::string name = {};                  // of the tool or the speaker; may be empty
+  std::vector<CacheMark> marks = {};
 };
 
 struct Conversation {
@@ -40,6 +51,7 @@ struct Conversation {
   std::string tools_json = {};  // the OpenAI `tools` array; empty when there are none
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty when there are none
+  std::vector<CacheMark> tools_marks = {};
   // What a template that asks for the date is told, in seconds since 1970. 0: the machine's clock
   // at every rendering. A caller that keeps one value for a conversation keeps its prefix.
   int64_t now_unix_s = 0;

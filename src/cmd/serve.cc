@@ -34,6 +34,7 @@ struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<EvictionPolicy> eviction;
   ReuseMode reuse = ReuseMode::kLive;
+  std::shared_ptr<VolatileText> volatile_text;  // null: no pattern
 };
 
 Result<Policies> MakePolicies(const ServeOptions& options) {
@@ -52,6 +53,13 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   const auto reuse = ParseReuseMode(options.reuse);
   if (!reuse) return tl::unexpected(reuse.error());
   policies.reuse = *reuse;
+  if (!options.pin_volatile.empty()) {
+    auto volatile_text = VolatileText::Make(options.pin_volatile);
+    if (!volatile_text) {
+      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
+    }
+    policies.volatile_text = std::move(*volatile_text);
+  }
   return policies;
 }
 
@@ -130,6 +138,8 @@ class ServeRun {
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
+    service.volatile_text = policies->volatile_text;
+    service.log = [this](LogLevel, std::string_view line) { logger_->info("{}", line); };
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {
       service.answer_bytes_max = 0;
@@ -161,6 +171,7 @@ class ServeRun {
     http.port = options_.port;
     http.api_keys = options_.api_keys;
     http.error_body = HttpErrorBody;
+    http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
     http.log = [this](LogLevel, std::string_view line) { logger_->error("{}", line); };
     http_ = std::make_unique<HttpServer>(std::move(http));
     served_.defaults = options_.defaults;
@@ -171,6 +182,7 @@ class ServeRun {
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
+    served_.sse_ping_interval_s = options_.sse_ping_interval_s;
     AddRoutes(http_.get(), &served_);
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });

@@ -33,7 +33,8 @@ struct ServeOptions {
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template
   bool keep_billing_header = false;
-  std::string script_path;  // of an AnswerScript; empty: the model answers
+  std::string script_path;                // of an AnswerScript; empty: the model answers
+  std::vector<std::string> pin_volatile;  // regular expressions
 
   // What the cache's flags come to is in cmd/cache_flags.h.
   std::string placement = "auto";
@@ -56,6 +57,7 @@ struct ServeOptions {
   std::string json_schema_file;  // wins over json_schema
   int64_t predict = -1;
   size_t queue_limit = 64;
+  int64_t sse_ping_interval_s = 30;
   bool verbose = false;
 };
 

@@ -167,8 +167,20 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "How tokens become a text's vector: mean, cls, last (default: the model's, or "
                    "mean)")
       ->group(group);
+  serve
+      ->add_option("--pin-volatile", options->pin_volatile,
+                   "Regular expression (RE2) for what clients change in their messages without "
+                   "meaning it: a conversation keeps the value that it had first; may be repeated")
+      ->allow_extra_args(false)
+      ->group(group);
   serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
       ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--sse-ping-interval", options->sse_ping_interval_s,
+                   "Seconds of silence after which a stream gets a ping (-1: never)")
+      ->capture_default_str()
+      ->check(CLI::Range(-1, 86400))
       ->group(group);
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
 }

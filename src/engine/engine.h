@@ -141,6 +141,7 @@ struct SamplingParams {
   // A step that is not named is not taken.
   std::vector<SamplingStep> order = UsualSamplingOrder();
   std::shared_ptr<const Grammar> grammar;  // what the answer must be; null: anything
+  std::vector<std::string> grammar_tags;   // control tokens whose text the grammar sees
 };
 
 // Draws tokens for one answer. Owned by the request; called by the thread that owns the context.

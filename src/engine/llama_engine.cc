@@ -262,6 +262,10 @@ std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) 
   if (params.grammar != nullptr) {
     if (texts_ == nullptr) texts_ = ReadTokenTexts();
     model.texts = texts_;
+    for (const std::string& tag : params.grammar_tags) {
+      const auto tokens = Tokenize(tag, false, true);
+      if (tokens && tokens->size() == 1) model.tags.emplace_back(tokens->front(), tag);
+    }
   }
   return MakeLlamaSampler(params, std::move(model));
 }

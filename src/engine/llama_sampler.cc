@@ -52,7 +52,7 @@ class LlamaSampler final : public Sampler {
       token = Draw();
     }
     llama_sampler_accept(chain_.get(), token);
-    if (matcher_ && !model_.texts->ends[token]) matcher_->Accept(model_.texts->texts[token]);
+    if (matcher_ && !model_.texts->ends[token]) matcher_->Accept(TextOf(token));
     return token;
   }
 
@@ -74,7 +74,17 @@ class LlamaSampler final : public Sampler {
 
   bool Allows(Token token) {
     if (model_.texts->ends[token]) return matcher_->MayEnd();
-    return matcher_->Allows(model_.texts->texts[token]);
+    return matcher_->Allows(TextOf(token));
+  }
+
+  // As the grammar sees it.
+  std::string_view TextOf(Token token) const {
+    const std::string& text = model_.texts->texts[token];
+    if (!text.empty()) return text;
+    for (const auto& [tag, tag_text] : model_.tags) {
+      if (tag == token) return tag_text;
+    }
+    return text;
   }
 
   // The chain owns what is added to it.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -23,7 +24,8 @@ struct SampledModel {
   const llama_vocab* vocab = nullptr;  // outlives the sampler
   size_t vocab_size = 0;
   size_t context_tokens = 0;
-  std::shared_ptr<const TokenTexts> texts;  // may be null where there is no grammar
+  std::shared_ptr<const TokenTexts> texts;               // may be null where there is no grammar
+  std::vector<std::pair<Token, std::string>> tags = {};  // control tokens with a text all the same
 };
 
 std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model);

@@ -14,6 +14,7 @@
 #include "api/responses.h"
 #include "api/responses_request.h"
 #include "api/wall_clock.h"
+#include "http/stream_ping.h"
 
 namespace cairn {
 namespace {
@@ -35,15 +36,36 @@ HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = Erro
   return response;
 }
 
+// What keeps a stream alive: the API's own event, where it has one.
+template <typename Stream>
+std::string_view PingOf(const Stream& stream) {
+  if constexpr (requires { stream.ping(); }) {
+    return stream.ping();
+  } else {
+    return kPingComment;
+  }
+}
+
 // An answer in events, by a class with Next() and Cancel().
 template <typename Stream>
-HttpResponse StreamResponse(const std::shared_ptr<Stream>& stream) {
+HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};
-  response.stream.next = [stream](std::string* chunk) { return stream->Next(chunk); };
+  const double interval_ms = static_cast<double>(served.sse_ping_interval_s) * 1000;
+  response.stream.next =
+      [stream, ping = StreamPing(&served.clock, interval_ms)](std::string* chunk) mutable {
+        const bool more = stream->Next(chunk);
+        if (more) ping.Fill(PingOf(*stream), chunk);
+        return more;
+      };
   response.stream.on_gone = [stream] { stream->Cancel(); };
   return response;
+}
+
+bool IsMessagesPath(std::string_view path) {
+  constexpr std::string_view kMessages = "/v1/messages";
+  return path == kMessages || path.starts_with(std::string(kMessages) + "/");
 }
 
 AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
@@ -79,7 +101,7 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   AnswerIdentity identity = NewIdentity("chatcmpl-", served);
   if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
   return StreamResponse(
-      std::make_shared<ChatStream>(std::move(*chat), std::move(identity), options));
+      served, std::make_shared<ChatStream>(std::move(*chat), std::move(identity), options));
 }
 
 HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
@@ -98,7 +120,7 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
                                  NewIdentity("cmpl-", served), NamespaceOf(http_request));
   if (!started) return ErrorResponse(started.error());
   if (!streams) return ToResponse(CollectCompletion(*started, http_request.gone));
-  return StreamResponse(std::make_shared<CompletionStream>(std::move(*started)));
+  return StreamResponse(served, std::make_shared<CompletionStream>(std::move(*started)));
 }
 
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
@@ -112,7 +134,8 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
   AnswerIdentity identity = NewIdentity("msg_", served);
   if (streams) {
-    return StreamResponse(std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
+    return StreamResponse(served,
+                          std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
   }
   return ToResponse(CollectMessage(std::move(*chat), identity, http_request.gone),
                     MessagesErrorBody);
@@ -133,8 +156,8 @@ HttpResponse Responses(const ChatService& service, Served& served,
     return ToResponse(CollectResponse(std::move(*chat), identity, std::move(request->namespaces),
                                       http_request.gone));
   }
-  return StreamResponse(
-      std::make_shared<ResponseStream>(std::move(*chat), identity, std::move(request->namespaces)));
+  return StreamResponse(served, std::make_shared<ResponseStream>(std::move(*chat), identity,
+                                                                 std::move(request->namespaces)));
 }
 
 using ServiceHandler =
@@ -231,12 +254,19 @@ void AddMessagesRoutes(HttpServer* server, Served* served) {
 
 }  // namespace
 
-std::string HttpErrorBody(int status, std::string_view message) {
+std::string HttpErrorBody(int status, std::string_view message, std::string_view path) {
   ApiError error;
   error.status = status;
   error.type = ErrorType(status);
   error.message = message;
-  return ErrorBody(error);
+  return IsMessagesPath(path) ? MessagesErrorBody(error) : ErrorBody(error);
+}
+
+std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
+                                                               std::string_view path) {
+  const std::string id = "req_" + std::to_string(served->model.started_unix_s) + "-" +
+                         std::to_string(++served->requests);
+  return {{IsMessagesPath(path) ? "request-id" : "x-request-id", id}};
 }
 
 void AddRoutes(HttpServer* server, Served* served) {

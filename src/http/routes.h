@@ -1,13 +1,22 @@
 // Routes: which path of the server leads to which part of the API.
+//
+// Headers by which clients name their session (X-Claude-Code-Session-Id, x-session-affinity,
+// session-id, x-session-id) are read by nobody: which conversation a prompt goes on with is told by
+// its tokens, so a client that names none, or a wrong one, loses nothing.
 
 #ifndef CAIRN_HTTP_ROUTES_H_
 #define CAIRN_HTTP_ROUTES_H_
 
 #include <atomic>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/chat_service.h"
 #include "api/native.h"
+#include "base/clock.h"
 #include "engine/embedder.h"
 #include "http/server.h"
 
@@ -23,14 +32,22 @@ struct Served {
   // What answers must be where a request does not say: GBNF; empty: anything.
   std::string grammar;
   ServedModel model;
-  std::atomic<uint64_t> answers = 0;  // begun since the start; numbers them
+  // Seconds of silence after which a stream is pinged; 0 or less: never.
+  int64_t sse_ping_interval_s = 30;
+  std::atomic<uint64_t> answers = 0;   // begun since the start; numbers them
+  std::atomic<uint64_t> requests = 0;  // of any kind, likewise
+  SteadyClock clock;
 };
 
 // REQUIRES: before server->Bind().
 void AddRoutes(HttpServer* server, Served* served);
 
-// The body of errors that the HTTP server answers by itself, in the API's shape.
-std::string HttpErrorBody(int status, std::string_view message);
+// The body of errors that the HTTP server answers by itself, in the shape of the API at `path`.
+std::string HttpErrorBody(int status, std::string_view message, std::string_view path);
+
+// What every answer at `path` says in its headers: the request's id, under the API's name for it.
+std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
+                                                               std::string_view path);
 
 }  // namespace cairn
 

@@ -25,10 +25,13 @@ class RoutesTest : public ApiTest {
     server_thread_.join();
   }
 
-  static HttpServerOptions ServerOptions() {
+  HttpServerOptions ServerOptions() {
     HttpServerOptions options;
     options.port = 0;
     options.error_body = HttpErrorBody;
+    options.answer_headers = [this](std::string_view path) {
+      return AnswerHeaders(&served_, path);
+    };
     return options;
   }
 
@@ -150,6 +153,49 @@ TEST_F(RoutesTest, AServersGrammarHoldsWhereARequestHasNone) {
   EXPECT_EQ(StatusOf(Post("/v1/chat/completions", "{" + kMessages + "}")), 400);
   EXPECT_EQ(StatusOf(Post("/v1/completions", R"({"prompt":"a"})")), 400);
   EXPECT_EQ(StatusOf(Post("/v1/completions", R"({"prompt":"a","grammar":"root ::= \"a\""})")), 200);
+}
+
+TEST_F(RoutesTest, WhatTheServerRefusesByItselfHasTheShapeOfTheApi) {
+  FinishLoading();
+  const auto get = [&](const std::string& path) {
+    RawClient client(server_.port());
+    client.Send("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    return client.ReadAll();
+  };
+  const Json method = Json::parse(BodyOf(get("/v1/messages")));
+  EXPECT_EQ(method["type"], "error") << method;
+  EXPECT_EQ(method["error"]["type"], "invalid_request_error");
+  const Json nothing = Json::parse(BodyOf(get("/v1/messages/batches")));
+  EXPECT_EQ(nothing["error"]["type"], "not_found_error") << nothing;
+  const Json other = Json::parse(BodyOf(get("/v1/messagesx")));
+  EXPECT_EQ(other["error"]["code"], 404) << other;
+}
+
+TEST_F(RoutesTest, EveryAnswerHasAnIdOfItsOwn) {
+  FinishLoading();
+  const std::string first = Post("/v1/messages", "{" + kMessages + "}");
+  const std::string second = Post("/v1/messages", "{");
+  EXPECT_NE(first.find("\r\nrequest-id: req_0-1\r\n"), std::string::npos) << first;
+  EXPECT_NE(second.find("\r\nrequest-id: req_0-2\r\n"), std::string::npos) << second;
+  const std::string chat = Post("/nowhere", "");
+  EXPECT_NE(chat.find("\r\nx-request-id: req_0-3\r\n"), std::string::npos) << chat;
+}
+
+// Headers of sessions and names of models that nobody here knows.
+TEST_F(RoutesTest, WhatClientsSayOfTheirSessionAndModelChangesNothing) {
+  FinishLoading();
+  const std::string body = R"({"model":"claude-of-another-year",)" + kMessages + "}";
+  RawClient client(server_.port());
+  client.Send(
+      "POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+      "X-Claude-Code-Session-Id: 1\r\nx-session-affinity: \"\r\nsession-id: ../..\r\n"
+      "x-session-id: " +
+      std::string(4000, 'x') + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+      body);
+  const std::string answer = client.ReadAll();
+  EXPECT_EQ(StatusOf(answer), 200) << answer;
+  const Json plain = Json::parse(BodyOf(Post("/v1/messages", "{" + kMessages + "}")));
+  EXPECT_EQ(Json::parse(BodyOf(answer))["content"], plain["content"]);
 }
 
 }  // namespace

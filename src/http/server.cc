@@ -256,11 +256,18 @@ void HttpServer::Impl::InstallCallbacks() {
   // Called for every answer of 400 or more, the library's own (which have no body) included.
   const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
     current_exchange->close = true;
-    if (out.body.empty() && !out.content_provider_)
+    if (out.body.empty() && !out.content_provider_) {
       WriteError(out.status, MessageFor(out.status), out);
+    }
     return HandlerResponse::Handled;
   };
   parser_.set_error_handler(on_error);
+  parser_.set_post_routing_handler([this](const httplib::Request&, httplib::Response& out) {
+    if (!options_.answer_headers) return;
+    for (const auto& [name, value] : options_.answer_headers(current_exchange->path)) {
+      out.set_header(name, value);
+    }
+  });
   // Prepare() has done the routing and put the one path here that the library knows.
   const auto answer = [this](const httplib::Request& in, httplib::Response& out) {
     Answer(in, out);
@@ -387,7 +394,8 @@ void HttpServer::Impl::WriteError(int status, std::string_view message,
                                   httplib::Response& out) const {
   out.status = status;
   try {
-    out.set_content(options_.error_body(status, message), options_.error_content_type);
+    out.set_content(options_.error_body(status, message, current_exchange->path),
+                    options_.error_content_type);
   } catch (...) {
     LogFailure("an error answer", "error_body threw");
     out.set_content(std::string(message), "text/plain");
@@ -473,8 +481,10 @@ void HttpServer::Impl::RefuseConnection(AcceptedSocket socket) {
 void HttpServer::Impl::SendRefusal(Connection* connection) const {
   std::string body;
   try {
-    body = options_.error_body(503, "all " + std::to_string(options_.threads_max) +
-                                        " connections of this server are at work; try again later");
+    body = options_.error_body(503,
+                               "all " + std::to_string(options_.threads_max) +
+                                   " connections of this server are at work; try again later",
+                               "");
   } catch (...) {
     LogFailure("an error answer", "error_body threw");
   }

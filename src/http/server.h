@@ -91,8 +91,14 @@ struct HttpServerOptions {
   int write_timeout_ms = 30'000;             // a client that reads nothing of its answer
   int idle_timeout_ms = 60'000;              // between two requests of a connection
 
-  // Makes the body of the server's own error answers. Called from any connection thread.
-  std::function<std::string(int status, std::string_view message)> error_body;
+  // Makes the body of the server's own error answers. `path` is the request's; empty when it could
+  // not be read. Called from any connection thread.
+  std::function<std::string(int status, std::string_view message, std::string_view path)>
+      error_body;
+  // Headers for every answer to a request at `path`, the server's own answers too. Called from any
+  // connection thread. May be empty.
+  std::function<std::vector<std::pair<std::string, std::string>>(std::string_view path)>
+      answer_headers;
   std::string error_content_type = "application/json";
 
   // Takes a line when a handler throws. May be empty.

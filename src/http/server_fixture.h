@@ -114,7 +114,7 @@ class HttpServerTest : public testing::Test {
  protected:
   HttpServerTest() {
     options_.port = 0;
-    options_.error_body = [](int status, std::string_view message) {
+    options_.error_body = [](int status, std::string_view message, std::string_view) {
       return "{" + std::to_string(status) + ": " + std::string(message) + "}";
     };
     options_.log = [this](LogLevel, std::string_view line) {

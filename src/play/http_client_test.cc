@@ -176,10 +176,11 @@ TEST_F(HttpClientTest, GivesUpOnASilentServer) {
 TEST(HttpClient, SaysThatNobodyListens) {
   int port = 0;
   {
-    HttpServer server({.port = 0,
-                       .api_keys = {},
-                       .error_body = [](int, std::string_view) { return std::string(); },
-                       .log = nullptr});
+    HttpServer server(
+        {.port = 0,
+         .api_keys = {},
+         .error_body = [](int, std::string_view, std::string_view) { return std::string(); },
+         .log = nullptr});
     ASSERT_TRUE(server.Bind());
     port = server.port();
   }

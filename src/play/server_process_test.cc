@@ -170,7 +170,7 @@ TEST(ServerProcess, EndsWithTheThreadThatStartedIt) {
   Result<std::unique_ptr<ServerProcess>> server = Fail(ErrorCode::kInternal, "not started");
   HttpServerOptions options;
   options.port = 0;
-  options.error_body = [](int, std::string_view) { return std::string(); };
+  options.error_body = [](int, std::string_view, std::string_view) { return std::string(); };
   HttpServer healthy(options);
   healthy.Handle("GET", "/health", [](const HttpRequest&) { return Text("{}"); });
   ASSERT_TRUE(healthy.Bind());

@@ -58,7 +58,7 @@ std::vector<Placement> Needed(const PlacementInput& input) {
     needed.push_back({last_user->position, CheckpointClass::kTurn});
   }
   for (size_t i = 0; i < std::min(shape.marks.size(), kMarksMax); ++i) {
-    needed.push_back({shape.marks[i], CheckpointClass::kMark});
+    needed.push_back({shape.marks[i].position, CheckpointClass::kMark});
   }
   needed.push_back({input.parted_at, CheckpointClass::kBranch});
   if (end > input.piece_tokens) {

@@ -104,7 +104,7 @@ TEST(AutoPlacement, TakesNothingOfAnEmptyPromptAndLittleOfOneToken) {
 
 TEST(AutoPlacement, ObeysFourMarks) {
   PromptShape shape = Question();
-  shape.marks = {500, 1111, 1700, 2222, 3333};
+  shape.marks = {{500}, {1111}, {1700}, {2222}, {3333}};
   const auto placements = Placed({shape, kPiece});
   EXPECT_EQ(Count(placements, CheckpointClass::kMark), 4u);
   EXPECT_TRUE(Has(placements, {2222, CheckpointClass::kMark}));
@@ -263,7 +263,7 @@ PromptShape RandomShape(std::mt19937_64* random) {
   }
   if (below(3) != 0) shape.messages_end = shape.tokens - below(std::min<size_t>(shape.tokens, 9));
   if (below(3) != 0) shape.query_end = below(shape.tokens + 1);
-  for (size_t i = below(6); i > 0; --i) shape.marks.push_back(below(shape.tokens + 100));
+  for (size_t i = below(6); i > 0; --i) shape.marks.push_back({below(shape.tokens + 100)});
   return shape;
 }
 

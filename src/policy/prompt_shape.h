@@ -29,6 +29,14 @@ struct ReasoningRange {
   friend bool operator==(const ReasoningRange&, const ReasoningRange&) = default;
 };
 
+// Where a client asked for a checkpoint, and how long it is to be kept from its last use on.
+struct ClientMark {
+  size_t position = 0;
+  double keep_ms = 300'000;
+
+  friend bool operator==(const ClientMark&, const ClientMark&) = default;
+};
+
 struct PromptShape {
   size_t tokens = 0;
   // End of the system message and tool definitions; 0 when unknown or absent.
@@ -44,7 +52,7 @@ struct PromptShape {
   // Reasoning in the prompt, disjoint. A later prompt leaves it out, so no checkpoint lies in it.
   std::vector<ReasoningRange> reasoning;
   // Where the client asked for a checkpoint (cache_control). The first kMarksMax are obeyed.
-  std::vector<size_t> marks;
+  std::vector<ClientMark> marks;
 };
 
 inline constexpr size_t kMarksMax = 4;

@@ -39,6 +39,7 @@ struct GenerationCost {
   double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
   size_t generated_tokens = 0;
   double generated_ms = 0;
+  size_t pinned_texts = 0;  // of the prompt, changed back to what they said first
 
   size_t read_tokens() const { return prompt_tokens - reused_tokens; }
 };
@@ -60,8 +61,9 @@ struct GenerationEvent {
   // the prompt's figures so far.
   size_t processed_tokens = 0;
   FinishReason reason = FinishReason::kStop;
-  std::string stop_text;  // the stop text that ended the answer, if one did
-  size_t slot = 0;        // with kDone: that answered; 0 when none did
+  bool context_full = false;  // with kLength: the context ended it, not tokens_max
+  std::string stop_text;      // the stop text that ended the answer, if one did
+  size_t slot = 0;            // with kDone: that answered; 0 when none did
   // With kText: so far.
   GenerationCost cost;
   Error error;

@@ -22,6 +22,18 @@ std::string TextOf(const Engine& engine, Token token, const std::vector<std::str
   return std::find(controls.begin(), controls.end(), text) == controls.end() ? "" : text;
 }
 
+// The marks that are obeyed, moved to where checkpoints of them stand.
+std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
+  std::vector<ClientMark> placed;
+  for (const ClientMark& mark : shape.marks) {
+    if (placed.size() == kMarksMax) break;
+    std::vector<Placement> place = {{mark.position, CheckpointClass::kMark}};
+    KeepOutOfReasoning(shape, grid_tokens, &place);
+    if (!place.empty()) placed.push_back({place.front().position, mark.keep_ms});
+  }
+  return placed;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -216,6 +228,7 @@ void Scheduler::Admit(Task task) {
     task.admitted_ms = clock_->NowMs();
     task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
     task.cost.prompt_tokens = task.request.prompt.size();
+    task.cost.pinned_texts = task.request.pinned_texts;
     task.sampler = engine_->MakeSampler(task.request.params.sampling);
     task.text = std::make_unique<StopText>(task.request.params.stop_texts);
     task.reading = task.request.prompt;
@@ -230,6 +243,7 @@ void Scheduler::Admit(Task task) {
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
+  cache_->SetNow(clock_->NowMs());
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
   const SlotKeeper::Resumed resumed =
@@ -237,6 +251,8 @@ void Scheduler::Resume(Task* task) {
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();
+  task->marks = PlacedMarks(request.shape, grid_tokens_);
+  for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
   if (!answering) {
     task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
     PushProgress(*task);
@@ -250,6 +266,12 @@ void Scheduler::Resume(Task* task) {
   input.piece_tokens = engine_->piece_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   task->plan = cache_->Plan(request.shape, match, input);
+}
+
+void Scheduler::KeepMark(const Task& task, const ClientMark& mark) {
+  const TokenSpan prompt = task.request.prompt;
+  if (mark.position > SlotOf(task).tokens().size()) return;
+  cache_->Keep(task.request.name_space, prompt.first(mark.position), mark.keep_ms);
 }
 
 bool Scheduler::ReadNext() {
@@ -279,6 +301,9 @@ void Scheduler::ReadPiece(Task* task) {
   if (end == stop) {
     keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,
                            task->request.shape.turns.size());
+    for (const ClientMark& mark : task->marks) {
+      if (mark.position == end) KeepMark(*task, mark);
+    }
     task->plan.erase(task->plan.begin());
   }
   if (end < reading.size()) return;
@@ -442,6 +467,8 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   done.kind = GenerationEvent::Kind::kDone;
   done.answer = task.answer_index;
   done.reason = reason;
+  done.context_full = reason == FinishReason::kLength &&
+                      task.cost.generated_tokens < task.request.params.tokens_max;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
   if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);

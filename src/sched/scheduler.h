@@ -62,6 +62,7 @@ struct GenerationRequest {
   bool reuse = true;   // false: read all of the prompt
   size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
   std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
+  size_t pinned_texts = 0;          // for the cost, which tells it
   // Called by the context thread with the tokens of the answer, without the one that ended it, and
   // the stop text that did, if one did; before the asker hears of the end. Not when it failed.
   std::function<void(TokenSpan answer, std::string_view stop_text)> on_answer = {};
@@ -139,12 +140,13 @@ class Scheduler {
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<StopText> text;
     HeldLogprobs logprobs;
-    std::vector<Placement> plan;  // checkpoints still to take, nearest first
-    std::optional<Token> next;    // drawn, not decoded
-    Tokens answer;                // drawn, without the one that ended it
-    double read_ms = 0;           // of the pieces read so far
-    size_t read_from = 0;         // where reading began
-    std::optional<size_t> slot;   // while it has one
+    std::vector<Placement> plan;    // checkpoints still to take, nearest first
+    std::vector<ClientMark> marks;  // of the request, where checkpoints can be
+    std::optional<Token> next;      // drawn, not decoded
+    Tokens answer;                  // drawn, without the one that ended it
+    double read_ms = 0;             // of the pieces read so far
+    size_t read_from = 0;           // where reading began
+    std::optional<size_t> slot;     // while it has one
     // What is to be read before the next token is drawn: the prompt; after the slot was given up in
     // the middle of an answer, that too.
     Tokens reading;
@@ -172,6 +174,8 @@ class Scheduler {
   bool MayAdmit(const Task& task) const;
   void Admit(Task task);
   void Resume(Task* task);
+  // Keeps what is stored at the mark, if it is.
+  void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();
   void ReadPiece(Task* task);
   void EndReading(Task* task, std::span<const float> logits);

@@ -1,0 +1,206 @@
+#include "api/call_grammar.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "api/json.h"
+#include "chat/answer_parser.h"
+#include "engine/grammar.h"
+
+namespace cairn {
+namespace {
+
+// What a template of each family has in it that tells the family.
+struct Source {
+  std::string name;
+  std::string text;
+};
+const std::vector<Source>& Sources() {
+  static const std::vector<Source> sources = {
+      {"Hermes", "<tool_call>"},
+      {"QwenXml", "<tool_call><function=a><parameter=b>"},
+      {"Lfm2", "<|tool_call_start|>"},
+      {"LlamaJson", "<|python_tag|>"},
+      {"LlamaPythonic", "[func_name1(a=1)]"},
+      {"Mistral", "[TOOL_CALLS]"},
+      {"MistralArgs", "[TOOL_CALLS][ARGS]"},
+      {"Granite", "<|tool_call|>"},
+      {"Phi", "<|tool_call|><|/tool_call|>"},
+      {"Harmony", "<|channel|><|message|>"},
+  };
+  return sources;
+}
+
+const std::string kWeather =
+    R"({"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":
+    {"city":{"type":"string"},"days":{"type":"integer","minimum":1,"maximum":14},
+     "unit":{"type":"string","enum":["C","F"]},"exact":{"type":"boolean"},
+     "note":{"anyOf":[{"type":"string"},{"type":"null"}]},
+     "where":{"$ref":"#/$defs/place"},"list":{"type":"array","items":{"type":"integer"}}},
+     "required":["city","days"],
+     "$defs":{"place":{"type":"object","properties":{"x":{"type":"number"}}}}}}})";
+const std::string kNow = R"({"type":"function","function":{"name":"now"}})";
+const std::string kTools = "[" + kWeather + "," + kNow + "]";
+
+ToolChoice Required(std::vector<std::string> names = {}, bool several = true) {
+  return {ToolChoice::Kind::kRequired, std::move(names), several};
+}
+
+struct Parsed {
+  std::string content;
+  struct Call {
+    std::string name;
+    std::string arguments;
+  };
+  std::vector<Call> calls;
+};
+
+Parsed Parse(const std::string& source, const std::string& answer, const std::string& tools) {
+  AnswerFormat format;
+  format.calls = DetectCallFormat(source);
+  format.tools_json = tools;
+  const auto parser = MakeAnswerParser(format);
+  std::vector<AnswerPiece> pieces = parser->Push(answer);
+  for (AnswerPiece& piece : parser->Finish()) pieces.push_back(std::move(piece));
+  Parsed parsed;
+  for (const AnswerPiece& piece : pieces) {
+    if (piece.kind == AnswerPiece::Kind::kContent) parsed.content += piece.text;
+    if (piece.kind == AnswerPiece::Kind::kCallBegin) parsed.calls.push_back({piece.text, ""});
+    if (piece.kind == AnswerPiece::Kind::kCallArguments) {
+      parsed.calls.back().arguments += piece.text;
+    }
+  }
+  return parsed;
+}
+
+// A sentence of the grammar, byte by byte at random; from a certain length on what closes things is
+// preferred.
+std::string RandomSentence(const std::string& text, uint64_t seed) {
+  const auto grammar = Grammar::Parse(text);
+  EXPECT_TRUE(grammar.has_value()) << grammar.error().message << "\n" << text;
+  if (!grammar) return "";
+  constexpr size_t kLong = 200;
+  const std::vector<std::string> closers = {"</parameter>\n", "<|end|>", "\"", "}", "]", ")"};
+  std::mt19937_64 random(seed);
+  GrammarMatcher matcher(*grammar);
+  std::string sentence;
+  while (sentence.size() < 4000) {
+    std::vector<std::string> allowed;
+    for (char c = 1; c < 127; ++c) {
+      if (matcher.Allows(std::string(1, c))) allowed.emplace_back(1, c);
+    }
+    if (allowed.empty()) break;
+    if (matcher.MayEnd() && (sentence.size() > kLong || random() % 3 == 0)) break;
+    std::string next = allowed[random() % allowed.size()];
+    // Long runs of text are dull.
+    if (sentence.size() > kLong || random() % 8 == 0) {
+      const std::string& closer = closers[random() % closers.size()];
+      if (matcher.Allows(closer)) next = closer;
+    }
+    matcher.Accept(next);
+    sentence += next;
+  }
+  EXPECT_TRUE(matcher.MayEnd()) << sentence;
+  return sentence;
+}
+
+TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
+  for (const Source& source : Sources()) {
+    const auto grammar = GrammarOfCalls(source.text, kTools, Required());
+    ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
+    size_t weather = 0;
+    for (uint64_t seed = 0; seed < 25; ++seed) {
+      const std::string answer = RandomSentence(*grammar, seed);
+      const Parsed parsed = Parse(source.text, answer, kTools);
+      ASSERT_FALSE(parsed.calls.empty()) << source.name << ": " << answer;
+      EXPECT_EQ(parsed.content, "") << source.name << ": " << answer;
+      for (const Parsed::Call& call : parsed.calls) {
+        const Json arguments = Json::parse(call.arguments);
+        ASSERT_TRUE(arguments.is_object()) << answer;
+        if (call.name != "weather") continue;
+        ++weather;
+        ASSERT_TRUE(arguments.contains("city") && arguments["city"].is_string()) << answer;
+        ASSERT_TRUE(arguments["days"].is_number_integer()) << answer;
+        EXPECT_GE(arguments["days"], 1);
+        EXPECT_LE(arguments["days"], 14);
+        const Json unit = arguments.value("unit", Json("C"));
+        EXPECT_TRUE(unit == "C" || unit == "F") << answer;
+        EXPECT_TRUE(arguments.value("exact", Json(true)).is_boolean()) << answer;
+        const Json note = arguments.value("note", Json());
+        EXPECT_TRUE(note.is_string() || note.is_null()) << answer;
+        EXPECT_TRUE(arguments.value("where", Json::object()).is_object()) << answer;
+        EXPECT_TRUE(arguments.value("list", Json::array()).is_array()) << answer;
+      }
+    }
+    EXPECT_GT(weather, 5u) << source.name;
+  }
+}
+
+TEST(CallGrammar, OneToolByNameOnce) {
+  for (const Source& source : Sources()) {
+    const auto grammar = GrammarOfCalls(source.text, kTools, Required({"now"}, false));
+    ASSERT_TRUE(grammar.has_value()) << source.name;
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      const std::string answer = RandomSentence(*grammar, seed);
+      const Parsed parsed = Parse(source.text, answer, kTools);
+      ASSERT_EQ(parsed.calls.size(), 1u) << source.name << ": " << answer;
+      EXPECT_EQ(parsed.calls[0].name, "now");
+    }
+  }
+}
+
+TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
+  const auto grammar = GrammarOfCalls(Sources()[1].text, kTools, Required({"weather"}));
+  ASSERT_TRUE(grammar.has_value());
+  GrammarMatcher matcher(*Grammar::Parse(*grammar));
+  const std::string answer =
+      "<tool_call>\n<function=weather>\n<parameter=city>\n<b>Ro</b>\n\"me\"\n</parameter>\n"
+      "<parameter=days>\n12\n</parameter>\n</function>\n</tool_call>";
+  ASSERT_TRUE(matcher.Allows(answer));
+  matcher.Accept(answer);
+  EXPECT_TRUE(matcher.MayEnd());
+  const Parsed parsed = Parse(Sources()[1].text, answer, kTools);
+  EXPECT_EQ(Json::parse(parsed.calls.at(0).arguments),
+            Json::parse(R"({"city":"<b>Ro</b>\n\"me\"","days":12})"));
+}
+
+void ExpectRefused(const std::string& source, const std::string& tools, const ToolChoice& choice,
+                   const std::string& field) {
+  const auto grammar = GrammarOfCalls(source, tools, choice);
+  ASSERT_FALSE(grammar.has_value()) << source;
+  EXPECT_EQ(grammar.error().status, 400);
+  EXPECT_EQ(grammar.error().field, field) << grammar.error().message;
+}
+
+TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
+  ExpectRefused("<tool_call>", kTools, Required({"other"}), "tool_choice");
+  ExpectRefused("<tool_call>", "", Required(), "tool_choice");
+  ExpectRefused("a template of nobody", kTools, Required(), "tool_choice");
+  const std::string odd = R"([{"type":"function","function":{"name":"odd-one","parameters":)"
+                          R"({"type":"object","properties":{"n":{"multipleOf":3}}}}}])";
+  for (const Source& source : Sources()) {
+    ExpectRefused(source.text, odd, Required(), "tools.odd-one.parameters.properties.n.multipleOf");
+  }
+}
+
+TEST(ApplyToolChoice, LooksForCallsOnlyOfWhatMayBeCalled) {
+  ChatRequest request;
+  request.conversation.tools_json = kTools;
+  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).value_or("?"), kTools);
+  request.tool_choice.kind = ToolChoice::Kind::kNone;
+  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).value_or("?"), "");
+  request.tool_choice = {ToolChoice::Kind::kAuto, {"now"}, true};
+  EXPECT_EQ(Json::parse(ApplyToolChoice("<tool_call>", &request).value_or("?")),
+            Json::parse("[" + kNow + "]"));
+  EXPECT_EQ(request.grammar, "");
+  EXPECT_EQ(request.conversation.tools_json, kTools);
+  request.tool_choice.kind = ToolChoice::Kind::kRequired;
+  EXPECT_TRUE(ApplyToolChoice("<tool_call>", &request).has_value());
+  EXPECT_NE(request.grammar, "");
+  // Two grammars cannot both hold.
+  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).error().field, "tool_choice");
+}
+
+}  // namespace
+}  // namespace cairn

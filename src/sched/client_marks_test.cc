@@ -1,0 +1,68 @@
+// What the scheduler makes of a client's marks.
+
+#include "sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Text;
+
+GenerationRequest Marked(size_t tokens, size_t mark, double keep_ms) {
+  GenerationRequest request = Bench::Request(Text(tokens));
+  request.shape.turns = {{mark, true}};
+  request.shape.marks = {{mark, keep_ms}};
+  return request;
+}
+
+TEST(ClientMarks, KeepTheCheckpointAtTheirPlaceForTheirTime) {
+  Bench bench;
+  bench.Run(Marked(600, 300, 1000));
+  EXPECT_EQ(bench.cache.stats().kept, 1u);
+  bench.clock.Advance(999);
+  bench.Run(Bench::Request(Text(100, 'y')));
+  EXPECT_EQ(bench.cache.stats().kept, 1u);
+  bench.clock.Advance(1);
+  bench.Run(Bench::Request(Text(100, 'z')));
+  EXPECT_EQ(bench.cache.stats().kept, 0u);
+}
+
+TEST(ClientMarks, BeginAnewWithEveryRequestThatHasThem) {
+  Bench bench;
+  bench.Run(Marked(600, 300, 1000));
+  bench.clock.Advance(900);
+  // Nothing is left to read, and still it is a use.
+  EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.read_tokens(), 0u);
+  bench.clock.Advance(900);
+  bench.Run(Bench::Request(Text(100, 'y')));
+  EXPECT_EQ(bench.cache.stats().kept, 1u);
+}
+
+TEST(ClientMarks, WhereNothingIsStoredKeepNothing) {
+  Bench bench(MemoryClass::kAttention);
+  bench.Run(Marked(600, 300, 1000));
+  EXPECT_EQ(bench.cache.stats().kept, 0u);
+  EXPECT_EQ(bench.cache.stats().keeps_refused, 0u);
+}
+
+TEST(ClientMarks, BeyondFourAreNotObeyed) {
+  Bench bench;
+  GenerationRequest request = Bench::Request(Text(1000));
+  for (size_t i = 1; i <= 6; ++i) {
+    request.shape.turns.push_back({i * 128, true});
+    request.shape.marks.push_back({i * 128, 1000});
+  }
+  bench.Run(std::move(request));
+  EXPECT_EQ(bench.cache.stats().kept, kMarksMax);
+}
+
+TEST(Scheduler, TellsAFullContextFromAReachedLimit) {
+  Bench bench;
+  EXPECT_FALSE(bench.Run(Bench::Request(Text(100), 8)).end.context_full);
+  const auto full = bench.Run(Bench::Request(Text(4000), 5000));
+  EXPECT_EQ(full.end.reason, FinishReason::kLength);
+  EXPECT_TRUE(full.end.context_full);
+}
+
+}  // namespace
+}  // namespace cairn
