@@ -58,6 +58,7 @@ class ServeAnswersTest : public ::testing::Test {
   static Json Complete(Json body) {
     body["prompt"] = std::string(300, 'p') + "once";
     body["max_tokens"] = 12;
+    body["ignore_eos"] = true;
     return Post("/v1/completions", body);
   }
 
@@ -98,7 +99,8 @@ TEST_F(ServeAnswersTest, ProbabilitiesAreTheModelsWhateverSamplingDoes) {
 TEST_F(ServeAnswersTest, EmbeddingsOfTheSameTextAreTheSame) {
   const auto vectors = [](const Json& input) {
     std::vector<std::vector<double>> list;
-    for (const Json& one : Post("/v1/embeddings", {{"input", input}})["data"]) {
+    const Json answer = Post("/v1/embeddings", {{"input", input}});
+    for (const Json& one : answer["data"]) {
       list.push_back(one["embedding"].get<std::vector<double>>());
     }
     return list;

@@ -140,9 +140,9 @@ void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
 }
 
 Result<std::string> AnswerGrammarOf(const ServeOptions& options) {
-  const auto grammar = TextOrFile(options.grammar, options.grammar_file, "--grammar");
+  auto grammar = TextOrFile(options.grammar, options.grammar_file, "--grammar");
   if (!grammar) return grammar;
-  const auto schema = TextOrFile(options.json_schema, options.json_schema_file, "--json-schema");
+  auto schema = TextOrFile(options.json_schema, options.json_schema_file, "--json-schema");
   if (!schema) return schema;
   Json body = Json::object();
   if (!grammar->empty()) body["grammar"] = *grammar;

@@ -77,15 +77,18 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
   if (Status good = CheckRequest(request); !good) return tl::unexpected(good.error());
-  const auto generation = std::make_shared<Generation>();
+  auto generation = std::make_shared<Generation>();
   const double now_ms = clock_->NowMs();
   std::vector<Task> tasks(request.answers);
+  for (size_t i = 1; i < tasks.size(); ++i) {
+    tasks[i].request = request;
+    tasks[i].request.slot.reset();
+  }
+  tasks.front().request = std::move(request);
   for (size_t i = 0; i < tasks.size(); ++i) {
     Task& task = tasks[i];
-    task.request = i + 1 < tasks.size() ? request : std::move(request);
     uint32_t& seed = task.request.params.sampling.seed;
     if (seed != SamplingParams{}.seed) seed += static_cast<uint32_t>(i);
-    if (i > 0) task.request.slot.reset();
     task.generation = generation;
     task.answer_index = i;
     task.submitted_ms = now_ms;
