@@ -98,7 +98,7 @@ struct HttpServerOptions {
   // Headers for every answer to a request at `path`, the server's own answers too. Called from any
   // connection thread. May be empty.
   std::function<std::vector<std::pair<std::string, std::string>>(std::string_view path)>
-      answer_headers;
+      answer_headers = {};
   std::string error_content_type = "application/json";
 
   // Takes a line when a handler throws. May be empty.
