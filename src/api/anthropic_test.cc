@@ -174,7 +174,7 @@ TEST_F(AnthropicTest, UsageIsSplitAtTheMarks) {
     done.cost.reused_tokens = reused;
     generation->Push(done);
     const std::vector<AnswerPiece> none;
-    Json all = Collect({generation, std::make_unique<PlayedParser>(none), marks})["usage"];
+    Json all = Collect({generation, std::make_unique<PlayedParser>(none), {}, marks})["usage"];
     return std::vector<int>{all["cache_read_input_tokens"], all["cache_creation_input_tokens"],
                             all["input_tokens"], all["cache_creation"]["ephemeral_1h_input_tokens"],
                             all["cache_creation"]["ephemeral_5m_input_tokens"]};
