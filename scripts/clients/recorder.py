@@ -62,9 +62,11 @@ def tokens_of(answer: bytes) -> Optional[tuple[int, int]]:
         for holder in (event, event.get("response"), event.get("message")):
             if isinstance(holder, dict):
                 usage = holder.get("usage") or usage
-        if usage and "cache_read_input_tokens" in usage:  # input_tokens are without the reused
+        if usage and "cache_read_input_tokens" in usage:
+            # input_tokens are those that were neither reused nor read up to a mark.
             reused = usage["cache_read_input_tokens"]
-            found = (usage["input_tokens"] + reused, reused)
+            read = usage["input_tokens"] + usage.get("cache_creation_input_tokens", 0)
+            found = (read + reused, reused)
         elif usage and "input_tokens" in usage:
             details = usage.get("input_tokens_details") or {}
             found = (usage["input_tokens"], details.get("cached_tokens", 0))

@@ -52,7 +52,7 @@ class Model:
 MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
              ["-c", "262144"], reasons=True)
 GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
-              ["--chat-template", "qwen", "-c", "32768"], reasons=False)
+              ["--chat-template", "chatml", "-c", "32768"], reasons=False)
 # The small prompts are read by real weights too.
 RUNS = [(driver, MADE) for driver in DRIVERS] + [
     (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")]

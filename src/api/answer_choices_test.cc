@@ -74,7 +74,7 @@ TEST_F(AnswerChoicesTest, ChatTellsLogProbabilitiesOfEveryToken) {
     EXPECT_EQ(entry["top_logprobs"][0]["id"], entry["id"]);
     EXPECT_EQ(entry["top_logprobs"][0]["logprob"], entry["logprob"]);
   }
-  EXPECT_EQ(text, answer["choices"][0]["message"]["content"]);
+  EXPECT_EQ(text, answer["choices"][0]["message"]["content"].get<std::string>());
   EXPECT_FALSE(Chat(ChatBody(R"("max_tokens":1)"))["choices"][0].contains("logprobs"));
   const Json none = Chat(ChatBody(R"("max_tokens":1,"logprobs":true)"));
   EXPECT_TRUE(none["choices"][0]["logprobs"]["content"][0]["top_logprobs"].empty());

@@ -166,7 +166,7 @@ TEST_F(AnthropicTest, AToolThatMustBeCalledIsForced) {
 
 // Marks at 300 tokens for an hour and at 950 for five minutes, of the 1,000 of Play.
 TEST_F(AnthropicTest, UsageIsSplitAtTheMarks) {
-  const auto usage = [](std::vector<ClientMark> marks, size_t reused) {
+  const auto usage = [](const std::vector<ClientMark>& marks, size_t reused) {
     auto generation = std::make_shared<Generation>();
     GenerationEvent done;
     done.kind = GenerationEvent::Kind::kDone;
