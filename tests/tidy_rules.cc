@@ -29,7 +29,7 @@ const std::map<std::string, Folders>& AllowedFolders() {
       {"api", {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched"}},
       {"http", {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api"}},
       {"play", {"base"}},
-      {"sim", {"base", "tree", "policy", "store", "cache"}},
+      {"sim", {"base", "tree", "policy", "store", "cache", "engine", "sched"}},
       {"cmd",
        {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http",
         "play", "sim"}},

@@ -125,13 +125,13 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     entry.kept_until_ms = held.kept_until_ms;
     Drop(held.checkpoint.id);
   }
+  what.bytes = store_->BytesFor(snapshot);
   // For what no empty cache could hold, nothing is given up.
-  if (snapshot.size() + PrefixTree::BytesOf(prefix.size()) > options_.ram_bytes_max) {
+  if (what.bytes + PrefixTree::BytesOf(prefix.size()) > options_.ram_bytes_max) {
     return RefuseRoom();
   }
   what.id = ++last_id_;
   what.position = prefix.size();
-  what.bytes = snapshot.size();
   // The tokens first: then room is made for just those that others do not hold already.
   const PrefixTree::Node* node = tree_.Put(name_space, prefix, what.id);
   if (Status put = StoreBytes(what.id, std::move(snapshot)); !put) {
@@ -251,13 +251,13 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
   const auto parent = segments_.ParentFor(name_space, tokens, provenance, gap);
   if (!parent) return Fail(ErrorCode::kNotFound, "what comes before the segment is not stored");
   const size_t token_bytes = gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : 0;
-  if (bytes.size() + token_bytes > options_.ram_bytes_max) return RefuseRoom();
   SegmentIndex::Segment segment;
+  segment.bytes = store_->BytesFor(bytes);
+  if (segment.bytes + token_bytes > options_.ram_bytes_max) return RefuseRoom();
   segment.id = ++last_id_;
   segment.name_space = name_space;
   segment.range = gap;
   segment.parent = *parent;
-  segment.bytes = bytes.size();
   segment.created_tick = segment.used_tick = ++tick_;
   // Its place in the tree first, as in Insert. It must not be what goes for its own bytes; what it
   // begins in stays because it is there.
@@ -275,7 +275,7 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
 }
 
 Status CheckpointCache::StoreBytes(uint64_t id, Bytes bytes) {
-  if (!MakeRoom(bytes.size())) return RefuseRoom();
+  if (!MakeRoom(store_->BytesFor(bytes))) return RefuseRoom();
   Status put = store_->Put(id, std::move(bytes));
   if (!put) ++stats_.refused;
   return put;
@@ -328,9 +328,9 @@ Status CheckpointCache::InsertWhole(NamespaceId name_space, TokenSpan tokens,
   whole.name_space = name_space;
   whole.tokens.assign(tokens.begin(), tokens.end());
   whole.provenance = provenance;
-  whole.bytes = bytes.size();
+  whole.bytes = store_->BytesFor(bytes);
   for (const WholeId outgrown : wholes_.Within(whole)) DropWhole(outgrown);
-  if (bytes.size() + tokens.size_bytes() > options_.ram_bytes_max) return RefuseRoom();
+  if (whole.bytes + tokens.size_bytes() > options_.ram_bytes_max) return RefuseRoom();
   const WholeId id = whole.id = ++last_id_;
   whole.created_tick = whole.used_tick = ++tick_;
   // It must not be what goes for its own bytes.

@@ -10,6 +10,7 @@
 #include "cmd/model_make.h"
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
+#include "cmd/sim.h"
 
 namespace cairn {
 namespace {
@@ -26,6 +27,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* serve = AddServe(&app, &serve_options);
   DemoOptions demo_options;
   const CLI::App* demo = AddDemo(&app, &demo_options);
+  SimCommandOptions sim_options;
+  const CLI::App* sim = AddSim(&app, &sim_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
   model->require_subcommand(1);
   ModelMakeOptions make_options;
@@ -42,6 +45,7 @@ int Main(std::vector<std::string> arguments) {
   }
   if (serve->parsed()) return RunServe(serve_options);
   if (demo->parsed()) return RunDemo(demo_options);
+  if (sim->parsed()) return RunSim(sim_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
   return 1;

@@ -16,6 +16,10 @@ void Average(double value, double* average) {
   *average = *average == 0 ? value : *average + kNewShare * (value - *average);
 }
 
+ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
+  return stored.first(stored.size() - checkpoint.logits_bytes);
+}
+
 }  // namespace
 
 SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -176,8 +180,7 @@ Status SlotKeeper::GoTo(const SlotNeeds& needs, const Way& way, const Held& held
       if (slot.name_space() != needs.name_space) slot.Clear(needs.name_space);
       return GoFromOwn(&slot, prefix, way.point, held);
     case Way::Source::kFork: {
-      const size_t logits_bytes = way.point.checkpoint.logits_bytes;
-      const ByteSpan snapshot = held.snapshot.first(held.snapshot.size() - logits_bytes);
+      const ByteSpan snapshot = WithoutLogits(held.snapshot, way.point.checkpoint);
       const Slot& lender = slots_[way.from].slot;
       if (Status forked = slot.Fork(lender, prefix.size(), snapshot); !forked) return forked;
       ++stats_.forked;
@@ -193,8 +196,7 @@ Status SlotKeeper::GoTo(const SlotNeeds& needs, const Way& way, const Held& held
 
 Status SlotKeeper::GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point,
                              const Held& held) {
-  const ByteSpan snapshot =
-      held.snapshot.first(held.snapshot.size() - point.checkpoint.logits_bytes);
+  const ByteSpan snapshot = WithoutLogits(held.snapshot, point.checkpoint);
   switch (point.kind) {
     case ResumePoint::Kind::kNothing:
       slot->Clear(slot->name_space());
@@ -210,14 +212,16 @@ Status SlotKeeper::GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& po
       ++stats_.checkpoints_restored;
       return {};
     case ResumePoint::Kind::kJoin:
-      return Join(slot, prefix, held, snapshot);
+      return Join(slot, prefix, point, held);
   }
   return {};
 }
 
-Status SlotKeeper::Join(Slot* slot, TokenSpan prefix, const Held& held, ByteSpan snapshot) {
-  size_t bytes = snapshot.size();
-  for (const auto& part : held.path->parts) bytes += part.bytes.size();
+Status SlotKeeper::Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held) {
+  const ByteSpan snapshot = WithoutLogits(held.snapshot, point.checkpoint);
+  // As ChooseResume counts them, which asks what so many would take.
+  const size_t bytes =
+      point.checkpoint.bytes + prefix.size() * engine_->traits().kv_bytes_per_token;
   const double begin_ms = clock_->NowMs();
   const size_t shared = CommonPrefix(slot->tokens(), prefix);
   if (Status joined = slot->Join(prefix, shared, *held.path, snapshot); !joined) return joined;

@@ -106,7 +106,7 @@ class SlotKeeper {
   void Forget(const Way& way, const Held& held);
   Status GoTo(const SlotNeeds& needs, const Way& way, const Held& held);
   Status GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
-  Status Join(Slot* slot, TokenSpan prefix, const Held& held, ByteSpan snapshot);
+  Status Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   void MakeRoom(const SlotNeeds& needs, const Way& way);
   std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
 

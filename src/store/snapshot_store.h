@@ -24,6 +24,9 @@ using SnapshotId = uint64_t;
 class SnapshotStore {
  public:
   virtual ~SnapshotStore() = default;
+  // What holding `bytes` takes of a budget. A store that writes fewer than it is given, or only
+  // plays at holding them, says so here.
+  virtual size_t BytesFor(ByteSpan bytes) const { return bytes.size(); }
   // Takes over `bytes`. kUnavailable: this store keeps nothing.
   // REQUIRES: `id` is not held.
   virtual Status Put(SnapshotId id, Bytes bytes) = 0;
@@ -31,7 +34,7 @@ class SnapshotStore {
   virtual Result<std::span<const uint8_t>> Get(SnapshotId id) const = 0;
   // Nothing happens when `id` is not held.
   virtual void Erase(SnapshotId id) = 0;
-  // Of all snapshots held.
+  // Of all snapshots held, as BytesFor counts them.
   virtual size_t bytes() const = 0;
 };
 

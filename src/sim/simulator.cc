@@ -1,0 +1,151 @@
+#include "sim/simulator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/scheduler.h"
+#include "sim/sized_engine.h"
+#include "sim/sized_store.h"
+
+namespace cairn {
+namespace {
+
+constexpr Token kLastUnique = INT32_MAX;
+constexpr double kTenThousand = 10000;
+
+double Share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  if (options.context_tokens > 0) return options.context_tokens;
+  size_t longest = 0;
+  for (const TraceStep& step : steps) {
+    longest = std::max(longest, step.request->input_tokens + step.request->output_tokens);
+  }
+  return longest + kUsualGridTokens;
+}
+
+class Simulation {
+ public:
+  Simulation(const SimOptions& options, size_t context_tokens,
+             std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
+      : engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
+                &clock_),
+        cache_(options.cache, std::move(placement), std::move(eviction),
+               MakeSizedStore(options.profile.logits_bytes)),
+        scheduler_(&engine_, &cache_, &clock_,
+                   SchedulerOptions{.reuse = options.reuse, .keep_ends = options.keep_ends}) {}
+
+  void Serve(const TraceStep& step, size_t block_tokens) {
+    clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
+    GenerationRequest request;
+    request.prompt = PromptOf(*step.request, block_tokens, &last_unique_);
+    request.shape = step.request->shape;
+    request.params.tokens_max = 0;
+    ++report_.requests;
+    auto generation = scheduler_.Submit(std::move(request));
+    if (!generation) {
+      ++report_.refused;
+      return;
+    }
+    while (scheduler_.Step()) {
+    }
+    while (const auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
+      CHECK(event->kind != GenerationEvent::Kind::kFailed);
+      if (event->kind != GenerationEvent::Kind::kDone) continue;
+      report_.prompt_tokens += event->cost.prompt_tokens;
+      report_.reused_tokens += event->cost.reused_tokens;
+      report_.wait_ms.push_back(event->cost.prompt_ms);
+    }
+    report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
+  }
+
+  SimReport Finish() {
+    const SchedulerStats stats = scheduler_.stats();
+    report_.checkpoints_taken = stats.keeper.checkpoints_taken;
+    report_.checkpoints_evicted = stats.cache.evicted;
+    report_.restored = stats.keeper.checkpoints_restored + stats.keeper.joined;
+    report_.forked = stats.keeper.forked;
+    report_.parked = stats.keeper.parked;
+    report_.taken_bytes = engine_.moved().taken_bytes;
+    report_.restored_bytes = engine_.moved().restored_bytes;
+    return std::move(report_);
+  }
+
+ private:
+  ManualClock clock_;
+  SizedEngine engine_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+  Token last_unique_ = kLastUnique;
+  SimReport report_;
+};
+
+}  // namespace
+
+double SimReport::token_hit_rate() const {
+  return Share(static_cast<double>(reused_tokens), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::best_hit_rate() const {
+  return Share(static_cast<double>(shared_tokens), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::checkpoints_per_10k_prompt() const {
+  return kTenThousand *
+         Share(static_cast<double>(checkpoints_taken), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::checkpoints_per_10k_read() const {
+  return kTenThousand *
+         Share(static_cast<double>(checkpoints_taken), static_cast<double>(read_tokens()));
+}
+
+Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tokens,
+                           const SimOptions& options,
+                           const std::function<void(size_t done)>& on_progress) {
+  auto placement = MakePlacement(options.placement, options.intervals);
+  if (!placement) return tl::unexpected(placement.error());
+  auto eviction = MakeEviction(options.eviction);
+  if (!eviction) return tl::unexpected(eviction.error());
+  Simulation simulation(options, ContextTokens(steps, options), std::move(*placement),
+                        std::move(*eviction));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    simulation.Serve(steps[i], block_tokens);
+    if (on_progress) on_progress(i + 1);
+  }
+  SimReport report = simulation.Finish();
+  for (const size_t shared : SharedTokens(steps, block_tokens, kUsualGridTokens)) {
+    report.shared_tokens += shared;
+  }
+  return report;
+}
+
+// A block id stands for the tokens in it and for all before it, as a prefix block does.
+std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
+                                 size_t grid_tokens) {
+  std::unordered_set<uint32_t> seen;
+  std::vector<size_t> shared;
+  for (const TraceStep& step : steps) {
+    size_t blocks = 0;
+    bool all = true;
+    for (const BlockRange& range : step.request->blocks) {
+      for (uint32_t id = range.first; id <= range.last; ++id) {
+        const bool is_new = seen.insert(id).second;
+        all = all && !is_new;
+        if (all) ++blocks;
+      }
+    }
+    const size_t most = LastCut(step.request->input_tokens, grid_tokens);
+    const size_t tokens = std::min(blocks * block_tokens, most);
+    shared.push_back(tokens - tokens % grid_tokens);
+  }
+  return shared;
+}
+
+}  // namespace cairn

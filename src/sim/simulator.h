@@ -1,0 +1,82 @@
+// Simulator: a trace served by the scheduler, the cache and the policies that serve, on a model of
+// which only sizes and speeds are real (sim/sized_engine.h). What it counts is what a server with
+// these flags would count; only times are a model's.
+//
+//   Trace ─> Interleave ─> Scheduler ─> SlotKeeper ─> CheckpointCache     the code that serves
+//                              └──────> SizedEngine ─> ManualClock        what is played
+//
+// Requests are served one after the other, in the order in which they came. Traces hold no
+// answers, so none is generated: what an answer's state would save is not counted.
+//
+// Threads: one.
+
+#ifndef CAIRN_SIM_SIMULATOR_H_
+#define CAIRN_SIM_SIMULATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cache/checkpoint_cache.h"
+#include "cache/resume.h"
+#include "sim/model_profile.h"
+#include "sim/trace.h"
+
+namespace cairn {
+
+struct SimOptions {
+  ModelProfile profile;
+  std::string placement = "auto";
+  PlacementOptions intervals;
+  std::string eviction = "value";
+  CacheOptions cache;
+  ReuseMode reuse = ReuseMode::kLive;
+  size_t slots = 4;
+  // Tokens that the slots hold together; 0: what the longest request needs.
+  size_t context_tokens = 0;
+  size_t piece_tokens_max = 512;
+  // Keep the state and the logits of every prompt's end, as the server does.
+  bool keep_ends = true;
+};
+
+struct SimReport {
+  uint64_t requests = 0;
+  uint64_t refused = 0;  // too long for the context
+  uint64_t prompt_tokens = 0;
+  uint64_t reused_tokens = 0;
+  // In common with any prompt before: no cache reuses more.
+  uint64_t shared_tokens = 0;
+  uint64_t checkpoints_taken = 0;
+  uint64_t checkpoints_evicted = 0;  // segments among them
+  uint64_t restored = 0;             // to a snapshot, alone or with segments
+  uint64_t forked = 0;
+  uint64_t parked = 0;
+  uint64_t taken_bytes = 0;
+  uint64_t restored_bytes = 0;
+  size_t held_bytes_max = 0;
+  std::vector<double> wait_ms;  // of each request, until its prompt was read
+
+  uint64_t read_tokens() const { return prompt_tokens - reused_tokens; }
+  double token_hit_rate() const;
+  double best_hit_rate() const;
+  // Checkpoints for each 10,000 tokens of prompts; and of those that were read.
+  double checkpoints_per_10k_prompt() const;
+  double checkpoints_per_10k_read() const;
+};
+
+// `on_progress` hears of steps done; may be empty. kInvalidArgument: no such policy.
+Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tokens,
+                           const SimOptions& options,
+                           const std::function<void(size_t done)>& on_progress = {});
+
+// Tokens of each step's prompt in common with one before it, on the grid; the last token is always
+// read.
+std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
+                                 size_t grid_tokens);
+
+}  // namespace cairn
+
+#endif  // CAIRN_SIM_SIMULATOR_H_

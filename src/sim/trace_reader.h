@@ -1,0 +1,32 @@
+// For the readers of trace formats: one line taken apart, with errors that name it. Each format is
+// a file of its own.
+
+#ifndef CAIRN_SIM_TRACE_READER_H_
+#define CAIRN_SIM_TRACE_READER_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "sim/trace.h"
+
+namespace cairn {
+
+// Ids that tokens can be made of; more are an error.
+inline constexpr uint64_t kTraceTokensMax = uint64_t{3} << 29;
+
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+  virtual Status AddLine(const nlohmann::json& line, Trace* trace) = 0;
+};
+
+std::unique_ptr<TraceReader> MakeBlocksReader();
+std::unique_ptr<TraceReader> MakeSessionsReader();
+
+// A number that is not negative. kInvalidArgument says which field wants one.
+Result<size_t> SizeField(const nlohmann::json& object, const char* field);
+
+}  // namespace cairn
+
+#endif  // CAIRN_SIM_TRACE_READER_H_
