@@ -46,7 +46,7 @@ play() {
 main() {
   local code=0
   ensure_schemathesis
-  start_made_server "$FOLDER" -c 1024 --predict 16 --chat-template qwen
+  start_made_server "$FOLDER" -c 1024 --predict 16 --chat-template qwen --embeddings
   play "$@" || code=$?
   stop_made_server
   [[ "$code" -eq 0 ]] || fail "the API does not do what docs/openapi.yaml says (see above)."

@@ -46,7 +46,7 @@ main() {
   local code=0
   ensure_node
   ensure_packages
-  start_made_server "$FOLDER" -c 8192 --chat-template chatml --api-key "$KEY"
+  start_made_server "$FOLDER" -c 8192 --chat-template chatml --embeddings --api-key "$KEY"
   play "$@" || code=$?
   stop_made_server
   [[ "$code" -eq 0 ]] || fail "the clients do not get what they expect (see above)."
