@@ -144,6 +144,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
   NotePrompt(&entry);
   entries_.emplace(what.id, entry);
+  if (IsKept(entry)) marked_.insert(what.id);
   ++stats_.inserted;
   RetireAncestors(entry);
   KeepPathShort(entry);
@@ -228,13 +229,15 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
   if (node == nullptr) return false;
   Entry& entry = EntryOf(PrefixTree::ValueOf(node));
   size_t bytes = KeptBytes(entry);
-  for (const auto& [id, other] : entries_) {
+  for (const CheckpointId id : marked_) {
+    const Entry& other = EntryOf(id);
     if (IsKept(other) && id != entry.checkpoint.id) bytes += KeptBytes(other);
   }
   if (bytes > options_.ram_bytes_max / 2) {
     ++stats_.keeps_refused;
     return false;
   }
+  marked_.insert(entry.checkpoint.id);
   entry.keep_ms = keep_ms;
   entry.kept_until_ms = std::max(entry.kept_until_ms, now_ms_ + keep_ms);
   return true;
@@ -376,8 +379,8 @@ CacheStats CheckpointCache::stats() const {
   stats.wholes = wholes_.wholes().size();
   stats.checkpoints = entries_.size();
   stats.kept = static_cast<size_t>(
-      std::count_if(entries_.begin(), entries_.end(),
-                    [this](const auto& entry) { return IsKept(entry.second); }));
+      std::count_if(marked_.begin(), marked_.end(),
+                    [this](const CheckpointId id) { return IsKept(EntryOf(id)); }));
   stats.segments = segments_.segments().size();
   stats.bytes = HeldBytes();
   stats.token_bytes = TokenBytes();
@@ -422,6 +425,7 @@ void CheckpointCache::Drop(CheckpointId id) {
   CHECK(entry.pins == 0);
   tree_.Erase(entry.node);
   store_->Erase(id);
+  marked_.erase(id);
   entries_.erase(id);
 }
 
@@ -450,6 +454,8 @@ void CheckpointCache::CheckInvariants() const {
   size_t bytes = 0;
   tree_.CheckInvariants();
   CHECK(tree_.value_count() == entries_.size());
+  for (const auto& [id, entry] : entries_) CHECK(!IsKept(entry) || marked_.contains(id));
+  for (const CheckpointId id : marked_) CHECK(entries_.contains(id));
   for (const auto& [id, entry] : entries_) {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);

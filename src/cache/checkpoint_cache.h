@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.h"
@@ -251,6 +252,7 @@ class CheckpointCache {
   uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
   uint64_t tick_ = 0;
   double now_ms_ = 0;
+  std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
 };
 
