@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama_model_maker.h"
-#include "engine/model_recipe.h"
+#include "made_model.h"
 #include "play/http_client.h"
 #include "play/server_process.h"
 
@@ -25,22 +24,14 @@ constexpr char kScript[] = R"json({"rules": [
   {"answer": {"content": "Stones"}}
 ]})json";
 
-std::string WriteModelFile() {
-  std::string file = testing::TempDir() + "script_test_qwen35.gguf";
-  ModelShape shape;
-  shape.architecture = "qwen35";
-  const auto recipe = MakeRecipe(shape);
-  EXPECT_TRUE(recipe.has_value());
-  EXPECT_TRUE(WriteModel(*recipe, file, {}).has_value());
-  return file;
-}
-
 std::unique_ptr<ServerProcess> Serve() {
   const std::string script = testing::TempDir() + "script_test.json";
   std::ofstream(script) << kScript;
   ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m", WriteModelFile(), "--port", "0",        "-c",
-                  "8192",        "-t",    "2",  "--grid",         "64",     "--script", script};
+  options.argv = {CAIRN_PROGRAM, "serve", "-m",     test::WriteMadeModel("script_test"),
+                  "--port",      "0",     "-c",     "8192",
+                  "-t",          "2",     "--grid", "64",
+                  "--script",    script};
   auto server = ServerProcess::Start(options);
   EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
   return server ? std::move(*server) : nullptr;

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama_model_maker.h"
-#include "engine/model_recipe.h"
+#include "made_model.h"
 #include "play/http_client.h"
 #include "play/server_process.h"
 
@@ -19,25 +18,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string MadeModel() {
-  std::string file = testing::TempDir() + "serve_answers_test_qwen35.gguf";
-  ModelShape shape;
-  shape.architecture = "qwen35";
-  const auto recipe = MakeRecipe(shape);
-  EXPECT_TRUE(recipe.has_value());
-  EXPECT_TRUE(WriteModel(*recipe, file, {}).has_value());
-  return file;
-}
-
 class ServeAnswersTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ServerProcessOptions options;
     // One slot: answers are written one after the other, so each is as if it were alone.
-    options.argv = {CAIRN_PROGRAM, "serve",  "-m",         MadeModel(),   "--port",
-                    "0",           "-c",     "2048",       "-t",          "2",
-                    "--grid",      "64",     "--parallel", "1",           "--top-k",
-                    "0",           "--temp", "1",          "--embeddings"};
+    options.argv = {
+        CAIRN_PROGRAM, "serve", "-m",          test::WriteMadeModel("serve_answers_test"),
+        "--port",      "0",     "-c",          "2048",
+        "-t",          "2",     "--grid",      "64",
+        "--parallel",  "1",     "--top-k",     "0",
+        "--temp",      "1",     "--embeddings"};
     auto server = ServerProcess::Start(options);
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = server->release();

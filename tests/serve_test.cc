@@ -11,8 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/llama_model_maker.h"
-#include "engine/model_recipe.h"
+#include "made_model.h"
 #include "play/http_client.h"
 #include "play/server_process.h"
 #include "play/sse.h"
@@ -24,15 +23,7 @@ using Json = nlohmann::json;
 
 // A small qwen35, made once for all tests of this program.
 const std::string& ModelPath() {
-  static const std::string path = [] {
-    std::string file = testing::TempDir() + "serve_test_qwen35.gguf";
-    ModelShape shape;
-    shape.architecture = "qwen35";
-    const auto recipe = MakeRecipe(shape);
-    EXPECT_TRUE(recipe.has_value());
-    EXPECT_TRUE(WriteModel(*recipe, file, {}).has_value());
-    return file;
-  }();
+  static const std::string path = test::WriteMadeModel("serve_test");
   return path;
 }
 

@@ -13,12 +13,6 @@ constexpr std::string_view kPingEvent = "event: ping\ndata: {\"type\":\"ping\"}\
 
 std::string MessagesErrorType(int status) {
   switch (status) {
-    case 401:
-      return "authentication_error";
-    case 403:
-      return "permission_error";
-    case 404:
-      return "not_found_error";
     case 413:
       return "request_too_large";
     case 429:
@@ -27,7 +21,7 @@ std::string MessagesErrorType(int status) {
     case 529:
       return "overloaded_error";
     default:
-      return status < 500 ? "invalid_request_error" : "api_error";
+      return status < 500 ? ErrorType(status) : "api_error";
   }
 }
 

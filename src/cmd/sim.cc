@@ -45,17 +45,6 @@ size_t RamBytes(int64_t mib) {
   return mib < 0 ? SIZE_MAX : static_cast<size_t>(mib) << 20;
 }
 
-// What all slots hold at most, beside the cache.
-double LiveBytes(const std::vector<TraceStep>& steps, const SimOptions& options) {
-  size_t tokens = options.context_tokens;
-  for (const TraceStep& step : steps) {
-    if (options.context_tokens > 0) break;
-    tokens = std::max(tokens, step.request->input_tokens + step.request->output_tokens);
-  }
-  return static_cast<double>(tokens * options.profile.kv_bytes_per_token +
-                             options.slots * options.profile.snapshot_bytes);
-}
-
 Json ToJson(const SimCommandOptions& options, const SimReport& report,
             const std::optional<OracleBound>& bound) {
   Json json = {{"trace", options.trace_path},
@@ -148,7 +137,8 @@ OracleBound Bound(const std::vector<TraceStep>& steps, size_t block_tokens,
   OracleInput input;
   input.snapshot_bytes = options.profile.snapshot_bytes;
   input.kv_bytes_per_token = options.profile.kv_bytes_per_token;
-  input.memory_bytes = static_cast<double>(options.cache.ram_bytes_max) + LiveBytes(steps, options);
+  input.memory_bytes =
+      static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
   return BoundSaved(steps, block_tokens, input);
 }
 

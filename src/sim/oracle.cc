@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "cache/resume.h"
 
 namespace cairn {
 namespace {
@@ -24,7 +25,7 @@ std::vector<Runs> FindRuns(const std::vector<TraceStep>& steps, size_t block_tok
   std::vector<Runs> all(steps.size());
   for (size_t j = 0; j < steps.size(); ++j) {
     const TraceRequest& request = *steps[j].request;
-    const size_t most = (request.input_tokens - 1) / grid_tokens * grid_tokens;
+    const size_t most = LastCut(request.input_tokens, grid_tokens);
     size_t position = 0;
     bool known = true;
     for (const BlockRange& range : request.blocks) {

@@ -21,15 +21,6 @@ double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options) {
-  if (options.context_tokens > 0) return options.context_tokens;
-  size_t longest = 0;
-  for (const TraceStep& step : steps) {
-    longest = std::max(longest, step.request->input_tokens + step.request->output_tokens);
-  }
-  return longest + kUsualGridTokens;
-}
-
 class Simulation {
  public:
   Simulation(const SimOptions& options, size_t context_tokens,
@@ -87,6 +78,20 @@ class Simulation {
 };
 
 }  // namespace
+
+size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  if (options.context_tokens > 0) return options.context_tokens;
+  size_t longest = 0;
+  for (const TraceStep& step : steps) {
+    longest = std::max(longest, step.request->input_tokens + step.request->output_tokens);
+  }
+  return longest + kUsualGridTokens;
+}
+
+double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  const size_t kv = ContextTokens(steps, options) * options.profile.kv_bytes_per_token;
+  return static_cast<double>(kv + options.slots * options.profile.snapshot_bytes);
+}
 
 double SimReport::token_hit_rate() const {
   return Share(static_cast<double>(reused_tokens), static_cast<double>(prompt_tokens));

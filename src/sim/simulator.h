@@ -72,6 +72,11 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
                            const SimOptions& options,
                            const std::function<void(size_t done)>& on_progress = {});
 
+// Tokens that the slots hold together: what `options` say, or what the longest request needs.
+size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options);
+// Bytes that they hold at most, beside the cache.
+double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& options);
+
 // Tokens of each step's prompt in common with one before it, on the grid; the last token is always
 // read.
 std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
