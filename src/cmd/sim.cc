@@ -75,7 +75,10 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
                {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
                {"wait_ms_p99", Percentile(report.wait_ms, 0.99)}};
-  if (bound) json["read_tokens_bound"] = bound->read_tokens_min();
+  if (bound) {
+    json["read_tokens_bound"] = bound->read_tokens_min();
+    json["bound_kind"] = BoundKindName(bound->kind);
+  }
   return json;
 }
 
@@ -96,8 +99,11 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
   PrintLine("read", count(report.read_tokens()) + ", of these new to any cache " +
                         count(report.prompt_tokens - report.shared_tokens));
   if (bound) {
+    const bool exact = bound->kind == BoundKind::kExact;
     PrintLine("no cache reads less", count(static_cast<uint64_t>(bound->read_tokens_min())) +
-                                         " with this memory (see src/sim/oracle.h)");
+                                         " with this memory (" +
+                                         (exact ? "exact" : "an upper bound on what is saved") +
+                                         "; see docs/oracle.md)");
   }
   PrintLine("token hits", Fixed(report.token_hit_rate() * kPercent, 3) + " %, at most " +
                               Fixed(report.best_hit_rate() * kPercent, 3) + " % possible");
@@ -130,16 +136,6 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
   return sim;
-}
-
-OracleBound Bound(const std::vector<TraceStep>& steps, size_t block_tokens,
-                  const SimOptions& options) {
-  OracleInput input;
-  input.snapshot_bytes = options.profile.snapshot_bytes;
-  input.kv_bytes_per_token = options.profile.kv_bytes_per_token;
-  input.memory_bytes =
-      static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
-  return BoundSaved(steps, block_tokens, input);
 }
 
 }  // namespace
@@ -199,7 +195,9 @@ int RunSim(const SimCommandOptions& options) {
   });
   if (!report) return Complain(report.error().message);
   std::optional<OracleBound> bound;
-  if (options.bound) bound = Bound(steps, trace->block_tokens, *sim);
+  if (options.bound) {
+    bound = BestSaved(steps, trace->block_tokens, OracleInputFor(steps, *sim));
+  }
   PrintText(*report, bound);
   if (options.json_path.empty()) return 0;
   std::ofstream out(options.json_path);

@@ -32,6 +32,8 @@ struct ModelProfile {
   size_t logits_bytes = 0;  // of one row
   double read_tokens_per_s = 0;
   double move_bytes_per_s = 0;  // between the context and RAM
+  // Of a stored range of KV, beside the KV itself: libllama's headers are next to nothing.
+  size_t segment_bytes = 0;
 };
 
 std::span<const ModelProfile> ModelProfiles();

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
 #include "sched/scheduler.h"
+#include "sim/oracle_needs.h"
 #include "sim/sized_engine.h"
 #include "sim/sized_store.h"
 
@@ -93,6 +93,23 @@ double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& optio
   return static_cast<double>(kv + options.slots * options.profile.snapshot_bytes);
 }
 
+OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  const ModelProfile& profile = options.profile;
+  OracleInput input;
+  input.snapshot_bytes = profile.snapshot_bytes;
+  input.kv_bytes_per_token = profile.kv_bytes_per_token;
+  if (profile.window_tokens > 0) {
+    // As SizedEngine takes them.
+    input.snapshot_bytes -= profile.snapshot_bytes % profile.window_tokens;
+    input.free_tokens = profile.window_tokens;
+  }
+  input.memory_bytes =
+      static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
+  input.grid_tokens = options.reuse == ReuseMode::kAny ? 1 : kUsualGridTokens;
+  input.context_tokens = ContextTokens(steps, options);
+  return input;
+}
+
 double SimReport::token_hit_rate() const {
   return Share(static_cast<double>(reused_tokens), static_cast<double>(prompt_tokens));
 }
@@ -125,32 +142,10 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
     if (on_progress) on_progress(i + 1);
   }
   SimReport report = simulation.Finish();
-  for (const size_t shared : SharedTokens(steps, block_tokens, kUsualGridTokens)) {
-    report.shared_tokens += shared;
+  for (const OracleNeeds& needs : FindNeeds(steps, block_tokens, OracleInputFor(steps, options))) {
+    report.shared_tokens += needs.deepest;
   }
   return report;
-}
-
-// A block id stands for the tokens in it and for all before it, as a prefix block does.
-std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
-                                 size_t grid_tokens) {
-  std::unordered_set<uint32_t> seen;
-  std::vector<size_t> shared;
-  for (const TraceStep& step : steps) {
-    size_t blocks = 0;
-    bool all = true;
-    for (const BlockRange& range : step.request->blocks) {
-      for (uint32_t id = range.first; id <= range.last; ++id) {
-        const bool is_new = seen.insert(id).second;
-        all = all && !is_new;
-        if (all) ++blocks;
-      }
-    }
-    const size_t most = LastCut(step.request->input_tokens, grid_tokens);
-    const size_t tokens = std::min(blocks * block_tokens, most);
-    shared.push_back(tokens - tokens % grid_tokens);
-  }
-  return shared;
 }
 
 }  // namespace cairn

@@ -23,6 +23,7 @@
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "sim/model_profile.h"
+#include "sim/oracle.h"
 #include "sim/trace.h"
 
 namespace cairn {
@@ -77,10 +78,8 @@ size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& opti
 // Bytes that they hold at most, beside the cache.
 double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& options);
 
-// Tokens of each step's prompt in common with one before it, on the grid; the last token is always
-// read.
-std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
-                                 size_t grid_tokens);
+// What the oracle must know for a bound on what Simulate saves with these options.
+OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions& options);
 
 }  // namespace cairn
 

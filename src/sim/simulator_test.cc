@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "engine/fake_engine.h"
 #include "sched/scheduler.h"
-#include "sim/oracle.h"
 
 namespace cairn {
 namespace {
@@ -161,59 +160,6 @@ TEST(Simulator, ReadsWhatAServerReadsOnTheSameRequests) {
     ASSERT_TRUE(report.has_value());
     EXPECT_EQ(report->read_tokens(), ServedReadTokens(steps, options)) << "seed " << seed;
   }
-}
-
-OracleInput InputOf(const SimOptions& options, double memory_bytes) {
-  OracleInput input;
-  input.snapshot_bytes = options.profile.snapshot_bytes;
-  input.kv_bytes_per_token = options.profile.kv_bytes_per_token;
-  input.memory_bytes = memory_bytes;
-  input.rounds = 50;
-  return input;
-}
-
-TEST(Oracle, IsNeverBelowAPolicyOnAThousandTraces) {
-  for (uint32_t seed = 1; seed <= 1000; ++seed) {
-    const Trace trace = RandomTrace(seed, 30);
-    const auto steps = Interleave(trace, 0);
-    SimOptions options = Options();
-    options.context_tokens = 8192;
-    options.slots = 1 + seed % 2;
-    options.eviction = seed % 3 == 0 ? "lru" : "value";
-    options.cache.ram_bytes_max = size_t{60 + seed % 300} << 20;
-    const auto report = Simulate(steps, kBlockTokens, options);
-    ASSERT_TRUE(report.has_value());
-    const double live =
-        static_cast<double>(options.slots * options.profile.snapshot_bytes +
-                            options.context_tokens * options.profile.kv_bytes_per_token);
-    const OracleBound bound =
-        BoundSaved(steps, kBlockTokens,
-                   InputOf(options, static_cast<double>(options.cache.ram_bytes_max) + live));
-    EXPECT_GE(bound.saved_tokens_max + 0.5, static_cast<double>(report->reused_tokens))
-        << "seed " << seed;
-  }
-}
-
-// Two prompts take turns, and there is room for one of them: half of what they share comes back.
-TEST(Oracle, KnowsThatWhatDoesNotFitIsReadAgain) {
-  std::vector<TraceRequest> requests;
-  for (uint32_t i = 0; i < 40; ++i) {
-    const uint32_t first = i % 2 == 0 ? 0 : 1000;
-    requests.push_back(Request({{first, first + 15}}, 1));
-  }
-  const Trace trace = OneSession(requests);
-  const SimOptions options = Options();
-  const double one = static_cast<double>(options.profile.snapshot_bytes +
-                                         1024 * options.profile.kv_bytes_per_token);
-  OracleInput input = InputOf(options, one);
-  input.rounds = 2000;
-  const auto steps = Interleave(trace, 0);
-  const double saved = BoundSaved(steps, kBlockTokens, input).saved_tokens_max;
-  // 38 requests could reuse 1,024 tokens each; one byte-line holds one of the two.
-  EXPECT_GE(saved, 19.0 * 1024);
-  EXPECT_LE(saved, 20.0 * 1024);
-  input.memory_bytes = 2 * one;
-  EXPECT_NEAR(BoundSaved(steps, kBlockTokens, input).saved_tokens_max, 38.0 * 1024, 1);
 }
 
 }  // namespace

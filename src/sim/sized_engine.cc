@@ -18,7 +18,7 @@ class NoSampler final : public Sampler {
 }  // namespace
 
 SizedEngine::SizedEngine(const Options& options, ManualClock* clock)
-    : options_(options), clock_(clock), sequences_(options.slots) {
+    : options_(options), clock_(clock), sequences_(options.slots), cells_(options.slots) {
   const ModelProfile& profile = options.profile;
   info_.name = profile.name;
   info_.architecture = "sized";
@@ -68,12 +68,21 @@ void SizedEngine::GiveBack(size_t bytes) {
 
 void SizedEngine::SetTo(SeqId seq, size_t position) {
   At(seq) = {position, WindowStart(position)};
+  cells_.SetTokens(static_cast<size_t>(seq), position);
+}
+
+// A recurrent state takes no cells.
+bool SizedEngine::HasRoomFor(size_t tokens) const {
+  if (traits_.memory_class == MemoryClass::kRecurrent) return true;
+  return cells_.used() + tokens <= options_.context_tokens;
 }
 
 Status SizedEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   Sequence& sequence = At(seq);
   CHECK(sequence.end == position);
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   sequence.end += tokens.size();
+  cells_.SetTokens(static_cast<size_t>(seq), sequence.end);
   sequence.window_begin = std::max(sequence.window_begin, WindowStart(sequence.end));
   const auto read = static_cast<double>(tokens.size());
   clock_->Advance(read / options_.profile.read_tokens_per_s * kMsPerS);
@@ -115,22 +124,29 @@ Status SizedEngine::Truncate(SeqId seq, size_t position) {
   CHECK(CanTruncate(seq, position));
   Sequence& sequence = At(seq);
   sequence.end = position;
+  cells_.SetTokens(static_cast<size_t>(seq), position);
   if (position == 0) sequence.window_begin = 0;
   return {};
 }
 
 void SizedEngine::Clear(SeqId seq) {
   At(seq) = {};
+  cells_.SetTokens(static_cast<size_t>(seq), 0);
 }
 
 Result<Bytes> SizedEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   CHECK(begin < end && end <= At(seq).end);
-  return Take((end - begin) * traits_.kv_bytes_per_token);
+  return Take((end - begin) * traits_.kv_bytes_per_token + options_.profile.segment_bytes);
 }
 
 Status SizedEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> /*parts*/,
                          size_t position, ByteSpan snapshot) {
   CHECK(keep <= At(seq).end);
+  cells_.SetTokens(static_cast<size_t>(seq), keep);
+  if (!HasRoomFor(position - keep)) {
+    Clear(seq);
+    return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  }
   GiveBack((position - keep) * traits_.kv_bytes_per_token +
            (snapshot.empty() ? 0 : ClaimedBytes(snapshot)));
   SetTo(seq, position);
@@ -140,6 +156,7 @@ Status SizedEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> /*
 Status SizedEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
   CHECK(from != to && position <= At(from).end);
   if (!snapshot.empty()) GiveBack(ClaimedBytes(snapshot));
+  cells_.Share(static_cast<size_t>(from), static_cast<size_t>(to), position);
   SetTo(to, position);
   return {};
 }

@@ -1,5 +1,5 @@
 // SizedEngine: a model that is only sizes and speeds. It holds sequences as the tokens they have,
-// refuses what its memory class refuses, claims the bytes its states would take
+// refuses what its memory class and a full context refuse, claims the bytes its states would take
 // (sim/sized_store.h), and moves a clock on by what each thing would take. Its answers mean
 // nothing: ask it for none.
 //
@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "sched/cell_ledger.h"
 #include "sim/model_profile.h"
 
 namespace cairn {
@@ -79,6 +80,7 @@ class SizedEngine final : public Engine {
   size_t SnapshotBytesAt(size_t position) const;
   size_t WindowStart(size_t position) const;
   void SetTo(SeqId seq, size_t position);
+  bool HasRoomFor(size_t tokens) const;
   Bytes Take(size_t bytes);
   void GiveBack(size_t bytes);
 
@@ -87,6 +89,7 @@ class SizedEngine final : public Engine {
   ModelInfo info_;
   MemoryTraits traits_;
   std::vector<Sequence> sequences_;
+  CellLedger cells_;
   std::array<float, 1> logits_ = {};
   Moved moved_;
 };

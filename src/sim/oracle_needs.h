@@ -1,0 +1,46 @@
+// OracleNeeds: from where each request of a trace could be gone on with, and what must have been
+// kept for it. All that the oracle knows of a trace (docs/oracle.md has the model):
+//
+//   request 3   [ header |  turn 1  |  turn 2  |   new   ]
+//                '-------'----------'                        last seen by request 2: kept since
+//                then
+//                                    '---------'             last seen by request 1: kept longer
+//
+// A block id stands for the tokens in it and for all before it, as a prefix block does.
+
+#ifndef CAIRN_SIM_ORACLE_NEEDS_H_
+#define CAIRN_SIM_ORACLE_NEEDS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/oracle.h"
+#include "sim/trace.h"
+
+namespace cairn {
+
+// Part of a prompt whose tokens were all last seen in the same request.
+struct OracleRun {
+  size_t last_seen = 0;  // a request's number, counted without those that are refused
+  size_t end_tokens = 0;
+};
+
+// Of one request.
+struct OracleNeeds {
+  size_t prompt_tokens = 0;
+  // The deepest place to go on from if everything were kept; 0: there is none.
+  size_t deepest = 0;
+  // Up to `deepest`, shallowest first. The deeper, the longer ago, or as long.
+  std::vector<OracleRun> runs;
+  // Places to go on from where an earlier prompt ended, shallowest first. The others are the
+  // multiples of the grid up to the last one before the prompt's end.
+  std::vector<size_t> ends;
+};
+
+// One for each request that is not too long for the context.
+std::vector<OracleNeeds> FindNeeds(const std::vector<TraceStep>& steps, size_t block_tokens,
+                                   const OracleInput& input);
+
+}  // namespace cairn
+
+#endif  // CAIRN_SIM_ORACLE_NEEDS_H_
