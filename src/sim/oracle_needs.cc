@@ -10,7 +10,9 @@
 namespace cairn {
 namespace {
 
+// Instead of a request's number.
 constexpr uint32_t kNever = UINT32_MAX;
+constexpr uint32_t kCut = kNever - 1;
 
 // The front of a block, up to `end`, was last seen by a request.
 struct Part {
@@ -30,40 +32,25 @@ class SeenBlocks {
   SeenBlocks(size_t count, size_t block_tokens)
       : block_tokens_(block_tokens), last_seen_(count, kNever) {}
 
-  // The parts of the first `tokens` tokens of a block that were ever seen.
-  std::vector<Part> PartsOf(uint32_t id, size_t tokens) const {
-    std::vector<Part> parts;
-    const auto cut = cut_.find(id);
-    if (cut == cut_.end()) {
-      if (last_seen_[id] != kNever) parts.push_back({tokens, last_seen_[id]});
-      return parts;
-    }
-    for (const Part& part : cut->second.parts) {
-      parts.push_back({std::min(part.end, tokens), part.last_seen});
-      if (part.end >= tokens) break;
-    }
-    return parts;
+  // Null: no prompt ended in it.
+  const CutBlock* Cut(uint32_t id) const {
+    if (last_seen_[id] != kCut) return nullptr;
+    return &cut_.find(id)->second;
   }
-
-  const std::vector<size_t>& EndsIn(uint32_t id) const {
-    static const std::vector<size_t> kNone;
-    const auto cut = cut_.find(id);
-    return cut == cut_.end() ? kNone : cut->second.ends;
-  }
+  // REQUIRES: it is not cut.
+  bool Seen(uint32_t id) const { return last_seen_[id] != kNever; }
+  size_t LastSeen(uint32_t id) const { return last_seen_[id]; }
 
   // A prompt holds the first `tokens` tokens of the block; `ends`: and nothing after them.
   void See(uint32_t id, size_t tokens, bool ends, size_t request) {
     const auto now = static_cast<uint32_t>(request);
-    auto cut = cut_.find(id);
-    if (cut == cut_.end()) {
-      if (!ends) {
-        last_seen_[id] = now;
-        return;
-      }
-      cut = cut_.emplace(id, CutBlock()).first;
-      if (last_seen_[id] != kNever) cut->second.parts = {{block_tokens_, last_seen_[id]}};
+    if (!ends && last_seen_[id] != kCut) {
+      last_seen_[id] = now;
+      return;
     }
-    CutBlock& block = cut->second;
+    CutBlock& block = cut_[id];
+    if (last_seen_[id] < kCut) block.parts = {{block_tokens_, last_seen_[id]}};
+    last_seen_[id] = kCut;
     std::erase_if(block.parts, [&](const Part& part) { return part.end <= tokens; });
     block.parts.insert(block.parts.begin(), {tokens, now});
     if (!ends) return;
@@ -73,7 +60,7 @@ class SeenBlocks {
 
  private:
   const size_t block_tokens_;
-  std::vector<uint32_t> last_seen_;  // by block, while no prompt ended in it
+  std::vector<uint32_t> last_seen_;  // by block: a request, kCut or kNever
   std::unordered_map<uint32_t, CutBlock> cut_;
 };
 
@@ -102,20 +89,33 @@ class NeedsFinder {
     const size_t tokens = std::min(block_tokens_, needs->prompt_tokens - begin_);
     if (tokens == 0) return;
     if (known_) {
-      size_t covered = 0;
-      for (const Part& part : seen_.PartsOf(id, tokens)) {
-        covered = part.end;
-        AddRun(part.last_seen, begin_ + covered, needs);
-      }
-      for (const size_t end : seen_.EndsIn(id)) {
-        if (end <= tokens) needs->ends.push_back(begin_ + end);
-      }
+      const size_t covered = AddKnown(id, tokens, needs);
       known_tokens_ += covered;
       known_ = covered == tokens;
     }
     begin_ += tokens;
     // A prompt with tokens that are in no block ends where no other can follow.
     seen_.See(id, tokens, begin_ == needs->prompt_tokens, request_);
+  }
+
+  // How many of the block's first `tokens` were ever seen.
+  size_t AddKnown(uint32_t id, size_t tokens, OracleNeeds* needs) const {
+    const CutBlock* cut = seen_.Cut(id);
+    if (cut == nullptr) {
+      if (!seen_.Seen(id)) return 0;
+      AddRun(seen_.LastSeen(id), begin_ + tokens, needs);
+      return tokens;
+    }
+    size_t covered = 0;
+    for (const Part& part : cut->parts) {
+      if (covered == tokens) break;
+      covered = std::min(part.end, tokens);
+      AddRun(part.last_seen, begin_ + covered, needs);
+    }
+    for (const size_t end : cut->ends) {
+      if (end <= tokens) needs->ends.push_back(begin_ + end);
+    }
+    return covered;
   }
 
   static void AddRun(size_t last_seen, size_t end_tokens, OracleNeeds* needs) {

@@ -51,7 +51,9 @@ class Simulation {
       if (event->kind != GenerationEvent::Kind::kDone) continue;
       report_.prompt_tokens += event->cost.prompt_tokens;
       report_.reused_tokens += event->cost.reused_tokens;
+      report_.reused.push_back(event->cost.reused_tokens);
       report_.wait_ms.push_back(event->cost.prompt_ms);
+      break;  // asking for more would wait for it
     }
     report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
   }

@@ -58,7 +58,9 @@ struct SimReport {
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
-  std::vector<double> wait_ms;  // of each request, until its prompt was read
+  // Of each request that was not refused.
+  std::vector<double> wait_ms;  // until its prompt was read
+  std::vector<uint64_t> reused;
 
   uint64_t read_tokens() const { return prompt_tokens - reused_tokens; }
   double token_hit_rate() const;

@@ -2,40 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
-#include <random>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/fake_engine.h"
 #include "sched/scheduler.h"
+#include "sim/trace_fixture.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kBlockTokens = 64;
+using test::BlocksRequest;
+using test::kBlockTokens;
+using test::OneSession;
+using test::RandomTraces;
 
-TraceRequest Request(const std::vector<BlockRange>& blocks, size_t more_tokens = 0) {
-  TraceRequest request;
-  request.blocks = blocks;
-  request.input_tokens = more_tokens;
-  for (const BlockRange& range : blocks) {
-    request.input_tokens += (range.last - range.first + 1) * kBlockTokens;
-  }
-  request.shape.tokens = request.input_tokens;
-  request.shape.messages_end = request.input_tokens;
-  return request;
-}
-
-// A session whose requests come a second apart.
-Trace OneSession(const std::vector<TraceRequest>& requests) {
-  Trace trace;
-  trace.block_tokens = kBlockTokens;
-  trace.sessions.push_back({"one", requests});
-  for (size_t i = 0; i < requests.size(); ++i) {
-    trace.sessions[0].requests[i].at_ms = 1000.0 * static_cast<double>(i);
-  }
-  return trace;
-}
+constexpr double kAtOnce = std::numeric_limits<double>::infinity();
 
 SimOptions Options(const char* profile = "qwen3.5-4b") {
   SimOptions options;
@@ -48,7 +35,8 @@ SimOptions Options(const char* profile = "qwen3.5-4b") {
 // parts after 8 blocks, where nothing stands but the ladder's rungs at 16 - 2 and 16 - 4, -8
 // blocks.
 TEST(Simulator, CountsATraceAsItIsCountedByHand) {
-  const Trace trace = OneSession({Request({{1, 16}}, 10), Request({{1, 16}, {40, 43}}, 10)});
+  const Trace trace =
+      OneSession({BlocksRequest({{1, 16}}, 10), BlocksRequest({{1, 16}, {40, 43}}, 10)});
   const auto report = Simulate(Interleave(trace, 0), kBlockTokens, Options());
   ASSERT_TRUE(report.has_value()) << report.error().message;
   EXPECT_EQ(report->requests, 2u);
@@ -66,7 +54,7 @@ TEST(Simulator, WithoutACacheOnlySlotsAreGoneOnFrom) {
   options.placement = "none";
   options.keep_ends = false;
   options.cache.ram_bytes_max = 0;
-  const Trace trace = OneSession({Request({{1, 16}}), Request({{1, 16}, {40, 43}})});
+  const Trace trace = OneSession({BlocksRequest({{1, 16}}), BlocksRequest({{1, 16}, {40, 43}})});
   const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
   // A whole prompt's end is on the grid here, so the second goes on from the slot.
   EXPECT_EQ(report->reused_tokens, 16u * 64);
@@ -76,7 +64,7 @@ TEST(Simulator, WithoutACacheOnlySlotsAreGoneOnFrom) {
 TEST(Simulator, ATooLongRequestIsCountedAndRefused) {
   SimOptions options = Options();
   options.context_tokens = 512;
-  const Trace trace = OneSession({Request({{1, 16}}), Request({{1, 2}})});
+  const Trace trace = OneSession({BlocksRequest({{1, 16}}), BlocksRequest({{1, 2}})});
   const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
   EXPECT_EQ(report->refused, 1u);
   EXPECT_EQ(report->prompt_tokens, 128u);
@@ -86,7 +74,7 @@ TEST(Simulator, HoldsTheBudgetThatItIsGiven) {
   SimOptions options = Options();
   options.cache.ram_bytes_max = size_t{300} << 20;
   std::vector<TraceRequest> requests;
-  for (uint32_t i = 0; i < 40; ++i) requests.push_back(Request({{i * 100, i * 100 + 30}}));
+  for (uint32_t i = 0; i < 40; ++i) requests.push_back(BlocksRequest({{i * 100, i * 100 + 30}}));
   const Trace trace = OneSession(requests);
   const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
   EXPECT_LE(report->held_bytes_max, size_t{300} << 20);
@@ -94,72 +82,133 @@ TEST(Simulator, HoldsTheBudgetThatItIsGiven) {
   EXPECT_GT(report->checkpoints_evicted, 0u);
 }
 
-// Prompts that grow, part and come back.
-Trace RandomTrace(uint32_t seed, size_t requests_count) {
-  std::mt19937 random(seed);
-  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
-  std::vector<std::vector<BlockRange>> prompts;
-  std::vector<TraceRequest> requests;
-  uint32_t next_id = 0;
-  for (size_t i = 0; i < requests_count; ++i) {
-    std::vector<BlockRange> blocks;
-    if (!prompts.empty() && below(5) > 0) {
-      const auto& from = prompts[below(static_cast<uint32_t>(prompts.size()))];
-      for (const BlockRange& range : from) {
-        if (below(6) == 0) break;
-        blocks.push_back(range);
-      }
-    }
-    const uint32_t more = 1 + below(6);
-    blocks.push_back({next_id, next_id + more - 1});
-    next_id += more;
-    prompts.push_back(blocks);
-    requests.push_back(Request(blocks, below(kBlockTokens)));
-  }
-  return OneSession(requests);
+// What stands in the trees and the KV is next to nothing against a snapshot of a million bytes.
+SimOptions RoomForSnapshots(size_t count) {
+  SimOptions options;
+  options.profile.memory_class = MemoryClass::kHybrid;
+  options.profile.snapshot_bytes = 1'000'000;
+  options.profile.kv_bytes_per_token = 1;
+  options.profile.read_tokens_per_s = options.profile.move_bytes_per_s = kAtOnce;
+  options.cache.ram_bytes_max = count * options.profile.snapshot_bytes + 500'000;
+  options.placement = "every-nt";
+  options.intervals.every_nt_tokens = 512;
+  options.eviction = "lru";
+  options.reuse = ReuseMode::kExact;
+  options.keep_ends = false;
+  options.slots = 1;
+  return options;
 }
 
-// The same requests to the same scheduler and cache, with an engine that computes.
-uint64_t ServedReadTokens(const std::vector<TraceStep>& steps, const SimOptions& options) {
-  FakeEngineOptions fake;
-  fake.slots = options.slots;
-  fake.context_tokens = fake.cells = options.context_tokens;
-  FakeEngine engine(fake);
+// By hand, with room for two snapshots; all but the longest unused are in brackets:
+//
+//   A   reads 1,034, leaves A512 and A1024     [A512 A1024]
+//   B   reads 522, leaves B512                 [A1024 B512]      A512 went
+//   A   from A1024, which is used              [B512 A1024]
+//   C   reads 522, leaves C512                 [A1024 C512]      B512 went
+//   B   reads 522, leaves B512                 [C512 B512]       A1024 went
+//   A   reads all of it
+//
+// With room for a third, A512 is all that goes until the end.
+TEST(Simulator, GivesUpUnderPressureWhatIsGivenUpByHand) {
+  const auto a = BlocksRequest({{0, 15}}, 10);
+  const auto b = BlocksRequest({{100, 107}}, 10);
+  const auto c = BlocksRequest({{200, 207}}, 10);
+  const Trace trace = OneSession({a, b, a, c, b, a});
+  const auto steps = Interleave(trace, 0);
+  const auto two = Simulate(steps, kBlockTokens, RoomForSnapshots(2));
+  EXPECT_EQ(two->reused, (std::vector<uint64_t>{0, 0, 1024, 0, 0, 0}));
+  const auto three = Simulate(steps, kBlockTokens, RoomForSnapshots(3));
+  EXPECT_EQ(three->reused, (std::vector<uint64_t>{0, 0, 1024, 0, 512, 1024}));
+  EXPECT_EQ(three->checkpoints_evicted, 1u);
+}
+
+// The sizes of FakeEngine's states, for the simulator.
+ModelProfile ProfileOf(const FakeEngine& engine) {
+  ModelProfile profile;
+  profile.memory_class = engine.traits().memory_class;
+  profile.snapshot_bytes = engine.traits().snapshot_bytes;
+  profile.kv_bytes_per_token = engine.traits().kv_bytes_per_token;
+  profile.window_tokens = engine.traits().window_tokens;
+  profile.logits_bytes = FakeEngine::kVocabSize * sizeof(float);
+  // Where a segment begins stands before it.
+  profile.segment_bytes = sizeof(uint64_t);
+  profile.read_tokens_per_s = profile.move_bytes_per_s = kAtOnce;
+  return profile;
+}
+
+// The same requests to the same scheduler and cache, with an engine that computes. What each
+// reused; nothing of those that are refused.
+std::vector<uint64_t> ServedReused(const std::vector<TraceStep>& steps, const SimOptions& options,
+                                   FakeEngine* engine) {
   ManualClock clock;
-  CheckpointCache cache(options.cache, *MakePlacement(options.placement),
+  CheckpointCache cache(options.cache, *MakePlacement(options.placement, options.intervals),
                         *MakeEviction(options.eviction), MakeRamStore());
-  Scheduler scheduler(&engine, &cache, &clock, {});
+  SchedulerOptions scheduling;
+  scheduling.reuse = options.reuse;
+  scheduling.keep_ends = options.keep_ends;
+  Scheduler scheduler(engine, &cache, &clock, scheduling);
   Token unique = INT32_MAX;
-  uint64_t read = 0;
+  std::vector<uint64_t> reused;
   for (const TraceStep& step : steps) {
+    clock.Advance(step.at_ms - clock.NowMs());
     GenerationRequest request;
     request.prompt = PromptOf(*step.request, kBlockTokens, &unique);
     request.shape = step.request->shape;
     request.params.tokens_max = 0;
-    const auto generation = *scheduler.Submit(std::move(request));
+    const auto generation = scheduler.Submit(std::move(request));
+    if (!generation) continue;
     while (scheduler.Step()) {
     }
-    while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
-      if (event->kind == GenerationEvent::Kind::kDone) read += event->cost.read_tokens();
+    while (const auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
+      if (event->kind != GenerationEvent::Kind::kDone) continue;
+      reused.push_back(event->cost.reused_tokens);
+      break;
     }
   }
-  return read;
+  return reused;
 }
 
-TEST(Simulator, ReadsWhatAServerReadsOnTheSameRequests) {
-  for (uint32_t seed = 1; seed <= 20; ++seed) {
-    const Trace trace = RandomTrace(seed, 40);
+FakeEngineOptions RandomEngine(RandomTraces* random) {
+  constexpr std::array kClasses = {MemoryClass::kAttention, MemoryClass::kSlidingWindow,
+                                   MemoryClass::kRecurrent, MemoryClass::kHybrid};
+  FakeEngineOptions fake;
+  fake.memory_class = kClasses[random->Below(kClasses.size())];
+  fake.slots = random->Between(1, 3);
+  fake.context_tokens = fake.cells = random->Between(700, 3000);
+  fake.piece_tokens_max = 64 * random->Between(1, 8);
+  fake.window_tokens = random->Between(16, 160);
+  fake.recurrent_bytes = 8 * random->Between(1, 500);
+  return fake;
+}
+
+TEST(Simulator, ReusesWhatAServerReusesOnTheSameRequestsWithTheSameBytes) {
+  const auto pairs = test::AllPolicyPairs();
+  uint64_t evicted = 0;
+  uint64_t reused = 0;
+  for (uint32_t seed = 1; seed <= 300; ++seed) {
+    RandomTraces random(seed);
+    const Trace trace = random.Next(30);
     const auto steps = Interleave(trace, 0);
-    SimOptions options = Options();
-    options.context_tokens = 1 << 16;
-    options.slots = 1 + seed % 3;
-    // Nothing takes time, as on FakeEngine's clock, which stands still.
-    options.profile.read_tokens_per_s = 1e18;
-    options.profile.move_bytes_per_s = 1e30;
+    const FakeEngineOptions fake = RandomEngine(&random);
+    FakeEngine engine(fake);
+    SimOptions options;
+    options.profile = ProfileOf(engine);
+    options.context_tokens = fake.context_tokens;
+    options.slots = fake.slots;
+    options.piece_tokens_max = fake.piece_tokens_max;
+    std::tie(options.placement, options.eviction) = pairs[random.Below(pairs.size())];
+    options.reuse = std::array{ReuseMode::kLive, ReuseMode::kExact}[random.Below(2)];
+    options.keep_ends = random.Below(2) == 0;
+    options.cache.ram_bytes_max = random.Between(4'000, 200'000);
     const auto report = Simulate(steps, kBlockTokens, options);
-    ASSERT_TRUE(report.has_value());
-    EXPECT_EQ(report->read_tokens(), ServedReadTokens(steps, options)) << "seed " << seed;
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    ASSERT_EQ(report->reused, ServedReused(steps, options, &engine))
+        << "seed " << seed << ", " << options.placement << " and " << options.eviction;
+    evicted += report->checkpoints_evicted;
+    reused += report->reused_tokens;
   }
+  EXPECT_GT(evicted, 1000u);
+  EXPECT_GT(reused, 100'000u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -75,15 +76,16 @@ Result<Trace> ReadTrace(std::istream& in, TraceFormat format) {
 }
 
 Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique) {
-  Tokens tokens;
-  tokens.reserve(request.input_tokens);
+  Tokens tokens(request.input_tokens);
+  auto at = tokens.begin();
   for (const BlockRange& range : request.blocks) {
-    const auto begin = static_cast<Token>(range.first * block_tokens);
-    const auto end = static_cast<Token>((size_t{range.last} + 1) * block_tokens);
-    for (Token token = begin; token < end; ++token) tokens.push_back(token);
+    const size_t count = (size_t{range.last} - range.first + 1) * block_tokens;
+    const auto left = static_cast<size_t>(tokens.end() - at);
+    const auto end = at + static_cast<std::ptrdiff_t>(std::min(count, left));
+    std::iota(at, end, static_cast<Token>(range.first * block_tokens));
+    at = end;
   }
-  if (tokens.size() > request.input_tokens) tokens.resize(request.input_tokens);
-  while (tokens.size() < request.input_tokens) tokens.push_back((*last_unique)--);
+  for (; at != tokens.end(); ++at) *at = (*last_unique)--;
   return tokens;
 }
 
