@@ -78,6 +78,9 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
   if (bound) {
     json["read_tokens_bound"] = bound->read_tokens_min();
     json["bound_kind"] = BoundKindName(bound->kind);
+    if (bound->saved_tokens_found > 0) {
+      json["read_tokens_found"] = bound->prompt_tokens - bound->saved_tokens_found;
+    }
   }
   return json;
 }
@@ -100,10 +103,9 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
                         count(report.prompt_tokens - report.shared_tokens));
   if (bound) {
     const bool exact = bound->kind == BoundKind::kExact;
-    PrintLine("no cache reads less", count(static_cast<uint64_t>(bound->read_tokens_min())) +
-                                         " with this memory (" +
-                                         (exact ? "exact" : "an upper bound on what is saved") +
-                                         "; see docs/oracle.md)");
+    PrintLine("no cache reads less",
+              count(static_cast<uint64_t>(bound->read_tokens_min())) + " with this memory (" +
+                  (exact ? "exact" : "an upper bound on what is saved") + "; see docs/oracle.md)");
   }
   PrintLine("token hits", Fixed(report.token_hit_rate() * kPercent, 3) + " %, at most " +
                               Fixed(report.best_hit_rate() * kPercent, 3) + " % possible");

@@ -40,10 +40,10 @@ OracleBound BestSaved(const std::vector<TraceStep>& steps, size_t block_tokens,
   const std::vector<OracleNeeds> needs = FindNeeds(steps, block_tokens, input);
   const OraclePrices prices = FindPrices(needs, input);
   OracleBound bound = UpperBound(needs, prices);
-  if (const auto best = SearchBest(needs, input, prices)) {
-    bound.saved_tokens_max = static_cast<double>(*best);
-    bound.kind = BoundKind::kExact;
-  }
+  const OracleSearch search = SearchBest(needs, input, prices);
+  bound.saved_tokens_found = search.found;
+  bound.saved_tokens_max = std::min(bound.saved_tokens_max, search.most);
+  if (search.exact) bound.kind = BoundKind::kExact;
   return bound;
 }
 

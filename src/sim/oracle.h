@@ -40,6 +40,9 @@ std::string_view BoundKindName(BoundKind kind);
 struct OracleBound {
   uint64_t prompt_tokens = 0;  // of the requests that are not refused
   double saved_tokens_max = 0;
+  // Some choice of what to keep saves so many, all of them where the bound is exact; 0: none was
+  // looked for.
+  uint64_t saved_tokens_found = 0;
   BoundKind kind = BoundKind::kUpper;
 
   double read_tokens_min() const { return static_cast<double>(prompt_tokens) - saved_tokens_max; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,7 @@ constexpr size_t kRefinements = 3;
 constexpr size_t kRefineRounds = 500;
 // How many ways are followed side by side to find a good packing before all are.
 constexpr size_t kFewWays = 32;
+constexpr size_t kFewPlaces = 4096;
 // Of sums of prices, in tokens.
 constexpr double kRoundingError = 1e-3;
 
@@ -55,17 +57,21 @@ class ExactSearch {
         prices_(prices),
         memory_(std::min(input.memory_bytes, 0x1p62)) {}
 
-  std::optional<uint64_t> Run() {
-    if (const auto all = SaveAll()) return all;
-    if (!FindPlaces()) return std::nullopt;
-    FindUnit();
-    for (size_t i = 0; i < kRefinements; ++i) {
-      if (Search(kFewWays)) return best_;
-      prices_ = RefinePrices(needs_, input_, prices_, static_cast<double>(best_),
-                             static_cast<double>(unit_), kRefineRounds);
-      FindPlaces();
+  OracleSearch Run() {
+    if (const auto all = SaveAll()) return {*all, static_cast<double>(*all), true};
+    bool exact = false;
+    if (FindPlaces()) {
+      FindUnit();
+      exact = Search(1);
+      for (size_t i = 0; i < kRefinements && !exact; ++i) {
+        prices_ = RefinePrices(needs_, input_, prices_, static_cast<double>(best_),
+                               static_cast<double>(unit_), kRefineRounds);
+        FindPlaces();
+        exact = Search(kFewWays);
+      }
+      exact = exact || Search(SIZE_MAX);
     }
-    return Search(SIZE_MAX) ? std::optional(best_) : std::nullopt;
+    return {best_, exact ? static_cast<double>(best_) : prices_.saved_tokens_max, exact};
   }
 
  private:
@@ -93,13 +99,13 @@ class ExactSearch {
   // False: there are too many to be tried.
   bool FindPlaces() {
     places_.clear();
+    place_count_ = 0;
     if (needs_.size() > kRequestsMax) return false;
-    size_t count = 0;
-    for (size_t j = 0; j < needs_.size() && count < input_.steps_max; ++j) {
+    for (size_t j = 0; j < needs_.size() && place_count_ < input_.steps_max; ++j) {
       places_.push_back(PlacesOf(j));
-      count += places_.back().size();
+      place_count_ += places_.back().size();
     }
-    return count < input_.steps_max;
+    return place_count_ < input_.steps_max;
   }
 
   std::vector<Place> PlacesOf(size_t j) const {
@@ -181,12 +187,15 @@ class ExactSearch {
 
   // Places one request after the other, in all ways that may beat the best packing known; where
   // there are more than `ways_max` of them, only in the most promising. True: none was left out.
+  // Where there are many places, to see that futures are the same costs more than following a few
+  // ways twice.
   bool Search(size_t ways_max) {
     bool all = true;
     std::vector<Way> ways(1);
     for (size_t j = 0; j < needs_.size(); ++j) {
       std::vector<Way> next;
-      FindWants(j + 1);
+      merges_ = ways_max == SIZE_MAX || place_count_ <= kFewPlaces;
+      if (merges_) FindWants(j + 1);
       for (const Way& way : ways) Extend(way, j, &next);
       if (steps_ > input_.steps_max) return false;
       if (next.size() > ways_max) {
@@ -219,7 +228,11 @@ class ExactSearch {
       longer.saved = way.saved + place.position;
       longer.chosen = way.chosen;
       longer.chosen.push_back(place.position);
-      Merge(std::move(longer), next);
+      if (merges_) {
+        Merge(std::move(longer), next);
+      } else {
+        next->push_back(std::move(longer));
+      }
     }
   }
 
@@ -294,9 +307,11 @@ class ExactSearch {
   OraclePrices prices_;
   const double memory_;
   std::vector<std::vector<Place>> places_;  // of each request, the best first
-  size_t unit_ = 1;                         // every place is a multiple of it
+  size_t place_count_ = 0;
+  size_t unit_ = 1;  // every place is a multiple of it
   uint64_t best_ = 0;
   size_t steps_ = 0;
+  bool merges_ = false;  // ways with the same future
   // Of the request at hand.
   std::vector<Want> wants_;
   size_t wanted_since_ = 0;
@@ -305,8 +320,8 @@ class ExactSearch {
 
 }  // namespace
 
-std::optional<uint64_t> SearchBest(const std::vector<OracleNeeds>& needs, const OracleInput& input,
-                                   const OraclePrices& prices) {
+OracleSearch SearchBest(const std::vector<OracleNeeds>& needs, const OracleInput& input,
+                        const OraclePrices& prices) {
   return ExactSearch(needs, input, prices).Run();
 }
 

@@ -1,12 +1,11 @@
 // SearchBest: the most tokens that any choice of places to go on from saves, found by trying them
-// all, request after request, and leaving out what prices prove to be no better (branch and bound;
-// docs/oracle.md).
+// all, request after request, following one of all ways with the same future and leaving out what
+// prices prove to be no better (docs/oracle.md).
 
 #ifndef CAIRN_SIM_ORACLE_EXACT_H_
 #define CAIRN_SIM_ORACLE_EXACT_H_
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "sim/oracle.h"
@@ -15,9 +14,18 @@
 
 namespace cairn {
 
-// Nothing: the search did not come to its end within input.steps_max. `prices`: of these needs.
-std::optional<uint64_t> SearchBest(const std::vector<OracleNeeds>& needs, const OracleInput& input,
-                                   const OraclePrices& prices);
+struct OracleSearch {
+  // Some choice saves so many; 0: none was found.
+  uint64_t found = 0;
+  // No choice saves more.
+  double most = 0;
+  // All were tried: `found` is the best.
+  bool exact = false;
+};
+
+// Tries until input.steps_max. `prices`: of these needs.
+OracleSearch SearchBest(const std::vector<OracleNeeds>& needs, const OracleInput& input,
+                        const OraclePrices& prices);
 
 }  // namespace cairn
 
