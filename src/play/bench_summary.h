@@ -40,7 +40,7 @@ struct ScenarioSummary {
   size_t runs = 0;                  // that went well; everything below is over all of them
   std::vector<std::string> errors;  // one for each that did not
   RunTokens tokens;
-  double allowed_tokens = 0;        // 0: the unavoidable is not known
+  double allowed_tokens = 0;  // 0: the unavoidable is not known
   double first_token_median_ms = 0;
   double first_token_p90_ms = 0;
   double first_token_p99_ms = 0;
