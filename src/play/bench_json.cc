@@ -68,7 +68,7 @@ Json SummariesJson(const BenchResult& result, const ServerFigures& server) {
     Json json = SummaryJson(Summarize(server, scenario));
     if (&server != &result.servers.front()) {
       const PairSummary pairs = Compare(result.servers.front(), server, scenario);
-      json["pairs"] = pairs.first_token_ratios.size();
+      json["pairs"] = pairs.pairs.size();
       json["first_token_ratio"] = Rounded(pairs.first_token_ratio);
     }
     summaries.push_back(std::move(json));

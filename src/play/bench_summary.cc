@@ -155,25 +155,31 @@ ScenarioSummary Summarize(const ServerFigures& server, const std::string& scenar
 
 PairSummary Compare(const ServerFigures& ours, const ServerFigures& theirs,
                     const std::string& scenario) {
-  PairSummary pairs;
-  pairs.scenario = scenario;
-  const std::vector<const ScenarioRun*> others = GoodRuns(theirs, scenario);
+  PairSummary summary;
+  summary.scenario = scenario;
+  std::vector<double> ratios;
   for (const ScenarioRun* run : GoodRuns(ours, scenario)) {
-    const auto other = std::find_if(others.begin(), others.end(), [&](const ScenarioRun* theirs_) {
-      return theirs_->repetition == run->repetition;
-    });
-    if (other == others.end()) continue;
-    const size_t count = std::min(run->requests.size(), (*other)->requests.size());
+    const ScenarioRun* const other = FindPartner(*run, theirs);
+    if (other == nullptr) continue;
+    const size_t count = std::min(run->requests.size(), other->requests.size());
     for (size_t i = 0; i < count; ++i) {
       const RequestFigures& mine = run->requests[i];
-      const RequestFigures& their = (*other)->requests[i];
+      const RequestFigures& their = other->requests[i];
       if (mine.cancelled || their.cancelled) continue;
       if (mine.first_token_ms <= 0 || their.first_token_ms <= 0) continue;
-      pairs.first_token_ratios.push_back(mine.first_token_ms / their.first_token_ms);
+      ratios.push_back(mine.first_token_ms / their.first_token_ms);
+      summary.pairs.push_back({mine.what, run->repetition, ratios.back()});
     }
   }
-  pairs.first_token_ratio = GeometricMean(pairs.first_token_ratios);
-  return pairs;
+  summary.first_token_ratio = GeometricMean(ratios);
+  return summary;
+}
+
+const ScenarioRun* FindPartner(const ScenarioRun& run, const ServerFigures& server) {
+  for (const ScenarioRun* other : GoodRuns(server, run.scenario)) {
+    if (other->repetition == run.repetition) return other;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> ScenarioNames(const BenchResult& result) {
@@ -208,8 +214,9 @@ std::vector<BenchResult> MergeResults(const std::vector<BenchResult>& results) {
 std::string ResultTitle(const BenchResult& result) {
   if (result.servers.empty()) return "nothing";
   const ServerFigures& server = result.servers.front();
-  const std::string model = FileName(server.model);
-  return server.memory.empty() ? model : server.memory + " (" + model + ")";
+  std::string model = FileName(server.model);
+  if (model.ends_with(".gguf")) model.resize(model.size() - 5);
+  return server.memory.empty() ? model : server.memory + ": " + model;
 }
 
 }  // namespace cairn

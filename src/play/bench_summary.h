@@ -48,11 +48,17 @@ struct ScenarioSummary {
 };
 ScenarioSummary Summarize(const ServerFigures& server, const std::string& scenario);
 
+// A request that both servers answered.
+struct RequestPair {
+  std::string what;
+  size_t repetition = 0;
+  double first_token_ratio = 0;  // time to the first token, ours over theirs
+};
+
 // Two servers in a scenario. Requests pair up by repetition and place in it.
 struct PairSummary {
   std::string scenario;
-  // Time to the first token, ours over theirs, for each pair of requests that both have one.
-  std::vector<double> first_token_ratios;
+  std::vector<RequestPair> pairs;
   double first_token_ratio = 0;  // their geometric mean; 0: no pair
 };
 PairSummary Compare(const ServerFigures& ours, const ServerFigures& theirs,
@@ -63,11 +69,14 @@ std::vector<std::string> ScenarioNames(const BenchResult& result);
 // The runs of a scenario that went well, in their order.
 std::vector<const ScenarioRun*> GoodRuns(const ServerFigures& server, const std::string& scenario);
 
+// The run of the same scenario and repetition that went well; none: null.
+const ScenarioRun* FindPartner(const ScenarioRun& run, const ServerFigures& server);
+
 // Results that were seen one after the other, brought together: one for each model, with a server's
 // runs, found by its name, behind each other as further repetitions. Models and servers stay in the
 // order in which they are first met.
 std::vector<BenchResult> MergeResults(const std::vector<BenchResult>& results);
-// "hybrid (qwen35)", "qwen35": what a result is called beside others.
+// "hybrid: qwen35", "qwen35": what a result is called beside others.
 std::string ResultTitle(const BenchResult& result);
 
 }  // namespace cairn

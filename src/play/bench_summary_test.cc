@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -109,20 +110,21 @@ TEST(BenchSummary, HasNoTokensASecondOfAnswersOfOneToken) {
 TEST(BenchPairs, CompareRequestsOfTheSameRepetitionAndPlace) {
   const BenchResult result = SampleBench();
   const PairSummary pairs = Compare(result.servers[0], result.servers[1], "chat");
-  ASSERT_EQ(pairs.first_token_ratios.size(), 8U);
-  EXPECT_DOUBLE_EQ(pairs.first_token_ratios[0], 1);
-  EXPECT_DOUBLE_EQ(pairs.first_token_ratios[1], 1.0 / 12);
-  EXPECT_DOUBLE_EQ(pairs.first_token_ratio, GeometricMean(pairs.first_token_ratios));
+  ASSERT_EQ(pairs.pairs.size(), 8U);
+  EXPECT_DOUBLE_EQ(pairs.pairs[0].first_token_ratio, 1);
+  EXPECT_DOUBLE_EQ(pairs.pairs[1].first_token_ratio, 1.0 / 12);
+  EXPECT_EQ(pairs.pairs[5].what, "turn 2");
+  EXPECT_EQ(pairs.pairs[5].repetition, 1U);
+  EXPECT_NEAR(pairs.first_token_ratio, std::pow(1.0 / 12, 0.75), 1e-9);
 }
 
 TEST(BenchPairs, LeaveOutCancelledRequestsAndRunsWithoutAPartner) {
   const BenchResult result = SampleBench();
   // The second run failed on the other server, the first one's last request was cancelled.
-  EXPECT_EQ(Compare(result.servers[0], result.servers[1], "edit-early").first_token_ratios.size(),
-            3U);
+  EXPECT_EQ(Compare(result.servers[0], result.servers[1], "edit-early").pairs.size(), 3U);
   ServerFigures shorter = result.servers[1];
   shorter.runs[0].requests.resize(1);
-  EXPECT_EQ(Compare(result.servers[0], shorter, "chat").first_token_ratios.size(), 5U);
+  EXPECT_EQ(Compare(result.servers[0], shorter, "chat").pairs.size(), 5U);
   EXPECT_EQ(Compare(result.servers[0], {}, "chat").first_token_ratio, 0);
 }
 
@@ -137,7 +139,7 @@ TEST(MergeResults, PutsRunsOfOneServerBehindEachOther) {
   EXPECT_EQ(ours.runs[3].repetition, 1U);
   EXPECT_EQ(ours.runs[4].repetition, 2U);
   EXPECT_EQ(ours.runs[6].repetition, 3U);
-  EXPECT_EQ(Compare(ours, merged[0].servers[1], "chat").first_token_ratios.size(), 16U);
+  EXPECT_EQ(Compare(ours, merged[0].servers[1], "chat").pairs.size(), 16U);
 }
 
 TEST(MergeResults, MakesOneResultForEachModelOfServersPlayedAlone) {
@@ -156,8 +158,8 @@ TEST(MergeResults, MakesOneResultForEachModelOfServersPlayedAlone) {
   EXPECT_EQ(merged[0].servers[0].runs.size(), 8U);
   EXPECT_EQ(merged[0].servers[1].name, "llama-server");
   EXPECT_EQ(merged[0].servers[1].memory, "hybrid") << "as the other server says";
-  EXPECT_EQ(ResultTitle(merged[0]), "hybrid (qwen35.gguf)");
-  EXPECT_EQ(ResultTitle(merged[1]), "attention (llama.gguf)");
+  EXPECT_EQ(ResultTitle(merged[0]), "hybrid: qwen35");
+  EXPECT_EQ(ResultTitle(merged[1]), "attention: llama");
 }
 
 TEST(MergeResults, OfNothingIsNothing) {

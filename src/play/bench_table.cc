@@ -59,10 +59,10 @@ std::string Note(const std::string& text) {
 std::string Comparison(const ServerFigures& ours, const ServerFigures& theirs,
                        const std::string& scenario, bool colour) {
   const PairSummary pairs = Compare(ours, theirs, scenario);
-  if (pairs.first_token_ratios.empty()) return "";
+  if (pairs.pairs.empty()) return "";
   std::string line =
       Note(ours.name + " beside " + theirs.name + ": " + SoonerText(pairs.first_token_ratio) +
-           ", by " + std::to_string(pairs.first_token_ratios.size()) + " pairs");
+           ", by " + std::to_string(pairs.pairs.size()) + " pairs");
   line.pop_back();
   return Styled(line, pairs.first_token_ratio < 1 ? "32" : "33", colour) + "\n";
 }
