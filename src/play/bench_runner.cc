@@ -143,10 +143,7 @@ class Player {
 
   Status Do(const AddStep& step) {
     std::vector<ChatMessage>& messages = MessagesOf(step.conversation);
-    const size_t at = step.at.value_or(messages.size());
-    CHECK(at <= messages.size());
-    messages.insert(messages.begin() + static_cast<std::ptrdiff_t>(at), step.messages.begin(),
-                    step.messages.end());
+    messages.insert(messages.end(), step.messages.begin(), step.messages.end());
     return {};
   }
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +22,10 @@ namespace cairn {
 
 // Conversations have numbers; one that has not been spoken of is empty. Messages count from 0.
 
-// Messages are put before message `at`, or at the end. Nothing is sent.
+// Messages are put at the end. Nothing is sent.
 struct AddStep {
   size_t conversation = 0;
   std::vector<ChatMessage> messages;
-  std::optional<size_t> at = {};
 };
 
 // A message gets another text.

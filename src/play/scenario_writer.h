@@ -40,7 +40,10 @@ class ScenarioWriter {
   }
   void Say(size_t conversation, size_t tokens) { Add(conversation, {User(tokens)}); }
   void AskFor(size_t conversation, std::string what, Keep keep = Keep::kAnswer);
-  void Put(Step step) { scenario_.steps.push_back(std::move(step)); }
+  template <typename AnyStep>
+  void Put(AnyStep step) {
+    scenario_.steps.emplace_back(std::move(step));
+  }
   // A conversation of so many tokens, user and assistant in turns, each message `message_tokens`.
   // Returns how many messages that makes.
   size_t AddHistory(size_t conversation, size_t tokens, size_t message_tokens);
