@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "cmd/progress_line.h"
+#include "play/bench_html.h"
 #include "play/bench_json.h"
 #include "play/bench_result.h"
 #include "play/bench_runner.h"
@@ -88,6 +89,7 @@ Result<std::vector<ServerFigures>> DescribeServers(const BenchOptions& options) 
                            : server->program.substr(0, server->program.find(' '));
     if (name.empty()) name = options.urls[i];
     server->name = UniqueName(std::move(name), servers);
+    if (i < options.commands.size()) server->command_line = options.commands[i];
     servers.push_back(std::move(*server));
   }
   return servers;
@@ -216,6 +218,8 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
                     "A server that speaks POST /v1/chat/completions, as http://host:port; more "
                     "than one are played in turn and compared with the first");
   bench->add_option("--name", options->names, "Names for the servers, in the same order");
+  bench->add_option("--command", options->commands,
+                    "How the servers were started, in the same order, for reports");
   std::string names = "all";
   for (const ScenarioInfo& info : Scenarios()) names.append(", ").append(info.name);
   bench
@@ -238,6 +242,7 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
   bench->add_option("--trace", options->trace_path,
                     "Dialogues to replay, a line each: {\"messages\": […]}");
   bench->add_option("--json", options->json_path, "Write the figures to this file too");
+  bench->add_option("--html", options->html_path, "Write a page with plots to this file too");
   return bench;
 }
 
@@ -253,6 +258,9 @@ int RunBench(const BenchOptions& options) {
   std::printf("%s", FormatBench(result, isatty(STDOUT_FILENO) == 1).c_str());
   if (!options.json_path.empty() && !WriteText(options.json_path, BenchJson(result))) {
     return Complain("the file '" + options.json_path + "' cannot be written");
+  }
+  if (!options.html_path.empty() && !WriteText(options.html_path, BenchHtml(result))) {
+    return Complain("the file '" + options.html_path + "' cannot be written");
   }
   return bench.ended_early() == 0 ? 0 : 1;
 }

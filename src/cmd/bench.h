@@ -18,6 +18,7 @@ namespace cairn {
 struct BenchOptions {
   std::vector<std::string> urls;
   std::vector<std::string> names;                // of the servers, in the same order; may be fewer
+  std::vector<std::string> commands;             // how they were started, likewise; for reports
   std::vector<std::string> scenarios = {"all"};  // names, each perhaps several with commas between
   double scale = 1;                              // of all lengths
   uint64_t seed = 1;

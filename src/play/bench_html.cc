@@ -54,17 +54,17 @@ std::string Cards(const BenchResult& result) {
   for (const ServerFigures& server : result.servers) {
     const double ratio = AddUp(server).tokens.ReadRatio();
     if (ratio <= 0) continue;
-    cards += Card(RatioText(ratio) + "×", server.name + " read of what cannot be avoided",
+    cards += Card(RatioText(ratio) + "×", "the unavoidable, read by " + server.name,
                   ratio <= kGoodRatio);
   }
   for (const PeerRatio& ratio : PeerRatios({result})) {
     if (ratio.scenarios == 0) continue;
     const bool sooner = ratio.first_token_ratio <= 1;
     const double times = sooner ? 1 / ratio.first_token_ratio : ratio.first_token_ratio;
-    cards += Card(RatioText(times) + "×",
-                  std::string(sooner ? "sooner" : "later") + " came " +
-                      result.servers.front().name + "'s first token than that of " + ratio.peer,
-                  sooner);
+    cards +=
+        Card(RatioText(times) + "× " + (sooner ? "sooner" : "later"),
+             "the first token of " + result.servers.front().name + " than that of " + ratio.peer,
+             sooner);
   }
   return cards.empty() ? "" : Element("div", cards, "class=\"cards\"");
 }
@@ -235,7 +235,7 @@ std::string BenchHtml(const BenchResult& result) {
 }
 
 std::string BenchHtml(const std::vector<BenchResult>& results) {
-  std::string body = Element("h1", "Who reads what again");
+  std::string body = Element("h1", "cairn bench");
   bool any = false;
   std::string sections;
   for (const BenchResult& result : results) {
