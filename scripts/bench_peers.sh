@@ -3,7 +3,7 @@
 # flags, on a made model of each memory class, and writes docs/benchmarks.md and its pictures.
 # Usage: [SCALE=0.25] [REPEAT=3] [CLASSES=hybrid,…] [SCENARIOS=all] [SEED=1] [PAUSE_MS=0]
 #        [CONTEXT=32768] [SLOTS=4] [THREADS=n] [RAM_MIB=8192] [TRACE=FILE] [OUT=docs]
-#        scripts/bench_peers.sh [--quick]
+#        [FLAGS="further flags of cairn serve"] scripts/bench_peers.sh [--quick]
 #   --quick  a minute on one small model, into build/bench-peers/: does the whole chain work?
 # What was seen is left in build/bench-peers, with a page for the browser.
 set -euo pipefail
@@ -46,6 +46,7 @@ use_defaults() {
   CONTEXT="${CONTEXT:-32768}" SLOTS="${SLOTS:-4}" THREADS="${THREADS:-$(processors)}"
   RAM_MIB="${RAM_MIB:-8192}" TRACE="${TRACE:-}" OUT="${OUT:-docs}" WIDTH="${WIDTH:-256}"
   BEST_SLOTS=$((2 * SLOTS))
+  read -r -a CAIRN_FLAGS <<<"${FLAGS:-}"
 }
 
 # find_peer: PEER is the command and PEER_CWD the folder it runs in. ggml looks for its backends
@@ -77,7 +78,7 @@ choose() {
     --cache-ram "$RAM_MIB")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
-    ARGV=("$CAIRN" serve "${common[@]}")
+    ARGV=("$CAIRN" serve "${common[@]}" "${CAIRN_FLAGS[@]}")
     return 0
   fi
   CWD="$PEER_CWD"
@@ -136,27 +137,42 @@ play() {
 processor_name() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1; }
 memory_gib() { awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo 2>/dev/null; }
 
+peer_version() { "${PEER[@]}" --version 2>&1 | sed -n '1s/^version: //p'; }
+
+# A paragraph in lines of up to 100 columns.
+paragraph() {
+  tr '\n' ' ' | sed 's/ *$//' | fold -s -w 100 | sed 's/ *$//'
+  printf '\n\n'
+}
+
 write_facts() {
   local name
   name="$(processor_name)"
   cat <<END
-\`make bench-peers SCALE=$SCALE REPEAT=$REPEAT CLASSES=$CLASSES SCENARIOS=$SCENARIOS SEED=$SEED PAUSE_MS=$PAUSE_MS CONTEXT=$CONTEXT SLOTS=$SLOTS\`
-took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(processors) cores (${name:-unknown processor}) with $(memory_gib) GiB
-of memory, $(uname -sm). Ours is $("$CAIRN" --version); the peer is Debian's llama-server,
-$("${PEER[@]}" --version 2>&1 | sed -n 1p), on the same libllama.
+\`\`\`
+make bench-peers SCALE=$SCALE REPEAT=$REPEAT CLASSES=$CLASSES \\
+  SCENARIOS=$SCENARIOS SEED=$SEED PAUSE_MS=$PAUSE_MS CONTEXT=$CONTEXT SLOTS=$SLOTS
+\`\`\`
 
-For each model, one server after the other was started, played, and ended, and so $REPEAT times over; never
-did two run at once. All have the same model, context, threads, micro-batch and limit for cached RAM, and
-answer greedily. The peer plays twice: as it is set up by default, and with twice the slots,
-\`--checkpoint-min-step 0\`, \`--ctx-checkpoints 256\`, and where the memory allows them \`--swa-full\` and
-\`--cache-reuse\`. The last moves attention memory to positions it was not computed for: it reads less than
-must be read for the same answer, so that what is unavoidable is no bound for it.
-
-The models are small ones of random weights that \`cairn model make\` made, with one token a byte and a
-template that strips old reasoning. How many tokens are read does not hang on the weights. Times do: only
-their ratios say something of other models, and of larger ones they say too little, as what is not read
-costs more there.
-
+END
+  paragraph <<END
+That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(processors) cores
+(${name:-an unknown processor}) with $(memory_gib) GiB of memory, $(uname -sm). Ours is
+$("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
+END
+  paragraph <<END
+For each model, one server after the other was started, played and ended, $REPEAT times over; never
+did two run at once. All have the same model, context, threads, batches and limit for cached RAM,
+and answer greedily. The peer plays twice: as it is set up by default, and with its best flags:
+twice the slots, \`--checkpoint-min-step 0\`, \`--ctx-checkpoints 256\`, and where the memory
+allows them \`--swa-full\` and \`--cache-reuse\`. The last one moves attention memory to
+positions that it was not computed for: it changes answers, and may read less than the unavoidable.
+END
+  paragraph <<END
+The models are small ones of random weights that \`cairn model make\` made, with one token a byte
+and a template that strips old reasoning. How many tokens are read does not hang on the weights.
+Times do: only their ratios say something of other models, and of larger ones they say too little,
+as what is read again costs more there.
 END
 }
 

@@ -8,16 +8,11 @@
 
 readonly BENCH_SERVER_SECONDS=120 # to load a model
 
-# A port that nobody listens on.
+# The first port from 18080 on that nobody listens on.
 free_port() {
-  local port
-  while :; do
-    port=$((20000 + RANDOM % 20000))
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port"
-      return 0
-    fi
-  done
+  local port=18080
+  while (exec 2>/dev/null 3<>"/dev/tcp/127.0.0.1/$port"); do port=$((port + 1)); done
+  echo "$port"
 }
 
 # A process that has ended, but that nobody has asked about, has no command line.
@@ -26,10 +21,10 @@ process_lives() { [[ -n "$(tr -d '\0' 2>/dev/null <"/proc/$1/cmdline")" ]] 2>/de
 is_healthy() {
   local status
   status="$(
-    exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
+    exec 2>/dev/null 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
     printf 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' >&3
     head -n 1 <&3
-  )" 2>/dev/null || return 1
+  )" || return 1
   [[ "$status" == *" 200 "* ]]
 }
 

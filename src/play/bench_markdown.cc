@@ -185,7 +185,7 @@ std::string Commands(const BenchResult& result) {
     text += "# " + server.name + (server.program.empty() ? "" : ", " + server.program) + "\n" +
             server.command_line + "\n";
   }
-  return text.empty() ? "" : ResultTitle(result) + ":\n\n```\n" + text + "```\n\n";
+  return text.empty() ? "" : "Servers of " + ResultTitle(result) + ":\n\n```\n" + text + "```\n\n";
 }
 
 }  // namespace
@@ -212,7 +212,7 @@ std::string BenchMarkdown(const std::vector<BenchResult>& results, const std::st
   text += Claims(results);
   text += "## Figures\n\n" + Legend(results.front());
   for (const BenchResult& result : results) text += Section(result, plots);
-  text += "## How it was done\n\n" + facts + (facts.empty() ? "" : "\n");
+  text += "## How it was done\n\n" + facts + (facts.empty() || facts.ends_with("\n\n") ? "" : "\n");
   for (const BenchResult& result : results) text += Commands(result);
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
