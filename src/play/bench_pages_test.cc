@@ -113,6 +113,13 @@ TEST(BenchHtml, HasPlotsATableAndWhatWentWrong) {
   EXPECT_TRUE(Has(page, "llama-server -m models/qwen35.gguf -c 16384"));
 }
 
+TEST(BenchHtml, HoldsOnlyOurOwnServerToWhatItPromises) {
+  BenchResult result = SampleBench();
+  EXPECT_TRUE(Has(BenchHtml(result), "What Cairn promises"));
+  std::swap(result.servers[0], result.servers[1]);
+  EXPECT_FALSE(Has(BenchHtml(result), "What Cairn promises"));
+}
+
 TEST(BenchHtml, ShowsEachModelAlone) {
   BenchResult other = SampleBench();
   for (ServerFigures& server : other.servers) server.model = "mamba2.gguf";
