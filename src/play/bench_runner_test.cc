@@ -26,17 +26,19 @@ class BenchRunnerTest : public HttpServerTest {
   void AddTokenizer() {
     server_->Handle("POST", "/apply-template", [](const HttpRequest& request) {
       std::string prompt;
-      for (const Json& message : Json::parse(request.body)["messages"]) {
+      const Json body = Json::parse(request.body);
+      for (const Json& message : body["messages"]) {
         prompt += message["content"].get<std::string>() + "|";
       }
-      return Text(Json({{"prompt", prompt}}).dump());
+      return Text(Json::object({{"prompt", prompt}}).dump());
     });
     server_->Handle("POST", "/tokenize", [](const HttpRequest& request) {
       Json tokens = Json::array();
-      for (const char c : Json::parse(request.body)["content"].get<std::string>()) {
+      const std::string text = Json::parse(request.body)["content"];
+      for (const char c : text) {
         tokens.push_back(static_cast<int>(c));
       }
-      return Text(Json({{"tokens", tokens}}).dump());
+      return Text(Json::object({{"tokens", tokens}}).dump());
     });
   }
 
