@@ -62,13 +62,17 @@ Scenario EditsFurtherBack(const ScenarioParams& params) {
   writer.Add(0, {writer.System(1500)});
   for (size_t turn = 0; turn < kTurns; ++turn) {
     writer.Say(0, 300);
-    writer.AskFor(0, Turn(turn));
+    // Long enough to see whether a server can go back to what it generated.
+    Ask ask;
+    ask.what = Turn(turn);
+    ask.answer_tokens_max = 64;
+    writer.Put(AskStep{{std::move(ask)}});
   }
   for (size_t turn = kTurns; turn-- > 0;) {
     writer.Put(CopyStep{0, 1});
     writer.Put(CutStep{1, 1 + 2 * turn});
     writer.Say(1, 120);
-    writer.AskFor(1, Turn(turn) + ", edited");
+    writer.AskFor(1, Turn(turn) + ", edited", Keep::kDiscard);
   }
   return std::move(writer).Finish();
 }
