@@ -160,6 +160,38 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
             result->servers[1].runs[0].requests[0].unavoidable_tokens);
 }
 
+TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {
+  BenchOptions options;
+  options.urls = {server_->url()};
+  options.scenarios = {"history-36k"};  // beyond the server's context
+  options.json_path = folder_ / "refused.json";
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunBench(options), 1);
+  testing::internal::GetCapturedStdout();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("1/1 history-36k, cairn ended early: the whole history: the server answered"),
+            std::string::npos)
+      << said;
+  std::ifstream file(options.json_path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto result = ReadBenchJson(text.str());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->servers[0].runs.at(0).error.starts_with("the whole history: "));
+}
+
+TEST_F(BenchTest, SaysThatAFileCannotBeWrittenBeforeItPlays) {
+  BenchOptions options;
+  options.urls = {server_->url()};
+  options.scenarios = {"history-36k"};
+  options.json_path = folder_ / "nowhere" / "result.json";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunBench(options), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "cairn bench: the file '" + options.json_path + "' cannot be written\n");
+}
+
 std::string ComplaintOf(const BenchOptions& options) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(RunBench(options), 1);
