@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
-# does nothing. Usage: scripts/setup.sh [--dev] [--update-lock]
+# does nothing. Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
 #   --dev          the formatter and the linters too
+#   --browser      those and the browser of a test
 #   --update-lock  write today's versions and checksums to deps.lock first
 set -euo pipefail
 
@@ -37,7 +38,7 @@ write_stamp() {
 
 stamp_value() { sed -n "s/^$1=//p" "$STAMP"; }
 
-# is_set_up DEV
+# is_set_up TOOLS
 is_set_up() {
   [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] &&
     [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]]
@@ -87,19 +88,20 @@ ensure_libraries() {
 }
 
 main() {
-  local dev=0 renew=0 argument
+  local tools=0 renew=0 argument
   for argument in "$@"; do
     case "$argument" in
-      --dev) dev=1 ;;
+      --dev) if [[ "$tools" -eq 0 ]]; then tools=1; fi ;;
+      --browser) tools=2 ;;
       --update-lock) renew=1 ;;
       *) fail "unknown argument $argument; see the head of scripts/setup.sh" ;;
     esac
   done
-  if [[ "$renew" -eq 0 ]] && is_set_up "$dev"; then exit 0; fi
+  if [[ "$renew" -eq 0 ]] && is_set_up "$tools"; then exit 0; fi
   begin_work
   # Whoever waited for another run finds its work done.
-  if [[ "$renew" -eq 0 ]] && is_set_up "$dev"; then exit 0; fi
-  ensure_tools "$dev"
+  if [[ "$renew" -eq 0 ]] && is_set_up "$tools"; then exit 0; fi
+  ensure_tools "$tools"
   [[ "$renew" -eq 0 ]] || update_lock
   ensure_libraries
 }

@@ -239,6 +239,16 @@ test_developers_tools_are_asked_for_only_with_dev() {
   set_up --dev && fails && says "clang-format-19 clang-tidy-19 shellcheck"
 }
 
+test_browser_is_asked_for_only_when_it_is_named() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 1000'
+  local tool
+  for tool in clang-format-19 clang-tidy-19 shellcheck; do stand_in "$tool" </dev/null; done
+  set_up --dev && succeeds || return 1
+  set_up --dev --browser && fails && says "apt-get install -y chromium" || return 1
+  set_up --browser --dev && fails && says "apt-get install -y chromium"
+}
+
 test_old_compiler_is_named() {
   stand_in c++ <<<'echo 9'
   set_up && fails && says "is g++ 9, needed is 12"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make, and for
-# developers the formatter and the linters.
+# The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make; for developers
+# the formatter and the linters; and the browser of a test.
 
 readonly GXX_MIN=12
 readonly CLANG_MIN=16
@@ -37,16 +37,22 @@ cmake_is_new_enough() {
   have cmake && version_at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" "$CMAKE_MIN"
 }
 
-# Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too.
+# The browser that tests/bench_page_test.cc shows a page in.
+have_browser() { have chromium || have chromium-browser || have google-chrome; }
+
+# Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
+# for the browser as well.
 missing_tools() {
   [[ -n "$(compiler)" ]] || echo g++
   have cmake || echo cmake
   have ninja || echo ninja-build
   have make || echo make
-  [[ "$1" -eq 1 ]] || return 0
+  [[ "$1" -ge 1 ]] || return 0
   have clang-format-19 || echo clang-format-19
   have clang-tidy-19 || echo clang-tidy-19
   have shellcheck || echo shellcheck
+  [[ "$1" -ge 2 ]] || return 0
+  have_browser || echo chromium fonts-dejavu-core
 }
 
 apt_install() {
@@ -75,7 +81,7 @@ check_tool_versions() {
   cmake_is_new_enough || fail "cmake is older than $CMAKE_MIN. Install a newer one (pip has one)."
 }
 
-# ensure_tools DEV: everything missing is installed, or the run stops with the line to type.
+# ensure_tools LEVEL, as missing_tools has it: everything missing is installed, or the run stops with the line to type.
 ensure_tools() {
   local missing
   missing="$(missing_tools "$1")"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "cmd/bench.h"
+#include "cmd/bench_report.h"
 #include "cmd/demo.h"
 #include "cmd/model_check.h"
 #include "cmd/model_make.h"
@@ -29,6 +31,10 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* demo = AddDemo(&app, &demo_options);
   SimCommandOptions sim_options;
   const CLI::App* sim = AddSim(&app, &sim_options);
+  BenchOptions bench_options;
+  CLI::App* bench = AddBench(&app, &bench_options);
+  BenchReportOptions report_options;
+  const CLI::App* report = AddBenchReport(bench, &report_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
   model->require_subcommand(1);
   ModelMakeOptions make_options;
@@ -46,6 +52,8 @@ int Main(std::vector<std::string> arguments) {
   if (serve->parsed()) return RunServe(serve_options);
   if (demo->parsed()) return RunDemo(demo_options);
   if (sim->parsed()) return RunSim(sim_options);
+  if (report->parsed()) return RunBenchReport(report_options);
+  if (bench->parsed()) return RunBench(bench_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
   return 1;

@@ -18,18 +18,53 @@ std::string Quoted(std::string_view text) {
          (text.size() > kQuotedBytesMax ? "…'" : "'");
 }
 
-std::string RequestBody(const std::vector<ChatMessage>& messages, const ChatParams& params) {
+Json MessageJson(const ChatMessage& message) {
+  Json json = {{"role", message.role}, {"content", message.content}};
+  if (!message.reasoning.empty()) json["reasoning_content"] = message.reasoning;
+  if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
+  if (message.tool_calls.empty()) return json;
+  if (message.content.empty()) json["content"] = nullptr;
+  for (const ChatToolCall& call : message.tool_calls) {
+    json["tool_calls"].push_back(
+        {{"id", call.id},
+         {"type", "function"},
+         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  return json;
+}
+
+Result<Json> ConversationJson(const std::vector<ChatMessage>& messages,
+                              const std::string& tools_json) {
   Json body;
   body["messages"] = Json::array();
-  for (const ChatMessage& message : messages) {
-    body["messages"].push_back({{"role", message.role}, {"content", message.content}});
+  for (const ChatMessage& message : messages) body["messages"].push_back(MessageJson(message));
+  if (tools_json.empty()) return body;
+  Json tools = Json::parse(tools_json, nullptr, /*allow_exceptions=*/false);
+  if (!tools.is_array()) {
+    return Fail(ErrorCode::kInvalidArgument, "expected a list of tools, got " + Quoted(tools_json));
   }
-  body["max_tokens"] = params.tokens_max;
-  body["temperature"] = params.temperature;
-  body["stream"] = true;
-  body["stream_options"]["include_usage"] = true;
-  // A document that is not UTF-8 is sent as well as it can be.
+  body["tools"] = std::move(tools);
+  return body;
+}
+
+// A document that is not UTF-8 is sent as well as it can be.
+std::string ToText(const Json& body) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::string> RequestBody(const std::vector<ChatMessage>& messages,
+                                const ChatParams& params) {
+  Result<Json> body = ConversationJson(messages, params.tools_json);
+  if (!body) return tl::unexpected<Error>(body.error());
+  (*body)["max_tokens"] = params.tokens_max;
+  (*body)["temperature"] = params.temperature;
+  (*body)["stream"] = true;
+  (*body)["stream_options"]["include_usage"] = true;
+  if (params.tell_progress) {
+    (*body)["return_progress"] = true;
+    (*body)["timings_per_token"] = true;
+  }
+  return ToText(*body);
 }
 
 // What stands at `key`, when `value` is an object that has it.
@@ -82,28 +117,25 @@ std::string ErrorText(std::string_view body) {
   return message.empty() ? Quoted(body) : message;
 }
 
-// Puts the events of one stream together.
-class AnswerReader {
- public:
-  AnswerReader(const Clock* clock, const std::function<void(std::string_view)>& on_text)
-      : clock_(clock), on_text_(on_text), begin_ms_(clock->NowMs()) {}
+}  // namespace
 
-  void Take(const SseEvent& event) {
-    if (done_ || error_) return;
-    if (event.data == "[DONE]") {
-      done_ = true;
-      return;
-    }
-    const Json chunk = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
-    if (event.event == "error" || Member(chunk, "error") != nullptr) {
-      error_ = Error{ErrorCode::kInternal,
-                     "the server failed in the middle of an answer: " + ErrorText(event.data)};
-    } else if (!chunk.is_object()) {
-      error_ = Error{ErrorCode::kCorrupt,
-                     "expected JSON in the server's stream, got " + Quoted(event.data)};
-    } else {
-      TakeChunk(chunk);
-    }
+// Puts the events of one stream together.
+class ChatClient::AnswerReader {
+ public:
+  using OnText = std::function<void(std::string_view text)>;
+  using GoesOn = std::function<bool(const ChatAnswer& so_far)>;
+
+  // Either function may be empty.
+  AnswerReader(const Clock* clock, OnText on_text, GoesOn goes_on)
+      : clock_(clock),
+        on_text_(std::move(on_text)),
+        goes_on_(std::move(goes_on)),
+        begin_ms_(clock->NowMs()) {}
+
+  // Returns false when no more is wanted.
+  bool Feed(std::string_view bytes) {
+    parser_.Feed(bytes, [this](const SseEvent& event) { Take(event); });
+    return !failed() && !answer_.cancelled;
   }
 
   bool failed() const { return error_.has_value(); }
@@ -111,6 +143,7 @@ class AnswerReader {
   Result<ChatAnswer> Finish() {
     if (error_) return tl::unexpected<Error>(*error_);
     answer_.total_ms = clock_->NowMs() - begin_ms_;
+    if (answer_.cancelled) return std::move(answer_);
     if (!done_) {
       return Fail(ErrorCode::kUnavailable, "the server's stream broke off after " +
                                                std::to_string(answer_.content.size()) +
@@ -125,17 +158,39 @@ class AnswerReader {
   }
 
  private:
+  void Take(const SseEvent& event) {
+    if (done_ || error_ || answer_.cancelled) return;
+    if (event.data == "[DONE]") {
+      done_ = true;
+      return;
+    }
+    const Json chunk = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
+    if (event.event == "error" || Member(chunk, "error") != nullptr) {
+      error_ = Error{ErrorCode::kInternal,
+                     "the server failed in the middle of an answer: " + ErrorText(event.data)};
+    } else if (!chunk.is_object()) {
+      error_ = Error{ErrorCode::kCorrupt,
+                     "expected JSON in the server's stream, got " + Quoted(event.data)};
+    } else {
+      TakeChunk(chunk);
+      if (goes_on_ && !goes_on_(answer_)) answer_.cancelled = true;
+    }
+  }
+
   void TakeChunk(const Json& chunk) {
     const Json* const choices = Member(chunk, "choices");
     if (choices != nullptr && choices->is_array() && !choices->empty()) TakeChoice(choices->at(0));
     if (const Json* const usage = Member(chunk, "usage")) TakeUsage(*usage);
     if (const Json* const timings = Member(chunk, "timings")) TakeTimings(*timings);
+    if (const Json* const progress = Member(chunk, "prompt_progress")) TakeProgress(*progress);
   }
 
   void TakeChoice(const Json& choice) {
     if (const Json* const delta = Member(choice, "delta")) {
       TakeText(TextAt(*delta, "reasoning_content"), &answer_.reasoning);
       TakeText(TextAt(*delta, "content"), &answer_.content);
+      const Json* const calls = Member(*delta, "tool_calls");
+      if (calls != nullptr && !calls->empty()) SeeText();
     }
     const std::string reason = TextAt(choice, "finish_reason");
     if (!reason.empty()) answer_.finish_reason = reason;
@@ -143,10 +198,20 @@ class AnswerReader {
 
   void TakeText(const std::string& text, std::string* whole) {
     if (text.empty()) return;
-    if (!saw_text_) answer_.first_token_ms = clock_->NowMs() - begin_ms_;
-    saw_text_ = true;
+    SeeText();
     *whole += text;
     if (on_text_) on_text_(text);
+  }
+
+  void SeeText() {
+    if (!saw_text_) answer_.first_token_ms = clock_->NowMs() - begin_ms_;
+    saw_text_ = true;
+  }
+
+  void TakeProgress(const Json& progress) {
+    answer_.prompt_tokens = CountAt(progress, "total").value_or(answer_.prompt_tokens);
+    answer_.processed_tokens = CountAt(progress, "processed").value_or(0);
+    SetCached(CountAt(progress, "cache"));
   }
 
   void TakeUsage(const Json& usage) {
@@ -165,8 +230,10 @@ class AnswerReader {
     if (cached && read) {
       has_usage_ = true;
       answer_.prompt_tokens = *cached + *read;
+      answer_.processed_tokens = answer_.prompt_tokens;
       SetCached(cached);
     }
+    answer_.answer_tokens = CountAt(timings, "predicted_n").value_or(answer_.answer_tokens);
     answer_.prompt_ms = NumberAt(timings, "prompt_ms").value_or(0);
     answer_.answer_ms = NumberAt(timings, "predicted_ms").value_or(0);
   }
@@ -176,8 +243,10 @@ class AnswerReader {
   }
 
   const Clock* const clock_;
-  const std::function<void(std::string_view)>& on_text_;
+  const OnText on_text_;
+  const GoesOn goes_on_;
   const double begin_ms_;
+  SseParser parser_;
   ChatAnswer answer_;
   std::optional<Error> error_;
   bool saw_text_ = false;
@@ -185,28 +254,43 @@ class AnswerReader {
   bool done_ = false;
 };
 
-}  // namespace
+Result<std::string> ConversationBody(const std::vector<ChatMessage>& messages,
+                                     const std::string& tools_json) {
+  const Result<Json> body = ConversationJson(messages, tools_json);
+  if (!body) return tl::unexpected<Error>(body.error());
+  return ToText(*body);
+}
 
-Result<ChatAnswer> ChatClient::Ask(
-    const std::vector<ChatMessage>& messages, const ChatParams& params,
-    const std::function<void(std::string_view text)>& on_text) const {
-  AnswerReader reader(clock_, on_text);
-  SseParser parser;
-  const auto on_chunk = [&](std::string_view bytes) {
-    parser.Feed(bytes, [&](const SseEvent& event) { reader.Take(event); });
-    return !reader.failed();
-  };
+Result<ChatAnswer> ChatClient::Send(const std::vector<ChatMessage>& messages,
+                                    const ChatParams& params, AnswerReader* reader) const {
+  const Result<std::string> body = RequestBody(messages, params);
+  if (!body) return tl::unexpected<Error>(body.error());
+  const auto on_chunk = [&](std::string_view bytes) { return reader->Feed(bytes); };
   int status = 0;
   std::string error_body;
-  const Status sent = http_.PostStream("/v1/chat/completions", RequestBody(messages, params),
-                                       on_chunk, &status, &error_body);
-  if (reader.failed()) return reader.Finish();
+  const Status sent =
+      http_.PostStream("/v1/chat/completions", *body, on_chunk, &status, &error_body);
+  if (reader->failed()) return reader->Finish();
   if (!sent) return tl::unexpected<Error>(sent.error());
   if (status != 200) {
     return Fail(CodeOf(status),
                 "the server answered " + std::to_string(status) + ": " + ErrorText(error_body));
   }
-  return reader.Finish();
+  return reader->Finish();
+}
+
+Result<ChatAnswer> ChatClient::Ask(
+    const std::vector<ChatMessage>& messages, const ChatParams& params,
+    const std::function<void(std::string_view text)>& on_text) const {
+  AnswerReader reader(clock_, on_text, nullptr);
+  return Send(messages, params, &reader);
+}
+
+Result<ChatAnswer> ChatClient::AskWhile(
+    const std::vector<ChatMessage>& messages, const ChatParams& params,
+    const std::function<bool(const ChatAnswer& so_far)>& goes_on) const {
+  AnswerReader reader(clock_, nullptr, goes_on);
+  return Send(messages, params, &reader);
 }
 
 }  // namespace cairn

@@ -15,9 +15,20 @@
 
 namespace cairn {
 
+struct ChatToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments;  // JSON, as text
+
+  friend bool operator==(const ChatToolCall&, const ChatToolCall&) = default;
+};
+
 struct ChatMessage {
-  std::string role;  // "system", "user", "assistant"
+  std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
+  std::string reasoning = {};  // of an assistant; sent as `reasoning_content` when there is any
+  std::vector<ChatToolCall> tool_calls = {};  // of an assistant
+  std::string tool_call_id = {};              // of a tool: which call it answers
 
   friend bool operator==(const ChatMessage&, const ChatMessage&) = default;
 };
@@ -25,6 +36,10 @@ struct ChatMessage {
 struct ChatParams {
   size_t tokens_max = 48;
   double temperature = 0;
+  std::string tools_json = {};  // a list of tools; empty: none
+  // Ask the server to tell all the time how far it is, as llama-server's `return_progress` and
+  // `timings_per_token` do. Servers that know neither leave these fields out.
+  bool tell_progress = false;
 };
 
 struct ChatAnswer {
@@ -40,9 +55,17 @@ struct ChatAnswer {
   size_t answer_tokens = 0;
   double prompt_ms = 0;  // 0 when the server does not tell
   double answer_ms = 0;
+  // Of the prompt, cached ones included, as far as the server told. See ChatParams::tell_progress.
+  size_t processed_tokens = 0;
+  bool cancelled = false;  // the asker did not wait for the end
 
   size_t read_tokens() const { return prompt_tokens - cached_tokens; }
 };
+
+// The conversation as the server's chat and /apply-template take it: an object with "messages" and,
+// where there are any, "tools". kInvalidArgument: the tools are not JSON.
+Result<std::string> ConversationBody(const std::vector<ChatMessage>& messages,
+                                     const std::string& tools_json);
 
 // Thread-safe when the clock is.
 class ChatClient {
@@ -59,7 +82,16 @@ class ChatClient {
   Result<ChatAnswer> Ask(const std::vector<ChatMessage>& messages, const ChatParams& params,
                          const std::function<void(std::string_view text)>& on_text) const;
 
+  // The same, but looks at what has come so far whenever something has come: once `goes_on` says
+  // no, the connection is closed, and the answer is what is known by then, `cancelled`.
+  Result<ChatAnswer> AskWhile(const std::vector<ChatMessage>& messages, const ChatParams& params,
+                              const std::function<bool(const ChatAnswer& so_far)>& goes_on) const;
+
  private:
+  class AnswerReader;
+  Result<ChatAnswer> Send(const std::vector<ChatMessage>& messages, const ChatParams& params,
+                          AnswerReader* reader) const;
+
   const HttpClient http_;
   const Clock* const clock_;
 };

@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# Plays all scenarios on ours and on Debian's llama-server, with its defaults and with its best
+# flags, on a made model of each memory class, and writes docs/benchmarks.md and its pictures.
+# Usage: [SCALE=0.25] [REPEAT=3] [CLASSES=hybrid,…] [SCENARIOS=all] [SEED=1] [PAUSE_MS=0]
+#        [CONTEXT=32768] [SLOTS=4] [THREADS=n] [RAM_MIB=8192] [TRACE=FILE] [OUT=docs]
+#        [FLAGS="further flags of cairn serve"] scripts/bench_peers.sh [--quick]
+#   --quick  a minute on one small model, into build/bench-peers/: does the whole chain work?
+# What was seen is left in build/bench-peers, with a page for the browser.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+readonly ROOT
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+# shellcheck source=scripts/bench_server.sh
+source scripts/bench_server.sh
+
+readonly CAIRN="${CAIRN:-build/cairn}"
+WORK="${WORK:-build/bench-peers}"
+readonly CONFIGURATIONS="cairn llama-server best"
+SERVER="" # the folder of the one that runs
+ARGV=()   # of the one that is to run
+CWD=""
+FILES=() # results
+
+# architecture_of CLASS: of each class, one whose grid is verified in docs/architectures.md.
+architecture_of() {
+  case "$1" in
+    hybrid) echo qwen35 ;;
+    recurrent) echo mamba2 ;;
+    sliding-window) echo gpt-oss ;;
+    attention) echo qwen3 ;;
+    *) fail "CLASSES=$1: there are hybrid, recurrent, sliding-window and attention." ;;
+  esac
+}
+
+use_defaults() {
+  if [[ "${1:-}" == --quick ]]; then
+    SCALE="${SCALE:-0.05}" REPEAT="${REPEAT:-1}" CLASSES="${CLASSES:-hybrid}"
+    SCENARIOS="${SCENARIOS:-growing-chat,restart}" CONTEXT="${CONTEXT:-8192}"
+    OUT="${OUT:-$WORK}" WIDTH="${WIDTH:-64}" RAM_MIB="${RAM_MIB:-512}"
+  fi
+  SCALE="${SCALE:-0.25}" REPEAT="${REPEAT:-3}" SCENARIOS="${SCENARIOS:-all}" SEED="${SEED:-1}"
+  CLASSES="${CLASSES:-hybrid,recurrent,sliding-window,attention}" PAUSE_MS="${PAUSE_MS:-0}"
+  CONTEXT="${CONTEXT:-32768}" SLOTS="${SLOTS:-4}" THREADS="${THREADS:-$(processors)}"
+  RAM_MIB="${RAM_MIB:-8192}" TRACE="${TRACE:-}" OUT="${OUT:-docs}" WIDTH="${WIDTH:-256}"
+  BEST_SLOTS=$((2 * SLOTS))
+  read -r -a CAIRN_FLAGS <<<"${FLAGS:-}"
+}
+
+# find_peer: PEER is the command and PEER_CWD the folder it runs in. ggml looks for its backends
+# beside the program, which in the private prefix is the loader, and where it is run.
+find_peer() {
+  local prefix="$ROOT/.deps/prefix/usr" libraries loader
+  for loader in "$prefix"/lib/*/ld-linux*.so.*; do
+    [[ -x "$prefix/bin/llama-server" && -x "$loader" ]] || continue
+    libraries="$(dirname "$loader")"
+    PEER=("$loader" --library-path "$libraries:$libraries/llama" "$prefix/bin/llama-server")
+    PEER_CWD="$libraries/ggml/backends0"
+    return 0
+  done
+  have llama-server || fail "there is no llama-server to compare with: install llama.cpp-tools."
+  PEER=(llama-server)
+  PEER_CWD="$ROOT"
+}
+
+make_model() {
+  local file="$1" architecture="$2"
+  "$CAIRN" model make "$architecture" "$file" --width "$WIDTH" --train-ctx 262144
+}
+
+# choose CONFIGURATION MODEL CLASS PORT: sets ARGV and CWD.
+choose() {
+  local slots="$SLOTS" common
+  [[ "$1" != best ]] || slots="$BEST_SLOTS"
+  common=(-m "$2" --port "$4" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
+    --cache-ram "$RAM_MIB")
+  if [[ "$1" == cairn ]]; then
+    CWD="$ROOT"
+    ARGV=("$CAIRN" serve "${common[@]}" "${CAIRN_FLAGS[@]}")
+    return 0
+  fi
+  CWD="$PEER_CWD"
+  # Without --parallel it would share the context among slots, as ours does.
+  ARGV=("${PEER[@]}" "${common[@]}" --kv-unified --metrics)
+  [[ "$1" == best ]] || return 0
+  ARGV+=(--checkpoint-min-step 0 --ctx-checkpoints 256)
+  case "$3" in
+    sliding-window) ARGV+=(--swa-full --cache-reuse 64) ;;
+    attention) ARGV+=(--cache-reuse 64) ;;
+  esac
+}
+
+# The command for people: no loader, paths from the top of the repository.
+command_for_people() {
+  local text="${ARGV[*]}"
+  text="${text/#"${PEER[*]}"/llama-server}"
+  text="${text//"$ROOT/"/}"
+  echo "${text/#"$CAIRN"/cairn}"
+}
+
+name_of() {
+  case "$1" in
+    best) echo "llama-server, best flags" ;;
+    *) echo "$1" ;;
+  esac
+}
+
+# play CONFIGURATION CLASS MODEL REPETITION: one server, all scenarios, one result.
+play() {
+  local result="$WORK/$2-$4-$1.json" port code=0 trace=()
+  [[ -z "$TRACE" ]] || trace=(--trace "$TRACE")
+  port="$(free_port)"
+  choose "$1" "$ROOT/$3" "$2" "$port"
+  SERVER="$WORK/server"
+  new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
+  start_server "$SERVER"
+  rm -f "$result"
+  local start="$SECONDS"
+  "$CAIRN" bench --url "http://127.0.0.1:$port" --name "$(name_of "$1")" --scenario "$SCENARIOS" \
+    --scale "$SCALE" --seed "$SEED" --pause-ms "$PAUSE_MS" --command "$(command_for_people)" \
+    --restart "scripts/bench_server.sh restart $SERVER" --json "$result" "${trace[@]}" \
+    >"$WORK/$2-$4-$1.txt" 2>"$WORK/$2-$4-$1.log" || code=$?
+  stop_server "$SERVER"
+  mv "$SERVER/log" "$WORK/$2-$4-$1.server.log"
+  SERVER=""
+  if [[ ! -f "$result" ]]; then
+    tail -n 5 "$WORK/$2-$4-$1.log" | sed 's/^/  | /' >&2
+    fail "nothing could be played on $(name_of "$1") with the $2 model (see above)."
+  fi
+  [[ "$code" -eq 0 ]] || say "  some scenarios ended early: $WORK/$2-$4-$1.log"
+  say "  $2, run $4 of $REPEAT, $(name_of "$1"): $((SECONDS - start)) s"
+  FILES+=("$result")
+}
+
+processor_name() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1; }
+memory_gib() { awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo 2>/dev/null; }
+
+peer_version() { "${PEER[@]}" --version 2>&1 | sed -n '1s/^version: //p'; }
+
+# A paragraph in lines of up to 100 columns.
+paragraph() {
+  tr '\n' ' ' | sed 's/ *$//' | fold -s -w 100 | sed 's/ *$//'
+  printf '\n\n'
+}
+
+write_facts() {
+  local name
+  name="$(processor_name)"
+  cat <<END
+\`\`\`
+make bench-peers SCALE=$SCALE REPEAT=$REPEAT CLASSES=$CLASSES \\
+  SCENARIOS=$SCENARIOS SEED=$SEED PAUSE_MS=$PAUSE_MS CONTEXT=$CONTEXT SLOTS=$SLOTS
+\`\`\`
+
+END
+  paragraph <<END
+That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(processors) cores
+(${name:-an unknown processor}) with $(memory_gib) GiB of memory, $(uname -sm). Ours is
+$("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
+END
+  paragraph <<END
+For each model, one server after the other was started, played and ended, $REPEAT times over; never
+did two run at once. All have the same model, context, threads, batches and limit for cached RAM,
+and answer greedily. The peer plays twice: as it is set up by default, and with its best flags:
+twice the slots, \`--checkpoint-min-step 0\`, \`--ctx-checkpoints 256\`, and where the memory
+allows them \`--swa-full\` and \`--cache-reuse\`. The last one moves attention memory to
+positions that it was not computed for: it changes answers, and may read less than the unavoidable.
+END
+  paragraph <<END
+The models are small ones of random weights that \`cairn model make\` made, with one token a byte
+and a template that strips old reasoning. How many tokens are read does not hang on the weights.
+Times do: only their ratios say something of other models, and of larger ones they say too little,
+as what is read again costs more there.
+END
+}
+
+write_report() {
+  mkdir -p "$OUT/benchmarks"
+  rm -f "$OUT"/benchmarks/*.svg
+  write_facts >"$WORK/facts.md"
+  "$CAIRN" bench report "${FILES[@]}" --markdown "$OUT/benchmarks.md" --svg-dir "$OUT/benchmarks" \
+    --html "$WORK/benchmarks.html" --facts "$WORK/facts.md" >"$WORK/table.txt"
+  sed -n '/^## What was promised/,/^## Figures/p' "$OUT/benchmarks.md" | sed '$d'
+  say "Wrote $OUT/benchmarks.md and its plots; for a browser: $WORK/benchmarks.html"
+}
+
+main() {
+  local class repetition configuration model
+  [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_peers.sh [--quick]"
+  use_defaults "$@"
+  find_peer
+  mkdir -p "$WORK" models/bench
+  trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
+  for class in ${CLASSES//,/ }; do
+    model="models/bench/$(architecture_of "$class").gguf"
+    make_model "$model" "$(architecture_of "$class")"
+    for ((repetition = 1; repetition <= REPEAT; repetition++)); do
+      for configuration in $CONFIGURATIONS; do
+        play "$configuration" "$class" "$model" "$repetition"
+      done
+    done
+  done
+  write_report
+}
+
+main "$@"
