@@ -170,7 +170,7 @@ That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(process
 $("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
 END
   paragraph <<END
-For each model, one server after the other was started, played and ended, $REPEAT times over; never
+For each model, one server after the other was started, played and ended, in $REPEAT rounds; never
 did two run at once. All have the same model, context, threads, batches and limit for cached RAM,
 and answer greedily. The peer plays twice: as it is set up by default, and with its best flags:
 twice the slots, \`--checkpoint-min-step 0\`, \`--ctx-checkpoints 256\`, and where the memory
