@@ -65,7 +65,7 @@ Result<std::vector<std::string>> ChosenScenarios(const BenchOptions& options) {
 }
 
 // A name that no server before it has.
-std::string UniqueName(std::string name, const std::vector<ServerFigures>& servers) {
+std::string UniqueName(const std::string& name, const std::vector<ServerFigures>& servers) {
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(servers.begin(), servers.end(),
                        [&](const ServerFigures& server) { return server.name == candidate; });
@@ -88,7 +88,7 @@ Result<std::vector<ServerFigures>> DescribeServers(const BenchOptions& options) 
                            ? options.names[i]
                            : server->program.substr(0, server->program.find(' '));
     if (name.empty()) name = options.urls[i];
-    server->name = UniqueName(std::move(name), servers);
+    server->name = UniqueName(name, servers);
     if (i < options.commands.size()) server->command_line = options.commands[i];
     servers.push_back(std::move(*server));
   }
