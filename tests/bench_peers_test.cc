@@ -30,8 +30,10 @@ TEST(BenchPeers, WritesAPageWithPlotsAndWhatHolds) {
       fs::temp_directory_path() / ("cairn_bench_peers_" + std::to_string(getpid()));
   fs::create_directories(work);
   ChildOptions options;
-  options.argv = {"env",       std::string("CAIRN=") + CAIRN_PROGRAM,      "WORK=" + work.string(),
-                  "THREADS=1", CAIRN_SOURCE_DIR "/scripts/bench_peers.sh", "--quick"};
+  const std::string script = std::string(CAIRN_SOURCE_DIR) + "/scripts/bench_peers.sh";
+  options.argv = {
+      "env",    std::string("CAIRN=") + CAIRN_PROGRAM, "WORK=" + work.string(), "THREADS=1", script,
+      "--quick"};
   options.log_path = work / "errors.txt";
   options.timeout_ms = 280'000;
   const auto result = RunChild(options);
