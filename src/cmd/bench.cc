@@ -123,6 +123,13 @@ Status RunShell(const std::string& command, const std::string& url) {
   return Fail(ErrorCode::kUnavailable, "the command '" + command + "' failed");
 }
 
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (file.flush()) return {};
+  return Fail(ErrorCode::kNotFound, "the file '" + path + "' cannot be written");
+}
+
 // Plays everything on every server in turn.
 class Bench {
  public:
@@ -143,11 +150,17 @@ class Bench {
     result_.seed = params_.seed = options_.seed;
     params_.bytes_per_token = BytesPerToken(options_);
     runs_ = names->size() * options_.repetitions * result_.servers.size();
+    // What is wrong with the trace, or with the file, is said before anything is played.
+    for (const std::string& name : *names) {
+      if (const auto made = MakeScenario(name, params_); !made) return tl::unexpected(made.error());
+    }
+    if (const Status wrote = WriteJson(); !wrote) return wrote;
     for (params_.repetition = 0; params_.repetition < options_.repetitions; ++params_.repetition) {
       for (const std::string& name : *names) {
         const auto scenario = MakeScenario(name, params_);
         if (!scenario) return tl::unexpected<Error>(scenario.error());
         for (size_t i = 0; i < result_.servers.size(); ++i) PlayOne(*scenario, i);
+        if (const Status wrote = WriteJson(); !wrote) return wrote;
       }
     }
     return {};
@@ -157,6 +170,12 @@ class Bench {
   size_t ended_early() const { return ended_early_; }
 
  private:
+  // After every scenario: a benchmark that is stopped keeps what it has.
+  Status WriteJson() const {
+    if (options_.json_path.empty()) return {};
+    return WriteText(options_.json_path, BenchJson(result_));
+  }
+
   void PlayOne(const Scenario& scenario, size_t index) {
     ServerFigures& server = result_.servers[index];
     const std::string what = std::to_string(++played_) + "/" + std::to_string(runs_) + " " +
@@ -201,12 +220,6 @@ class Bench {
 int Complain(const std::string& what) {
   std::fprintf(stderr, "cairn bench: %s\n", what.c_str());
   return 1;
-}
-
-bool WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  return static_cast<bool>(file.flush());
 }
 
 }  // namespace
@@ -256,11 +269,9 @@ int RunBench(const BenchOptions& options) {
   if (const Status played = bench.Play(); !played) return Complain(played.error().message);
   const BenchResult& result = bench.result();
   std::printf("%s", FormatBench(result, isatty(STDOUT_FILENO) == 1).c_str());
-  if (!options.json_path.empty() && !WriteText(options.json_path, BenchJson(result))) {
-    return Complain("the file '" + options.json_path + "' cannot be written");
-  }
-  if (!options.html_path.empty() && !WriteText(options.html_path, BenchHtml(result))) {
-    return Complain("the file '" + options.html_path + "' cannot be written");
+  if (!options.html_path.empty()) {
+    const Status wrote = WriteText(options.html_path, BenchHtml(result));
+    if (!wrote) return Complain(wrote.error().message);
   }
   return bench.ended_early() == 0 ? 0 : 1;
 }

@@ -138,8 +138,15 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
   options.scale = 0.05;
   options.json_path = folder_ / "result.json";
   testing::internal::CaptureStdout();
-  ASSERT_EQ(RunBench(options), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunBench(options), 0);
   EXPECT_NE(testing::internal::GetCapturedStdout().find("parallel-same"), std::string::npos);
+  // The two are one.
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("regenerate, cairn: the server knew"), std::string::npos) << said;
+  EXPECT_NE(said.find("2/4 regenerate, cairn 2: the server knew how this begins"),
+            std::string::npos)
+      << said;
   std::ifstream file(options.json_path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -155,9 +162,40 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
     EXPECT_EQ(server.runs[0].requests.size(), 9u);
     EXPECT_EQ(server.runs[1].requests.size(), 12u);
   }
-  // The second had no advantage of the first, though it is the same: what was sent is the same.
   EXPECT_EQ(result->servers[0].runs[0].requests[0].unavoidable_tokens,
             result->servers[1].runs[0].requests[0].unavoidable_tokens);
+}
+
+TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {
+  BenchOptions options;
+  options.urls = {server_->url()};
+  options.scenarios = {"history-36k"};  // beyond the server's context
+  options.json_path = folder_ / "refused.json";
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunBench(options), 1);
+  testing::internal::GetCapturedStdout();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("1/1 history-36k, cairn ended early: the whole history: the server answered"),
+            std::string::npos)
+      << said;
+  std::ifstream file(options.json_path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto result = ReadBenchJson(text.str());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->servers[0].runs.at(0).error.starts_with("the whole history: "));
+}
+
+TEST_F(BenchTest, SaysThatAFileCannotBeWrittenBeforeItPlays) {
+  BenchOptions options;
+  options.urls = {server_->url()};
+  options.scenarios = {"history-36k"};
+  options.json_path = folder_ / "nowhere" / "result.json";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunBench(options), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "cairn bench: the file '" + options.json_path + "' cannot be written\n");
 }
 
 std::string ComplaintOf(const BenchOptions& options) {

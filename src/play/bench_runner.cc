@@ -17,6 +17,7 @@ namespace cairn {
 namespace {
 
 constexpr double kReadyMsMax = 300'000;
+constexpr size_t kKnownShareMax = 5;   // more than a fifth of a first prompt is no accident
 constexpr size_t kStopAfterBytes = 4;  // of an answer that is not waited for
 
 struct PlayedConversation {
@@ -283,7 +284,19 @@ class Player {
           "the prompts of " + std::to_string(count.different()) +
           " requests have other numbers of tokens by /tokenize than by the server's usage");
     }
+    if (KnewTheBeginning()) {
+      played_.notes.emplace_back(
+          "the server knew how this begins, so it was played there before; its figures are too "
+          "good: start the server anew, or take another --seed");
+    }
     if (!read_before_) played_.notes.emplace_back("the server does not say what it read in all");
+  }
+
+  // Scenarios share nothing but a template's first words.
+  bool KnewTheBeginning() const {
+    if (sent_.empty() || sent_.front().cancelled) return false;
+    const RequestFigures& first = sent_.front().figures;
+    return (first.prompt_tokens - first.read_tokens) * kKnownShareMax > first.prompt_tokens;
   }
 
   const PlayOptions& options_;
