@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench \
-  demo serve model check format lint lint-all ci lock clean distclean
+  bench-peers demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
+
+bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
+	@scripts/build.sh cairn
+	@scripts/bench_peers.sh $(if $(QUICK),--quick)
 
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn

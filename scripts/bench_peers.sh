@@ -19,32 +19,36 @@ source scripts/bench_server.sh
 readonly CAIRN="${CAIRN:-build/cairn}"
 WORK="${WORK:-build/bench-peers}"
 readonly CONFIGURATIONS="cairn llama-server best"
-SERVER="" # the folder of the one that runs
+MODEL=""  # of the class that is played
+SERVER="" # folder of the one that runs
 ARGV=()   # of the one that is to run
-CWD=""
-FILES=() # results
+CWD=""    # likewise
+FILES=()  # results
 
-# architecture_of CLASS: of each class, one whose grid is verified in docs/architectures.md.
-architecture_of() {
+# recipe_of CLASS: architecture and layers. Of each class, an architecture whose grid is verified in
+# docs/architectures.md; where every token looks at all before it, two layers take long enough.
+recipe_of() {
   case "$1" in
-    hybrid) echo qwen35 ;;
-    recurrent) echo mamba2 ;;
-    sliding-window) echo gpt-oss ;;
-    attention) echo qwen3 ;;
+    hybrid) echo qwen35 4 ;;
+    recurrent) echo mamba2 4 ;;
+    sliding-window) echo gpt-oss 2 ;;
+    attention) echo qwen3 2 ;;
     *) fail "CLASSES=$1: there are hybrid, recurrent, sliding-window and attention." ;;
   esac
 }
 
 use_defaults() {
   if [[ "${1:-}" == --quick ]]; then
-    SCALE="${SCALE:-0.05}" REPEAT="${REPEAT:-1}" CLASSES="${CLASSES:-hybrid}"
+    SCALE="${SCALE:-0.02}" REPEAT="${REPEAT:-1}" CLASSES="${CLASSES:-hybrid}"
     SCENARIOS="${SCENARIOS:-growing-chat,restart}" CONTEXT="${CONTEXT:-8192}"
     OUT="${OUT:-$WORK}" WIDTH="${WIDTH:-64}" RAM_MIB="${RAM_MIB:-512}"
+    MODELS="${MODELS:-$WORK}"
   fi
   SCALE="${SCALE:-0.25}" REPEAT="${REPEAT:-3}" SCENARIOS="${SCENARIOS:-all}" SEED="${SEED:-1}"
   CLASSES="${CLASSES:-hybrid,recurrent,sliding-window,attention}" PAUSE_MS="${PAUSE_MS:-0}"
   CONTEXT="${CONTEXT:-32768}" SLOTS="${SLOTS:-4}" THREADS="${THREADS:-$(processors)}"
   RAM_MIB="${RAM_MIB:-8192}" TRACE="${TRACE:-}" OUT="${OUT:-docs}" WIDTH="${WIDTH:-256}"
+  MODELS="${MODELS:-models/bench}"
   BEST_SLOTS=$((2 * SLOTS))
   read -r -a CAIRN_FLAGS <<<"${FLAGS:-}"
 }
@@ -65,16 +69,22 @@ find_peer() {
   PEER_CWD="$ROOT"
 }
 
+# make_model CLASS: MODEL is then its path.
 make_model() {
-  local file="$1" architecture="$2"
-  "$CAIRN" model make "$architecture" "$file" --width "$WIDTH" --train-ctx 262144
+  local recipe architecture layers
+  recipe="$(recipe_of "$1")"
+  read -r architecture layers <<<"$recipe"
+  mkdir -p "$MODELS"
+  MODEL="$(cd "$MODELS" && pwd)/$architecture.gguf"
+  "$CAIRN" model make "$architecture" "$MODEL" --width "$WIDTH" --layers "$layers" \
+    --train-ctx 262144 | sed "s|^$ROOT/||"
 }
 
-# choose CONFIGURATION MODEL CLASS PORT: sets ARGV and CWD.
+# choose CONFIGURATION CLASS PORT: sets ARGV and CWD.
 choose() {
   local slots="$SLOTS" common
   [[ "$1" != best ]] || slots="$BEST_SLOTS"
-  common=(-m "$2" --port "$4" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
+  common=(-m "$MODEL" --port "$3" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
     --cache-ram "$RAM_MIB")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
@@ -86,7 +96,7 @@ choose() {
   ARGV=("${PEER[@]}" "${common[@]}" --kv-unified --metrics)
   [[ "$1" == best ]] || return 0
   ARGV+=(--checkpoint-min-step 0 --ctx-checkpoints 256)
-  case "$3" in
+  case "$2" in
     sliding-window) ARGV+=(--swa-full --cache-reuse 64) ;;
     attention) ARGV+=(--cache-reuse 64) ;;
   esac
@@ -107,31 +117,30 @@ name_of() {
   esac
 }
 
-# play CONFIGURATION CLASS MODEL REPETITION: one server, all scenarios, one result.
+# play CONFIGURATION CLASS REPETITION: one server, all scenarios, one result.
 play() {
-  local result="$WORK/$2-$4-$1.json" port code=0 trace=()
+  local name="$WORK/$2-$3-$1" port code=0 start="$SECONDS" trace=()
   [[ -z "$TRACE" ]] || trace=(--trace "$TRACE")
   port="$(free_port)"
-  choose "$1" "$ROOT/$3" "$2" "$port"
+  choose "$1" "$2" "$port"
   SERVER="$WORK/server"
   new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
   start_server "$SERVER"
-  rm -f "$result"
-  local start="$SECONDS"
+  rm -f "$name.json"
   "$CAIRN" bench --url "http://127.0.0.1:$port" --name "$(name_of "$1")" --scenario "$SCENARIOS" \
     --scale "$SCALE" --seed "$SEED" --pause-ms "$PAUSE_MS" --command "$(command_for_people)" \
-    --restart "scripts/bench_server.sh restart $SERVER" --json "$result" "${trace[@]}" \
-    >"$WORK/$2-$4-$1.txt" 2>"$WORK/$2-$4-$1.log" || code=$?
+    --restart "scripts/bench_server.sh restart $(printf %q "$SERVER")" --json "$name.json" \
+    "${trace[@]}" >"$name.txt" 2>"$name.log" || code=$?
   stop_server "$SERVER"
-  mv "$SERVER/log" "$WORK/$2-$4-$1.server.log"
+  mv "$SERVER/log" "$name.server.log"
   SERVER=""
-  if [[ ! -f "$result" ]]; then
-    tail -n 5 "$WORK/$2-$4-$1.log" | sed 's/^/  | /' >&2
+  if [[ ! -f "$name.json" ]]; then
+    tail -n 5 "$name.log" | sed 's/^/  | /' >&2
     fail "nothing could be played on $(name_of "$1") with the $2 model (see above)."
   fi
-  [[ "$code" -eq 0 ]] || say "  some scenarios ended early: $WORK/$2-$4-$1.log"
-  say "  $2, run $4 of $REPEAT, $(name_of "$1"): $((SECONDS - start)) s"
-  FILES+=("$result")
+  [[ "$code" -eq 0 ]] || say "  some scenarios ended early, see $name.log"
+  say "  $2, run $3 of $REPEAT, $(name_of "$1"): $((SECONDS - start)) s"
+  FILES+=("$name.json")
 }
 
 processor_name() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1; }
@@ -161,7 +170,7 @@ That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(process
 $("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
 END
   paragraph <<END
-For each model, one server after the other was started, played and ended, $REPEAT times over; never
+For each model, one server after the other was started, played and ended, in $REPEAT rounds; never
 did two run at once. All have the same model, context, threads, batches and limit for cached RAM,
 and answer greedily. The peer plays twice: as it is set up by default, and with its best flags:
 twice the slots, \`--checkpoint-min-step 0\`, \`--ctx-checkpoints 256\`, and where the memory
@@ -187,18 +196,17 @@ write_report() {
 }
 
 main() {
-  local class repetition configuration model
+  local class repetition configuration
   [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_peers.sh [--quick]"
   use_defaults "$@"
   find_peer
-  mkdir -p "$WORK" models/bench
+  mkdir -p "$WORK"
   trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
   for class in ${CLASSES//,/ }; do
-    model="models/bench/$(architecture_of "$class").gguf"
-    make_model "$model" "$(architecture_of "$class")"
+    make_model "$class"
     for ((repetition = 1; repetition <= REPEAT; repetition++)); do
       for configuration in $CONFIGURATIONS; do
-        play "$configuration" "$class" "$model" "$repetition"
+        play "$configuration" "$class" "$repetition"
       done
     done
   done

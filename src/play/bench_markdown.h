@@ -12,8 +12,8 @@
 
 namespace cairn {
 
-// A plot: the name of its file, "hybrid-qwen35-read.svg", and its text. The same result always has
-// the same names.
+// A plot: the name of its file, "hybrid-qwen35-read.svg", and its text, without what it would say
+// when pointed at. The same result always has the same names.
 struct NamedPlot {
   std::string file;
   std::string svg;

@@ -163,5 +163,13 @@ TEST(BenchMarkdown, NamesPlotsByModel) {
   EXPECT_EQ(NamedPlots(Unknown()).size(), 2U);
 }
 
+TEST(BenchMarkdown, SparesPlotsWhatOnlyAPointerWouldShow) {
+  for (const NamedPlot& plot : NamedPlots(SampleBench())) {
+    EXPECT_FALSE(Has(plot.svg, "title>"));
+    EXPECT_TRUE(Has(plot.svg, "<circle")) << plot.svg;
+    EXPECT_TRUE(plot.svg.ends_with("</svg>\n"));
+  }
+}
+
 }  // namespace
 }  // namespace cairn

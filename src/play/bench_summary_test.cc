@@ -12,7 +12,6 @@ namespace cairn {
 namespace {
 
 using test::SampleBench;
-using test::SampleRequest;
 using test::SampleRun;
 using test::SampleServer;
 
