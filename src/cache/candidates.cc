@@ -6,22 +6,41 @@
 
 namespace cairn {
 
-std::vector<EvictionCandidate> CheckpointCache::Candidates() const {
-  const std::vector<CheckpointId> kept = Protected();
+CheckpointCache::Ids CheckpointCache::InSlots() const {
+  Ids ids;
+  if (!slots_.held) return ids;
+  for (const SlotsView::Held& held : slots_.held()) {
+    for (const PrefixTree::Stone& stone : tree_.Match(held.name_space, held.tokens).stones) {
+      ids.insert(stone.value);
+    }
+    if (held.leaving) continue;  // its copies are about to be all there is
+    const TokenSpan stored = held.tokens.first(segments_.StoredTo(held.name_space, held.tokens));
+    for (const SegmentIndex::Link& link : segments_.PathTo(held.name_space, stored, 0)) {
+      if (link.end == segments_.Get(link.id).range.end) ids.insert(link.id);
+    }
+  }
+  return ids;
+}
+
+std::vector<EvictionCandidate> CheckpointCache::Candidates(const Ids& in_slots) const {
+  const std::vector<CheckpointId> kept = Protected(in_slots);
   std::vector<EvictionCandidate> candidates;
   for (const auto& [id, entry] : entries_) {
     if (entry.pins > 0 || std::binary_search(kept.begin(), kept.end(), id)) continue;
-    candidates.push_back(CandidateOf(entry));
+    EvictionCandidate candidate = CandidateOf(entry);
+    // A slot's KV leads to it, but it is the only one.
+    candidate.leads_nowhere =
+        slots_.snapshots_need_kv && entry.holder == 0 && !in_slots.contains(id);
+    candidates.push_back(candidate);
   }
   for (const auto& [id, segment] : segments_.segments()) {
-    if (segment.pins == 0 && segment.children == 0) candidates.push_back(CandidateOf(segment));
+    if (segment.pins == 0 && segment.children == 0) {
+      candidates.push_back(CandidateOf(segment, in_slots));
+    }
   }
   for (const auto& [id, whole] : wholes_.wholes()) {
     if (whole.pins == 0) candidates.push_back(CandidateOf(whole));
   }
-  // Hash order differs between machines; decisions must not.
-  std::sort(candidates.begin(), candidates.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
   return candidates;
 }
 
@@ -42,23 +61,47 @@ EvictionCandidate CheckpointCache::CandidateOf(const Entry& entry) const {
   candidate.descendant_position = below == nullptr ? 0 : PrefixTree::PositionOf(below);
   candidate.reread_tokens = checkpoint.position - candidate.ancestor_position;
   candidate.branches = PrefixTree::BranchesOf(entry.node);
+  candidate.passed = entry.passed;
+  candidate.last_query = entry.last_query;
   return candidate;
 }
 
-EvictionCandidate CheckpointCache::CandidateOf(const SegmentIndex::Segment& segment) const {
+// With a segment goes what stands on it, and what it takes to get there again is read from where
+// the segment begins. How likely that is wanted, the deepest of them tells.
+EvictionCandidate CheckpointCache::CandidateOf(const SegmentIndex::Segment& segment,
+                                               const Ids& in_slots) const {
   EvictionCandidate candidate;
   candidate.kind = CandidateKind::kSegment;
   candidate.id = segment.id;
   candidate.position = segment.range.end;
   candidate.bytes = segment.bytes + SegmentIndex::TokenBytesFreedBy(segment);
-  // It leads back to the end of a conversation, as a snapshot after an answer does.
+  // Without one it leads back to the end of a conversation, as a snapshot after an answer does.
   candidate.checkpoint_class = CheckpointClass::kReply;
   candidate.created_tick = segment.created_tick;
   candidate.used_tick = segment.used_tick;
-  candidate.age_ticks = tick_ - segment.used_tick;
   candidate.uses = segment.uses;
   candidate.ancestor_position = segment.range.begin;
-  candidate.reread_tokens = segment.range.end - segment.range.begin;
+  candidate.in_slot = in_slots.contains(segment.id);
+  const Entry* deepest = nullptr;
+  for (const CheckpointId id : segment.checkpoints) {
+    const Entry& entry = EntryOf(id);
+    if (!in_slots.contains(id)) candidate.bytes += entry.checkpoint.bytes;
+    const bool deeper =
+        deepest == nullptr || entry.checkpoint.position > deepest->checkpoint.position;
+    if (deeper) deepest = &entry;
+  }
+  size_t end = slots_.needs_snapshots ? segment.range.begin : segment.range.end;
+  if (deepest != nullptr) {
+    end = std::max(end, deepest->checkpoint.position);
+    candidate.checkpoint_class = deepest->checkpoint.checkpoint_class;
+    candidate.used_tick = std::max(candidate.used_tick, deepest->used_tick);
+    candidate.uses = deepest->uses;
+    candidate.passed = deepest->passed;
+    candidate.last_query = deepest->last_query;
+  }
+  candidate.age_ticks = tick_ - candidate.used_tick;
+  candidate.reread_tokens = end - segment.range.begin;
+  candidate.leads_nowhere = candidate.reread_tokens == 0 && !candidate.in_slot;
   return candidate;
 }
 
@@ -77,8 +120,11 @@ EvictionCandidate CheckpointCache::CandidateOf(const WholeState& whole) const {
   return candidate;
 }
 
-bool CheckpointCache::Protectable(const Entry& entry) const {
+bool CheckpointCache::Protectable(const Entry& entry, const Ids& in_slots) const {
   if (IsKept(entry)) return true;
+  // Of conversations that have left the slots, `value` knows best: kept, they would fill half the
+  // budget with ends of yesterday's queries.
+  if (slots_.held && !in_slots.contains(entry.checkpoint.id)) return false;
   switch (entry.checkpoint.checkpoint_class) {
     case CheckpointClass::kHeader:
       return PrefixTree::BranchesOf(entry.node) > 0;
@@ -94,10 +140,10 @@ size_t CheckpointCache::KeptBytes(const Entry& entry) {
   return entry.checkpoint.bytes + PrefixTree::BytesOf(entry.checkpoint.position);
 }
 
-std::vector<CheckpointId> CheckpointCache::Protected() const {
+std::vector<CheckpointId> CheckpointCache::Protected(const Ids& in_slots) const {
   std::vector<const Entry*> wanted;
   for (const auto& [id, entry] : entries_) {
-    if (Protectable(entry)) wanted.push_back(&entry);
+    if (Protectable(entry, in_slots)) wanted.push_back(&entry);
   }
   std::sort(wanted.begin(), wanted.end(), [this](const Entry* a, const Entry* b) {
     // What a client was promised comes before what we think best.

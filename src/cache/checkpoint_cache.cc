@@ -40,11 +40,6 @@ CheckpointCache::CheckpointCache(const CacheOptions& options,
       eviction_(std::move(eviction)),
       store_(std::move(store)) {}
 
-bool CheckpointCache::KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const {
-  if (checkpoint.on_grid()) return checkpoint.position <= stored_on_grid;
-  return segments_.Reaches(checkpoint.lineage, checkpoint.position);
-}
-
 CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
                                                     TokenSpan prompt) const {
   MatchResult result;
@@ -53,8 +48,9 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
   result.shared = match.shared;
   for (const PrefixTree::Stone& stone : match.stones) {
-    Checkpoint checkpoint = EntryOf(stone.value).checkpoint;
-    checkpoint.kv_stored = KvStored(checkpoint, result.stored_on_grid);
+    const Entry& entry = EntryOf(stone.value);
+    Checkpoint checkpoint = entry.checkpoint;
+    checkpoint.kv_stored = entry.holder != 0;
     result.checkpoints.push_back(checkpoint);
   }
   if (match.last == nullptr) return result;
@@ -118,8 +114,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   Entry entry;
   if (const PrefixTree::Node* node = tree_.Find(name_space, prefix)) {
     const Entry& held = EntryOf(PrefixTree::ValueOf(node));
-    const bool better = held.checkpoint.on_grid() && what.lineage != 0 &&
-                        KvStored(held.checkpoint, segments_.StoredTo(name_space, prefix));
+    const bool better = held.checkpoint.on_grid() && what.lineage != 0 && held.holder != 0;
     if (held.pins > 0 || better) return held.checkpoint.id;
     entry.keep_ms = held.keep_ms;
     entry.kept_until_ms = held.kept_until_ms;
@@ -143,6 +138,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   entry.created_tick = entry.used_tick = ++tick_;
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
   NotePrompt(&entry);
+  SetHolder(&entry, segments_.HolderOf(name_space, prefix, what.lineage));
   entries_.emplace(what.id, entry);
   if (IsKept(entry)) marked_.insert(what.id);
   ++stats_.inserted;
@@ -164,11 +160,15 @@ void CheckpointCache::NotePrompt(Entry* entry) const {
 
 void CheckpointCache::RetireAncestors(const Entry& entry) {
   const bool is_end = entry.checkpoint.logits_bytes > 0;
+  const CheckpointClass checkpoint_class = entry.checkpoint.checkpoint_class;
+  const bool ends_prompt =
+      checkpoint_class == CheckpointClass::kPrompt || checkpoint_class == CheckpointClass::kQuery;
   const PrefixTree::Node* node = PrefixTree::AncestorOf(entry.node);
   while (node != nullptr) {
     const PrefixTree::Node* above = PrefixTree::AncestorOf(node);
     Entry& ancestor = EntryOf(PrefixTree::ValueOf(node));
     if (entry.last_query) ancestor.last_query = false;
+    if (ends_prompt) ancestor.passed = true;
     if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
       Drop(ancestor.checkpoint.id);
     }
@@ -219,6 +219,13 @@ void CheckpointCache::Discard(CheckpointId id) {
   ++stats_.discarded;
 }
 
+void CheckpointCache::SetHolder(Entry* entry, SegmentId holder) {
+  const CheckpointId id = entry->checkpoint.id;
+  if (entry->holder != 0) std::erase(segments_.Get(entry->holder).checkpoints, id);
+  entry->holder = holder;
+  if (holder != 0) segments_.Get(holder).checkpoints.push_back(id);
+}
+
 void CheckpointCache::SetNow(double now_ms) {
   CHECK(now_ms >= now_ms_);
   now_ms_ = now_ms;
@@ -245,7 +252,16 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
 
 std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space, TokenSpan tokens,
                                                          const Provenance& provenance) const {
-  return segments_.Gaps(name_space, tokens, provenance);
+  std::vector<SegmentGap> gaps;
+  for (SegmentGap gap : segments_.Gaps(name_space, tokens, provenance)) {
+    while (gap.end - gap.begin > options_.segment_tokens_max) {
+      const size_t end = gap.begin + options_.segment_tokens_max;
+      gaps.push_back({gap.begin, end, gap.lineage});
+      gap.begin = end;
+    }
+    gaps.push_back(gap);
+  }
+  return gaps;
 }
 
 Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
@@ -274,6 +290,12 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
     return put;
   }
   ++stats_.inserted;
+  for (const PrefixTree::Stone& stone : tree_.Match(name_space, tokens.first(gap.end)).stones) {
+    Entry& entry = EntryOf(stone.value);
+    if (stone.position > gap.begin && entry.checkpoint.lineage == gap.lineage) {
+      SetHolder(&entry, id);
+    }
+  }
   return {};
 }
 
@@ -399,8 +421,10 @@ CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) {
 
 // Gives things up until `bytes` more fit.
 bool CheckpointCache::MakeRoom(size_t bytes) {
+  if (HeldBytes() + bytes <= options_.ram_bytes_max) return true;
+  const Ids in_slots = InSlots();
   while (HeldBytes() + bytes > options_.ram_bytes_max) {
-    const std::vector<EvictionCandidate> candidates = Candidates();
+    const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
     if (candidates.empty()) return false;
     const std::optional<size_t> victim = eviction_->Victim(candidates);
     if (!victim) return false;
@@ -421,8 +445,9 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
 }
 
 void CheckpointCache::Drop(CheckpointId id) {
-  const Entry entry = EntryOf(id);
+  Entry& entry = EntryOf(id);
   CHECK(entry.pins == 0);
+  SetHolder(&entry, 0);
   tree_.Erase(entry.node);
   store_->Erase(id);
   marked_.erase(id);
@@ -430,19 +455,15 @@ void CheckpointCache::Drop(CheckpointId id) {
 }
 
 void CheckpointCache::DropSegment(SegmentId id) {
-  const SegmentGap range = segments_.Get(id).range;
+  const std::vector<CheckpointId> held = segments_.Get(id).checkpoints;
+  for (const CheckpointId checkpoint_id : held) {
+    Entry& entry = EntryOf(checkpoint_id);
+    SetHolder(&entry, 0);
+    // Where a model needs no snapshots, a checkpoint off the grid is nothing but its segments.
+    if (entry.checkpoint.bytes == 0 && entry.pins == 0) Drop(checkpoint_id);
+  }
   segments_.Remove(id);
   store_->Erase(id);
-  if (range.lineage == 0) return;
-  // Where a model needs no snapshots, a checkpoint off the grid is nothing but its segments.
-  std::vector<CheckpointId> empty;
-  for (const auto& [checkpoint_id, entry] : entries_) {
-    const Checkpoint& checkpoint = entry.checkpoint;
-    const bool leads_nowhere = checkpoint.bytes == 0 && checkpoint.lineage == range.lineage &&
-                               checkpoint.position > range.begin;
-    if (leads_nowhere && entry.pins == 0) empty.push_back(checkpoint_id);
-  }
-  for (const CheckpointId checkpoint_id : empty) Drop(checkpoint_id);
 }
 
 void CheckpointCache::DropWhole(WholeId id) {
@@ -452,6 +473,7 @@ void CheckpointCache::DropWhole(WholeId id) {
 
 void CheckpointCache::CheckInvariants() const {
   size_t bytes = 0;
+  size_t held = 0;
   tree_.CheckInvariants();
   CHECK(tree_.value_count() == entries_.size());
   for (const auto& [id, entry] : entries_) CHECK(!IsKept(entry) || marked_.contains(id));
@@ -460,9 +482,20 @@ void CheckpointCache::CheckInvariants() const {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);
     bytes += entry.checkpoint.bytes;
+    held += entry.holder != 0 ? 1 : 0;
   }
   segments_.CheckInvariants();
-  for (const auto& [id, segment] : segments_.segments()) bytes += segment.bytes;
+  for (const auto& [id, segment] : segments_.segments()) {
+    bytes += segment.bytes;
+    held -= segment.checkpoints.size();
+    for (const CheckpointId checkpoint_id : segment.checkpoints) {
+      const Entry& entry = EntryOf(checkpoint_id);
+      CHECK(entry.holder == id);
+      CHECK(entry.checkpoint.position > segment.range.begin);
+      CHECK(entry.checkpoint.position <= segment.range.end);
+    }
+  }
+  CHECK(held == 0);
   for (const auto& [id, whole] : wholes_.wholes()) bytes += whole.bytes;
   CHECK(bytes == store_->bytes());
   CHECK(HeldBytes() <= options_.ram_bytes_max);

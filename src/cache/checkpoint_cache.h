@@ -25,9 +25,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -73,6 +75,23 @@ struct CacheOptions {
   size_t min_step_tokens = 0;
   // Checkpoints on one conversation's path; 0: the budget in bytes is the only limit.
   size_t path_checkpoints_max = 0;
+  // A segment is no longer, so that a long conversation can be given up from its end, bit by bit.
+  size_t segment_tokens_max = 8192;
+};
+
+// What the cache must know of the slots to tell what is worth keeping.
+struct SlotsView {
+  struct Held {
+    NamespaceId name_space = 0;
+    TokenSpan tokens;
+    bool leaving = false;  // it is about to be lost, and being stored
+  };
+  // Attention KV alone leads nowhere: going back takes a snapshot.
+  bool needs_snapshots = false;
+  // A snapshot is only good with the attention KV before it.
+  bool snapshots_need_kv = false;
+  // What each slot holds now. Called while the cache makes room.
+  std::function<std::vector<Held>()> held = {};
 };
 
 // Counts since the start, and what is held now.
@@ -128,6 +147,10 @@ class CheckpointCache {
 
   CheckpointCache(const CacheOptions& options, std::unique_ptr<PlacementPolicy> placement,
                   std::unique_ptr<EvictionPolicy> eviction, std::unique_ptr<SnapshotStore> store);
+
+  // Without slots every checkpoint counts as one that can be reached. `slots.held` is called until
+  // the next SetSlots.
+  void SetSlots(SlotsView slots) { slots_ = std::move(slots); }
 
   MatchResult Match(NamespaceId name_space, TokenSpan prompt) const;
 
@@ -197,11 +220,14 @@ class CheckpointCache {
     uint64_t used_tick = 0;
     uint64_t uses = 0;
     int pins = 0;
+    SegmentId holder = 0;      // of the attention KV of its last token; 0: that is not stored
     double keep_ms = 0;        // as asked by Keep
     double kept_until_ms = 0;  // of the caller's clock
     // The deepest kQuery of its path: where the next query comes back to, however long the tool
     // loop after it grows.
     bool last_query = false;
+    // A later prompt of the same conversation has ended beyond it.
+    bool passed = false;
     // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
     // what Match says of a neighbour. Such a one may have been given up since.
     size_t prompt_tokens = 0;
@@ -210,7 +236,6 @@ class CheckpointCache {
 
   const Entry& EntryOf(CheckpointId id) const;
   Entry& EntryOf(CheckpointId id);
-  bool KvStored(const Checkpoint& checkpoint, size_t stored_on_grid) const;
   // What the budget counts.
   size_t TokenBytes() const {
     return tree_.bytes() + segments_.token_bytes() + wholes_.token_bytes();
@@ -228,19 +253,25 @@ class CheckpointCache {
   void RetireAncestors(const Entry& entry);
   void KeepPathShort(const Entry& entry);
 
+  void SetHolder(Entry* entry, SegmentId holder);
+
   // In candidates.cc.
-  std::vector<EvictionCandidate> Candidates() const;
+  using Ids = std::unordered_set<uint64_t>;
+  // Checkpoints and segments whose attention KV a slot holds.
+  Ids InSlots() const;
+  std::vector<EvictionCandidate> Candidates(const Ids& in_slots) const;
   EvictionCandidate CandidateOf(const Entry& entry) const;
-  EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment) const;
+  EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment, const Ids& in_slots) const;
   EvictionCandidate CandidateOf(const WholeState& whole) const;
   // Entries that are worth more to keep than policies know; at most half the budget.
-  std::vector<CheckpointId> Protected() const;
+  std::vector<CheckpointId> Protected(const Ids& in_slots) const;
   bool IsKept(const Entry& entry) const { return entry.kept_until_ms > now_ms_; }
   // What keeping it takes of the budget.
   static size_t KeptBytes(const Entry& entry);
-  bool Protectable(const Entry& entry) const;
+  bool Protectable(const Entry& entry, const Ids& in_slots) const;
 
   const CacheOptions options_;
+  SlotsView slots_;
   const std::unique_ptr<PlacementPolicy> placement_;
   const std::unique_ptr<EvictionPolicy> eviction_;
   const std::unique_ptr<SnapshotStore> store_;

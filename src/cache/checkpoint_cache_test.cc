@@ -313,6 +313,85 @@ TEST(CheckpointCache, ACheckpointThatIsNothingButSegmentsGoesWithThem) {
   EXPECT_TRUE(cache.Match(kAsker, T("abcdXYZ")).checkpoints.empty());
 }
 
+// Slots of a hybrid model that hold `texts`; the last one is being stored when `leaving`.
+SlotsView Slots(const std::vector<Tokens>& texts, bool leaving = false) {
+  SlotsView view;
+  view.needs_snapshots = true;
+  view.snapshots_need_kv = true;
+  view.held = [texts, leaving] {
+    std::vector<SlotsView::Held> held;
+    for (const Tokens& text : texts) held.push_back({kAsker, text});
+    if (leaving) held.back().leaving = true;
+    return held;
+  };
+  return view;
+}
+
+TEST(CheckpointCache, ALongRangeIsStoredInPieces) {
+  CacheOptions options;
+  options.segment_tokens_max = 4;
+  const CheckpointCache cache(options, *MakePlacement("none"), *MakeEviction("lru"),
+                              MakeRamStore());
+  const auto gaps = cache.MissingSegments(kAsker, T("abcdefghij"), Provenance{10, {}});
+  EXPECT_EQ(gaps, (std::vector<SegmentGap>{{0, 4, 0}, {4, 8, 0}, {8, 10, 0}}));
+}
+
+TEST(CheckpointCache, ASnapshotWhoseKvIsGoneGoesBeforeOneThatLeadsSomewhere) {
+  CheckpointCache cache = MakeCache(3 * kSnapshot + kTrees, "none", "value");
+  cache.SetSlots(Slots({T("slotslotslotX")}));
+  ASSERT_TRUE(Insert(&cache, "lostlostlostlost", kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "s", kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "sl", kSnapshot));
+  // Worth 16 tokens, were there any KV to stand on; the others are worth one each.
+  ASSERT_TRUE(Insert(&cache, "slo", kSnapshot));
+  EXPECT_TRUE(cache.Match(kAsker, T("lostlostlostlost")).checkpoints.empty());
+  EXPECT_EQ(cache.Match(kAsker, T("slotX")).checkpoints.size(), 3u);
+}
+
+TEST(CheckpointCache, WhatASlotHoldsTooGoesBeforeWhatNobodyHolds) {
+  CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
+  for (const std::string_view text : {"awayawayaway", "slotslotslotslot"}) {
+    ASSERT_TRUE(Park(&cache, text, text.size(), kSnapshot));
+    ASSERT_TRUE(Insert(&cache, text, kSnapshot));
+  }
+  cache.SetSlots(Slots({T("slotslotslotslotX")}));
+  ASSERT_TRUE(Insert(&cache, "slots", kSnapshot));
+  EXPECT_TRUE(cache.Match(kAsker, T("awayawayaway")).checkpoints.at(0).kv_stored);
+  EXPECT_EQ(cache.Match(kAsker, T("slotslotslotslot")).stored_on_grid, 0u);
+  // The snapshots stay: the slot's KV leads to them.
+  EXPECT_EQ(cache.Match(kAsker, T("slotslotslotslot")).checkpoints.size(), 2u);
+  cache.CheckInvariants();
+}
+
+TEST(CheckpointCache, WhatASlotIsAboutToLoseIsNotGivenUpForItself) {
+  CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
+  ASSERT_TRUE(Park(&cache, "oldold", 6, kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "oldold", kSnapshot));
+  cache.SetSlots(Slots({T("slotslotslotslot")}, /*leaving=*/true));
+  ASSERT_TRUE(Insert(&cache, "slotslotslotslot", kSnapshot));
+  ASSERT_TRUE(Park(&cache, "slotslotslot", 12, kSnapshot));
+  ASSERT_TRUE(Park(&cache, "slotslotslotslot", 16, kSnapshot));
+  cache.SetSlots(Slots({}));
+  const auto match = cache.Match(kAsker, T("slotslotslotslot"));
+  EXPECT_EQ(match.stored_on_grid, 16u);
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  EXPECT_TRUE(match.checkpoints[0].kv_stored);
+  EXPECT_EQ(cache.Match(kAsker, T("oldold")).stored_on_grid, 0u);
+}
+
+TEST(CheckpointCache, QueriesOfConversationsThatLeftTheSlotsAreNotPinned) {
+  CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "lru");
+  Checkpoint query;
+  query.checkpoint_class = CheckpointClass::kQuery;
+  ASSERT_TRUE(cache.Insert(kAsker, T("gone"), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kAsker, T("here"), query, Bytes(kSnapshot)));
+  cache.SetSlots(Slots({T("here and more")}));
+  std::string text = "z";
+  for (int step = 0; step < 4; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
+  EXPECT_TRUE(cache.Match(kAsker, T("gone")).checkpoints.empty());
+  EXPECT_EQ(cache.Match(kAsker, T("here")).checkpoints.size(), 1u);
+}
+
 TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
   CheckpointCache cache = MakeCache(10 * kSnapshot + kTrees, "none", "lru");
   Checkpoint query;

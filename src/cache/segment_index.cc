@@ -11,8 +11,9 @@ size_t SegmentIndex::StoredTo(NamespaceId name_space, TokenSpan tokens) const {
   return on_grid_.Match(name_space, tokens).shared;
 }
 
-bool SegmentIndex::Reaches(LineageId lineage, size_t position) const {
-  return InRun(lineage, position) != 0;
+SegmentId SegmentIndex::HolderOf(NamespaceId name_space, TokenSpan prefix,
+                                 LineageId lineage) const {
+  return lineage == 0 ? OnGrid(name_space, prefix) : InRun(lineage, prefix.size());
 }
 
 SegmentId SegmentIndex::HolderOf(SegmentId id, size_t position) const {
@@ -42,7 +43,7 @@ std::vector<SegmentIndex::Link> SegmentIndex::PathTo(NamespaceId name_space, Tok
                                                      LineageId lineage) const {
   std::vector<Link> path;
   size_t end = prefix.size();
-  SegmentId id = lineage == 0 ? OnGrid(name_space, prefix) : InRun(lineage, end);
+  SegmentId id = HolderOf(name_space, prefix, lineage);
   while (id != 0) {
     const Segment& segment = Get(id);
     path.push_back({id, segment.range.begin, end});
@@ -103,8 +104,7 @@ std::optional<SegmentId> SegmentIndex::ParentFor(NamespaceId name_space, TokenSp
                                                  const SegmentGap& gap) const {
   if (gap.begin == 0) return SegmentId{0};
   const LineageId before = provenance.LineageAt(gap.begin);
-  const SegmentId parent =
-      before == 0 ? OnGrid(name_space, tokens.first(gap.begin)) : InRun(before, gap.begin);
+  const SegmentId parent = HolderOf(name_space, tokens.first(gap.begin), before);
   if (parent == 0) return std::nullopt;
   return parent;
 }

@@ -57,7 +57,9 @@ class SegmentIndex {
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
     uint64_t uses = 0;
-    std::vector<TokenRange> answers = {};    // those that begin or go on in it
+    std::vector<TokenRange> answers = {};  // those that begin or go on in it
+    // Checkpoints whose last token's KV it holds: they go nowhere without it.
+    std::vector<uint64_t> checkpoints = {};
     const PrefixTree::Node* node = nullptr;  // on the grid
   };
   // What a path uses of a segment: [begin, end), its front or all of it.
@@ -69,9 +71,10 @@ class SegmentIndex {
 
   // How many of the tokens have their KV stored, on the grid.
   size_t StoredTo(NamespaceId name_space, TokenSpan tokens) const;
-  // Whether the KV of a run is stored up to `position`, which lies in it.
-  bool Reaches(LineageId lineage, size_t position) const;
 
+  // The segment that holds the KV of `prefix`'s last token, which is of `lineage`; 0: it is not
+  // stored. Where it is, so is all before it.
+  SegmentId HolderOf(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
   // The segments that hold the KV of `prefix`, whose last token is of `lineage`; none when not all
   // of it is stored.
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;

@@ -47,14 +47,24 @@ struct EvictionCandidate {
   size_t descendant_position = 0;
   // Paths that go on from here; two or more make a branching point.
   size_t branches = 0;
+  // Nothing leads there any more, or from there: a snapshot whose attention KV is neither stored
+  // nor in a slot, or attention KV that no snapshot stands on.
+  bool leads_nowhere = false;
+  // A slot holds it too: while it does, giving this up costs no reading, and when it lets go, only
+  // a copy.
+  bool in_slot = false;
+  // A later prompt of the same conversation has gone on from it.
+  bool passed = false;
+  // The end of the path's last query, where the next one comes back to when reasoning is left out.
+  bool last_query = false;
 };
 
 class EvictionPolicy {
  public:
   virtual ~EvictionPolicy() = default;
   // The index of the candidate to give up, or nothing: then what wanted the room is refused.
-  // A pure function of its argument. Among equals the longest unused goes.
-  // REQUIRES: there is a candidate.
+  // A pure function of its argument, whose order says nothing. Among equals the longest unused
+  // goes. REQUIRES: there is a candidate.
   virtual std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const = 0;
 };
 

@@ -29,6 +29,22 @@ SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* cloc
   for (size_t i = 0; i < engine->slots(); ++i) {
     slots_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), options.grid_tokens)});
   }
+  SlotsView view;
+  view.needs_snapshots = engine->traits().NeedsSnapshots();
+  // Of slots stored whole the cache does not ask which snapshots they serve.
+  view.snapshots_need_kv = engine->traits().segments && engine->traits().kv_bytes_per_token > 0;
+  view.held = [this] {
+    std::vector<SlotsView::Held> held;
+    for (const Kept& kept : slots_) {
+      held.push_back({kept.slot.name_space(), kept.slot.tokens(), &kept.slot == parking_});
+    }
+    return held;
+  };
+  cache->SetSlots(std::move(view));
+}
+
+SlotKeeper::~SlotKeeper() {
+  cache_->SetSlots({});
 }
 
 ResumeRules SlotKeeper::Rules() const {

@@ -55,6 +55,9 @@ class SlotKeeper {
 
   // All outlive the keeper, which owns the slots: as many as the engine has.
   SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock, const Options& options);
+  ~SlotKeeper();
+  SlotKeeper(const SlotKeeper&) = delete;
+  SlotKeeper& operator=(const SlotKeeper&) = delete;
 
   const Slot& slot(size_t index) const { return slots_[index].slot; }
   Slot& slot(size_t index) { return slots_[index].slot; }
@@ -112,6 +115,7 @@ class SlotKeeper {
 
   // In slot_parking.cc.
   void Park(Slot* slot);
+  void Save(Slot* slot);
   bool ParkWhole(Slot* slot);
   bool ParkSegments(Slot* slot, size_t end, const Provenance& provenance);
 
@@ -122,6 +126,7 @@ class SlotKeeper {
   CellLedger ledger_;
   std::vector<Kept> slots_;
   uint64_t tick_ = 0;
+  const Slot* parking_ = nullptr;  // whose content is being saved
   LineageId last_lineage_ = 0;
   // Measured as the server runs, each a moving average; 0: not yet.
   double read_ms_per_token_ = 0;

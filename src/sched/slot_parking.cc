@@ -8,6 +8,12 @@ namespace cairn {
 
 void SlotKeeper::Park(Slot* slot) {
   if (!options_.park) return;
+  parking_ = slot;
+  Save(slot);
+  parking_ = nullptr;
+}
+
+void SlotKeeper::Save(Slot* slot) {
   const MemoryTraits& traits = engine_->traits();
   const bool has_kv = traits.kv_bytes_per_token > 0;
   if (has_kv && !traits.segments) {
@@ -29,10 +35,13 @@ void SlotKeeper::Park(Slot* slot) {
     }
     provenance.CutTo(end);
   }
-  if (end == 0 || (has_kv && !ParkSegments(slot, end, provenance))) return;
+  if (end == 0) return;
+  // The state first: attention KV on which none stands would be the first to be given up.
+  if (options_.mode != ReuseMode::kExact) {
+    TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
+  }
+  if (has_kv && !ParkSegments(slot, end, provenance)) return;
   ++stats_.parked;
-  if (options_.mode == ReuseMode::kExact) return;
-  TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
 }
 
 bool SlotKeeper::ParkWhole(Slot* slot) {
