@@ -89,6 +89,26 @@ TEST(AutoPlacement, TakesTheHeaderTheLastUserTurnAndAMicroBatchBeforeTheEnd) {
   EXPECT_TRUE(Has(placements, {shape.messages_end - kPiece, CheckpointClass::kLadder}));
 }
 
+TEST(AutoPlacement, TakesARungInAShortMessageOfTheUsersAndNoneInATinyOne) {
+  PromptShape shape = Question();
+  shape.messages_end = 4000 + 240;
+  shape.tokens = shape.messages_end + 5;
+  shape.query_end = shape.messages_end;
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_TRUE(Has(Placed(input), {4160, CheckpointClass::kLadder}));
+  shape.messages_end = shape.query_end = 4000 + 90;
+  shape.tokens = shape.messages_end + 5;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
+TEST(AutoPlacement, NeedsNoRungInAToolsResult) {
+  const PromptShape shape = Session(3);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
 TEST(AutoPlacement, TakesTheEndOfAPromptThatIsNoChat) {
   PromptShape shape;
   shape.tokens = 100;
@@ -128,6 +148,8 @@ TEST(AutoPlacement, TakesNoBranchRightAfterABoundary) {
 
 TEST(AutoPlacement, LeavesReasoningOut) {
   PromptShape shape = Session(5);
+  shape.turns.back().by_user = true;
+  shape.query_end = shape.messages_end;
   shape.reasoning = {{shape.messages_end - 700, shape.messages_end - 300}};
   const auto placements = Placed({shape, kPiece});
   EXPECT_EQ(CountIn(placements, shape.messages_end - 699, shape.messages_end - 300), 0u);
