@@ -89,6 +89,26 @@ TEST(AutoPlacement, TakesTheHeaderTheLastUserTurnAndAMicroBatchBeforeTheEnd) {
   EXPECT_TRUE(Has(placements, {shape.messages_end - kPiece, CheckpointClass::kLadder}));
 }
 
+TEST(AutoPlacement, TakesARungInAShortMessageOfTheUsersAndNoneInATinyOne) {
+  PromptShape shape = Question();
+  shape.messages_end = 4000 + 240;
+  shape.tokens = shape.messages_end + 5;
+  shape.query_end = shape.messages_end;
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_TRUE(Has(Placed(input), {4160, CheckpointClass::kLadder}));
+  shape.messages_end = shape.query_end = 4000 + 90;
+  shape.tokens = shape.messages_end + 5;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
+TEST(AutoPlacement, NeedsNoRungInAToolsResult) {
+  const PromptShape shape = Session(3);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
 TEST(AutoPlacement, TakesTheEndOfAPromptThatIsNoChat) {
   PromptShape shape;
   shape.tokens = 100;
@@ -128,6 +148,8 @@ TEST(AutoPlacement, TakesNoBranchRightAfterABoundary) {
 
 TEST(AutoPlacement, LeavesReasoningOut) {
   PromptShape shape = Session(5);
+  shape.turns.back().by_user = true;
+  shape.query_end = shape.messages_end;
   shape.reasoning = {{shape.messages_end - 700, shape.messages_end - 300}};
   const auto placements = Placed({shape, kPiece});
   EXPECT_EQ(CountIn(placements, shape.messages_end - 699, shape.messages_end - 300), 0u);
@@ -194,6 +216,71 @@ TEST(AutoPlacement, TakesFewerWhenOneCostsMore) {
   EXPECT_TRUE(Has(needed, {shape.messages_end, CheckpointClass::kPrompt}));
   EXPECT_EQ(Count(needed, CheckpointClass::kInterval) + Count(needed, CheckpointClass::kToolTurn),
             0u);
+}
+
+// A chat of `turns` questions, each with its answer `turn_tokens` long, that comes all at once.
+PromptShape Chat(size_t turns, size_t turn_tokens) {
+  PromptShape shape;
+  shape.header_end = 1000;
+  for (size_t i = 0; i < turns; ++i) shape.turns.push_back({1000 + i * turn_tokens, true});
+  shape.messages_end = 1000 + turns * turn_tokens;
+  shape.query_end = shape.messages_end;
+  shape.tokens = shape.messages_end + 5;
+  return shape;
+}
+
+TEST(AutoPlacement, TakesEveryTurnOfALongChatThatComesAllAtOnce) {
+  const PromptShape shape = Chat(60, 1500);
+  PlacementInput input{shape, kPiece};
+  input.grid_tokens = 64;
+  input.snapshot_bytes = 100;
+  input.bytes_budget = 20000;
+  const auto placements = Placed(input);
+  for (const Turn& turn : shape.turns) {
+    const size_t position = turn.position / 64 * 64;
+    EXPECT_EQ(CountIn(placements, position, position + 1), 1u) << turn.position;
+  }
+}
+
+TEST(AutoPlacement, SpreadsAShortBudgetOverTheTurnsOfALongChat) {
+  const PromptShape shape = Chat(200, 1500);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_bytes = 100;
+  input.bytes_budget = 3500;
+  const auto placements = Placed(input);
+  EXPECT_LE(placements.size(), 35u);
+  size_t last = 1000;
+  size_t gap_max = 0;
+  for (const Placement& placement : placements) {
+    if (placement.position <= last) continue;
+    gap_max = std::max(gap_max, placement.position - last);
+    last = placement.position;
+  }
+  EXPECT_LT(gap_max, shape.tokens / 10);
+}
+
+TEST(AutoPlacement, TakesNoTurnsOfAChatNearerThanAMicroBatch) {
+  const PromptShape shape = Chat(500, 60);
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_GT(Count(placements, CheckpointClass::kTurn), 20u);
+  for (size_t i = 1; i < placements.size(); ++i) {
+    if (placements[i - 1].position > shape.messages_end - 4000) break;
+    EXPECT_GE(placements[i].position - placements[i - 1].position, kPiece);
+  }
+}
+
+TEST(AutoPlacement, TakesFewerNearAnEndThatEveryTurnMovesFar) {
+  const auto near_end = [](size_t turns) {
+    PromptShape shape;
+    shape.header_end = 1000;
+    for (size_t i = 0; i < turns; ++i) shape.turns.push_back({1000 + i, false});
+    shape.messages_end = 31000;
+    shape.tokens = 31005;
+    PlacementInput input{shape, kPiece};
+    input.snapshot_cost_tokens = 64;
+    return CountIn(Placed(input), 29000, 31000);
+  };
+  EXPECT_LT(near_end(2), near_end(300));
 }
 
 TEST(AutoPlacement, InsuresALongPromptByIntervals) {

@@ -451,6 +451,9 @@ Scheduler::Task Scheduler::Remove(Task* task) {
 void Scheduler::Finish(Task* finished, FinishReason reason) {
   GenerationEvent done;
   done.slot = finished->slot.value_or(0);
+  // Of a prompt that was given up halfway, the rest is neither read nor reused.
+  const bool read = finished->first_token_ms > 0;
+  const size_t there = finished->slot ? SlotOf(*finished).tokens().size() : 0;
   Task task = Remove(finished);
   PushText(&task, task.text->Finish());
   if (task.first_token_ms > 0) {
@@ -459,10 +462,11 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   {
     const std::lock_guard lock(mutex_);
     ++stats_.requests;
-    stats_.prompt_tokens += task.cost.prompt_tokens;
+    stats_.prompt_tokens +=
+        read ? task.cost.prompt_tokens : std::max(there, task.cost.reused_tokens);
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
-    stats_.prompt_ms += task.cost.prompt_ms;
+    stats_.prompt_ms += read ? task.cost.prompt_ms : clock_->NowMs() - task.admitted_ms;
     stats_.generated_ms += task.cost.generated_ms;
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();

@@ -106,6 +106,37 @@ TEST(Scheduler, ACancelledRequestStopsAtTheNextPieceAndItsCheckpointsStay) {
   EXPECT_EQ(bench.Run(Bench::Request(Text(3000))).end.cost.reused_tokens, 1536u);
 }
 
+TEST(Scheduler, WhatACancelledPromptHadNotReadIsNotCountedAsRead) {
+  Bench bench;
+  bench.Run(Bench::Request(Text(1000)));
+  const SchedulerStats before = bench.scheduler.stats();
+  // Goes on from the grid point before the end of what was read, in pieces of 512.
+  auto generation = *bench.scheduler.Submit(Bench::Request(Text(3000)));
+  for (int step = 0; step < 2; ++step) bench.scheduler.Step();
+  const size_t there = bench.scheduler.stats().slots.front().tokens;
+  ASSERT_LT(there, 3000u);
+  bench.clock.Advance(5);
+  generation->Cancel();
+  bench.scheduler.Step();
+  const GenerationCost cost = bench.Collect(generation.get()).end.cost;
+  EXPECT_EQ(cost.prompt_tokens, 3000u);
+  ASSERT_LT(cost.reused_tokens, there);
+  const SchedulerStats stats = bench.scheduler.stats();
+  EXPECT_EQ(stats.prompt_tokens - before.prompt_tokens, there);
+  EXPECT_EQ(stats.reused_tokens - before.reused_tokens, cost.reused_tokens);
+  EXPECT_EQ(stats.prompt_ms - before.prompt_ms, 5);
+}
+
+TEST(Scheduler, APromptCancelledWhileItWaitsReadsNothing) {
+  Bench bench;
+  auto generation = *bench.scheduler.Submit(Bench::Request(Text(3000)));
+  generation->Cancel();
+  bench.scheduler.Step();
+  EXPECT_EQ(bench.Collect(generation.get()).end.reason, FinishReason::kCancelled);
+  EXPECT_EQ(bench.scheduler.stats().requests, 1u);
+  EXPECT_EQ(bench.scheduler.stats().prompt_tokens, 0u);
+}
+
 TEST(Scheduler, AnEngineFailureFailsOneRequestOnly) {
   Bench bench;
   bench.engine.FailNextDecodes(1);
