@@ -79,6 +79,9 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
                 Of(stats.keeper.parked));
   page->Counter("cairn_slots_given_up_total", "Slots given up for want of room.",
                 Of(stats.given_up));
+  page->Counter("cairn_waited_for_reader_total",
+                "Requests that let another read what both begin with.",
+                Of(stats.waited_for_reader));
   page->Gauge("cairn_checkpoints", "Checkpoints held.", Of(stats.cache.checkpoints));
   page->Gauge("cairn_segments", "Segments held.", Of(stats.cache.segments));
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));

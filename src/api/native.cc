@@ -30,6 +30,7 @@ Json CacheJson(const SchedulerStats& stats) {
           {"forked", stats.keeper.forked},
           {"wholes_set", stats.keeper.wholes_set},
           {"slots_given_up", stats.given_up},
+          {"waited_for_reader", stats.waited_for_reader},
           {"parked", stats.keeper.parked},
           {"failed", stats.keeper.failed},
           {"prompt_tokens", stats.prompt_tokens},

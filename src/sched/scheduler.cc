@@ -164,7 +164,10 @@ void Scheduler::Run() {
 bool Scheduler::Step() {
   FinishCancelled();
   const bool erased = EraseSlots();
+  MeetReaders();
   const bool admitted = AdmitNext();
+  // Before it reads past what it shares with those behind it.
+  if (admitted) MeetReaders();
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
@@ -195,12 +198,22 @@ void Scheduler::PublishSlots() {
 
 std::optional<Scheduler::Task> Scheduler::NextTask() {
   const std::lock_guard lock(mutex_);
-  const auto next =
-      std::find_if(queue_.begin(), queue_.end(), [](const Task& task) { return task.ready(); });
-  if (next == queue_.end() || !MayAdmit(*next)) return std::nullopt;
-  Task task = std::move(*next);
-  queue_.erase(next);
-  return task;
+  Reserved reserved;
+  for (auto next = queue_.begin(); next != queue_.end(); ++next) {
+    if (!next->ready()) continue;
+    if (!MayAdmit(*next, reserved)) return std::nullopt;
+    if (!Waits(*next)) {
+      Task task = std::move(*next);
+      queue_.erase(next);
+      return task;
+    }
+    if (!std::exchange(next->wait.counted, true)) ++stats_.waited_for_reader;
+    // Who passes could take the very slot that is wished for.
+    if (next->request.slot) return std::nullopt;
+    ++reserved.slots;
+    reserved.tokens += next->request.prompt.size() - next->wait.position + 1;
+  }
+  return std::nullopt;
 }
 
 void Scheduler::FinishCancelled() {
@@ -212,10 +225,11 @@ void Scheduler::FinishCancelled() {
 }
 
 // What those at work hold stays, so a prompt that does not fit beside it waits.
-bool Scheduler::MayAdmit(const Task& task) const {
+bool Scheduler::MayAdmit(const Task& task, const Reserved& reserved) const {
   if (running_.empty() || task.generation->cancelled()) return true;
   const size_t tokens = std::max(task.request.prompt.size(), task.reading.size());
-  return keeper_.has_free() && keeper_.HasRoomFor(tokens + 1);
+  const bool has_slot = running_.size() + reserved.slots < engine_->slots();
+  return has_slot && keeper_.HasRoomFor(tokens + 1 + reserved.tokens);
 }
 
 bool Scheduler::AdmitNext() {
@@ -240,6 +254,7 @@ void Scheduler::Admit(Task task) {
                                   [&](const Task& other) { return other.number > task.number; });
   Task* admitted = &*running_.insert(after, std::move(task));
   if (admitted->generation->cancelled()) return Finish(admitted, FinishReason::kCancelled);
+  admitted->admission = ++last_admission_;
   Resume(admitted);
 }
 

@@ -12,6 +12,9 @@
 //                       └ the slot, and the furthest point reachable without reading
 //                         (sched/slot_keeper.h)
 //
+// A prompt that begins as one that is being read waits in the queue for that much of it
+// (sched/in_flight.h). Others pass those that wait so, but leave them a slot.
+//
 // When the slots together outgrow the context, free ones are parked first; then the request that
 // came last gives up its slot and goes on later where it was.
 //
@@ -38,6 +41,7 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/generation.h"
+#include "sched/in_flight.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 
@@ -93,6 +97,8 @@ struct SchedulerStats {
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
   uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
+  // Requests that let another read what both begin with although there was a slot for them.
+  uint64_t waited_for_reader = 0;
   double prompt_ms = 0;
   double generated_ms = 0;
   SlotKeeper::Stats keeper;
@@ -133,6 +139,8 @@ class Scheduler {
     std::shared_ptr<Generation> generation;
     size_t answer_index = 0;  // of those asked for
     uint64_t number = 0;      // in the order of arrival
+    uint64_t admission = 0;   // in the order of admission; of the last one
+    ReaderWait wait;          // while it is queued
     double submitted_ms = 0;
     double admitted_ms = 0;
     double first_token_ms = 0;
@@ -157,6 +165,11 @@ class Scheduler {
       return answer_index == 0 || generation->prompt_read() || generation->cancelled();
     }
   };
+  // What those that were passed in the queue will take.
+  struct Reserved {
+    size_t slots = 0;
+    size_t tokens = 0;
+  };
   struct EraseOrder {
     size_t slot = 0;
     std::promise<Result<size_t>> erased;
@@ -171,9 +184,22 @@ class Scheduler {
   // Tells stats() what the slots do now.
   void PublishSlots();
   bool AdmitNext();
-  bool MayAdmit(const Task& task) const;
+  bool MayAdmit(const Task& task, const Reserved& reserved) const;
   void Admit(Task task);
   void Resume(Task* task);
+
+  // In waiting.cc.
+  // Compares those in the queue with those that read, each pair once.
+  void MeetReaders();
+  // `reach`: how far `waiter` gets now without reading, once that is known.
+  void Meet(Task* waiter, Task* reader, std::optional<size_t>* reach);
+  static bool MayWait(const Task& task);
+  // Whether it reads its prompt, for the first time.
+  static bool Reads(const Task& task);
+  // That it waits for; null: that one is no longer at work.
+  const Task* ReaderOf(const Task& waiter) const;
+  bool Waits(const Task& task) const;
+
   // Keeps what is stored at the mark, if it is.
   void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();
@@ -202,6 +228,7 @@ class Scheduler {
   // Owned by the context thread.
   SlotKeeper keeper_;
   std::list<Task> running_;  // admitted, in the order of arrival
+  uint64_t last_admission_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;

@@ -70,6 +70,8 @@ class SlotKeeper {
   // REQUIRES: has_free().
   Resumed Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
                  const CheckpointCache::MatchResult& match, std::optional<size_t> wish = {});
+  // How far along the prompt Resume would come now; when no slot is free, if all were.
+  size_t Reach(const SlotNeeds& needs) const;
   void Release(size_t slot);
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
   // use. kInvalidArgument: there is no such slot.
