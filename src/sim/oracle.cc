@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "cache/resume.h"
+#include "sim/simulator.h"
 
 namespace cairn {
 namespace {
@@ -19,13 +20,24 @@ struct Run {
 // What one request may resume from: shallowest first.
 using Runs = std::vector<Run>;
 
+// A slot can go on from where an answer ended, which is on no block's end. What lies beyond the
+// last whole block counts as seen when that block was, or just now: later than it was, so cheaper.
+void AddTail(size_t shared_tokens, size_t j, Runs* runs) {
+  const size_t end = runs->empty() ? 0 : runs->back().end_tokens;
+  if (shared_tokens <= end) return;
+  if (runs->empty()) runs->push_back({j - 1, 0});
+  runs->back().end_tokens = shared_tokens;
+}
+
 std::vector<Runs> FindRuns(const std::vector<TraceStep>& steps, size_t block_tokens,
                            size_t grid_tokens) {
+  const std::vector<size_t> shared = SharedTokens(steps, block_tokens, grid_tokens);
   std::unordered_map<uint32_t, size_t> last_seen;
   std::vector<Runs> all(steps.size());
   for (size_t j = 0; j < steps.size(); ++j) {
     const TraceRequest& request = *steps[j].request;
-    const size_t most = LastCut(request.input_tokens, grid_tokens);
+    const bool exact = !request.token_ids.empty();
+    const size_t most = exact ? shared[j] : LastCut(request.input_tokens, grid_tokens);
     size_t position = 0;
     bool known = true;
     for (const BlockRange& range : request.blocks) {
@@ -42,6 +54,10 @@ std::vector<Runs> FindRuns(const std::vector<TraceStep>& steps, size_t block_tok
         found->second = j;
       }
     }
+    for (const BlockRange& range : request.answer_blocks) {
+      for (uint32_t id = range.first; id <= range.last; ++id) last_seen[id] = j;
+    }
+    if (exact) AddTail(shared[j], j, &all[j]);
   }
   return all;
 }

@@ -21,11 +21,32 @@ double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+// A policy without some of its checkpoints.
+class WithoutClasses final : public PlacementPolicy {
+ public:
+  WithoutClasses(std::unique_ptr<PlacementPolicy> policy, std::vector<CheckpointClass> without)
+      : policy_(std::move(policy)), without_(std::move(without)) {}
+
+  void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
+    policy_->Place(input, placements);
+    std::erase_if(*placements, [this](const Placement& placement) {
+      return std::find(without_.begin(), without_.end(), placement.checkpoint_class) !=
+             without_.end();
+    });
+  }
+  void Learn(const Parting& parting) override { policy_->Learn(parting); }
+
+ private:
+  const std::unique_ptr<PlacementPolicy> policy_;
+  const std::vector<CheckpointClass> without_;
+};
+
 class Simulation {
  public:
   Simulation(const SimOptions& options, size_t context_tokens,
              std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
-      : engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
+      : answers_(options.answers),
+        engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
                 &clock_),
         cache_(options.cache, std::move(placement), std::move(eviction),
                MakeSizedStore(options.profile.logits_bytes)),
@@ -34,25 +55,26 @@ class Simulation {
 
   void Serve(const TraceStep& step, size_t block_tokens) {
     clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
+    const TraceRequest& asked = *step.request;
     GenerationRequest request;
-    request.prompt = PromptOf(*step.request, block_tokens, &last_unique_);
-    request.shape = step.request->shape;
+    request.prompt = PromptOf(asked, block_tokens, &last_unique_);
+    request.shape = asked.shape;
+    request.reuse = asked.reuse;
     request.params.tokens_max = 0;
+    if (answers_) {
+      engine_.SetAnswer(AnswerOf(asked));
+      // The token that ends an answer counts as one.
+      if (!asked.token_ids.empty()) {
+        request.params.tokens_max = asked.output_tokens + (asked.ended_by_model ? 1 : 0);
+      }
+    }
     ++report_.requests;
     auto generation = scheduler_.Submit(std::move(request));
     if (!generation) {
       ++report_.refused;
       return;
     }
-    while (scheduler_.Step()) {
-    }
-    while (const auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
-      CHECK(event->kind != GenerationEvent::Kind::kFailed);
-      if (event->kind != GenerationEvent::Kind::kDone) continue;
-      report_.prompt_tokens += event->cost.prompt_tokens;
-      report_.reused_tokens += event->cost.reused_tokens;
-      report_.wait_ms.push_back(event->cost.prompt_ms);
-    }
+    Play(asked, generation->get());
     report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
   }
 
@@ -69,6 +91,31 @@ class Simulation {
   }
 
  private:
+  void Play(const TraceRequest& asked, Generation* generation) {
+    if (asked.cancelled_at == size_t{0}) generation->Cancel();
+    bool more = true;
+    while (more) {
+      more = scheduler_.Step();
+      while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
+        CHECK(event->kind != GenerationEvent::Kind::kFailed);
+        if (asked.cancelled_at && event->processed_tokens >= *asked.cancelled_at) {
+          generation->Cancel();
+        }
+        if (event->kind == GenerationEvent::Kind::kDone) Count(asked, event->cost);
+      }
+    }
+  }
+
+  void Count(const TraceRequest& asked, const GenerationCost& cost) {
+    report_.prompt_tokens += cost.prompt_tokens;
+    report_.reused_tokens += cost.reused_tokens;
+    report_.wait_ms.push_back(cost.prompt_ms);
+    if (!asked.reused_tokens) return;
+    ++report_.served_requests;
+    report_.served_reused_tokens += *asked.reused_tokens;
+  }
+
+  const bool answers_;
   ManualClock clock_;
   SizedEngine engine_;
   CheckpointCache cache_;
@@ -118,6 +165,9 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
   if (!placement) return tl::unexpected(placement.error());
   auto eviction = MakeEviction(options.eviction);
   if (!eviction) return tl::unexpected(eviction.error());
+  if (!options.without.empty()) {
+    placement = std::make_unique<WithoutClasses>(std::move(*placement), options.without);
+  }
   Simulation simulation(options, ContextTokens(steps, options), std::move(*placement),
                         std::move(*eviction));
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -131,12 +181,49 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
   return report;
 }
 
+namespace {
+
+// Which numbers of tokens have come (sim/sequence_numbers.h).
+class SeenNumbers {
+ public:
+  // How many tokens of the request's prompt have come before it.
+  size_t Shared(const TraceRequest& request) const {
+    size_t shared = 0;
+    for (const BlockRange& range : request.token_ids) {
+      for (size_t number = range.first; number <= range.last; ++number, ++shared) {
+        if (shared == request.input_tokens) return shared;
+        if (number >= seen_.size() || !seen_[number]) return shared;
+      }
+    }
+    return shared;
+  }
+
+  void Add(const TraceRequest& request) {
+    for (const BlockRange& range : request.token_ids) {
+      if (range.last >= seen_.size())
+        seen_.resize(std::max<size_t>(2 * seen_.size(), range.last + 1));
+      std::fill(seen_.begin() + range.first, seen_.begin() + range.last + 1, true);
+    }
+  }
+
+ private:
+  std::vector<bool> seen_;
+};
+
+}  // namespace
+
 // A block id stands for the tokens in it and for all before it, as a prefix block does.
 std::vector<size_t> SharedTokens(const std::vector<TraceStep>& steps, size_t block_tokens,
                                  size_t grid_tokens) {
+  SeenNumbers numbers;
   std::unordered_set<uint32_t> seen;
   std::vector<size_t> shared;
   for (const TraceStep& step : steps) {
+    if (!step.request->token_ids.empty()) {
+      shared.push_back(numbers.Shared(*step.request));
+      numbers.Add(*step.request);
+      continue;
+    }
     size_t blocks = 0;
     bool all = true;
     for (const BlockRange& range : step.request->blocks) {
