@@ -16,7 +16,7 @@
 
 namespace cairn {
 
-enum class AnswerEnd : uint8_t {
+enum class EndedBy : uint8_t {
   kModel,      // the model ended it
   kStopText,   // a stop text came
   kLength,     // tokens_max or the context was reached
@@ -33,7 +33,7 @@ struct EndedAnswer {
   const PromptShape& shape;
   TokenSpan prompt;
   TokenSpan tokens;  // of the answer, without the one that ended it
-  AnswerEnd end = AnswerEnd::kModel;
+  EndedBy ended_by = EndedBy::kModel;
   bool reuse = true;            // false: all of the prompt was to be read
   std::optional<size_t> slot;   // the last one it had
   size_t processed_tokens = 0;  // of the prompt, reused ones among them

@@ -22,10 +22,10 @@ std::string TextOf(const Engine& engine, Token token, const std::vector<std::str
   return std::find(controls.begin(), controls.end(), text) == controls.end() ? "" : text;
 }
 
-AnswerEnd EndOf(FinishReason reason, bool stopped_by_text) {
-  if (reason == FinishReason::kCancelled) return AnswerEnd::kCancelled;
-  if (reason == FinishReason::kLength) return AnswerEnd::kLength;
-  return stopped_by_text ? AnswerEnd::kStopText : AnswerEnd::kModel;
+EndedBy EndedByOf(FinishReason reason, bool stopped_by_text) {
+  if (reason == FinishReason::kCancelled) return EndedBy::kCancelled;
+  if (reason == FinishReason::kLength) return EndedBy::kLength;
+  return stopped_by_text ? EndedBy::kStopText : EndedBy::kModel;
 }
 
 // The marks that are obeyed, moved to where checkpoints of them stand.
@@ -458,7 +458,7 @@ size_t Scheduler::SlotTokens(const Task& task) const {
   return task.slot ? keeper_.slot(*task.slot).tokens().size() : 0;
 }
 
-void Scheduler::Observe(const Task& task, AnswerEnd end, std::optional<size_t> slot,
+void Scheduler::Observe(const Task& task, EndedBy ended_by, std::optional<size_t> slot,
                         size_t slot_tokens) const {
   if (options_.observer == nullptr) return;
   const GenerationRequest& request = task.request;
@@ -471,7 +471,7 @@ void Scheduler::Observe(const Task& task, AnswerEnd end, std::optional<size_t> s
       .shape = request.shape,
       .prompt = request.prompt,
       .tokens = task.answer,
-      .end = end,
+      .ended_by = ended_by,
       .reuse = request.reuse,
       .slot = slot,
       // One that gave up its slot in the middle of its answer had read its prompt.
@@ -511,7 +511,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
   if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);
-  Observe(task, EndOf(reason, !done.stop_text.empty()), slot, slot_tokens);
+  Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);
   task.generation->Push(std::move(done));
   task.generation->MarkPromptRead();
 }
@@ -520,7 +520,7 @@ void Scheduler::FailTask(Task* failed, Error error) {
   const std::optional<size_t> slot = failed->slot;
   const size_t slot_tokens = SlotTokens(*failed);
   const Task task = Remove(failed);
-  Observe(task, AnswerEnd::kFailed, slot, slot_tokens);
+  Observe(task, EndedBy::kFailed, slot, slot_tokens);
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kFailed;
   event.answer = task.answer_index;

@@ -195,7 +195,7 @@ class Scheduler {
   // Takes the task out of running_.
   Task Remove(Task* task);
   // Tells the observer, if there is one. `slot_tokens`: what its slot held, 0 when it had none.
-  void Observe(const Task& task, AnswerEnd end, std::optional<size_t> slot,
+  void Observe(const Task& task, EndedBy ended_by, std::optional<size_t> slot,
                size_t slot_tokens) const;
   size_t SlotTokens(const Task& task) const;
 

@@ -63,6 +63,7 @@ struct SimReport {
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
   std::vector<double> wait_ms;  // of each request, until its prompt was read
+  std::vector<size_t> reused_each;  // of each request that was not refused, in their order
   // What the server that wrote the trace said of the same requests, as far as it did.
   uint64_t served_requests = 0;
   uint64_t served_reused_tokens = 0;

@@ -73,7 +73,7 @@ class TraceWriter final : public RequestObserver {
     PromptShape shape;
     Tokens tokens;  // the prompt's, then its own
     size_t prompt_tokens = 0;
-    AnswerEnd end = AnswerEnd::kModel;
+    EndedBy ended_by = EndedBy::kModel;
     bool reuse = true;
     std::optional<size_t> slot;
     size_t processed_tokens = 0;
