@@ -172,6 +172,8 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
   sim.piece_tokens_max = options.piece_tokens;
+  // As serve: without checkpoints nothing is kept at all.
+  sim.keep_ends = sim.park = options.placement != "none" && options.ram_mib != 0;
   for (const std::string& word : options.without) {
     if (Status left_out = LeaveOut(word, &sim); !left_out) return tl::unexpected(left_out.error());
   }

@@ -50,8 +50,10 @@ class Simulation {
                 &clock_),
         cache_(options.cache, std::move(placement), std::move(eviction),
                MakeSizedStore(options.profile.logits_bytes)),
-        scheduler_(&engine_, &cache_, &clock_,
-                   SchedulerOptions{.reuse = options.reuse, .keep_ends = options.keep_ends}) {}
+        scheduler_(
+            &engine_, &cache_, &clock_,
+            SchedulerOptions{
+                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {}
 
   void Serve(const TraceStep& step, size_t block_tokens) {
     clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));

@@ -41,6 +41,8 @@ struct SimOptions {
   size_t piece_tokens_max = 512;
   // Keep the state and the logits of every prompt's end, as the server does.
   bool keep_ends = true;
+  // Save what the slots lose, as it does.
+  bool park = true;
   // Generate the answers that the trace holds.
   bool answers = true;
   // Checkpoints of these classes are not taken, whatever the placement says: what is a class worth?
@@ -62,7 +64,7 @@ struct SimReport {
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
-  std::vector<double> wait_ms;  // of each request, until its prompt was read
+  std::vector<double> wait_ms;      // of each request, until its prompt was read
   std::vector<size_t> reused_each;  // of each request that was not refused, in their order
   // What the server that wrote the trace said of the same requests, as far as it did.
   uint64_t served_requests = 0;

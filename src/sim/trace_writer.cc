@@ -21,17 +21,17 @@ using Json = nlohmann::ordered_json;
 // Mooncake's, which readers of its traces take for granted. token_ids are exact.
 constexpr size_t kHashBlockTokens = 512;
 
-const char* EndName(AnswerEnd end) {
+const char* EndName(EndedBy end) {
   switch (end) {
-    case AnswerEnd::kModel:
+    case EndedBy::kModel:
       return "model";
-    case AnswerEnd::kStopText:
+    case EndedBy::kStopText:
       return "stop_text";
-    case AnswerEnd::kLength:
+    case EndedBy::kLength:
       return "length";
-    case AnswerEnd::kCancelled:
+    case EndedBy::kCancelled:
       return "cancelled";
-    case AnswerEnd::kFailed:
+    case EndedBy::kFailed:
       return "failed";
   }
   return "";
@@ -165,7 +165,7 @@ void TraceWriter::OnAnswerEnd(const EndedAnswer& answer) {
   ended.tokens.assign(answer.prompt.begin(), answer.prompt.end());
   ended.tokens.insert(ended.tokens.end(), answer.tokens.begin(), answer.tokens.end());
   ended.prompt_tokens = answer.prompt.size();
-  ended.end = answer.end;
+  ended.ended_by = answer.ended_by;
   ended.reuse = answer.reuse;
   ended.slot = answer.slot;
   ended.processed_tokens = answer.processed_tokens;
@@ -252,7 +252,7 @@ std::string TraceWriter::ToLine(const std::vector<Ended>& request) {
     (*to)["output_length"] = ended.tokens.size() - ended.prompt_tokens;
     if (ended.answer == 0) (*to)["hash_ids"] = HashIds(*numbers, ended.prompt_tokens);
     (*to)["token_ids"] = Ranges(*numbers);
-    (*to)["end"] = EndName(ended.end);
+    (*to)["end"] = EndName(ended.ended_by);
     (*to)["processed"] = ended.processed_tokens;
     (*to)["reused"] = ended.cost.reused_tokens;
     if (ended.slot) (*to)["slot"] = *ended.slot;
