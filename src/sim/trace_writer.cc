@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -234,8 +235,10 @@ void TraceWriter::Write(std::vector<Ended> request) {
 // go on from there, whatever else they changed.
 uint64_t TraceWriter::ConversationOf(const Ended& ended, const std::vector<BlockRange>& numbers) {
   for (auto range = numbers.rbegin(); range != numbers.rend(); ++range) {
-    auto found = conversations_.upper_bound(range->last);
-    if (found != conversations_.begin() && (--found)->first >= range->first) return found->second;
+    const auto after = conversations_.upper_bound(range->last);
+    if (after == conversations_.begin()) continue;
+    const auto found = std::prev(after);
+    if (found->first >= range->first) return found->second;
   }
   const size_t end = ended.shape.messages_end > 0 ? ended.shape.messages_end : ended.prompt_tokens;
   conversations_[NumberAt(numbers, std::min(end, ended.prompt_tokens) - 1)] = next_conversation_;
