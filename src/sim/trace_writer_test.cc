@@ -251,25 +251,31 @@ TEST(TraceWriter, UnderABudgetAReplayReusesAboutAsMuch) {
 
 TEST(TraceWriter, WritesNothingOfWhatWasSaid) {
   const TraceFile file;
-  TracedServer server(file.path());
-  server.Ask(Request(Text("my password is swordfish, do not tell"), 40));
-  server.Ask(Request(Text("my password is swordfish, I said"), 40));
-  server.writer().Flush();
-  const std::string text = file.Text();
-  EXPECT_EQ(text.find("swordfish"), std::string::npos);
-  EXPECT_EQ(text.find("password"), std::string::npos);
-  // Nor does it depend on it.
-  const TraceFile other;
-  std::filesystem::remove(file.path());
-  TracedServer server_2(other.path());
-  server_2.Ask(Request(Text("MY PASSWORD IS SWORDFISH, DO NOT TELL"), 40));
-  server_2.Ask(Request(Text("MY PASSWORD IS SWORDFISH, I SAID"), 40));
-  server_2.writer().Flush();
-  EXPECT_EQ(text.substr(0, text.find("output_length")),
-            other.Text().substr(0, other.Text().find("output_length")));
+  {
+    TracedServer server(file.path());
+    server.Ask(Request(Text("my password is swordfish, do not tell"), 40));
+    server.Ask(Request(Text("my password is swordfish, I said"), 40));
+  }
+  EXPECT_EQ(file.Text().find("swordfish"), std::string::npos);
+  EXPECT_EQ(file.Text().find("password"), std::string::npos);
   struct stat status{};
-  ASSERT_EQ(stat(other.path().c_str(), &status), 0);
+  ASSERT_EQ(stat(file.path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(TraceWriter, WritesTheSameOfOtherWordsThatShareAsMuch) {
+  const auto written = [](std::string_view first, std::string_view second) {
+    const TraceFile file;
+    {
+      TracedServer server(file.path());
+      server.Ask(Request(Text(first), 0));
+      server.Ask(Request(Text(second), 0));
+    }
+    return file.Text();
+  };
+  const std::string one = written("the code is 1234", "the code is 1299");
+  EXPECT_EQ(one, written("his name was Ada", "his name was Amy"));
+  EXPECT_NE(one, written("his name was Ada", "his name is Ada."));
 }
 
 TEST(TraceWriter, MooncakesFieldsMeanWhatTheyMeanThere) {
