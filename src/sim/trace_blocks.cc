@@ -97,21 +97,18 @@ class BlocksReader final : public TraceReader {
   }
 
   static Status AddAnswer(const Json& answer, TraceRequest* request) {
-    const Status bad = Fail(ErrorCode::kInvalidArgument,
-                            "token_ids: expected [first, last] of numbers, as many as "
-                            "input_length and output_length say");
-    if (!answer.contains("token_ids") || !answer["token_ids"].is_array()) return bad;
+    if (!answer.contains("token_ids") || !answer["token_ids"].is_array()) return BadTokenIds();
     std::vector<BlockRange> numbers;
     uint64_t tokens = 0;
     for (const Json& range : answer["token_ids"]) {
       if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
           !range[1].is_number_unsigned() || range[0] > range[1] || range[1] >= kTraceTokensMax) {
-        return bad;
+        return BadTokenIds();
       }
       numbers.push_back({range[0].get<uint32_t>(), range[1].get<uint32_t>()});
       tokens += numbers.back().last - numbers.back().first + 1;
     }
-    if (tokens != request->input_tokens + request->output_tokens) return bad;
+    if (tokens != request->input_tokens + request->output_tokens) return BadTokenIds();
     const std::string end = TextField(answer, "end");
     request->ended_by_model = end == "model";
     const auto processed = SizeField(answer, "processed");
@@ -119,6 +116,12 @@ class BlocksReader final : public TraceReader {
     if (const auto reused = SizeField(answer, "reused")) request->reused_tokens = *reused;
     SetTokenIds(std::move(numbers), kOwnBlockTokens, request);
     return {};
+  }
+
+  static tl::unexpected<Error> BadTokenIds() {
+    return Fail(ErrorCode::kInvalidArgument,
+                "token_ids: expected [first, last] of numbers, as many as input_length and "
+                "output_length say");
   }
 
   static std::string TextField(const Json& object, const char* field) {
