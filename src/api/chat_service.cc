@@ -110,7 +110,7 @@ PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
   shape.tokens = prompt.tokens.size();
   // Checkpoints are placed by the rest, and models that can be cut anywhere get none; but a
   // client's marks are accounted for whatever the model.
-  const bool placed = engine_->traits().NeedsSnapshots();
+  const bool placed = engine_->traits().NeedsSnapshots() || options_.find_boundaries;
   if (!placed && prompt.marks.empty()) return shape;
   std::vector<std::string> pieces;
   pieces.reserve(prompt.tokens.size());

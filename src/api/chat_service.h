@@ -47,6 +47,8 @@ struct ChatServiceOptions {
   size_t tool_lists_max = 4096;
   // Decides answers beforehand, whatever grammar a request has of its own; may be null.
   const AnswerScript* script = nullptr;
+  // Find messages' boundaries for models too that need no checkpoints: a record wants them.
+  bool find_boundaries = false;
   // Gives a conversation's volatile texts their first values back; null: none does.
   std::shared_ptr<VolatileText> volatile_text = {};
   LogSink log = {};  // may be empty

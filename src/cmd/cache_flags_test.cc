@@ -110,5 +110,10 @@ TEST(MachineMemory, IsWhatTheContainerMayUse) {
   fs::remove_all(root);
 }
 
+TEST(ServeFlags, WriteATraceOnlyWhenTold) {
+  EXPECT_EQ(Parsed("").trace_out, "");
+  EXPECT_EQ(Parsed("--trace-out day.jsonl").trace_out, "day.jsonl");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -25,6 +25,7 @@
 #include "engine/llama_engine.h"
 #include "http/routes.h"
 #include "http/server.h"
+#include "sim/trace_writer.h"
 
 namespace cairn {
 namespace {
@@ -125,6 +126,7 @@ class ServeRun {
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
+    if (Status opened = OpenTrace(); !opened) return opened;
     if (Status listening = StartHttp(); !listening) return listening;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
@@ -133,12 +135,14 @@ class ServeRun {
     cache_ = std::make_unique<CheckpointCache>(
         ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
         StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
-    scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_,
-                                             ToSchedulerOptions(options_, policies->reuse));
+    SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
+    scheduling.observer = trace_.get();
+    scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
     service.volatile_text = policies->volatile_text;
+    service.find_boundaries = trace_ != nullptr;
     service.log = [this](LogLevel, std::string_view line) { logger_->info("{}", line); };
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {
@@ -150,6 +154,7 @@ class ServeRun {
     SayReady(clock_.NowMs() - started_ms);
     served_.service.store(service_.get(), std::memory_order_release);
     scheduler_->Run();
+    SayTraced();
     return {};
   }
 
@@ -187,6 +192,24 @@ class ServeRun {
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
+  }
+
+  Status OpenTrace() {
+    if (options_.trace_out.empty()) return {};
+    TraceWriterOptions trace;
+    trace.log = [logger = logger_](LogLevel, std::string_view line) { logger->warn("{}", line); };
+    auto opened = TraceWriter::Open(options_.trace_out, std::move(trace));
+    if (!opened) return Fail(opened.error().code, "--trace-out " + opened.error().message);
+    trace_ = std::move(*opened);
+    return {};
+  }
+
+  void SayTraced() const {
+    if (trace_ == nullptr) return;
+    trace_->Flush();
+    const TraceWriter::Stats stats = trace_->stats();
+    logger_->info("{}: {} requests written, {} lost", options_.trace_out, stats.written,
+                  stats.lost);
   }
 
   Status LoadModel() {
@@ -260,6 +283,7 @@ class ServeRun {
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   std::unique_ptr<CheckpointCache> cache_;
+  std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<ChatService> service_;
   std::unique_ptr<HttpServer> http_;

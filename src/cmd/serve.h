@@ -46,6 +46,8 @@ struct ServeOptions {
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
 
+  std::string trace_out;  // of a TraceWriter; empty: nothing is written
+
   bool embeddings = false;
   std::string pooling;  // empty: the model's
 

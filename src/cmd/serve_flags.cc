@@ -182,6 +182,11 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->capture_default_str()
       ->check(CLI::Range(-1, 86400))
       ->group(group);
+  serve
+      ->add_option("--trace-out", options->trace_out,
+                   "Append a line for each request to this file, for cairn sim: lengths, times and "
+                   "what requests share; no text, no tokens")
+      ->group(group);
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
 }
 

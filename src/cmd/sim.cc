@@ -75,6 +75,8 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
                {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
                {"wait_ms_p99", Percentile(report.wait_ms, 0.99)}};
+  if (!options.without.empty()) json["without"] = options.without;
+  if (report.served_requests > 0) json["served_reused_tokens"] = report.served_reused_tokens;
   if (bound) {
     json["read_tokens_bound"] = bound->read_tokens_min();
     json["bound_kind"] = BoundKindName(bound->kind);
@@ -109,6 +111,10 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
   }
   PrintLine("token hits", Fixed(report.token_hit_rate() * kPercent, 3) + " %, at most " +
                               Fixed(report.best_hit_rate() * kPercent, 3) + " % possible");
+  if (report.served_requests > 0) {
+    PrintLine("reused", count(report.reused_tokens) + "; the server that wrote the trace said " +
+                            count(report.served_reused_tokens));
+  }
   PrintLine("checkpoints", count(report.checkpoints_taken) + " taken, " +
                                Fixed(report.checkpoints_per_10k_read(), 2) +
                                " for 10,000 tokens read");
@@ -121,6 +127,42 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
                           Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
                           Fixed(Percentile(report.wait_ms, 0.9), 1) + " ms (p90), " +
                           Fixed(Percentile(report.wait_ms, 0.99), 1) + " ms (p99)");
+}
+
+// As one word each, "tool-turn" among them.
+std::string ClassWord(CheckpointClass checkpoint_class) {
+  std::string word(CheckpointClassName(checkpoint_class));
+  std::replace(word.begin(), word.end(), ' ', '-');
+  return word;
+}
+
+constexpr std::array kClasses = {
+    CheckpointClass::kHeader, CheckpointClass::kTurn,   CheckpointClass::kToolTurn,
+    CheckpointClass::kPrompt, CheckpointClass::kQuery,  CheckpointClass::kEnd,
+    CheckpointClass::kLadder, CheckpointClass::kBranch, CheckpointClass::kInterval,
+    CheckpointClass::kMark,   CheckpointClass::kReply};
+
+std::string ClassWords() {
+  std::string words;
+  for (const CheckpointClass known : kClasses) {
+    words.append(words.empty() ? "" : ", ").append(ClassWord(known));
+  }
+  return words;
+}
+
+Status LeaveOut(const std::string& word, SimOptions* sim) {
+  const auto* const found =
+      std::find_if(kClasses.begin(), kClasses.end(),
+                   [&](CheckpointClass known) { return ClassWord(known) == word; });
+  if (found == kClasses.end()) {
+    return Fail(ErrorCode::kInvalidArgument, "there is no class of checkpoints named '" + word +
+                                                 "'; there are: " + ClassWords());
+  }
+  // These two are no placement's: what an answer leaves in its slot, and the end of every prompt.
+  if (*found == CheckpointClass::kReply) sim->answers = false;
+  if (*found == CheckpointClass::kEnd) sim->keep_ends = false;
+  sim->without.push_back(*found);
+  return {};
 }
 
 Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
@@ -137,6 +179,12 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.cache.path_checkpoints_max = options.checkpoints_max;
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
+  sim.piece_tokens_max = options.piece_tokens;
+  // As serve: without checkpoints nothing is kept at all.
+  sim.keep_ends = sim.park = options.placement != "none" && options.ram_mib != 0;
+  for (const std::string& word : options.without) {
+    if (Status left_out = LeaveOut(word, &sim); !left_out) return tl::unexpected(left_out.error());
+  }
   return sim;
 }
 
@@ -149,8 +197,9 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
       ->required()
       ->check(CLI::ExistingFile);
   sim->add_option("--format", options->format,
-                  "blocks (a request a line: timestamp, input_length, output_length, hash_ids), "
-                  "sessions (a session a line), or auto")
+                  "blocks (a request a line: Mooncake's traces and those of serve --trace-out), "
+                  "sessions (a session a line), messages (a dialogue a line, with its text), or "
+                  "auto")
       ->capture_default_str();
   std::string profiles;
   for (const ModelProfile& profile : ModelProfiles()) {
@@ -176,6 +225,13 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
   sim->add_option("--ctx-size", options->context_tokens,
                   "Tokens that the slots hold together (0: what the longest request needs)")
       ->capture_default_str();
+  sim->add_option("--ubatch-size", options->piece_tokens, "As of serve")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20))
+      ->capture_default_str();
+  sim->add_option(
+         "--without", options->without,
+         "Take no checkpoints of these classes, to see what they are worth: " + ClassWords())
+      ->delimiter(',');
   sim->add_flag("--bound", options->bound, "Also what no cache with this memory could beat");
   sim->add_option("--json", options->json_path, "Write the figures to this file too");
   return sim;
@@ -189,6 +245,10 @@ int RunSim(const SimCommandOptions& options) {
   std::ifstream in(options.trace_path);
   const auto trace = ReadTrace(in, *format);
   if (!trace) return Complain(options.trace_path + ": " + trace.error().message);
+  if (trace->torn_lines > 0) {
+    std::fprintf(stderr, "cairn sim: warning: %s: %zu lines were cut short and are left out\n",
+                 options.trace_path.c_str(), trace->torn_lines);
+  }
   const std::vector<TraceStep> steps = Interleave(*trace, options.sessions);
   ProgressLine progress("Replaying " + options.trace_path);
   const auto report = Simulate(steps, trace->block_tokens, *sim, [&](size_t done) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -21,13 +22,15 @@ struct SimCommandOptions {
   std::string placement = "auto";
   std::string eviction = "value";
   std::string reuse = "live";
-  int64_t ram_mib = -1;        // -1: no limit, 0: no cache
-  size_t checkpoints_max = 0;  // on one conversation's path; 0: as many as fit
-  size_t sessions = 0;         // side by side; 0: all when the trace says so
+  std::vector<std::string> without;  // names of classes of checkpoints
+  int64_t ram_mib = -1;              // -1: no limit, 0: no cache
+  size_t checkpoints_max = 0;        // on one conversation's path; 0: as many as fit
+  size_t sessions = 0;               // side by side; 0: all when the trace says so
   size_t slots = 4;
   size_t context_tokens = 0;  // of all slots together; 0: what the longest request needs
-  bool bound = false;         // also what no cache could beat
-  std::string json_path;      // the figures go there too; empty: nowhere
+  size_t piece_tokens = 512;
+  bool bound = false;     // also what no cache could beat
+  std::string json_path;  // the figures go there too; empty: nowhere
 };
 
 // Adds the subcommand `sim` to `app`; parsing fills `options`, which must outlive it.

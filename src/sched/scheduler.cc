@@ -22,6 +22,12 @@ std::string TextOf(const Engine& engine, Token token, const std::vector<std::str
   return std::find(controls.begin(), controls.end(), text) == controls.end() ? "" : text;
 }
 
+EndedBy EndedByOf(FinishReason reason, bool stopped_by_text) {
+  if (reason == FinishReason::kCancelled) return EndedBy::kCancelled;
+  if (reason == FinishReason::kLength) return EndedBy::kLength;
+  return stopped_by_text ? EndedBy::kStopText : EndedBy::kModel;
+}
+
 // The marks that are obeyed, moved to where checkpoints of them stand.
 std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
   std::vector<ClientMark> placed;
@@ -446,7 +452,7 @@ void Scheduler::PushProgress(const Task& task) {
   if (task.first_token_ms > 0 || task.answer_index > 0) return;
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kProgress;
-  event.processed_tokens = task.slot ? keeper_.slot(*task.slot).tokens().size() : 0;
+  event.processed_tokens = SlotTokens(task);
   event.cost = task.cost;
   event.cost.prompt_ms = clock_->NowMs() - task.admitted_ms;
   task.generation->Push(std::move(event));
@@ -463,12 +469,41 @@ Scheduler::Task Scheduler::Remove(Task* task) {
   return removed;
 }
 
+size_t Scheduler::SlotTokens(const Task& task) const {
+  return task.slot ? keeper_.slot(*task.slot).tokens().size() : 0;
+}
+
+void Scheduler::Observe(const Task& task, EndedBy ended_by, std::optional<size_t> slot,
+                        size_t slot_tokens) const {
+  if (options_.observer == nullptr) return;
+  const GenerationRequest& request = task.request;
+  const size_t prompt_tokens = request.prompt.size();
+  options_.observer->OnAnswerEnd({
+      .request = task.number - task.answer_index,
+      .answer = task.answer_index,
+      .answers = request.answers,
+      .name_space = request.name_space,
+      .shape = request.shape,
+      .prompt = request.prompt,
+      .tokens = task.answer,
+      .ended_by = ended_by,
+      .reuse = request.reuse,
+      .slot = slot,
+      // One that gave up its slot in the middle of its answer had read its prompt.
+      .processed_tokens =
+          task.first_token_ms > 0 ? prompt_tokens : std::min(slot_tokens, prompt_tokens),
+      .submitted_ms = task.submitted_ms,
+      .cost = task.cost,
+  });
+}
+
 void Scheduler::Finish(Task* finished, FinishReason reason) {
   GenerationEvent done;
-  done.slot = finished->slot.value_or(0);
+  const std::optional<size_t> slot = finished->slot;
+  const size_t slot_tokens = SlotTokens(*finished);
+  done.slot = slot.value_or(0);
   // Of a prompt that was given up halfway, the rest is neither read nor reused.
   const bool read = finished->first_token_ms > 0;
-  const size_t there = finished->slot ? SlotOf(*finished).tokens().size() : 0;
   Task task = Remove(finished);
   PushText(&task, task.text->Finish());
   if (task.first_token_ms > 0) {
@@ -478,7 +513,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     const std::lock_guard lock(mutex_);
     ++stats_.requests;
     stats_.prompt_tokens +=
-        read ? task.cost.prompt_tokens : std::max(there, task.cost.reused_tokens);
+        read ? task.cost.prompt_tokens : std::max(slot_tokens, task.cost.reused_tokens);
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
     stats_.prompt_ms += read ? task.cost.prompt_ms : clock_->NowMs() - task.admitted_ms;
@@ -494,12 +529,16 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
   if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);
+  Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);
   task.generation->Push(std::move(done));
   task.generation->MarkPromptRead();
 }
 
 void Scheduler::FailTask(Task* failed, Error error) {
+  const std::optional<size_t> slot = failed->slot;
+  const size_t slot_tokens = SlotTokens(*failed);
   const Task task = Remove(failed);
+  Observe(task, EndedBy::kFailed, slot, slot_tokens);
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kFailed;
   event.answer = task.answer_index;

@@ -42,6 +42,7 @@
 #include "engine/engine.h"
 #include "sched/generation.h"
 #include "sched/in_flight.h"
+#include "sched/request_observer.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 
@@ -79,6 +80,7 @@ struct SchedulerOptions {
   // See SlotKeeper::Options.
   bool keep_ends = true;
   bool park = true;
+  RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
 };
 
 // What one slot does.
@@ -218,6 +220,10 @@ class Scheduler {
   void FailTask(Task* failed, Error error);
   // Takes the task out of running_.
   Task Remove(Task* task);
+  // Tells the observer, if there is one. `slot_tokens`: what its slot held, 0 when it had none.
+  void Observe(const Task& task, EndedBy ended_by, std::optional<size_t> slot,
+               size_t slot_tokens) const;
+  size_t SlotTokens(const Task& task) const;
 
   Engine* const engine_;
   CheckpointCache* const cache_;

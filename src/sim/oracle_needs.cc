@@ -2,131 +2,131 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
-#include <utility>
+#include <iterator>
+#include <map>
 
+#include "base/check.h"
 #include "cache/resume.h"
 
 namespace cairn {
 namespace {
 
-// Instead of a request's number.
-constexpr uint32_t kNever = UINT32_MAX;
-constexpr uint32_t kCut = kNever - 1;
-
-// The front of a block, up to `end`, was last seen by a request.
-struct Part {
-  size_t end = 0;
-  uint32_t last_seen = 0;
-};
-
-// A block in which a prompt ended.
-struct CutBlock {
-  std::vector<Part> parts;   // by rising end; the later, the longer ago
-  std::vector<size_t> ends;  // of prompts, in rising order
-};
-
-// What was seen of every block so far.
-class SeenBlocks {
- public:
-  SeenBlocks(size_t count, size_t block_tokens)
-      : block_tokens_(block_tokens), last_seen_(count, kNever) {}
-
-  // Null: no prompt ended in it.
-  const CutBlock* Cut(uint32_t id) const {
-    if (last_seen_[id] != kCut) return nullptr;
-    return &cut_.find(id)->second;
+// The numbers of a request's first `count` tokens, prompt before answer, as few ranges: those that
+// the trace gives its tokens, or those that PromptOf makes of its blocks. Tokens in no block have
+// none.
+std::vector<BlockRange> NumbersOf(const TraceRequest& request, size_t block_tokens, size_t count) {
+  const bool numbered = !request.token_ids.empty();
+  const size_t each = numbered ? 1 : block_tokens;
+  std::vector<BlockRange> numbers;
+  for (const BlockRange& range : numbered ? request.token_ids : request.blocks) {
+    if (count == 0) break;
+    const size_t tokens = std::min((size_t{range.last} - range.first + 1) * each, count);
+    const size_t first = range.first * each;
+    numbers.push_back({static_cast<uint32_t>(first), static_cast<uint32_t>(first + tokens - 1)});
+    count -= tokens;
   }
-  // REQUIRES: it is not cut.
-  bool Seen(uint32_t id) const { return last_seen_[id] != kNever; }
-  size_t LastSeen(uint32_t id) const { return last_seen_[id]; }
+  return numbers;
+}
 
-  // A prompt holds the first `tokens` tokens of the block; `ends`: and nothing after them.
-  void See(uint32_t id, size_t tokens, bool ends, size_t request) {
-    const auto now = static_cast<uint32_t>(request);
-    if (!ends && last_seen_[id] != kCut) {
-      last_seen_[id] = now;
-      return;
+size_t CountOf(const BlockRange& numbers) {
+  return size_t{numbers.last} - numbers.first + 1;
+}
+
+// Which tokens were ever held in a slot, and by which request last. A number stands for its token
+// and all before it.
+class SeenTokens {
+ public:
+  // All of `numbers` are held by `request`.
+  void See(const BlockRange& numbers, size_t request) {
+    SplitAt(numbers.first);
+    SplitAt(size_t{numbers.last} + 1);
+    parts_.erase(parts_.lower_bound(numbers.first), parts_.upper_bound(numbers.last));
+    parts_[numbers.first] = {numbers.last, request};
+  }
+
+  // Calls add(count, last_seen) for each part of `numbers`, from the first on as far as they were
+  // seen. How many those are.
+  template <typename Function>
+  size_t ForEachKnown(const BlockRange& numbers, const Function& add) const {
+    size_t next = numbers.first;
+    auto part = parts_.upper_bound(numbers.first);
+    if (part != parts_.begin()) --part;
+    for (; part != parts_.end() && next <= numbers.last; ++part) {
+      if (part->first > next || part->second.last < next) break;
+      const size_t last = std::min(part->second.last, numbers.last);
+      add(last - next + 1, part->second.last_seen);
+      next = last + 1;
     }
-    CutBlock& block = cut_[id];
-    if (last_seen_[id] < kCut) block.parts = {{block_tokens_, last_seen_[id]}};
-    last_seen_[id] = kCut;
-    std::erase_if(block.parts, [&](const Part& part) { return part.end <= tokens; });
-    block.parts.insert(block.parts.begin(), {tokens, now});
-    if (!ends) return;
-    const auto at = std::lower_bound(block.ends.begin(), block.ends.end(), tokens);
-    if (at == block.ends.end() || *at != tokens) block.ends.insert(at, tokens);
+    return next - numbers.first;
   }
 
  private:
-  const size_t block_tokens_;
-  std::vector<uint32_t> last_seen_;  // by block: a request, kCut or kNever
-  std::unordered_map<uint32_t, CutBlock> cut_;
+  struct Part {
+    uint32_t last = 0;
+    size_t last_seen = 0;  // a request's number
+  };
+
+  // No part lies on both sides of `number`.
+  void SplitAt(size_t number) {
+    if (number > UINT32_MAX) return;
+    auto part = parts_.lower_bound(static_cast<uint32_t>(number));
+    if (part == parts_.begin()) return;
+    --part;
+    if (part->second.last < number) return;
+    parts_[static_cast<uint32_t>(number)] = part->second;
+    part->second.last = static_cast<uint32_t>(number - 1);
+  }
+
+  std::map<uint32_t, Part> parts_;  // by their first number
 };
 
-// Walks one prompt after the other.
+// Walks one request after the other.
 class NeedsFinder {
  public:
-  NeedsFinder(size_t block_count, size_t block_tokens, size_t grid_tokens)
-      : block_tokens_(block_tokens), grid_tokens_(grid_tokens), seen_(block_count, block_tokens) {}
+  NeedsFinder(size_t block_tokens, const OracleInput& input)
+      : block_tokens_(block_tokens), input_(input) {}
 
   OracleNeeds Next(const TraceRequest& request) {
     OracleNeeds needs;
     needs.prompt_tokens = request.input_tokens;
-    begin_ = 0;
-    known_tokens_ = 0;
-    known_ = true;
-    for (const BlockRange& range : request.blocks) {
-      for (uint32_t id = range.first; id <= range.last; ++id) AddBlock(id, &needs);
-    }
+    if (request.reuse) FindShared(request, &needs);
+    Add(request);
     ++request_;
-    CutToDeepest(&needs);
     return needs;
   }
 
  private:
-  void AddBlock(uint32_t id, OracleNeeds* needs) {
-    const size_t tokens = std::min(block_tokens_, needs->prompt_tokens - begin_);
-    if (tokens == 0) return;
-    if (known_) {
-      const size_t covered = AddKnown(id, tokens, needs);
-      known_tokens_ += covered;
-      known_ = covered == tokens;
+  void FindShared(const TraceRequest& request, OracleNeeds* needs) const {
+    size_t known = 0;
+    for (const BlockRange& numbers : NumbersOf(request, block_tokens_, request.input_tokens)) {
+      const size_t begin = known;
+      known += seen_.ForEachKnown(
+          numbers, [&](size_t count, size_t last_seen) { AddRun(last_seen, count, &needs->runs); });
+      AddEnds(numbers, begin, needs);
+      if (known - begin < CountOf(numbers)) break;
     }
-    begin_ += tokens;
-    // A prompt with tokens that are in no block ends where no other can follow.
-    seen_.See(id, tokens, begin_ == needs->prompt_tokens, request_);
+    CutToDeepest(known, needs);
   }
 
-  // How many of the block's first `tokens` were ever seen.
-  size_t AddKnown(uint32_t id, size_t tokens, OracleNeeds* needs) const {
-    const CutBlock* cut = seen_.Cut(id);
-    if (cut == nullptr) {
-      if (!seen_.Seen(id)) return 0;
-      AddRun(seen_.LastSeen(id), begin_ + tokens, needs);
-      return tokens;
-    }
-    size_t covered = 0;
-    for (const Part& part : cut->parts) {
-      if (covered == tokens) break;
-      covered = std::min(part.end, tokens);
-      AddRun(part.last_seen, begin_ + covered, needs);
-    }
-    for (const size_t end : cut->ends) {
-      if (end <= tokens) needs->ends.push_back(begin_ + end);
-    }
-    return covered;
+  static void AddRun(size_t last_seen, size_t tokens, std::vector<OracleRun>* runs) {
+    const size_t begin = runs->empty() ? 0 : runs->back().end_tokens;
+    if (runs->empty() || runs->back().last_seen != last_seen) runs->push_back({last_seen, begin});
+    runs->back().end_tokens = begin + tokens;
   }
 
-  static void AddRun(size_t last_seen, size_t end_tokens, OracleNeeds* needs) {
-    std::vector<OracleRun>& runs = needs->runs;
-    if (runs.empty() || runs.back().last_seen != last_seen) runs.push_back({last_seen, 0});
-    runs.back().end_tokens = end_tokens;
+  // Where slots stood in `numbers`, `begin` tokens of the prompt being before them. Logits are kept
+  // at the ends of prompts only.
+  void AddEnds(const BlockRange& numbers, size_t begin, OracleNeeds* needs) const {
+    auto end = ends_.lower_bound(numbers.first);
+    for (; end != ends_.end() && end->first <= numbers.last; ++end) {
+      const size_t position = begin + (end->first - numbers.first) + 1;
+      if (position < needs->prompt_tokens || end->second) needs->ends.push_back(position);
+    }
   }
 
-  void CutToDeepest(OracleNeeds* needs) const {
-    const size_t most = std::min(known_tokens_, LastCut(needs->prompt_tokens, grid_tokens_));
-    needs->deepest = most - most % grid_tokens_;
+  void CutToDeepest(size_t known, OracleNeeds* needs) const {
+    const size_t most = std::min(known, LastCut(needs->prompt_tokens, input_.grid_tokens));
+    needs->deepest = most - most % input_.grid_tokens;
     if (!needs->ends.empty()) needs->deepest = std::max(needs->deepest, needs->ends.back());
     std::vector<OracleRun>& runs = needs->runs;
     size_t begin = 0;
@@ -137,27 +137,35 @@ class NeedsFinder {
     runs.resize(count);
   }
 
+  void Add(const TraceRequest& request) {
+    const size_t most = input_.context_tokens > 0 ? input_.context_tokens - 1 : SIZE_MAX;
+    const size_t held = std::min(HeldTokens(request), most);
+    CHECK(held >= request.input_tokens);
+    size_t begin = 0;
+    for (const BlockRange& numbers : NumbersOf(request, block_tokens_, held)) {
+      seen_.See(numbers, request_);
+      const size_t end = begin + CountOf(numbers);
+      // A prompt with tokens that are in no block ends where no other can follow.
+      if (begin < request.input_tokens && request.input_tokens <= end) {
+        ends_[static_cast<uint32_t>(numbers.first + (request.input_tokens - begin - 1))] = true;
+      }
+      if (end == held) ends_.try_emplace(numbers.last, false);
+      begin = end;
+    }
+  }
+
   const size_t block_tokens_;
-  const size_t grid_tokens_;
-  SeenBlocks seen_;
+  const OracleInput& input_;
+  SeenTokens seen_;
+  std::map<uint32_t, bool> ends_;  // by number; true: of a prompt, not of an answer alone
   size_t request_ = 0;
-  // Of the prompt at hand.
-  size_t begin_ = 0;         // tokens before the block
-  size_t known_tokens_ = 0;  // of them, those seen before
-  bool known_ = true;        // they all were
 };
 
 }  // namespace
 
 std::vector<OracleNeeds> FindNeeds(const std::vector<TraceStep>& steps, size_t block_tokens,
                                    const OracleInput& input) {
-  size_t block_count = 0;
-  for (const TraceStep& step : steps) {
-    for (const BlockRange& range : step.request->blocks) {
-      block_count = std::max(block_count, size_t{range.last} + 1);
-    }
-  }
-  NeedsFinder finder(block_count, block_tokens, input.grid_tokens);
+  NeedsFinder finder(block_tokens, input);
   std::vector<OracleNeeds> all;
   for (const TraceStep& step : steps) {
     const TraceRequest& request = *step.request;

@@ -6,7 +6,8 @@
 //                then
 //                                    '---------'             last seen by request 1: kept longer
 //
-// A block id stands for the tokens in it and for all before it, as a prefix block does.
+// A block's id, or a token's number, stands for what is before it too. Of a request's answer others
+// may go on with what its slot held: all of it, or all but the token that was drawn last.
 
 #ifndef CAIRN_SIM_ORACLE_NEEDS_H_
 #define CAIRN_SIM_ORACLE_NEEDS_H_
@@ -32,8 +33,8 @@ struct OracleNeeds {
   size_t deepest = 0;
   // Up to `deepest`, shallowest first. The deeper, the longer ago, or as long.
   std::vector<OracleRun> runs;
-  // Places to go on from where an earlier prompt ended, shallowest first. The others are the
-  // multiples of the grid up to the last one before the prompt's end.
+  // Places to go on from where an earlier prompt or the answer to it ended, shallowest first. The
+  // others are the multiples of the grid up to the last one before the prompt's end.
   std::vector<size_t> ends;
 };
 

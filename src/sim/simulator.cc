@@ -21,40 +21,62 @@ double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+// A policy without some of its checkpoints.
+class WithoutClasses final : public PlacementPolicy {
+ public:
+  WithoutClasses(std::unique_ptr<PlacementPolicy> policy, std::vector<CheckpointClass> without)
+      : policy_(std::move(policy)), without_(std::move(without)) {}
+
+  void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
+    policy_->Place(input, placements);
+    std::erase_if(*placements, [this](const Placement& placement) {
+      return std::find(without_.begin(), without_.end(), placement.checkpoint_class) !=
+             without_.end();
+    });
+  }
+  void Learn(const Parting& parting) override { policy_->Learn(parting); }
+
+ private:
+  const std::unique_ptr<PlacementPolicy> policy_;
+  const std::vector<CheckpointClass> without_;
+};
+
 class Simulation {
  public:
   Simulation(const SimOptions& options, size_t context_tokens,
              std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
-      : engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
+      : answers_(options.answers),
+        engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
                 &clock_),
         cache_(options.cache, std::move(placement), std::move(eviction),
                MakeSizedStore(options.profile.logits_bytes)),
-        scheduler_(&engine_, &cache_, &clock_,
-                   SchedulerOptions{.reuse = options.reuse, .keep_ends = options.keep_ends}) {}
+        scheduler_(
+            &engine_, &cache_, &clock_,
+            SchedulerOptions{
+                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {}
 
   void Serve(const TraceStep& step, size_t block_tokens) {
     clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
+    const TraceRequest& asked = *step.request;
     GenerationRequest request;
-    request.prompt = PromptOf(*step.request, block_tokens, &last_unique_);
-    request.shape = step.request->shape;
+    request.prompt = PromptOf(asked, block_tokens, &last_unique_);
+    request.shape = asked.shape;
+    request.reuse = asked.reuse;
     request.params.tokens_max = 0;
+    if (answers_) {
+      engine_.SetAnswer(AnswerOf(asked));
+      // The token that ends an answer counts as one.
+      if (!asked.token_ids.empty() && !asked.cancelled_at) {
+        request.params.tokens_max = asked.output_tokens + (asked.ended_by_model ? 1 : 0);
+      }
+    }
     ++report_.requests;
     auto generation = scheduler_.Submit(std::move(request));
     if (!generation) {
       ++report_.refused;
       return;
     }
-    while (scheduler_.Step()) {
-    }
-    while (const auto event = (*generation)->Next(std::chrono::milliseconds(0))) {
-      CHECK(event->kind != GenerationEvent::Kind::kFailed);
-      if (event->kind != GenerationEvent::Kind::kDone) continue;
-      report_.prompt_tokens += event->cost.prompt_tokens;
-      report_.reused_tokens += event->cost.reused_tokens;
-      report_.reused.push_back(event->cost.reused_tokens);
-      report_.wait_ms.push_back(event->cost.prompt_ms);
-      break;  // asking for more would wait for it
-    }
+    Play(asked, generation->get());
     report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
   }
 
@@ -71,6 +93,32 @@ class Simulation {
   }
 
  private:
+  void Play(const TraceRequest& asked, Generation* generation) {
+    if (asked.cancelled_at == size_t{0}) generation->Cancel();
+    bool more = true;
+    while (more) {
+      more = scheduler_.Step();
+      while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
+        CHECK(event->kind != GenerationEvent::Kind::kFailed);
+        if (asked.cancelled_at && event->processed_tokens >= *asked.cancelled_at) {
+          generation->Cancel();
+        }
+        if (event->kind == GenerationEvent::Kind::kDone) Count(asked, event->cost);
+      }
+    }
+  }
+
+  void Count(const TraceRequest& asked, const GenerationCost& cost) {
+    report_.prompt_tokens += cost.prompt_tokens;
+    report_.reused_tokens += cost.reused_tokens;
+    report_.wait_ms.push_back(cost.prompt_ms);
+    report_.reused_each.push_back(cost.reused_tokens);
+    if (!asked.reused_tokens) return;
+    ++report_.served_requests;
+    report_.served_reused_tokens += *asked.reused_tokens;
+  }
+
+  const bool answers_;
   ManualClock clock_;
   SizedEngine engine_;
   CheckpointCache cache_;
@@ -107,7 +155,13 @@ OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions
   }
   input.memory_bytes =
       static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
-  input.grid_tokens = options.reuse == ReuseMode::kAny ? 1 : kUsualGridTokens;
+  // Pieces smaller than the grid end off it, and who goes away leaves a slot where one did.
+  const bool cut_off_grid =
+      options.piece_tokens_max < kUsualGridTokens &&
+      std::any_of(
+          steps.begin(), steps.end(),
+          [](const TraceStep& step) { return step.request->cancelled_at.has_value(); });
+  input.grid_tokens = options.reuse == ReuseMode::kAny || cut_off_grid ? 1 : kUsualGridTokens;
   input.context_tokens = ContextTokens(steps, options);
   return input;
 }
@@ -137,6 +191,9 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
   if (!placement) return tl::unexpected(placement.error());
   auto eviction = MakeEviction(options.eviction);
   if (!eviction) return tl::unexpected(eviction.error());
+  if (!options.without.empty()) {
+    placement = std::make_unique<WithoutClasses>(std::move(*placement), options.without);
+  }
   Simulation simulation(options, ContextTokens(steps, options), std::move(*placement),
                         std::move(*eviction));
   for (size_t i = 0; i < steps.size(); ++i) {

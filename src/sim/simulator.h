@@ -5,8 +5,9 @@
 //   Trace ─> Interleave ─> Scheduler ─> SlotKeeper ─> CheckpointCache     the code that serves
 //                              └──────> SizedEngine ─> ManualClock        what is played
 //
-// Requests are served one after the other, in the order in which they came. Traces hold no
-// answers, so none is generated: what an answer's state would save is not counted.
+// Requests are served one after the other, in the order in which they came. Where a trace holds
+// answers, they are generated, so that the next turn can go on from them as on a server. Where it
+// does not, none is: what an answer's state would save is not counted.
 //
 // Threads: one.
 
@@ -41,6 +42,12 @@ struct SimOptions {
   size_t piece_tokens_max = 512;
   // Keep the state and the logits of every prompt's end, as the server does.
   bool keep_ends = true;
+  // Save what the slots lose, as it does.
+  bool park = true;
+  // Generate the answers that the trace holds.
+  bool answers = true;
+  // Checkpoints of these classes are not taken, whatever the placement says: what is a class worth?
+  std::vector<CheckpointClass> without = {};
 };
 
 struct SimReport {
@@ -48,7 +55,7 @@ struct SimReport {
   uint64_t refused = 0;  // too long for the context
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
-  // In common with any prompt before: no cache reuses more.
+  // In common with any prompt before, or the answer to it: no cache reuses more.
   uint64_t shared_tokens = 0;
   uint64_t checkpoints_taken = 0;
   uint64_t checkpoints_evicted = 0;  // segments among them
@@ -58,9 +65,11 @@ struct SimReport {
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
-  // Of each request that was not refused.
-  std::vector<double> wait_ms;  // until its prompt was read
-  std::vector<uint64_t> reused;
+  std::vector<double> wait_ms;      // of each request, until its prompt was read
+  std::vector<size_t> reused_each;  // of each request that was not refused, in their order
+  // What the server that wrote the trace said of the same requests, as far as it did.
+  uint64_t served_requests = 0;
+  uint64_t served_reused_tokens = 0;
 
   uint64_t read_tokens() const { return prompt_tokens - reused_tokens; }
   double token_hit_rate() const;

@@ -116,9 +116,9 @@ TEST(Simulator, GivesUpUnderPressureWhatIsGivenUpByHand) {
   const Trace trace = OneSession({a, b, a, c, b, a});
   const auto steps = Interleave(trace, 0);
   const auto two = Simulate(steps, kBlockTokens, RoomForSnapshots(2));
-  EXPECT_EQ(two->reused, (std::vector<uint64_t>{0, 0, 1024, 0, 0, 0}));
+  EXPECT_EQ(two->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 0, 0}));
   const auto three = Simulate(steps, kBlockTokens, RoomForSnapshots(3));
-  EXPECT_EQ(three->reused, (std::vector<uint64_t>{0, 0, 1024, 0, 512, 1024}));
+  EXPECT_EQ(three->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 512, 1024}));
   EXPECT_EQ(three->checkpoints_evicted, 1u);
 }
 
@@ -202,7 +202,7 @@ TEST(Simulator, ReusesWhatAServerReusesOnTheSameRequestsWithTheSameBytes) {
     options.cache.ram_bytes_max = random.Between(4'000, 200'000);
     const auto report = Simulate(steps, kBlockTokens, options);
     ASSERT_TRUE(report.has_value()) << report.error().message;
-    ASSERT_EQ(report->reused, ServedReused(steps, options, &engine))
+    ASSERT_EQ(report->reused_each, ServedReused(steps, options, &engine))
         << "seed " << seed << ", " << options.placement << " and " << options.eviction;
     evicted += report->checkpoints_evicted;
     reused += report->reused_tokens;

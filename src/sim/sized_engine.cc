@@ -1,6 +1,7 @@
 #include "sim/sized_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "sim/sized_store.h"
@@ -10,9 +11,20 @@ namespace {
 
 constexpr double kMsPerS = 1000;
 
-class NoSampler final : public Sampler {
+// No token of a prompt is negative.
+constexpr Token kEndOfAnswer = -2;
+
+class AnswerSampler final : public Sampler {
  public:
-  Token Sample(std::span<const float> /*logits*/) override { return 0; }
+  explicit AnswerSampler(Tokens answer) : answer_(std::move(answer)) {}
+
+  Token Sample(std::span<const float> /*logits*/) override {
+    return drawn_ < answer_.size() ? answer_[drawn_++] : kEndOfAnswer;
+  }
+
+ private:
+  const Tokens answer_;
+  size_t drawn_ = 0;
 };
 
 }  // namespace
@@ -40,8 +52,8 @@ std::string SizedEngine::Piece(Token /*token*/, bool /*special*/) const {
   return "";
 }
 
-bool SizedEngine::IsEndOfGeneration(Token /*token*/) const {
-  return true;
+bool SizedEngine::IsEndOfGeneration(Token token) const {
+  return token == kEndOfAnswer;
 }
 
 size_t SizedEngine::WindowStart(size_t position) const {
@@ -170,7 +182,7 @@ Status SizedEngine::SetWhole(SeqId /*seq*/, size_t /*position*/, ByteSpan /*whol
 }
 
 std::unique_ptr<Sampler> SizedEngine::MakeSampler(const SamplingParams& /*params*/) {
-  return std::make_unique<NoSampler>();
+  return std::make_unique<AnswerSampler>(answer_);
 }
 
 }  // namespace cairn

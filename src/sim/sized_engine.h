@@ -1,7 +1,7 @@
 // SizedEngine: a model that is only sizes and speeds. It holds sequences as the tokens they have,
 // refuses what its memory class and a full context refuse, claims the bytes its states would take
-// (sim/sized_store.h), and moves a clock on by what each thing would take. Its answers mean
-// nothing: ask it for none.
+// (sim/sized_store.h), and moves a clock on by what each thing would take. It answers what it was
+// told to.
 //
 // Threads: one.
 
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -39,6 +40,8 @@ class SizedEngine final : public Engine {
   SizedEngine(const Options& options, ManualClock* clock);
 
   const Moved& moved() const { return moved_; }
+  // What samplers made from now on draw, and then that the answer ends.
+  void SetAnswer(Tokens answer) { answer_ = std::move(answer); }
 
   const ModelInfo& info() const override { return info_; }
   const MemoryTraits& traits() const override { return traits_; }
@@ -91,6 +94,7 @@ class SizedEngine final : public Engine {
   std::vector<Sequence> sequences_;
   CellLedger cells_;
   std::array<float, 1> logits_ = {};
+  Tokens answer_;
   Moved moved_;
 };
 

@@ -22,16 +22,47 @@ Result<std::unique_ptr<TraceReader>> MakeReader(TraceFormat format, const Json& 
   if (format == TraceFormat::kAuto) {
     if (first_line.contains("hash_ids")) format = TraceFormat::kBlocks;
     if (first_line.contains("requests")) format = TraceFormat::kSessions;
+    if (first_line.contains("messages")) format = TraceFormat::kMessages;
   }
   switch (format) {
     case TraceFormat::kBlocks:
       return MakeBlocksReader();
     case TraceFormat::kSessions:
       return MakeSessionsReader();
+    case TraceFormat::kMessages:
+      return MakeMessagesReader();
     case TraceFormat::kAuto:
       break;
   }
-  return Invalid("the format is not known: expected hash_ids (blocks) or requests (sessions)");
+  return Invalid(
+      "the format is not known: expected hash_ids (blocks), requests (sessions) or "
+      "messages (messages)");
+}
+
+// A field of another type than it should have makes the library throw.
+Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
+  try {
+    return reader->AddLine(line, trace);
+  } catch (const Json::exception& error) {
+    return Invalid(error.what());
+  }
+}
+
+// Of the tokens [begin, end) of prompt and answer.
+Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
+  Tokens tokens;
+  tokens.reserve(end - begin);
+  size_t position = 0;
+  for (const BlockRange& range : request.token_ids) {
+    const size_t count = range.last - range.first + 1;
+    const size_t from = std::max(position, begin);
+    const size_t to = std::min(position + count, end);
+    for (size_t i = from; i < to; ++i) {
+      tokens.push_back(static_cast<Token>(range.first + (i - position)));
+    }
+    position += count;
+  }
+  return tokens;
 }
 
 }  // namespace
@@ -49,8 +80,9 @@ Result<TraceFormat> ParseTraceFormat(std::string_view name) {
   if (name == "auto") return TraceFormat::kAuto;
   if (name == "blocks") return TraceFormat::kBlocks;
   if (name == "sessions") return TraceFormat::kSessions;
+  if (name == "messages") return TraceFormat::kMessages;
   return Invalid("there is no trace format named '" + std::string(name) +
-                 "'; there are: auto, blocks, sessions");
+                 "'; there are: auto, blocks, messages, sessions");
 }
 
 Result<Trace> ReadTrace(std::istream& in, TraceFormat format) {
@@ -63,19 +95,37 @@ Result<Trace> ReadTrace(std::istream& in, TraceFormat format) {
     const auto failed = [&](const std::string& why) {
       return Invalid("line " + std::to_string(number) + ": " + why);
     };
+    if (json.is_discarded()) {
+      ++trace.torn_lines;
+      continue;
+    }
     if (!json.is_object()) return failed("expected a JSON object");
     if (reader == nullptr) {
       auto made = MakeReader(format, json);
       if (!made) return failed(made.error().message);
       reader = std::move(*made);
     }
-    if (Status added = reader->AddLine(json, &trace); !added) return failed(added.error().message);
+    if (Status added = AddLine(json, reader.get(), &trace); !added) {
+      return failed(added.error().message);
+    }
   }
-  if (trace.sessions.empty()) return Invalid("the trace has no requests");
+  if (trace.sessions.empty()) {
+    return Invalid("the trace has no requests" +
+                   (trace.torn_lines == 0
+                        ? std::string()
+                        : ", and " + std::to_string(trace.torn_lines) + " lines are no JSON"));
+  }
+  // A server writes requests in the order in which they ended.
+  for (TraceSession& session : trace.sessions) {
+    if (!trace.absolute_time) break;
+    std::stable_sort(session.requests.begin(), session.requests.end(),
+                     [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
+  }
   return trace;
 }
 
 Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique) {
+  if (!request.token_ids.empty()) return NumbersIn(request, 0, request.input_tokens);
   Tokens tokens(request.input_tokens);
   auto at = tokens.begin();
   for (const BlockRange& range : request.blocks) {
@@ -87,6 +137,18 @@ Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_un
   }
   for (; at != tokens.end(); ++at) *at = (*last_unique)--;
   return tokens;
+}
+
+Tokens AnswerOf(const TraceRequest& request) {
+  if (request.token_ids.empty()) return {};
+  return NumbersIn(request, request.input_tokens, request.input_tokens + request.output_tokens);
+}
+
+// An answer's last token is read only to draw what ends it.
+size_t HeldTokens(const TraceRequest& request) {
+  const bool answered = !request.token_ids.empty() && !request.cancelled_at;
+  if (!answered || request.output_tokens == 0) return request.input_tokens;
+  return request.input_tokens + request.output_tokens - (request.ended_by_model ? 0 : 1);
 }
 
 std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {

@@ -4,16 +4,15 @@
 #ifndef CAIRN_SIM_TRACE_READER_H_
 #define CAIRN_SIM_TRACE_READER_H_
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "sim/trace.h"
 
 namespace cairn {
-
-// Ids that tokens can be made of; more are an error.
-inline constexpr uint64_t kTraceTokensMax = uint64_t{3} << 29;
 
 class TraceReader {
  public:
@@ -23,6 +22,7 @@ class TraceReader {
 
 std::unique_ptr<TraceReader> MakeBlocksReader();
 std::unique_ptr<TraceReader> MakeSessionsReader();
+std::unique_ptr<TraceReader> MakeMessagesReader();
 
 // A number that is not negative. kInvalidArgument says which field wants one.
 Result<size_t> SizeField(const nlohmann::json& object, const char* field);

@@ -82,6 +82,23 @@ TEST(Trace, ErrorsNameTheLineAndTheField) {
   EXPECT_NE(Message(R"({"block_size":64,"requests":[{"in":9,"out":1,"blocks":[[1,99999999]]}]})")
                 .find("more than tokens"),
             std::string::npos);
+  for (const char* ids : {"[[0,7]]", "[[5,0]]", "[0,8]", "[[0,99999999999]]", "7"}) {
+    EXPECT_NE(Message(R"({"timestamp":0,"input_length":8,"output_length":1,"hash_ids":[7],)"
+                      R"("token_ids":)" +
+                      std::string(ids) + "}")
+                  .find("line 1: token_ids: expected"),
+              std::string::npos)
+        << ids;
+  }
+}
+
+TEST(Trace, LinesThatAreNoJsonAreCountedAndLeftOut) {
+  const std::string line = R"({"timestamp":0,"input_length":9,"output_length":1,"hash_ids":[7]})";
+  const auto trace = Read(line + "\n" + line.substr(0, 30) + "\n" + line);
+  ASSERT_TRUE(trace.has_value()) << trace.error().message;
+  EXPECT_EQ(trace->torn_lines, 1u);
+  EXPECT_EQ(trace->sessions.size(), 2u);
+  EXPECT_NE(Message("no\ntrace").find("2 lines are no JSON"), std::string::npos);
 }
 
 std::vector<size_t> Order(const std::vector<TraceStep>& steps) {
