@@ -46,6 +46,12 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
+.PHONY: policies
+policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
+	@scripts/build.sh cairn
+	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
+	  $(if $(FIRST),--first $(FIRST))
+
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn
 	@scripts/play.sh demo
