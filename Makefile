@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench \
+.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench bench-peers policies \
   bench-peers demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
@@ -49,6 +49,11 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
 	@scripts/build.sh cairn
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
+
+policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
+	@scripts/build.sh cairn
+	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
+	  $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## A conversation with and without the cache, side by side
 	@scripts/build.sh cairn

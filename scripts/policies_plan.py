@@ -1,0 +1,121 @@
+"""Which runs docs/policies.md is made of."""
+
+from dataclasses import dataclass, field
+
+# Name of the file without its ending, and where it comes from.
+TRACES = {
+    "claude-code": "355 sessions of a coding agent, from github.com/callanjfox/kv-cache-tester "
+                   "(Apache-2.0), a session a line with its blocks as ranges",
+    "tau-airline": "100 dialogues of an agent with tools, from github.com/sierra-research/tau-bench "
+                   "(MIT), a dialogue a line as chat messages",
+    "mooncake-conversation": "an hour of chat requests, conversation_trace.jsonl of "
+                             "github.com/kvcache-ai/Mooncake (Apache-2.0), as it is",
+}
+
+EVICTIONS = ["value", "lru", "fifo", "marconi", "closest-pair", "none"]
+PLACEMENTS = ["auto", "near-end", "user-turns", "eog", "every-nb", "every-nt", "marconi", "none"]
+CLASSES = ["header", "turn", "tool-turn", "prompt", "query", "end", "ladder", "branch", "interval",
+           "mark", "reply"]
+SHIPPED = ("auto", "value", ())
+LLAMA = ("user-turns,near-end", "fifo", ("--ctx-checkpoints", "32"))
+NEAR_END = ("near-end", "value", ())
+
+PARTS = ["unlimited", "whole", "evictions", "placements", "tau", "mooncake"]
+CODING_MIB = [4096, 8192, 16384, 32768]
+TAU_MIB = [512, 2048, 4096]
+MOONCAKE_MIB = [8192, 32768]
+FIRST_SESSIONS = 60
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All of a run but its policies: runs of one setting may be compared."""
+    trace: str
+    first: int  # lines of the trace; 0: all
+    profile: str
+    sessions: int
+    slots: int
+    ram_mib: int  # -1: no limit
+
+
+@dataclass(frozen=True)
+class Run(Setting):
+    placement: str
+    eviction: str
+    more: tuple = ()
+    bound: bool = False
+
+    @property
+    def pair(self) -> tuple:
+        return self.placement, self.eviction, self.more
+
+    def flags(self) -> list:
+        """As the program takes them, without the trace."""
+        return ["--model-profile", self.profile, "--sessions", str(self.sessions),
+                "--parallel", str(self.slots), "--ram-mib", str(self.ram_mib),
+                "--placement", self.placement, "--eviction", self.eviction, *self.more,
+                *(["--bound"] if self.bound else [])]
+
+    def title(self) -> str:
+        part = f", first {self.first}" if self.first else ""
+        return (f"{self.trace}{part}, {memory_name(self.ram_mib)}, "
+                f"{' '.join([self.placement, '+', self.eviction, *self.more])}"
+                f"{' and the oracle' if self.bound else ''}")
+
+
+def memory_name(ram_mib: int) -> str:
+    if ram_mib < 0:
+        return "no limit"
+    return f"{ram_mib // 1024} GiB" if ram_mib % 1024 == 0 else f"{ram_mib} MiB"
+
+
+def run_of(setting: Setting, pair: tuple) -> Run:
+    """What no cache could beat is asked for once a setting: beside the shipped policies."""
+    bound = pair == SHIPPED and setting.ram_mib >= 0
+    return Run(**vars(setting), placement=pair[0], eviction=pair[1], more=pair[2], bound=bound)
+
+
+@dataclass
+class Plan:
+    settings: dict = field(default_factory=dict)  # of a part: Settings
+    pairs: dict = field(default_factory=dict)     # of a part: (placement, eviction, more flags)
+    runs: dict = field(default_factory=dict)      # of a part: Runs
+    left_out: dict = field(default_factory=dict)  # of a part: why it has no runs
+
+    def add(self, part: str, settings: list, pairs: list):
+        self.settings[part], self.pairs[part] = settings, pairs
+        self.runs[part] = [run_of(setting, pair) for setting in settings for pair in pairs]
+
+
+def planned(first: int, all_pairs: bool, help_text: str) -> Plan:
+    """`first` lines of each trace, 0 for what each part says."""
+    def coding(lines: int, ram_mib: int) -> Setting:
+        lines = min(lines or first, first or lines)
+        return Setting("claude-code", lines, "qwen3.5-35b-a3b", 8, 4, ram_mib)
+
+    plan = Plan()
+    whole = [coding(0, mib) for mib in CODING_MIB]
+    some = [coding(FIRST_SESSIONS, mib) for mib in CODING_MIB]
+    with_value = [(placement, "value", ()) for placement in PLACEMENTS]
+    with_auto = [("auto", eviction, ()) for eviction in EVICTIONS]
+    if all_pairs:
+        with_auto += [(placement, eviction, ()) for placement in PLACEMENTS
+                      for eviction in EVICTIONS if "auto" != placement and "value" != eviction]
+    plan.add("unlimited", [coding(0, -1)],
+             [SHIPPED, NEAR_END, LLAMA] + [pair for pair in with_value
+                                           if pair not in (SHIPPED, NEAR_END)])
+    plan.add("whole", whole, [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()),
+                              ("marconi", "marconi", ()), LLAMA])
+    plan.add("evictions", some, with_auto)
+    plan.add("placements", some, with_value + [LLAMA])
+    plan.add("tau", [Setting("tau-airline", first, "qwen3.5-4b", 16, 4, mib) for mib in TAU_MIB],
+             [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()), NEAR_END, LLAMA]
+             + [("auto", "value", ("--without", word)) for word in CLASSES])
+    plan.add("mooncake", [Setting("mooncake-conversation", first, "qwen3.5-35b-a3b", 0, 4, mib)
+                          for mib in MOONCAKE_MIB],
+             [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()), ("marconi", "marconi", ()),
+              NEAR_END, LLAMA])
+    if "--without" not in help_text or "messages" not in help_text:
+        plan.left_out["tau"] = "this program's sim neither reads dialogues nor knows --without"
+        plan.runs["tau"] = []
+    return plan

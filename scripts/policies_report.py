@@ -1,0 +1,239 @@
+"""Writes docs/policies.md and its plots from what runs found."""
+
+from pathlib import Path
+
+from policies_plan import (CLASSES, FIRST_SESSIONS, LLAMA, NEAR_END, SHIPPED, Plan, memory_name,
+                           run_of)
+from policies_plot import Line, draw, left_out
+
+HIT_MIN, SNAPSHOTS_MAX, OVER_MAX, BEHIND_MAX = 96.2, 8.0, 1.15, 0.1
+
+ABOUT = """# What each policy saves
+
+`make policies` replays recorded requests through the scheduler, the cache and the policies
+(`cairn sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the repository:
+`make policies TRACES=folder` says where they are; without them it names each and where it comes
+from. A run of some minutes to an hour; it goes on where it was stopped.
+
+- **Hits** is the share of prompt tokens that were not read, in percent. **Read** is those that were.
+- **The oracle** knows all requests beforehand: no cache with the same memory reads less
+  ([how](oracle.md)). **Over the oracle** is what was read by what it reads. It is a bound: where it
+  is not exact, perhaps no cache at all reads as little.
+- **Snapshots** is checkpoints taken for 10,000 tokens that were read.
+- **Behind** is by how many points of hits the shipped pair, auto and value, is behind this one; with
+  a minus it is ahead.
+- *llama-server's pair* is `--placement user-turns,near-end --ctx-checkpoints 32 --eviction fifo`:
+  its rules in this cache, not that program.
+"""
+
+
+def name_of(pair: tuple) -> str:
+    if pair == LLAMA:
+        return "llama-server's pair"
+    return " + ".join(pair[:2]) + "".join(f" {word}" for word in pair[2])
+
+
+def table(head: list, rows: list) -> str:
+    lines = ["| " + " | ".join(head) + " |",
+             "| --- |" + " ---: |" * (len(head) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def number(value, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+class Figures:
+    """What runs of a plan found, as the page wants it."""
+
+    def __init__(self, results):
+        self._results = results
+
+    def raw(self, setting, pair: tuple):
+        return self._results.get(run_of(setting, pair))
+
+    def hits(self, setting, pair: tuple):
+        raw = self.raw(setting, pair)
+        return raw and raw["token_hit_rate"] * 100
+
+    def read(self, setting, pair: tuple):
+        raw = self.raw(setting, pair)
+        return raw and raw["read_tokens"]
+
+    def snapshots(self, setting, pair: tuple):
+        raw = self.raw(setting, pair)
+        return raw and raw["checkpoints_per_10k_read_tokens"]
+
+    def oracle_read(self, setting):
+        raw = self.raw(setting, SHIPPED)
+        # Without a limit nothing is given up, and the bound is what no prompt had before.
+        return raw and raw["unavoidable_tokens" if setting.ram_mib < 0 else "read_tokens_bound"]
+
+    def oracle_kind(self, setting) -> str:
+        raw = self.raw(setting, SHIPPED)
+        return (raw or {}).get("bound_kind", "")
+
+    def oracle_hits(self, setting):
+        raw = self.raw(setting, SHIPPED)
+        return raw and (1 - self.oracle_read(setting) / raw["prompt_tokens"]) * 100
+
+    def over(self, setting, pair: tuple):
+        read, oracle = self.read(setting, pair), self.oracle_read(setting)
+        return read / oracle if read is not None and oracle else None
+
+    def behind(self, setting, pair: tuple):
+        shipped, other = self.hits(setting, SHIPPED), self.hits(setting, pair)
+        return other - shipped if shipped is not None and other is not None else None
+
+    def row(self, setting, pair: tuple) -> list:
+        return [name_of(pair), number(self.hits(setting, pair), 2),
+                number(self.read(setting, pair), 0), number(self.over(setting, pair), 3),
+                number(self.snapshots(setting, pair), 2),
+                "" if pair == SHIPPED else number(self.behind(setting, pair), 2)]
+
+    def worst(self, setting, pairs: list):
+        """(points, pair) of the pair that the shipped one is furthest behind, or None."""
+        found = [(self.behind(setting, pair), pair) for pair in pairs if pair != SHIPPED
+                 and self.behind(setting, pair) is not None]
+        return max(found, key=lambda each: each[0]) if found else None
+
+
+def one_setting(figures: Figures, setting, pairs: list) -> str:
+    rows = [figures.row(setting, pair) for pair in pairs]
+    kind = figures.oracle_kind(setting)
+    rows.append([f"the oracle{f' ({kind})' if kind else ''}",
+                 number(figures.oracle_hits(setting), 2), number(figures.oracle_read(setting), 0),
+                 "1", "", ""])
+    return table(["", "Hits", "Read", "Over the oracle", "Snapshots", "Behind"], rows)
+
+
+def budgets(figures: Figures, settings: list, pairs: list) -> str:
+    """A line a pair and a column a budget, then all figures of each budget."""
+    head = [""] + [memory_name(setting.ram_mib) for setting in settings]
+    rows = [[name_of(pair)] + [number(figures.hits(setting, pair), 2) for setting in settings]
+            for pair in pairs]
+    rows.append(["the oracle"] + [number(figures.oracle_hits(setting), 2)
+                                  for setting in settings])
+    text = table(head, rows)
+    for setting in settings:
+        text += f"\n**{memory_name(setting.ram_mib)}**\n\n" + one_setting(figures, setting, pairs)
+    return text
+
+
+def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs: list) -> str:
+    lines = [Line(name_of(pair), [figures.hits(setting, pair) for setting in settings])
+             for pair in pairs]
+    lines.append(Line("the oracle", [figures.oracle_hits(setting) for setting in settings], True))
+    picture = draw(title, [memory_name(setting.ram_mib) for setting in settings], lines)
+    if not picture:
+        return ""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.svg").write_text(picture)
+    gone = left_out(lines)
+    note = f"\nNot drawn, as they hit less than half as much: {', '.join(gone)}.\n" if gone else ""
+    return f"![{title}]({folder.name}/{name}.svg)\n{note}\n"
+
+
+def met(good) -> str:
+    return "not measured" if good is None else "met" if good else "**not met**"
+
+
+def asked_for(figures: Figures, plan: Plan) -> str:
+    setting = plan.settings["unlimited"][0]
+    hits, snapshots = figures.hits(setting, SHIPPED), figures.snapshots(setting, SHIPPED)
+    rows = [["No limit: hits", f"at least {HIT_MIN} %", number(hits, 2),
+             met(None if hits is None else hits >= HIT_MIN)],
+            ["No limit: snapshots for 10,000 tokens read", f"at most {SNAPSHOTS_MAX:g}",
+             number(snapshots, 2), met(None if snapshots is None else snapshots <= SNAPSHOTS_MAX)]]
+    for setting in plan.settings["whole"]:
+        over = figures.over(setting, SHIPPED)
+        rows.append([f"{memory_name(setting.ram_mib)}: read over the oracle's",
+                     f"at most {OVER_MAX}", number(over, 3),
+                     met(None if over is None else over <= OVER_MAX)])
+    for part, where in (("whole", "all sessions"), ("evictions", "first sessions"),
+                        ("placements", "first sessions")):
+        for setting in plan.settings[part]:
+            worst = figures.worst(setting, plan.pairs[part])
+            rows.append([f"{memory_name(setting.ram_mib)}, {where}, {part}: points behind "
+                         f"{name_of(worst[1]) if worst else 'another pair'}",
+                         f"at most {BEHIND_MAX}", number(worst and worst[0], 2),
+                         met(None if worst is None else worst[0] <= BEHIND_MAX)])
+    return table(["On claude-code, auto + value", "Asked for", "Found", ""], rows)
+
+
+def without(figures: Figures, plan: Plan) -> str:
+    settings = plan.settings["tau"]
+    rows = []
+    for word in CLASSES:
+        row = [word]
+        for setting in settings:
+            behind = figures.behind(setting, ("auto", "value", ("--without", word)))
+            row.append(number(behind, 2))
+        rows.append(row)
+    return table(["Without"] + [memory_name(setting.ram_mib) for setting in settings], rows)
+
+
+def lines_of(setting) -> str:
+    return f"the first {setting.first} lines" if setting.first else "all of it"
+
+
+def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
+    some = plan.settings["evictions"]
+    on_some = ("These are the first {} of 355 sessions, as there are so many runs; so figures "
+               "here are not to be set beside those of the whole trace.\n\n"
+               ).format(some[0].first or FIRST_SESSIONS)
+    parts = ["## A coding agent: claude-code, no limit\n\n"
+             f"qwen3.5-35b-a3b, 8 sessions side by side, 4 slots; {lines_of(some[0])} below, "
+             f"here {lines_of(plan.settings['unlimited'][0])}. Nothing is given up, so the "
+             f"eviction does not matter. {name_of(NEAR_END)} is the end of the prompt alone.\n\n"
+             + one_setting(figures, plan.settings["unlimited"][0], plan.pairs["unlimited"])]
+    for part, title, text in (
+            ("whole", "claude-code, budgets", ""),
+            ("evictions", f"claude-code, first {some[0].first} sessions, every eviction", on_some),
+            ("placements", f"claude-code, first {some[0].first} sessions, every placement",
+             on_some)):
+        settings, pairs = plan.settings[part], plan.pairs[part]
+        parts.append(f"## {title[0].upper()}{title[1:]}\n\n{text}"
+                     + plot(figures, folder, part, title, settings, pairs)
+                     + budgets(figures, settings, pairs))
+    return parts
+
+
+def other_parts(figures: Figures, plan: Plan, folder: Path) -> list:
+    parts = []
+    if "tau" in plan.left_out:
+        parts.append(f"## An agent with tools: tau-airline\n\nNot measured: "
+                     f"{plan.left_out['tau']}.\n")
+    else:
+        pairs = [pair for pair in plan.pairs["tau"] if "--without" not in pair[2]]
+        parts.append("## An agent with tools: tau-airline\n\nqwen3.5-4b, 16 dialogues side by "
+                     "side, 4 slots; the tokens are made up.\n\n"
+                     + plot(figures, folder, "tau", "tau-airline", plan.settings["tau"], pairs)
+                     + budgets(figures, plan.settings["tau"], pairs)
+                     + "\n### What each class of checkpoints is worth\n\nPoints of hits that "
+                     "auto + value gains when a class is left out; with a minus it loses them. "
+                     "`reply` also means that no answers stand in slots, `end` that no prompt's "
+                     "end is kept with its logits.\n\n" + without(figures, plan))
+    parts.append("## Chats by the hour: mooncake-conversation\n\nqwen3.5-35b-a3b, at the times of "
+                 "the trace, 4 slots.\n\n"
+                 + plot(figures, folder, "mooncake", "mooncake-conversation",
+                        plan.settings["mooncake"], plan.pairs["mooncake"])
+                 + budgets(figures, plan.settings["mooncake"], plan.pairs["mooncake"]))
+    return parts
+
+
+def write_page(page: Path, plan: Plan, results, tried: Path) -> int:
+    """Returns how many runs the page lacks."""
+    figures, folder = Figures(results), page.parent / "policies"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    runs = {run for part in plan.runs.values() for run in part}
+    missing = sum(results.get(run) is None for run in runs)
+    parts = [ABOUT]
+    if missing:
+        parts.append(f"**Not complete: {missing} of {len(runs)} runs are missing (–).**\n")
+    parts.append("## What was asked for\n\n" + asked_for(figures, plan))
+    parts += coding_parts(figures, plan, folder) + other_parts(figures, plan, folder)
+    if tried.is_file():
+        parts.append(tried.read_text())
+    page.write_text("\n".join(parts))
+    return missing
