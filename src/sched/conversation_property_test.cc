@@ -1,7 +1,7 @@
 // Random conversations against the whole of scheduler, cache and engine. What people do between
 // two requests: add a turn, edit the last or an earlier one, ask again, fork, or have a template
 // that strips old reasoning. Several people may share slots and a header, and ask at the same time;
-// some ask twice at once, and some of those think better of it.
+// some ask twice at once.
 //
 // `exact`: every answer is that of an engine without a cache. `live`: every answer is that of an
 // engine that was given some of the turns before it, in order and without an interruption.
@@ -39,7 +39,7 @@ struct Scenario {
   size_t slots = 1;
   // People who ask at the same time.
   size_t together = 1;
-  // Some ask twice at once, and some of those cancel one of the two.
+  // Some ask twice at once.
   bool twins = false;
   // Tokens that the slots may hold together; 0: each has all the room it wants.
   size_t cells = 0;
@@ -103,11 +103,11 @@ class ConversationRun {
       cache_.CheckInvariants();
       for (const Twin& twin : twins) {
         const std::string answer = TextOf(twin.generation.get());
-        Expect(prompts[twin.of].tokens, answer, people_[twin.of].get(), twin.cancelled);
+        Expect(prompts[twin.of].tokens, answer, people_[twin.of].get());
         if (::testing::Test::HasFailure()) return;
       }
       for (size_t i = 0; i < asking; ++i) {
-        Expect(prompts[i].tokens, answers[i], people_[i].get(), false);
+        Expect(prompts[i].tokens, answers[i], people_[i].get());
         if (::testing::Test::HasFailure()) return;
         people_[i]->person.Change(answers[i]);
       }
@@ -127,7 +127,6 @@ class ConversationRun {
   struct Twin {
     size_t of = 0;
     std::shared_ptr<Generation> generation;
-    bool cancelled = false;
   };
 
   static PlacementOptions Placement() {
@@ -185,10 +184,6 @@ class ConversationRun {
       const bool twice = scenario_.twins && random_() % 2 == 0;
       if (twice) twins->push_back({i, Submit(prompts[i])});
       generations.push_back(Submit(prompts[i]));
-      if (twice && random_() % 2 == 0) {
-        twins->back().generation->Cancel();
-        twins->back().cancelled = true;
-      }
     }
     while (scheduler_.Step()) {
     }
@@ -211,9 +206,7 @@ class ConversationRun {
     return answers;
   }
 
-  // `cut_off`: only the begin of the answer came.
-  void Expect(const Tokens& prompt, const std::string& answer, Asker* asker, bool cut_off) {
-    if (cut_off && answer.empty()) return;
+  void Expect(const Tokens& prompt, const std::string& answer, Asker* asker) {
     const FakeEngineOptions options = EngineOptions(scenario_);
     const GenerationParams params = Params(scenario_.answer_tokens_max);
     if (scenario_.reuse == ReuseMode::kExact) {
@@ -226,9 +219,7 @@ class ConversationRun {
       for (size_t kept = 0; kept <= history.size(); ++kept) {
         std::vector<Tokens> path(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
         path.push_back(prompt);
-        std::string plain = PlainAnswer(options, path, params);
-        if (cut_off) plain.resize(std::min(plain.size(), answer.size()));
-        if (plain == answer) found.insert(std::move(path));
+        if (PlainAnswer(options, path, params) == answer) found.insert(std::move(path));
       }
     }
     EXPECT_FALSE(found.empty()) << "no uninterrupted conversation gives this answer";
@@ -338,14 +329,14 @@ TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversa
 }
 
 TEST(ConversationProperty, ThoseThatWaitForAnothersReadingGetUninterruptedConversationsToo) {
-  const auto done = PlayMany(9601, 9625, 10, [](Scenario* s) {
+  const auto done = PlayMany(9601, 9616, 6, [](Scenario* s) {
     s->slots = 2 + s->seed % 3;
     s->people = 3;
     s->together = 3;
     s->twins = true;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.waited_for_reader, 300u);
+  EXPECT_GT(done.waited_for_reader, 100u);
 }
 
 TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {

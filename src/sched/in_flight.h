@@ -27,8 +27,8 @@
 
 namespace cairn {
 
-// Waiting must spare at least so many tokens: one step of the usual grid. It costs nothing but the
-// snapshot that the reader takes, and that takes less time than reading so many.
+// Waiting must spare at least so many tokens: one step of the usual grid, the least that is won
+// there. It costs nothing but the snapshot that the reader takes.
 inline constexpr size_t kSparedTokensMin = 64;
 // A checkpoint that is planned less than this before the place where two prompts part serves both.
 inline constexpr size_t kStopNearTokens = 64;
