@@ -1,5 +1,5 @@
 // For tests of what replays traces: requests made by hand, and random small ones that grow, part,
-// come back and are cut short in the middle of a block.
+// come back and are cut short in the middle of a block, or go on from answers.
 
 #ifndef CAIRN_SIM_TRACE_FIXTURE_H_
 #define CAIRN_SIM_TRACE_FIXTURE_H_
@@ -15,6 +15,7 @@
 
 #include "policy/eviction.h"
 #include "policy/placement.h"
+#include "sim/sequence_numbers.h"
 #include "sim/simulator.h"
 #include "sim/trace.h"
 
@@ -72,6 +73,35 @@ class RandomTraces {
     return OneSession(std::move(requests));
   }
 
+  // Requests of numbered tokens with answers, which later ones go on from, leave out or cut.
+  Trace NextAnswered(size_t requests_count, size_t new_tokens_max = 300) {
+    struct Said {
+      Tokens prompt;
+      Tokens all;
+    };
+    std::vector<Said> said;
+    std::vector<TraceRequest> requests;
+    SequenceNumbers numbers;
+    for (size_t i = 0; i < requests_count; ++i) {
+      Said next;
+      if (!said.empty() && Below(6) > 0) {
+        const Said& before = said[Below(said.size())];
+        next.prompt = Below(4) == 0 ? before.prompt : before.all;
+        if (Below(5) == 0) next.prompt.resize(Between(1, next.prompt.size()));
+      }
+      if (next.prompt.empty() || Below(5) > 0) AddTokens(Between(1, new_tokens_max), &next.prompt);
+      next.all = next.prompt;
+      if (Below(5) > 0) AddTokens(Between(1, new_tokens_max / 3), &next.all);
+      requests.push_back(Answered(next.prompt.size(), next.all.size()));
+      TraceRequest& request = requests.back();
+      // Who went away was told nothing.
+      next.all.resize(request.input_tokens + request.output_tokens);
+      request.token_ids = *numbers.Add(0, next.all);
+      said.push_back(std::move(next));
+    }
+    return OneSession(std::move(requests));
+  }
+
   // Sizes and speeds of no real model, of every memory class.
   ModelProfile NextProfile() {
     constexpr std::array kClasses = {MemoryClass::kAttention, MemoryClass::kSlidingWindow,
@@ -112,8 +142,32 @@ class RandomTraces {
     const size_t kind = Below(4);
     TraceRequest request = BlocksRequest(blocks, kind < 2 ? Between(1, kBlockTokens - 1) : 0);
     if (kind == 3) request.input_tokens -= Below(kBlockTokens);
-    const size_t tokens = request.input_tokens;
-    PromptShape& shape = request.shape;
+    Shape(&request);
+    return request;
+  }
+
+  // Of prompt and answer; some who ask go away before it.
+  TraceRequest Answered(size_t prompt_tokens, size_t all_tokens) {
+    TraceRequest request;
+    request.input_tokens = prompt_tokens;
+    request.reuse = Below(15) > 0;
+    if (Below(8) == 0) {
+      request.cancelled_at = Below(prompt_tokens);
+    } else {
+      request.output_tokens = all_tokens - prompt_tokens;
+      request.ended_by_model = Below(3) > 0;
+    }
+    Shape(&request);
+    return request;
+  }
+
+  void AddTokens(size_t count, Tokens* tokens) {
+    for (size_t i = 0; i < count; ++i) tokens->push_back(static_cast<Token>(Below(1000)));
+  }
+
+  void Shape(TraceRequest* request) {
+    const size_t tokens = request->input_tokens;
+    PromptShape& shape = request->shape;
     shape.tokens = tokens;
     shape.messages_end = tokens - Below(std::min<size_t>(tokens, 12));
     if (Below(2) == 0) shape.header_end = Below(std::min<size_t>(tokens, 256));
@@ -123,7 +177,6 @@ class RandomTraces {
     }
     if (Below(3) == 0) shape.query_end = shape.messages_end;
     if (Below(4) == 0) shape.marks.push_back({Between(1, tokens), 5000});
-    return request;
   }
 
   std::mt19937 random_;
