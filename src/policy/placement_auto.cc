@@ -1,9 +1,9 @@
 // Auto: what every prompt needs, and beyond that what is likely to be worth it.
 //
-//   0       header                        turn          ladder   turn     prompt / query   tokens
-//   |---------|------.--------.--------.----|---.----.----|-------|-----------|--------------|
-//    system      interval, turn, ladder:       the last user        generation prompt
-//    and tools   by expected reading           message
+//   0       header                        turn    ladder  turn   rung   prompt / query   tokens
+//   |---------|------.--------.--------.----|---.----.------|------|---------|--------------|
+//    system      interval, turn, ladder:      tool results   the last user     generation
+//    and tools   by expected reading          and answers    message           prompt
 //
 // Always: the end of the last message (kQuery if the user wrote it, and the end of the last query
 // in a tool loop), the header, before the last user message, what the client marked, where this
@@ -12,12 +12,18 @@
 // Then, one after the other, the place that saves most. Let c be one, p the checkpoint before it
 // and q the one after. A later prompt that parts in [c, q) goes back to c instead of p, so c saves
 //
-//   (c - p) * share of prompts that part in [c, q)         tokens a prompt
+//   (c - p) * share of prompts that part in [c, q) * prompts to come         tokens
 //
-// and the shares come from PartingHistogram. Places are the turns, a ladder of micro-batches that
-// doubles backwards from the end, and multiples of `every_nt_tokens`. It stops when the budget is
-// spent or when nothing saves what it costs. The rule is the greedy form of the optimal placement
-// of arXiv 2605.05219 (minimise the sum over d of p(d) * (d - last checkpoint before d)).
+// and the shares come from PartingHistogram. They go by the distance from the end, which grows with
+// every turn: a place as near the end as one turn is long is there for two prompts, and one ten
+// turns back for eleven. Places are the turns, a ladder that doubles backwards from the end, and
+// multiples of `every_nt_tokens`. It stops when the budget is spent or when nothing saves what it
+// costs. The rule is the greedy form of the optimal placement of arXiv 2605.05219 (minimise the sum
+// over d of p(d) * (d - last checkpoint before d)).
+//
+// Last, what is left of the budget is spread over the user's turns, a micro-batch apart or more.
+// Most prompts bring one turn along, so this is for conversations that come all at once: there
+// nothing is known of where people go back to, and the histogram may have seen none of it.
 
 #include <algorithm>
 #include <utility>
@@ -28,15 +34,26 @@
 namespace cairn {
 namespace {
 
+// Of one prompt whose budget is not known.
+constexpr size_t kCheckpointsUsual = 32;
 // Of one prompt, whatever the budget. The fewest are its end and the header, or the last query:
 // without those a cache is none, and it may make room for them.
-constexpr size_t kCheckpointsMax = 32;
 constexpr size_t kCheckpointsMin = 2;
-// A checkpoint stays: so many later prompts of the conversation may want it.
-constexpr double kPromptsToCome = 16;
-// When it is not known what taking one costs. On the coding agents' sessions of PartingHistogram,
-// 64 makes a third fewer checkpoints than 4 and hits 0.02 % fewer tokens.
-constexpr double kSnapshotCostTokens = 64;
+// A checkpoint stays: so many later prompts of the conversation may want it, and so many of one
+// that is not known to be a conversation.
+constexpr double kPromptsMax = 16;
+constexpr double kPromptsUnknown = 5;
+// When it is not known what taking one costs. To copy 60 MiB over PCIe takes as long as a large
+// model takes to read so much.
+constexpr double kSnapshotCostTokens = 20;
+size_t CheckpointsMax(const PlacementInput& input) {
+  if (input.bytes_budget == 0 || input.snapshot_bytes == 0) return kCheckpointsUsual;
+  return std::max(input.bytes_budget / input.snapshot_bytes, kCheckpointsMin);
+}
+
+double CostTokens(const PlacementInput& input) {
+  return input.snapshot_cost_tokens > 0 ? input.snapshot_cost_tokens : kSnapshotCostTokens;
+}
 
 size_t EndOfMessages(const PromptShape& shape) {
   return shape.messages_end > 0 ? shape.messages_end : shape.tokens;
@@ -124,10 +141,11 @@ class PartingShares {
   std::vector<double> turn_shares_;  // of this turn and all after it
 };
 
-// A place, and the share of prompts that part there or after it.
+// A place, the share of prompts that part there or after it, and for how many prompts that holds.
 struct SharedPlace {
   Placement placement;
   double share = 0;
+  double prompts = 0;
 };
 
 // Chooses one place after the other. Holds all that is chosen or there already, sorted.
@@ -149,13 +167,13 @@ class GreedyChoice {
     return next == taken_.begin() ? 0 : (next - 1)->first;
   }
 
-  // What `place` would save a later prompt, on average, in tokens.
+  // What `place` would save the prompts to come, on average, in tokens.
   double Saved(const SharedPlace& place) const {
     const size_t position = place.placement.position;
     const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
     const size_t previous = (next - 1)->first;
     const double beyond = next == taken_.end() ? 0 : next->second;
-    return static_cast<double>(position - previous) * (place.share - beyond);
+    return static_cast<double>(position - previous) * (place.share - beyond) * place.prompts;
   }
 
  private:
@@ -166,56 +184,106 @@ class GreedyChoice {
   std::vector<Taken> taken_;
 };
 
+// For how many prompts to come a place stays about as far from the end as it is now: every turn
+// moves the end away from it.
+class TimeToCome {
+ public:
+  explicit TimeToCome(const PromptShape& shape) : end_(EndOfMessages(shape)) {
+    if (shape.turns.empty()) return;
+    const auto talk = static_cast<double>(end_ - std::min(end_, shape.header_end));
+    tokens_per_turn_ = std::max(1.0, talk / static_cast<double>(shape.turns.size()));
+  }
+
+  double Prompts(size_t position) const {
+    if (tokens_per_turn_ == 0) return kPromptsUnknown;
+    const auto from_end = static_cast<double>(end_ - std::min(end_, position));
+    return std::min(1 + from_end / tokens_per_turn_, kPromptsMax);
+  }
+
+ private:
+  const size_t end_;
+  double tokens_per_turn_ = 0;  // unknown
+};
+
 class AutoPlacement final : public PlacementPolicy {
  public:
   explicit AutoPlacement(size_t every_nt_tokens) : every_nt_tokens_(every_nt_tokens) {}
 
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
     const PartingShares shares(histogram_, input.shape);
-    GreedyChoice choice(shares);
-    for (const size_t position : input.held) choice.Add(position);
-    size_t left = kCheckpointsMax;
-    if (input.bytes_budget > 0 && input.snapshot_bytes > 0) {
-      left =
-          std::clamp(input.bytes_budget / input.snapshot_bytes, kCheckpointsMin, kCheckpointsMax);
-    }
-    const auto open = [&](const Placement& placement) {
-      return placement.position > input.read_to && placement.position <= input.shape.tokens &&
-             !choice.Has(placement.position);
-    };
-    const auto take = [&](const Placement& placement) {
-      choice.Add(placement.position);
-      placements->push_back(placement);
-      --left;
-    };
-    for (const Placement& placement : OnGrid(Needed(input), input.grid_tokens)) {
-      // Prompts part a few tokens after a boundary, inside the template's opening of a message.
-      const bool branch = placement.checkpoint_class == CheckpointClass::kBranch;
-      if (branch && placement.position - choice.Before(placement.position) < kBoundaryTokens) {
-        continue;
-      }
-      if (left > 0 && open(placement)) take(placement);
-    }
-    std::vector<SharedPlace> places;
-    for (const Placement& placement :
-         OnGrid(Worthwhile(input, every_nt_tokens_), input.grid_tokens)) {
-      if (open(placement)) places.push_back({placement, shares.From(placement.position)});
-    }
-    const double cost =
-        input.snapshot_cost_tokens > 0 ? input.snapshot_cost_tokens : kSnapshotCostTokens;
-    while (left > 0 && !places.empty()) {
-      const auto best = std::max_element(
-          places.begin(), places.end(),
-          [&](const auto& a, const auto& b) { return choice.Saved(a) < choice.Saved(b); });
-      if (choice.Saved(*best) * kPromptsToCome < cost) break;
-      take(best->placement);
-      places.erase(best);
-    }
+    Draft draft{input, GreedyChoice(shares), CheckpointsMax(input), placements};
+    for (const size_t position : input.held) draft.choice.Add(position);
+    PlaceNeeded(&draft);
+    PlaceWorthwhile(shares, &draft);
+    PlaceAtTurns(&draft);
   }
 
   void Learn(const Parting& parting) override { histogram_.Learn(parting); }
 
  private:
+  // One answer of Place, as far as it is.
+  struct Draft {
+    const PlacementInput& input;
+    GreedyChoice choice;
+    size_t left;  // that may still be placed
+    std::vector<Placement>* placements;
+
+    bool Open(const Placement& placement) const {
+      return placement.position > input.read_to && placement.position <= input.shape.tokens &&
+             !choice.Has(placement.position);
+    }
+    // Tokens between a place and the one before it.
+    size_t StepTo(size_t position) const { return position - choice.Before(position); }
+    void Take(const Placement& placement) {
+      choice.Add(placement.position);
+      placements->push_back(placement);
+      --left;
+    }
+  };
+
+  static void PlaceNeeded(Draft* draft) {
+    for (const Placement& placement : OnGrid(Needed(draft->input), draft->input.grid_tokens)) {
+      // Prompts part a few tokens after a boundary, inside the template's opening of a message.
+      const bool branch = placement.checkpoint_class == CheckpointClass::kBranch;
+      if (branch && draft->StepTo(placement.position) < kBoundaryTokens) continue;
+      if (draft->left > 0 && draft->Open(placement)) draft->Take(placement);
+    }
+  }
+
+  void PlaceWorthwhile(const PartingShares& shares, Draft* draft) const {
+    const PlacementInput& input = draft->input;
+    const TimeToCome to_come(input.shape);
+    std::vector<SharedPlace> places;
+    for (const Placement& placement :
+         OnGrid(Worthwhile(input, every_nt_tokens_), input.grid_tokens)) {
+      if (!draft->Open(placement)) continue;
+      places.push_back(
+          {placement, shares.From(placement.position), to_come.Prompts(placement.position)});
+    }
+    while (draft->left > 0 && !places.empty()) {
+      const auto best =
+          std::max_element(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+            return draft->choice.Saved(a) < draft->choice.Saved(b);
+          });
+      if (draft->choice.Saved(*best) < CostTokens(input)) break;
+      draft->Take(best->placement);
+      places.erase(best);
+    }
+  }
+
+  // Nearer than a micro-batch they would make reading slow: each ends a piece.
+  static void PlaceAtTurns(Draft* draft) {
+    const PlacementInput& input = draft->input;
+    const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.read_to);
+    const size_t step = std::max(input.piece_tokens, unread / (draft->left + 1) + 1);
+    for (const Turn& turn : input.shape.turns) {
+      const size_t position = turn.position - turn.position % input.grid_tokens;
+      const Placement placement{position, CheckpointClass::kTurn};
+      if (!turn.by_user || draft->left == 0 || !draft->Open(placement)) continue;
+      if (draft->StepTo(position) >= step) draft->Take(placement);
+    }
+  }
+
   const size_t every_nt_tokens_;
   PartingHistogram histogram_;
 };

@@ -196,6 +196,47 @@ TEST(AutoPlacement, TakesFewerWhenOneCostsMore) {
             0u);
 }
 
+// A chat of `turns` questions, each with its answer `turn_tokens` long, that comes all at once.
+PromptShape Chat(size_t turns, size_t turn_tokens) {
+  PromptShape shape;
+  shape.header_end = 1000;
+  for (size_t i = 0; i < turns; ++i) shape.turns.push_back({1000 + i * turn_tokens, true});
+  shape.messages_end = 1000 + turns * turn_tokens;
+  shape.query_end = shape.messages_end;
+  shape.tokens = shape.messages_end + 5;
+  return shape;
+}
+
+TEST(AutoPlacement, TakesEveryTurnOfALongChatThatComesAllAtOnce) {
+  const PromptShape shape = Chat(60, 1500);
+  PlacementInput input{shape, kPiece};
+  input.grid_tokens = 64;
+  input.snapshot_bytes = 100;
+  input.bytes_budget = 20000;
+  const auto placements = Placed(input);
+  for (const Turn& turn : shape.turns) {
+    const size_t position = turn.position / 64 * 64;
+    EXPECT_EQ(CountIn(placements, position, position + 1), 1u) << turn.position;
+  }
+}
+
+TEST(AutoPlacement, SpreadsAShortBudgetOverTheTurnsOfALongChat) {
+  const PromptShape shape = Chat(200, 1500);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_bytes = 100;
+  input.bytes_budget = 3500;
+  const auto placements = Placed(input);
+  EXPECT_LE(placements.size(), 35u);
+  size_t last = 1000;
+  size_t gap_max = 0;
+  for (const Placement& placement : placements) {
+    if (placement.position <= last) continue;
+    gap_max = std::max(gap_max, placement.position - last);
+    last = placement.position;
+  }
+  EXPECT_LT(gap_max, shape.tokens / 10);
+}
+
 TEST(AutoPlacement, InsuresALongPromptByIntervals) {
   PromptShape shape;
   shape.tokens = 200000;
