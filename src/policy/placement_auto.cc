@@ -7,7 +7,9 @@
 //
 // Always: the end of the last message (kQuery if the user wrote it, and the end of the last query
 // in a tool loop), the header, before the last user message, what the client marked, where this
-// prompt parted from what is stored, and one micro-batch before the end.
+// prompt parted from what is stored, and a rung inside a last message of the user's, a micro-batch
+// or a third of the message before its end: what a person edits is that message, and seldom its
+// begin. Nobody edits a tool's result.
 //
 // Then, one after the other, the place that saves most. Let c be one, p the checkpoint before it
 // and q the one after. A later prompt that parts in [c, q) goes back to c instead of p, so c saves
@@ -46,6 +48,10 @@ constexpr double kPromptsUnknown = 5;
 // When it is not known what taking one costs. To copy 60 MiB over PCIe takes as long as a large
 // model takes to read so much.
 constexpr double kSnapshotCostTokens = 20;
+// The rung is a third of the message from its end, in one of less than three micro-batches. If the
+// last words were edited as often as the first, the middle would be best.
+constexpr size_t kEditedPart = 3;
+
 size_t CheckpointsMax(const PlacementInput& input) {
   if (input.bytes_budget == 0 || input.snapshot_bytes == 0) return kCheckpointsUsual;
   return std::max(input.bytes_budget / input.snapshot_bytes, kCheckpointsMin);
@@ -78,7 +84,11 @@ std::vector<Placement> Needed(const PlacementInput& input) {
     needed.push_back({shape.marks[i].position, CheckpointClass::kMark});
   }
   needed.push_back({input.parted_at, CheckpointClass::kBranch});
-  if (end > input.piece_tokens) {
+  if (user_last) {
+    const size_t message_tokens = end - std::min(end, shape.turns.back().position);
+    needed.push_back({end - std::min(input.piece_tokens, message_tokens / kEditedPart),
+                      CheckpointClass::kLadder});
+  } else if (shape.turns.empty() && end > input.piece_tokens) {
     needed.push_back({end - input.piece_tokens, CheckpointClass::kLadder});
   }
   return needed;
@@ -243,9 +253,11 @@ class AutoPlacement final : public PlacementPolicy {
 
   static void PlaceNeeded(Draft* draft) {
     for (const Placement& placement : OnGrid(Needed(draft->input), draft->input.grid_tokens)) {
-      // Prompts part a few tokens after a boundary, inside the template's opening of a message.
-      const bool branch = placement.checkpoint_class == CheckpointClass::kBranch;
-      if (branch && draft->StepTo(placement.position) < kBoundaryTokens) continue;
+      // Prompts part a few tokens after a boundary, inside the template's opening of a message; and
+      // a rung saves nothing in a message that is hardly longer.
+      const bool small = placement.checkpoint_class == CheckpointClass::kBranch ||
+                         placement.checkpoint_class == CheckpointClass::kLadder;
+      if (small && draft->StepTo(placement.position) < kBoundaryTokens) continue;
       if (draft->left > 0 && draft->Open(placement)) draft->Take(placement);
     }
   }

@@ -89,6 +89,26 @@ TEST(AutoPlacement, TakesTheHeaderTheLastUserTurnAndAMicroBatchBeforeTheEnd) {
   EXPECT_TRUE(Has(placements, {shape.messages_end - kPiece, CheckpointClass::kLadder}));
 }
 
+TEST(AutoPlacement, TakesARungInAShortMessageOfTheUsersAndNoneInATinyOne) {
+  PromptShape shape = Question();
+  shape.messages_end = 4000 + 240;
+  shape.tokens = shape.messages_end + 5;
+  shape.query_end = shape.messages_end;
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_TRUE(Has(Placed(input), {4160, CheckpointClass::kLadder}));
+  shape.messages_end = shape.query_end = 4000 + 90;
+  shape.tokens = shape.messages_end + 5;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
+TEST(AutoPlacement, NeedsNoRungInAToolsResult) {
+  const PromptShape shape = Session(3);
+  PlacementInput input{shape, kPiece};
+  input.snapshot_cost_tokens = 100000;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+}
+
 TEST(AutoPlacement, TakesTheEndOfAPromptThatIsNoChat) {
   PromptShape shape;
   shape.tokens = 100;
@@ -128,6 +148,8 @@ TEST(AutoPlacement, TakesNoBranchRightAfterABoundary) {
 
 TEST(AutoPlacement, LeavesReasoningOut) {
   PromptShape shape = Session(5);
+  shape.turns.back().by_user = true;
+  shape.query_end = shape.messages_end;
   shape.reasoning = {{shape.messages_end - 700, shape.messages_end - 300}};
   const auto placements = Placed({shape, kPiece});
   EXPECT_EQ(CountIn(placements, shape.messages_end - 699, shape.messages_end - 300), 0u);
@@ -235,6 +257,30 @@ TEST(AutoPlacement, SpreadsAShortBudgetOverTheTurnsOfALongChat) {
     last = placement.position;
   }
   EXPECT_LT(gap_max, shape.tokens / 10);
+}
+
+TEST(AutoPlacement, TakesNoTurnsOfAChatNearerThanAMicroBatch) {
+  const PromptShape shape = Chat(500, 60);
+  const auto placements = Placed({shape, kPiece});
+  EXPECT_GT(Count(placements, CheckpointClass::kTurn), 20u);
+  for (size_t i = 1; i < placements.size(); ++i) {
+    if (placements[i - 1].position > shape.messages_end - 4000) break;
+    EXPECT_GE(placements[i].position - placements[i - 1].position, kPiece);
+  }
+}
+
+TEST(AutoPlacement, TakesFewerNearAnEndThatEveryTurnMovesFar) {
+  const auto near_end = [](size_t turns) {
+    PromptShape shape;
+    shape.header_end = 1000;
+    for (size_t i = 0; i < turns; ++i) shape.turns.push_back({1000 + i, false});
+    shape.messages_end = 31000;
+    shape.tokens = 31005;
+    PlacementInput input{shape, kPiece};
+    input.snapshot_cost_tokens = 64;
+    return CountIn(Placed(input), 29000, 31000);
+  };
+  EXPECT_LT(near_end(2), near_end(300));
 }
 
 TEST(AutoPlacement, InsuresALongPromptByIntervals) {
