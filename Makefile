@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench bench-peers policies \
+.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
   bench-peers demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list

@@ -7,9 +7,9 @@
 //
 // Always: the end of the last message (kQuery if the user wrote it, and the end of the last query
 // in a tool loop), the header, before the last user message, what the client marked, where this
-// prompt parted from what is stored, and a rung inside a last message of the user's, a micro-batch
-// or a third of the message before its end: what a person edits is that message, and seldom its
-// begin. Nobody edits a tool's result.
+// prompt parted from what is stored, the last grid point inside the generation prompt, and a rung
+// inside a last message of the user's, a micro-batch or a third of the message before its end: what
+// a person edits is that message, and seldom its begin. Nobody edits a tool's result.
 //
 // Then, one after the other, the place that saves most. Let c be one, p the checkpoint before it
 // and q the one after. A later prompt that parts in [c, q) goes back to c instead of p, so c saves
@@ -79,6 +79,12 @@ std::vector<Placement> Needed(const PlacementInput& input) {
                                       [](const Turn& turn) { return turn.by_user; });
   if (last_user != shape.turns.rend()) {
     needed.push_back({last_user->position, CheckpointClass::kTurn});
+  }
+  // The next prompt often has the begin of the generation prompt too. A whole step of the grid that
+  // it is past is worth a checkpoint of its own; fewer tokens are not.
+  const auto on_grid = [&](size_t position) { return position - position % input.grid_tokens; };
+  if (shape.tokens > end && on_grid(shape.tokens - 1) >= on_grid(end) + kBoundaryTokens) {
+    needed.push_back({shape.tokens - 1, CheckpointClass::kPrompt});
   }
   for (size_t i = 0; i < std::min(shape.marks.size(), kMarksMax); ++i) {
     needed.push_back({shape.marks[i].position, CheckpointClass::kMark});

@@ -102,6 +102,22 @@ TEST(AutoPlacement, TakesARungInAShortMessageOfTheUsersAndNoneInATinyOne) {
   EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
 }
 
+TEST(AutoPlacement, TakesTheGridPointInsideTheGenerationPrompt) {
+  PromptShape shape = Session(3);
+  shape.messages_end = 8250;
+  shape.tokens = 8272;
+  PlacementInput input{shape, kPiece};
+  input.grid_tokens = 64;
+  EXPECT_TRUE(Has(Placed(input), {8192, CheckpointClass::kPrompt}));
+  EXPECT_TRUE(Has(Placed(input), {8256, CheckpointClass::kPrompt}));
+  // The cold run's last cut lies before the prompt's last token.
+  shape.tokens = 8256;
+  EXPECT_EQ(CountIn(Placed(input), 8193, 8257), 0u);
+  shape.tokens = 8272;
+  input.grid_tokens = 1;
+  EXPECT_EQ(CountIn(Placed(input), 8251, 8273), 0u);
+}
+
 TEST(AutoPlacement, NeedsNoRungInAToolsResult) {
   const PromptShape shape = Session(3);
   PlacementInput input{shape, kPiece};
