@@ -174,7 +174,7 @@ def without(figures: Figures, plan: Plan) -> str:
 
 
 def lines_of(setting) -> str:
-    return f"the first {setting.first} lines" if setting.first else "all of it"
+    return f"the first {setting.first} lines" if setting.first else "all"
 
 
 def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
@@ -182,10 +182,11 @@ def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
     on_some = ("These are the first {} of 355 sessions, as there are so many runs; so figures "
                "here are not to be set beside those of the whole trace.\n\n"
                ).format(some[0].first or FIRST_SESSIONS)
+    trace = lines_of(plan.settings["unlimited"][0])
     parts = ["## A coding agent: claude-code, no limit\n\n"
-             f"qwen3.5-35b-a3b, 8 sessions side by side, 4 slots; {lines_of(some[0])} below, "
-             f"here {lines_of(plan.settings['unlimited'][0])}. Nothing is given up, so the "
-             f"eviction does not matter. {name_of(NEAR_END)} is the end of the prompt alone.\n\n"
+             f"qwen3.5-35b-a3b, 8 sessions side by side, 4 slots, {trace} of the trace. Nothing is "
+             f"given up, so the eviction does not matter. {name_of(NEAR_END)} is the end of the "
+             "prompt alone.\n\n"
              + one_setting(figures, plan.settings["unlimited"][0], plan.pairs["unlimited"])]
     for part, title, text in (
             ("whole", "claude-code, budgets", ""),
@@ -193,7 +194,7 @@ def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
             ("placements", f"claude-code, first {some[0].first} sessions, every placement",
              on_some)):
         settings, pairs = plan.settings[part], plan.pairs[part]
-        parts.append(f"## {title[0].upper()}{title[1:]}\n\n{text}"
+        parts.append(f"## {title}\n\n{text}"
                      + plot(figures, folder, part, title, settings, pairs)
                      + budgets(figures, settings, pairs))
     return parts
