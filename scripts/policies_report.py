@@ -103,7 +103,7 @@ def one_setting(figures: Figures, setting, pairs: list) -> str:
     kind = figures.oracle_kind(setting)
     rows.append([f"the oracle{f' ({kind})' if kind else ''}",
                  number(figures.oracle_hits(setting), 2), number(figures.oracle_read(setting), 0),
-                 "1", "", ""])
+                 "–" if figures.oracle_read(setting) is None else "1", "", ""])
     return table(["", "Hits", "Read", "Over the oracle", "Snapshots", "Behind"], rows)
 
 
