@@ -12,8 +12,8 @@ ABOUT = """# What each policy saves
 
 `make policies` replays recorded requests through the scheduler, the cache and the policies
 (`cairn sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the
-repository: `make policies TRACES=folder` says where they are; without them it names each and where it comes
-from. A run of some minutes to an hour; it goes on where it was stopped.
+repository: `make policies TRACES=folder` says where they are; without them it names each and where
+it comes from. It goes on where it was stopped.
 
 - **Hits** is the share of prompt tokens that were not read, in percent. **Read** is those that
   were.
