@@ -156,6 +156,8 @@ class Runner:
             for child in self._children:
                 child.process.kill()
                 child.process.wait()
+                for file in (child.out, child.log):
+                    file.unlink(missing_ok=True)
 
     def _pause(self):
         wanted = self._pause_while is not None and self._pause_while.exists()

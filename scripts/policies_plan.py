@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 TRACES = {
     "claude-code": "355 sessions of a coding agent, from github.com/callanjfox/kv-cache-tester "
                    "(Apache-2.0), a session a line with its blocks as ranges",
-    "tau-airline": "100 dialogues of an agent with tools, from github.com/sierra-research/tau-bench "
-                   "(MIT), a dialogue a line as chat messages",
+    "tau-airline": "100 dialogues of an agent with tools, from "
+                   "github.com/sierra-research/tau-bench (MIT), a dialogue a line as chat messages",
     "mooncake-conversation": "an hour of chat requests, conversation_trace.jsonl of "
                              "github.com/kvcache-ai/Mooncake (Apache-2.0), as it is",
 }

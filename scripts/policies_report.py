@@ -11,17 +11,18 @@ HIT_MIN, SNAPSHOTS_MAX, OVER_MAX, BEHIND_MAX = 96.2, 8.0, 1.15, 0.1
 ABOUT = """# What each policy saves
 
 `make policies` replays recorded requests through the scheduler, the cache and the policies
-(`cairn sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the repository:
-`make policies TRACES=folder` says where they are; without them it names each and where it comes
-from. A run of some minutes to an hour; it goes on where it was stopped.
+(`cairn sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the
+repository: `make policies TRACES=folder` says where they are; without them it names each and where
+it comes from. It goes on where it was stopped.
 
-- **Hits** is the share of prompt tokens that were not read, in percent. **Read** is those that were.
+- **Hits** is the share of prompt tokens that were not read, in percent. **Read** is those that
+  were.
 - **The oracle** knows all requests beforehand: no cache with the same memory reads less
   ([how](oracle.md)). **Over the oracle** is what was read by what it reads. It is a bound: where it
   is not exact, perhaps no cache at all reads as little.
 - **Snapshots** is checkpoints taken for 10,000 tokens that were read.
-- **Behind** is by how many points of hits the shipped pair, auto and value, is behind this one; with
-  a minus it is ahead.
+- **Behind** is by how many points of hits the shipped pair, auto and value, is behind this one;
+  with a minus it is ahead.
 - *llama-server's pair* is `--placement user-turns,near-end --ctx-checkpoints 32 --eviction fifo`:
   its rules in this cache, not that program.
 """
@@ -103,7 +104,7 @@ def one_setting(figures: Figures, setting, pairs: list) -> str:
     kind = figures.oracle_kind(setting)
     rows.append([f"the oracle{f' ({kind})' if kind else ''}",
                  number(figures.oracle_hits(setting), 2), number(figures.oracle_read(setting), 0),
-                 "1", "", ""])
+                 "–" if figures.oracle_read(setting) is None else "1", "", ""])
     return table(["", "Hits", "Read", "Over the oracle", "Snapshots", "Behind"], rows)
 
 
