@@ -61,8 +61,6 @@ EvictionCandidate CheckpointCache::CandidateOf(const Entry& entry) const {
   candidate.descendant_position = below == nullptr ? 0 : PrefixTree::PositionOf(below);
   candidate.reread_tokens = checkpoint.position - candidate.ancestor_position;
   candidate.branches = PrefixTree::BranchesOf(entry.node);
-  candidate.passed = entry.passed;
-  candidate.last_query = entry.last_query;
   return candidate;
 }
 
@@ -96,8 +94,6 @@ EvictionCandidate CheckpointCache::CandidateOf(const SegmentIndex::Segment& segm
     candidate.checkpoint_class = deepest->checkpoint.checkpoint_class;
     candidate.used_tick = std::max(candidate.used_tick, deepest->used_tick);
     candidate.uses = deepest->uses;
-    candidate.passed = deepest->passed;
-    candidate.last_query = deepest->last_query;
   }
   candidate.age_ticks = tick_ - candidate.used_tick;
   candidate.reread_tokens = end - segment.range.begin;

@@ -160,15 +160,11 @@ void CheckpointCache::NotePrompt(Entry* entry) const {
 
 void CheckpointCache::RetireAncestors(const Entry& entry) {
   const bool is_end = entry.checkpoint.logits_bytes > 0;
-  const CheckpointClass checkpoint_class = entry.checkpoint.checkpoint_class;
-  const bool ends_prompt =
-      checkpoint_class == CheckpointClass::kPrompt || checkpoint_class == CheckpointClass::kQuery;
   const PrefixTree::Node* node = PrefixTree::AncestorOf(entry.node);
   while (node != nullptr) {
     const PrefixTree::Node* above = PrefixTree::AncestorOf(node);
     Entry& ancestor = EntryOf(PrefixTree::ValueOf(node));
     if (entry.last_query) ancestor.last_query = false;
-    if (ends_prompt) ancestor.passed = true;
     if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
       Drop(ancestor.checkpoint.id);
     }

@@ -226,8 +226,6 @@ class CheckpointCache {
     // The deepest kQuery of its path: where the next query comes back to, however long the tool
     // loop after it grows.
     bool last_query = false;
-    // A later prompt of the same conversation has ended beyond it.
-    bool passed = false;
     // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
     // what Match says of a neighbour. Such a one may have been given up since.
     size_t prompt_tokens = 0;

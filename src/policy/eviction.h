@@ -53,10 +53,6 @@ struct EvictionCandidate {
   // A slot holds it too: while it does, giving this up costs no reading, and when it lets go, only
   // a copy.
   bool in_slot = false;
-  // A later prompt of the same conversation has gone on from it.
-  bool passed = false;
-  // The end of the path's last query, where the next one comes back to when reasoning is left out.
-  bool last_query = false;
 };
 
 class EvictionPolicy {

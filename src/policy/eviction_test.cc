@@ -128,19 +128,6 @@ TEST(Eviction, ValueGivesUpWhatASlotHoldsTooBeforeWhatNobodyHolds) {
   EXPECT_EQ(Victim("value", candidates), 2u);
 }
 
-TEST(Eviction, ValueForgetsTheEndOfAPromptOnceTheConversationIsBeyondIt) {
-  auto candidates = Path({1000, 2000, 3000});
-  for (auto& candidate : candidates) candidate.checkpoint_class = CheckpointClass::kPrompt;
-  candidates[0].uses = 1;
-  candidates[1].uses = 1;
-  candidates[1].passed = true;
-  EXPECT_EQ(Victim("value", candidates), 1u);
-  // ... unless the next query comes back to it.
-  candidates[0].passed = true;
-  candidates[1].last_query = true;
-  EXPECT_EQ(Victim("value", candidates), 0u);
-}
-
 TEST(Eviction, AmongEqualsTheLongestUnusedGoesByEveryPolicy) {
   auto candidates = Path({1000, 2000, 3000, 4000});
   for (auto& candidate : candidates) {
