@@ -82,6 +82,13 @@ size_t Read(const ScenarioRun& run) {
       [](size_t sum, const RequestFigures& one) { return sum + one.read_tokens; });
 }
 
+Result<BenchResult> ResultIn(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ReadBenchJson(text.str());
+}
+
 TEST_F(BenchTest, OfAGrowingChatOnlyWhatIsNewCannotBeAvoided) {
   const ScenarioRun run = Play("growing-chat", 0.1);
   for (size_t i = 0; i < run.requests.size(); ++i) {
@@ -147,10 +154,7 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
   EXPECT_NE(said.find("2/4 regenerate, cairn 2: the server knew how this begins"),
             std::string::npos)
       << said;
-  std::ifstream file(options.json_path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto result = ReadBenchJson(text.str());
+  const auto result = ResultIn(options.json_path);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->servers.size(), 2u);
   EXPECT_EQ(result->servers[0].name, "cairn");
@@ -179,10 +183,7 @@ TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {
   EXPECT_NE(said.find("1/1 history-36k, cairn ended early: the whole history: the server answered"),
             std::string::npos)
       << said;
-  std::ifstream file(options.json_path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const auto result = ReadBenchJson(text.str());
+  const auto result = ResultIn(options.json_path);
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_TRUE(result->servers[0].runs.at(0).error.starts_with("the whole history: "));
 }

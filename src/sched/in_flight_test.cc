@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <numeric>
 
 #include "sched/scheduler_fixture.h"
@@ -11,22 +10,10 @@ namespace cairn {
 namespace {
 
 using test::Bench;
+using test::Join;
+using test::kClasses;
+using test::Slots;
 using test::Text;
-
-constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
-                                                 MemoryClass::kSlidingWindow,
-                                                 MemoryClass::kRecurrent, MemoryClass::kHybrid};
-
-FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
-  FakeEngineOptions options = Bench::EngineOptions(memory_class);
-  options.slots = slots;
-  return options;
-}
-
-Tokens Join(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Of three agents, whose header no placement of these tests would look for.
 GenerationRequest AgentOf(char letter, size_t header = 1000, size_t task = 300) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -85,6 +86,21 @@ struct Bench {
   CheckpointCache cache;
   Scheduler scheduler;
 };
+
+inline constexpr std::array<MemoryClass, 4> kClasses = {
+    MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
+    MemoryClass::kHybrid};
+
+inline FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
+  FakeEngineOptions options = Bench::EngineOptions(memory_class);
+  options.slots = slots;
+  return options;
+}
+
+inline Tokens Join(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 }  // namespace cairn::test
 

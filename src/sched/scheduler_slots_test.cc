@@ -1,29 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {
 
 using test::Bench;
+using test::Join;
+using test::kClasses;
+using test::Slots;
 using test::Text;
-
-constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
-                                                 MemoryClass::kSlidingWindow,
-                                                 MemoryClass::kRecurrent, MemoryClass::kHybrid};
-
-FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
-  FakeEngineOptions options = Bench::EngineOptions(memory_class);
-  options.slots = slots;
-  return options;
-}
-
-Tokens Join(Tokens a, const Tokens& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // After a header that everybody shares.
 GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {

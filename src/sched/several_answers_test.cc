@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <map>
 #include <string>
 
@@ -12,17 +11,9 @@ namespace cairn {
 namespace {
 
 using test::Bench;
+using test::kClasses;
+using test::Slots;
 using test::Text;
-
-constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
-                                                 MemoryClass::kSlidingWindow,
-                                                 MemoryClass::kRecurrent, MemoryClass::kHybrid};
-
-FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
-  FakeEngineOptions options = Bench::EngineOptions(memory_class);
-  options.slots = slots;
-  return options;
-}
 
 // What each of the answers of one request came to.
 std::map<size_t, Bench::Answer> AnswersOf(Generation* generation) {

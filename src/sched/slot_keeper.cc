@@ -139,17 +139,16 @@ SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt,
 }
 
 Way SlotKeeper::Choose(const SlotNeeds& needs) const {
+  const bool none_free = !has_free();
   std::vector<SlotView> views;
-  for (const Kept& kept : slots_) views.push_back({&kept.slot, kept.free, kept.used_tick});
+  for (const Kept& kept : slots_) {
+    views.push_back({&kept.slot, kept.free || none_free, kept.used_tick});
+  }
   return ChooseWay(Rules(), needs, views, tick_);
 }
 
 size_t SlotKeeper::Reach(const SlotNeeds& needs) const {
-  const bool none_free = !has_free();
-  std::vector<SlotView> views;
-  for (const Kept& kept : slots_)
-    views.push_back({&kept.slot, kept.free || none_free, kept.used_tick});
-  return ChooseWay(Rules(), needs, views, tick_).point.position;
+  return Choose(needs).point.position;
 }
 
 std::optional<SlotKeeper::Held> SlotKeeper::Hold(const SlotNeeds& needs, const Way& way) {

@@ -105,6 +105,7 @@ class SlotKeeper {
   };
 
   ResumeRules Rules() const;
+  // When no slot is free, as if all were.
   Way Choose(const SlotNeeds& needs) const;
   std::optional<Held> Hold(const SlotNeeds& needs, const Way& way);
   void Unhold(const Way& way, const Held& held);
