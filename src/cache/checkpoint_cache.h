@@ -33,9 +33,9 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
-#include "cache/provenance.h"
 #include "cache/segment_index.h"
 #include "cache/whole_index.h"
 #include "policy/eviction.h"
@@ -52,7 +52,7 @@ struct Checkpoint {
   size_t position = 0;
   CheckpointClass checkpoint_class = CheckpointClass::kInterval;
   size_t bytes = 0;
-  // Whose state it is (cache/provenance.h); 0: a cold run's to the bit, it lies on the grid.
+  // Whose state it is (base/provenance.h); 0: a cold run's to the bit, it lies on the grid.
   LineageId lineage = 0;
   // At the very end of a prompt: the snapshot's last bytes are the logits there, so that the same
   // prompt again reads nothing.

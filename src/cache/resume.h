@@ -1,6 +1,6 @@
 // ChooseResume: the furthest point of a prompt that a slot can be brought to without reading.
 //
-// What a slot holds need not be what a cold run would hold to the bit (cache/provenance.h). `live`
+// What a slot holds need not be what a cold run would hold to the bit (base/provenance.h). `live`
 // may go on from bits off the grid wherever an uninterrupted conversation would come by: at a
 // slot's end, or at a grid multiple of a prompt, but not in the middle of an answer. `exact` may
 // not; neither may mix the bits of two runs. `any` asks only that the tokens agree.
@@ -21,10 +21,10 @@
 #include <functional>
 #include <string_view>
 
+#include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
-#include "cache/provenance.h"
 
 namespace cairn {
 

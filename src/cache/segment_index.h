@@ -10,7 +10,7 @@
 //                    C  [1400 -- 1500)            what B's conversation grew by later
 //
 // Segments on the grid are found by their tokens, whoever asks. Those off it belong to a run
-// (cache/provenance.h) and are found by its number.
+// (base/provenance.h) and are found by its number.
 //
 // A segment that others begin in cannot be given up before them; so what is stored of a path is
 // always all of it from 0 on.
@@ -26,8 +26,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/provenance.h"
 #include "base/tokens.h"
-#include "cache/provenance.h"
 #include "tree/prefix_tree.h"
 
 namespace cairn {
