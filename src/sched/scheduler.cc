@@ -50,7 +50,8 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
-              {options.reuse, grid_tokens_, options.keep_ends, options.park}) {
+              {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
+               options.unused_ms}) {
   stats_.slots.resize(engine->slots());
 }
 
@@ -143,28 +144,6 @@ void Scheduler::Stop() {
     stopping_ = true;
   }
   arrived_.notify_one();
-}
-
-void Scheduler::Run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] {
-        return stopping_ || !running_.empty() || !queue_.empty() || !erase_orders_.empty();
-      });
-      if (stopping_) break;
-    }
-    Step();
-  }
-  EraseSlots();
-  {
-    const std::lock_guard lock(mutex_);
-    for (Task& task : queue_) running_.push_back(std::move(task));
-    queue_.clear();
-  }
-  while (!running_.empty()) {
-    FailTask(&running_.front(), {ErrorCode::kUnavailable, "the server is shutting down"});
-  }
 }
 
 bool Scheduler::Step() {
@@ -268,6 +247,7 @@ void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
   cache_->SetNow(clock_->NowMs());
+  cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
   const SlotKeeper::Resumed resumed =
@@ -520,6 +500,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.generated_ms += task.cost.generated_ms;
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
+    stats_.unsaved_bytes = keeper_.UnstoredBytes();
   }
   done.kind = GenerationEvent::Kind::kDone;
   done.answer = task.answer_index;

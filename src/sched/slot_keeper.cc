@@ -24,7 +24,12 @@ ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
 
 SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock,
                        const Options& options)
-    : engine_(engine), cache_(cache), clock_(clock), options_(options), ledger_(engine->slots()) {
+    : engine_(engine),
+      cache_(cache),
+      clock_(clock),
+      options_(options),
+      ledger_(engine->slots()),
+      last_lineage_(options.first_lineage) {
   CHECK(engine->slots() > 0 && engine->cells() >= engine->context_tokens());
   for (size_t i = 0; i < engine->slots(); ++i) {
     slots_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), options.grid_tokens)});
@@ -77,6 +82,8 @@ bool SlotKeeper::HasRoomFor(size_t tokens) const {
 void SlotKeeper::Release(size_t slot) {
   CHECK(!slots_[slot].free);
   slots_[slot].free = true;
+  slots_[slot].released_ms = clock_->NowMs();
+  slots_[slot].pieces_left.reset();
 }
 
 Result<size_t> SlotKeeper::Erase(size_t slot) {
