@@ -419,6 +419,7 @@ CacheStats CheckpointCache::stats() const {
   stats.segments = segments_.segments().size();
   stats.bytes = HeldBytes();
   stats.token_bytes = TokenBytes();
+  stats.saved = store_->saved_stats();
   return stats;
 }
 

@@ -36,6 +36,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "store/object.h"
+#include "store/snapshot_store.h"
 
 namespace cairn {
 
@@ -64,19 +65,6 @@ class DiskStore {
     std::vector<ObjectName> failed;   // ... and could not be
     std::vector<ObjectName> gone;     // found or written before, and now given up or lost
   };
-  struct Stats {
-    uint64_t objects = 0;  // of this model
-    uint64_t bytes = 0;    // of all in the folder
-    uint64_t written = 0;
-    uint64_t written_bytes = 0;
-    uint64_t read = 0;
-    uint64_t read_bytes = 0;
-    uint64_t given_up = 0;
-    uint64_t corrupt = 0;         // files that do not say what they should
-    uint64_t errors = 0;          // refusals of the file system
-    uint64_t unsynced_bytes = 0;  // handed to Write and not on the device yet
-  };
-
   // Starts the I/O thread, which scans first. Never fails: a folder that cannot be used is an error
   // counted, and tried again at the next scan. `fs` outlives the store.
   static std::unique_ptr<DiskStore> Open(Fs* fs, DiskStoreOptions options);
@@ -95,7 +83,7 @@ class DiskStore {
   // Waits until all that is queued is done, for at most so long. False: something was left.
   virtual bool Drain(double ms_max) = 0;
   // Any thread.
-  virtual Stats stats() const = 0;
+  virtual SavedStats stats() const = 0;
 };
 
 }  // namespace cairn

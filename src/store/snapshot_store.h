@@ -23,6 +23,20 @@ namespace cairn {
 // Given out by the cache, never used twice.
 using SnapshotId = uint64_t;
 
+// Of what a store has saved: counts since the start, and what is there now.
+struct SavedStats {
+  uint64_t objects = 0;  // that this process can use
+  uint64_t bytes = 0;    // of all there are
+  uint64_t written = 0;
+  uint64_t written_bytes = 0;
+  uint64_t read = 0;
+  uint64_t read_bytes = 0;
+  uint64_t given_up = 0;
+  uint64_t corrupt = 0;         // that did not say what they should
+  uint64_t errors = 0;          // refusals of the file system
+  uint64_t unsynced_bytes = 0;  // on their way
+};
+
 class SnapshotStore {
  public:
   virtual ~SnapshotStore() = default;
@@ -68,6 +82,7 @@ class SnapshotStore {
   // Of something saved or being saved; nothing where it is not known.
   virtual std::optional<SnapshotId> Find(const ObjectName& /*name*/) const { return std::nullopt; }
   virtual ObjectName NameOf(SnapshotId /*id*/) const { return {}; }
+  virtual SavedStats saved_stats() const { return {}; }
 };
 
 class DiskStore;

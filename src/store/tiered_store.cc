@@ -125,6 +125,8 @@ class TieredStore final : public SnapshotStore {
     return found == held_.end() ? ObjectName{} : found->second.name;
   }
 
+  SavedStats saved_stats() const override { return disk_->stats(); }
+
  private:
   struct Held {
     SharedBytes memory = nullptr;            // counted; null: saved only
