@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  bench-peers demo serve model check format lint lint-all ci lock clean distclean
+  bench-peers bench-resume demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
 	@scripts/build.sh cairn
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
+
+bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
+	@scripts/build.sh cairn
+	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn

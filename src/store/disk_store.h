@@ -65,6 +65,8 @@ class DiskStore {
     std::vector<ObjectName> failed;   // ... and could not be
     std::vector<ObjectName> gone;     // found or written before, and now given up or lost
   };
+  using Stats = SavedStats;
+
   // Starts the I/O thread, which scans first. Never fails: a folder that cannot be used is an error
   // counted, and tried again at the next scan. `fs` outlives the store.
   static std::unique_ptr<DiskStore> Open(Fs* fs, DiskStoreOptions options);
