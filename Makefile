@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  bench-peers bench-resume demo serve model check format lint lint-all ci lock clean distclean
+  bench-peers bench-resume crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ conformance: setup ## Try every architecture of libllama and write the table (ON
 fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300, SEED=n)
 	@scripts/build.sh cairn
 	@scripts/fuzz_api.sh
+
+crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
+	@scripts/build.sh crash_test cairn
+	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_test
 
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
 	@scripts/build.sh cairn

@@ -71,6 +71,12 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->capture_default_str()
       ->group(group);
   serve
+      ->add_option("--save-after-ms", options->save_after_ms,
+                   "Milliseconds that a slot is unused before what it holds is saved")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str()
+      ->group(group);
+  serve
       ->add_option("--codec", options->codec,
                    "How files are written: raw, or lossless (smaller, and the same to the bit)")
       ->capture_default_str()

@@ -98,6 +98,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
+  scheduler.unused_ms = options.save_after_ms;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
   scheduler.keep_ends = scheduler.park =
       PlacementNames(options) != "none" && StoresCheckpoints(options);

@@ -48,6 +48,7 @@ struct ServeOptions {
   std::string cache_folder;     // empty: DefaultCacheFolder()
   double cache_disk_gib = 32;   // 0: nothing is kept on disk
   size_t disk_write_mib_s = 0;  // 0: as fast as the disk takes it
+  double save_after_ms = 2000;
   std::string codec = "raw";
   int64_t shutdown_timeout_s = 30;
 
