@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "made_model.h"
@@ -118,6 +119,55 @@ TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
   const Json cold = Ask(body);
   EXPECT_GT(cold["timings"]["prompt_n"].get<int>(), 1500);
   EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
+}
+
+TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
+  Start();
+  std::unique_ptr<ServerProcess> other = std::move(server_);
+  Start();
+  const Json reply = Ask(FirstTurn());
+  WaitUntilSaved();
+  std::swap(server_, other);
+  constexpr std::chrono::milliseconds kStep(50);
+  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+    if (Metric("cairn_cache_taken_in_total") > 0) break;
+    std::this_thread::sleep_for(kStep);
+  }
+  const Json next = Ask(NextTurn(FirstTurn(), reply));
+  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+}
+
+TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWithoutACache) {
+  const std::vector<std::string> small = {"--reuse",      "exact", "--save-after-ms", "0",
+                                          "--cache-disk", "0.01",  "--cache-ram",     "8"};
+  constexpr int kTurns = 30;
+  constexpr int kConversations = 5;
+  const auto body_of = [](int number) {
+    Json body = FirstTurn();
+    body["max_tokens"] = 8;
+    body["messages"][0]["content"] = std::string(700, static_cast<char>('a' + number));
+    return body;
+  };
+  Start({"--cache-ram", "0", "--reuse", "exact"});
+  std::vector<Json> plain;
+  for (int i = 0; i < kConversations; ++i) plain.push_back(Ask(body_of(i))["choices"]);
+  Start(small);
+  const std::unique_ptr<ServerProcess> one = std::move(server_);
+  Start(small);
+  const auto play = [&](const ServerProcess& server) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int number = turn % kConversations;
+      const auto reply =
+          HttpClient(server.url()).Post("/v1/chat/completions", body_of(number).dump());
+      ASSERT_TRUE(reply.has_value());
+      EXPECT_EQ(Json::parse(reply->body)["choices"], plain[static_cast<size_t>(number)]);
+    }
+  };
+  std::thread beside([&] { play(*one); });
+  play(*server_);
+  beside.join();
+  EXPECT_GT(Metric("cairn_disk_given_up_total"), 0);
+  EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
 }
 
 TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {
