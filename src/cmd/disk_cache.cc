@@ -24,7 +24,7 @@ Result<Fingerprint> FingerprintOf(const Engine& engine, ReuseMode reuse) {
   auto identity = engine.StateIdentity();
   if (!identity) return tl::unexpected(identity.error());
   if (reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
-  const Hash128 hash = HashOf128(*identity);
+  const Bits128 hash = Hash128(identity->data(), identity->size());
   return Fingerprint{hash.high, hash.low};
 }
 
