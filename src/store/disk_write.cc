@@ -35,7 +35,11 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     return std::nullopt;
   }
   if (*there) {
-    news_.written.push_back(job->task.name);
+    if (const Status synced = SyncFound(); !synced) {
+      Failed(*job, synced.error());
+    } else {
+      news_.written.push_back(job->task.name);
+    }
     return std::nullopt;
   }
   if (!seen_all_ || failures_ >= kFailuresMax) {
@@ -67,6 +71,7 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
     const Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
     if (front) {
       index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
+      found_unsynced_ = true;
       return true;
     }
     if (front.error().code != ErrorCode::kCorrupt) return tl::unexpected(front.error());
@@ -78,6 +83,13 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   }
   Forget(own_model_, name);
   return false;
+}
+
+Status DiskFolder::SyncFound() {
+  if (!found_unsynced_) return {};
+  if (Status synced = fs_->SyncFolder(PathOf(own_model_)); !synced) return synced;
+  found_unsynced_ = false;
+  return {};
 }
 
 void DiskFolder::Encode(WriteJob* job) const {
@@ -149,7 +161,8 @@ Status DiskFolder::WriteFile(const WriteJob& job) {
     DropFile(temp, FileBytes(job));
     return status;
   }
-  status = fs_->SyncFolder(PathOf(own_model_));
+  found_unsynced_ = true;
+  status = SyncFound();
   // It may be gone when the power is back, so nobody may count on it.
   if (!status) DropFile(path, FileBytes(job));
   return status;
