@@ -149,7 +149,7 @@ TEST(MemoryFs, TurnsNamesOutOfOrderToo) {
   EXPECT_EQ(seen.size(), 4u);
 }
 
-TEST(MemoryFs, KeepsBothNamesOrNoneOfARenameAcrossFolders) {
+TEST(MemoryFs, MayKeepTheOldNameBesideTheNewOneOfARenameAcrossFolders) {
   std::set<std::vector<std::string>> seen;
   for (uint64_t seed = 0; seed < kCrashes; ++seed) {
     const auto fs = NewFs();
