@@ -122,6 +122,7 @@ struct CacheStats {
   uint64_t released = 0;  // left memory, as they are saved
   uint64_t taken_in = 0;  // found, saved by others or earlier
   uint64_t lost = 0;      // were saved only, and are gone
+  SavedStats saved;
 };
 
 class CheckpointCache {

@@ -28,8 +28,8 @@ using Names = std::vector<ObjectName>;
 TEST_F(DiskBadDays, CallsACorruptObjectAMissAndRemovesIt) {
   const ObjectHeader header = Snapshot(TokensOf(10));
   const ObjectName name = NameOf(header);
-  for (const uint64_t byte : {uint64_t{3}, uint64_t{40}, uint64_t{300}, kFront - 1, kFront,
-                              kFront + 99}) {
+  for (const uint64_t byte :
+       {uint64_t{3}, uint64_t{40}, uint64_t{300}, kFront - 1, kFront, kFront + 99}) {
     SteppedStore store(&fs_, Options());
     ASSERT_TRUE(store.Put(header, PayloadOf(100)));
     fs_.FlipBit(PathOf(name), 8 * byte);

@@ -34,8 +34,8 @@ class DiskFolder {
   // An object on its way to the disk.
   struct WriteJob {
     DiskTask task;
-    Bytes front;       // empty: it is not encoded yet
-    Encoded payload;   // no bytes: the task's own
+    Bytes front;      // empty: it is not encoded yet
+    Encoded payload;  // no bytes: the task's own
     int lock_tries = 0;
   };
   struct Counts {
@@ -73,8 +73,7 @@ class DiskFolder {
 
   // In disk_scan.cc.
   void ScanModel(const std::string& model, std::vector<ObjectHeader>* found);
-  void AddFound(const std::string& model, const ObjectName& name,
-                std::vector<ObjectHeader>* found);
+  void AddFound(const std::string& model, const ObjectName& name, std::vector<ObjectHeader>* found);
   void ScanTemp(const std::string& model, const std::string& file);
 
   // In disk_room.cc.

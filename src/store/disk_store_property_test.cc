@@ -81,8 +81,8 @@ struct Plot {
   uint64_t seed = 0;
   int processes = 1;
   bool two_models = false;
-  bool faults = false;   // calls are refused, power goes, processes are killed
-  bool damage = false;   // bits flip, files are cut short
+  bool faults = false;  // calls are refused, power goes, processes are killed
+  bool damage = false;  // bits flip, files are cut short
 };
 
 // A process with its store, and what it was told.
@@ -312,11 +312,15 @@ class Story {
       EXPECT_TRUE(person->pending.empty());
       EXPECT_EQ(person->store().stats().unsynced_bytes, 0u);
       EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
-      if (!plot_.damage) EXPECT_EQ(person->store().stats().corrupt, 0u);
+      if (!plot_.damage) {
+        EXPECT_EQ(person->store().stats().corrupt, 0u);
+      }
       for (const Object& object : objects_.at(person->options().fingerprint)) {
         const bool read = person->store().Read(NameOf(object.header)).has_value();
         // After damage only reading tells.
-        if (!plot_.damage) EXPECT_EQ(read, person->held.contains(NameOf(object.header)));
+        if (!plot_.damage) {
+          EXPECT_EQ(read, person->held.contains(NameOf(object.header)));
+        }
         Read(person.get(), object);
       }
     }

@@ -215,10 +215,12 @@ TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
 
 TEST_F(DiskStoreTest, LeavesAloneWhatIsNoneOfItsOwn) {
   const std::string digits(32, 'a');
-  const std::vector<std::string> strangers = {
-      kFolder + "/" + digits + ".cairn", kFolder + "/notes/" + digits + ".cairn",
-      kFolder + "/tmp-1-2-3", ModelPath() + "/" + digits, ModelPath() + "/notes.cairn",
-      ModelPath() + "/" + digits + ".cairn.cairn"};
+  const std::vector<std::string> strangers = {kFolder + "/" + digits + ".cairn",
+                                              kFolder + "/notes/" + digits + ".cairn",
+                                              kFolder + "/tmp-1-2-3",
+                                              ModelPath() + "/" + digits,
+                                              ModelPath() + "/notes.cairn",
+                                              ModelPath() + "/" + digits + ".cairn.cairn"};
   for (const std::string& path : strangers) fs_.Put(path, PayloadOf(5000));
   DiskStoreOptions options = Options();
   options.bytes_max = kFront + 100;

@@ -143,9 +143,8 @@ TEST(DiskStoreThread, ReadsTheSameOrNothingWhileAnotherStoreGivesUp) {
 }
 
 TEST(DiskStoreThread, KeepsObjectsOnTheMachinesOwnFileSystem) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      ("cairn_disk_threads_test." + std::to_string(getpid()));
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("cairn_disk_threads_test." + std::to_string(getpid()));
   const std::unique_ptr<Fs> fs = MakeRealFs();
   DiskStoreOptions options;
   options.folder = folder / "cache";

@@ -127,9 +127,9 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
     case Room::kLocked:
       index_.Erase(own_model_, name);
       if (++job->lock_tries < kLockTriesMax) return kLockWaitS;
-      Failed(*job, Error{ErrorCode::kUnavailable,
-                         "\"" + options_.folder + "/lock\": another process holds it, or it "
-                         "cannot be made"});
+      Failed(*job, Error{ErrorCode::kUnavailable, "\"" + options_.folder +
+                                                      "/lock\": another process holds it, or it "
+                                                      "cannot be made"});
       return std::nullopt;
     case Room::kFailed:
       index_.Erase(own_model_, name);
@@ -152,8 +152,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
 }
 
 Status DiskFolder::WriteFile(const WriteJob& job) {
-  const std::string temp =
-      PathOf(own_model_) + "/" + temp_prefix_ + std::to_string(++temps_made_);
+  const std::string temp = PathOf(own_model_) + "/" + temp_prefix_ + std::to_string(++temps_made_);
   const std::string path = PathOf(own_model_, job.task.name);
   Status status = WriteTemp(temp, job);
   if (status) status = fs_->Rename(temp, path);
@@ -214,10 +213,9 @@ void DiskFolder::Failed(const WriteJob& job, const Error& error) {
 
 double DiskFolder::SecondsToNextWrite() const {
   if (options_.write_bytes_per_s == 0 || !written_ns_) return 0;
-  const double owed_s = static_cast<double>(written_bytes_) /
-                        static_cast<double>(options_.write_bytes_per_s);
-  const double since_s =
-      static_cast<double>(options_.now_ns() - *written_ns_) / kNsPerSecond;
+  const double owed_s =
+      static_cast<double>(written_bytes_) / static_cast<double>(options_.write_bytes_per_s);
+  const double since_s = static_cast<double>(options_.now_ns() - *written_ns_) / kNsPerSecond;
   // A clock that was set back must not hold us up for as long.
   return since_s < 0 ? 0 : std::max(0.0, owed_s - since_s);
 }

@@ -30,9 +30,9 @@ TEST(ObjectRank, OrdersTwoObjectsAlikeAtAnyLaterMoment) {
 }
 
 TEST(ObjectRank, IsANumberWhateverAFileSays) {
-  for (const double worth : {0.0, -5.0, std::numeric_limits<double>::infinity(),
-                             -std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double worth :
+       {0.0, -5.0, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     for (const int64_t time_ns :
          {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
       EXPECT_TRUE(std::isfinite(ObjectRank(worth, 0, time_ns, kNowNs, kHalfLifeS)));
@@ -45,9 +45,9 @@ TEST(TimeAfterUses, CountsWhatIsLeftOfEarlierUses) {
   EXPECT_EQ(TimeAfterUses(kNowNs, kNowNs, 1, kHalfLifeS), kNowNs + kHalfLifeNs);
   EXPECT_EQ(TimeAfterUses(kNowNs, kNowNs, 3, kHalfLifeS), kNowNs + 2 * kHalfLifeNs);
   // A half-life later half a use is left.
-  EXPECT_NEAR(static_cast<double>(
-                  TimeAfterUses(kNowNs - kHalfLifeNs, kNowNs, 1, kHalfLifeS) - kNowNs),
-              std::log2(1.5) * static_cast<double>(kHalfLifeNs), 1e3);
+  EXPECT_NEAR(
+      static_cast<double>(TimeAfterUses(kNowNs - kHalfLifeNs, kNowNs, 1, kHalfLifeS) - kNowNs),
+      std::log2(1.5) * static_cast<double>(kHalfLifeNs), 1e3);
   // Nothing of what was long ago.
   EXPECT_EQ(TimeAfterUses(0, kNowNs, 1, kHalfLifeS), kNowNs);
 }
@@ -60,8 +60,7 @@ TEST(TimeAfterUses, AddsUpTheSameInOneStepAndInMany) {
 }
 
 TEST(TimeAfterUses, BelievesNoTimeThatIsFarAhead) {
-  const int64_t time_ns =
-      TimeAfterUses(std::numeric_limits<int64_t>::max(), kNowNs, 1, kHalfLifeS);
+  const int64_t time_ns = TimeAfterUses(std::numeric_limits<int64_t>::max(), kNowNs, 1, kHalfLifeS);
   EXPECT_LT(time_ns, kNowNs + 21 * kHalfLifeNs);
   EXPECT_GT(TimeAfterUses(kNowNs, kNowNs, 1, 1e300), kNowNs);
 }
