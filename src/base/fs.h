@@ -53,7 +53,8 @@ class Fs {
   // Names of the files and folders in a folder, without "." and "..", in no order.
   virtual Result<std::vector<std::string>> List(const std::string& folder) const = 0;
   virtual Result<FileStat> Stat(const std::string& path) const = 0;
-  // With all above it, for the owner alone (0700). Nothing happens when it is there.
+  // With all above it, for the owner alone (0700), and on the device when it returns. Nothing
+  // happens when it is there.
   virtual Status MakeFolders(const std::string& folder) = 0;
   // A new file for the owner alone (0600), in place of one of that name.
   virtual Result<std::unique_ptr<FileWriter>> Create(const std::string& path) = 0;
@@ -61,6 +62,7 @@ class Fs {
   virtual Result<Bytes> Read(const std::string& path, uint64_t offset, uint64_t size) const = 0;
   // In place of what is at `to`, at once.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
+  // A file, or a folder with nothing in it.
   virtual Status Remove(const std::string& path) = 0;
   virtual Status SetTime(const std::string& path, int64_t time_ns) = 0;
   // Returns when renames and removals in the folder are on the device.

@@ -71,21 +71,28 @@ struct ObjectHeader {
   size_t raw_bytes = 0;           // before the codec
   size_t stored_bytes = 0;        // after it
   uint64_t payload_checksum = 0;  // of the stored bytes
+
+  friend bool operator==(const ObjectHeader&, const ObjectHeader&) = default;
 };
 
 ObjectName NameOf(const ObjectHeader& header);
 std::string ToText(const ObjectName& name);
 std::string ToText(const Fingerprint& fingerprint);
-// Of a file's name without its folder; empty when it is none of ours.
+// Of a file's name without its folder, "<ToText>.cairn", or of ToText alone; empty when it is none
+// of ours.
 ObjectName ParseObjectName(const std::string& text);
 
-// The file's front: everything before the payload, padded to a multiple of 4,096 bytes.
+// The file's front: everything before the payload, padded to a multiple of 4,096 bytes. A
+// `worth_ms` that is no number, or less than nothing, is written as 0. REQUIRES: what DecodeHeader
+// checks of the header's fields.
 Bytes EncodeHeader(const ObjectHeader& header);
 // How long the front is, from the file's first kFrontBytesMin bytes. kCorrupt: it is none of ours,
 // torn, or of a format we cannot read; the message says which.
 inline constexpr size_t kFrontBytesMin = 4096;
+inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // some 16 million tokens
 Result<size_t> FrontBytes(ByteSpan begin);
-// kCorrupt as above, or its checksum fails.
+// kCorrupt as above, its checksum fails, or its fields contradict one another. What follows the
+// front in `front` is not looked at.
 Result<ObjectHeader> DecodeHeader(ByteSpan front);
 uint64_t PayloadChecksum(ByteSpan stored);
 
