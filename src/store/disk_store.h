@@ -49,7 +49,7 @@ struct DiskStoreOptions {
   Codec codec = Codec::kRaw;
   double half_life_s = 24 * 3600;
   double scan_interval_s = 5;       // for what other processes wrote and gave up
-  std::function<int64_t()> now_ns;  // since 1970; the wall clock
+  std::function<int64_t()> now_ns;  // since 1970; the wall clock; called by any thread
   // Called by the I/O thread when there is news, so that the caller may come and take it.
   std::function<void()> wake;
   LogSink log;
@@ -57,12 +57,14 @@ struct DiskStoreOptions {
 
 class DiskStore {
  public:
-  // What happened since the last call.
+  // What happened since the last call, each name once in a list. Taken in this order it ends as it
+  // is: what is found or written and gone is gone.
   struct News {
-    std::vector<ObjectHeader> found;  // others' objects, and those there at the start
+    // Others' objects, and those there at the start; what another needs comes before it.
+    std::vector<ObjectHeader> found;
     std::vector<ObjectName> written;  // that were handed to Write
     std::vector<ObjectName> failed;   // ... and could not be
-    std::vector<ObjectName> gone;     // found or written before, and now given up or lost
+    std::vector<ObjectName> gone;     // found or written before, and now given up, removed or lost
   };
   struct Stats {
     uint64_t objects = 0;  // of this model
