@@ -24,7 +24,8 @@ Status WriteAndSync(Fs* fs, const std::string& path, ByteSpan bytes) {
 }  // namespace
 
 Fingerprint FingerprintOf(std::string_view identity) {
-  return {Hash64(identity, 1), Hash64(identity, 2)};
+  const Bits128 hash = Hash128(identity.data(), identity.size());
+  return {hash.high, hash.low};
 }
 
 Status WriteIdentity(Fs* fs, const std::string& folder, std::string_view identity) {

@@ -56,7 +56,7 @@ std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens,
   header.begin = 0;
   header.lineage = lineage;
   header.tokens = tokens;
-  const std::vector<uint64_t> blocks = DiskIndex::EntryOf(header, 0, 0).blocks;
+  const std::vector<uint64_t> blocks = DiskIndex::EntryOf(header, {}, {}).blocks;
   return {blocks.begin(), blocks.end()};
 }
 
@@ -163,7 +163,7 @@ void ObjectFolder::ScanFile(const std::string& model, const std::string& file,
   } else {
     Result<Front> front = ReadFront(*fs_, path_ + "/" + model, name, stat->bytes);
     if (front) {
-      contents->index.Put(DiskIndex::EntryOf(front->header, stat->bytes, stat->time_ns));
+      contents->index.Put(DiskIndex::EntryOf(front->header, name, *stat));
       FoundObject object = {model, name, stat->bytes, stat->time_ns, std::move(front->header), 0};
       object.end = object.header.tokens.size();
       object.header.tokens = Tokens();  // gives the memory back
