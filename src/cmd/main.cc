@@ -7,6 +7,7 @@
 
 #include "cmd/bench.h"
 #include "cmd/bench_report.h"
+#include "cmd/cache.h"
 #include "cmd/demo.h"
 #include "cmd/model_check.h"
 #include "cmd/model_make.h"
@@ -35,6 +36,8 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* bench = AddBench(&app, &bench_options);
   BenchReportOptions report_options;
   const CLI::App* report = AddBenchReport(bench, &report_options);
+  CacheCommandOptions cache_options;
+  const CLI::App* cache = AddCache(&app, &cache_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
   model->require_subcommand(1);
   ModelMakeOptions make_options;
@@ -54,6 +57,7 @@ int Main(std::vector<std::string> arguments) {
   if (sim->parsed()) return RunSim(sim_options);
   if (report->parsed()) return RunBenchReport(report_options);
   if (bench->parsed()) return RunBench(bench_options);
+  if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
   return 1;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engine/state_facts.h"
 
 namespace cairn {
 namespace {
@@ -59,6 +60,17 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
     traits_.window_tokens = options.window_tokens;
     traits_.snapshot_bytes = options.window_tokens * sizeof(uint64_t);
   }
+}
+
+Result<std::string> FakeEngine::StateIdentity() const {
+  return FactsText({{"model", "fake"},
+                    {"memory_class", std::string(MemoryClassName(options_.memory_class))},
+                    {"grid_tokens", std::to_string(options_.grid_tokens)},
+                    {"window_tokens", std::to_string(traits_.window_tokens)},
+                    {"snapshot_bytes", std::to_string(traits_.snapshot_bytes)},
+                    {"piece_tokens", std::to_string(options_.piece_tokens_max)},
+                    {"end_one_in", std::to_string(options_.end_one_in)},
+                    {"seed", std::to_string(options_.seed)}});
 }
 
 Result<Tokens> FakeEngine::Tokenize(std::string_view text, bool /*add_special*/,

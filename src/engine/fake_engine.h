@@ -54,6 +54,7 @@ class FakeEngine : public Engine {
   size_t slots() const override { return options_.slots; }
   size_t cells() const override;
   size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  Result<std::string> StateIdentity() const override;
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override;

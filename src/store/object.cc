@@ -358,6 +358,12 @@ Result<size_t> FrontBytes(ByteSpan begin) {
   return start->front_bytes;
 }
 
+bool IsNewerFormat(ByteSpan begin) {
+  if (begin.size() < kMagic.size() + 4) return false;
+  if (!std::equal(kMagic.begin(), kMagic.end(), begin.begin())) return false;
+  return FieldReader(begin.subspan(kMagic.size())).Number(4) > kFormat;
+}
+
 Result<ObjectHeader> DecodeHeader(ByteSpan front) {
   const Result<Start> start = ReadStart(front);
   if (!start) return tl::unexpected(start.error());

@@ -91,6 +91,8 @@ Bytes EncodeHeader(const ObjectHeader& header);
 inline constexpr size_t kFrontBytesMin = 4096;
 inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // some 16 million tokens
 Result<size_t> FrontBytes(ByteSpan begin);
+// Whether the file that begins so is an object of a later format, which its owner can read.
+bool IsNewerFormat(ByteSpan begin);
 // kCorrupt as above, its checksum fails, or its fields contradict one another. What follows the
 // front in `front` is not looked at.
 Result<ObjectHeader> DecodeHeader(ByteSpan front);
