@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kSlow = 100;  // milliseconds a token: everything is worth saving
 constexpr NamespaceId kAsker = 3;
-constexpr size_t kBytes = 1000;
+constexpr size_t kBytes = 10'000;  // beside which tokens are nothing
 
 Tokens Text(size_t n, char letter = 'x') {
   return Tokens(n, letter);
@@ -78,7 +78,7 @@ TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
   const auto cache = CacheOn(&disk, 10 * kBytes);
   Insert(cache.get(), Text(20, 'a'), 1);
   SaveAll(cache.get());
-  for (char letter = 'b'; letter < 'b' + 8; ++letter) Insert(cache.get(), Text(20, letter));
+  for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_EQ(cache->stats().released, 1u);
   EXPECT_EQ(cache->stats().evicted, 0u);
   const auto match = cache->Match(kAsker, Text(20, 'a'));
@@ -96,7 +96,7 @@ TEST(Saving, WhatLeavesMemoryOnItsWayToTheDiskCanStillBeHad) {
   disk.SetWrites(false);
   Insert(cache.get(), Text(20, 'a'), 9);
   EXPECT_TRUE(cache->SaveNext(kSlow).began);
-  for (char letter = 'b'; letter < 'b' + 8; ++letter) Insert(cache.get(), Text(20, letter));
+  for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_EQ(cache->stats().released, 1u);
   const auto match = cache->Match(kAsker, Text(20, 'a'));
   ASSERT_EQ(match.checkpoints.size(), 1u);

@@ -8,6 +8,7 @@
 #include "cmd/cache_flags.h"
 #include "cmd/cache_folder.h"
 #include "store/codec.h"
+#include "store/identity.h"
 
 namespace cairn {
 namespace {
@@ -20,12 +21,10 @@ int64_t UnixNs() {
 }
 
 // `any` cuts everywhere, so what it calls on the grid is not what the others call so.
-Result<Fingerprint> FingerprintOf(const Engine& engine, ReuseMode reuse) {
+Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
   auto identity = engine.StateIdentity();
-  if (!identity) return tl::unexpected(identity.error());
-  if (reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
-  const Bits128 hash = Hash128(identity->data(), identity->size());
-  return Fingerprint{hash.high, hash.low};
+  if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  return identity;
 }
 
 }  // namespace
@@ -40,9 +39,9 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   const auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
   if (options.cache_disk_gib == 0 || !StoresCheckpoints(options)) return cache;
-  const auto fingerprint = FingerprintOf(engine, reuse);
-  if (!fingerprint) return tl::unexpected(fingerprint.error());
-  cache.saved_as.fingerprint = *fingerprint;
+  const auto identity = IdentityOf(engine, reuse);
+  if (!identity) return tl::unexpected(identity.error());
+  cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces.emplace_back(0, 0);
   for (size_t i = 0; i < options.api_keys.size(); ++i) {
     const uint64_t name = Hash64("cairn key " + options.api_keys[i]);
@@ -50,7 +49,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   }
   DiskStoreOptions disk;
   disk.folder = CacheFolderOf(options);
-  disk.fingerprint = *fingerprint;
+  disk.fingerprint = cache.saved_as.fingerprint;
   disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
   disk.codec = *codec;
@@ -58,6 +57,8 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);
   cache.fs = MakeRealFs();
+  // For people who look there; where it cannot be written, the store says what is wrong.
+  static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));
   return cache;
 }
