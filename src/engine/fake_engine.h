@@ -125,7 +125,6 @@ class FakeEngine : public Engine {
   MemoryTraits traits_;
   std::map<SeqId, Sequence> sequences_;
   std::vector<std::vector<float>> logits_;
-  std::vector<Sequence> wholes_;  // that were taken
   uint64_t last_place_ = 0;
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;

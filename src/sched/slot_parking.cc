@@ -100,12 +100,15 @@ bool SlotKeeper::StorePiece(Kept* kept) {
   if (begins && options_.mode != ReuseMode::kExact) {
     TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
-  if (engine_->traits().kv_bytes_per_token == 0) return false;
+  if (engine_->traits().kv_bytes_per_token == 0) {
+    kept->pieces_left = 0;
+    return begins;
+  }
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps = cache_->MissingSegments(slot->name_space(), tokens, useful.provenance);
   // Where the budget is so tight that each piece takes the room of the one before, this ends too.
   if (begins) kept->pieces_left = gaps.size();
-  if (gaps.empty() || *kept->pieces_left == 0) return false;
+  if (gaps.empty() || *kept->pieces_left == 0) return begins;
   --*kept->pieces_left;
   return ParkSegment(slot, useful, gaps.front());
 }

@@ -43,6 +43,8 @@ class FakeDisk final : public DiskStore {
   }
   void SetQueueMax(size_t objects) { queue_max_ = objects; }
   void FailWrites(bool fails) { fails_ = fails; }
+  // Writes of what was there.
+  size_t rewritten() const { return rewritten_; }
 
   News TakeNews() override { return std::exchange(news_, {}); }
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
@@ -71,6 +73,7 @@ class FakeDisk final : public DiskStore {
         continue;
       }
       news_.written.push_back(name);
+      rewritten_ += objects_.contains(name) ? 1 : 0;
       objects_[name] = std::move(object);
       ++stats_.written;
     }
@@ -92,6 +95,7 @@ class FakeDisk final : public DiskStore {
   bool writes_ = true;
   bool fails_ = false;
   size_t queue_max_ = SIZE_MAX;
+  size_t rewritten_ = 0;
 };
 
 }  // namespace cairn::test
