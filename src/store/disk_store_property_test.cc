@@ -69,8 +69,11 @@ std::vector<Object> ObjectsOf(const Fingerprint& model, Random* random) {
     headers.back().kind = ObjectKind::kWhole;
   }
   std::vector<Object> objects;
+  NameSet names;
   for (ObjectHeader& header : headers) {
     header.fingerprint = model;
+    // Before the lines part, two may be the same.
+    if (!names.insert(NameOf(header)).second) continue;
     header.worth_ms = static_cast<double>(1 + random->Below(10'000));
     objects.push_back({header, PayloadOf(random->Below(3000), objects.size())});
   }
@@ -311,10 +314,17 @@ class Story {
     for (const auto& person : people_) {
       EXPECT_TRUE(person->pending.empty());
       EXPECT_EQ(person->store().stats().unsynced_bytes, 0u);
-      EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
+      // What was cut short behind its back it learns when it looks at it again.
+      EXPECT_GE(person->store().stats().bytes, machine_->bytes());
+      if (!plot_.damage) {
+        EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
+      }
       if (!plot_.damage) {
         EXPECT_EQ(person->store().stats().corrupt, 0u);
       }
+    }
+    EXPECT_LE(machine_->bytes(), budget_);
+    for (const auto& person : people_) {
       for (const Object& object : objects_.at(person->options().fingerprint)) {
         const bool read = person->store().Read(NameOf(object.header)).has_value();
         // After damage only reading tells.
@@ -324,7 +334,6 @@ class Story {
         Read(person.get(), object);
       }
     }
-    EXPECT_LE(machine_->bytes(), budget_);
   }
 
   const Plot plot_;

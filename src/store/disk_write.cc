@@ -35,11 +35,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     return std::nullopt;
   }
   if (*there) {
-    if (const Status synced = SyncFound(); !synced) {
-      Failed(*job, synced.error());
-    } else {
-      news_.written.push_back(job->task.name);
-    }
+    news_.written.push_back(job->task.name);
     return std::nullopt;
   }
   if (!seen_all_ || failures_ >= kFailuresMax) {
@@ -59,7 +55,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
 Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   const ObjectName& name = job.task.name;
   const DiskEntry* const known = index_.Find(own_model_, name);
-  if (known != nullptr && known->good) return true;
+  if (known != nullptr && known->good) return SyncFound().transform([] { return true; });
   const std::string path = PathOf(own_model_, name);
   const Result<FileStat> stat = fs_->Stat(path);
   if (!stat && stat.error().code != ErrorCode::kNotFound) return tl::unexpected(stat.error());
@@ -68,12 +64,8 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
     return false;
   }
   if (known == nullptr) {
-    const Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
-    if (front) {
-      index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
-      found_unsynced_ = true;
-      return true;
-    }
+    Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
+    if (front) return Adopt(name, std::move(front->header), *stat);
     if (front.error().code != ErrorCode::kCorrupt) return tl::unexpected(front.error());
     trouble_->Note(front.error());
   }
@@ -83,6 +75,16 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   }
   Forget(own_model_, name);
   return false;
+}
+
+Result<bool> DiskFolder::Adopt(const ObjectName& name, ObjectHeader header, const FileStat& stat) {
+  index_.Put(DiskIndex::EntryOf(header, name, stat));
+  found_unsynced_ = true;
+  const Status synced = SyncFound();
+  if (synced) return true;
+  // It is there, but we cannot say that it will stay: others' objects are no better.
+  news_.found.push_back(std::move(header));
+  return tl::unexpected(synced.error());
 }
 
 Status DiskFolder::SyncFound() {
@@ -133,8 +135,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
       return std::nullopt;
     case Room::kFailed:
       index_.Erase(own_model_, name);
-      ++failures_;
-      news_.failed.push_back(name);
+      Missed(*job);
       return std::nullopt;
   }
   if (const Status written = WriteFile(*job); !written) {
@@ -205,6 +206,10 @@ void DiskFolder::Failed(const WriteJob& job, const Error& error) {
     const bool vanished = error.code == ErrorCode::kNotFound;
     trouble_->Note(Error{vanished ? ErrorCode::kUnavailable : error.code, error.message});
   }
+  Missed(job);
+}
+
+void DiskFolder::Missed(const WriteJob& job) {
   ++failures_;
   // The folder may have vanished.
   folder_made_ = false;
