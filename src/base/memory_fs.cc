@@ -10,6 +10,7 @@
 
 namespace cairn {
 
+using memory::File;
 using memory::FilePointer;
 using memory::Folder;
 using memory::Machine;

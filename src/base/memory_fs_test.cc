@@ -373,7 +373,8 @@ TEST(MemoryFs, LetsATestActBetweenTwoCalls) {
   const auto other = fs->AnotherProcess();
   fs->Put("/d/a", BytesOf("text"));
   fs->OnCall([&](FsCall call, const std::string& path) {
-    if (call == FsCall::kRead) EXPECT_TRUE(other->Remove(path));
+    if (call != FsCall::kRead) return;
+    EXPECT_TRUE(other->Remove(path));
   });
   EXPECT_TRUE(fs->Stat("/d/a"));
   EXPECT_EQ(Read(*fs, "/d/a"), "(none)");

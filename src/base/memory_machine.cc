@@ -180,11 +180,13 @@ bool Machine::MakeFolders(const std::string& path) {
 
 void Machine::RemoveFolder(const std::string& path) {
   const std::string plain = Plain(path);
-  std::erase_if(folders, [&](auto& other) {
-    if (other.first != plain && !other.first.starts_with(plain + "/")) return false;
-    const Names names = other.second.now;
-    for (const auto& [name, file] : names) SetName(&other.second, name, nullptr);
-    return true;
+  for (auto& [other, folder] : folders) {
+    if (other != plain && !other.starts_with(plain + "/")) continue;
+    const Names names = folder.now;
+    for (const auto& [name, file] : names) SetName(&folder, name, nullptr);
+  }
+  std::erase_if(folders, [&](const auto& other) {
+    return other.first == plain || other.first.starts_with(plain + "/");
   });
 }
 

@@ -15,8 +15,8 @@ namespace {
 // Hosts that share a folder may have processes of one number, and a process two stores.
 std::string TempPrefix(const void* store, int64_t now_ns) {
   const auto process = static_cast<uint64_t>(getpid());
-  const uint64_t unique = HashMix(HashMix(process, reinterpret_cast<uintptr_t>(store)),
-                                  static_cast<uint64_t>(now_ns));
+  const uint64_t unique =
+      HashMix(HashMix(process, reinterpret_cast<uintptr_t>(store)), static_cast<uint64_t>(now_ns));
   return std::string(kTempPrefix) + std::to_string(process) + "-" + std::to_string(unique) + "-";
 }
 

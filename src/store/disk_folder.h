@@ -34,8 +34,8 @@ class DiskFolder {
   // An object on its way to the disk.
   struct WriteJob {
     DiskTask task;
-    Bytes front;       // empty: it is not encoded yet
-    Encoded payload;   // no bytes: the task's own
+    Bytes front;      // empty: it is not encoded yet
+    Encoded payload;  // no bytes: the task's own
     int lock_tries = 0;
   };
   struct Counts {
@@ -73,8 +73,7 @@ class DiskFolder {
 
   // In disk_scan.cc.
   void ScanModel(const std::string& model, std::vector<ObjectHeader>* found);
-  void AddFound(const std::string& model, const ObjectName& name,
-                std::vector<ObjectHeader>* found);
+  void AddFound(const std::string& model, const ObjectName& name, std::vector<ObjectHeader>* found);
   void ScanTemp(const std::string& model, const std::string& file);
 
   // In disk_room.cc.
@@ -91,6 +90,8 @@ class DiskFolder {
   // In disk_write.cc.
   // There already, whoever wrote it. A bad file in its place is removed.
   Result<bool> IsThere(const WriteJob& job);
+  // Makes sure that the names of all objects are on the device.
+  Status SyncFound();
   void Encode(WriteJob* job) const;
   Status MakeModelFolder();
   std::optional<double> WriteWithRoom(WriteJob* job);
@@ -115,6 +116,9 @@ class DiskFolder {
   // The last scan saw everything. Else nothing is written: it might burst the budget.
   bool seen_all_ = false;
   bool folder_made_ = false;
+  // There are objects whose names may not be on the device yet: another process is about to see to
+  // that, or we could not.
+  bool found_unsynced_ = false;
   int failures_ = 0;  // of writes, one after the other, since the last scan
   uint64_t temps_made_ = 0;
   std::optional<int64_t> written_ns_;  // the end of the last write

@@ -7,9 +7,9 @@
 //              <- the snapshots whose last token lies in it
 //
 // Headers do not name the segment that a snapshot stands on. It is found by hashes of the tokens'
-// beginnings at every kBlockTokens: a segment is known by all that lie in it, a snapshot by the last
-// one before its end. Sequences that part within one block are taken for the same; then a segment
-// is kept a little longer than it needs to be, and no more comes of it.
+// beginnings at every kBlockTokens: a segment is known by all that lie in it, a snapshot by the
+// last one before its end. Sequences that part within one block are taken for the same; then a
+// segment is kept a little longer than it needs to be, and no more comes of it.
 //
 // Threads: called by one thread.
 
@@ -55,7 +55,8 @@ class DiskIndex {
   static constexpr size_t kBlockTokens = 512;
 
   // The file `name` whose front is `header`.
-  static DiskEntry EntryOf(const ObjectHeader& header, const ObjectName& name, const FileStat& stat);
+  static DiskEntry EntryOf(const ObjectHeader& header, const ObjectName& name,
+                           const FileStat& stat);
   // The file `name` whose front says nothing.
   static DiskEntry BadEntry(std::string model, const ObjectName& name, const FileStat& stat);
   // Sorted by this, objects come after all that they need.

@@ -28,8 +28,7 @@ DiskFolder::Room DiskFolder::MakeRoom(const DiskEntry* incoming) {
     const uint64_t over = bytes() > options_.bytes_max ? bytes() - options_.bytes_max : 0;
     const uint64_t needed = std::max(over, reserve_lacks);
     if (needed == 0) return Room::kMade;
-    const auto chosen =
-        index_.ToFree(needed, incoming, options_.now_ns(), options_.half_life_s);
+    const auto chosen = index_.ToFree(needed, incoming, options_.now_ns(), options_.half_life_s);
     if (!chosen) return Room::kNone;
     if (lock == nullptr) {
       Result<std::unique_ptr<FileLock>> held = fs_->TryLock(options_.folder + "/lock");
@@ -53,8 +52,7 @@ Result<uint64_t> DiskFolder::ReserveLacks(uint64_t bytes) const {
   if (!free) return free;
   const uint64_t left = *free > bytes ? *free - bytes : 0;
   const uint64_t lacks_bytes = *free > bytes ? 0 : bytes - *free;
-  const uint64_t lacks_reserve =
-      left < options_.reserve_bytes ? options_.reserve_bytes - left : 0;
+  const uint64_t lacks_reserve = left < options_.reserve_bytes ? options_.reserve_bytes - left : 0;
   return lacks_bytes + lacks_reserve;
 }
 

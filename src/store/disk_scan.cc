@@ -93,7 +93,10 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
   Result<Front> front = ReadFront(*fs_, PathOf(model), name, stat->bytes);
   if (front) {
     index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
-    if (model == own_model_) found->push_back(std::move(front->header));
+    if (model == own_model_) {
+      found_unsynced_ = true;
+      found->push_back(std::move(front->header));
+    }
     return;
   }
   trouble_->Note(front.error());

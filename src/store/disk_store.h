@@ -57,8 +57,8 @@ struct DiskStoreOptions {
 
 class DiskStore {
  public:
-  // What happened since the last call, each name once in a list. Taken in this order it ends as it
-  // is: what is found or written and gone is gone.
+  // What happened since the last call. Taken in this order it ends as it is: what is found or
+  // written, and gone, is gone.
   struct News {
     // Others' objects, and those there at the start; what another needs comes before it.
     std::vector<ObjectHeader> found;

@@ -35,7 +35,11 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     return std::nullopt;
   }
   if (*there) {
-    news_.written.push_back(job->task.name);
+    if (const Status synced = SyncFound(); !synced) {
+      Failed(*job, synced.error());
+    } else {
+      news_.written.push_back(job->task.name);
+    }
     return std::nullopt;
   }
   if (!seen_all_ || failures_ >= kFailuresMax) {
@@ -67,6 +71,7 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
     const Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
     if (front) {
       index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
+      found_unsynced_ = true;
       return true;
     }
     if (front.error().code != ErrorCode::kCorrupt) return tl::unexpected(front.error());
@@ -78,6 +83,13 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   }
   Forget(own_model_, name);
   return false;
+}
+
+Status DiskFolder::SyncFound() {
+  if (!found_unsynced_) return {};
+  if (Status synced = fs_->SyncFolder(PathOf(own_model_)); !synced) return synced;
+  found_unsynced_ = false;
+  return {};
 }
 
 void DiskFolder::Encode(WriteJob* job) const {
@@ -115,9 +127,9 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
     case Room::kLocked:
       index_.Erase(own_model_, name);
       if (++job->lock_tries < kLockTriesMax) return kLockWaitS;
-      Failed(*job, Error{ErrorCode::kUnavailable,
-                         "\"" + options_.folder + "/lock\": another process holds it, or it "
-                         "cannot be made"});
+      Failed(*job, Error{ErrorCode::kUnavailable, "\"" + options_.folder +
+                                                      "/lock\": another process holds it, or it "
+                                                      "cannot be made"});
       return std::nullopt;
     case Room::kFailed:
       index_.Erase(own_model_, name);
@@ -140,8 +152,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
 }
 
 Status DiskFolder::WriteFile(const WriteJob& job) {
-  const std::string temp =
-      PathOf(own_model_) + "/" + temp_prefix_ + std::to_string(++temps_made_);
+  const std::string temp = PathOf(own_model_) + "/" + temp_prefix_ + std::to_string(++temps_made_);
   const std::string path = PathOf(own_model_, job.task.name);
   Status status = WriteTemp(temp, job);
   if (status) status = fs_->Rename(temp, path);
@@ -149,7 +160,8 @@ Status DiskFolder::WriteFile(const WriteJob& job) {
     DropFile(temp, FileBytes(job));
     return status;
   }
-  status = fs_->SyncFolder(PathOf(own_model_));
+  found_unsynced_ = true;
+  status = SyncFound();
   // It may be gone when the power is back, so nobody may count on it.
   if (!status) DropFile(path, FileBytes(job));
   return status;
@@ -201,10 +213,9 @@ void DiskFolder::Failed(const WriteJob& job, const Error& error) {
 
 double DiskFolder::SecondsToNextWrite() const {
   if (options_.write_bytes_per_s == 0 || !written_ns_) return 0;
-  const double owed_s = static_cast<double>(written_bytes_) /
-                        static_cast<double>(options_.write_bytes_per_s);
-  const double since_s =
-      static_cast<double>(options_.now_ns() - *written_ns_) / kNsPerSecond;
+  const double owed_s =
+      static_cast<double>(written_bytes_) / static_cast<double>(options_.write_bytes_per_s);
+  const double since_s = static_cast<double>(options_.now_ns() - *written_ns_) / kNsPerSecond;
   // A clock that was set back must not hold us up for as long.
   return since_s < 0 ? 0 : std::max(0.0, owed_s - since_s);
 }

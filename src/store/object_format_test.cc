@@ -23,7 +23,7 @@ constexpr size_t kFixedBytes = 256;
 // Rows of sixteen bytes, those that are all zero left out; the last line is the size.
 std::string Dump(ByteSpan bytes) {
   std::string text;
-  std::array<char, 16> number = {};
+  std::array<char, 32> number = {};
   const auto add = [&](const char* form, size_t value) {
     (void)std::snprintf(number.data(), number.size(), form, value);
     text += number.data();
@@ -145,8 +145,8 @@ TEST(ObjectFormat, HasEachFieldWhereThePageSays) {
     change->second(&header);
     const Bytes changed = EncodeHeader(header);
     for (size_t at = 0; at < kFixedBytes - 8; ++at) {
-      const bool inside = at >= row.offset && at < end;
-      if (!inside) EXPECT_EQ(changed[at], plain[at]) << row.field << " moves byte " << at;
+      if (at >= row.offset && at < end) continue;
+      EXPECT_EQ(changed[at], plain[at]) << row.field << " moves byte " << at;
     }
     EXPECT_NE(changed[row.offset], plain[row.offset]) << row.field << " does not begin there";
     changes.erase(change);
