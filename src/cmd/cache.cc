@@ -15,7 +15,8 @@ namespace cairn {
 namespace {
 
 constexpr const char* kFooter =
-    "`cairn serve --cache-dir DIR` keeps checkpoints in files, so that a conversation goes on where "
+    "`cairn serve --cache-dir DIR` keeps checkpoints in files, so that a conversation goes on "
+    "where "
     "it\nwas after a restart. DIR has a folder for each model and setting that moves bits (its "
     "fingerprint),\nand in it a file for each object:\n\n"
     "  snapshot  the state at one position that cannot be rolled back\n"
@@ -28,7 +29,8 @@ constexpr const char* kFooter =
     "  cairn cache show 3fa8                      all about the object whose name begins so\n"
     "  cairn cache verify && echo all good        read everything; 1 when something is bad\n"
     "  cairn cache prune --to 10                  keep the 10 GiB that are worth most\n"
-    "  cairn cache prune --older-than 30 --bad    drop what no one used for 30 days, and bad files\n"
+    "  cairn cache prune --older-than 30 --bad    drop what no one used for 30 days, and bad "
+    "files\n"
     "  cairn cache export talk.cairns 3fa8        all that this checkpoint needs, in one file\n"
     "  cairn cache import talk.cairns             ... into another machine's folder\n"
     "  cairn cache rm --model 91bc                drop everything of one model";
@@ -54,9 +56,7 @@ CLI::App* AddCommand(CLI::App* cache, CacheCommand command, const std::string& a
                      CacheCommandOptions* options) {
   CLI::App* const added = cache->add_subcommand(NameOf(command), about);
   added->callback([options, command] { options->command = command; });
-  added
-      ->add_option("--cache-dir", options->folder,
-                   "The cache's folder, as given to cairn serve")
+  added->add_option("--cache-dir", options->folder, "The cache's folder, as given to cairn serve")
       ->capture_default_str();
   added->add_flag("--json", options->json, "Print one JSON object");
   return added;
@@ -67,9 +67,9 @@ void AddLooking(CLI::App* cache, CacheCommandOptions* options) {
       AddCommand(cache, CacheCommand::kList, "List what is kept, the latest used first", options);
   list->add_option("--model", options->model,
                    "Only of this model: the first digits of its fingerprint");
-  CLI::App* const show = AddCommand(
-      cache, CacheCommand::kShow, "Say all about an object, and whether what it stands on is there",
-      options);
+  CLI::App* const show =
+      AddCommand(cache, CacheCommand::kShow,
+                 "Say all about an object, and whether what it stands on is there", options);
   show->add_option("name", options->names, "The object: the first digits of its name")
       ->required()
       ->expected(1);
@@ -80,20 +80,22 @@ void AddLooking(CLI::App* cache, CacheCommandOptions* options) {
 }
 
 void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
-  CLI::App* const prune = AddCommand(
-      cache, CacheCommand::kPrune, "Give up what is worth least, is old, or is bad", options);
-  prune->add_option("--to", options->to_gib,
-                    "Leave at most so many GiB: what goes first is worth least for its size, as a "
-                    "server would choose")
+  CLI::App* const prune = AddCommand(cache, CacheCommand::kPrune,
+                                     "Give up what is worth least, is old, or is bad", options);
+  prune
+      ->add_option("--to", options->to_gib,
+                   "Leave at most so many GiB: what goes first is worth least for its size, as a "
+                   "server would choose")
       ->check(CLI::NonNegativeNumber);
-  prune->add_option("--older-than", options->older_than_days,
-                    "Drop what was not used for so many days, unless something newer stands on it")
+  prune
+      ->add_option("--older-than", options->older_than_days,
+                   "Drop what was not used for so many days, unless something newer stands on it")
       ->check(CLI::NonNegativeNumber);
   prune->add_flag("--bad", options->bad,
                   "Drop objects that verify finds bad, and what was left half written over an hour "
                   "ago. Files that are called otherwise, and those of a newer version, stay");
-  CLI::App* const remove = AddCommand(
-      cache, CacheCommand::kRemove, "Drop objects by name, of a model, or all", options);
+  CLI::App* const remove =
+      AddCommand(cache, CacheCommand::kRemove, "Drop objects by name, of a model, or all", options);
   remove->add_option("names", options->names, "The objects: the first digits of their names");
   remove->add_option("--model", options->model,
                      "Everything of this model: the first digits of its fingerprint");
@@ -189,9 +191,8 @@ int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options) {
 
 Result<FolderContents> ScanCache(const CacheRun& run) {
   ProgressLine line("Looking through " + run.options.folder);
-  auto contents = ObjectFolder(run.fs, run.options.folder).Scan([&](float share) {
-    line.Update(share);
-  });
+  auto contents =
+      ObjectFolder(run.fs, run.options.folder).Scan([&](float share) { line.Update(share); });
   if (contents || contents.error().code != ErrorCode::kNotFound) return contents;
   return NoFolder(run);
 }
@@ -199,8 +200,9 @@ Result<FolderContents> ScanCache(const CacheRun& run) {
 Result<const FoundObject*> FindNamed(const FolderContents& contents, const std::string& name) {
   if (!IsDigits(name)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "'" + name + "' is no object's name: it takes the first digits (0-9, a-f) of one "
-                "that `cairn cache ls` shows");
+                "'" + name +
+                    "' is no object's name: it takes the first digits (0-9, a-f) of one "
+                    "that `cairn cache ls` shows");
   }
   const FoundObject* found = nullptr;
   for (const FoundObject& object : contents.objects) {
@@ -243,8 +245,9 @@ Result<std::unique_ptr<FileLock>> LockCache(const CacheRun& run) {
     if (lock || lock.error().code != ErrorCode::kUnavailable) return lock;
     if (waited_ms >= run.options.lock_wait_ms) {
       return Fail(ErrorCode::kUnavailable,
-                  lock.error().message + "; a server that gives objects up holds it for moments: "
-                                         "try again, and see whether you may write there");
+                  lock.error().message +
+                      "; a server that gives objects up holds it for moments: "
+                      "try again, and see whether you may write there");
     }
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(kStepMs));
   }

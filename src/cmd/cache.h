@@ -22,15 +22,15 @@ struct CacheCommandOptions {
   CacheCommand command = CacheCommand::kList;
   std::string folder;  // of the cache; empty: there is no default
   bool json = false;
-  std::vector<std::string> names;    // of objects, or their first digits
-  std::string model;                 // a fingerprint, or its first digits; empty: every model
-  std::string file;                  // of export and import
-  bool all = false;                  // rm: everything
-  bool bad = false;                  // prune: bad files too
-  bool dry_run = false;              // prune and rm: only say what would go
-  double to_gib = -1;                // prune: at most so much is left; negative: not asked
-  double older_than_days = -1;       // prune; negative: not asked
-  double lock_wait_ms = 5000;        // for a server that is giving objects up
+  std::vector<std::string> names;  // of objects, or their first digits
+  std::string model;               // a fingerprint, or its first digits; empty: every model
+  std::string file;                // of export and import
+  bool all = false;                // rm: everything
+  bool bad = false;                // prune: bad files too
+  bool dry_run = false;            // prune and rm: only say what would go
+  double to_gib = -1;              // prune: at most so much is left; negative: not asked
+  double older_than_days = -1;     // prune; negative: not asked
+  double lock_wait_ms = 5000;      // for a server that is giving objects up
 
   CacheCommandOptions();
 };

@@ -55,12 +55,9 @@ Result<int> RemoveAndSay(const CacheRun& run, const FolderContents& contents,
   const Removed removed = RemoveFiles(run, files);
   const Left left = LeftBeside(contents, folder, removed);
   if (run.options.json) {
-    Json json = {{"cache_dir", run.options.folder},
-                 {"dry_run", run.options.dry_run},
-                 {"removed", Json::array()},
-                 {"removed_bytes", removed.bytes},
-                 {"failed", removed.failed},
-                 {"left_objects", left.objects},
+    Json json = {{"cache_dir", run.options.folder}, {"dry_run", run.options.dry_run},
+                 {"removed", Json::array()},        {"removed_bytes", removed.bytes},
+                 {"failed", removed.failed},        {"left_objects", left.objects},
                  {"left_bytes", left.bytes}};
     for (const Removal& file : removed.files) json["removed"].push_back(file.name);
     PrintJson(json);
@@ -89,8 +86,7 @@ Result<std::unique_ptr<FileLock>> LockToRemove(const CacheRun& run) {
 // What is old, but for what something newer stands on. Takes it out of the index.
 Status AddOld(const CacheRun& run, FolderContents* contents, std::vector<Removal>* files) {
   const ObjectFolder folder(run.fs, run.options.folder);
-  const double limit_ns =
-      static_cast<double>(run.now_ns) - run.options.older_than_days * kNsPerDay;
+  const double limit_ns = static_cast<double>(run.now_ns) - run.options.older_than_days * kNsPerDay;
   const auto old = [&](const FoundObject& object) {
     return static_cast<double>(object.time_ns) < limit_ns;
   };
@@ -194,8 +190,8 @@ Result<int> PruneCache(const CacheRun& run) {
 
 Result<int> RemoveFromCache(const CacheRun& run) {
   const CacheCommandOptions& options = run.options;
-  const int asked = (options.names.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) +
-                    (options.all ? 1 : 0);
+  const int asked =
+      (options.names.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (options.all ? 1 : 0);
   if (asked != 1) {
     return Fail(ErrorCode::kInvalidArgument,
                 "say what goes: names of objects, --model FINGERPRINT or --all, one of the three");

@@ -30,9 +30,9 @@ std::vector<const FoundObject*> Sorted(const FolderContents& contents, const std
   for (const FoundObject& object : contents.objects) {
     if (model.empty() || object.model == model) objects.push_back(&object);
   }
-  std::stable_sort(
-      objects.begin(), objects.end(),
-      [](const FoundObject* a, const FoundObject* b) { return a->time_ns > b->time_ns; });
+  std::stable_sort(objects.begin(), objects.end(), [](const FoundObject* a, const FoundObject* b) {
+    return a->time_ns > b->time_ns;
+  });
   return objects;
 }
 
@@ -118,8 +118,8 @@ void PrintListJson(const CacheRun& run, const FolderContents& contents,
 std::string RangesText(const std::vector<TokenRange>& ranges) {
   std::string text;
   for (const TokenRange& range : ranges) {
-    text += (text.empty() ? "" : ", ") + std::to_string(range.begin) + "-" +
-            std::to_string(range.end);
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(range.begin) + "-" + std::to_string(range.end);
   }
   return text.empty() ? "none" : text;
 }
@@ -193,8 +193,8 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
                            std::to_string(header.raw_bytes));
   PrintLine("last used", AgeText(object.time_ns, run.now_ns));
   PrintLine("worth", std::to_string(header.worth_ms) + " ms");
-  PrintLine("run", header.lineage == 0 ? "none: it lies on the grid"
-                                       : std::to_string(header.lineage));
+  PrintLine("run",
+            header.lineage == 0 ? "none: it lies on the grid" : std::to_string(header.lineage));
   PrintKindText(shown);
   PrintLine("snapshots on it", std::to_string(shown.snapshots.size()));
   for (const FoundObject* const snapshot : shown.snapshots) {

@@ -162,9 +162,9 @@ TEST_F(CacheCommandTest, ShowsAnObjectAndItsPath) {
   EXPECT_EQ(said.code, 0) << said.error;
   for (const std::string& line :
        {"name             " + NameText(made.snapshots[2]) + "\n",
-        "model            " + ToText(fingerprint_) + "\n", std::string("kind             snapshot\n"),
-        std::string("class            end\n"), std::string("tokens           3000\n"),
-        std::string("path             whole, 3 segments\n"),
+        "model            " + ToText(fingerprint_) + "\n",
+        std::string("kind             snapshot\n"), std::string("class            end\n"),
+        std::string("tokens           3000\n"), std::string("path             whole, 3 segments\n"),
         std::string("logits           64 B\n"), std::string("snapshots on it  3\n"),
         NameText(made.segments[0]) + "  0-1024", NameText(made.snapshots[0]) + "  512  header\n",
         "file             " + PathOf(made.snapshots[2]) + "\n"}) {

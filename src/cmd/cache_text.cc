@@ -118,9 +118,8 @@ std::string TableText(const std::vector<std::vector<std::string>>& rows) {
 
 nlohmann::ordered_json ObjectJson(const FoundObject& object, int64_t now_ns) {
   const ObjectHeader& header = object.header;
-  nlohmann::ordered_json json = {{"name", ToText(object.name)},
-                                 {"model", object.model},
-                                 {"kind", KindName(header.kind)}};
+  nlohmann::ordered_json json = {
+      {"name", ToText(object.name)}, {"model", object.model}, {"kind", KindName(header.kind)}};
   if (header.kind == ObjectKind::kSnapshot) json["class"] = ClassText(header);
   json["begin"] = header.begin;
   json["end"] = object.end;

@@ -17,7 +17,8 @@ namespace cairn {
 
 // "812 B", "1.5 KiB", "49.9 MiB"
 std::string BytesText(uint64_t bytes);
-// "now", "5 s", "12 min", "3 h", "8 d". A time in the future, as that of what is used often, is now.
+// "now", "5 s", "12 min", "3 h", "8 d". A time in the future, as that of what is used often, is
+// now.
 std::string AgeText(int64_t time_ns, int64_t now_ns);
 // "1 object", "2 objects"
 std::string CountText(uint64_t number, std::string_view unit);

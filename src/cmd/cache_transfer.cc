@@ -113,12 +113,14 @@ class ExportReader {
     at_ = kMagicLine.size();
     if (text == kMagicLine) return {};
     if (!text.starts_with(kMagicWord)) {
-      return Fail(ErrorCode::kCorrupt, "\"" + path_ + "\" is no file that cairn cache export made: "
-                                       "it does not begin with \"cairn export\"");
+      return Fail(ErrorCode::kCorrupt, "\"" + path_ +
+                                           "\" is no file that cairn cache export made: "
+                                           "it does not begin with \"cairn export\"");
     }
     return Fail(ErrorCode::kUnsupported,
-                "\"" + path_ + "\" was exported by another version of cairn; this one reads "
-                "\"cairn export 1\"");
+                "\"" + path_ +
+                    "\" was exported by another version of cairn; this one reads "
+                    "\"cairn export 1\"");
   }
   // The next object's file; empty at the end.
   Result<Bytes> Next() {
@@ -170,8 +172,8 @@ Result<Imported> ReadObjects(const CacheRun& run, ExportReader* reader) {
     const auto header = CheckObject(*file);
     if (!header) {
       return Fail(header.error().code, "object " + std::to_string(number) + " of \"" +
-                                           run.options.file + "\" is bad: " +
-                                           header.error().message);
+                                           run.options.file +
+                                           "\" is bad: " + header.error().message);
     }
     const Result<bool> written = folder.WriteFile(*header, *file);
     if (!written) return tl::unexpected(written.error());

@@ -56,8 +56,8 @@ TEST_F(CacheTransfer, BringsAllThatACheckpointNeedsToAnotherFolder) {
   const Said imported = Import();
   EXPECT_EQ(imported.code, 0) << imported.error;
   EXPECT_EQ(imported.out.find("4 objects imported, "), 0u) << imported.out;
-  EXPECT_EQ(FilesBelow(kOther), FilesOf({made.segments[0], made.segments[1], made.snapshots[0],
-                                         made.snapshots[1]}));
+  EXPECT_EQ(FilesBelow(kOther),
+            FilesOf({made.segments[0], made.segments[1], made.snapshots[0], made.snapshots[1]}));
   for (const std::string& file : FilesBelow(kOther)) {
     EXPECT_EQ(ReadAll(kOther + file), ReadAll(test::kFolder + file)) << file;
   }
@@ -177,8 +177,7 @@ TEST_F(CacheTransfer, SaysForProgramsWhatItDid) {
 // The same on the machine's files, as a user has it.
 TEST_F(CacheTransfer, WorksOnRealFiles) {
   const Conversation made = PutConversation();
-  const std::string root =
-      testing::TempDir() + "cairn_cache_transfer_" + std::to_string(getpid());
+  const std::string root = testing::TempDir() + "cairn_cache_transfer_" + std::to_string(getpid());
   const auto real = MakeRealFs();
   for (const std::string& path : fs_.Files()) {
     const std::string to = root + path;

@@ -31,20 +31,16 @@ void PrintVerifiedText(const CacheVerdict& verdict) {
   std::printf("%s good, %s read; %zu bad, %zu stranded, %zu unfinished\n",
               CountText(verdict.good, "object").c_str(), BytesText(verdict.read_bytes).c_str(),
               verdict.bad.size(), verdict.stranded.size(), verdict.unfinished.size());
-  const auto removable =
-      std::count_if(verdict.bad.begin(), verdict.bad.end(),
-                    [](const FoundFile& file) { return file.removable; });
+  const auto removable = std::count_if(verdict.bad.begin(), verdict.bad.end(),
+                                       [](const FoundFile& file) { return file.removable; });
   if (removable == 0) return;
   std::printf("`cairn cache prune --bad` removes %td of them\n", removable);
 }
 
 void PrintVerifiedJson(const CacheRun& run, const CacheVerdict& verdict) {
-  Json json = {{"cache_dir", run.options.folder},
-               {"good", verdict.good},
-               {"read_bytes", verdict.read_bytes},
-               {"bad", Json::array()},
-               {"stranded", verdict.stranded},
-               {"unfinished", Json::array()}};
+  Json json = {{"cache_dir", run.options.folder},  {"good", verdict.good},
+               {"read_bytes", verdict.read_bytes}, {"bad", Json::array()},
+               {"stranded", verdict.stranded},     {"unfinished", Json::array()}};
   for (const FoundFile& file : verdict.bad) {
     json["bad"].push_back({{"file", file.path},
                            {"bytes", file.bytes},

@@ -56,9 +56,7 @@ class CacheVerify : public CacheCommandTest {
     fs_.Put(to, *fs_.Read(from, 0, Size(from)));
     ASSERT_TRUE(fs_.Remove(from).has_value());
   }
-  std::string RandomName() {
-    return ToText(ObjectName{random_() | 1, random_()}) + ".cairn";
-  }
+  std::string RandomName() { return ToText(ObjectName{random_() | 1, random_()}) + ".cairn"; }
 
   // Makes the good file at `path` a bad one. Returns where it is then.
   std::string Spoil(const std::string& path, size_t kind) {
@@ -95,8 +93,8 @@ class CacheVerify : public CacheCommandTest {
         return to;
       }
       case 7: {  // in another model's folder
-        std::string to = "/cache/" + ToText(Fingerprint{random_(), 5}) +
-                         path.substr(path.find_last_of('/'));
+        std::string to =
+            "/cache/" + ToText(Fingerprint{random_(), 5}) + path.substr(path.find_last_of('/'));
         Move(path, to);
         return to;
       }

@@ -39,8 +39,8 @@ class Digest {
   }
   std::string ToText() const {
     std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(high_),
-                  static_cast<unsigned long long>(low_));
+    std::snprintf(text.data(), text.size(), "%016llx%016llx",
+                  static_cast<unsigned long long>(high_), static_cast<unsigned long long>(low_));
     return text.data();
   }
 

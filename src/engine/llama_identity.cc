@@ -51,6 +51,12 @@ Result<std::string> LlamaEngine::StateIdentity() const {
     facts.emplace_back("context_tokens", std::to_string(context_tokens_));
   }
   facts.insert(facts.end(), option_facts_.begin(), option_facts_.end());
+  // Tried on made models of every memory class, with 1 to 4 threads: pieces of a prompt come to the
+  // same bits with any number. A piece of one token does not: ggml cuts the KV that it looks at
+  // into a part for each thread (flash attention, from 512 cells on). So answers feel the threads,
+  // and so does the end of a prompt whose last piece is one token. Those of larger pieces move
+  // nothing.
+  facts.emplace_back("threads", std::to_string(llama_n_threads(context_.get())));
   facts.emplace_back("grid_tokens", std::to_string(traits_.grid_tokens));
   facts.emplace_back("libllama", Text(llama_version()));
   facts.emplace_back("ggml", Text(ggml_version()) + " " + Text(ggml_commit()));

@@ -112,14 +112,12 @@ TEST(StateIdentity, StaysWithMoreRoom) {
   const std::string identity = IdentityOf(options);
   options.context_tokens = 8192;
   EXPECT_EQ(IdentityOf(options), identity);
-  options.slots = 3;
-  EXPECT_EQ(IdentityOf(options), identity);
 }
 
 TEST(StateIdentity, NamesModelMachineAndLibraries) {
   const std::string identity = IdentityOf(test::SmallOptions(test::MadeModel("qwen35")));
-  for (const char* name : {"cairn_states", "model", "architecture", "grid_tokens", "libllama",
-                           "ggml", "devices", "features"}) {
+  for (const char* name : {"cairn_states", "model", "architecture", "threads", "grid_tokens",
+                           "libllama", "ggml", "devices", "features"}) {
     EXPECT_NE(FactIn(identity, name), "") << name << " in\n" << identity;
   }
   EXPECT_EQ(FactIn(identity, "architecture"), "qwen35");
@@ -142,8 +140,13 @@ TEST(StateIdentity, ChangesWithWhatTheModelIsLoadedWith) {
   options.flash_attention = "off";
   changes("flash_attention", options);
   options = usual;
+  options.slots = 2;
+  changes("slots", options);
   options.unified = false;
   changes("unified", options);
+  options = usual;
+  options.threads = 2;
+  changes("threads", options);
   options = usual;
   options.ubatch_tokens = 256;
   changes("ubatch_tokens", options);

@@ -165,7 +165,8 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   const Tokens tokens = SpreadTokens(token_count, info_.vocab_size);
   if (Status read = Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFewTokens)); !read) return read;
   const StateSizes few = SizesOf(context_.get());
-  if (Status read = Decode(kProbeSeq, kFewTokens, TokenSpan(tokens).subspan(kFewTokens)); !read) return read;
+  if (Status read = Decode(kProbeSeq, kFewTokens, TokenSpan(tokens).subspan(kFewTokens)); !read)
+    return read;
   const StateSizes more = SizesOf(context_.get());
   const uint64_t bits = HashOfLogits();
 

@@ -32,9 +32,15 @@ std::string Listed(const std::vector<std::pair<std::string, std::string>>& value
   return text;
 }
 
+// Sequences that share one buffer move the last bits of one another, and streams of their own make
+// whole states of another layout. A single one is alone either way.
+std::string Sequences(const LlamaOptions& options) {
+  if (options.slots == 1) return "one";
+  return options.unified ? "in one buffer" : std::to_string(options.slots) + " streams";
+}
+
 void AppendRope(const LlamaOptions& options, StateFacts* facts) {
-  const float scale =
-      options.rope_scale > 0 ? 1.0F / options.rope_scale : options.rope_freq_scale;
+  const float scale = options.rope_scale > 0 ? 1.0F / options.rope_scale : options.rope_freq_scale;
   facts->insert(facts->end(), {{"rope_scaling", options.rope_scaling},
                                {"rope_freq_base", Number(options.rope_freq_base)},
                                {"rope_freq_scale", Number(scale)},
@@ -66,7 +72,7 @@ StateFacts FactsOf(const LlamaOptions& options) {
                       {"cache_type_v", options.cache_type_v},
                       {"flash_attention", options.flash_attention},
                       {"swa_full", YesOrNo(options.swa_full)},
-                      {"unified", YesOrNo(options.unified)},
+                      {"sequences", Sequences(options)},
                       {"piece_tokens", std::to_string(piece_tokens)}};
   AppendRope(options, &facts);
   AppendPlaces(options, &facts);

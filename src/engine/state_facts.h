@@ -24,13 +24,14 @@ using StateFacts = std::vector<std::pair<std::string, std::string>>;
 // Of what libllama is asked for, all that may move bits. Left out, because it moves none:
 //
 //   model_path, use_mmap, use_mlock, check_tensors   how the weights come into memory
-//   context_tokens, slots                            room; see LlamaEngine::StateIdentity
+//   context_tokens                                   room; see LlamaEngine::StateIdentity
 //   threads, threads_batch                           what they come to is a fact of the context
 //   batch_tokens                                     pieces are never larger than ubatch_tokens
 //   grid_*, find_smallest_grid                       what was found is a fact, not how
 //
 // A default that stands for "as the model says" is a value of its own: the model is a fact too. So
-// is "auto" for flash attention: what libllama makes of it follows from the other facts.
+// is "auto" for flash attention: what libllama makes of it follows from the other facts. Several
+// slots in one buffer are one value, however many they are.
 StateFacts FactsOf(const LlamaOptions& options);
 
 // `name=value` a line. What would make a value more than one line is written as "\n" or "\r", and a

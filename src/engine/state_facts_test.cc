@@ -22,7 +22,17 @@ const std::vector<std::pair<const char*, Change>>& ChangesThatMoveBits() {
       {"cache_type_v", [](LlamaOptions* o) { o->cache_type_v = "q8_0"; }},
       {"flash_attention", [](LlamaOptions* o) { o->flash_attention = "off"; }},
       {"swa_full", [](LlamaOptions* o) { o->swa_full = true; }},
-      {"unified", [](LlamaOptions* o) { o->unified = false; }},
+      {"slots", [](LlamaOptions* o) { o->slots = 3; }},
+      {"slots, a stream each",
+       [](LlamaOptions* o) {
+         o->slots = 3;
+         o->unified = false;
+       }},
+      {"other slots, a stream each",
+       [](LlamaOptions* o) {
+         o->slots = 4;
+         o->unified = false;
+       }},
       {"ubatch_tokens", [](LlamaOptions* o) { o->ubatch_tokens = 256; }},
       {"batch_tokens below ubatch_tokens", [](LlamaOptions* o) { o->batch_tokens = 128; }},
       {"rope_scaling", [](LlamaOptions* o) { o->rope_scaling = "yarn"; }},
@@ -61,7 +71,7 @@ TEST(StateFacts, StayWithOptionsThatMoveNone) {
       {"use_mlock", [](LlamaOptions* o) { o->use_mlock = true; }},
       {"check_tensors", [](LlamaOptions* o) { o->check_tensors = true; }},
       {"context_tokens", [](LlamaOptions* o) { o->context_tokens = 8192; }},
-      {"slots", [](LlamaOptions* o) { o->slots = 3; }},
+      {"a stream for the only slot", [](LlamaOptions* o) { o->unified = false; }},
       {"threads_batch", [](LlamaOptions* o) { o->threads_batch = 3; }},
       {"batch_tokens above ubatch_tokens", [](LlamaOptions* o) { o->batch_tokens = 1024; }},
       {"grid_tokens", [](LlamaOptions* o) { o->grid_tokens = 128; }},
@@ -69,6 +79,11 @@ TEST(StateFacts, StayWithOptionsThatMoveNone) {
   };
   const std::string usual = TextWith([](LlamaOptions*) {});
   for (const auto& [name, change] : changes) EXPECT_EQ(TextWith(change), usual) << name;
+}
+
+TEST(StateFacts, StayWhenMoreSlotsShareABuffer) {
+  EXPECT_EQ(TextWith([](LlamaOptions* o) { o->slots = 2; }),
+            TextWith([](LlamaOptions* o) { o->slots = 4; }));
 }
 
 TEST(StateFacts, TakeAScaleForTheInverseOfAFrequencyScale) {

@@ -43,8 +43,8 @@ TEST(Identity, IsNotTakenFromAnotherFolder) {
 }
 
 TEST(Identity, LeavesNothingBehindWhenItCannotBeWritten) {
-  for (const FsCall call : {FsCall::kCreate, FsCall::kAppend, FsCall::kSync, FsCall::kClose,
-                            FsCall::kRename}) {
+  for (const FsCall call :
+       {FsCall::kCreate, FsCall::kAppend, FsCall::kSync, FsCall::kClose, FsCall::kRename}) {
     MemoryFs fs;
     fs.Fail(call, 1, ErrorCode::kNoSpace);
     const Status written = WriteIdentity(&fs, "/cache", kText);

@@ -57,8 +57,7 @@ class ObjectFolderTest : public testing::Test {
   }
 
   // Puts it, `hours` old.
-  ObjectHeader Put(ObjectHeader header, size_t bytes, double hours = 1,
-                   Codec codec = Codec::kRaw) {
+  ObjectHeader Put(ObjectHeader header, size_t bytes, double hours = 1, Codec codec = Codec::kRaw) {
     const std::string path = PathOf(header);
     fs_.Put(path, FileOf(header, codec, Payload(bytes)));
     EXPECT_TRUE(fs_.SetTime(path, kNowNs - static_cast<int64_t>(hours * kHourNs)).has_value());

@@ -49,8 +49,7 @@ bool BeginsSo(const Tokens& longer, const Tokens& tokens) {
 }
 
 // By these DiskIndex finds what lies along `tokens`, in states of that lineage.
-std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens,
-                               LineageId lineage) {
+std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens, LineageId lineage) {
   ObjectHeader header = object.header;
   header.kind = ObjectKind::kSegment;
   header.begin = 0;
@@ -189,8 +188,7 @@ Status ObjectFolder::Verify(const FoundObject& object) const {
 }
 
 Result<Tokens> ObjectFolder::TokensOf(const FoundObject& object) const {
-  Result<Front> front =
-      ReadFront(*fs_, path_ + "/" + object.model, object.name, object.file_bytes);
+  Result<Front> front = ReadFront(*fs_, path_ + "/" + object.model, object.name, object.file_bytes);
   if (!front) return tl::unexpected(front.error());
   return std::move(front->header.tokens);
 }

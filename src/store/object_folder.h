@@ -50,9 +50,9 @@ struct FolderContents {
   std::vector<std::string> models;   // folders, whatever is in them
   std::vector<FoundObject> objects;  // in no order
   std::vector<FoundFile> bad;
-  std::vector<FoundFile> unfinished;               // being written, or left by who was killed
+  std::vector<FoundFile> unfinished;              // being written, or left by who was killed
   std::map<std::string, std::string> identities;  // by model; see store/identity.h
-  DiskIndex index;                                 // of the objects
+  DiskIndex index;                                // of the objects
 
   FolderContents() = default;
   // The index points into itself.

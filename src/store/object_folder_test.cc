@@ -19,8 +19,7 @@ class ObjectFolderPaths : public test::ObjectFolderTest {
     return *std::move(contents);
   }
   static const FoundObject& Found(const FolderContents& contents, const ObjectHeader& header) {
-    const FoundObject* const found =
-        contents.Find(ToText(header.fingerprint), NameOf(header));
+    const FoundObject* const found = contents.Find(ToText(header.fingerprint), NameOf(header));
     EXPECT_NE(found, nullptr);
     return *found;
   }
@@ -39,8 +38,7 @@ class ObjectFolderPaths : public test::ObjectFolderTest {
     EXPECT_TRUE(path.has_value());
     return *path;
   }
-  std::vector<std::string> SnapshotsOn(const FolderContents& contents,
-                                       const ObjectHeader& header) {
+  std::vector<std::string> SnapshotsOn(const FolderContents& contents, const ObjectHeader& header) {
     const FoundObject& object = Found(contents, header);
     const auto snapshots = folder_.SnapshotsOn(contents, object, PathTo(contents, header));
     EXPECT_TRUE(snapshots.has_value());
@@ -234,8 +232,8 @@ TEST_F(ObjectFolderPaths, LeavesNothingBehindWhenAFileCannotBeWritten) {
   const ObjectHeader header = Snapshot(SomeTokens(100), 100);
   const Bytes file = FileOf(header, Codec::kRaw, Payload(3000));
   const ObjectHeader checked = *CheckObject(file);
-  for (const FsCall call : {FsCall::kCreate, FsCall::kAppend, FsCall::kSync, FsCall::kClose,
-                            FsCall::kRename}) {
+  for (const FsCall call :
+       {FsCall::kCreate, FsCall::kAppend, FsCall::kSync, FsCall::kClose, FsCall::kRename}) {
     fs_.Fail(call, 1, ErrorCode::kNoSpace);
     const auto written = folder_.WriteFile(checked, file);
     ASSERT_FALSE(written.has_value());
