@@ -139,7 +139,7 @@ TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
 
 TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWithoutACache) {
   const std::vector<std::string> small = {"--reuse",      "exact", "--save-after-ms", "0",
-                                          "--cache-disk", "0.01",  "--cache-ram",     "8"};
+                                          "--cache-disk", "0.001",  "--cache-ram",     "8"};
   constexpr int kTurns = 30;
   constexpr int kConversations = 5;
   const auto body_of = [](int number) {
@@ -179,8 +179,13 @@ TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {
 
 TEST_F(RestartTest, AFolderThatCannotBeUsedIsSaidAndTheServerGoesOn) {
   folder_ = "/proc/no-such-folder";
-  Start();
+  Start({"--save-after-ms", "0"});
   Ask(FirstTurn());
+  constexpr std::chrono::milliseconds kStep(50);
+  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+    if (Metric("cairn_disk_errors_total") > 0) break;
+    std::this_thread::sleep_for(kStep);
+  }
   EXPECT_GT(Metric("cairn_disk_errors_total"), 0);
   ASSERT_EQ(server_->Stop(), 0);
   EXPECT_NE(server_->LastLines().find("/proc/no-such-folder"), std::string::npos)

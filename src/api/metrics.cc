@@ -96,7 +96,7 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
 }
 
 void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
-  const SavedStats& saved = stats.cache.saved;
+  const SavedStats& saved = stats.saved;
   page->Gauge("cairn_disk_objects", "Files of the cache's folder that this model can use.",
               Of(saved.objects));
   page->Gauge("cairn_disk_bytes", "Bytes of all files in the cache's folder.", Of(saved.bytes));

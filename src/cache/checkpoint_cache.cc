@@ -419,7 +419,6 @@ CacheStats CheckpointCache::stats() const {
   stats.segments = segments_.segments().size();
   stats.bytes = HeldBytes();
   stats.token_bytes = TokenBytes();
-  stats.saved = store_->saved_stats();
   return stats;
 }
 

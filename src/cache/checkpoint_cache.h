@@ -122,7 +122,6 @@ struct CacheStats {
   uint64_t released = 0;  // left memory, as they are saved
   uint64_t taken_in = 0;  // found, saved by others or earlier
   uint64_t lost = 0;      // were saved only, and are gone
-  SavedStats saved;
 };
 
 class CheckpointCache {
@@ -236,6 +235,8 @@ class CheckpointCache {
   void DiscardWhole(WholeId id);
 
   CacheStats stats() const;
+  // Of the store, as they are now. Any thread.
+  SavedStats saved_stats() const { return store_->saved_stats(); }
 
   // CHECKs that trees, entries, segments and store agree; costs a walk over everything.
   void CheckInvariants() const;

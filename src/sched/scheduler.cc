@@ -163,6 +163,7 @@ SchedulerStats Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
   SchedulerStats stats = stats_;
   stats.waiting = queue_.size();
+  stats.saved = cache_->saved_stats();
   return stats;
 }
 

@@ -108,6 +108,7 @@ struct SchedulerStats {
   double generated_ms = 0;
   SlotKeeper::Stats keeper;
   CacheStats cache;
+  SavedStats saved;  // of now
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;

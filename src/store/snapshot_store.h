@@ -82,6 +82,7 @@ class SnapshotStore {
   // Of something saved or being saved; nothing where it is not known.
   virtual std::optional<SnapshotId> Find(const ObjectName& /*name*/) const { return std::nullopt; }
   virtual ObjectName NameOf(SnapshotId /*id*/) const { return {}; }
+  // Any thread.
   virtual SavedStats saved_stats() const { return {}; }
 };
 
