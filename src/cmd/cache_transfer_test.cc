@@ -139,7 +139,9 @@ TEST_F(CacheTransfer, FindsEveryDefectOfAnExportedFile) {
     const Said said = Import();
     EXPECT_EQ(said.code, 1) << i;
     EXPECT_TRUE(Contains(said.error, kFile)) << said.error;
-    if (!FilesBelow(kOther).empty()) EXPECT_EQ(Run(verify).code, 0);
+    if (!FilesBelow(kOther).empty()) {
+      EXPECT_EQ(Run(verify).code, 0);
+    }
     fs_.RemoveFolder(kOther);
   }
 }

@@ -197,7 +197,6 @@ class ConversationRun {
   // Sometimes it has time to save all, sometimes a little, and the disk may be behind.
   void Restart() {
     disk_.SetWrites(random_() % 4 != 0);
-    disk_.SetQueueMax(random_() % 4 == 0 ? 2 : SIZE_MAX);
     if (random_() % 2 == 0) server_->scheduler.SaveAll(static_cast<double>(random_() % 200));
     server_->cache.CheckInvariants();
     const auto names = disk_.names();
