@@ -139,7 +139,7 @@ TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
 
 TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWithoutACache) {
   const std::vector<std::string> small = {"--reuse",      "exact", "--save-after-ms", "0",
-                                          "--cache-disk", "0.001",  "--cache-ram",     "8"};
+                                          "--cache-disk", "0.001", "--cache-ram",     "8"};
   constexpr int kTurns = 30;
   constexpr int kConversations = 5;
   const auto body_of = [](int number) {
