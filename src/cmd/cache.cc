@@ -123,7 +123,7 @@ void AddMoving(CLI::App* cache, CacheCommandOptions* options) {
   import->add_option("file", options->file, "The file to read")->required();
 }
 
-Result<int> Run(const CacheRun& run) {
+Result<int> RunCommand(const CacheRun& run) {
   if (run.options.folder.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
                 "neither XDG_CACHE_HOME nor HOME names a whole path; name the folder with "
@@ -182,7 +182,7 @@ int RunCache(const CacheCommandOptions& options) {
 }
 
 int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options) {
-  const Result<int> code = Run({options, fs, now_ns});
+  const Result<int> code = RunCommand({options, fs, now_ns});
   if (code) return *code;
   std::fprintf(stderr, "cairn cache %s: %s\n", NameOf(options.command),
                code.error().message.c_str());
