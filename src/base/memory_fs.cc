@@ -115,14 +115,14 @@ MemoryFs::MemoryFs(std::shared_ptr<Machine> machine, std::shared_ptr<Process> pr
 
 MemoryFs::~MemoryFs() = default;
 
-Result<std::vector<std::string>> MemoryFs::List(const std::string& path) const {
-  const Turn turn(machine_.get(), process_.get(), FsCall::kList, path);
+Result<std::vector<std::string>> MemoryFs::List(const std::string& folder) const {
+  const Turn turn(machine_.get(), process_.get(), FsCall::kList, folder);
   if (!turn.allowed()) return tl::unexpected(turn.allowed().error());
-  const Folder* const folder = machine_->FindFolder(path);
-  if (folder == nullptr) return Refuse(path, ErrorCode::kNotFound);
+  const Folder* const found = machine_->FindFolder(folder);
+  if (found == nullptr) return Refuse(folder, ErrorCode::kNotFound);
   std::vector<std::string> names;
-  for (const auto& [name, file] : folder->now) names.push_back(name);
-  for (std::string& name : machine_->FoldersIn(path)) names.push_back(std::move(name));
+  for (const auto& [name, file] : found->now) names.push_back(name);
+  for (std::string& name : machine_->FoldersIn(folder)) names.push_back(std::move(name));
   return names;
 }
 
@@ -217,13 +217,13 @@ Status MemoryFs::SetTime(const std::string& path, int64_t time_ns) {
   return {};
 }
 
-Status MemoryFs::SyncFolder(const std::string& path) {
-  const Turn turn(machine_.get(), process_.get(), FsCall::kSyncFolder, path);
+Status MemoryFs::SyncFolder(const std::string& folder) {
+  const Turn turn(machine_.get(), process_.get(), FsCall::kSyncFolder, folder);
   if (!turn.allowed()) return turn.allowed();
-  Folder* const folder = machine_->FindFolder(path);
-  if (folder == nullptr) return Refuse(path, ErrorCode::kNotFound);
-  folder->durable = folder->now;
-  folder->changes.clear();
+  Folder* const found = machine_->FindFolder(folder);
+  if (found == nullptr) return Refuse(folder, ErrorCode::kNotFound);
+  found->durable = found->now;
+  found->changes.clear();
   return {};
 }
 

@@ -97,7 +97,9 @@ std::optional<ErrorCode> Process::Meet(FsCall call) {
   std::optional<ErrorCode> met;
   for (Fault& fault : faults) {
     if (fault.call != FsCall::kCount && fault.call != call) continue;
-    if (!fault.always && (fault.number == 0 || --fault.number > 0)) continue;
+    const bool now = fault.always || fault.number == 1;
+    if (fault.number > 0) --fault.number;
+    if (!now) continue;
     met = fault.code;
     dead = dead || fault.kills;
   }

@@ -10,6 +10,7 @@
 #include "cmd/cache.h"
 #include "cmd/demo.h"
 #include "cmd/model_check.h"
+#include "cmd/model_codecs.h"
 #include "cmd/model_make.h"
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
@@ -44,6 +45,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* make = AddModelMake(model, &make_options);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
+  ModelCodecsOptions codecs_options;
+  const CLI::App* codecs = AddModelCodecs(model, &codecs_options);
 
   arguments = SpellOutShortFlags(std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
@@ -60,6 +63,7 @@ int Main(std::vector<std::string> arguments) {
   if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
+  if (codecs->parsed()) return RunModelCodecs(codecs_options);
   return 1;
 }
 

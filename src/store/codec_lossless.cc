@@ -5,18 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <memory>
 
 namespace cairn {
 namespace {
 
-// Floats have nothing that repeats: all that zstd finds in them is how often each byte occurs, and
-// its fastest level finds that as well as its slowest (docs/codecs.md).
+// Floats hardly repeat: what zstd finds in them is how often each byte occurs, and its fastest
+// level finds that as well as its slowest. A short repeat is chance, and costs more than its bytes,
+// so only long ones count: rows of tokens that occur twice.
 constexpr int kZstdLevel = 1;
+constexpr int kRepeatBytesMin = 7;
 constexpr size_t kWidthMax = 4;
 constexpr std::array<size_t, 3> kWidths = {1, 2, kWidthMax};
+// Of a block, to find its width by.
+constexpr size_t kSampleBytes = size_t{64} << 10;
 // A block of the fewest bytes: its width, and one plane of one byte.
 constexpr size_t kStoredBlockBytesMin = 6;
 
@@ -57,68 +60,60 @@ void JoinWords(const Planes& planes, size_t words, uint8_t* out) {
   }
 }
 
+// What the exponent at `at` is expected to be, from the sum of those before it: their mean, as the
+// floats of a row are of like size. Before the first they are taken for zeros.
+constexpr size_t kExponentsBefore = 16;
+uint8_t Expected(uint32_t sum) {
+  return static_cast<uint8_t>(sum / kExponentsBefore);
+}
+
+// From the end, so that those before are still what they were.
+void SubtractExpected(std::span<uint8_t> exponents) {
+  const size_t size = exponents.size();
+  uint32_t sum = 0;
+  for (size_t i = size - std::min(size, kExponentsBefore); i < size; ++i) sum += exponents[i];
+  for (size_t i = size; i-- > 0;) {
+    sum -= exponents[i];
+    if (i >= kExponentsBefore) sum += exponents[i - kExponentsBefore];
+    exponents[i] = static_cast<uint8_t>(exponents[i] - Expected(sum));
+  }
+}
+
+void AddExpected(std::span<uint8_t> exponents) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < exponents.size(); ++i) {
+    exponents[i] = static_cast<uint8_t>(exponents[i] + Expected(sum));
+    sum += exponents[i];
+    if (i >= kExponentsBefore) sum -= exponents[i - kExponentsBefore];
+  }
+}
+
 void Split(ByteSpan block, size_t width, Planes* planes) {
   for (size_t plane = 0; plane < width; ++plane) {
     (*planes)[plane].resize(PlaneBytes(block.size(), width, plane));
   }
   const size_t words = block.size() / width;
-  if (width == 4) SplitWords<uint32_t>(block.data(), words, planes);
+  if (width == 4) {
+    SplitWords<uint32_t>(block.data(), words, planes);
+    SubtractExpected(std::span(planes->back()).first(words));
+  }
   if (width == 2) SplitWords<uint16_t>(block.data(), words, planes);
   if (width == 1 && words > 0) std::memcpy((*planes)[0].data(), block.data(), words);
   const ByteSpan rest = block.subspan(words * width);
   if (!rest.empty()) std::memcpy((*planes)[width - 1].data() + words, rest.data(), rest.size());
 }
 
-void Join(const Planes& planes, size_t width, std::span<uint8_t> block) {
+// Leaves other bytes in the planes.
+void Join(Planes* planes, size_t width, std::span<uint8_t> block) {
   const size_t words = block.size() / width;
-  if (width == 4) JoinWords<uint32_t>(planes, words, block.data());
-  if (width == 2) JoinWords<uint16_t>(planes, words, block.data());
-  if (width == 1 && words > 0) std::memcpy(block.data(), planes[0].data(), words);
+  if (width == 4) {
+    AddExpected(std::span(planes->back()).first(words));
+    JoinWords<uint32_t>(*planes, words, block.data());
+  }
+  if (width == 2) JoinWords<uint16_t>(*planes, words, block.data());
+  if (width == 1 && words > 0) std::memcpy(block.data(), planes->front().data(), words);
   const std::span<uint8_t> rest = block.subspan(words * width);
-  if (!rest.empty()) std::memcpy(rest.data(), planes[width - 1].data() + words, rest.size());
-}
-
-// Bits that a plane needs, each byte by its own frequency alone.
-double OrderZeroBits(ByteSpan plane) {
-  std::array<uint32_t, 256> counts{};
-  for (const uint8_t byte : plane) ++counts[byte];
-  const auto all = static_cast<double>(plane.size());
-  double bits = 0;
-  for (const uint32_t count : counts) {
-    if (count > 0) bits -= count * std::log2(count / all);
-  }
-  return bits;
-}
-
-// Pieces of the block, evenly spread: enough to tell 2-byte floats from 4-byte ones.
-Bytes Sample(ByteSpan block) {
-  constexpr size_t kPieces = 16;
-  constexpr size_t kPieceBytes = 4096;
-  if (block.size() <= kPieces * kPieceBytes) return {block.begin(), block.end()};
-  const size_t stride = block.size() / kPieces / kWidthMax * kWidthMax;
-  Bytes sample;
-  sample.reserve(kPieces * kPieceBytes);
-  for (size_t piece = 0; piece < kPieces; ++piece) {
-    const ByteSpan bytes = block.subspan(piece * stride, kPieceBytes);
-    sample.insert(sample.end(), bytes.begin(), bytes.end());
-  }
-  return sample;
-}
-
-size_t BestWidth(ByteSpan block, Planes* planes) {
-  const Bytes sample = Sample(block);
-  size_t best = 1;
-  double best_bits = 0;
-  for (const size_t width : kWidths) {
-    Split(sample, width, planes);
-    double bits = 0;
-    for (size_t plane = 0; plane < width; ++plane) bits += OrderZeroBits((*planes)[plane]);
-    if (width == 1 || bits < best_bits) {
-      best = width;
-      best_bits = bits;
-    }
-  }
-  return best;
+  if (!rest.empty()) std::memcpy(rest.data(), (*planes)[width - 1].data() + words, rest.size());
 }
 
 struct FreeCompressor {
@@ -138,17 +133,38 @@ uint32_t ReadU32(const uint8_t* in) {
   return value;
 }
 
-// An error of zstd's is the plane that does not fit, or no memory: the plane is kept as it is.
-void AppendPlane(ZSTD_CCtx* context, const Plane& plane, Bytes* frame, Bytes* out) {
-  frame->resize(plane.size());
-  size_t size = 0;
-  if (context != nullptr && plane.size() > 1) {
-    size = ZSTD_compressCCtx(context, frame->data(), plane.size() - 1, plane.data(), plane.size(),
-                             kZstdLevel);
+// The size of the plane's frame, written to `*frame`; that of the plane where it is no smaller. An
+// error of zstd's is a frame that does not fit, or no memory.
+size_t Compress(ZSTD_CCtx* context, const Plane& plane, Bytes* frame) {
+  if (context == nullptr || plane.size() < 2) return plane.size();
+  frame->resize(plane.size() - 1);
+  const size_t size =
+      ZSTD_compress2(context, frame->data(), frame->size(), plane.data(), plane.size());
+  return ZSTD_isError(size) == 0 ? size : plane.size();
+}
+
+// By trying them on a piece of the block: 2-byte floats, 4-byte floats, or neither.
+size_t BestWidth(ZSTD_CCtx* context, ByteSpan block, Planes* planes, Bytes* frame) {
+  const size_t size = std::min(block.size(), kSampleBytes);
+  const size_t begin = (block.size() - size) / 2 / kWidthMax * kWidthMax;
+  size_t best = 1;
+  size_t best_bytes = SIZE_MAX;
+  for (const size_t width : kWidths) {
+    Split(block.subspan(begin, size), width, planes);
+    size_t bytes = 0;
+    for (size_t plane = 0; plane < width; ++plane) {
+      bytes += 4 + Compress(context, (*planes)[plane], frame);
+    }
+    if (bytes >= best_bytes) continue;
+    best = width;
+    best_bytes = bytes;
   }
-  const bool smaller = size > 0 && ZSTD_isError(size) == 0;
-  const Plane& kept = smaller ? *frame : plane;
-  if (!smaller) size = plane.size();
+  return best;
+}
+
+void AppendPlane(ZSTD_CCtx* context, const Plane& plane, Bytes* frame, Bytes* out) {
+  const size_t size = Compress(context, plane, frame);
+  const Plane& kept = size < plane.size() ? *frame : plane;
   AppendU32(static_cast<uint32_t>(size), out);
   out->insert(out->end(), kept.begin(), kept.begin() + static_cast<ptrdiff_t>(size));
 }
@@ -178,7 +194,7 @@ bool TakeBlock(ZSTD_DCtx* context, std::span<uint8_t> block, ByteSpan* stored, P
     const size_t plane_bytes = PlaneBytes(block.size(), width, plane);
     if (!TakePlane(context, plane_bytes, stored, &(*planes)[plane])) return false;
   }
-  Join(*planes, width, block);
+  Join(planes, width, block);
   return true;
 }
 
@@ -186,6 +202,10 @@ bool TakeBlock(ZSTD_DCtx* context, std::span<uint8_t> block, ByteSpan* stored, P
 
 Bytes EncodeLossless(ByteSpan raw) {
   const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
+  if (context != nullptr) {
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kZstdLevel);
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_minMatch, kRepeatBytesMin);
+  }
   Planes planes;
   Bytes frame;
   Bytes out;
@@ -193,7 +213,7 @@ Bytes EncodeLossless(ByteSpan raw) {
   while (!raw.empty()) {
     const ByteSpan block = raw.first(std::min(raw.size(), kLosslessBlockBytes));
     raw = raw.subspan(block.size());
-    const size_t width = BestWidth(block, &planes);
+    const size_t width = BestWidth(context.get(), block, &planes, &frame);
     Split(block, width, &planes);
     out.push_back(static_cast<uint8_t>(width));
     for (size_t plane = 0; plane < width; ++plane) {

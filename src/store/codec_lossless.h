@@ -5,9 +5,10 @@
 //
 // A block is cut into words of `width` bytes (1, 2 or 4). Each word is turned left by one bit where
 // it is wider than a byte, so that a float's exponent fills its top byte, and the words' bytes go
-// to `width` planes, the lowest first; what is left at the end joins the last plane. A plane as
-// long as it should be stands there as it is; a shorter one is a zstd frame of it. Numbers are
-// little-endian.
+// to `width` planes, the lowest first; what is left at the end joins the last plane. With 4-byte
+// words each byte of the last plane is kept less the mean, rounded down, of the 16 before it, those
+// before the first being 0. A plane as long as it should be stands there as it is; a shorter one is
+// a zstd frame of it. Numbers are little-endian.
 //
 // Pure functions; any thread.
 

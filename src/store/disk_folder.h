@@ -74,6 +74,8 @@ class DiskFolder {
   // In disk_scan.cc.
   void ScanModel(const std::string& model, std::vector<ObjectHeader>* found);
   void AddFound(const std::string& model, const ObjectName& name, std::vector<ObjectHeader>* found);
+  // A file that was bad and is another now.
+  bool IsMended(const DiskEntry& known) const;
   void ScanTemp(const std::string& model, const std::string& file);
 
   // In disk_room.cc.
@@ -90,6 +92,8 @@ class DiskFolder {
   // In disk_write.cc.
   // There already, whoever wrote it. A bad file in its place is removed.
   Result<bool> IsThere(const WriteJob& job);
+  // Another process wrote it since the last scan.
+  Result<bool> Adopt(const ObjectName& name, ObjectHeader header, const FileStat& stat);
   // Makes sure that the names of all objects are on the device.
   Status SyncFound();
   void Encode(WriteJob* job) const;
@@ -101,6 +105,8 @@ class DiskFolder {
   // After a failure: removes the file, or else counts it as in the way.
   void DropFile(const std::string& path, uint64_t bytes);
   void Failed(const WriteJob& job, const Error& error);
+  // ... of which was spoken already.
+  void Missed(const WriteJob& job);
   double SecondsToNextWrite() const;
 
   Fs* const fs_;

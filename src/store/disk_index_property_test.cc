@@ -26,6 +26,7 @@ using test::TokensOf;
 constexpr double kHalfLifeS = 3600;
 
 struct Known {
+  ObjectName name;
   ObjectHeader header;
   FileStat stat;
 };
@@ -44,7 +45,7 @@ class Forest {
   // of a snapshot's last token are taken for one.
   bool Needs(const Known& a, const Known& b) const {
     if (b.header.kind != ObjectKind::kSegment) return false;
-    if (a.header.kind == ObjectKind::kSegment) return a.header.parent == NameOf(b.header);
+    if (a.header.kind == ObjectKind::kSegment) return a.header.parent == b.name;
     const size_t position = a.header.tokens.size();
     const size_t shared = CommonPrefix(a.header.tokens, b.header.tokens);
     constexpr size_t kBlock = DiskIndex::kBlockTokens;
@@ -53,13 +54,14 @@ class Forest {
            a.header.lineage == b.header.lineage;
   }
   // Its own, or that of the highest that needs it.
-  double RankOf(const Known& known) const {
+  double RankOf(const Known& known) {
+    if (ranks_.contains(known.name)) return ranks_.at(known.name);
     double rank = ObjectRank(known.header.worth_ms, known.stat.bytes, known.stat.time_ns, kStartNs,
                              kHalfLifeS);
     for (const auto& [name, other] : objects_) {
       if (Needs(other, known)) rank = std::max(rank, RankOf(other));
     }
-    return rank;
+    return ranks_[known.name] = rank;
   }
 
  private:
@@ -88,11 +90,13 @@ class Forest {
     header.worth_ms = static_cast<double>(Below(1'000'000));
     const FileStat stat{1 + Below(10'000),
                         kStartNs - static_cast<int64_t>(Below(100'000)) * kSecondNs};
-    objects_[NameOf(header)] = {header, stat};
+    const ObjectName name = NameOf(header);
+    objects_[name] = {name, header, stat};
   }
 
   std::mt19937_64 random_;
   std::map<ObjectName, Known> objects_;
+  std::map<ObjectName, double> ranks_;
 };
 
 void CompareWithOracle(uint64_t seed) {

@@ -127,7 +127,7 @@ TEST(DiskIndex, KeepsWhatCannotBeRemovedAndAllThatItNeeds) {
   Index index;
   const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));
   const ObjectName child = index.Put(Segment(TokensOf(200), 100, parent, 1));
-  const ObjectName other = index.Put(Snapshot(TokensOf(10, 1), 10));
+  const ObjectName other = index.Put(Snapshot(TokensOf(300, 1), 10));
   index->SetStuck(ToText(kModel), child);
   EXPECT_EQ(index.ToFree(100), (Names{other}));
   EXPECT_EQ(index.ToFree(101), kNotSoMuch);

@@ -62,11 +62,12 @@ bool DiskFolder::AreAsKnown(const std::vector<DiskEntry>& entries) {
     const Result<FileStat> stat = fs_->Stat(PathOf(entry.model, entry.name));
     if (stat && stat->time_ns == entry.time_ns && stat->bytes == entry.bytes) continue;
     as_known = false;
-    if (stat) {
-      DiskEntry changed = entry;
-      changed.time_ns = stat->time_ns;
-      changed.bytes = stat->bytes;
-      index_.Put(std::move(changed));
+    if (stat && stat->bytes == entry.bytes) {
+      index_.SetTime(entry.model, entry.name, stat->time_ns);
+    } else if (stat) {
+      // It is another file, which the next scan will look at.
+      Forget(entry.model, entry.name);
+      stray_bytes_ += stat->bytes;
     } else if (stat.error().code == ErrorCode::kNotFound) {
       Forget(entry.model, entry.name);
     } else {

@@ -154,11 +154,12 @@ TEST_F(DiskRoom, LooksAgainWhetherWhatIsToGoWasUsedByAnotherProcess) {
   theirs.Settle();
   theirs->Touch(NameOf(used));
   theirs.Settle();
-  ASSERT_TRUE(ours.Put(Snapshot(TokensOf(10, 2), 1100), PayloadOf(1000)));
+  const ObjectHeader newer = Snapshot(TokensOf(10, 2), 1100);
+  ASSERT_TRUE(ours.Put(newer, PayloadOf(1000)));
   EXPECT_TRUE(IsThere(NameOf(used)));
   EXPECT_FALSE(IsThere(NameOf(unused)));
   // And what another gave up meanwhile need not be given up again.
-  theirs->Remove(NameOf(used));
+  theirs->Remove(NameOf(newer));
   theirs.Settle();
   ASSERT_TRUE(ours.Put(Snapshot(TokensOf(10, 3), 5000), PayloadOf(1000)));
   EXPECT_EQ(ours->stats().given_up, 1u);

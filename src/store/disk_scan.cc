@@ -74,7 +74,8 @@ void DiskFolder::ScanModel(const std::string& model, std::vector<ObjectHeader>* 
       const ObjectName name = ParseObjectFileName(file);
       if (name.empty()) continue;
       there.insert(name);
-      if (index_.Find(model, name) == nullptr) AddFound(model, name, found);
+      const DiskEntry* const known = index_.Find(model, name);
+      if (known == nullptr || IsMended(*known)) AddFound(model, name, found);
     }
   }
   for (const ObjectName& name : index_.NamesOf(model)) {
@@ -106,6 +107,12 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
     // It is there, and may be read next time.
     stray_bytes_ += stat->bytes;
   }
+}
+
+bool DiskFolder::IsMended(const DiskEntry& known) const {
+  if (known.good) return false;
+  const Result<FileStat> stat = fs_->Stat(PathOf(known.model, known.name));
+  return stat && (stat->bytes != known.bytes || stat->time_ns != known.time_ns);
 }
 
 void DiskFolder::ScanTemp(const std::string& model, const std::string& file) {

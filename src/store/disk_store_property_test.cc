@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/disk_fixture.h"
@@ -69,10 +70,16 @@ std::vector<Object> ObjectsOf(const Fingerprint& model, Random* random) {
     headers.back().kind = ObjectKind::kWhole;
   }
   std::vector<Object> objects;
+  NameSet names;
   for (ObjectHeader& header : headers) {
     header.fingerprint = model;
+    // Before the lines part, two may be the same.
+    if (!names.insert(NameOf(header)).second) continue;
     header.worth_ms = static_cast<double>(1 + random->Below(10'000));
-    objects.push_back({header, PayloadOf(random->Below(3000), objects.size())});
+    Bytes payload = PayloadOf(random->Below(3000), objects.size());
+    // Every other one can be made smaller.
+    if (objects.size() % 2 == 0) std::fill_n(payload.begin(), payload.size() / 2, uint8_t{7});
+    objects.push_back({header, std::move(payload)});
   }
   return objects;
 }
@@ -146,6 +153,7 @@ class Story {
     options.fingerprint = model;
     if (budget_ == 0) budget_ = (1 + random_.Below(12)) * (kFront + 1500);
     options.bytes_max = budget_;
+    options.codec = plot_.seed % 2 == 0 ? Codec::kLossless : Codec::kRaw;
     options.reserve_bytes = 0;
     options.queue_bytes_max = 1000 + random_.Below(20'000);
     options.write_bytes_per_s = random_.OneIn(3) ? 5000 : 0;
@@ -311,10 +319,17 @@ class Story {
     for (const auto& person : people_) {
       EXPECT_TRUE(person->pending.empty());
       EXPECT_EQ(person->store().stats().unsynced_bytes, 0u);
-      EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
+      // What was cut short behind its back it learns when it looks at it again.
+      EXPECT_GE(person->store().stats().bytes, machine_->bytes());
+      if (!plot_.damage) {
+        EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
+      }
       if (!plot_.damage) {
         EXPECT_EQ(person->store().stats().corrupt, 0u);
       }
+    }
+    EXPECT_LE(machine_->bytes(), budget_);
+    for (const auto& person : people_) {
       for (const Object& object : objects_.at(person->options().fingerprint)) {
         const bool read = person->store().Read(NameOf(object.header)).has_value();
         // After damage only reading tells.
@@ -324,7 +339,6 @@ class Story {
         Read(person.get(), object);
       }
     }
-    EXPECT_LE(machine_->bytes(), budget_);
   }
 
   const Plot plot_;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "store/disk_files.h"
 #include "store/disk_folder.h"
 
@@ -16,6 +18,10 @@ constexpr double kLockWaitS = 0.05;
 // Between two of these it is seen that the store was told to stop.
 constexpr size_t kAppendBytes = size_t{8} << 20;
 constexpr double kNsPerSecond = 1e9;
+
+bool IsLossy(Codec codec) {
+  return codec != Codec::kRaw && codec != Codec::kLossless;
+}
 
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;
@@ -35,11 +41,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     return std::nullopt;
   }
   if (*there) {
-    if (const Status synced = SyncFound(); !synced) {
-      Failed(*job, synced.error());
-    } else {
-      news_.written.push_back(job->task.name);
-    }
+    news_.written.push_back(job->task.name);
     return std::nullopt;
   }
   if (!seen_all_ || failures_ >= kFailuresMax) {
@@ -59,7 +61,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
 Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   const ObjectName& name = job.task.name;
   const DiskEntry* const known = index_.Find(own_model_, name);
-  if (known != nullptr && known->good) return true;
+  if (known != nullptr && known->good) return SyncFound().transform([] { return true; });
   const std::string path = PathOf(own_model_, name);
   const Result<FileStat> stat = fs_->Stat(path);
   if (!stat && stat.error().code != ErrorCode::kNotFound) return tl::unexpected(stat.error());
@@ -68,12 +70,8 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
     return false;
   }
   if (known == nullptr) {
-    const Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
-    if (front) {
-      index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
-      found_unsynced_ = true;
-      return true;
-    }
+    Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
+    if (front) return Adopt(name, std::move(front->header), *stat);
     if (front.error().code != ErrorCode::kCorrupt) return tl::unexpected(front.error());
     trouble_->Note(front.error());
   }
@@ -85,6 +83,16 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
   return false;
 }
 
+Result<bool> DiskFolder::Adopt(const ObjectName& name, ObjectHeader header, const FileStat& stat) {
+  index_.Put(DiskIndex::EntryOf(header, name, stat));
+  found_unsynced_ = true;
+  const Status synced = SyncFound();
+  if (synced) return true;
+  // It is there, but we cannot say that it will stay: others' objects are no better.
+  news_.found.push_back(std::move(header));
+  return tl::unexpected(synced.error());
+}
+
 Status DiskFolder::SyncFound() {
   if (!found_unsynced_) return {};
   if (Status synced = fs_->SyncFolder(PathOf(own_model_)); !synced) return synced;
@@ -94,9 +102,15 @@ Status DiskFolder::SyncFound() {
 
 void DiskFolder::Encode(WriteJob* job) const {
   const Bytes& raw = *job->task.bytes;
-  job->payload = cairn::Encode(options_.codec, raw);
-  const ByteSpan stored = PayloadOf(*job);
   ObjectHeader& header = job->task.header;
+  std::vector<FloatRows> rows;
+  if (options_.find_rows && IsLossy(options_.codec)) {
+    CHECK(header.logits_bytes <= raw.size());
+    // Logits stand behind the state, and are no part of it.
+    rows = options_.find_rows(ByteSpan(raw).first(raw.size() - header.logits_bytes));
+  }
+  job->payload = cairn::Encode(options_.codec, raw, rows);
+  const ByteSpan stored = PayloadOf(*job);
   header.codec = job->payload.codec;
   header.raw_bytes = raw.size();
   header.stored_bytes = stored.size();
@@ -133,8 +147,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
       return std::nullopt;
     case Room::kFailed:
       index_.Erase(own_model_, name);
-      ++failures_;
-      news_.failed.push_back(name);
+      Missed(*job);
       return std::nullopt;
   }
   if (const Status written = WriteFile(*job); !written) {
@@ -205,6 +218,10 @@ void DiskFolder::Failed(const WriteJob& job, const Error& error) {
     const bool vanished = error.code == ErrorCode::kNotFound;
     trouble_->Note(Error{vanished ? ErrorCode::kUnavailable : error.code, error.message});
   }
+  Missed(job);
+}
+
+void DiskFolder::Missed(const WriteJob& job) {
   ++failures_;
   // The folder may have vanished.
   folder_made_ = false;

@@ -273,7 +273,7 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
   header.raw_bytes = reader.Number(8);
   header.stored_bytes = reader.Number(8);
   header.payload_checksum = reader.Number(8);
-  reader.Number(12);  // the counts are known
+  (void)reader.Take(12);  // the counts are known
   zeros = reader.TakeZeros(reader.left()) && zeros;
   if (!zeros) return Corrupt("reserved bytes of its header are not zero");
   if (!std::isfinite(header.worth_ms) || std::signbit(header.worth_ms)) {
