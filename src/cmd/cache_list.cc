@@ -191,6 +191,7 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
   PrintLine("payload", std::to_string(header.stored_bytes) + " bytes, " +
                            std::string(CodecName(header.codec)) + " of " +
                            std::to_string(header.raw_bytes));
+  PrintLine("checksum", std::to_string(header.payload_checksum));
   PrintLine("last used", AgeText(object.time_ns, run.now_ns));
   PrintLine("worth", std::to_string(header.worth_ms) + " ms");
   PrintLine("run",
@@ -224,6 +225,7 @@ void PrintShownJson(const CacheRun& run, const Shown& shown) {
   json["namespace"] = std::to_string(header.name_space);  // 64 bits, which not all readers hold
   json["lineage"] = std::to_string(header.lineage);
   json["stored_bytes"] = header.stored_bytes;
+  json["payload_checksum"] = std::to_string(header.payload_checksum);
   json["worth_ms"] = header.worth_ms;
   if (header.kind == ObjectKind::kSnapshot) {
     json["cold_end"] = header.cold_end;

@@ -96,7 +96,7 @@ TEST_F(CacheCommandTest, ListsTheLatestUsedFirst) {
     EXPECT_EQ(lines[i].find(NameText(header).substr(0, 8) + "  11112222  "), 0u) << lines[i];
     EXPECT_TRUE(Contains(lines[i], rest)) << lines[i];
   };
-  row(1, made.snapshots[2], "snapshot  end     3000       24.8 KiB  60 min  raw");
+  row(1, made.snapshots[2], "snapshot  end     3000       20.8 KiB  60 min  raw");
   row(2, made.snapshots[1], "snapshot  prompt  2048");
   row(3, made.snapshots[0], "snapshot  header  512");
   row(4, made.segments[2], "segment   -       2048-3000");
@@ -241,7 +241,7 @@ TEST_F(CachePrune, LeavesWhatIsWorthMost) {
   CacheCommandOptions options = Command(CacheCommand::kPrune);
   options.to_gib = Gib(fs_.bytes() - 1);
   const auto json = RunJson(options);
-  EXPECT_EQ(json["removed"], nlohmann::json({NameText(cheap)}));
+  EXPECT_EQ(json["removed"], nlohmann::json::array({NameText(cheap)}));
   EXPECT_EQ(json["left_objects"], 1);
   EXPECT_EQ(Left(), std::set<std::string>{PathOf(dear)});
   options.to_gib = 0;

@@ -218,7 +218,7 @@ TEST_F(CacheVerify, StrandsWhatBeginsInABadSegment) {
   const auto json = RunJson(CacheCommand::kVerify);
   EXPECT_EQ(json["bad"].size(), 1u);
   EXPECT_EQ(json["bad"][0]["removable"], true);
-  EXPECT_EQ(json["stranded"], nlohmann::json({PathOf(made.segments[2])}));
+  EXPECT_EQ(json["stranded"], nlohmann::json::array({PathOf(made.segments[2])}));
 }
 
 TEST_F(CacheVerify, NamesWhatIsBeingWrittenAndDoesNotBlameIt) {

@@ -32,9 +32,11 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/bytes.h"
+#include "base/float_rows.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/result.h"
 #include "store/object.h"
 #include "store/snapshot_store.h"
 
@@ -48,6 +50,9 @@ struct DiskStoreOptions {
   uint64_t queue_bytes_max = uint64_t{1} << 30;
   uint64_t write_bytes_per_s = 0;  // 0: as fast as the disk takes them
   Codec codec = Codec::kRaw;
+  // The parts of a state that a lossy codec may change (store/codec.h); without it nothing is lost.
+  // Called by the I/O thread.
+  std::function<std::vector<FloatRows>(ByteSpan state)> find_rows;
   double half_life_s = 24 * 3600;
   double scan_interval_s = 5;       // for what other processes wrote and gave up
   std::function<int64_t()> now_ns;  // since 1970; the wall clock; called by any thread

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,52 @@ TEST_F(DiskStoreTest, GivesBackWhatItWrote) {
   EXPECT_EQ(stats.read_bytes, kFront + 5000);
   EXPECT_EQ(stats.errors, 0u);
   EXPECT_EQ(fs_.unsynced_bytes(), 0u);
+}
+
+TEST_F(DiskStoreTest, WritesWhatCanBeMadeSmallerSmallerAndGivesBackEveryBit) {
+  DiskStoreOptions options = Options();
+  options.codec = Codec::kLossless;
+  SteppedStore store(&fs_, options);
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store.Put(header, Bytes(50'000, 7)));
+  EXPECT_LT(fs_.bytes(), kFront + 5000);
+  EXPECT_EQ(store->stats().bytes, fs_.bytes());
+  EXPECT_EQ(store->Read(NameOf(header)).value(), Bytes(50'000, 7));
+  // And what cannot as it is.
+  const ObjectHeader noise = Snapshot(TokensOf(10, 1));
+  ASSERT_TRUE(store.Put(noise, PayloadOf(5000)));
+  EXPECT_EQ(FileBytes(NameOf(noise)), kFront + 5000);
+  EXPECT_EQ(store->Read(NameOf(noise)).value(), PayloadOf(5000));
+}
+
+TEST_F(DiskStoreTest, LosesOnlyBitsOfRowsThatItIsShownAndNoneOfLogits) {
+  constexpr size_t kFloats = 1024;
+  constexpr size_t kLogitsBytes = 100;
+  std::vector<float> floats(kFloats);
+  for (size_t i = 0; i < kFloats; ++i) floats[i] = 0.1F + 0.003F * static_cast<float>(i);
+  Bytes state(kFloats * sizeof(float));
+  std::memcpy(state.data(), floats.data(), state.size());
+  const Bytes logits = PayloadOf(kLogitsBytes);
+  state.insert(state.end(), logits.begin(), logits.end());
+
+  DiskStoreOptions options = Options();
+  options.codec = Codec::kFp16;
+  options.find_rows = [](ByteSpan bytes) {
+    EXPECT_EQ(bytes.size(), kFloats * sizeof(float));
+    return std::vector<FloatRows>{{.offset = 0, .bytes = bytes.size() / 2, .row_bytes = 256}};
+  };
+  SteppedStore store(&fs_, options);
+  ObjectHeader header = Snapshot(TokensOf(10));
+  header.logits_bytes = kLogitsBytes;
+  ASSERT_TRUE(store.Put(header, state));
+  const Bytes back = store->Read(NameOf(header)).value();
+  ASSERT_EQ(back.size(), state.size());
+  EXPECT_NE(back, state);
+  EXPECT_TRUE(std::equal(back.begin() + 2048, back.end(), state.begin() + 2048));
+  std::memcpy(floats.data(), back.data(), 2048);
+  for (size_t i = 0; i < kFloats / 2; ++i) {
+    EXPECT_NEAR(floats[i], 0.1 + 0.003 * static_cast<double>(i), 0.01);
+  }
 }
 
 TEST_F(DiskStoreTest, FindsAfterARestartWhatWasThereAndWhatEachNeedsBeforeIt) {

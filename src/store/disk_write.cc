@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "base/check.h"
 #include "store/disk_files.h"
 #include "store/disk_folder.h"
 
@@ -16,6 +18,10 @@ constexpr double kLockWaitS = 0.05;
 // Between two of these it is seen that the store was told to stop.
 constexpr size_t kAppendBytes = size_t{8} << 20;
 constexpr double kNsPerSecond = 1e9;
+
+bool IsLossy(Codec codec) {
+  return codec != Codec::kRaw && codec != Codec::kLossless;
+}
 
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;
@@ -96,9 +102,15 @@ Status DiskFolder::SyncFound() {
 
 void DiskFolder::Encode(WriteJob* job) const {
   const Bytes& raw = *job->task.bytes;
-  job->payload = cairn::Encode(options_.codec, raw);
-  const ByteSpan stored = PayloadOf(*job);
   ObjectHeader& header = job->task.header;
+  std::vector<FloatRows> rows;
+  if (options_.find_rows && IsLossy(options_.codec)) {
+    CHECK(header.logits_bytes <= raw.size());
+    // Logits stand behind the state, and are no part of it.
+    rows = options_.find_rows(ByteSpan(raw).first(raw.size() - header.logits_bytes));
+  }
+  job->payload = cairn::Encode(options_.codec, raw, rows);
+  const ByteSpan stored = PayloadOf(*job);
   header.codec = job->payload.codec;
   header.raw_bytes = raw.size();
   header.stored_bytes = stored.size();

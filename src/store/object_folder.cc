@@ -109,23 +109,26 @@ Result<FolderContents> ObjectFolder::Scan(const Progress& progress) const {
   if (!names) return tl::unexpected(names.error());
   std::sort(names->begin(), names->end());
   FolderContents contents;
-  size_t done = 0;
-  for (const std::string& name : *names) {
+  const auto say = [&](size_t done, float of_next) {
+    if (progress) progress((static_cast<float>(done) + of_next) / static_cast<float>(names->size()));
+  };
+  for (size_t i = 0; i < names->size(); ++i) {
+    const std::string& name = (*names)[i];
     if (IsModelFolder(name)) {
       contents.models.push_back(name);
-      ScanModel(name, &contents);
+      ScanModel(name, [&](float share) { say(i, share); }, &contents);
     } else if (name != kLockFile) {
       const auto stat = fs_->Stat(path_ + "/" + name);
       FoundFile file = {path_ + "/" + name, stat ? stat->bytes : 0, stat ? stat->time_ns : 0};
       file.why = Foreign(file.path);
       contents.bad.push_back(std::move(file));
     }
-    if (progress) progress(static_cast<float>(++done) / static_cast<float>(names->size()));
   }
   return contents;
 }
 
-void ObjectFolder::ScanModel(const std::string& model, FolderContents* contents) const {
+void ObjectFolder::ScanModel(const std::string& model, const Progress& progress,
+                             FolderContents* contents) const {
   auto files = fs_->List(path_ + "/" + model);
   if (!files) {
     if (files.error().code == ErrorCode::kNotFound) return;
@@ -135,7 +138,10 @@ void ObjectFolder::ScanModel(const std::string& model, FolderContents* contents)
     return;
   }
   std::sort(files->begin(), files->end());
-  for (const std::string& file : *files) ScanFile(model, file, contents);
+  for (size_t i = 0; i < files->size(); ++i) {
+    ScanFile(model, (*files)[i], contents);
+    progress(static_cast<float>(i + 1) / static_cast<float>(files->size()));
+  }
 }
 
 void ObjectFolder::ScanFile(const std::string& model, const std::string& file,

@@ -104,7 +104,8 @@ class ObjectFolder {
   Result<bool> WriteFile(const ObjectHeader& header, ByteSpan file);
 
  private:
-  void ScanModel(const std::string& model, FolderContents* contents) const;
+  void ScanModel(const std::string& model, const Progress& progress,
+                 FolderContents* contents) const;
   void ScanFile(const std::string& model, const std::string& file, FolderContents* contents) const;
   bool IsNewer(const std::string& path) const;
   Result<Tokens> TokensOf(const FoundObject& object) const;

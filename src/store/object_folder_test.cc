@@ -66,6 +66,18 @@ TEST_F(ObjectFolderPaths, FindsEveryObjectOfEveryModel) {
   }
 }
 
+TEST_F(ObjectFolderPaths, SaysHowFarItsScanIs) {
+  PutConversation();
+  fingerprint_ = {7, 8};
+  PutConversation();
+  std::vector<float> shares;
+  ASSERT_TRUE(folder_.Scan([&](float share) { shares.push_back(share); }).has_value());
+  EXPECT_EQ(shares.size(), 12u);
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_FLOAT_EQ(shares.front(), 1.0F / 12);
+  EXPECT_FLOAT_EQ(shares.back(), 1);
+}
+
 TEST_F(ObjectFolderPaths, LeadsFromTheBeginningToASnapshot) {
   const Conversation made = PutConversation();
   const FolderContents contents = Scan();
