@@ -316,6 +316,8 @@ class CheckpointCache {
   }
   std::vector<Unsaved> WorthSaving(double read_ms_per_token) const;
   std::optional<Unsaved> Worth(const Entry& entry, double read_ms_per_token) const;
+  // Of the segments on the way to the end of one. Nothing: one of them cannot be saved.
+  std::optional<size_t> UnsavedBytesTo(SegmentId segment) const;
   // The first on the way to `id` that is unsaved: a segment, or itself.
   uint64_t FirstUnsaved(uint64_t id) const;
   std::optional<ObjectHeader> HeaderOf(uint64_t id) const;

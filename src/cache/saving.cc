@@ -263,6 +263,7 @@ std::vector<CheckpointCache::Unsaved> CheckpointCache::WorthSaving(double read_m
   for (const auto& [id, segment] : segments_.segments()) {
     const bool alone = !slots_.needs_snapshots && segment.range.lineage == 0;
     if (!alone || !IsUnsaved(id) || !NameOf(segment.name_space)) continue;
+    if (!UnsavedBytesTo(id)) continue;
     const size_t tokens = segment.range.end - segment.range.begin;
     const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, read_ms_per_token);
     if (IsWorth(worth_ms, segment.bytes)) wanted.push_back({id, worth_ms, segment.bytes});
@@ -294,16 +295,24 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entr
   Unsaved unsaved;
   unsaved.id = checkpoint.id;
   unsaved.bytes = checkpoint.bytes;
-  for (SegmentId id = entry.holder; id != 0; id = segments_.Get(id).parent) {
-    const SnapshotStore::Place place = store_->PlaceOf(id);
-    // Without it nothing after it leads anywhere.
-    if (place == SnapshotStore::Place::kRefused) return std::nullopt;
-    if (place == SnapshotStore::Place::kUnsaved) unsaved.bytes += segments_.Get(id).bytes;
-  }
+  const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
+  if (!before) return std::nullopt;
+  unsaved.bytes += *before;
   unsaved.worth_ms = LikelyMs(checkpoint.checkpoint_class, checkpoint.position - saved_position,
                               read_ms_per_token);
   if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return std::nullopt;
   return unsaved;
+}
+
+std::optional<size_t> CheckpointCache::UnsavedBytesTo(SegmentId segment) const {
+  size_t bytes = 0;
+  for (SegmentId id = segment; id != 0; id = segments_.Get(id).parent) {
+    const SnapshotStore::Place place = store_->PlaceOf(id);
+    // Without it nothing after it leads anywhere.
+    if (place == SnapshotStore::Place::kRefused) return std::nullopt;
+    if (place == SnapshotStore::Place::kUnsaved) bytes += segments_.Get(id).bytes;
+  }
+  return bytes;
 }
 
 uint64_t CheckpointCache::FirstUnsaved(uint64_t id) const {

@@ -233,7 +233,8 @@ TEST_F(CacheVerify, TakesWhatAServerGivesUpMeanwhileForGone) {
   const Conversation made = PutConversation();
   auto server = fs_.AnotherProcess();
   const std::string path = PathOf(made.snapshots[0]);
-  fs_.OnCall([&, reads = 0](FsCall call, const std::string& of) mutable {
+  int reads = 0;
+  fs_.OnCall([&](FsCall call, const std::string& of) {
     // The first is the scan's.
     if (call == FsCall::kRead && of == path && ++reads == 2) {
       static_cast<void>(server->Remove(path));

@@ -110,7 +110,8 @@ Result<FolderContents> ObjectFolder::Scan(const Progress& progress) const {
   std::sort(names->begin(), names->end());
   FolderContents contents;
   const auto say = [&](size_t done, float of_next) {
-    if (progress) progress((static_cast<float>(done) + of_next) / static_cast<float>(names->size()));
+    if (!progress) return;
+    progress((static_cast<float>(done) + of_next) / static_cast<float>(names->size()));
   };
   for (size_t i = 0; i < names->size(); ++i) {
     const std::string& name = (*names)[i];
