@@ -47,6 +47,10 @@ struct ResumeRules {
   // So many bytes can be joined in the time that reading one token takes; 0: not measured, and
   // joining is taken to cost nothing.
   double join_bytes_per_read_token = 0;
+  // The prompt ends in the middle of an answer that gave up its slot, with the token drawn there.
+  // That state is the one way back that does not change the answer, so nothing that costs less is
+  // weighed against it.
+  bool in_answer = false;
 };
 
 struct SlotState {

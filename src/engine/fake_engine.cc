@@ -139,6 +139,9 @@ size_t FakeEngine::cells() const {
 
 bool FakeEngine::HasRoomFor(size_t tokens) const {
   if (options_.cells == 0 || !has_cells()) return true;
+  size_t at_most = tokens;
+  for (const auto& [seq, sequence] : sequences_) at_most += sequence.places.size();
+  if (at_most <= options_.cells) return true;
   std::set<uint64_t> used;
   for (const auto& [seq, sequence] : sequences_) {
     used.insert(sequence.places.begin(), sequence.places.end());

@@ -73,12 +73,15 @@ std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Toke
   return answer;
 }
 
-// Each look at it takes as long as a seed says, so that what is measured differs from seed to seed
-// and is the same whenever a seed is played again. For one thread.
+// Each look at it takes as long as a seed says, a microsecond or a second, so that what is measured
+// differs from seed to seed, ways back are dear or cheap, and a seed is the same whenever it is
+// played again. For one thread.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(uint64_t seed) : random_(seed) {}
-  double NowMs() const override { return now_ms_ += static_cast<double>(random_() % 1000) / 1000; }
+  double NowMs() const override {
+    return now_ms_ += static_cast<double>(uint64_t{1} << random_() % 20) / 1000;
+  }
 
  private:
   mutable std::mt19937_64 random_;

@@ -251,8 +251,10 @@ void Scheduler::Resume(Task* task) {
   cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
+  // Who asked to have the prompt read has had it read.
   const SlotKeeper::Resumed resumed =
-      keeper_.Resume(request.name_space, task->reading, request.reuse, match, request.slot);
+      keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
+                      request.slot, answering});
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();

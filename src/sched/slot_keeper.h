@@ -70,11 +70,9 @@ class SlotKeeper {
   // Whether a prompt of so many tokens fits beside what the slots in use hold.
   bool HasRoomFor(size_t tokens) const;
 
-  // Takes a slot for `prompt` and brings it along the prompt without reading; the slot is in use
-  // until Release. `reuse` false: to the prompt's begin. `wish`: see SlotNeeds.
-  // REQUIRES: has_free().
-  Resumed Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                 const CheckpointCache::MatchResult& match, std::optional<size_t> wish = {});
+  // Takes a slot for a prompt and brings it along the prompt without reading; the slot is in use
+  // until Release. REQUIRES: has_free().
+  Resumed Resume(SlotNeeds needs);
   // How far along the prompt Resume would come now; when no slot is free, if all were.
   size_t Reach(const SlotNeeds& needs) const;
   void Release(size_t slot);
@@ -120,7 +118,7 @@ class SlotKeeper {
     std::optional<CheckpointCache::PinnedPath> path;
   };
 
-  ResumeRules Rules() const;
+  ResumeRules Rules(const SlotNeeds& needs) const;
   // When no slot is free, as if all were.
   Way Choose(const SlotNeeds& needs) const;
   std::optional<Held> Hold(const SlotNeeds& needs, const Way& way);
