@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  bench-peers demo serve model check format lint lint-all ci lock clean distclean
+  bench-peers bench-resume crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 	@scripts/build.sh cairn
 	@scripts/fuzz_api.sh
 
+crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
+	@scripts/build.sh crash_test cairn
+	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_test
+
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
 	@scripts/build.sh cairn
 	@scripts/sdk.sh
@@ -49,6 +53,10 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
 	@scripts/build.sh cairn
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
+
+bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
+	@scripts/build.sh cairn
+	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn

@@ -54,6 +54,7 @@ cairn_import(cairn_dep_cli11 LINK CLI11::CLI11)
 cairn_import(cairn_dep_spdlog LINK spdlog::spdlog)
 cairn_import(cairn_dep_expected LINK tl::expected)
 cairn_import(cairn_dep_xxhash LINK ${CAIRN_XXHASH_LIBRARY})
+cairn_import(cairn_dep_zstd INCLUDE ${CAIRN_ZSTD_INCLUDE_DIR} LINK ${CAIRN_ZSTD_LIBRARY})
 cairn_import(cairn_dep_httplib INCLUDE ${CAIRN_HTTPLIB_INCLUDE_DIR}
   LINK ${CAIRN_HTTPLIB_LIBRARY} Threads::Threads DEFINE ${CAIRN_HTTPLIB_DEFINE})
 

@@ -7,6 +7,8 @@ find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(tl-expected REQUIRED)
 find_library(CAIRN_XXHASH_LIBRARY xxhash REQUIRED)
+find_library(CAIRN_ZSTD_LIBRARY zstd REQUIRED)
+find_path(CAIRN_ZSTD_INCLUDE_DIR zstd.h REQUIRED)
 # cpp-httplib and minja ship no CMake package everywhere, so they are looked up by file.
 find_library(CAIRN_HTTPLIB_LIBRARY cpp-httplib)
 find_path(CAIRN_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)

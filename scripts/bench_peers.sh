@@ -88,7 +88,7 @@ choose() {
     --cache-ram "$RAM_MIB")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
-    ARGV=("$CAIRN" serve "${common[@]}" "${CAIRN_FLAGS[@]}")
+    ARGV=("$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache" "${CAIRN_FLAGS[@]}")
     return 0
   fi
   CWD="$PEER_CWD"
@@ -124,6 +124,8 @@ play() {
   port="$(free_port)"
   choose "$1" "$2" "$port"
   SERVER="$WORK/server"
+  # What an earlier run saved must not spare this one its reading.
+  rm -rf "$WORK/cache"
   new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
   start_server "$SERVER"
   rm -f "$name.json"

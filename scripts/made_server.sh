@@ -23,7 +23,7 @@ start_made_server() {
   mkdir -p "$folder"
   MADE_SERVER_LOG="$folder/server.log"
   build/cairn model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
-  build/cairn serve -m "$folder/model.gguf" --port 0 -t 1 "$@" \
+  build/cairn serve -m "$folder/model.gguf" --port 0 -t 1 --cache-disk 0 "$@" \
     >"$MADE_SERVER_LOG" 2>&1 &
   MADE_SERVER_PID="$!"
   trap 'if [[ -n "$MADE_SERVER_PID" ]]; then kill "$MADE_SERVER_PID" 2>/dev/null || true; fi' EXIT

@@ -183,9 +183,10 @@ class BenchPage : public testing::Test {
 
 TEST_F(BenchPage, OfARunThatWasJustPlayedIsShownWithoutAnError) {
   ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m",     test::WriteMadeModel("bench_page_test"),
-                  "--port",      "0",     "-c",     "8192",
-                  "-t",          "1",     "--grid", "64"};
+  options.argv = {
+      CAIRN_PROGRAM, "serve", "--cache-disk", "0",    "-m", test::WriteMadeModel("bench_page_test"),
+      "--port",      "0",     "-c",           "8192", "-t", "1",
+      "--grid",      "64"};
   auto server = ServerProcess::Start(options);
   ASSERT_TRUE(server.has_value()) << server.error().message;
   ASSERT_EQ(Run({"bench", "--url", (*server)->url(), "--url", (*server)->url(), "--name", "one",

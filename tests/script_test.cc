@@ -28,10 +28,10 @@ std::unique_ptr<ServerProcess> Serve() {
   const std::string script = testing::TempDir() + "script_test.json";
   std::ofstream(script) << kScript;
   ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m",     test::WriteMadeModel("script_test"),
-                  "--port",      "0",     "-c",     "8192",
-                  "-t",          "2",     "--grid", "64",
-                  "--script",    script};
+  options.argv = {
+      CAIRN_PROGRAM, "serve", "--cache-disk", "0",    "-m", test::WriteMadeModel("script_test"),
+      "--port",      "0",     "-c",           "8192", "-t", "2",
+      "--grid",      "64",    "--script",     script};
   auto server = ServerProcess::Start(options);
   EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
   return server ? std::move(*server) : nullptr;

@@ -29,8 +29,8 @@ const std::string& ModelPath() {
 
 std::unique_ptr<ServerProcess> Serve(std::vector<std::string> flags = {}) {
   ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m", ModelPath(), "--port", "0",
-                  "-c",          "4096",  "-t", "2",         "--grid", "64"};
+  options.argv = {CAIRN_PROGRAM, "serve", "--cache-disk", "0",  "-m", ModelPath(), "--port",
+                  "0",           "-c",    "4096",         "-t", "2",  "--grid",    "64"};
   options.argv.insert(options.argv.end(), flags.begin(), flags.end());
   auto server = ServerProcess::Start(options);
   EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);

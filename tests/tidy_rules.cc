@@ -80,6 +80,7 @@ const std::vector<Library>& Libraries() {
        {"src/chat/", "src/api/", "src/play/", "src/cmd/", "src/sim/"}},
       {"minja", {"minja/"}, ".hpp", {"src/chat/chat_template.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/volatile_text.cc"}},
+      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec_lossless.cc"}},
       {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},
       {"CLI11", {"CLI/"}, ".hpp", {"src/cmd/", "bench/cache_bench.cc"}},
   };

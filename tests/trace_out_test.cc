@@ -28,9 +28,9 @@ class TraceOutTest : public testing::Test {
   std::unique_ptr<ServerProcess> Serve() {
     const std::string model = test::WriteMadeModel(name_);
     ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m",     model, "--port",      "0",
-                    "-c",          "8192",  "-t",     "1",   "-np",         "1",
-                    "--cache-ram", "-1",    "--grid", "64",  "--trace-out", path_};
+    options.argv = {CAIRN_PROGRAM, "serve", "--cache-disk", "0",  "-m",          model, "--port",
+                    "0",           "-c",    "8192",         "-t", "1",           "-np", "1",
+                    "--cache-ram", "-1",    "--grid",       "64", "--trace-out", path_};
     auto server = ServerProcess::Start(options);
     EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
     return server ? std::move(*server) : nullptr;

@@ -8,7 +8,8 @@ from pathlib import Path
 
 class Server:
     def __init__(self, program: Path, model: Path, script: Path, log: Path, flags: list[str]):
-        command = [str(program), "serve", "-m", str(model), "--port", "0", "--script", str(script)]
+        command = [str(program), "serve", "-m", str(model), "--port", "0", "--cache-disk", "0",
+                   "--script", str(script)]
         self._log_path = log
         self._log = open(log, "wb")
         self._process = subprocess.Popen(command + flags, stdin=subprocess.DEVNULL,

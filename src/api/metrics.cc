@@ -95,6 +95,31 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
                 Of(stats.cache.discarded));
 }
 
+void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
+  const SavedStats& saved = stats.saved;
+  page->Gauge("cairn_disk_objects", "Files of the cache's folder that this model can use.",
+              Of(saved.objects));
+  page->Gauge("cairn_disk_bytes", "Bytes of all files in the cache's folder.", Of(saved.bytes));
+  page->Gauge("cairn_disk_unsynced_bytes",
+              "About so many bytes that are worth keeping would be lost if the power went now.",
+              Of(saved.unsynced_bytes + stats.unsaved_bytes));
+  page->Counter("cairn_disk_written_total", "Files written.", Of(saved.written));
+  page->Counter("cairn_disk_written_bytes_total", "Bytes written.", Of(saved.written_bytes));
+  page->Counter("cairn_disk_read_total", "Files read to go back to what they hold.",
+                Of(saved.read));
+  page->Counter("cairn_disk_read_bytes_total", "Bytes read for that.", Of(saved.read_bytes));
+  page->Counter("cairn_disk_given_up_total", "Files removed for room.", Of(saved.given_up));
+  page->Counter("cairn_disk_corrupt_total", "Files that did not say what they should.",
+                Of(saved.corrupt));
+  page->Counter("cairn_disk_errors_total", "Refusals of the file system.", Of(saved.errors));
+  page->Counter("cairn_cache_released_total", "Things that left memory, as they are on disk.",
+                Of(stats.cache.released));
+  page->Counter("cairn_cache_taken_in_total", "Things found on disk, saved earlier or by others.",
+                Of(stats.cache.taken_in));
+  page->Counter("cairn_cache_lost_total", "Things that were on disk only, and are gone.",
+                Of(stats.cache.lost));
+}
+
 void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
   page->Head("cairn_boundaries_total",
              "User and tool messages by how well their begin was found in the prompt.", "counter");
@@ -114,6 +139,7 @@ std::string MetricsText(const SchedulerStats& stats, const SpanStats& spans) {
   MetricsPage page;
   AddLlamaServers(stats, &page);
   AddOurs(stats, &page);
+  AddSaved(stats, &page);
   AddBoundaries(spans, &page);
   return std::move(page).text();
 }

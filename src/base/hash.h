@@ -1,5 +1,7 @@
-// Hash64: the one non-cryptographic hash of the project (XXH3). A hash may find things; it never
-// decides that two things are equal.
+// Hash64, Hash128: the one non-cryptographic hash of the project (XXH3), in two widths. A hash may
+// find things; it never decides that two things are equal.
+//
+// Both are part of what is written to disk (docs/format.md).
 
 #ifndef CAIRN_BASE_HASH_H_
 #define CAIRN_BASE_HASH_H_
@@ -15,6 +17,15 @@ uint64_t Hash64(const void* bytes, size_t size, uint64_t seed = 0);
 inline uint64_t Hash64(std::string_view text, uint64_t seed = 0) {
   return Hash64(text.data(), text.size(), seed);
 }
+
+struct Bits128 {
+  uint64_t high = 0;
+  uint64_t low = 0;
+
+  friend bool operator==(const Bits128&, const Bits128&) = default;
+};
+
+Bits128 Hash128(const void* bytes, size_t size);
 
 // Folds `value` into the running hash `state`; order matters.
 uint64_t HashMix(uint64_t state, uint64_t value);

@@ -10,6 +10,18 @@ TEST(Hash, AgreesWithThePublishedValueForNoBytes) {
   EXPECT_EQ(Hash64("", 0), 0x2D06800538D394C2ULL);
 }
 
+TEST(Hash, AgreesWithThePublishedValueOf128BitsForNoBytes) {
+  // XXH3_128bits of the empty input, from the same place.
+  EXPECT_EQ(Hash128("", 0), (Bits128{0x99AA06D3014798D8ULL, 0x6001C324468D497FULL}));
+}
+
+TEST(Hash, MovesAll128BitsWithOneBitOfTheInput) {
+  const Bits128 one = Hash128("a", 1);
+  const Bits128 other = Hash128("c", 1);
+  EXPECT_NE(one.high, other.high);
+  EXPECT_NE(one.low, other.low);
+}
+
 TEST(Hash, MixingDependsOnOrder) {
   EXPECT_NE(HashMix(HashMix(1, 2), 3), HashMix(HashMix(1, 3), 2));
 }

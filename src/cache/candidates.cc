@@ -27,6 +27,7 @@ std::vector<EvictionCandidate> CheckpointCache::Candidates(const Ids& in_slots) 
   std::vector<EvictionCandidate> candidates;
   for (const auto& [id, entry] : entries_) {
     if (entry.pins > 0 || std::binary_search(kept.begin(), kept.end(), id)) continue;
+    if (!MayDrop(id)) continue;
     EvictionCandidate candidate = CandidateOf(entry);
     // A slot's KV leads to it, but it is the only one.
     candidate.leads_nowhere =
@@ -34,12 +35,12 @@ std::vector<EvictionCandidate> CheckpointCache::Candidates(const Ids& in_slots) 
     candidates.push_back(candidate);
   }
   for (const auto& [id, segment] : segments_.segments()) {
-    if (segment.pins == 0 && segment.children == 0) {
+    if (segment.pins == 0 && segment.children == 0 && MayDrop(id)) {
       candidates.push_back(CandidateOf(segment, in_slots));
     }
   }
   for (const auto& [id, whole] : wholes_.wholes()) {
-    if (whole.pins == 0) candidates.push_back(CandidateOf(whole));
+    if (whole.pins == 0 && MayDrop(id)) candidates.push_back(CandidateOf(whole));
   }
   return candidates;
 }

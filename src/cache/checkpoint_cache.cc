@@ -134,6 +134,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     return tl::unexpected(put.error());
   }
   entry.checkpoint = what;
+  entry.name_space = name_space;
   entry.node = node;
   entry.created_tick = entry.used_tick = ++tick_;
   entry.last_query = what.checkpoint_class == CheckpointClass::kQuery;
@@ -207,7 +208,7 @@ Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
 void CheckpointCache::Unpin(CheckpointId id) {
   Entry& entry = EntryOf(id);
   CHECK(entry.pins > 0);
-  --entry.pins;
+  if (--entry.pins == 0) store_->Unload(id);
 }
 
 void CheckpointCache::Discard(CheckpointId id) {
@@ -265,7 +266,8 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
                                       Bytes bytes) {
   const auto parent = segments_.ParentFor(name_space, tokens, provenance, gap);
   if (!parent) return Fail(ErrorCode::kNotFound, "what comes before the segment is not stored");
-  const size_t token_bytes = gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : 0;
+  const size_t token_bytes =
+      gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : (gap.end - gap.begin) * sizeof(Token);
   SegmentIndex::Segment segment;
   segment.bytes = store_->BytesFor(bytes);
   if (segment.bytes + token_bytes > options_.ram_bytes_max) return RefuseRoom();
@@ -286,13 +288,19 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
     return put;
   }
   ++stats_.inserted;
-  for (const PrefixTree::Stone& stone : tree_.Match(name_space, tokens.first(gap.end)).stones) {
+  HoldCheckpoints(segments_.Get(id), tokens);
+  return {};
+}
+
+void CheckpointCache::HoldCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens) {
+  const SegmentGap range = segment.range;
+  const auto match = tree_.Match(segment.name_space, tokens.first(range.end));
+  for (const PrefixTree::Stone& stone : match.stones) {
     Entry& entry = EntryOf(stone.value);
-    if (stone.position > gap.begin && entry.checkpoint.lineage == gap.lineage) {
-      SetHolder(&entry, id);
+    if (stone.position > range.begin && entry.checkpoint.lineage == range.lineage) {
+      SetHolder(&entry, segment.id);
     }
   }
-  return {};
 }
 
 Status CheckpointCache::StoreBytes(uint64_t id, Bytes bytes) {
@@ -314,7 +322,11 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   PinnedPath path;
   for (const SegmentIndex::Link& link : links) {
     const auto bytes = store_->Get(link.id);
-    if (!bytes) return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
+    if (!bytes) {
+      for (const PinnedPath::Part& part : path.parts) Unload(part.id);
+      Lose(link.id);
+      return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
+    }
     path.parts.push_back({link.begin, link.end, *bytes, link.id});
   }
   ++tick_;
@@ -333,7 +345,12 @@ void CheckpointCache::UnpinPath(const PinnedPath& path) {
     SegmentIndex::Segment& segment = segments_.Get(part.id);
     CHECK(segment.pins > 0);
     --segment.pins;
+    Unload(part.id);
   }
+}
+
+void CheckpointCache::Unload(SegmentId id) {
+  if (segments_.Get(id).pins == 0) store_->Unload(id);
 }
 
 void CheckpointCache::DiscardPath(const PinnedPath& path) {
@@ -384,7 +401,7 @@ Result<ByteSpan> CheckpointCache::PinWhole(WholeId id) {
 void CheckpointCache::UnpinWhole(WholeId id) {
   WholeState& whole = wholes_.Get(id);
   CHECK(whole.pins > 0);
-  --whole.pins;
+  if (--whole.pins == 0) store_->Unload(id);
 }
 
 void CheckpointCache::DiscardWhole(WholeId id) {
@@ -420,23 +437,30 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
   if (HeldBytes() + bytes <= options_.ram_bytes_max) return true;
   const Ids in_slots = InSlots();
   while (HeldBytes() + bytes > options_.ram_bytes_max) {
-    const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
-    if (candidates.empty()) return false;
-    const std::optional<size_t> victim = eviction_->Victim(candidates);
-    if (!victim) return false;
-    switch (candidates[*victim].kind) {
-      case CandidateKind::kSnapshot:
-        Drop(candidates[*victim].id);
-        break;
-      case CandidateKind::kSegment:
-        DropSegment(candidates[*victim].id);
-        break;
-      case CandidateKind::kWhole:
-        DropWhole(candidates[*victim].id);
-        break;
-    }
-    ++stats_.evicted;
+    // What is saved can be read again, which costs next to nothing beside reading its tokens.
+    if (!ReleaseOne(in_slots) && !GiveUpOne(in_slots)) return false;
   }
+  return true;
+}
+
+bool CheckpointCache::GiveUpOne(const Ids& in_slots) {
+  const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
+  if (candidates.empty()) return false;
+  const std::optional<size_t> victim = eviction_->Victim(candidates);
+  if (!victim) return false;
+  const uint64_t id = candidates[*victim].id;
+  switch (candidates[*victim].kind) {
+    case CandidateKind::kSnapshot:
+      Drop(id);
+      break;
+    case CandidateKind::kSegment:
+      DropSegment(id);
+      break;
+    case CandidateKind::kWhole:
+      DropWhole(id);
+      break;
+  }
+  ++stats_.evicted;
   return true;
 }
 
@@ -477,12 +501,12 @@ void CheckpointCache::CheckInvariants() const {
   for (const auto& [id, entry] : entries_) {
     CHECK(PrefixTree::ValueOf(entry.node) == id);
     CHECK(PrefixTree::PositionOf(entry.node) == entry.checkpoint.position);
-    bytes += entry.checkpoint.bytes;
+    if (InMemory(id)) bytes += entry.checkpoint.bytes;
     held += entry.holder != 0 ? 1 : 0;
   }
   segments_.CheckInvariants();
   for (const auto& [id, segment] : segments_.segments()) {
-    bytes += segment.bytes;
+    if (InMemory(id)) bytes += segment.bytes;
     held -= segment.checkpoints.size();
     for (const CheckpointId checkpoint_id : segment.checkpoints) {
       const Entry& entry = EntryOf(checkpoint_id);
@@ -492,7 +516,7 @@ void CheckpointCache::CheckInvariants() const {
     }
   }
   CHECK(held == 0);
-  for (const auto& [id, whole] : wholes_.wholes()) bytes += whole.bytes;
+  for (const auto& [id, whole] : wholes_.wholes()) bytes += InMemory(id) ? whole.bytes : 0;
   CHECK(bytes == store_->bytes());
   CHECK(HeldBytes() <= options_.ram_bytes_max);
 }

@@ -16,6 +16,10 @@
 // segments come back with it (cache/segment_index.h). Where a model's KV cannot be cut into
 // segments, slots are stored whole (cache/whole_index.h).
 //
+// A store may save things beyond this process (store/snapshot_store.h). Then what is in memory may
+// go and be read again, what was saved earlier is found and taken in as if it had been inserted,
+// and what of it vanishes is a miss.
+//
 // Namespaces keep askers apart: nothing stored under one is ever matched under another.
 //
 // Threads: called by one thread, the one that owns the engine's context.
@@ -27,15 +31,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
-#include "cache/provenance.h"
 #include "cache/segment_index.h"
 #include "cache/whole_index.h"
 #include "policy/eviction.h"
@@ -52,7 +57,7 @@ struct Checkpoint {
   size_t position = 0;
   CheckpointClass checkpoint_class = CheckpointClass::kInterval;
   size_t bytes = 0;
-  // Whose state it is (cache/provenance.h); 0: a cold run's to the bit, it lies on the grid.
+  // Whose state it is (base/provenance.h); 0: a cold run's to the bit, it lies on the grid.
   LineageId lineage = 0;
   // At the very end of a prompt: the snapshot's last bytes are the logits there, so that the same
   // prompt again reads nothing.
@@ -94,6 +99,13 @@ struct SlotsView {
   std::function<std::vector<Held>()> held = {};
 };
 
+// What saved things are known by beyond this process.
+struct SavedAs {
+  Fingerprint fingerprint;
+  // A name for each namespace; of others nothing is saved and nothing is taken in.
+  std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
+};
+
 // Counts since the start, and what is held now.
 struct CacheStats {
   size_t checkpoints = 0;
@@ -107,6 +119,9 @@ struct CacheStats {
   uint64_t discarded = 0;  // could not be restored
   size_t kept = 0;         // checkpoints, because a client asked
   uint64_t keeps_refused = 0;
+  uint64_t released = 0;  // left memory, as they are saved
+  uint64_t taken_in = 0;  // found, saved by others or earlier
+  uint64_t lost = 0;      // were saved only, and are gone
 };
 
 class CheckpointCache {
@@ -179,6 +194,18 @@ class CheckpointCache {
   // Forgets what could not be restored. REQUIRES: it is not pinned.
   void Discard(CheckpointId id);
 
+  // What follows does nothing where the store does not save.
+  void SetSavedAs(SavedAs saved_as) { saved_as_ = std::move(saved_as); }
+  bool saves() const { return store_->saves(); }
+  // Takes in what was found and forgets what is gone. To be called now and then.
+  void TakeNews();
+  struct SaveStep {
+    bool began = false;     // something is on its way that was not
+    size_t bytes_left = 0;  // of what is worth saving and is not on its way yet
+  };
+  // Begins to save the next piece of what is worth most for its bytes, if anything is worth it.
+  SaveStep SaveNext(double read_ms_per_token);
+
   // The caller's clock, in milliseconds; it never goes back. Only Keep looks at it.
   void SetNow(double now_ms);
   // Keeps the checkpoint after `prefix` from being given up for room during the next `keep_ms`;
@@ -208,13 +235,18 @@ class CheckpointCache {
   void DiscardWhole(WholeId id);
 
   CacheStats stats() const;
+  // Of the store, as they are now. Any thread.
+  SavedStats saved_stats() const { return store_->saved_stats(); }
 
   // CHECKs that trees, entries, segments and store agree; costs a walk over everything.
   void CheckInvariants() const;
 
  private:
+  using Ids = std::unordered_set<uint64_t>;
+
   struct Entry {
     Checkpoint checkpoint;
+    NamespaceId name_space = 0;
     const PrefixTree::Node* node = nullptr;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
@@ -240,11 +272,13 @@ class CheckpointCache {
   }
   size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool MakeRoom(size_t bytes);
+  bool GiveUpOne(const Ids& in_slots);
   // Makes room and hands `bytes` to the store. The place in the tree is there already.
   Status StoreBytes(uint64_t id, Bytes bytes);
   tl::unexpected<Error> RefuseRoom();
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
+  void Unload(SegmentId id);  // unless another way uses it
   void DropWhole(WholeId id);
   void NotePrompt(Entry* entry) const;
   // Replaces what an older prompt of the same conversation left only for itself.
@@ -253,8 +287,42 @@ class CheckpointCache {
 
   void SetHolder(Entry* entry, SegmentId holder);
 
+  // Says which checkpoints a new segment holds the last token of.
+  void HoldCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens);
+
+  // In saving.cc.
+  enum class TakenIn { kDone, kUseless, kParentMissing };
+  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
+  std::optional<uint64_t> NameOf(NamespaceId name_space) const;
+  TakenIn TakeIn(const ObjectHeader& header);
+  TakenIn TakeInSnapshot(NamespaceId name_space, const ObjectHeader& header);
+  TakenIn TakeInSegment(NamespaceId name_space, const ObjectHeader& header);
+  TakenIn TakeInWhole(NamespaceId name_space, const ObjectHeader& header);
+  // What is in memory is the same as what was found.
+  TakenIn SavedByOthers(uint64_t id, const ObjectHeader& header);
+  // Forgets what cannot be had any more, and what is of no use without it.
+  void Lose(uint64_t id);
+  bool InMemory(uint64_t id) const;
+  bool MayDrop(uint64_t id) const;
+  // Lets one thing leave memory that is saved. False: there is none.
+  bool ReleaseOne(const Ids& in_slots);
+  struct Unsaved {
+    uint64_t id = 0;
+    double worth_ms = 0;
+    size_t bytes = 0;  // with what must be saved before it
+  };
+  bool IsUnsaved(uint64_t id) const {
+    return store_->PlaceOf(id) == SnapshotStore::Place::kUnsaved;
+  }
+  std::vector<Unsaved> WorthSaving(double read_ms_per_token) const;
+  std::optional<Unsaved> Worth(const Entry& entry, double read_ms_per_token) const;
+  // Of the segments on the way to the end of one. Nothing: one of them cannot be saved.
+  std::optional<size_t> UnsavedBytesTo(SegmentId segment) const;
+  // The first on the way to `id` that is unsaved: a segment, or itself.
+  uint64_t FirstUnsaved(uint64_t id) const;
+  std::optional<ObjectHeader> HeaderOf(uint64_t id) const;
+
   // In candidates.cc.
-  using Ids = std::unordered_set<uint64_t>;
   // Checkpoints and segments whose attention KV a slot holds.
   Ids InSlots() const;
   std::vector<EvictionCandidate> Candidates(const Ids& in_slots) const;
@@ -283,6 +351,8 @@ class CheckpointCache {
   double now_ms_ = 0;
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
+  SavedAs saved_as_;
+  std::vector<ObjectHeader> waiting_;  // found before what they begin in
 };
 
 }  // namespace cairn

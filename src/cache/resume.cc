@@ -41,7 +41,7 @@ bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const Sl
 
 // Whether joining up to `position` takes less time than reading on from `from`.
 bool JoinPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
-  if (rules.join_bytes_per_read_token <= 0) return true;
+  if (rules.join_bytes_per_read_token <= 0 || rules.in_answer) return true;
   const auto bytes = static_cast<double>(position * rules.kv_bytes_per_token + snapshot_bytes);
   return bytes < static_cast<double>(position - from) * rules.join_bytes_per_read_token;
 }

@@ -1,6 +1,6 @@
 // ChooseResume: the furthest point of a prompt that a slot can be brought to without reading.
 //
-// What a slot holds need not be what a cold run would hold to the bit (cache/provenance.h). `live`
+// What a slot holds need not be what a cold run would hold to the bit (base/provenance.h). `live`
 // may go on from bits off the grid wherever an uninterrupted conversation would come by: at a
 // slot's end, or at a grid multiple of a prompt, but not in the middle of an answer. `exact` may
 // not; neither may mix the bits of two runs. `any` asks only that the tokens agree.
@@ -21,10 +21,10 @@
 #include <functional>
 #include <string_view>
 
+#include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
-#include "cache/provenance.h"
 
 namespace cairn {
 
@@ -47,6 +47,10 @@ struct ResumeRules {
   // So many bytes can be joined in the time that reading one token takes; 0: not measured, and
   // joining is taken to cost nothing.
   double join_bytes_per_read_token = 0;
+  // The prompt ends in the middle of an answer that gave up its slot, with the token drawn there.
+  // That state is the one way back that does not change the answer, so nothing that costs less is
+  // weighed against it.
+  bool in_answer = false;
 };
 
 struct SlotState {

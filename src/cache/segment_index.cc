@@ -39,6 +39,39 @@ SegmentId SegmentIndex::OnGrid(NamespaceId name_space, TokenSpan prefix) const {
   return HolderOf(PrefixTree::ValueOf(node), prefix.size());
 }
 
+SegmentId SegmentIndex::EndsAt(NamespaceId name_space, TokenSpan tokens) const {
+  const PrefixTree::Node* node = on_grid_.Find(name_space, tokens);
+  return node == nullptr ? 0 : PrefixTree::ValueOf(node);
+}
+
+size_t SegmentIndex::RunEnd(LineageId lineage) const {
+  const auto run = runs_.find(lineage);
+  return run == runs_.end() ? 0 : Get(run->second.back()).range.end;
+}
+
+Tokens SegmentIndex::TokensOf(SegmentId id) const {
+  const Segment& segment = Get(id);
+  if (segment.node != nullptr) return PrefixTree::TokensOf(segment.node);
+  Tokens tokens;
+  if (segment.parent != 0) tokens = TokensOf(segment.parent);
+  tokens.resize(segment.range.begin);
+  tokens.insert(tokens.end(), segment.run_tokens.begin(), segment.run_tokens.end());
+  return tokens;
+}
+
+std::vector<SegmentId> SegmentIndex::Subtree(SegmentId id) const {
+  std::vector<SegmentId> found = {id};
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (Get(found[i]).children == 0) continue;
+    for (const auto& [other, segment] : segments_) {
+      if (segment.parent == found[i]) found.push_back(other);
+    }
+  }
+  // Of a run the last comes first: what begins in a segment ends behind it there.
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
 std::vector<SegmentIndex::Link> SegmentIndex::PathTo(NamespaceId name_space, TokenSpan prefix,
                                                      LineageId lineage) const {
   std::vector<Link> path;
@@ -119,6 +152,9 @@ void SegmentIndex::Add(Segment segment, TokenSpan tokens, const Provenance& prov
   if (range.lineage == 0) {
     segment.node = on_grid_.Put(segment.name_space, tokens.first(range.end), segment.id);
   } else {
+    const TokenSpan own = tokens.subspan(range.begin, range.end - range.begin);
+    segment.run_tokens.assign(own.begin(), own.end());
+    run_token_bytes_ += own.size_bytes();
     runs_[range.lineage].push_back(segment.id);
   }
   if (segment.parent != 0) ++Get(segment.parent).children;
@@ -136,6 +172,7 @@ void SegmentIndex::Remove(SegmentId id) {
     const auto run = runs_.find(segment.range.lineage);
     CHECK(run != runs_.end() && run->second.back() == id);
     run->second.pop_back();
+    run_token_bytes_ -= segment.run_tokens.size() * sizeof(Token);
     if (run->second.empty()) runs_.erase(run);
   }
   if (segment.parent != 0) --Get(segment.parent).children;
@@ -153,7 +190,8 @@ SegmentIndex::Segment& SegmentIndex::Get(SegmentId id) {
 }
 
 size_t SegmentIndex::TokenBytesFreedBy(const Segment& segment) {
-  return segment.node == nullptr ? 0 : PrefixTree::BytesFreedBy(segment.node);
+  return segment.node == nullptr ? segment.run_tokens.size() * sizeof(Token)
+                                 : PrefixTree::BytesFreedBy(segment.node);
 }
 
 void SegmentIndex::CheckInvariants() const {

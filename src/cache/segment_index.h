@@ -10,7 +10,7 @@
 //                    C  [1400 -- 1500)            what B's conversation grew by later
 //
 // Segments on the grid are found by their tokens, whoever asks. Those off it belong to a run
-// (cache/provenance.h) and are found by its number.
+// (base/provenance.h) and are found by its number.
 //
 // A segment that others begin in cannot be given up before them; so what is stored of a path is
 // always all of it from 0 on.
@@ -26,8 +26,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/provenance.h"
 #include "base/tokens.h"
-#include "cache/provenance.h"
 #include "tree/prefix_tree.h"
 
 namespace cairn {
@@ -61,6 +61,7 @@ class SegmentIndex {
     // Checkpoints whose last token's KV it holds: they go nowhere without it.
     std::vector<uint64_t> checkpoints = {};
     const PrefixTree::Node* node = nullptr;  // on the grid
+    Tokens run_tokens = {};                  // off it: those of its range
   };
   // What a path uses of a segment: [begin, end), its front or all of it.
   struct Link {
@@ -75,6 +76,14 @@ class SegmentIndex {
   // The segment that holds the KV of `prefix`'s last token, which is of `lineage`; 0: it is not
   // stored. Where it is, so is all before it.
   SegmentId HolderOf(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
+  // The segment on the grid that ends with just these tokens; 0: there is none.
+  SegmentId EndsAt(NamespaceId name_space, TokenSpan tokens) const;
+  // Where what is stored of a run ends; 0: nothing is.
+  size_t RunEnd(LineageId lineage) const;
+  // The tokens of its sequence, from 0 to its end.
+  Tokens TokensOf(SegmentId id) const;
+  // Itself and all that begin in it or in those, deepest first. Looks at every segment.
+  std::vector<SegmentId> Subtree(SegmentId id) const;
   // The segments that hold the KV of `prefix`, whose last token is of `lineage`; none when not all
   // of it is stored.
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
@@ -99,8 +108,8 @@ class SegmentIndex {
   Segment& Get(SegmentId id);
   const std::unordered_map<SegmentId, Segment>& segments() const { return segments_; }
 
-  // What the tokens of segments on the grid take in memory; those of runs are not kept.
-  size_t token_bytes() const { return on_grid_.bytes(); }
+  // What the tokens of segments take in memory.
+  size_t token_bytes() const { return on_grid_.bytes() + run_token_bytes_; }
   // Of these, what goes with `segment`.
   static size_t TokenBytesFreedBy(const Segment& segment);
 
@@ -116,6 +125,7 @@ class SegmentIndex {
   std::unordered_map<SegmentId, Segment> segments_;
   PrefixTree on_grid_;  // a root for each namespace; values are segment ids
   std::unordered_map<LineageId, std::vector<SegmentId>> runs_;  // shallowest first
+  size_t run_token_bytes_ = 0;
 };
 
 }  // namespace cairn

@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/provenance.h"
 #include "base/tokens.h"
-#include "cache/provenance.h"
 #include "cache/segment_index.h"
 
 namespace cairn {

@@ -41,9 +41,9 @@ class BenchTest : public testing::Test {
 
   static std::unique_ptr<ServerProcess> Serve(const std::string& port) {
     ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m",     folder_ / "model.gguf",
-                    "--port",      port,    "-c",     "16384",
-                    "-t",          "1",     "--grid", "64"};
+    options.argv = {CAIRN_PROGRAM, "serve", "--cache-disk", "0",     "-m", folder_ / "model.gguf",
+                    "--port",      port,    "-c",           "16384", "-t", "1",
+                    "--grid",      "64"};
     options.port = std::stoi(port);
     auto server = ServerProcess::Start(options);
     EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);

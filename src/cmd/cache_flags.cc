@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cmd/cache_folder.h"
 #include "cmd/machine_memory.h"
 #include "policy/eviction.h"
 
@@ -51,6 +52,43 @@ void AddPlacementFlags(CLI::App* serve, ServeOptions* options, const std::string
       ->group(group);
 }
 
+void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& group) {
+  serve
+      ->add_option("--cache-dir", options->cache_folder,
+                   "Folder where checkpoints outlive the server; several servers may share it "
+                   "(default: " +
+                       DefaultCacheFolder() + ")")
+      ->group(group);
+  serve
+      ->add_option("--cache-disk", options->cache_disk_gib,
+                   "GiB of that folder, of all models together (0: nothing is kept on disk)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--disk-write-mib-s", options->disk_write_mib_s,
+                   "MiB a second to write at most, to spare the disk (0: no limit)")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--save-after-ms", options->save_after_ms,
+                   "Milliseconds that a slot is unused before what it holds is saved")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--codec", options->codec,
+                   "How files are written: raw, or lossless (smaller, and the same to the bit)")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--shutdown-timeout", options->shutdown_timeout_s,
+                   "Seconds that saving may take when the server ends")
+      ->check(CLI::Range(int64_t{0}, int64_t{3600}))
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
@@ -82,6 +120,7 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("--grid", options->llama.grid_tokens,
                    "Tokens between cuts that leave every bit unchanged (0: measured at start)")
       ->group(group);
+  AddDiskFlags(serve, options, group);
 }
 
 std::string PolicyHelp() {

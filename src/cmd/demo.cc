@@ -59,7 +59,9 @@ std::vector<std::string> ServeCommand(const DemoOptions& options, const std::str
   const std::filesystem::path self = std::filesystem::read_symlink(options.program, error);
   std::vector<std::string> argv = {error ? options.program : self.string(), "serve"};
   argv.insert(argv.end(), {"--model", options.model_path, "--port", "0", "--ctx-size",
-                           std::to_string(options.context_tokens)});
+                           std::to_string(options.context_tokens),
+                           // What an earlier demo left would spare this one its reading.
+                           "--cache-disk", "0"});
   if (!placement.empty()) argv.insert(argv.end(), {"--placement", placement});
   if (!options.chat_template.empty()) {
     argv.insert(argv.end(), {"--chat-template", options.chat_template});

@@ -7,8 +7,10 @@
 
 #include "cmd/bench.h"
 #include "cmd/bench_report.h"
+#include "cmd/cache.h"
 #include "cmd/demo.h"
 #include "cmd/model_check.h"
+#include "cmd/model_codecs.h"
 #include "cmd/model_make.h"
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
@@ -35,12 +37,16 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* bench = AddBench(&app, &bench_options);
   BenchReportOptions report_options;
   const CLI::App* report = AddBenchReport(bench, &report_options);
+  CacheCommandOptions cache_options;
+  const CLI::App* cache = AddCache(&app, &cache_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
   model->require_subcommand(1);
   ModelMakeOptions make_options;
   const CLI::App* make = AddModelMake(model, &make_options);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
+  ModelCodecsOptions codecs_options;
+  const CLI::App* codecs = AddModelCodecs(model, &codecs_options);
 
   arguments = SpellOutShortFlags(std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
@@ -54,8 +60,10 @@ int Main(std::vector<std::string> arguments) {
   if (sim->parsed()) return RunSim(sim_options);
   if (report->parsed()) return RunBenchReport(report_options);
   if (bench->parsed()) return RunBench(bench_options);
+  if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
+  if (codecs->parsed()) return RunModelCodecs(codecs_options);
   return 1;
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include "chat/builtin_templates.h"
 #include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
+#include "cmd/disk_cache.h"
 #include "cmd/progress_line.h"
 #include "engine/llama_embedder.h"
 #include "engine/llama_engine.h"
@@ -96,6 +98,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
+  scheduler.unused_ms = options.save_after_ms;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
   scheduler.keep_ends = scheduler.park =
       PlacementNames(options) != "none" && StoresCheckpoints(options);
@@ -132,11 +135,16 @@ class ServeRun {
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
-    cache_ = std::make_unique<CheckpointCache>(
-        ToCacheOptions(options_), std::move(policies->placement), std::move(policies->eviction),
-        StoresCheckpoints(options_) ? MakeRamStore() : MakeNoneStore());
+    auto disk = OpenDiskCache(options_, *engine_, policies->reuse, {[this] { Wake(); }, MakeLog()});
+    if (!disk) return tl::unexpected(disk.error());
+    disk_ = std::move(*disk);
+    cache_ =
+        std::make_unique<CheckpointCache>(ToCacheOptions(options_), std::move(policies->placement),
+                                          std::move(policies->eviction), MakeStore());
+    cache_->SetSavedAs(disk_.saved_as);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
+    if (disk_.store) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
@@ -154,6 +162,7 @@ class ServeRun {
     SayReady(clock_.NowMs() - started_ms);
     served_.service.store(service_.get(), std::memory_order_release);
     scheduler_->Run();
+    SaveToDisk();
     SayTraced();
     return {};
   }
@@ -192,6 +201,36 @@ class ServeRun {
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
+  }
+
+  LogSink MakeLog() const {
+    return [logger = logger_](LogLevel, std::string_view line) { logger->warn("{}", line); };
+  }
+
+  std::unique_ptr<SnapshotStore> MakeStore() const {
+    if (!StoresCheckpoints(options_)) return MakeNoneStore();
+    return disk_.store ? MakeTieredStore(disk_.store.get()) : MakeRamStore();
+  }
+
+  // From the disk's thread, at any time.
+  void Wake() {
+    if (served_.service.load(std::memory_order_acquire) != nullptr) scheduler_->Wake();
+  }
+
+  void SaveToDisk() {
+    if (!disk_.store) return;
+    const double ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
+    const double began_ms = clock_.NowMs();
+    const bool all = scheduler_->SaveAll(ms_max);
+    const bool drained = disk_.store->Drain(std::max(0.0, ms_max - (clock_.NowMs() - began_ms)));
+    const SavedStats saved = disk_.store->stats();
+    if (all && drained) {
+      logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
+                    saved.bytes >> 20);
+    } else {
+      logger_->warn("--shutdown-timeout {} s was over before all was saved",
+                    options_.shutdown_timeout_s);
+    }
   }
 
   Status OpenTrace() {
@@ -282,6 +321,7 @@ class ServeRun {
   std::unique_ptr<LlamaEmbedder> embedder_;
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
+  DiskCache disk_;
   std::unique_ptr<CheckpointCache> cache_;
   std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
   std::unique_ptr<Scheduler> scheduler_;

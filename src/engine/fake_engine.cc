@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "engine/state_facts.h"
 
 namespace cairn {
 namespace {
@@ -59,6 +60,17 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
     traits_.window_tokens = options.window_tokens;
     traits_.snapshot_bytes = options.window_tokens * sizeof(uint64_t);
   }
+}
+
+Result<std::string> FakeEngine::StateIdentity() const {
+  return FactsText({{"model", "fake"},
+                    {"memory_class", std::string(MemoryClassName(options_.memory_class))},
+                    {"grid_tokens", std::to_string(options_.grid_tokens)},
+                    {"window_tokens", std::to_string(traits_.window_tokens)},
+                    {"snapshot_bytes", std::to_string(traits_.snapshot_bytes)},
+                    {"piece_tokens", std::to_string(options_.piece_tokens_max)},
+                    {"end_one_in", std::to_string(options_.end_one_in)},
+                    {"seed", std::to_string(options_.seed)}});
 }
 
 Result<Tokens> FakeEngine::Tokenize(std::string_view text, bool /*add_special*/,
@@ -127,6 +139,9 @@ size_t FakeEngine::cells() const {
 
 bool FakeEngine::HasRoomFor(size_t tokens) const {
   if (options_.cells == 0 || !has_cells()) return true;
+  size_t at_most = tokens;
+  for (const auto& [seq, sequence] : sequences_) at_most += sequence.places.size();
+  if (at_most <= options_.cells) return true;
   std::set<uint64_t> used;
   for (const auto& [seq, sequence] : sequences_) {
     used.insert(sequence.places.begin(), sequence.places.end());
@@ -295,28 +310,42 @@ Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot
   return {};
 }
 
-// The bytes name a copy of the sequence, and make up the size that a real state would have.
+// | recurrent state | what each cell was made of … | first position of the window | its values … |
 Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
   const Sequence& sequence = sequences_[seq];
   CHECK(traits_.whole_states && sequence.end > 0);
-  Bytes bytes(sizeof(uint64_t) * (sequence.end + 1), 0);
-  const uint64_t index = wholes_.size();
-  std::memcpy(bytes.data(), &index, sizeof(index));
-  wholes_.push_back(sequence);
+  std::vector<uint64_t> words = {sequence.recurrent};
+  words.insert(words.end(), sequence.added.begin(), sequence.added.end());
+  if (has_window()) {
+    words.push_back(sequence.window_begin);
+    words.insert(words.end(),
+                 sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin),
+                 sequence.window.end());
+  }
+  Bytes bytes(words.size() * sizeof(uint64_t));
+  std::memcpy(bytes.data(), words.data(), bytes.size());
   return bytes;
 }
 
 Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
   Clear(seq);
   if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
-  uint64_t index = 0;
-  CHECK(whole.size() >= sizeof(index));
-  std::memcpy(&index, whole.data(), sizeof(index));
-  CHECK(index < wholes_.size() && wholes_[index].end == position);
+  std::vector<uint64_t> words(whole.size() / sizeof(uint64_t));
+  std::memcpy(words.data(), whole.data(), words.size() * sizeof(uint64_t));
+  const size_t cells = has_cells() ? position : 0;
+  CHECK(words.size() > cells);
   if (!HasRoomFor(position)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   Sequence& sequence = sequences_[seq];
-  sequence = wholes_[index];
-  for (uint64_t& place : sequence.places) place = ++last_place_;
+  sequence.recurrent = words[0];
+  for (size_t i = 0; i < cells; ++i) AddCell(&sequence, words[1 + i]);
+  if (has_window()) {
+    sequence.window_begin = words.at(1 + cells);
+    sequence.window.assign(position, 0);
+    CHECK(words.size() == 2 + cells + position - sequence.window_begin);
+    std::copy(words.begin() + static_cast<ptrdiff_t>(2 + cells), words.end(),
+              sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin));
+  }
+  sequence.end = position;
   return {};
 }
 

@@ -54,6 +54,7 @@ class FakeEngine : public Engine {
   size_t slots() const override { return options_.slots; }
   size_t cells() const override;
   size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  Result<std::string> StateIdentity() const override;
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override;
@@ -124,7 +125,6 @@ class FakeEngine : public Engine {
   MemoryTraits traits_;
   std::map<SeqId, Sequence> sequences_;
   std::vector<std::vector<float>> logits_;
-  std::vector<Sequence> wholes_;  // that were taken
   uint64_t last_place_ = 0;
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;

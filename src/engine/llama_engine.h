@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/llama_options.h"
 #include "engine/llama_pointers.h"
+#include "engine/state_facts.h"
 
 struct llama_vocab;
 
@@ -33,6 +34,7 @@ class LlamaEngine final : public Engine {
   size_t slots() const override { return slots_; }
   size_t cells() const override;
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
+  Result<std::string> StateIdentity() const override;
   // For contexts beside the engine's own, which it outlives.
   llama_model* model() const { return model_.get(); }
 
@@ -62,8 +64,14 @@ class LlamaEngine final : public Engine {
   LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
 
   void ReadModelInfo(const LlamaOptions& options);
+  // Where the tokens that MeasureTraits and ProveBits read are cut.
+  static constexpr size_t kFewTokens = 8;
   // Decodes a few tokens and measures what their state weighs.
   Status MeasureTraits(const LlamaOptions& options);
+  // Reads `tokens` again, of which the last logits hashed to `bits`, and keeps that when it is so
+  // again: what the model, the settings and the machine come to.
+  Status ProveBits(TokenSpan tokens, uint64_t bits);
+  uint64_t HashOfLogits() const;
   Status MeasureGrid(const LlamaOptions& options);
   // Finds traits().segments and traits().whole_states with what the probe's sequence holds.
   void ProveTransport(const LogSink& log);
@@ -113,10 +121,12 @@ class LlamaEngine final : public Engine {
   const llama_vocab* const vocab_;
   const size_t slots_;
   const bool unified_;  // see LlamaOptions
+  const StateFacts option_facts_;
   ModelInfo info_;
   MemoryTraits traits_;
   size_t context_tokens_ = 0;
   size_t piece_tokens_max_ = 0;
+  std::string proven_bits_;  // see ProveBits
   bool keeps_window_ = false;
   std::map<SeqId, WindowCells> window_cells_;  // of sequences in use, when keeps_window_
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time

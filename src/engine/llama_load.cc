@@ -58,6 +58,16 @@ StateSizes SizesOf(llama_context* context) {
           llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)};
 }
 
+// Tokens from all over the vocabulary, so that they find many of a model's experts.
+Tokens SpreadTokens(size_t count, size_t vocab_size) {
+  constexpr uint64_t kStride = 2'654'435'761;  // a prime far from any vocabulary's size
+  Tokens tokens;
+  for (size_t i = 0; i < count; ++i) {
+    tokens.push_back(static_cast<Token>(i * kStride % vocab_size));
+  }
+  return tokens;
+}
+
 // `has_window`: the state that cannot be rolled back grows with the first tokens. What the model
 // says of a window does not tell: some name one and keep everything all the same, and deepseek4
 // keeps one without a word.
@@ -108,7 +118,8 @@ LlamaEngine::LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const Lla
       context_(std::move(context)),
       vocab_(llama_model_get_vocab(model_.get())),
       slots_(options.slots),
-      unified_(options.unified) {
+      unified_(options.unified),
+      option_facts_(FactsOf(options)) {
   context_tokens_ = llama_n_ctx_seq(context_.get());
   // Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
   const bool keeps_all =
@@ -145,21 +156,22 @@ void LlamaEngine::ReadModelInfo(const LlamaOptions& options) {
 }
 
 Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
-  constexpr size_t kFew = 8;
   constexpr size_t kMore = 24;
   const size_t token_count = std::min(kMore, context_tokens_);
-  if (token_count <= kFew || piece_tokens_max_ < kMore) {
+  if (token_count <= kFewTokens || piece_tokens_max_ < kMore) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--ctx-size and --ubatch-size must be at least " + std::to_string(kMore));
   }
-  const Tokens tokens(token_count, 0);
-  if (Status read = Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFew)); !read) return read;
+  const Tokens tokens = SpreadTokens(token_count, info_.vocab_size);
+  if (Status read = Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFewTokens)); !read) return read;
   const StateSizes few = SizesOf(context_.get());
-  if (Status read = Decode(kProbeSeq, kFew, TokenSpan(tokens).subspan(kFew)); !read) return read;
+  if (Status read = Decode(kProbeSeq, kFewTokens, TokenSpan(tokens).subspan(kFewTokens)); !read)
+    return read;
   const StateSizes more = SizesOf(context_.get());
+  const uint64_t bits = HashOfLogits();
 
   const bool has_partial_state = more.partial < more.full;
-  const size_t steps = token_count - kFew;
+  const size_t steps = token_count - kFewTokens;
   const size_t partial_per_token = (more.partial - few.partial) / steps;
   const bool has_window = has_partial_state && partial_per_token > 0 && !options.swa_full;
   traits_.memory_class = ClassOf(model_.get(), has_window);
@@ -172,7 +184,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
       traits_.window_tokens = static_cast<size_t>(llama_model_n_swa(model_.get()));
       traits_.kv_bytes_per_token = full_per_token - partial_per_token;
       traits_.snapshot_bytes =
-          few.partial + partial_per_token * (std::max(traits_.window_tokens, kMore) - kFew);
+          few.partial + partial_per_token * (std::max(traits_.window_tokens, kMore) - kFewTokens);
       break;
     case MemoryClass::kRecurrent:
       traits_.snapshot_bytes = more.partial;
@@ -186,6 +198,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   keeps_window_ = has_window;
   ProveTransport(options.log);
   Clear(kProbeSeq);
+  if (Status proven = ProveBits(tokens, bits); !proven) return proven;
   return MeasureGrid(options);
 }
 

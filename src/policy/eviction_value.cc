@@ -21,29 +21,6 @@
 namespace cairn {
 namespace {
 
-// How much likelier than one before a user's message a checkpoint of this class is wanted.
-double ClassWeight(CheckpointClass checkpoint_class) {
-  switch (checkpoint_class) {
-    case CheckpointClass::kHeader:
-      return 8;
-    case CheckpointClass::kQuery:
-    case CheckpointClass::kMark:
-    case CheckpointClass::kBranch:
-    case CheckpointClass::kPrompt:
-    case CheckpointClass::kReply:
-      return 4;
-    case CheckpointClass::kTurn:
-    case CheckpointClass::kEnd:
-      return 1;
-    case CheckpointClass::kLadder:
-      return 0.5;
-    case CheckpointClass::kToolTurn:
-    case CheckpointClass::kInterval:
-      return 0.25;
-  }
-  return 1;
-}
-
 // Of reading the same: copying attention KV once more when its slot lets go. Less than anything
 // else that leads somewhere.
 constexpr double kCopyShare = 1e-6;

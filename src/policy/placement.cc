@@ -73,34 +73,6 @@ Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
 
 }  // namespace
 
-std::string_view CheckpointClassName(CheckpointClass checkpoint_class) {
-  switch (checkpoint_class) {
-    case CheckpointClass::kHeader:
-      return "header";
-    case CheckpointClass::kTurn:
-      return "turn";
-    case CheckpointClass::kPrompt:
-      return "prompt";
-    case CheckpointClass::kEnd:
-      return "end";
-    case CheckpointClass::kLadder:
-      return "ladder";
-    case CheckpointClass::kReply:
-      return "reply";
-    case CheckpointClass::kBranch:
-      return "branch";
-    case CheckpointClass::kInterval:
-      return "interval";
-    case CheckpointClass::kMark:
-      return "mark";
-    case CheckpointClass::kQuery:
-      return "query";
-    case CheckpointClass::kToolTurn:
-      return "tool turn";
-  }
-  return "unknown";
-}
-
 std::vector<PolicySummary> PlacementSummaries() {
   std::vector<PolicySummary> summaries;
   summaries.reserve(kPlacements.size());

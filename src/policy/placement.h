@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ enum class CheckpointClass : uint8_t {
   kToolTurn = 11,  // before a tool's result
 };
 std::string_view CheckpointClassName(CheckpointClass checkpoint_class);
+// Nothing: no class has this value, or none that we know.
+std::optional<CheckpointClass> ParseCheckpointClass(uint8_t value);
+// How much likelier than one before a user's message a checkpoint of this class is wanted.
+double ClassWeight(CheckpointClass checkpoint_class);
 
 struct Placement {
   size_t position = 0;

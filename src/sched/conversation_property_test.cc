@@ -1,7 +1,7 @@
 // Random conversations against the whole of scheduler, cache and engine. What people do between
 // two requests: add a turn, edit the last or an earlier one, ask again, fork, or have a template
 // that strips old reasoning. Several people may share slots and a header, and ask at the same time;
-// some ask twice at once.
+// some ask twice at once. The server may be ended between two turns and started again.
 //
 // `exact`: every answer is that of an engine without a cache. `live`: every answer is that of an
 // engine that was given some of the turns before it, in order and without an interruption.
@@ -20,6 +20,7 @@
 #include "engine/fake_engine.h"
 #include "sched/played_conversation.h"
 #include "sched/scheduler.h"
+#include "store/fake_disk.h"
 
 namespace cairn {
 namespace {
@@ -46,6 +47,9 @@ struct Scenario {
   size_t answer_tokens_max = 40;
   // Without them slots are stored whole.
   bool segments = true;
+  // Before one turn in so many the server is started again, and something may have gone from its
+  // disk; 0: never, and there is no disk.
+  uint64_t restart_one_in = 0;
 };
 
 GenerationParams Params(size_t tokens_max) {
@@ -69,28 +73,58 @@ std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Toke
   return answer;
 }
 
-// Each look at it takes as long as a seed says, so that what is measured differs from seed to seed
-// and is the same whenever a seed is played again. For one thread.
+// Each look at it takes as long as a seed says, a microsecond or a second, so that what is measured
+// differs from seed to seed, ways back are dear or cheap, and a seed is the same whenever it is
+// played again. For one thread.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(uint64_t seed) : random_(seed) {}
-  double NowMs() const override { return now_ms_ += static_cast<double>(random_() % 1000) / 1000; }
+  double NowMs() const override {
+    return now_ms_ += static_cast<double>(uint64_t{1} << random_() % 20) / 1000;
+  }
 
  private:
   mutable std::mt19937_64 random_;
   mutable double now_ms_ = 0;
 };
 
+struct Done : SlotKeeper::Stats {
+  uint64_t given_up = 0;
+  uint64_t waited_for_reader = 0;
+  uint64_t taken_in = 0;
+  uint64_t lost = 0;
+
+  void Add(const SchedulerStats& stats) {
+    given_up += stats.given_up;
+    waited_for_reader += stats.waited_for_reader;
+    taken_in += stats.cache.taken_in;
+    lost += stats.cache.lost;
+    AddWays(stats.keeper);
+  }
+  void Add(const Done& done) {
+    given_up += done.given_up;
+    waited_for_reader += done.waited_for_reader;
+    taken_in += done.taken_in;
+    lost += done.lost;
+    AddWays(done);
+  }
+
+ private:
+  void AddWays(const SlotKeeper::Stats& stats) {
+    forked += stats.forked;
+    wholes_set += stats.wholes_set;
+    checkpoints_restored += stats.checkpoints_restored;
+    joined += stats.joined;
+    parked += stats.parked;
+    failed += stats.failed;
+  }
+};
+
 class ConversationRun {
  public:
   explicit ConversationRun(const Scenario& scenario)
-      : scenario_(scenario),
-        clock_(scenario.seed),
-        engine_(EngineOptions(scenario)),
-        cache_(Cache(scenario), *MakePlacement(scenario.placement, Placement()),
-               *MakeEviction(scenario.eviction), MakeRamStore()),
-        scheduler_(&engine_, &cache_, &clock_, {scenario.reuse, 64}),
-        random_(scenario.seed) {
+      : scenario_(scenario), clock_(scenario.seed), random_(scenario.seed) {
+    Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
       people_.push_back(
@@ -100,10 +134,11 @@ class ConversationRun {
 
   void Play(int turns) {
     for (int turn = 0; turn < turns; ++turn) {
+      if (scenario_.restart_one_in > 0) Restart();
       std::shuffle(people_.begin(), people_.end(), random_);
       const size_t asking = 1 + random_() % std::min(scenario_.together, people_.size());
       if (scenario_.refuse_one_in > 0 && random_() % scenario_.refuse_one_in == 0) {
-        engine_.RefuseNextStates(1);
+        server_->engine.RefuseNextStates(1);
       }
       std::vector<test::PlayedPrompt> prompts;
       const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
@@ -113,7 +148,7 @@ class ConversationRun {
       }
       std::vector<Twin> twins;
       const std::vector<std::string> answers = Ask(prompts, &twins);
-      cache_.CheckInvariants();
+      server_->cache.CheckInvariants();
       for (const Twin& twin : twins) {
         const std::string answer = TextOf(twin.generation.get());
         Expect(prompts[twin.of].tokens, answer, people_[twin.of].get());
@@ -127,9 +162,54 @@ class ConversationRun {
     }
   }
 
-  SchedulerStats stats() const { return scheduler_.stats(); }
+  // Of all its lives.
+  Done done() const {
+    Done sum = done_;
+    sum.Add(server_->scheduler.stats());
+    return sum;
+  }
 
  private:
+  struct Server {
+    Server(const Scenario& scenario, const Clock* clock, test::FakeDisk* disk, uint64_t life)
+        : engine(EngineOptions(scenario)),
+          cache(Cache(scenario), *MakePlacement(scenario.placement, Placement()),
+                *MakeEviction(scenario.eviction),
+                scenario.restart_one_in > 0 ? MakeTieredStore(disk) : MakeRamStore()),
+          scheduler(&engine, &cache, clock, Scheduling(scenario, life)) {
+      cache.SetSavedAs({{1, 1}, {{0, 0}}});
+    }
+    static SchedulerOptions Scheduling(const Scenario& scenario, uint64_t life) {
+      SchedulerOptions options;
+      options.reuse = scenario.reuse;
+      options.queue_limit = 64;
+      options.first_lineage = life << 32;
+      return options;
+    }
+
+    FakeEngine engine;
+    CheckpointCache cache;
+    Scheduler scheduler;
+  };
+
+  void Start() {
+    disk_.Restart();
+    server_ = std::make_unique<Server>(scenario_, &clock_, &disk_, ++lives_);
+  }
+
+  // Sometimes it has time to save all, sometimes a little, and the disk may be behind.
+  void Restart() {
+    disk_.SetWrites(random_() % 4 != 0);
+    if (random_() % 2 == 0) server_->scheduler.SaveAll(static_cast<double>(random_() % 200));
+    server_->cache.CheckInvariants();
+    const auto names = disk_.names();
+    if (!names.empty() && random_() % 2 == 0) disk_.Lose(names[random_() % names.size()]);
+    if (random_() % scenario_.restart_one_in != 0) return;
+    done_.Add(server_->scheduler.stats());
+    server_ = nullptr;
+    Start();
+  }
+
   struct Asker {
     test::Person person;
     // Uninterrupted conversations, each a list of prompts, that led to states met so far.
@@ -177,8 +257,8 @@ class ConversationRun {
     request.prompt = prompt.tokens;
     request.shape = prompt.shape;
     request.params = Params(scenario_.answer_tokens_max);
-    auto generation = *scheduler_.Submit(std::move(request));
-    for (uint64_t steps = random_() % 4; steps > 0; --steps) scheduler_.Step();
+    auto generation = *server_->scheduler.Submit(std::move(request));
+    for (uint64_t steps = random_() % 4; steps > 0; --steps) server_->scheduler.Step();
     return generation;
   }
 
@@ -190,15 +270,15 @@ class ConversationRun {
 
   std::vector<std::string> Ask(const std::vector<test::PlayedPrompt>& prompts,
                                std::vector<Twin>* twins) {
-    const uint64_t before = engine_.decoded_tokens();
-    const uint64_t given_up_before = scheduler_.stats().given_up;
+    const uint64_t before = server_->engine.decoded_tokens();
+    const uint64_t given_up_before = server_->scheduler.stats().given_up;
     std::vector<std::shared_ptr<Generation>> generations;
     for (size_t i = 0; i < prompts.size(); ++i) {
       const bool twice = scenario_.twins && random_() % 2 == 0;
       if (twice) twins->push_back({i, Submit(prompts[i])});
       generations.push_back(Submit(prompts[i]));
     }
-    while (scheduler_.Step()) {
+    while (server_->scheduler.Step()) {
     }
     std::vector<std::string> answers;
     size_t cost_tokens = 0;
@@ -213,8 +293,8 @@ class ConversationRun {
       EXPECT_LE(last.cost.reused_tokens, last.cost.prompt_tokens);
       cost_tokens += last.cost.read_tokens() + last.cost.generated_tokens;
     }
-    if (twins->empty() && scheduler_.stats().given_up == given_up_before) {
-      EXPECT_LE(engine_.decoded_tokens() - before, cost_tokens);
+    if (twins->empty() && server_->scheduler.stats().given_up == given_up_before) {
+      EXPECT_LE(server_->engine.decoded_tokens() - before, cost_tokens);
     }
     return answers;
   }
@@ -241,9 +321,10 @@ class ConversationRun {
 
   const Scenario scenario_;
   const SteppingClock clock_;
-  FakeEngine engine_;
-  CheckpointCache cache_;
-  Scheduler scheduler_;
+  test::FakeDisk disk_;
+  uint64_t lives_ = 0;
+  std::unique_ptr<Server> server_;
+  Done done_;  // in earlier lives
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Asker>> people_;
 };
@@ -257,11 +338,6 @@ constexpr std::array<const char*, 8> kPlacements = {
 constexpr std::array<const char*, 6> kEvictions = {"value",        "lru",     "fifo",
                                                    "closest-pair", "marconi", "none"};
 
-struct Done : SlotKeeper::Stats {
-  uint64_t given_up = 0;
-  uint64_t waited_for_reader = 0;
-};
-
 // Plays conversations `first` to `last` with every kind of memory. Adds up what was done.
 Done PlayMany(uint64_t first, uint64_t last, int turns,
               const std::function<void(Scenario*)>& change) {
@@ -274,15 +350,7 @@ Done PlayMany(uint64_t first, uint64_t last, int turns,
       ConversationRun run(scenario);
       run.Play(turns);
       if (::testing::Test::HasFailure()) return sum;
-      const SlotKeeper::Stats stats = run.stats().keeper;
-      sum.given_up += run.stats().given_up;
-      sum.waited_for_reader += run.stats().waited_for_reader;
-      sum.forked += stats.forked;
-      sum.wholes_set += stats.wholes_set;
-      sum.checkpoints_restored += stats.checkpoints_restored;
-      sum.joined += stats.joined;
-      sum.parked += stats.parked;
-      sum.failed += stats.failed;
+      sum.Add(run.done());
     }
   }
   return sum;
@@ -362,6 +430,32 @@ TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {
     s->segments = s->seed % 4 != 0;
   });
   EXPECT_GT(done.given_up, 5u);
+}
+
+TEST(ConversationProperty, ExactAnswersStayAColdRunsWhenTheServerIsStartedAgain) {
+  const auto done = PlayMany(10001, 10300, 12, [](Scenario* s) {
+    s->reuse = ReuseMode::kExact;
+    s->restart_one_in = 1 + s->seed % 3;
+    s->people = 1 + s->seed % 4;
+    s->slots = 1 + s->seed / 2 % 3;
+    s->segments = s->seed % 4 != 0;
+    s->refuse_one_in = s->seed % 5 == 0 ? 3 : 0;
+    s->placement = kPlacements[s->seed % kPlacements.size()];
+  });
+  EXPECT_GT(done.taken_in, 1000u);
+  EXPECT_GT(done.lost, 100u);
+}
+
+TEST(ConversationProperty, ConversationsGoOnAsIfTheServerHadNeverBeenStartedAgain) {
+  const auto done = PlayMany(10501, 10530, 10, [](Scenario* s) {
+    s->restart_one_in = 1 + s->seed % 3;
+    s->people = 1 + s->seed % 3;
+    s->slots = 1 + s->seed / 2 % 2;
+    s->segments = s->seed % 4 != 0;
+    s->placement = s->seed % 3 == 0 ? "near-end,user-turns" : "auto";
+    s->eviction = "value";
+  });
+  EXPECT_GT(done.taken_in, 100u);
 }
 
 TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {

@@ -50,7 +50,8 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
-              {options.reuse, grid_tokens_, options.keep_ends, options.park}) {
+              {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
+               options.unused_ms}) {
   stats_.slots.resize(engine->slots());
 }
 
@@ -145,28 +146,6 @@ void Scheduler::Stop() {
   arrived_.notify_one();
 }
 
-void Scheduler::Run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] {
-        return stopping_ || !running_.empty() || !queue_.empty() || !erase_orders_.empty();
-      });
-      if (stopping_) break;
-    }
-    Step();
-  }
-  EraseSlots();
-  {
-    const std::lock_guard lock(mutex_);
-    for (Task& task : queue_) running_.push_back(std::move(task));
-    queue_.clear();
-  }
-  while (!running_.empty()) {
-    FailTask(&running_.front(), {ErrorCode::kUnavailable, "the server is shutting down"});
-  }
-}
-
 bool Scheduler::Step() {
   FinishCancelled();
   const bool erased = EraseSlots();
@@ -184,6 +163,7 @@ SchedulerStats Scheduler::stats() const {
   const std::lock_guard lock(mutex_);
   SchedulerStats stats = stats_;
   stats.waiting = queue_.size();
+  stats.saved = cache_->saved_stats();
   return stats;
 }
 
@@ -268,10 +248,13 @@ void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
   cache_->SetNow(clock_->NowMs());
+  cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
+  // Who asked to have the prompt read has had it read.
   const SlotKeeper::Resumed resumed =
-      keeper_.Resume(request.name_space, task->reading, request.reuse, match, request.slot);
+      keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
+                      request.slot, answering});
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();
@@ -520,6 +503,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.generated_ms += task.cost.generated_ms;
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
+    stats_.unsaved_bytes = keeper_.UnstoredBytes();
   }
   done.kind = GenerationEvent::Kind::kDone;
   done.answer = task.answer_index;

@@ -80,6 +80,8 @@ struct SchedulerOptions {
   // See SlotKeeper::Options.
   bool keep_ends = true;
   bool park = true;
+  LineageId first_lineage = 0;
+  double unused_ms = 2000;
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
 };
 
@@ -101,10 +103,12 @@ struct SchedulerStats {
   uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
   // Requests that let another read what both begin with although there was a slot for them.
   uint64_t waited_for_reader = 0;
+  size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
   double prompt_ms = 0;
   double generated_ms = 0;
   SlotKeeper::Stats keeper;
   CacheStats cache;
+  SavedStats saved;  // of now
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
@@ -127,9 +131,15 @@ class Scheduler {
   // As SlotKeeper::Erase. Waits for the context thread, which must be another one.
   Result<size_t> EraseSlot(size_t slot);
 
-  // Steps until Stop; then fails what is left.
+  // Steps until Stop; then fails what is left. While there is nothing to do, what is worth it is
+  // handed to a cache that saves.
   void Run();
   void Stop();
+  // Any thread: there may be news for the cache.
+  void Wake();
+  // After Run: hands all that is worth it to a cache that saves, for at most so long.
+  // False: there was more.
+  bool SaveAll(double ms_max);
   // One step; false: there is nothing to do.
   bool Step();
 
@@ -181,6 +191,12 @@ class Scheduler {
   // False: there was nothing to erase.
   bool EraseSlots();
 
+  // In tending.cc.
+  bool HasWork() const;
+  void SaveWhileBusy();
+  // One bounded thing for a cache that saves. False: there is nothing to do for it now.
+  bool Tend(bool now);
+  void WaitForWork();
   std::optional<Task> NextTask();
   void FinishCancelled();
   // Tells stats() what the slots do now.
@@ -235,6 +251,7 @@ class Scheduler {
   SlotKeeper keeper_;
   std::list<Task> running_;  // admitted, in the order of arrival
   uint64_t last_admission_ = 0;
+  double saved_ms_ = 0;  // when SaveWhileBusy last did something
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
@@ -242,6 +259,7 @@ class Scheduler {
   std::deque<EraseOrder> erase_orders_;  // guarded by mutex_
   uint64_t last_number_ = 0;             // guarded by mutex_
   bool stopping_ = false;                // guarded by mutex_
+  bool woken_ = false;                   // guarded by mutex_
   SchedulerStats stats_;                 // guarded by mutex_
 };
 

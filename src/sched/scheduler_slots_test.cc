@@ -11,6 +11,15 @@ using test::kClasses;
 using test::Slots;
 using test::Text;
 
+// Whatever is timed takes as long, so reading a piece is cheaper than joining less than that.
+class TickingClock final : public Clock {
+ public:
+  double NowMs() const override { return now_ms_ += 1; }
+
+ private:
+  mutable double now_ms_ = 0;
+};
+
 // After a header that everybody shares.
 GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {
   GenerationRequest request = Bench::Request(Join(Text(header, 'H'), rest), tokens_max);
@@ -119,6 +128,44 @@ TEST(Slots, ThoseThatOutgrowTheContextTogetherWaitAndGoOnWhereTheyWere) {
       EXPECT_EQ(answers[1].text, AnswerOfOwn(memory_class, request('y')));
       EXPECT_EQ(answers[2].text, AnswerOfOwn(memory_class, request('z')));
       EXPECT_GE(bench.scheduler.stats().given_up, 1u);
+    }
+  }
+}
+
+// Read as part of a prompt, the answer's own beginning has other bits, and the rest of the answer
+// may be another one.
+TEST(Slots, AnAnswerThatGaveUpItsSlotGoesOnWhereItWasThoughReadingTookLess) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
+    for (const bool reuse : {true, false}) {
+      SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << reuse);
+      FakeEngineOptions options = Slots(3, memory_class);
+      options.context_tokens = options.cells = 1000;
+      FakeEngine engine(options);
+      CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
+                            MakeRamStore());
+      const TickingClock clock;
+      Scheduler scheduler(&engine, &cache, &clock, {});
+      const auto request = [&](char letter) {
+        GenerationRequest asked = Bench::Request(Text(300, letter), 150);
+        asked.reuse = reuse;
+        return asked;
+      };
+      // The first round measures what joining takes.
+      for (const std::string letters : {"xyz", "uvw"}) {
+        std::vector<std::shared_ptr<Generation>> generations;
+        for (const char letter : letters) {
+          generations.push_back(*scheduler.Submit(request(letter)));
+        }
+        while (scheduler.Step()) {
+        }
+        for (size_t i = 0; i < letters.size(); ++i) {
+          EXPECT_EQ(Bench::Collect(generations[i].get()).text,
+                    AnswerOfOwn(memory_class, request(letters[i])))
+              << letters[i];
+        }
+      }
+      EXPECT_GE(scheduler.stats().given_up, 2u);
     }
   }
 }

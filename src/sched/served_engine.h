@@ -38,6 +38,7 @@ class RecordingEngine final : public Engine {
   size_t slots() const override { return engine_->slots(); }
   size_t cells() const override { return engine_->cells(); }
   size_t piece_tokens_max() const override { return engine_->piece_tokens_max(); }
+  Result<std::string> StateIdentity() const override { return engine_->StateIdentity(); }
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override {
     return engine_->Tokenize(text, add_special, parse_special);

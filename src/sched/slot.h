@@ -6,8 +6,8 @@
 #ifndef CAIRN_SCHED_SLOT_H_
 #define CAIRN_SCHED_SLOT_H_
 
+#include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
-#include "cache/provenance.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/cell_ledger.h"

@@ -16,7 +16,7 @@ constexpr double kUnmeasuredMoveShare = 0.125;
 
 // In tokens that could be read meanwhile.
 double MoveCost(const ResumeRules& rules, size_t bytes) {
-  if (rules.join_bytes_per_read_token <= 0) return 0;
+  if (rules.join_bytes_per_read_token <= 0 || rules.in_answer) return 0;
   return static_cast<double>(bytes) / rules.join_bytes_per_read_token;
 }
 
@@ -29,7 +29,7 @@ double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView
   if (lost == 0) return 0;
   auto cost = static_cast<double>(lost);
   if (rules.segments) {
-    const double moved = rules.join_bytes_per_read_token > 0
+    const double moved = rules.join_bytes_per_read_token > 0 && !rules.in_answer
                              ? 2 * MoveCost(rules, lost * rules.kv_bytes_per_token)
                              : kUnmeasuredMoveShare * cost;
     cost = std::min(cost, moved);

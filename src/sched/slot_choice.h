@@ -47,6 +47,7 @@ struct SlotNeeds {
   const CheckpointCache::MatchResult* match = nullptr;
   // The slot the asker wishes for: taken when it is free, whatever that costs; else any.
   std::optional<size_t> wish = {};
+  bool in_answer = false;  // see ResumeRules
 };
 
 struct SlotView {

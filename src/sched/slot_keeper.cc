@@ -24,7 +24,12 @@ ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
 
 SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* clock,
                        const Options& options)
-    : engine_(engine), cache_(cache), clock_(clock), options_(options), ledger_(engine->slots()) {
+    : engine_(engine),
+      cache_(cache),
+      clock_(clock),
+      options_(options),
+      ledger_(engine->slots()),
+      last_lineage_(options.first_lineage) {
   CHECK(engine->slots() > 0 && engine->cells() >= engine->context_tokens());
   for (size_t i = 0; i < engine->slots(); ++i) {
     slots_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), options.grid_tokens)});
@@ -47,7 +52,7 @@ SlotKeeper::~SlotKeeper() {
   cache_->SetSlots({});
 }
 
-ResumeRules SlotKeeper::Rules() const {
+ResumeRules SlotKeeper::Rules(const SlotNeeds& needs) const {
   const MemoryTraits& traits = engine_->traits();
   ResumeRules rules;
   rules.mode = options_.mode;
@@ -57,6 +62,7 @@ ResumeRules SlotKeeper::Rules() const {
   rules.segments = traits.segments;
   rules.kv_bytes_per_token = traits.kv_bytes_per_token;
   rules.join_bytes_per_read_token = read_ms_per_token_ * join_bytes_per_ms_;
+  rules.in_answer = needs.in_answer;
   return rules;
 }
 
@@ -77,6 +83,8 @@ bool SlotKeeper::HasRoomFor(size_t tokens) const {
 void SlotKeeper::Release(size_t slot) {
   CHECK(!slots_[slot].free);
   slots_[slot].free = true;
+  slots_[slot].released_ms = clock_->NowMs();
+  slots_[slot].pieces_left.reset();
 }
 
 Result<size_t> SlotKeeper::Erase(size_t slot) {
@@ -95,13 +103,11 @@ Result<size_t> SlotKeeper::Erase(size_t slot) {
   return tokens;
 }
 
-SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                                       const CheckpointCache::MatchResult& match,
-                                       std::optional<size_t> wish) {
+SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
   // `exact` promises bits that nothing vouches for where no grid was found.
   const bool no_grid = engine_->traits().grid_tokens == 0 && options_.mode == ReuseMode::kExact;
   const CheckpointCache::MatchResult nothing;
-  SlotNeeds needs{name_space, prompt, reuse && !no_grid, &match, wish};
+  if (no_grid) needs.reuse = false;
   ++tick_;
   Way way = Choose(needs);
   std::optional<Held> held = Hold(needs, way);
@@ -116,12 +122,12 @@ SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt,
   Kept& kept = slots_[way.slot];
   kept.free = false;
   kept.used_tick = tick_;
-  if (LostTokens(kept.slot, name_space, prompt) > 0) Park(&kept.slot);
+  if (LostTokens(kept.slot, needs.name_space, needs.prompt) > 0) Park(&kept.slot);
   MakeRoom(needs, way);
   Resumed resumed{way.slot, {}};
   if (const Status gone = GoTo(needs, way, *held); gone) {
     const Checkpoint& checkpoint = way.point.checkpoint;
-    const size_t bytes = way.point.position == prompt.size() ? checkpoint.logits_bytes : 0;
+    const size_t bytes = way.point.position == needs.prompt.size() ? checkpoint.logits_bytes : 0;
     resumed.logits.resize(bytes / sizeof(float));
     if (bytes > 0) {
       std::memcpy(resumed.logits.data(), held->snapshot.last(bytes).data(), bytes);
@@ -129,7 +135,7 @@ SlotKeeper::Resumed SlotKeeper::Resume(NamespaceId name_space, TokenSpan prompt,
     Unhold(way, *held);
   } else {
     ++stats_.failed;
-    kept.slot.Clear(name_space);
+    kept.slot.Clear(needs.name_space);
     Unhold(way, *held);
     // Where others hold the cells, nothing is wrong with the state.
     if (gone.error().code != ErrorCode::kNoSpace) Forget(way, *held);
@@ -144,7 +150,7 @@ Way SlotKeeper::Choose(const SlotNeeds& needs) const {
   for (const Kept& kept : slots_) {
     views.push_back({&kept.slot, kept.free || none_free, kept.used_tick});
   }
-  return ChooseWay(Rules(), needs, views, tick_);
+  return ChooseWay(Rules(needs), needs, views, tick_);
 }
 
 size_t SlotKeeper::Reach(const SlotNeeds& needs) const {

@@ -35,6 +35,11 @@ class SlotKeeper {
     bool keep_ends = true;
     // Save what the slots lose.
     bool park = true;
+    // Runs are numbered from here on. What is saved beyond this process keeps its numbers, so no
+    // two processes may begin near each other.
+    LineageId first_lineage = 0;
+    // A slot that was unused for so long is copied to a cache that saves (see StoreUnused).
+    double unused_ms = 2000;
   };
   // Counts since the start.
   struct Stats {
@@ -65,11 +70,9 @@ class SlotKeeper {
   // Whether a prompt of so many tokens fits beside what the slots in use hold.
   bool HasRoomFor(size_t tokens) const;
 
-  // Takes a slot for `prompt` and brings it along the prompt without reading; the slot is in use
-  // until Release. `reuse` false: to the prompt's begin. `wish`: see SlotNeeds.
-  // REQUIRES: has_free().
-  Resumed Resume(NamespaceId name_space, TokenSpan prompt, bool reuse,
-                 const CheckpointCache::MatchResult& match, std::optional<size_t> wish = {});
+  // Takes a slot for a prompt and brings it along the prompt without reading; the slot is in use
+  // until Release. REQUIRES: has_free().
+  Resumed Resume(SlotNeeds needs);
   // How far along the prompt Resume would come now; when no slot is free, if all were.
   size_t Reach(const SlotNeeds& needs) const;
   void Release(size_t slot);
@@ -80,6 +83,14 @@ class SlotKeeper {
   bool EmptyAFreeSlot();
   // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.
   void ParkAndClear(size_t slot);
+  // Where the cache saves: copies to it the next piece of what an unused slot holds, so that it is
+  // safe while the slot goes on holding it. False: there was nothing to copy. `now`: without
+  // waiting until it was unused for long. Slots that are stored whole are copied only then, as each
+  // copy is all of it.
+  bool StoreUnused(bool now);
+  // About what StoreUnused has still to copy.
+  size_t UnstoredBytes() const;
+  double read_ms_per_token() const { return read_ms_per_token_; }
 
   // Stores the state at the slot's end. `turns`: of the prompt, when it ends here or soon.
   void TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_class, size_t turns);
@@ -96,6 +107,9 @@ class SlotKeeper {
     Slot slot;
     bool free = true;
     uint64_t used_tick = 0;
+    double released_ms = 0;
+    // Of StoreUnused: pieces at most to come; nothing: not begun, since the slot was used.
+    std::optional<size_t> pieces_left = {};
   };
   // What a way needs of the cache, pinned while it is used.
   struct Held {
@@ -104,7 +118,7 @@ class SlotKeeper {
     std::optional<CheckpointCache::PinnedPath> path;
   };
 
-  ResumeRules Rules() const;
+  ResumeRules Rules(const SlotNeeds& needs) const;
   // When no slot is free, as if all were.
   Way Choose(const SlotNeeds& needs) const;
   std::optional<Held> Hold(const SlotNeeds& needs, const Way& way);
@@ -119,8 +133,17 @@ class SlotKeeper {
   // In slot_parking.cc.
   void Park(Slot* slot);
   void Save(Slot* slot);
+  // What of a slot leads back later: how far, and whose bits.
+  struct Useful {
+    size_t end = 0;
+    Provenance provenance;
+  };
+  Useful UsefulOf(const Slot& slot) const;
   bool ParkWhole(Slot* slot);
-  bool ParkSegments(Slot* slot, size_t end, const Provenance& provenance);
+  bool ParkSegments(Slot* slot, const Useful& useful);
+  bool ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
+  // False: there is nothing more.
+  bool StorePiece(Kept* kept);
 
   Engine* const engine_;
   CheckpointCache* const cache_;

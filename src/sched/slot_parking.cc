@@ -1,5 +1,6 @@
 // What a slot is about to lose, saved: as segments where KV can be taken apart, whole elsewhere.
 
+#include <algorithm>
 #include <utility>
 
 #include "sched/slot_keeper.h"
@@ -20,28 +21,30 @@ void SlotKeeper::Save(Slot* slot) {
     if (traits.whole_states && ParkWhole(slot)) ++stats_.parked;
     return;
   }
-  const NamespaceId name_space = slot->name_space();
-  Provenance provenance = slot->provenance();
-  size_t end = slot->tokens().size();
-  if (options_.mode == ReuseMode::kExact) {
-    // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
-    end = provenance.clean;
-    if (traits.NeedsSnapshots()) {
-      const auto match = cache_->Match(name_space, TokenSpan(slot->tokens()).first(end));
-      end = 0;
-      for (const Checkpoint& held : match.checkpoints) {
-        if (held.on_grid()) end = held.position;
-      }
-    }
-    provenance.CutTo(end);
-  }
-  if (end == 0) return;
+  const Useful useful = UsefulOf(*slot);
+  if (useful.end == 0) return;
   // The state first: attention KV on which none stands would be the first to be given up.
   if (options_.mode != ReuseMode::kExact) {
     TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
-  if (has_kv && !ParkSegments(slot, end, provenance)) return;
+  if (has_kv && !ParkSegments(slot, useful)) return;
   ++stats_.parked;
+}
+
+SlotKeeper::Useful SlotKeeper::UsefulOf(const Slot& slot) const {
+  Useful useful{slot.tokens().size(), slot.provenance()};
+  if (options_.mode != ReuseMode::kExact) return useful;
+  // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
+  useful.end = useful.provenance.clean;
+  if (engine_->traits().NeedsSnapshots()) {
+    const TokenSpan clean = TokenSpan(slot.tokens()).first(useful.end);
+    useful.end = 0;
+    for (const Checkpoint& held : cache_->Match(slot.name_space(), clean).checkpoints) {
+      if (held.on_grid()) useful.end = held.position;
+    }
+  }
+  useful.provenance.CutTo(useful.end);
+  return useful;
 }
 
 bool SlotKeeper::ParkWhole(Slot* slot) {
@@ -53,17 +56,72 @@ bool SlotKeeper::ParkWhole(Slot* slot) {
       .has_value();
 }
 
-bool SlotKeeper::ParkSegments(Slot* slot, size_t end, const Provenance& provenance) {
-  const TokenSpan tokens = TokenSpan(slot->tokens()).first(end);
-  const NamespaceId name_space = slot->name_space();
-  for (const SegmentGap& gap : cache_->MissingSegments(name_space, tokens, provenance)) {
-    auto segment = slot->TakeSegment(gap);
-    if (!segment) return false;
-    if (!cache_->InsertSegment(name_space, tokens, provenance, gap, std::move(*segment))) {
-      return false;
+bool SlotKeeper::ParkSegments(Slot* slot, const Useful& useful) {
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  const auto gaps = cache_->MissingSegments(slot->name_space(), tokens, useful.provenance);
+  return std::all_of(gaps.begin(), gaps.end(),
+                     [&](const SegmentGap& gap) { return ParkSegment(slot, useful, gap); });
+}
+
+bool SlotKeeper::ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  auto segment = slot->TakeSegment(gap);
+  if (!segment) return false;
+  return cache_
+      ->InsertSegment(slot->name_space(), tokens, useful.provenance, gap, std::move(*segment))
+      .has_value();
+}
+
+bool SlotKeeper::StoreUnused(bool now) {
+  if (!cache_->saves() || !options_.park) return false;
+  const double before_ms = clock_->NowMs() - options_.unused_ms;
+  for (Kept& kept : slots_) {
+    if (!kept.free || kept.slot.tokens().empty()) continue;
+    if (!now && kept.released_ms > before_ms) continue;
+    if (kept.pieces_left == 0u) continue;
+    const bool whole = engine_->traits().kv_bytes_per_token > 0 && !engine_->traits().segments;
+    if (whole && !now) continue;
+    if (whole) {
+      kept.pieces_left = 0;
+      Save(&kept.slot);
+      return true;
     }
+    if (StorePiece(&kept)) return true;
+    kept.pieces_left = 0;
   }
-  return true;
+  return false;
+}
+
+bool SlotKeeper::StorePiece(Kept* kept) {
+  Slot* const slot = &kept->slot;
+  const Useful useful = UsefulOf(*slot);
+  if (useful.end == 0) return false;
+  const bool begins = !kept->pieces_left.has_value();
+  if (begins && options_.mode != ReuseMode::kExact) {
+    TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
+  }
+  if (engine_->traits().kv_bytes_per_token == 0) {
+    kept->pieces_left = 0;
+    return begins;
+  }
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  const auto gaps = cache_->MissingSegments(slot->name_space(), tokens, useful.provenance);
+  // Where the budget is so tight that each piece takes the room of the one before, this ends too.
+  if (begins) kept->pieces_left = gaps.size();
+  if (gaps.empty() || *kept->pieces_left == 0) return begins;
+  --*kept->pieces_left;
+  return ParkSegment(slot, useful, gaps.front());
+}
+
+size_t SlotKeeper::UnstoredBytes() const {
+  if (!cache_->saves() || !options_.park) return 0;
+  const MemoryTraits& traits = engine_->traits();
+  size_t bytes = 0;
+  for (const Kept& kept : slots_) {
+    if (kept.slot.tokens().empty() || kept.pieces_left == 0u) continue;
+    bytes += traits.snapshot_bytes + kept.slot.tokens().size() * traits.kv_bytes_per_token;
+  }
+  return bytes;
 }
 
 }  // namespace cairn

@@ -49,6 +49,7 @@ class SizedEngine final : public Engine {
   size_t slots() const override { return options_.slots; }
   size_t cells() const override { return options_.context_tokens; }
   size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  Result<std::string> StateIdentity() const override { return "model=" + info_.description + "\n"; }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override;

@@ -28,7 +28,7 @@ class SizedStore final : public SnapshotStore {
     return {};
   }
 
-  Result<ByteSpan> Get(SnapshotId id) const override {
+  Result<ByteSpan> Get(SnapshotId id) override {
     const auto found = claims_.find(id);
     if (found == claims_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
     return ByteSpan(found->second);

@@ -10,7 +10,7 @@ class NoneStore final : public SnapshotStore {
   Status Put(SnapshotId /*id*/, Bytes /*bytes*/) override {
     return Fail(ErrorCode::kUnavailable, "this store keeps nothing");
   }
-  Result<std::span<const uint8_t>> Get(SnapshotId /*id*/) const override {
+  Result<std::span<const uint8_t>> Get(SnapshotId /*id*/) override {
     return Fail(ErrorCode::kNotFound, "this store keeps nothing");
   }
   void Erase(SnapshotId /*id*/) override {}

@@ -20,7 +20,7 @@ class RamStore final : public SnapshotStore {
     return {};
   }
 
-  Result<std::span<const uint8_t>> Get(SnapshotId id) const override {
+  Result<std::span<const uint8_t>> Get(SnapshotId id) override {
     const auto found = snapshots_.find(id);
     if (found == snapshots_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
     return std::span<const uint8_t>(found->second);

@@ -13,8 +13,8 @@
 //
 // A value; any thread.
 
-#ifndef CAIRN_CACHE_PROVENANCE_H_
-#define CAIRN_CACHE_PROVENANCE_H_
+#ifndef CAIRN_BASE_PROVENANCE_H_
+#define CAIRN_BASE_PROVENANCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -59,4 +59,4 @@ size_t SharedBits(const Provenance& a, const Provenance& b, size_t shared);
 
 }  // namespace cairn
 
-#endif  // CAIRN_CACHE_PROVENANCE_H_
+#endif  // CAIRN_BASE_PROVENANCE_H_

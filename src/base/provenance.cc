@@ -1,4 +1,4 @@
-#include "cache/provenance.h"
+#include "base/provenance.h"
 
 #include <algorithm>
 

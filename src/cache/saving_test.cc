@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cache/checkpoint_cache.h"
+#include "store/fake_disk.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kSlow = 100;  // milliseconds a token: everything is worth saving
+constexpr NamespaceId kAsker = 3;
+constexpr size_t kBytes = 10'000;  // beside which tokens are nothing
+
+Tokens Text(size_t n, char letter = 'x') {
+  return Tokens(n, letter);
+}
+
+Bytes Filled(size_t bytes, uint8_t value) {
+  Bytes filled(bytes);
+  std::fill(filled.begin(), filled.end(), value);
+  return filled;
+}
+
+std::unique_ptr<CheckpointCache> CacheOn(test::FakeDisk* disk, size_t ram_bytes_max = 1 << 20) {
+  CacheOptions options;
+  options.ram_bytes_max = ram_bytes_max;
+  auto cache = std::make_unique<CheckpointCache>(options, *MakePlacement("near-end"),
+                                                 *MakeEviction("value"), MakeTieredStore(disk));
+  disk->Restart();
+  cache->SetSavedAs({{1, 2}, {{kAsker, 33}}});
+  cache->TakeNews();
+  return cache;
+}
+
+Checkpoint Of(CheckpointClass checkpoint_class) {
+  Checkpoint what;
+  what.checkpoint_class = checkpoint_class;
+  return what;
+}
+
+CheckpointId Insert(CheckpointCache* cache, const Tokens& tokens, uint8_t value = 1,
+                    CheckpointClass checkpoint_class = CheckpointClass::kReply) {
+  const auto id = cache->Insert(kAsker, tokens, Of(checkpoint_class), Filled(kBytes, value));
+  EXPECT_TRUE(id.has_value());
+  return id.value_or(0);
+}
+
+void SaveAll(CheckpointCache* cache) {
+  while (cache->SaveNext(kSlow).began) {
+  }
+  cache->TakeNews();
+}
+
+TEST(Saving, WhatWasSavedIsThereForTheNextProcess) {
+  test::FakeDisk disk;
+  {
+    const auto cache = CacheOn(&disk);
+    Insert(cache.get(), Text(100), 7);
+    SaveAll(cache.get());
+  }
+  const auto cache = CacheOn(&disk);
+  const auto match = cache->Match(kAsker, Text(150));
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  EXPECT_EQ(match.checkpoints[0].position, 100u);
+  EXPECT_EQ(match.checkpoints[0].checkpoint_class, CheckpointClass::kReply);
+  const auto bytes = cache->Pin(match.checkpoints[0].id);
+  ASSERT_TRUE(bytes.has_value());
+  EXPECT_EQ(Bytes(bytes->begin(), bytes->end()), Filled(kBytes, 7));
+  cache->Unpin(match.checkpoints[0].id);
+  EXPECT_LT(cache->stats().bytes, kBytes);  // only its tokens
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  Insert(cache.get(), Text(20, 'a'), 1);
+  SaveAll(cache.get());
+  for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
+  EXPECT_EQ(cache->stats().released, 1u);
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  const auto match = cache->Match(kAsker, Text(20, 'a'));
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  const auto bytes = cache->Pin(match.checkpoints[0].id);
+  ASSERT_TRUE(bytes.has_value());
+  EXPECT_EQ((*bytes)[0], 1);
+  cache->Unpin(match.checkpoints[0].id);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatLeavesMemoryOnItsWayToTheDiskCanStillBeHad) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  disk.SetWrites(false);
+  Insert(cache.get(), Text(20, 'a'), 9);
+  EXPECT_TRUE(cache->SaveNext(kSlow).began);
+  for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
+  EXPECT_EQ(cache->stats().released, 1u);
+  const auto match = cache->Match(kAsker, Text(20, 'a'));
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  const auto bytes = cache->Pin(match.checkpoints[0].id);
+  ASSERT_TRUE(bytes.has_value());
+  EXPECT_EQ((*bytes)[0], 9);
+  cache->Unpin(match.checkpoints[0].id);
+}
+
+TEST(Saving, WhatCouldNotBeWrittenIsLostOnlyIfItHasLeftMemory) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk);
+  disk.FailWrites(true);
+  Insert(cache.get(), Text(20, 'a'));
+  SaveAll(cache.get());
+  EXPECT_EQ(cache->Match(kAsker, Text(20, 'a')).checkpoints.size(), 1u);
+  // It is not tried again and again.
+  EXPECT_FALSE(cache->SaveNext(kSlow).began);
+  EXPECT_EQ(cache->SaveNext(kSlow).bytes_left, 0u);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatIsNotWorthItsBytesIsNotWritten) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk);
+  Insert(cache.get(), Text(20, 'a'), 1, CheckpointClass::kLadder);
+  constexpr double kFast = 1e-6;
+  EXPECT_FALSE(cache->SaveNext(kFast).began);
+  EXPECT_TRUE(cache->SaveNext(kSlow).began);
+}
+
+TEST(Saving, TheBestForItsBytesIsWrittenFirst) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk);
+  Insert(cache.get(), Text(20, 'a'));
+  Insert(cache.get(), Text(400, 'b'));
+  EXPECT_TRUE(cache->SaveNext(kSlow).began);
+  ASSERT_EQ(disk.names().size(), 1u);
+  EXPECT_EQ(disk.header(disk.names()[0]).tokens, Text(400, 'b'));
+}
+
+TEST(Saving, AFullQueueIsOfferedItAgain) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk);
+  disk.SetWrites(false);
+  disk.SetQueueMax(0);
+  Insert(cache.get(), Text(20, 'a'));
+  const auto step = cache->SaveNext(kSlow);
+  EXPECT_FALSE(step.began);
+  EXPECT_EQ(step.bytes_left, kBytes);
+  disk.SetQueueMax(1);
+  EXPECT_TRUE(cache->SaveNext(kSlow).began);
+}
+
+TEST(Saving, SegmentsComeBackInWhateverOrderTheyAreFound) {
+  test::FakeDisk disk;
+  const Tokens tokens = Text(300);
+  const auto park = [&](CheckpointCache* cache, size_t begin, size_t end) {
+    const Provenance provenance{end, {}, {}};
+    ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+                                     {begin, end, 0}, Filled(kBytes, static_cast<uint8_t>(end))));
+  };
+  {
+    const auto cache = CacheOn(&disk);
+    park(cache.get(), 0, 100);
+    park(cache.get(), 100, 200);
+    park(cache.get(), 200, 300);
+    Insert(cache.get(), tokens);
+    SaveAll(cache.get());
+  }
+  ASSERT_EQ(disk.names().size(), 4u);
+  const auto cache = CacheOn(&disk);
+  const auto match = cache->Match(kAsker, tokens);
+  EXPECT_EQ(match.stored_on_grid, 300u);
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  EXPECT_TRUE(match.checkpoints[0].kv_stored);
+  const auto path = cache->PinPath(kAsker, tokens, 0);
+  ASSERT_TRUE(path.has_value());
+  ASSERT_EQ(path->parts.size(), 3u);
+  EXPECT_EQ(path->parts[1].bytes[0], 200);
+  cache->UnpinPath(*path);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
+  test::FakeDisk disk;
+  const Tokens tokens = Text(300);
+  {
+    const auto cache = CacheOn(&disk);
+    for (const size_t begin : {0, 100, 200}) {
+      const size_t end = begin + 100;
+      const Provenance provenance{end, {}, {}};
+      ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+                                       {begin, end, 0}, Filled(kBytes, 1)));
+    }
+    Insert(cache.get(), tokens);
+    SaveAll(cache.get());
+  }
+  const auto cache = CacheOn(&disk);
+  for (const ObjectName& name : disk.names()) {
+    if (disk.header(name).tokens.size() == 200) disk.Lose(name);
+  }
+  EXPECT_FALSE(cache->PinPath(kAsker, tokens, 0).has_value());
+  EXPECT_EQ(cache->Match(kAsker, tokens).stored_on_grid, 100u);
+  cache->TakeNews();
+  cache->CheckInvariants();
+}
+
+TEST(Saving, AnotherAskersThingsStayOnTheDisk) {
+  test::FakeDisk disk;
+  {
+    const auto cache = CacheOn(&disk);
+    Insert(cache.get(), Text(100));
+    SaveAll(cache.get());
+  }
+  auto cache = std::make_unique<CheckpointCache>(CacheOptions{}, *MakePlacement("near-end"),
+                                                 *MakeEviction("value"), MakeTieredStore(&disk));
+  disk.Restart();
+  cache->SetSavedAs({{1, 2}, {{kAsker, 44}}});
+  cache->TakeNews();
+  EXPECT_EQ(cache->stats().checkpoints, 0u);
+  EXPECT_EQ(disk.names().size(), 1u);
+}
+
+}  // namespace
+}  // namespace cairn

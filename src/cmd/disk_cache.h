@@ -1,0 +1,44 @@
+// What `cairn serve` keeps on disk: what the flags come to.
+
+#ifndef CAIRN_CMD_DISK_CACHE_H_
+#define CAIRN_CMD_DISK_CACHE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "cache/checkpoint_cache.h"
+#include "cache/resume.h"
+#include "cmd/serve.h"
+#include "engine/engine.h"
+#include "store/disk_store.h"
+
+namespace cairn {
+
+// Where --cache-dir says, or the user's own folder.
+std::string CacheFolderOf(const ServeOptions& options);
+
+struct DiskCallbacks {
+  std::function<void()> wake;  // see DiskStoreOptions
+  LogSink log;
+};
+
+struct DiskCache {
+  std::unique_ptr<Fs> fs;
+  std::unique_ptr<DiskStore> store;  // null: nothing is kept on disk
+  // Keys are named by their hashes, so that a key that is given again finds what was its own.
+  SavedAs saved_as;
+};
+
+// kInvalidArgument: --codec names none. Else as Engine::StateIdentity.
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engine, ReuseMode reuse,
+                                DiskCallbacks callbacks);
+
+// So far from that of any other process that their runs never have the same number.
+LineageId RandomLineage();
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_DISK_CACHE_H_

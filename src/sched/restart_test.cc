@@ -1,0 +1,202 @@
+// A conversation goes on after the server was ended and started again: what was saved comes back.
+
+#include <gtest/gtest.h>
+
+#include "sched/scheduler_fixture.h"
+#include "store/fake_disk.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Join;
+using test::kClasses;
+using test::Text;
+
+constexpr double kPlenty = 1e9;
+
+// Each look at it takes a while, so that reading takes time and is worth sparing.
+class TickingClock final : public Clock {
+ public:
+  double NowMs() const override { return now_ms_ += 1; }
+
+ private:
+  mutable double now_ms_ = 0;
+};
+
+// One life of a server. What it saves is on a disk that outlives it.
+class Life {
+ public:
+  Life(test::FakeDisk* disk, const FakeEngineOptions& engine_options, LineageId first_lineage,
+       ReuseMode reuse = ReuseMode::kLive)
+      : engine_(engine_options),
+        cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("value"),
+               MakeTieredStore(disk)),
+        scheduler_(&engine_, &cache_, &clock_, Options(first_lineage, reuse)) {
+    disk->Restart();
+    cache_.SetSavedAs({{7, 7}, {{0, 0}, {1, 111}, {2, 222}}});
+  }
+
+  Bench::Answer Ask(GenerationRequest request) {
+    auto generation = scheduler_.Submit(std::move(request));
+    EXPECT_TRUE(generation.has_value());
+    while (scheduler_.Step()) {
+    }
+    return Bench::Collect(generation->get());
+  }
+  // As at the end of a server.
+  void SaveAll() { EXPECT_TRUE(scheduler_.SaveAll(kPlenty)); }
+  void CheckInvariants() const { cache_.CheckInvariants(); }
+  SchedulerStats stats() const { return scheduler_.stats(); }
+
+ private:
+  static SchedulerOptions Options(LineageId first_lineage, ReuseMode reuse) {
+    SchedulerOptions options;
+    options.first_lineage = first_lineage;
+    options.reuse = reuse;
+    return options;
+  }
+
+  TickingClock clock_;
+  FakeEngine engine_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+};
+
+FakeEngineOptions SlowReader(MemoryClass memory_class, size_t slots = 1) {
+  FakeEngineOptions options = Bench::EngineOptions(memory_class);
+  options.slots = slots;
+  return options;
+}
+
+Tokens TokensOf(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+TEST(Restart, TheNextTurnReadsItsMessageAndAtMostAGridStep) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    Tokens prompt = Text(1000, 'H');
+    std::string before;
+    {
+      Life life(&disk, SlowReader(memory_class), 1 << 20);
+      before = life.Ask(Bench::Request(prompt, 20)).text;
+      life.SaveAll();
+      life.CheckInvariants();
+    }
+    EXPECT_FALSE(disk.names().empty());
+    const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
+    Life life(&disk, SlowReader(memory_class), 2 << 20);
+    const Bench::Answer after = life.Ask(Bench::Request(next, 20));
+    EXPECT_LE(after.end.cost.read_tokens(), 50 + 64u);
+    life.CheckInvariants();
+    // In one life nothing else would have been said.
+    Bench uninterrupted(SlowReader(memory_class), {});
+    uninterrupted.Run(Bench::Request(prompt, 20));
+    EXPECT_EQ(after.text, uninterrupted.Run(Bench::Request(next, 20)).text);
+  }
+}
+
+TEST(Restart, ExactAnswersAreAColdRunsAfterwardsToo) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    const Tokens prompt = Text(1000, 'H');
+    std::string before;
+    {
+      Life life(&disk, SlowReader(memory_class), 1 << 20, ReuseMode::kExact);
+      before = life.Ask(Bench::Request(prompt, 20)).text;
+      life.SaveAll();
+    }
+    const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
+    Life life(&disk, SlowReader(memory_class), 2 << 20, ReuseMode::kExact);
+    const Bench::Answer after = life.Ask(Bench::Request(next, 20));
+    EXPECT_LE(after.end.cost.read_tokens(), 50 + 20 + 64u);
+    Bench cold(SlowReader(memory_class), {});
+    EXPECT_EQ(after.text, cold.Run(Bench::Request(next, 20)).text);
+  }
+}
+
+TEST(Restart, SlotsStoredWholeComeBackToo) {
+  for (const MemoryClass memory_class : {MemoryClass::kHybrid, MemoryClass::kAttention}) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions options = SlowReader(memory_class);
+    options.segments = false;
+    test::FakeDisk disk;
+    const Tokens prompt = Text(1000, 'H');
+    std::string before;
+    {
+      Life life(&disk, options, 1 << 20);
+      before = life.Ask(Bench::Request(prompt, 20)).text;
+      life.SaveAll();
+    }
+    const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
+    Life life(&disk, options, 2 << 20);
+    EXPECT_LE(life.Ask(Bench::Request(next, 20)).end.cost.read_tokens(), 50 + 64u);
+    life.CheckInvariants();
+  }
+}
+
+TEST(Restart, AnotherAskersConversationIsNotFound) {
+  test::FakeDisk disk;
+  GenerationRequest mine = Bench::Request(Text(1000, 'H'));
+  mine.name_space = 1;
+  {
+    Life life(&disk, SlowReader(MemoryClass::kHybrid), 1 << 20);
+    life.Ask(mine);
+    life.SaveAll();
+  }
+  Life life(&disk, SlowReader(MemoryClass::kHybrid), 2 << 20);
+  GenerationRequest theirs = mine;
+  theirs.name_space = 2;
+  EXPECT_EQ(life.Ask(theirs).end.cost.reused_tokens, 0u);
+  EXPECT_GT(life.Ask(mine).end.cost.reused_tokens, 900u);
+}
+
+TEST(Restart, WhatVanishesFromTheDiskIsReadAgainAndNothingElseHappens) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk all;
+    const Tokens prompt = Text(1000, 'H');
+    {
+      Life life(&all, SlowReader(memory_class), 1 << 20);
+      life.Ask(Bench::Request(prompt, 20));
+      life.SaveAll();
+    }
+    Bench cold(SlowReader(memory_class), {});
+    const std::string answer = cold.Run(Bench::Request(prompt, 20)).text;
+    for (const ObjectName& name : all.names()) {
+      for (const bool told : {false, true}) {
+        test::FakeDisk disk = all;
+        Life life(&disk, SlowReader(memory_class), 2 << 20);
+        life.Ask(Bench::Request(Text(10, 'o')));  // it finds what is there
+        if (told) {
+          disk.Lose(name);
+        } else {
+          disk.Remove(name);
+        }
+        EXPECT_EQ(life.Ask(Bench::Request(prompt, 20)).text, answer);
+        life.CheckInvariants();
+      }
+    }
+  }
+}
+
+TEST(Restart, NothingIsWrittenTwice) {
+  test::FakeDisk disk;
+  const Tokens prompt = Text(1000, 'H');
+  {
+    Life life(&disk, SlowReader(MemoryClass::kHybrid), 1 << 20);
+    life.Ask(Bench::Request(prompt, 20));
+    life.SaveAll();
+  }
+  EXPECT_GT(disk.stats().written, 0u);
+  Life life(&disk, SlowReader(MemoryClass::kHybrid), 2 << 20);
+  life.Ask(Bench::Request(prompt, 20));
+  life.SaveAll();
+  EXPECT_EQ(disk.rewritten(), 0u);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,185 @@
+// The disk store on bad days: bad files, full and failing devices, folders that vanish.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "store/disk_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::kFolder;
+using test::kFront;
+using test::kSecondNs;
+using test::kStartNs;
+using test::ModelPath;
+using test::PathOf;
+using test::PayloadOf;
+using test::Shared;
+using test::Snapshot;
+using test::SteppedStore;
+using test::TokensOf;
+
+using DiskBadDays = test::DiskStoreTest;
+using Names = std::vector<ObjectName>;
+
+TEST_F(DiskBadDays, CallsACorruptObjectAMissAndRemovesIt) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const ObjectName name = NameOf(header);
+  for (const uint64_t byte :
+       {uint64_t{3}, uint64_t{40}, uint64_t{300}, kFront - 1, kFront, kFront + 99}) {
+    SteppedStore store(&fs_, Options());
+    ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+    fs_.FlipBit(PathOf(name), 8 * byte);
+    EXPECT_EQ(store->Read(name).error().code, ErrorCode::kCorrupt) << byte;
+    EXPECT_FALSE(IsThere(name));
+    EXPECT_EQ(store->stats().corrupt, 1u);
+    store.Settle();
+    EXPECT_EQ(store->TakeNews().gone, Names{name});
+    // It can be written again.
+    ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+    EXPECT_EQ(store->Read(name).value(), PayloadOf(100));
+    store->Remove(name);
+    store.Settle();
+  }
+}
+
+TEST_F(DiskBadDays, FindsNoObjectWhoseFrontIsBadAndWritesItAnew) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const ObjectName name = NameOf(header);
+  {
+    SteppedStore store(&fs_, Options());
+    ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+  }
+  fs_.Truncate(PathOf(name), kFront + 99);
+  SteppedStore store(&fs_, Options());
+  store.Settle();
+  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_EQ(store->stats().corrupt, 1u);
+  EXPECT_EQ(store->stats().bytes, kFront + 99);
+  ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+  EXPECT_EQ(store->stats().bytes, kFront + 100);
+  EXPECT_EQ(store->Read(name).value(), PayloadOf(100));
+}
+
+TEST_F(DiskBadDays, DropsTemporaryFilesOfWritersThatDied) {
+  ASSERT_TRUE(fs_.MakeFolders(ModelPath()));
+  fs_.Put(ModelPath() + "/tmp-1-2-3", PayloadOf(300));
+  fs_.SetNow(kStartNs + 1800 * kSecondNs);
+  fs_.Put(ModelPath() + "/tmp-4-5-6", PayloadOf(200));
+  SteppedStore store(&fs_, Options());
+  store.Settle();
+  EXPECT_EQ(store->stats().bytes, 500u);
+  store.Advance(1801);
+  store.Settle();
+  EXPECT_EQ(store->stats().bytes, 200u);
+  EXPECT_EQ(fs_.bytes(), 200u);
+  store.Advance(1800);
+  store.Settle();
+  EXPECT_EQ(fs_.bytes(), 0u);
+}
+
+TEST_F(DiskBadDays, GoesOnWhileTheFolderRefusesAndComesBackToIt) {
+  SteppedStore store(&fs_, Options());
+  const ObjectHeader before = Snapshot(TokensOf(10, 0));
+  ASSERT_TRUE(store.Put(before, PayloadOf(100)));
+  fs_.SetReadOnly(true);
+  for (Token line = 1; line < 10; ++line) {
+    EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, line)), PayloadOf(100)));
+  }
+  EXPECT_EQ(store->Read(NameOf(before)).value(), PayloadOf(100));
+  const uint64_t errors = store->stats().errors;
+  EXPECT_GT(errors, 0u);
+  EXPECT_EQ(log_.size(), 1u);
+  fs_.SetReadOnly(false);
+  // Having refused, it is left alone until the next scan.
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 10)), PayloadOf(100)));
+  EXPECT_EQ(store->stats().errors, errors);
+  store.Rescan();
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 10)), PayloadOf(100)));
+}
+
+TEST_F(DiskBadDays, SaysAtMostOnceAMinuteWhatGoesWrong) {
+  SteppedStore store(&fs_, Options());
+  store.Settle();
+  fs_.SetReadOnly(true);
+  for (Token line = 0; line < 30; ++line) {
+    EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, line)), PayloadOf(100)));
+    store.Advance(6);
+  }
+  EXPECT_EQ(store->stats().errors, 30u);
+  EXPECT_EQ(log_.size(), 3u);
+  EXPECT_NE(log_.back().find("and 9 more"), std::string::npos) << log_.back();
+}
+
+TEST_F(DiskBadDays, MakesTheFolderAgainWhenItVanished) {
+  SteppedStore store(&fs_, Options());
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+  fs_.RemoveFolder(kFolder);
+  store.Rescan();
+  EXPECT_EQ(store->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(store->stats().bytes, 0u);
+  EXPECT_TRUE(store.Put(header, PayloadOf(100)));
+  // Also when nobody has looked since.
+  fs_.RemoveFolder(kFolder);
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(100)));
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 2)), PayloadOf(100)));
+}
+
+TEST_F(DiskBadDays, LeavesNothingBehindOnAFullDevice) {
+  fs_.SetCapacity(kFront + 500);
+  DiskStoreOptions options = Options();
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
+  EXPECT_EQ(fs_.bytes(), 0u);
+  // Nor when the device fills up in the middle.
+  fs_.SetCapacity(uint64_t{1} << 30);
+  fs_.Fail(FsCall::kAppend, 2, ErrorCode::kNoSpace);
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
+  EXPECT_EQ(fs_.bytes(), 0u);
+  EXPECT_EQ(store->stats().errors, 1u);
+  EXPECT_EQ(store->stats().bytes, 0u);
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
+}
+
+TEST_F(DiskBadDays, CallsNothingWrittenThatMayNotBeOnTheDevice) {
+  for (const FsCall call : {FsCall::kCreate, FsCall::kAppend, FsCall::kSync, FsCall::kClose,
+                            FsCall::kRename, FsCall::kSyncFolder}) {
+    SteppedStore store(&fs_, Options());
+    store.Settle();
+    fs_.Fail(call, 1, ErrorCode::kInternal);
+    const ObjectHeader header = Snapshot(TokensOf(10));
+    ASSERT_TRUE(store->Write(header, Shared(PayloadOf(1000))));
+    store.Settle();
+    const DiskStore::News news = store->TakeNews();
+    EXPECT_EQ(news.failed, Names{NameOf(header)});
+    EXPECT_TRUE(news.written.empty());
+    EXPECT_TRUE(fs_.Files().empty()) << fs_.Files().front();
+    EXPECT_EQ(store->stats().errors, 1u);
+    EXPECT_EQ(store->stats().unsynced_bytes, 0u);
+    fs_.ClearFaults();
+  }
+}
+
+TEST_F(DiskBadDays, WritesNothingUntilItHasSeenAllThatIsThere) {
+  DiskStoreOptions options = Options();
+  options.bytes_max = kFront + 1000;
+  {
+    SteppedStore store(&fs_, options);
+    ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 0)), PayloadOf(1000)));
+  }
+  SteppedStore store(&fs_, options);
+  fs_.Fail(FsCall::kList, 2, ErrorCode::kInternal);
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 1), 2000), PayloadOf(1000)));
+  EXPECT_EQ(fs_.bytes(), kFront + 1000);
+  store.Rescan();
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 1), 2000), PayloadOf(1000)));
+  EXPECT_EQ(fs_.bytes(), kFront + 1000);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,135 @@
+// What is in the folder: DiskFolder::Scan and its parts.
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "store/disk_files.h"
+#include "store/disk_folder.h"
+
+namespace cairn {
+namespace {
+
+// A temporary file that was not written to for so long has lost its writer.
+constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
+
+void SortByDepth(std::vector<ObjectHeader>* headers) {
+  std::stable_sort(headers->begin(), headers->end(),
+                   [](const ObjectHeader& a, const ObjectHeader& b) {
+                     return DiskIndex::DepthOf(a) < DiskIndex::DepthOf(b);
+                   });
+}
+
+}  // namespace
+
+void DiskFolder::Scan() {
+  index_.ClearStuck();
+  failures_ = 0;
+  stray_bytes_ = 0;
+  seen_all_ = true;
+  Result<std::vector<std::string>> folders = fs_->List(options_.folder);
+  if (!folders) {
+    trouble_->Note(folders.error());
+    if (folders.error().code != ErrorCode::kNotFound) {
+      seen_all_ = false;
+      return;
+    }
+    // It is made with the first write.
+    folders.emplace();
+  }
+  std::set<std::string> there;
+  std::vector<ObjectHeader> found;
+  for (const std::string& model : *folders) {
+    if (!IsModelFolder(model)) continue;
+    there.insert(model);
+    ScanModel(model, &found);
+    if (stopped_()) return;
+  }
+  for (const std::string& model : index_.Models()) {
+    if (there.contains(model)) continue;
+    for (const ObjectName& name : index_.NamesOf(model)) Forget(model, name);
+  }
+  if (!there.contains(own_model_)) folder_made_ = false;
+  SortByDepth(&found);
+  news_.found.insert(news_.found.end(), std::make_move_iterator(found.begin()),
+                     std::make_move_iterator(found.end()));
+  if (bytes() > options_.bytes_max) MakeRoom(nullptr);
+}
+
+void DiskFolder::ScanModel(const std::string& model, std::vector<ObjectHeader>* found) {
+  const Result<std::vector<std::string>> files = fs_->List(PathOf(model));
+  if (!files && files.error().code != ErrorCode::kNotFound) {
+    trouble_->Note(files.error());
+    // Another user's is none of our affair: what we may not see we do not count either.
+    const bool others = model != own_model_ && files.error().code == ErrorCode::kUnavailable;
+    if (!others) seen_all_ = false;
+    return;
+  }
+  std::set<ObjectName> there;
+  if (files) {
+    for (const std::string& file : *files) {
+      if (stopped_()) return;
+      if (IsTempFile(file)) ScanTemp(model, file);
+      const ObjectName name = ParseObjectFileName(file);
+      if (name.empty()) continue;
+      there.insert(name);
+      const DiskEntry* const known = index_.Find(model, name);
+      if (known == nullptr || IsMended(*known)) AddFound(model, name, found);
+    }
+  }
+  for (const ObjectName& name : index_.NamesOf(model)) {
+    if (!there.contains(name)) Forget(model, name);
+  }
+}
+
+void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
+                          std::vector<ObjectHeader>* found) {
+  const Result<FileStat> stat = fs_->Stat(PathOf(model, name));
+  if (!stat) {
+    trouble_->Note(stat.error());
+    if (stat.error().code != ErrorCode::kNotFound) seen_all_ = false;
+    return;
+  }
+  Result<Front> front = ReadFront(*fs_, PathOf(model), name, stat->bytes);
+  if (front) {
+    index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
+    if (model == own_model_) {
+      found_unsynced_ = true;
+      found->push_back(std::move(front->header));
+    }
+    return;
+  }
+  trouble_->Note(front.error());
+  if (front.error().code == ErrorCode::kCorrupt) {
+    index_.Put(DiskIndex::BadEntry(model, name, *stat));
+  } else if (front.error().code != ErrorCode::kNotFound) {
+    // It is there, and may be read next time.
+    stray_bytes_ += stat->bytes;
+  }
+}
+
+bool DiskFolder::IsMended(const DiskEntry& known) const {
+  if (known.good) return false;
+  const Result<FileStat> stat = fs_->Stat(PathOf(known.model, known.name));
+  return stat && (stat->bytes != known.bytes || stat->time_ns != known.time_ns);
+}
+
+void DiskFolder::ScanTemp(const std::string& model, const std::string& file) {
+  const std::string path = PathOf(model) + "/" + file;
+  const Result<FileStat> stat = fs_->Stat(path);
+  if (!stat) {
+    trouble_->Note(stat.error());
+    if (stat.error().code != ErrorCode::kNotFound) seen_all_ = false;
+    return;
+  }
+  // Our own are of writes that failed: none is at work while we look.
+  const bool ours = file.starts_with(temp_prefix_);
+  if (ours || options_.now_ns() - stat->time_ns > kTempLifeNs) {
+    DropFile(path, stat->bytes);
+  } else {
+    stray_bytes_ += stat->bytes;
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,43 @@
+// A DiskWorker and its thread.
+
+#include "store/disk_store.h"
+
+#include <thread>
+#include <utility>
+
+#include "store/disk_worker.h"
+
+namespace cairn {
+namespace {
+
+class ThreadedDiskStore final : public DiskStore {
+ public:
+  ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
+      : worker_(fs, std::move(options)), thread_([this] { worker_.Run(); }) {}
+  ~ThreadedDiskStore() override {
+    worker_.Stop();
+    thread_.join();
+  }
+
+  News TakeNews() override { return worker_.TakeNews(); }
+  bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
+    return worker_.Write(std::move(header), std::move(bytes));
+  }
+  Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
+  void Touch(const ObjectName& name) override { worker_.Touch(name); }
+  void Remove(const ObjectName& name) override { worker_.Remove(name); }
+  bool Drain(double ms_max) override { return worker_.Drain(ms_max); }
+  Stats stats() const override { return worker_.stats(); }
+
+ private:
+  DiskWorker worker_;
+  std::thread thread_;  // last: it uses the rest
+};
+
+}  // namespace
+
+std::unique_ptr<DiskStore> DiskStore::Open(Fs* fs, DiskStoreOptions options) {
+  return std::make_unique<ThreadedDiskStore>(fs, std::move(options));
+}
+
+}  // namespace cairn

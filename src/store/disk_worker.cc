@@ -1,0 +1,156 @@
+#include "store/disk_worker.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "store/disk_files.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+template <typename T>
+void MoveTo(std::vector<T>* to, std::vector<T>* from) {
+  to->insert(to->end(), std::make_move_iterator(from->begin()),
+             std::make_move_iterator(from->end()));
+}
+
+// What comes after it went must not be taken for gone.
+void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
+  const auto erase = [gone](const ObjectName& name) {
+    gone->erase(std::remove(gone->begin(), gone->end(), name), gone->end());
+  };
+  if (gone->empty()) return;
+  for (const ObjectHeader& header : later.found) erase(NameOf(header));
+  for (const ObjectName& name : later.written) erase(name);
+}
+
+bool IsEmpty(const DiskStore::News& news) {
+  return news.found.empty() && news.written.empty() && news.failed.empty() && news.gone.empty();
+}
+
+}  // namespace
+
+DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
+    : fs_(fs),
+      options_(std::move(options)),
+      own_path_(options_.folder + "/" + ToText(options_.fingerprint)),
+      trouble_(options_.now_ns, options_.log),
+      queue_(options_.queue_bytes_max),
+      folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }) {
+  CHECK(options_.scan_interval_s > 0);
+}
+
+DiskStore::News DiskWorker::TakeNews() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return std::exchange(news_, {});
+}
+
+bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
+  CHECK(header.fingerprint == options_.fingerprint);
+  DiskTask task;
+  task.name = NameOf(header);
+  task.header = std::move(header);
+  task.bytes = std::move(bytes);
+  return queue_.PushWrite(std::move(task));
+}
+
+Result<Bytes> DiskWorker::Read(const ObjectName& name) {
+  Result<WholeObject> object = ReadWholeObject(*fs_, own_path_, name);
+  if (object) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    ++stats_.read;
+    stats_.read_bytes += object->file_bytes;
+    return std::move(object->bytes);
+  }
+  trouble_.Note(object.error());
+  if (object.error().code == ErrorCode::kCorrupt) {
+    // At once, so that nobody reads it again; and by the I/O thread, so that it knows.
+    (void)fs_->Remove(own_path_ + "/" + ObjectFileName(name));
+    queue_.PushRemove(name);
+  }
+  return tl::unexpected(std::move(object).error());
+}
+
+double DiskWorker::Step() {
+  if (SecondsToScan() <= 0) {
+    scanned_ns_ = options_.now_ns();
+    folder_.Scan();
+    Publish();
+    return 0;
+  }
+  const DiskQueue::Touches touches = queue_.TakeTouches();
+  if (!touches.empty()) {
+    folder_.Touch(touches);
+    Publish();
+    queue_.TouchesDone();
+  }
+  if (!job_) {
+    std::optional<DiskTask> task = queue_.Take();
+    if (!task) return SecondsToScan();
+    job_.emplace();
+    job_->task = *std::move(task);
+  }
+  if (job_->task.is_write()) {
+    const std::optional<double> wait_s = folder_.Write(&*job_);
+    if (wait_s) {
+      Publish();
+      return std::min(*wait_s, SecondsToScan());
+    }
+  } else {
+    folder_.Remove(job_->task.name);
+  }
+  // Who waits until all is done finds the news there.
+  Publish();
+  queue_.Done(job_->task);
+  job_.reset();
+  return 0;
+}
+
+void DiskWorker::Run() {
+  while (!queue_.stopped()) {
+    const double wait_s = Step();
+    if (wait_s > 0) queue_.WaitForWork(wait_s);
+  }
+}
+
+DiskStore::Stats DiskWorker::stats() const {
+  const DiskTrouble::Counts trouble = trouble_.counts();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  DiskStore::Stats stats = stats_;
+  stats.corrupt = trouble.corrupt;
+  stats.errors = trouble.errors;
+  stats.unsynced_bytes = queue_.bytes();
+  return stats;
+}
+
+double DiskWorker::SecondsToScan() const {
+  if (!scanned_ns_) return 0;
+  const double since_s = static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
+  // A clock that was set back must not keep us from looking.
+  return since_s < 0 ? 0 : std::max(0.0, options_.scan_interval_s - since_s);
+}
+
+void DiskWorker::Publish() {
+  DiskStore::News news = folder_.TakeNews();
+  const bool is_news = !IsEmpty(news);
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    TakeBack(&news_.gone, news);
+    MoveTo(&news_.found, &news.found);
+    MoveTo(&news_.written, &news.written);
+    MoveTo(&news_.failed, &news.failed);
+    MoveTo(&news_.gone, &news.gone);
+    stats_.objects = folder_.objects();
+    stats_.bytes = folder_.bytes();
+    stats_.written = folder_.counts().written;
+    stats_.written_bytes = folder_.counts().written_bytes;
+    stats_.given_up = folder_.counts().given_up;
+  }
+  if (is_news && options_.wake) options_.wake();
+}
+
+}  // namespace cairn

@@ -1,0 +1,40 @@
+#include "store/object_rank.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cairn {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+// log2 of the most uses that a time is believed to stand for.
+constexpr double kHalfLivesAheadMax = 20;
+// Far less than what a 64-bit time could not take.
+constexpr double kSecondsAheadMax = 2e9;
+constexpr double kWorthMsMin = 1e-9;
+constexpr double kWorthMsMax = 1e18;
+
+// In half-lives; negative for what was used last before now.
+double Ahead(int64_t time_ns, int64_t now_ns, double half_life_s) {
+  const double seconds =
+      (static_cast<double>(time_ns) - static_cast<double>(now_ns)) / kNsPerSecond;
+  return std::min(seconds / half_life_s, kHalfLivesAheadMax);
+}
+
+}  // namespace
+
+int64_t TimeAfterUses(int64_t time_ns, int64_t now_ns, uint64_t uses, double half_life_s) {
+  const double left = std::exp2(Ahead(time_ns, now_ns, half_life_s));
+  const double seconds = half_life_s * std::log2(left + static_cast<double>(uses));
+  return now_ns + std::llround(std::min(seconds, kSecondsAheadMax) * kNsPerSecond);
+}
+
+double ObjectRank(double worth_ms, uint64_t bytes, int64_t time_ns, int64_t now_ns,
+                  double half_life_s) {
+  const double worth =
+      std::isnan(worth_ms) ? kWorthMsMin : std::clamp(worth_ms, kWorthMsMin, kWorthMsMax);
+  const double size = static_cast<double>(std::max<uint64_t>(bytes, 1));
+  return std::log2(worth / size) + Ahead(time_ns, now_ns, half_life_s);
+}
+
+}  // namespace cairn

@@ -1,0 +1,178 @@
+// Memory in front of a disk: what is saved may leave memory and is read again when it is wanted.
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "store/disk_store.h"
+#include "store/snapshot_store.h"
+
+namespace cairn {
+namespace {
+
+using SharedBytes = std::shared_ptr<const Bytes>;
+
+class TieredStore final : public SnapshotStore {
+ public:
+  explicit TieredStore(DiskStore* disk) : disk_(disk) {}
+
+  Status Put(SnapshotId id, Bytes bytes) override {
+    // A buffer that was sized by guess must not count less than it costs.
+    bytes.shrink_to_fit();
+    bytes_ += bytes.size();
+    Held held;
+    held.memory = std::make_shared<const Bytes>(std::move(bytes));
+    const bool added = held_.emplace(id, std::move(held)).second;
+    CHECK(added);
+    return {};
+  }
+
+  Result<ByteSpan> Get(SnapshotId id) override {
+    const auto found = held_.find(id);
+    if (found == held_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
+    Held& held = found->second;
+    if (held.place == Place::kBoth || held.place == Place::kSavedOnly) disk_->Touch(held.name);
+    if (held.memory != nullptr) return ByteSpan(*held.memory);
+    if (held.loaded == nullptr) held.loaded = held.queued.lock();
+    if (held.loaded == nullptr) {
+      auto bytes = disk_->Read(held.name);
+      if (!bytes) return tl::unexpected(bytes.error());
+      held.loaded = std::make_shared<const Bytes>(std::move(*bytes));
+    }
+    return ByteSpan(*held.loaded);
+  }
+
+  void Erase(SnapshotId id) override {
+    const auto found = held_.find(id);
+    if (found == held_.end()) return;
+    const Held held = std::move(found->second);
+    held_.erase(found);
+    if (held.memory != nullptr) bytes_ -= held.memory->size();
+    if (held.name.empty()) return;
+    by_name_.erase(held.name);
+    disk_->Remove(held.name);
+  }
+
+  size_t bytes() const override { return bytes_; }
+
+  bool saves() const override { return true; }
+
+  bool Save(SnapshotId id, ObjectHeader header) override {
+    Held& held = HeldOf(id);
+    CHECK(held.place == Place::kUnsaved);
+    const ObjectName name = cairn::NameOf(header);
+    // The same bits under another number: one of them is enough.
+    if (by_name_.contains(name)) {
+      held.place = Place::kRefused;
+      return true;
+    }
+    if (!disk_->Write(std::move(header), held.memory)) return false;
+    held.place = Place::kSaving;
+    held.name = name;
+    by_name_.emplace(name, id);
+    return true;
+  }
+
+  Place PlaceOf(SnapshotId id) const override {
+    const auto found = held_.find(id);
+    CHECK(found != held_.end());
+    return found->second.place;
+  }
+
+  void Release(SnapshotId id) override {
+    Held& held = HeldOf(id);
+    CHECK(held.place == Place::kBoth || held.place == Place::kSaving);
+    bytes_ -= held.memory->size();
+    held.queued = held.memory;
+    held.memory = nullptr;
+    held.place = Place::kSavedOnly;
+  }
+
+  void Unload(SnapshotId id) override {
+    const auto found = held_.find(id);
+    if (found != held_.end()) found->second.loaded = nullptr;
+  }
+
+  News TakeNews() override {
+    DiskStore::News disk = disk_->TakeNews();
+    News news;
+    for (const ObjectName& name : disk.written) SetPlace(name, Place::kSaving, Place::kBoth);
+    for (const ObjectName& name : disk.failed) Forget(name, &news);
+    for (const ObjectName& name : disk.gone) Forget(name, &news);
+    for (ObjectHeader& header : disk.found) {
+      if (!by_name_.contains(cairn::NameOf(header))) news.found.push_back(std::move(header));
+    }
+    return news;
+  }
+
+  void Adopt(SnapshotId id, const ObjectName& name) override {
+    Held& held = held_[id];
+    CHECK(held.name.empty() && !by_name_.contains(name));
+    held.name = name;
+    held.place = held.memory == nullptr ? Place::kSavedOnly : Place::kBoth;
+    by_name_.emplace(name, id);
+  }
+
+  std::optional<SnapshotId> Find(const ObjectName& name) const override {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  ObjectName NameOf(SnapshotId id) const override {
+    const auto found = held_.find(id);
+    return found == held_.end() ? ObjectName{} : found->second.name;
+  }
+
+  SavedStats saved_stats() const override { return disk_->stats(); }
+
+ private:
+  struct Held {
+    SharedBytes memory = nullptr;            // counted; null: saved only
+    SharedBytes loaded = nullptr;            // read for one use, not counted
+    std::weak_ptr<const Bytes> queued = {};  // released before it was written
+    ObjectName name = {};                    // when it is saved or being saved
+    Place place = Place::kUnsaved;
+  };
+
+  Held& HeldOf(SnapshotId id) {
+    const auto found = held_.find(id);
+    CHECK(found != held_.end());
+    return found->second;
+  }
+
+  void SetPlace(const ObjectName& name, Place from, Place to) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return;  // erased meanwhile
+    Held& held = HeldOf(found->second);
+    if (held.place == from) held.place = to;
+  }
+
+  // The object is not on disk, or no longer.
+  void Forget(const ObjectName& name, News* news) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return;
+    Held& held = HeldOf(found->second);
+    if (held.memory == nullptr) {
+      news->lost.push_back(found->second);
+      return;  // the cache erases it
+    }
+    held.place = Place::kRefused;
+    held.name = {};
+    by_name_.erase(found);
+  }
+
+  DiskStore* const disk_;
+  std::unordered_map<SnapshotId, Held> held_;
+  std::map<ObjectName, SnapshotId> by_name_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SnapshotStore> MakeTieredStore(DiskStore* disk) {
+  return std::make_unique<TieredStore>(disk);
+}
+
+}  // namespace cairn

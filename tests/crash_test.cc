@@ -1,0 +1,155 @@
+// A server is killed (kill -9) at random moments while it writes, and started again on the same
+// folder. Whatever it was doing, afterwards no answer is another than a server without a cache
+// gives, no file is found that does not say what it should, and the folder is within its budget.
+//
+// CAIRN_CRASHES: how often; 20 unless it is set. `make crash` sets 200.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uintmax_t kBudgetMib = 24;
+// As the flag takes it.
+constexpr const char* kBudgetGib = "0.0234375";
+
+int Crashes() {
+  constexpr int kUsual = 20;
+  const char* asked = std::getenv("CAIRN_CRASHES");
+  return asked == nullptr ? kUsual : std::atoi(asked);
+}
+
+class CrashTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    model_ = test::WriteMadeModel("crash_test");
+    folder_ = model_ + "-cache";
+    std::filesystem::remove_all(folder_);
+    plain_ = Start({"--cache-ram", "0"});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<ServerProcess> Start(const std::vector<std::string>& flags) {
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM, "serve", "-m",          model_,
+                    "--port",      "0",     "-c",          "4096",
+                    "-t",          "1",     "--grid",      "64",
+                    "--reuse",     "exact", "--cache-dir", folder_.string()};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    auto server = ServerProcess::Start(options);
+    EXPECT_TRUE(server.has_value()) << server.error().message;
+    return server ? std::move(*server) : nullptr;
+  }
+
+  static std::string Ask(const ServerProcess& server, const Json& body) {
+    const auto reply = HttpClient(server.url()).Post("/v1/chat/completions", body.dump());
+    if (!reply || reply->status != 200) return "";
+    return Json::parse(reply->body)["choices"][0]["message"]["content"];
+  }
+
+  static double Metric(const ServerProcess& server, const std::string& name) {
+    const std::string metrics = HttpClient(server.url()).Get("/metrics")->body;
+    const size_t found = metrics.find("\n" + name + " ");
+    EXPECT_NE(found, std::string::npos) << name;
+    return std::stod(metrics.substr(found + name.size() + 2));
+  }
+
+  // What a server without a cache says, asked once.
+  const std::string& PlainAnswer(const Json& body) {
+    std::string& answer = plain_answers_[body.dump()];
+    if (answer.empty()) answer = Ask(*plain_, body);
+    return answer;
+  }
+
+  // One of a few conversations, at one of its first turns.
+  Json AnyTurn() {
+    constexpr unsigned kConversations = 6;
+    constexpr unsigned kTurns = 3;
+    const char letter = static_cast<char>('a' + random_() % kConversations);
+    Json body = {{"max_tokens", 8}, {"temperature", 0}};
+    body["messages"].push_back({{"role", "system"}, {"content", std::string(700, letter)}});
+    const uint64_t turns = 1 + random_() % kTurns;
+    for (uint64_t turn = 0; turn < turns; ++turn) {
+      if (turn > 0) {
+        body["messages"].push_back({{"role", "assistant"}, {"content", std::string(60, letter)}});
+      }
+      body["messages"].push_back(
+          {{"role", "user"}, {"content", std::string(100 + 10 * turn, letter)}});
+    }
+    return body;
+  }
+
+  uintmax_t FolderBytes() const {
+    uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+      if (entry.is_regular_file()) bytes += entry.file_size();
+    }
+    return bytes;
+  }
+
+  std::string model_;
+  std::filesystem::path folder_;
+  std::unique_ptr<ServerProcess> plain_;
+  std::map<std::string, std::string> plain_answers_;
+  std::mt19937 random_{20261121};
+};
+
+TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
+  const std::vector<std::string> flags = {"--cache-disk", kBudgetGib, "--save-after-ms", "0"};
+  const int crashes = Crashes();
+  double taken_in = 0;
+  for (int crash = 0; crash < crashes; ++crash) {
+    SCOPED_TRACE(testing::Message() << "life " << crash + 1 << " of " << crashes);
+    auto server = Start(flags);
+    ASSERT_NE(server, nullptr);
+    // A request that is still on its way when the server is killed gets no answer.
+    const uint64_t lives_ms = 50 + random_() % 700;
+    std::thread killer([&server, lives_ms] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(lives_ms));
+      server->Signal(SIGKILL);
+    });
+    while (!server->exit_code()) {
+      const Json body = AnyTurn();
+      const std::string answer = Ask(*server, body);
+      if (answer.empty()) continue;
+      EXPECT_EQ(answer, PlainAnswer(body));
+    }
+    killer.join();
+    if (std::filesystem::exists(folder_)) {
+      // The file that was being written, and not renamed, may be beyond it.
+      EXPECT_LE(FolderBytes(), (kBudgetMib + 2) << 20);
+    }
+    if (HasFailure()) return;
+  }
+  auto server = Start(flags);
+  ASSERT_NE(server, nullptr);
+  for (int i = 0; i < 20; ++i) {
+    const Json body = AnyTurn();
+    EXPECT_EQ(Ask(*server, body), PlainAnswer(body));
+  }
+  taken_in = Metric(*server, "cairn_cache_taken_in_total");
+  EXPECT_GT(taken_in, 0);
+  EXPECT_EQ(Metric(*server, "cairn_disk_corrupt_total"), 0);
+  EXPECT_EQ(server->Stop(), 0) << server->LastLines();
+  EXPECT_LE(FolderBytes(), kBudgetMib << 20);
+}
+
+}  // namespace
+}  // namespace cairn

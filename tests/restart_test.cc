@@ -1,0 +1,196 @@
+// `cairn serve` is ended, killed and started again: what it had read comes back from its folder.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string& ModelPath() {
+  static const std::string path = test::WriteMadeModel("restart_test");
+  return path;
+}
+
+class RestartTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ModelPath() + "-cache";
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Start(const std::vector<std::string>& flags = {}) {
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM, "serve", "-m", ModelPath(), "--port", "0",           "-c",
+                    "4096",        "-t",    "2",  "--grid",    "64",     "--cache-dir", folder_};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    auto server = ServerProcess::Start(options);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+
+  Json Ask(const Json& body) {
+    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
+    EXPECT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    return Json::parse(reply->body);
+  }
+
+  double Metric(const std::string& name) {
+    const std::string metrics = HttpClient(server_->url()).Get("/metrics")->body;
+    const size_t found = metrics.find("\n" + name + " ");
+    EXPECT_NE(found, std::string::npos) << name;
+    return std::stod(metrics.substr(found + name.size() + 2));
+  }
+
+  // Until nothing would be lost if the power went.
+  void WaitUntilSaved() {
+    constexpr std::chrono::milliseconds kStep(50);
+    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+      if (Metric("cairn_disk_unsynced_bytes") == 0) return;
+      std::this_thread::sleep_for(kStep);
+    }
+    FAIL() << "still unsaved: " << Metric("cairn_disk_unsynced_bytes") << " bytes";
+  }
+
+  static Json FirstTurn() {
+    return {{"max_tokens", 16},
+            {"temperature", 0},
+            {"messages",
+             {{{"role", "system"}, {"content", std::string(1500, 's')}},
+              {{"role", "user"}, {"content", "first question"}}}}};
+  }
+  static Json NextTurn(Json body, const Json& reply) {
+    body["messages"].push_back(reply["choices"][0]["message"]);
+    body["messages"].push_back({{"role", "user"}, {"content", "second question"}});
+    return body;
+  }
+  // What the next turn reads in a server that was never ended, and a grid step.
+  static constexpr int kNewTokensMax = 100 + 64;
+
+  std::string folder_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(RestartTest, AConversationGoesOnAfterTheServerWasEnded) {
+  Start();
+  const Json reply = Ask(FirstTurn());
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  Start();
+  const Json next = Ask(NextTurn(FirstTurn(), reply));
+  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+}
+
+TEST_F(RestartTest, AConversationGoesOnAfterTheServerWasKilledOnceNothingIsUnsynced) {
+  Start();
+  const Json reply = Ask(FirstTurn());
+  WaitUntilSaved();
+  server_->Signal(SIGKILL);
+  EXPECT_EQ(server_->WaitForExit(10'000), 128 + SIGKILL);
+  Start();
+  const Json next = Ask(NextTurn(FirstTurn(), reply));
+  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+}
+
+TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
+  const std::vector<std::string> exact = {"--reuse", "exact"};
+  Start(exact);
+  const Json body = NextTurn(FirstTurn(), Ask(FirstTurn()));
+  ASSERT_EQ(server_->Stop(), 0);
+  Start(exact);
+  const Json reused = Ask(body);
+  EXPECT_LT(reused["timings"]["prompt_n"].get<int>(), kNewTokensMax + 16);
+  ASSERT_EQ(server_->Stop(), 0);
+  Start({"--reuse", "exact", "--cache-ram", "0"});
+  const Json cold = Ask(body);
+  EXPECT_GT(cold["timings"]["prompt_n"].get<int>(), 1500);
+  EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
+}
+
+TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
+  Start();
+  std::unique_ptr<ServerProcess> other = std::move(server_);
+  Start();
+  const Json reply = Ask(FirstTurn());
+  WaitUntilSaved();
+  std::swap(server_, other);
+  constexpr std::chrono::milliseconds kStep(50);
+  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+    if (Metric("cairn_cache_taken_in_total") > 0) break;
+    std::this_thread::sleep_for(kStep);
+  }
+  const Json next = Ask(NextTurn(FirstTurn(), reply));
+  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+}
+
+TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWithoutACache) {
+  const std::vector<std::string> small = {"--reuse",      "exact", "--save-after-ms", "0",
+                                          "--cache-disk", "0.001", "--cache-ram",     "8"};
+  constexpr int kTurns = 30;
+  constexpr int kConversations = 5;
+  const auto body_of = [](int number) {
+    Json body = FirstTurn();
+    body["max_tokens"] = 8;
+    body["messages"][0]["content"] = std::string(700, static_cast<char>('a' + number));
+    return body;
+  };
+  Start({"--cache-ram", "0", "--reuse", "exact"});
+  std::vector<Json> plain;
+  for (int i = 0; i < kConversations; ++i) plain.push_back(Ask(body_of(i))["choices"]);
+  Start(small);
+  const std::unique_ptr<ServerProcess> one = std::move(server_);
+  Start(small);
+  const auto play = [&](const ServerProcess& server) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const int number = turn % kConversations;
+      const auto reply =
+          HttpClient(server.url()).Post("/v1/chat/completions", body_of(number).dump());
+      ASSERT_TRUE(reply.has_value());
+      EXPECT_EQ(Json::parse(reply->body)["choices"], plain[static_cast<size_t>(number)]);
+    }
+  };
+  std::thread beside([&] { play(*one); });
+  play(*server_);
+  beside.join();
+  EXPECT_GT(Metric("cairn_disk_given_up_total"), 0);
+  EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
+}
+
+TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {
+  Start({"--cache-disk", "0"});
+  Ask(FirstTurn());
+  ASSERT_EQ(server_->Stop(), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(RestartTest, AFolderThatCannotBeUsedIsSaidAndTheServerGoesOn) {
+  folder_ = "/proc/no-such-folder";
+  Start({"--save-after-ms", "0"});
+  Ask(FirstTurn());
+  constexpr std::chrono::milliseconds kStep(50);
+  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+    if (Metric("cairn_disk_errors_total") > 0) break;
+    std::this_thread::sleep_for(kStep);
+  }
+  EXPECT_GT(Metric("cairn_disk_errors_total"), 0);
+  ASSERT_EQ(server_->Stop(), 0);
+  EXPECT_NE(server_->LastLines().find("/proc/no-such-folder"), std::string::npos)
+      << server_->LastLines();
+}
+
+}  // namespace
+}  // namespace cairn
