@@ -249,7 +249,7 @@ CheckpointCache::SaveStep CheckpointCache::SaveNext(double read_ms_per_token) {
   auto header = HeaderOf(id);
   if (!header) return step;
   header->worth_ms = best->worth_ms;
-  step.began = store_->Save(id, std::move(*header));
+  step.began = store_->Save(id, *header);
   return step;
 }
 

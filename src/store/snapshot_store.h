@@ -62,7 +62,7 @@ class SnapshotStore {
   virtual bool saves() const { return false; }
   // Begins to save what is in memory. False: not now, too much is being saved already.
   // REQUIRES: kUnsaved.
-  virtual bool Save(SnapshotId /*id*/, ObjectHeader /*header*/) { return false; }
+  virtual bool Save(SnapshotId /*id*/, const ObjectHeader& /*header*/) { return false; }
   enum class Place {
     kUnsaved,  // in memory only
     kSaving,   // in memory, and on its way

@@ -58,7 +58,7 @@ class TieredStore final : public SnapshotStore {
 
   bool saves() const override { return true; }
 
-  bool Save(SnapshotId id, ObjectHeader header) override {
+  bool Save(SnapshotId id, const ObjectHeader& header) override {
     Held& held = HeldOf(id);
     CHECK(held.place == Place::kUnsaved);
     const ObjectName name = cairn::NameOf(header);
@@ -67,7 +67,7 @@ class TieredStore final : public SnapshotStore {
       held.place = Place::kRefused;
       return true;
     }
-    if (!disk_->Write(std::move(header), held.memory)) return false;
+    if (!disk_->Write(header, held.memory)) return false;
     held.place = Place::kSaving;
     held.name = name;
     by_name_.emplace(name, id);
