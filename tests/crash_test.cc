@@ -40,7 +40,7 @@ class CrashTest : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = test::WriteMadeModel("crash_test");
-    folder_ = model_ + "-cache";
+    folder_ = test::OwnPath("crash_test_cache");
     std::filesystem::remove_all(folder_);
     plain_ = Start({"--cache-ram", "0"});
   }
@@ -104,6 +104,24 @@ class CrashTest : public ::testing::Test {
     return bytes;
   }
 
+  // While a server is writing, so files and folders may come and go.
+  bool HoldsObject() const {
+    std::error_code error;
+    for (std::filesystem::recursive_directory_iterator entry(folder_, error), end;
+         !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".cairn") return true;
+    }
+    return false;
+  }
+
+  void WaitForFirstFile() const {
+    constexpr std::chrono::milliseconds kStep(10);
+    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+      if (HoldsObject()) return;
+      std::this_thread::sleep_for(kStep);
+    }
+  }
+
   std::string model_;
   std::filesystem::path folder_;
   std::unique_ptr<ServerProcess> plain_;
@@ -121,7 +139,9 @@ TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
     ASSERT_NE(server, nullptr);
     // A request that is still on its way when the server is killed gets no answer.
     const uint64_t lives_ms = 50 + random_() % 700;
-    std::thread killer([&server, lives_ms] {
+    std::thread killer([&] {
+      // A slow machine gets the time to write a first file, without which nothing could go wrong.
+      WaitForFirstFile();
       std::this_thread::sleep_for(std::chrono::milliseconds(lives_ms));
       server->Signal(SIGKILL);
     });

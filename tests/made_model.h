@@ -4,6 +4,7 @@
 #define CAIRN_TESTS_MADE_MODEL_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -12,7 +13,14 @@
 
 namespace cairn::test {
 
-// Writes it and returns its path. `owner` names the test: programs may run side by side.
+// Where a test may write what no other test shall see: tests run side by side, each in a process of
+// its own.
+inline std::string OwnPath(const std::string& name) {
+  return testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name;
+}
+
+// Writes it and returns its path. The tests of one `owner` share the file, which always holds the
+// same and is put in place as a whole.
 inline std::string WriteMadeModel(const std::string& owner) {
   std::string file = testing::TempDir() + owner + "_qwen35.gguf";
   ModelShape shape;

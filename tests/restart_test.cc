@@ -28,7 +28,7 @@ const std::string& ModelPath() {
 class RestartTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ModelPath() + "-cache";
+    folder_ = test::OwnPath("restart_test_cache");
     std::filesystem::remove_all(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -50,8 +50,9 @@ class RestartTest : public ::testing::Test {
     return Json::parse(reply->body);
   }
 
-  double Metric(const std::string& name) {
-    const std::string metrics = HttpClient(server_->url()).Get("/metrics")->body;
+  double Metric(const std::string& name) { return MetricOf(*server_, name); }
+  static double MetricOf(const ServerProcess& server, const std::string& name) {
+    const std::string metrics = HttpClient(server.url()).Get("/metrics")->body;
     const size_t found = metrics.find("\n" + name + " ");
     EXPECT_NE(found, std::string::npos) << name;
     return std::stod(metrics.substr(found + name.size() + 2));
@@ -163,11 +164,18 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
       EXPECT_EQ(Json::parse(reply->body)["choices"], plain[static_cast<size_t>(number)]);
     }
   };
-  std::thread beside([&] { play(*one); });
-  play(*server_);
-  beside.join();
-  EXPECT_GT(Metric("cairn_disk_given_up_total"), 0);
-  EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
+  const auto given_up = [&] {
+    return Metric("cairn_disk_given_up_total") + MetricOf(*one, "cairn_disk_given_up_total");
+  };
+  // On a slow machine it takes more than one round until either has written more than fits.
+  constexpr int kRoundsMax = 10;
+  for (int round = 0; round < kRoundsMax && (round == 0 || given_up() == 0); ++round) {
+    std::thread beside([&] { play(*one); });
+    play(*server_);
+    beside.join();
+  }
+  EXPECT_GT(given_up(), 0);
+  EXPECT_EQ(Metric("cairn_disk_corrupt_total") + MetricOf(*one, "cairn_disk_corrupt_total"), 0);
 }
 
 TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {

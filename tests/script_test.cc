@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ constexpr char kScript[] = R"json({"rules": [
 ]})json";
 
 std::unique_ptr<ServerProcess> Serve() {
-  const std::string script = testing::TempDir() + "script_test.json";
+  const std::string script = test::OwnPath("script_test.json");
   std::ofstream(script) << kScript;
   ServerProcessOptions options;
   options.argv = {
@@ -34,6 +35,7 @@ std::unique_ptr<ServerProcess> Serve() {
       "--grid",      "64",    "--script",     script};
   auto server = ServerProcess::Start(options);
   EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
+  std::filesystem::remove(script);
   return server ? std::move(*server) : nullptr;
 }
 
@@ -119,11 +121,12 @@ TEST(Script, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessages) {
 }
 
 TEST(Script, AFileThatIsNoScriptIsNamedBeforeTheModelLoads) {
-  const std::string script = testing::TempDir() + "no_script.json";
+  const std::string script = test::OwnPath("no_script.json");
   std::ofstream(script) << "stones";
   ServerProcessOptions options;
   options.argv = {CAIRN_PROGRAM, "serve", "-m", "no-model.gguf", "--port", "0", "--script", script};
   const auto server = ServerProcess::Start(options);
+  std::filesystem::remove(script);
   ASSERT_FALSE(server.has_value());
   EXPECT_NE(server.error().message.find("no_script.json"), std::string::npos)
       << server.error().message;

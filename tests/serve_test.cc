@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -300,16 +301,17 @@ TEST(ServeProgram, KeysAreAskedForAndAreNamespaces) {
 }
 
 std::pair<int, std::string> RunProgram(const std::string& arguments) {
-  const std::string out = testing::TempDir() + "serve_test_output.txt";
+  const std::string out = test::OwnPath("serve_test_output.txt");
   const int code =
       std::system((std::string(CAIRN_PROGRAM) + " " + arguments + " >" + out + " 2>&1").c_str());
   std::ifstream file(out);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::filesystem::remove(out);
   return {WEXITSTATUS(code), text};
 }
 
 TEST(ServeProgram, AModelThatCannotLoadIsOneLineAndExitCode1) {
-  const std::string not_a_model = testing::TempDir() + "not_a_model.gguf";
+  const std::string not_a_model = test::OwnPath("not_a_model.gguf");
   std::ofstream(not_a_model) << "GGUF but not really";
   for (const std::string& path : {std::string("/no/such/file.gguf"), not_a_model}) {
     const auto [code, text] = RunProgram("serve --port 0 -m " + path);
@@ -317,6 +319,7 @@ TEST(ServeProgram, AModelThatCannotLoadIsOneLineAndExitCode1) {
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
     EXPECT_NE(text.find(path), std::string::npos) << text;
   }
+  std::filesystem::remove(not_a_model);
 }
 
 TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
