@@ -54,7 +54,8 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t grid,
   if (rules.mode == ReuseMode::kExact) return std::min(cut, RoundDown(provenance.clean, grid));
   for (size_t i = provenance.answers.size(); i-- > 0;) {
     const TokenRange& answer = provenance.answers[i];
-    if (cut > answer.begin && cut < answer.end) cut = RoundDown(answer.begin, grid);
+    const size_t end = rules.needs_snapshots ? answer.end : FirstCutAfter(answer.end, grid);
+    if (cut > answer.begin && cut < end) cut = RoundDown(answer.begin, grid);
   }
   return cut;
 }
@@ -118,19 +119,29 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
   return joined;
 }
 
-size_t NextPieceEnd(size_t position, size_t prompt_tokens, size_t grid_tokens,
-                    size_t piece_tokens_max, size_t stop) {
+size_t FirstCutAfter(size_t answer_end, size_t grid_tokens) {
+  const size_t off_grid = answer_end % grid_tokens;
+  return off_grid == 0 ? answer_end : answer_end - off_grid + 2 * grid_tokens;
+}
+
+size_t NextPieceEnd(const PieceRules& rules, size_t position, size_t prompt_tokens, size_t stop) {
   CHECK(position < prompt_tokens);
-  const size_t last_cut = LastCut(prompt_tokens, grid_tokens);
+  const size_t grid = rules.grid_tokens;
+  size_t first_cut = position;
+  if (position % grid != 0) {
+    first_cut = RoundDown(position, grid) + grid;
+    const size_t later = FirstCutAfter(position, grid);
+    if (rules.long_after_answer && later - position <= rules.piece_tokens_max) first_cut = later;
+  }
+  const size_t last_cut = LastCut(prompt_tokens, grid);
   size_t end = prompt_tokens;
-  if (position < last_cut) end = last_cut;
+  if (position < last_cut && first_cut <= last_cut) end = last_cut;
   if (stop > position) end = std::min(end, stop);
-  const size_t off_grid = position % grid_tokens;
-  if (off_grid != 0) end = std::min(end, position - off_grid + grid_tokens);
-  if (end - position > piece_tokens_max) {
+  if (first_cut > position) end = std::min(end, first_cut);
+  if (end - position > rules.piece_tokens_max) {
     // A micro-batch smaller than the grid cannot stay on it; it is cut where it must be.
-    const size_t whole = RoundDown(piece_tokens_max, grid_tokens);
-    end = position + (whole > 0 ? whole : piece_tokens_max);
+    const size_t whole = RoundDown(rules.piece_tokens_max, grid);
+    end = position + (whole > 0 ? whole : rules.piece_tokens_max);
   }
   return end;
 }

@@ -73,12 +73,26 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate);
 
+// How prompts are cut into pieces. Every piece takes time of its own, however short: weights are
+// fetched once more, and ggml's attention on processors takes several times as long for a token of
+// fewer than 64.
+struct PieceRules {
+  size_t grid_tokens = 64;
+  size_t piece_tokens_max = 512;  // the micro-batch
+  // The position is the end of an answer, and no checkpoint can be wanted in the tokens after it:
+  // the piece that comes back to the grid has a whole step at least.
+  bool long_after_answer = false;
+};
+
 // Where the next piece of a prompt ends: at the next of `stop` (0: none), at the micro-batch's
 // size, at the last grid multiple before the end, or at the end, whichever comes first. From a
-// position off the grid the first piece goes to the next grid multiple only, so that the pieces
-// after it do not depend on where checkpoints are taken.
-size_t NextPieceEnd(size_t position, size_t prompt_tokens, size_t grid_tokens,
-                    size_t piece_tokens_max, size_t stop);
+// position off the grid the first piece goes only as far as it takes to be back on it, so that the
+// pieces after it do not depend on where checkpoints are taken.
+size_t NextPieceEnd(const PieceRules& rules, size_t position, size_t prompt_tokens, size_t stop);
+
+// The first grid multiple after an answer's end where a prompt is cut, and so may be gone on from,
+// where `long_after_answer` holds.
+size_t FirstCutAfter(size_t answer_end, size_t grid_tokens);
 
 // How far a slot is clean after a piece [begin, end) was read into it.
 size_t CleanAfter(size_t clean_before, size_t begin, size_t end, size_t grid_tokens);

@@ -134,21 +134,37 @@ TEST_F(ResumeTest, NothingInCommonReadsAll) {
 }
 
 TEST(NextPieceEnd, CutsAtTheLastGridMultipleBeforeTheEnd) {
-  EXPECT_EQ(NextPieceEnd(0, 200, 64, 512, 0), 192u);
-  EXPECT_EQ(NextPieceEnd(192, 200, 64, 512, 0), 200u);
-  EXPECT_EQ(NextPieceEnd(0, 64, 64, 512, 0), 64u);
-  EXPECT_EQ(NextPieceEnd(0, 128, 64, 512, 0), 64u);
+  const PieceRules rules;
+  EXPECT_EQ(NextPieceEnd(rules, 0, 200, 0), 192u);
+  EXPECT_EQ(NextPieceEnd(rules, 192, 200, 0), 200u);
+  EXPECT_EQ(NextPieceEnd(rules, 0, 64, 0), 64u);
+  EXPECT_EQ(NextPieceEnd(rules, 0, 128, 0), 64u);
 }
 
 TEST(NextPieceEnd, StopsForCheckpointsAndFullMicroBatches) {
-  EXPECT_EQ(NextPieceEnd(0, 2000, 64, 512, 0), 512u);
-  EXPECT_EQ(NextPieceEnd(512, 2000, 64, 512, 640), 640u);
-  EXPECT_EQ(NextPieceEnd(0, 2000, 64, 100, 0), 64u);
+  const PieceRules rules;
+  EXPECT_EQ(NextPieceEnd(rules, 0, 2000, 0), 512u);
+  EXPECT_EQ(NextPieceEnd(rules, 512, 2000, 640), 640u);
+  EXPECT_EQ(NextPieceEnd({64, 100}, 0, 2000, 0), 64u);
 }
 
 TEST(NextPieceEnd, ComesBackToTheGridFirst) {
-  EXPECT_EQ(NextPieceEnd(70, 2000, 64, 512, 1024), 128u);
-  EXPECT_EQ(NextPieceEnd(70, 100, 64, 512, 0), 100u);
+  const PieceRules rules;
+  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 1024), 128u);
+  EXPECT_EQ(NextPieceEnd(rules, 70, 100, 0), 100u);
+}
+
+TEST(NextPieceEnd, TakesAWholeStepAfterAnAnswerWhereNoCheckpointIsWanted) {
+  PieceRules rules;
+  rules.long_after_answer = true;
+  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 0), 192u);
+  EXPECT_EQ(NextPieceEnd(rules, 64, 2000, 0), 576u);
+  // Too little is left for a cut that could be gone on from.
+  EXPECT_EQ(NextPieceEnd(rules, 70, 192, 0), 192u);
+  EXPECT_EQ(NextPieceEnd(rules, 70, 193, 0), 192u);
+  // Such a piece is up to two steps long.
+  rules.piece_tokens_max = 100;
+  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 0), 128u);
 }
 
 TEST(CleanAfter, OnlyWholeBlocksReadOnTheGridCount) {

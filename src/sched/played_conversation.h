@@ -135,19 +135,22 @@ class PlainPlayer {
   void Forget() {
     engine_->Clear(0);
     held_.clear();
+    answer_end_ = 0;
   }
   // Whether `prompt` repeats all that is held, the last answer included, and goes on.
   bool Continues(const Tokens& prompt) const {
     return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
   }
   // Reads the rest of `prompt` in a cold run's pieces: up to the grid first, where an answer ended
-  // off it; then whole pieces up to the last grid multiple; then what is left.
+  // off it, by a whole step at least where the model can be cut anywhere; then whole pieces up to
+  // the last grid multiple; then what is left.
   // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
     const size_t grid = engine_->traits().grid_tokens;
     const size_t last_cut = (prompt.size() - 1) / grid * grid;
     while (held_.size() % grid != 0 && held_.size() < prompt.size()) {
-      ReadPiece(prompt, std::min(prompt.size(), (held_.size() / grid + 1) * grid));
+      const size_t steps = LongAfterAnswer() ? 2 : 1;
+      ReadPiece(prompt, std::min(prompt.size(), (held_.size() / grid + steps) * grid));
     }
     while (held_.size() < last_cut) {
       ReadPiece(prompt, std::min(last_cut, held_.size() + engine_->piece_tokens_max()));
@@ -165,10 +168,18 @@ class PlainPlayer {
       if (text.size() == params.tokens_max) return text;
       EXPECT_TRUE(engine_->Decode(0, held_.size(), {&token, 1}).has_value());
       held_.push_back(token);
+      answer_end_ = held_.size();
     }
   }
 
  private:
+  bool LongAfterAnswer() const {
+    const MemoryTraits& traits = engine_->traits();
+    const size_t grid = traits.grid_tokens;
+    const size_t tokens = (held_.size() / grid + 2) * grid - held_.size();
+    return answer_end_ == held_.size() && !traits.NeedsSnapshots() &&
+           tokens <= engine_->piece_tokens_max();
+  }
   void ReadPiece(const Tokens& prompt, size_t end) {
     const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
     EXPECT_TRUE(engine_->Decode(0, held_.size(), piece).has_value());
@@ -177,6 +188,7 @@ class PlainPlayer {
 
   Engine* const engine_;
   Tokens held_;
+  size_t answer_end_ = 0;  // of the last one; 0: none
 };
 
 }  // namespace cairn::test

@@ -295,8 +295,9 @@ void Scheduler::ReadPiece(Task* task) {
   Slot& slot = SlotOf(*task);
   const size_t begin = slot.tokens().size();
   const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
-  const size_t end =
-      NextPieceEnd(begin, reading.size(), grid_tokens_, engine_->piece_tokens_max(), stop);
+  const size_t end = NextPieceEnd({grid_tokens_, engine_->piece_tokens_max(),
+                                   slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
+                                  begin, reading.size(), stop);
   const double begin_ms = clock_->NowMs();
   if (Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin)); !read) {
     if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);

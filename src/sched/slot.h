@@ -50,6 +50,11 @@ class Slot {
   // What follows and leaves the grid, or leaves a run where that goes on, is a run of this number.
   void BeginLineage(LineageId lineage) { next_lineage_ = lineage; }
 
+  // Whether the last token was an answer's.
+  bool ends_in_answer() const {
+    return !provenance_.answers.empty() && provenance_.answers.back().end == tokens_.size();
+  }
+
   // Reads `tokens`, part of a prompt, as one piece. On an error of the engine the slot is empty.
   Status Read(TokenSpan tokens);
   // The engine has decoded one token of an answer at the slot's end.
