@@ -14,8 +14,7 @@ CheckpointCache::Ids CheckpointCache::InSlots() const {
       ids.insert(stone.value);
     }
     if (held.leaving) continue;  // its copies are about to be all there is
-    const TokenSpan stored = held.tokens.first(segments_.StoredTo(held.name_space, held.tokens));
-    for (const SegmentIndex::Link& link : segments_.PathTo(held.name_space, stored, 0)) {
+    for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {
       if (link.end == segments_.Get(link.id).range.end) ids.insert(link.id);
     }
   }

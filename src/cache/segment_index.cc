@@ -33,10 +33,14 @@ SegmentId SegmentIndex::InRun(LineageId lineage, size_t position) const {
 
 SegmentId SegmentIndex::OnGrid(NamespaceId name_space, TokenSpan prefix) const {
   const PrefixTree::MatchResult match = on_grid_.Match(name_space, prefix);
-  if (match.shared < prefix.size() || match.last == nullptr) return 0;
+  return match.shared < prefix.size() ? 0 : HolderAt(match);
+}
+
+SegmentId SegmentIndex::HolderAt(const PrefixTree::MatchResult& match) const {
+  if (match.last == nullptr) return 0;
   const PrefixTree::Node* node = match.last;
   if (PrefixTree::ValueOf(node) == 0) node = PrefixTree::DescendantOf(node);
-  return HolderOf(PrefixTree::ValueOf(node), prefix.size());
+  return HolderOf(PrefixTree::ValueOf(node), match.shared);
 }
 
 SegmentId SegmentIndex::EndsAt(NamespaceId name_space, TokenSpan tokens) const {
@@ -74,9 +78,17 @@ std::vector<SegmentId> SegmentIndex::Subtree(SegmentId id) const {
 
 std::vector<SegmentIndex::Link> SegmentIndex::PathTo(NamespaceId name_space, TokenSpan prefix,
                                                      LineageId lineage) const {
+  return PathFrom(HolderOf(name_space, prefix, lineage), prefix.size());
+}
+
+std::vector<SegmentIndex::Link> SegmentIndex::PathAlong(NamespaceId name_space,
+                                                        TokenSpan tokens) const {
+  const PrefixTree::MatchResult match = on_grid_.Match(name_space, tokens);
+  return PathFrom(HolderAt(match), match.shared);
+}
+
+std::vector<SegmentIndex::Link> SegmentIndex::PathFrom(SegmentId id, size_t end) const {
   std::vector<Link> path;
-  size_t end = prefix.size();
-  SegmentId id = HolderOf(name_space, prefix, lineage);
   while (id != 0) {
     const Segment& segment = Get(id);
     path.push_back({id, segment.range.begin, end});

@@ -87,6 +87,8 @@ class SegmentIndex {
   // The segments that hold the KV of `prefix`, whose last token is of `lineage`; none when not all
   // of it is stored.
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
+  // The segments on the grid that lead along `tokens` as far as they are stored.
+  std::vector<Link> PathAlong(NamespaceId name_space, TokenSpan tokens) const;
   // Of a sequence joined from that path.
   Provenance ProvenanceOf(const std::vector<Link>& path) const;
 
@@ -121,6 +123,8 @@ class SegmentIndex {
   SegmentId HolderOf(SegmentId id, size_t position) const;
   SegmentId InRun(LineageId lineage, size_t position) const;
   SegmentId OnGrid(NamespaceId name_space, TokenSpan prefix) const;
+  SegmentId HolderAt(const PrefixTree::MatchResult& match) const;
+  std::vector<Link> PathFrom(SegmentId id, size_t end) const;
 
   std::unordered_map<SegmentId, Segment> segments_;
   PrefixTree on_grid_;  // a root for each namespace; values are segment ids

@@ -6,6 +6,8 @@ namespace cairn {
 
 std::optional<GenerationEvent> Generation::Next(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
+  // Waiting for no time at all still asks the kernel.
+  if (timeout.count() <= 0 && events_.empty()) return std::nullopt;
   if (!arrived_.wait_for(lock, timeout, [this] { return !events_.empty(); })) return std::nullopt;
   GenerationEvent event = std::move(events_.front());
   events_.pop_front();
