@@ -52,6 +52,7 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"placement", options.placement},
                {"eviction", options.eviction},
                {"ram_mib", options.ram_mib},
+               {"disk_gib", options.disk_gib},
                {"sessions", options.sessions},
                {"slots", options.slots},
                {"requests", report.requests},
@@ -71,6 +72,9 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"taken_bytes", report.taken_bytes},
                {"restored_bytes", report.restored_bytes},
                {"held_bytes_max", report.held_bytes_max},
+               {"disk_written_bytes", report.disk_written_bytes},
+               {"disk_read_bytes", report.disk_read_bytes},
+               {"disk_given_up", report.disk_given_up},
                {"wait_ms", Sum(report.wait_ms)},
                {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
                {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
@@ -123,6 +127,11 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
   PrintLine("given up", count(report.checkpoints_evicted));
   PrintLine("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +
                          " brought back, " + count(report.held_bytes_max) + " held at most");
+  if (report.disk_written_bytes > 0) {
+    PrintLine("disk", count(report.disk_written_bytes) + " bytes written, " +
+                          count(report.disk_read_bytes) + " read; files given up " +
+                          count(report.disk_given_up));
+  }
   PrintLine("waited", Fixed(Sum(report.wait_ms) / kMsPerS, 1) + " s; a request " +
                           Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
                           Fixed(Percentile(report.wait_ms, 0.9), 1) + " ms (p90), " +
@@ -176,6 +185,7 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.placement = options.placement;
   sim.eviction = options.eviction;
   sim.cache.ram_bytes_max = RamBytes(options.ram_mib);
+  sim.disk.bytes_max = static_cast<uint64_t>(options.disk_gib) << 30;
   sim.cache.path_checkpoints_max = options.checkpoints_max;
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
@@ -212,6 +222,10 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
   sim->add_option("--reuse", options->reuse, "As of serve")->capture_default_str();
   sim->add_option("--ram-mib", options->ram_mib, "The cache's budget (-1: no limit, 0: no cache)")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->capture_default_str();
+  sim->add_option("--disk-gib", options->disk_gib,
+                  "Save to a disk with so much room, which is read at 2 GB/s (0: none)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
       ->capture_default_str();
   sim->add_option("--ctx-checkpoints", options->checkpoints_max,
                   "At most N checkpoints on a conversation's path (0: as many as fit)")

@@ -24,6 +24,7 @@ struct SimCommandOptions {
   std::string reuse = "live";
   std::vector<std::string> without;  // names of classes of checkpoints
   int64_t ram_mib = -1;              // -1: no limit, 0: no cache
+  int64_t disk_gib = 0;              // 0: no disk
   size_t checkpoints_max = 0;        // on one conversation's path; 0: as many as fit
   size_t sessions = 0;               // side by side; 0: all when the trace says so
   size_t slots = 4;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr Token kLastUnique = INT32_MAX;
 constexpr double kTenThousand = 10000;
+constexpr double kMsPerS = 1000;
+constexpr double kSaveIntervalMs = 250;
 
 double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -48,12 +50,16 @@ class Simulation {
       : answers_(options.answers),
         engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
                 &clock_),
+        disk_(options.disk, &clock_),
+        read_ms_per_token_(kMsPerS / options.profile.read_tokens_per_s),
         cache_(options.cache, std::move(placement), std::move(eviction),
-               MakeSizedStore(options.profile.logits_bytes)),
+               MakeSizedStore(options.profile.logits_bytes, &disk_)),
         scheduler_(
             &engine_, &cache_, &clock_,
             SchedulerOptions{
-                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {}
+                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {
+    cache_.SetSavedAs({{}, {{NamespaceId{0}, 1}}});
+  }
 
   void Serve(const TraceStep& step, size_t block_tokens) {
     clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
@@ -77,6 +83,7 @@ class Simulation {
       return;
     }
     Play(asked, generation->get());
+    Save();
     report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
   }
 
@@ -89,6 +96,9 @@ class Simulation {
     report_.parked = stats.keeper.parked;
     report_.taken_bytes = engine_.moved().taken_bytes;
     report_.restored_bytes = engine_.moved().restored_bytes;
+    report_.disk_written_bytes = disk_.moved().written_bytes;
+    report_.disk_read_bytes = disk_.moved().read_bytes;
+    report_.disk_given_up = disk_.moved().given_up;
     return std::move(report_);
   }
 
@@ -98,6 +108,7 @@ class Simulation {
     bool more = true;
     while (more) {
       more = scheduler_.Step();
+      SaveWhileBusy();
       while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
         CHECK(event->kind != GenerationEvent::Kind::kFailed);
         if (asked.cancelled_at && event->processed_tokens >= *asked.cancelled_at) {
@@ -105,6 +116,24 @@ class Simulation {
         }
         if (event->kind == GenerationEvent::Kind::kDone) Count(asked, event->cost);
       }
+    }
+  }
+
+  // As the scheduler's loop does: one thing now and then while it works …
+  void SaveWhileBusy() {
+    if (!cache_.saves() || clock_.NowMs() - saved_ms_ < kSaveIntervalMs) return;
+    saved_ms_ = clock_.NowMs();
+    cache_.TakeNews();
+    cache_.SaveNext(read_ms_per_token_);
+  }
+
+  // … and all that is worth it when it has nothing else to do.
+  void Save() {
+    if (!cache_.saves()) return;
+    bool began = true;
+    while (began) {
+      cache_.TakeNews();
+      began = cache_.SaveNext(read_ms_per_token_).began;
     }
   }
 
@@ -121,8 +150,11 @@ class Simulation {
   const bool answers_;
   ManualClock clock_;
   SizedEngine engine_;
+  SizedDisk disk_;
+  const double read_ms_per_token_;
   CheckpointCache cache_;
   Scheduler scheduler_;
+  double saved_ms_ = 0;
   Token last_unique_ = kLastUnique;
   SimReport report_;
 };

@@ -25,6 +25,7 @@
 #include "cache/resume.h"
 #include "sim/model_profile.h"
 #include "sim/oracle.h"
+#include "sim/sized_disk.h"
 #include "sim/trace.h"
 
 namespace cairn {
@@ -35,6 +36,7 @@ struct SimOptions {
   PlacementOptions intervals;
   std::string eviction = "value";
   CacheOptions cache;
+  SizedDiskOptions disk;
   ReuseMode reuse = ReuseMode::kLive;
   size_t slots = 4;
   // Tokens that the slots hold together; 0: what the longest request needs.
@@ -65,6 +67,10 @@ struct SimReport {
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
+  // Of the disk, where there is one.
+  uint64_t disk_written_bytes = 0;
+  uint64_t disk_read_bytes = 0;
+  uint64_t disk_given_up = 0;
   std::vector<double> wait_ms;      // of each request, until its prompt was read
   std::vector<size_t> reused_each;  // of each request that was not refused, in their order
   // What the server that wrote the trace said of the same requests, as far as it did.

@@ -122,6 +122,40 @@ TEST(Simulator, GivesUpUnderPressureWhatIsGivenUpByHand) {
   EXPECT_EQ(three->checkpoints_evicted, 1u);
 }
 
+// As by hand above, but B512 leaves memory for C512's sake after it was saved, and comes back from
+// the disk. A512 goes before it is: until B came, its KV was the slot's alone.
+TEST(Simulator, ReusesFromDiskWhatLeftMemory) {
+  const auto a = BlocksRequest({{0, 15}}, 10);
+  const auto b = BlocksRequest({{100, 107}}, 10);
+  const auto c = BlocksRequest({{200, 207}}, 10);
+  const Trace trace = OneSession({a, b, a, c, b, a});
+  const auto steps = Interleave(trace, 0);
+  SimOptions options = RoomForSnapshots(2);
+  options.profile.read_tokens_per_s = 100;
+  options.disk = {10'000'000, 1e6};
+  const auto report = Simulate(steps, kBlockTokens, options);
+  EXPECT_EQ(report->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 512, 1024}));
+  EXPECT_EQ(report->checkpoints_evicted, 1u);
+  EXPECT_EQ(report->disk_given_up, 0u);
+  // A million bytes and a little, in a second and a little; ten tokens take a tenth.
+  EXPECT_GT(report->disk_read_bytes, 1'000'000u);
+  EXPECT_LT(report->disk_read_bytes, 1'010'000u);
+  EXPECT_NEAR(report->wait_ms[4], 1100, 10);
+}
+
+TEST(Simulator, GivesUpOnDiskWhatIsWorthLeast) {
+  std::vector<TraceRequest> requests;
+  for (uint32_t i = 0; i < 20; ++i) requests.push_back(BlocksRequest({{i * 100, i * 100 + 7}}, 10));
+  const Trace trace = OneSession(requests);
+  const auto steps = Interleave(trace, 0);
+  SimOptions options = RoomForSnapshots(2);
+  options.profile.read_tokens_per_s = 100;
+  options.disk.bytes_max = 5'100'000;
+  const auto report = Simulate(steps, kBlockTokens, options);
+  EXPECT_GT(report->disk_given_up, 10u);
+  EXPECT_LE(report->disk_written_bytes, 20u * 1'010'000);
+}
+
 // The sizes of FakeEngine's states, for the simulator.
 ModelProfile ProfileOf(const FakeEngine& engine) {
   ModelProfile profile;

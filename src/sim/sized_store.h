@@ -3,6 +3,8 @@
 // there.
 //
 // A row of logits may follow a claim, or stand alone: sizeof(float) bytes that play for all of it.
+//
+// Where there is a disk, what is saved is there at once and may leave memory.
 
 #ifndef CAIRN_SIM_SIZED_STORE_H_
 #define CAIRN_SIM_SIZED_STORE_H_
@@ -11,6 +13,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "sim/sized_disk.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {
@@ -19,8 +22,8 @@ Bytes ClaimBytes(size_t bytes);
 // Without logits. REQUIRES: a claim is there.
 size_t ClaimedBytes(ByteSpan claim);
 
-// `logits_bytes`: what a row of logits takes.
-std::unique_ptr<SnapshotStore> MakeSizedStore(size_t logits_bytes);
+// `logits_bytes`: what a row of logits takes. `disk` outlives the store.
+std::unique_ptr<SnapshotStore> MakeSizedStore(size_t logits_bytes, SizedDisk* disk);
 
 }  // namespace cairn
 
