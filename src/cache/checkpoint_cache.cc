@@ -449,6 +449,8 @@ bool CheckpointCache::GiveUpOne(const Ids& in_slots) {
   const std::optional<size_t> victim = eviction_->Victim(candidates);
   if (!victim) return false;
   const uint64_t id = candidates[*victim].id;
+  // Of what a slot holds too this is a copy, which is made again when the slot lets go.
+  if (!candidates[*victim].in_slot && SaveInstead(id)) return true;
   switch (candidates[*victim].kind) {
     case CandidateKind::kSnapshot:
       Drop(id);

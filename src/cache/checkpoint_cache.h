@@ -314,8 +314,18 @@ class CheckpointCache {
   bool IsUnsaved(uint64_t id) const {
     return store_->PlaceOf(id) == SnapshotStore::Place::kUnsaved;
   }
-  std::vector<Unsaved> WorthSaving(double read_ms_per_token) const;
-  std::optional<Unsaved> Worth(const Entry& entry, double read_ms_per_token) const;
+  // All that is, by the speed that SaveNext was told last. Nothing: it is not worth its bytes, or
+  // cannot be saved.
+  std::vector<Unsaved> WorthSaving() const;
+  std::optional<Unsaved> WorthOf(uint64_t id) const;
+  std::optional<Unsaved> Worth(const Entry& entry) const;
+  std::optional<Unsaved> WorthAlone(const SegmentIndex::Segment& segment) const;
+  std::optional<Unsaved> Worth(const WholeState& whole) const;
+  // Begins to save the first thing that is missing for it.
+  bool SaveFirst(const Unsaved& wanted);
+  // What is to be given up is saved, and leaves memory only. False: it is not worth its bytes, or
+  // too much is on its way already.
+  bool SaveInstead(uint64_t id);
   // Of the segments on the way to the end of one. Nothing: one of them cannot be saved.
   std::optional<size_t> UnsavedBytesTo(SegmentId segment) const;
   // The first on the way to `id` that is unsaved: a segment, or itself.
@@ -349,6 +359,7 @@ class CheckpointCache {
   uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
   uint64_t tick_ = 0;
   double now_ms_ = 0;
+  double read_ms_per_token_ = 0;             // 0: nobody has said
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
   SavedAs saved_as_;

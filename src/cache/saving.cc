@@ -235,7 +235,8 @@ CheckpointCache::TakenIn CheckpointCache::TakeInWhole(NamespaceId name_space,
 CheckpointCache::SaveStep CheckpointCache::SaveNext(double read_ms_per_token) {
   SaveStep step;
   if (!saves()) return step;
-  const std::vector<Unsaved> wanted = WorthSaving(read_ms_per_token);
+  read_ms_per_token_ = read_ms_per_token;
+  const std::vector<Unsaved> wanted = WorthSaving();
   const Unsaved* best = nullptr;
   for (const Unsaved& one : wanted) {
     step.bytes_left += one.bytes;
@@ -245,41 +246,81 @@ CheckpointCache::SaveStep CheckpointCache::SaveNext(double read_ms_per_token) {
     if (best == nullptr || rank(one) > rank(*best)) best = &one;
   }
   if (best == nullptr) return step;
-  const uint64_t id = FirstUnsaved(best->id);
-  auto header = HeaderOf(id);
-  if (!header) return step;
-  header->worth_ms = best->worth_ms;
-  step.began = store_->Save(id, *header);
+  step.began = SaveFirst(*best);
   return step;
 }
 
-std::vector<CheckpointCache::Unsaved> CheckpointCache::WorthSaving(double read_ms_per_token) const {
+bool CheckpointCache::SaveFirst(const Unsaved& wanted) {
+  const uint64_t id = FirstUnsaved(wanted.id);
+  auto header = HeaderOf(id);
+  if (!header) return false;
+  header->worth_ms = wanted.worth_ms;
+  return store_->Save(id, *header);
+}
+
+bool CheckpointCache::SaveInstead(uint64_t id) {
+  if (!saves()) return false;
+  const std::optional<Unsaved> wanted = WorthOf(id);
+  if (!wanted) return false;
+  while (IsUnsaved(id)) {
+    if (!SaveFirst(*wanted)) return false;
+  }
+  if (MayDrop(id)) return false;
+  store_->Release(id);
+  ++stats_.released;
+  return true;
+}
+
+std::vector<CheckpointCache::Unsaved> CheckpointCache::WorthSaving() const {
   std::vector<Unsaved> wanted;
   for (const auto& [id, entry] : entries_) {
-    if (!IsUnsaved(id) || !NameOf(entry.name_space)) continue;
-    if (const auto unsaved = Worth(entry, read_ms_per_token)) wanted.push_back(*unsaved);
+    if (const auto unsaved = Worth(entry)) wanted.push_back(*unsaved);
   }
-  // On the grid, attention KV leads somewhere without a snapshot where the model needs none.
   for (const auto& [id, segment] : segments_.segments()) {
-    const bool alone = !slots_.needs_snapshots && segment.range.lineage == 0;
-    if (!alone || !IsUnsaved(id) || !NameOf(segment.name_space)) continue;
-    if (!UnsavedBytesTo(id)) continue;
-    const size_t tokens = segment.range.end - segment.range.begin;
-    const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, read_ms_per_token);
-    if (IsWorth(worth_ms, segment.bytes)) wanted.push_back({id, worth_ms, segment.bytes});
+    if (const auto unsaved = WorthAlone(segment)) wanted.push_back(*unsaved);
   }
   for (const auto& [id, whole] : wholes_.wholes()) {
-    if (!IsUnsaved(id) || !NameOf(whole.name_space)) continue;
-    const double worth_ms =
-        LikelyMs(CheckpointClass::kReply, whole.tokens.size(), read_ms_per_token);
-    if (IsWorth(worth_ms, whole.bytes)) wanted.push_back({id, worth_ms, whole.bytes});
+    if (const auto unsaved = Worth(whole)) wanted.push_back(*unsaved);
   }
   return wanted;
 }
 
-std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entry,
-                                                               double read_ms_per_token) const {
+std::optional<CheckpointCache::Unsaved> CheckpointCache::WorthOf(uint64_t id) const {
+  if (const auto entry = entries_.find(id); entry != entries_.end()) return Worth(entry->second);
+  if (wholes_.Holds(id)) return Worth(wholes_.wholes().at(id));
+  const SegmentIndex::Segment& segment = segments_.Get(id);
+  std::optional<Unsaved> best = WorthAlone(segment);
+  for (const CheckpointId standing : segment.checkpoints) {
+    const auto unsaved = Worth(EntryOf(standing));
+    if (unsaved && (!best || unsaved->worth_ms > best->worth_ms)) best = unsaved;
+  }
+  if (best) best->id = id;
+  return best;
+}
+
+// On the grid, attention KV leads somewhere without a snapshot where the model needs none.
+std::optional<CheckpointCache::Unsaved> CheckpointCache::WorthAlone(
+    const SegmentIndex::Segment& segment) const {
+  const bool alone = !slots_.needs_snapshots && segment.range.lineage == 0;
+  if (!alone || !IsUnsaved(segment.id) || !NameOf(segment.name_space)) return std::nullopt;
+  if (!UnsavedBytesTo(segment.id)) return std::nullopt;
+  const size_t tokens = segment.range.end - segment.range.begin;
+  const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, read_ms_per_token_);
+  if (!IsWorth(worth_ms, segment.bytes)) return std::nullopt;
+  return Unsaved{segment.id, worth_ms, segment.bytes};
+}
+
+std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const WholeState& whole) const {
+  if (!IsUnsaved(whole.id) || !NameOf(whole.name_space)) return std::nullopt;
+  const double worth_ms =
+      LikelyMs(CheckpointClass::kReply, whole.tokens.size(), read_ms_per_token_);
+  if (!IsWorth(worth_ms, whole.bytes)) return std::nullopt;
+  return Unsaved{whole.id, worth_ms, whole.bytes};
+}
+
+std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entry) const {
   const Checkpoint& checkpoint = entry.checkpoint;
+  if (!IsUnsaved(checkpoint.id) || !NameOf(entry.name_space)) return std::nullopt;
   // A slot has its attention KV, and nobody else; it comes when the slot is not in use.
   if (slots_.snapshots_need_kv && entry.holder == 0) return std::nullopt;
   size_t saved_position = 0;
@@ -299,7 +340,7 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entr
   if (!before) return std::nullopt;
   unsaved.bytes += *before;
   unsaved.worth_ms = LikelyMs(checkpoint.checkpoint_class, checkpoint.position - saved_position,
-                              read_ms_per_token);
+                              read_ms_per_token_);
   if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return std::nullopt;
   return unsaved;
 }

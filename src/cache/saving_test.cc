@@ -90,6 +90,47 @@ TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
   cache->CheckInvariants();
 }
 
+TEST(Saving, WhatMustGoIsSavedFirstWhereItIsWorthIt) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  cache->SaveNext(kSlow);  // says what reading costs
+  for (char letter = 'a'; letter < 'a' + 20; ++letter) Insert(cache.get(), Text(20, letter));
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  EXPECT_EQ(cache->stats().checkpoints, 20u);
+  EXPECT_GT(disk.names().size(), 9u);
+  cache->CheckInvariants();
+  // Nobody waits for a disk that cannot follow.
+  disk.SetWrites(false);
+  disk.SetQueueMax(0);
+  for (char letter = 'A'; letter < 'A' + 20; ++letter) Insert(cache.get(), Text(20, letter));
+  EXPECT_GT(cache->stats().evicted, 9u);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatStandsOnASegmentIsSavedWithItWhenItMustGo) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  Tokens tokens;  // of the slot that lets go
+  SlotsView view;
+  view.needs_snapshots = view.snapshots_need_kv = true;
+  view.held = [&tokens] { return std::vector<SlotsView::Held>{{kAsker, tokens, true}}; };
+  cache->SetSlots(view);
+  cache->SaveNext(kSlow);
+  for (char letter = 'a'; letter < 'a' + 20; ++letter) {
+    tokens = Text(20, letter);
+    Insert(cache.get(), tokens);
+    const Provenance provenance{20, {}, {}};
+    ASSERT_TRUE(cache->InsertSegment(kAsker, tokens, provenance, {0, 20, 0}, Filled(kBytes, 1)));
+  }
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  for (char letter = 'a'; letter < 'a' + 20; ++letter) {
+    const auto match = cache->Match(kAsker, Text(20, letter));
+    ASSERT_EQ(match.checkpoints.size(), 1u);
+    EXPECT_TRUE(match.checkpoints[0].kv_stored);
+  }
+  cache->CheckInvariants();
+}
+
 TEST(Saving, WhatLeavesMemoryOnItsWayToTheDiskCanStillBeHad) {
   test::FakeDisk disk;
   const auto cache = CacheOn(&disk, 10 * kBytes);
