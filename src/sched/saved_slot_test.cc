@@ -57,7 +57,7 @@ TEST(SavedSlot, IsThePathFromItsBeginToItsDeepestState) {
   EXPECT_EQ(saved->parts[1].begin, 100u);
   EXPECT_EQ(saved->parts[1].end, 160u);
   EXPECT_EQ(saved->provenance.clean, 100u);
-  EXPECT_EQ(saved->provenance.runs, (std::vector<Run>{{7, 100}}));
+  EXPECT_EQ(saved->provenance.runs, (std::vector<cairn::Run>{{7, 100}}));
   EXPECT_EQ(saved->provenance.answers, (std::vector<TokenRange>{{120, 150}}));
   EXPECT_EQ(saved->end_state, Bytes(10, 2));
   ASSERT_EQ(saved->checkpoints.size(), 1u) << "the end is the slot's";
@@ -105,7 +105,7 @@ TEST(SavedSlot, OfARecurrentModelIsItsDeepestState) {
       {Snapshot(Count(64)), Snapshot(Count(100), 7), Snapshot(Count(80), 6)}, kNeedsSnapshots);
   ASSERT_TRUE(saved.has_value());
   EXPECT_EQ(saved->tokens.size(), 100u);
-  EXPECT_EQ(saved->provenance.runs, (std::vector<Run>{{7, 0}}));
+  EXPECT_EQ(saved->provenance.runs, (std::vector<cairn::Run>{{7, 0}}));
   ASSERT_EQ(saved->checkpoints.size(), 1u);
   EXPECT_EQ(saved->checkpoints[0].what.position, 64u);
 }

@@ -280,9 +280,9 @@ TEST_F(SlotFilesTest, WhatTheSlotHeldBeforeIsNotLost) {
 TEST_F(SlotFilesTest, OtherUnusedSlotsMakeRoom) {
   Setting setting{Slots(2, MemoryClass::kHybrid)};
   SaveTwoTurns(setting);
-  setting.engine.cells = 2000;
+  setting.engine.cells = 5000;
   Life life(&fs_, Later(setting));
-  GenerationRequest other = Request(Text(1500, 'o'));
+  GenerationRequest other = Request(Text(3900, 'o'));
   other.slot = 1;
   life.Ask(other);
   Good(life.files().Restore(0, 0, kFile));
