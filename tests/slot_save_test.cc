@@ -154,7 +154,7 @@ TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
 
 // There slots have a part of the context each, and are stored whole.
 TEST_F(SlotSaveTest, SlotsWithAPartOfTheContextEachAreSavedToo) {
-  const std::vector<std::string> flags = With({"--reuse", "exact", "-np", "2", "-c", "8192"});
+  const std::vector<std::string> flags = With({"--reuse", "exact", "-np", "2"});
   Start(flags);
   const Json next = PlayTwoTurns();
   ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);

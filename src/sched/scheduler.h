@@ -20,7 +20,8 @@
 //
 // Between two steps a request may be cancelled; the checkpoints it took stay.
 //
-// Threads: Submit and Stop from any thread; Run, Step and the destructor from the context thread.
+// Threads: Submit and Stop from any thread; what is asked of slots, from any but the context's;
+// Run, Step and the destructor from the context thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
