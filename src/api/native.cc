@@ -222,10 +222,10 @@ ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* fil
   if (!uses_file && action != "erase") {
     return tl::unexpected(FieldError("action", "'erase', 'save' or 'restore'"));
   }
+  const std::string_view text = request.slot;
   size_t slot = 0;
-  const char* const text_end = request.slot.data() + request.slot.size();
-  const auto [end, error] = std::from_chars(request.slot.data(), text_end, slot);
-  if (error != std::errc() || end != text_end) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
+  if (error != std::errc() || end != text.data() + text.size()) {
     return tl::unexpected(FieldError("id_slot", "a slot's number"));
   }
   if (uses_file) return SlotFileBody(files, slot, request);

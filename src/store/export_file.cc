@@ -103,7 +103,7 @@ Status ExportReader::ReadMagic() {
 
 Result<Bytes> ExportReader::Next() {
   const auto size_bytes = fs_->Read(path_, at_, kSizeBytes);
-  if (!size_bytes) return size_bytes;
+  if (!size_bytes) return tl::unexpected(size_bytes.error());
   if (size_bytes->size() < kSizeBytes) return EndsEarly();
   const uint64_t size = DecodeSize(*size_bytes);
   at_ += kSizeBytes;
