@@ -263,12 +263,12 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Task> queue_;               // guarded by mutex_
+  std::deque<Task> queue_;                    // guarded by mutex_
   std::deque<std::function<void()>> orders_;  // guarded by mutex_
-  uint64_t last_number_ = 0;             // guarded by mutex_
-  bool stopping_ = false;                // guarded by mutex_
-  bool woken_ = false;                   // guarded by mutex_
-  SchedulerStats stats_;                 // guarded by mutex_
+  uint64_t last_number_ = 0;                  // guarded by mutex_
+  bool stopping_ = false;                     // guarded by mutex_
+  bool woken_ = false;                        // guarded by mutex_
+  SchedulerStats stats_;                      // guarded by mutex_
 };
 
 }  // namespace cairn
