@@ -53,6 +53,29 @@ ApiResult<std::string> InputTokens(const ChatService& service, const Conversatio
   return ToText({{"object", "response.input_tokens"}, {"input_tokens", tokens->size()}});
 }
 
+ApiResult<std::string> SlotFileBody(SlotFiles* files, size_t slot, const SlotRequest& request) {
+  const auto json = ParseBody(request.body);
+  if (!json) return tl::unexpected(json.error());
+  FieldReader fields(*json, "");
+  std::string file;
+  fields.String("filename", &file);
+  if (!SlotFiles::IsFileName(file)) {
+    fields.Fail("filename",
+                "the name of a file, such as \"talk.bin\": no folders, no \"..\", none of "
+                "\\ : * ? \" < > |, and no dot or space in front or at the end");
+  }
+  if (fields.error()) return tl::unexpected(*fields.error());
+  const bool saves = request.action == "save";
+  const auto done = saves ? files->Save(slot, request.name_space, file)
+                          : files->Restore(slot, request.name_space, file);
+  if (!done) return tl::unexpected(ToApiError(done.error()));
+  return ToText({{"id_slot", slot},
+                 {"filename", file},
+                 {saves ? "n_saved" : "n_restored", done->tokens},
+                 {saves ? "n_written" : "n_read", done->bytes},
+                 {"timings", {{saves ? "save_ms" : "restore_ms", done->ms}}}});
+}
+
 }  // namespace
 
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
@@ -187,26 +210,28 @@ ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std:
   return InputTokens(service, request->chat.conversation, name_space);
 }
 
-ApiResult<std::string> SlotActionBody(const ChatService& service, std::string_view slot,
-                                      std::string_view action) {
-  if (action == "save" || action == "restore") {
-    return tl::unexpected(
-        ToApiError({ErrorCode::kUnsupported,
-                    "slots cannot be saved to files or restored from them: that needs "
-                    "a cache directory, which this version does not have yet. "
-                    "Conversations come back from the cache by themselves"}));
+ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* files,
+                                      const SlotRequest& request) {
+  const std::string_view action = request.action;
+  const bool uses_file = action == "save" || action == "restore";
+  if (uses_file && files == nullptr) {
+    return tl::unexpected(ToApiError({ErrorCode::kUnsupported,
+                                      "This server does not support slots action. Start it with "
+                                      "`--slot-save-path`"}));
   }
-  if (action != "erase") {
+  if (!uses_file && action != "erase") {
     return tl::unexpected(FieldError("action", "'erase', 'save' or 'restore'"));
   }
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(slot.data(), slot.data() + slot.size(), number);
-  if (error != std::errc() || end != slot.data() + slot.size()) {
+  const std::string_view text = request.slot;
+  size_t slot = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
+  if (error != std::errc() || end != text.data() + text.size()) {
     return tl::unexpected(FieldError("id_slot", "a slot's number"));
   }
-  const auto erased = service.EraseSlot(number);
+  if (uses_file) return SlotFileBody(files, slot, request);
+  const auto erased = service.EraseSlot(slot);
   if (!erased) return tl::unexpected(erased.error());
-  return ToText({{"id_slot", number}, {"n_erased", *erased}});
+  return ToText({{"id_slot", slot}, {"n_erased", *erased}});
 }
 
 }  // namespace cairn

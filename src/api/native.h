@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "api/api_error.h"
 #include "api/chat_service.h"
+#include "sched/slot_files.h"
 
 namespace cairn {
 
@@ -35,10 +37,19 @@ ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::stri
                                            NamespaceId name_space);
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
                                                 NamespaceId name_space);
-// `erase` empties a free slot; 503 while it answers. What was stored of it stays: that is each
-// key's own. `save` and `restore` need a cache on disk and are 501.
-ApiResult<std::string> SlotActionBody(const ChatService& service, std::string_view slot,
-                                      std::string_view action);
+
+// What is asked of a slot by `POST /slots/<slot>?action=<action>`.
+struct SlotRequest {
+  std::string_view slot;
+  std::string_view action;
+  std::string_view body;
+  NamespaceId name_space = 0;
+};
+// `erase` empties a free slot; what was stored of it stays: that is each key's own. `save` and
+// `restore` take a slot to a file and back; without `files` they are 501. 503 while the slot is in
+// use.
+ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* files,
+                                      const SlotRequest& request);
 
 }  // namespace cairn
 

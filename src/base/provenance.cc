@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace cairn {
 
 LineageId Provenance::LineageAt(size_t position) const {
@@ -17,6 +19,36 @@ void Provenance::CutTo(size_t position) {
   std::erase_if(runs, [&](const Run& run) { return run.begin >= position; });
   std::erase_if(answers, [&](const TokenRange& answer) { return answer.begin >= position; });
   if (!answers.empty()) answers.back().end = std::min(answers.back().end, position);
+}
+
+void Provenance::Append(const TokenRange& range, LineageId lineage,
+                        const std::vector<TokenRange>& in_range) {
+  if (lineage == 0) {
+    CHECK(runs.empty());
+    clean = range.end;
+  } else if (runs.empty() || runs.back().lineage != lineage) {
+    runs.push_back({lineage, range.begin});
+  }
+  for (const TokenRange& answer : in_range) {
+    if (answer.begin >= range.end) continue;
+    const size_t end = std::min(answer.end, range.end);
+    // An answer that went on from one range to the next is one answer.
+    if (!answers.empty() && answers.back().end == answer.begin) {
+      answers.back().end = end;
+    } else {
+      answers.push_back({answer.begin, end});
+    }
+  }
+}
+
+std::vector<TokenRange> Provenance::AnswersIn(const TokenRange& range) const {
+  std::vector<TokenRange> in_range;
+  for (const TokenRange& answer : answers) {
+    const size_t begin = std::max(answer.begin, range.begin);
+    const size_t end = std::min(answer.end, range.end);
+    if (begin < end) in_range.push_back({begin, end});
+  }
+  return in_range;
 }
 
 size_t SharedBits(const Provenance& a, const Provenance& b, size_t shared) {

@@ -52,6 +52,12 @@ struct Provenance {
   LineageId LineageAt(size_t position) const;
   // Forgets what is known of positions at and after `position`.
   void CutTo(size_t position);
+  // Goes on with the range behind its end, of one run or of the grid. `in_range`: the answers that
+  // begin or go on in the range; they may go on behind it.
+  // REQUIRES: nothing comes back to the grid that has left it.
+  void Append(const TokenRange& range, LineageId lineage, const std::vector<TokenRange>& in_range);
+  // The answers' parts that lie in the range.
+  std::vector<TokenRange> AnswersIn(const TokenRange& range) const;
 };
 
 // How far two sequences hold the same bits, when their first `shared` tokens are the same.

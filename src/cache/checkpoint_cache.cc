@@ -249,16 +249,7 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
 
 std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space, TokenSpan tokens,
                                                          const Provenance& provenance) const {
-  std::vector<SegmentGap> gaps;
-  for (SegmentGap gap : segments_.Gaps(name_space, tokens, provenance)) {
-    while (gap.end - gap.begin > options_.segment_tokens_max) {
-      const size_t end = gap.begin + options_.segment_tokens_max;
-      gaps.push_back({gap.begin, end, gap.lineage});
-      gap.begin = end;
-    }
-    gaps.push_back(gap);
-  }
-  return gaps;
+  return CutInto(segments_.Gaps(name_space, tokens, provenance), options_.segment_tokens_max);
 }
 
 Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,

@@ -103,24 +103,7 @@ Provenance SegmentIndex::ProvenanceOf(const std::vector<Link>& path) const {
   Provenance provenance;
   for (const Link& link : path) {
     const Segment& segment = Get(link.id);
-    const LineageId lineage = segment.range.lineage;
-    if (lineage == 0) {
-      CHECK(provenance.runs.empty());
-      provenance.clean = link.end;
-    } else if (provenance.runs.empty() || provenance.runs.back().lineage != lineage) {
-      provenance.runs.push_back({lineage, link.begin});
-    }
-    for (const TokenRange& answer : segment.answers) {
-      if (answer.begin >= link.end) continue;
-      const size_t end = std::min(answer.end, link.end);
-      auto& answers = provenance.answers;
-      // An answer that went on from one segment to the next is one answer.
-      if (!answers.empty() && answers.back().end == answer.begin) {
-        answers.back().end = end;
-      } else {
-        answers.push_back({answer.begin, end});
-      }
-    }
+    provenance.Append({link.begin, link.end}, segment.range.lineage, segment.answers);
   }
   return provenance;
 }
@@ -144,6 +127,19 @@ std::vector<SegmentGap> SegmentIndex::Gaps(NamespaceId name_space, TokenSpan tok
   return gaps;
 }
 
+std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max) {
+  std::vector<SegmentGap> cut;
+  for (SegmentGap range : ranges) {
+    while (range.end - range.begin > tokens_max) {
+      const size_t end = range.begin + tokens_max;
+      cut.push_back({range.begin, end, range.lineage});
+      range.begin = end;
+    }
+    cut.push_back(range);
+  }
+  return cut;
+}
+
 std::optional<SegmentId> SegmentIndex::ParentFor(NamespaceId name_space, TokenSpan tokens,
                                                  const Provenance& provenance,
                                                  const SegmentGap& gap) const {
@@ -156,11 +152,7 @@ std::optional<SegmentId> SegmentIndex::ParentFor(NamespaceId name_space, TokenSp
 
 void SegmentIndex::Add(Segment segment, TokenSpan tokens, const Provenance& provenance) {
   const SegmentGap& range = segment.range;
-  for (const TokenRange& answer : provenance.answers) {
-    const size_t begin = std::max(answer.begin, range.begin);
-    const size_t end = std::min(answer.end, range.end);
-    if (begin < end) segment.answers.push_back({begin, end});
-  }
+  segment.answers = provenance.AnswersIn({range.begin, range.end});
   if (range.lineage == 0) {
     segment.node = on_grid_.Put(segment.name_space, tokens.first(range.end), segment.id);
   } else {

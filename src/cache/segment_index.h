@@ -44,6 +44,9 @@ struct SegmentGap {
   friend bool operator==(const SegmentGap&, const SegmentGap&) = default;
 };
 
+// The same ranges in pieces of at most so many tokens.
+std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max);
+
 class SegmentIndex {
  public:
   struct Segment {

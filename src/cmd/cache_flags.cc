@@ -87,6 +87,12 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->check(CLI::Range(int64_t{0}, int64_t{3600}))
       ->capture_default_str()
       ->group(group);
+  serve
+      ->add_option("--slot-save-path", options->slot_save_path,
+                   "Folder of the files that POST /slots/ID?action=save and restore name: a "
+                   "conversation with its checkpoints in each")
+      ->check(CLI::ExistingDirectory)
+      ->group(group);
 }
 
 }  // namespace

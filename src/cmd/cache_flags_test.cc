@@ -115,5 +115,12 @@ TEST(ServeFlags, WriteATraceOnlyWhenTold) {
   EXPECT_EQ(Parsed("--trace-out day.jsonl").trace_out, "day.jsonl");
 }
 
+TEST(CacheFlags, SlotsAreSavedToAFolderThatIsThere) {
+  EXPECT_EQ(Parsed("").slot_save_path, "");
+  const std::string folder = testing::TempDir();
+  EXPECT_EQ(Parsed("--slot-save-path " + folder).slot_save_path, folder);
+  EXPECT_THROW(Parsed("--slot-save-path /no/such/folder"), CLI::ValidationError);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -153,7 +153,7 @@ TEST_F(CacheTransfer, TellsForeignFilesFromThoseOfOtherVersions) {
     fs_.Put(kFile, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   };
   put(foreign);
-  EXPECT_TRUE(Contains(Import().error, "is no file that cairn cache export made"));
+  EXPECT_TRUE(Contains(Import().error, "is no file that cairn exported or saved"));
   put(newer);
   EXPECT_TRUE(Contains(Import().error, "another version of cairn"));
   ASSERT_TRUE(fs_.Remove(kFile).has_value());

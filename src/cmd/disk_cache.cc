@@ -27,6 +27,17 @@ Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
   return identity;
 }
 
+SavedAs SavedAsOf(const std::string& identity, const ServeOptions& options) {
+  SavedAs saved_as;
+  saved_as.fingerprint = FingerprintOf(identity);
+  saved_as.name_spaces.emplace_back(0, 0);
+  for (size_t i = 0; i < options.api_keys.size(); ++i) {
+    const uint64_t name = Hash64("cairn key " + options.api_keys[i]);
+    saved_as.name_spaces.emplace_back(static_cast<NamespaceId>(i + 1), name);
+  }
+  return saved_as;
+}
+
 }  // namespace
 
 std::string CacheFolderOf(const ServeOptions& options) {
@@ -38,15 +49,17 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   DiskCache cache;
   const auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
-  if (options.cache_disk_gib == 0 || !StoresCheckpoints(options)) return cache;
+  const bool keeps = options.cache_disk_gib > 0 && StoresCheckpoints(options);
+  if (!keeps && options.slot_save_path.empty()) return cache;
   const auto identity = IdentityOf(engine, reuse);
   if (!identity) return tl::unexpected(identity.error());
-  cache.saved_as.fingerprint = FingerprintOf(*identity);
-  cache.saved_as.name_spaces.emplace_back(0, 0);
-  for (size_t i = 0; i < options.api_keys.size(); ++i) {
-    const uint64_t name = Hash64("cairn key " + options.api_keys[i]);
-    cache.saved_as.name_spaces.emplace_back(static_cast<NamespaceId>(i + 1), name);
-  }
+  cache.saved_as = SavedAsOf(*identity, options);
+  cache.fs = MakeRealFs();
+  cache.slot_files.folder = options.slot_save_path;
+  cache.slot_files.saved_as = cache.saved_as;
+  cache.slot_files.codec = *codec;
+  cache.slot_files.needs_snapshots = engine.traits().NeedsSnapshots();
+  if (!keeps) return cache;
   DiskStoreOptions disk;
   disk.folder = CacheFolderOf(options);
   disk.fingerprint = cache.saved_as.fingerprint;
@@ -56,7 +69,6 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);
-  cache.fs = MakeRealFs();
   // For people who look there; where it cannot be written, the store says what is wrong.
   static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));

@@ -13,6 +13,7 @@
 #include "cache/resume.h"
 #include "cmd/serve.h"
 #include "engine/engine.h"
+#include "sched/slot_files.h"
 #include "store/disk_store.h"
 
 namespace cairn {
@@ -27,9 +28,14 @@ struct DiskCallbacks {
 
 struct DiskCache {
   std::unique_ptr<Fs> fs;
-  std::unique_ptr<DiskStore> store;  // null: nothing is kept on disk
+  std::unique_ptr<DiskStore> store;  // null: checkpoints are not kept on disk
   // Keys are named by their hashes, so that a key that is given again finds what was its own.
   SavedAs saved_as;
+  // Of slots that are saved to files; folder empty: none are.
+  SlotFilesOptions slot_files;
+
+  // Whether anything leaves this process, so that others must be able to tell what it is.
+  bool outlives() const { return store != nullptr || !slot_files.folder.empty(); }
 };
 
 // kInvalidArgument: --codec names none. Else as Engine::StateIdentity.

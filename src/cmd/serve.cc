@@ -144,8 +144,9 @@ class ServeRun {
     cache_->SetSavedAs(disk_.saved_as);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
-    if (disk_.store) scheduling.first_lineage = RandomLineage();
+    if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
+    MakeSlotFiles();
     ChatServiceOptions service;
     service.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
@@ -210,6 +211,13 @@ class ServeRun {
   std::unique_ptr<SnapshotStore> MakeStore() const {
     if (!StoresCheckpoints(options_)) return MakeNoneStore();
     return disk_.store ? MakeTieredStore(disk_.store.get()) : MakeRamStore();
+  }
+
+  void MakeSlotFiles() {
+    if (disk_.slot_files.folder.empty()) return;
+    slot_files_ =
+        std::make_unique<SlotFiles>(disk_.fs.get(), scheduler_.get(), &clock_, disk_.slot_files);
+    served_.slot_files = slot_files_.get();
   }
 
   // From the disk's thread, at any time.
@@ -325,6 +333,7 @@ class ServeRun {
   std::unique_ptr<CheckpointCache> cache_;
   std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
   std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<SlotFiles> slot_files_;  // null: slots are not saved to files
   std::unique_ptr<ChatService> service_;
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;

@@ -51,6 +51,7 @@ struct ServeOptions {
   double save_after_ms = 2000;
   std::string codec = "raw";
   int64_t shutdown_timeout_s = 30;
+  std::string slot_save_path;  // a folder; empty: slots are not saved to files
 
   std::string trace_out;  // of a TraceWriter; empty: nothing is written
 

@@ -195,13 +195,17 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
                    return ToResponse(SlotsBody(service));
                  }));
-  server->Handle("POST", "/slots/:id",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest& request) {
-                   const auto action = request.params.find("action");
-                   return ToResponse(SlotActionBody(
-                       service, request.captures.at("id"),
-                       action == request.params.end() ? std::string() : action->second));
-                 }));
+  server->Handle(
+      "POST", "/slots/:id",
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        const auto action = request.params.find("action");
+        SlotRequest asked;
+        asked.slot = request.captures.at("id");
+        if (action != request.params.end()) asked.action = action->second;
+        asked.body = request.body;
+        asked.name_space = NamespaceOf(request);
+        return ToResponse(SlotActionBody(service, served->slot_files, asked));
+      }));
   server->Handle(
       "GET", "/metrics", WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
         HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "engine/embedder.h"
 #include "http/server.h"
+#include "sched/slot_files.h"
 
 namespace cairn {
 
@@ -27,7 +28,8 @@ struct Served {
   // Null while the model loads: until then every path answers 503, /health too, which is how
   // clients know. The rest is set before it.
   std::atomic<const ChatService*> service = nullptr;
-  Embedder* embedder = nullptr;  // null: none was asked for
+  Embedder* embedder = nullptr;     // null: none was asked for
+  SlotFiles* slot_files = nullptr;  // null: slots are not saved to files
   GenerationParams defaults;
   // What answers must be where a request does not say: GBNF; empty: anything.
   std::string grammar;

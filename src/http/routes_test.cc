@@ -2,11 +2,14 @@
 
 #include "http/routes.h"
 
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "api/api_fixture.h"
 #include "api/json.h"
+#include "base/memory_fs.h"
 #include "http/server_fixture.h"
 
 namespace cairn {
@@ -35,6 +38,15 @@ class RoutesTest : public ApiTest {
     return options;
   }
 
+  void ServeSlotFiles() {
+    EXPECT_TRUE(fs_.MakeFolders("/slots").has_value());
+    SlotFilesOptions options;
+    options.folder = "/slots";
+    options.saved_as.name_spaces = {{0, 0}};
+    options.needs_snapshots = engine_.traits().NeedsSnapshots();
+    slot_files_ = std::make_unique<SlotFiles>(&fs_, &scheduler_, &clock_, std::move(options));
+    served_.slot_files = slot_files_.get();
+  }
   void FinishLoading() { served_.service.store(&service_, std::memory_order_release); }
 
   std::string Post(const std::string& path, const std::string& body) {
@@ -44,6 +56,8 @@ class RoutesTest : public ApiTest {
     return client.ReadAll();
   }
 
+  MemoryFs fs_;
+  std::unique_ptr<SlotFiles> slot_files_;
   Served served_;
   HttpServer server_;
   std::thread server_thread_;
@@ -118,7 +132,7 @@ TEST_F(RoutesTest, PromptsAreCountedForBothOfOpenAisForms) {
   EXPECT_EQ(StatusOf(Post("/v1/chat/completions/input_tokens", "{}")), 400);
 }
 
-TEST_F(RoutesTest, ASlotIsErasedAndWhatNeedsADiskSaysSo) {
+TEST_F(RoutesTest, ASlotIsErasedAndWhatNeedsAFolderSaysSo) {
   FinishLoading();
   Post("/completion", R"({"prompt":"abc","n_predict":2})");
   const std::string erased = Post("/slots/0?action=erase", "");
@@ -133,8 +147,48 @@ TEST_F(RoutesTest, ASlotIsErasedAndWhatNeedsADiskSaysSo) {
   for (const char* path : {"/slots/0?action=save", "/slots/0?action=restore"}) {
     const std::string refused = Post(path, R"({"filename":"f"})");
     EXPECT_EQ(StatusOf(refused), 501) << path;
-    EXPECT_NE(BodyOf(refused).find("cache directory"), std::string::npos);
+    EXPECT_NE(BodyOf(refused).find("--slot-save-path"), std::string::npos);
   }
+}
+
+TEST_F(RoutesTest, ASlotIsSavedToAFileAndRestored) {
+  ServeSlotFiles();
+  FinishLoading();
+  Post("/completion", R"({"prompt":"abc","n_predict":2})");
+  const std::string saved = Post("/slots/0?action=save", R"({"filename":"f.bin"})");
+  ASSERT_EQ(StatusOf(saved), 200) << saved;
+  const Json save = Json::parse(BodyOf(saved));
+  EXPECT_EQ(save["n_saved"], 4);
+  EXPECT_EQ(save["n_written"], fs_.Stat("/slots/f.bin")->bytes);
+  Post("/slots/0?action=erase", "");
+  const std::string restored = Post("/slots/0?action=restore", R"({"filename":"f.bin"})");
+  ASSERT_EQ(StatusOf(restored), 200) << restored;
+  const Json restore = Json::parse(BodyOf(restored));
+  EXPECT_EQ(restore["filename"], "f.bin");
+  EXPECT_EQ(restore["n_restored"], 4);
+  EXPECT_EQ(restore["n_read"], save["n_written"]);
+  EXPECT_TRUE(restore["timings"]["restore_ms"].is_number());
+}
+
+TEST_F(RoutesTest, WhatIsWrongWithASlotsFileIsSaid) {
+  ServeSlotFiles();
+  FinishLoading();
+  Post("/completion", R"({"prompt":"abc","n_predict":2})");
+  for (const char* body :
+       {"", "[]", "{}", R"({"filename":""})", R"({"filename":7})", R"({"filename":"../f"})",
+        R"({"filename":"a/b"})", R"({"filename":"a\\b"})", R"({"filename":"a\u0000b"})"}) {
+    for (const char* path : {"/slots/0?action=save", "/slots/0?action=restore"}) {
+      const std::string refused = Post(path, body);
+      EXPECT_EQ(StatusOf(refused), 400) << path << " " << body << "\n" << refused;
+    }
+  }
+  EXPECT_EQ(StatusOf(Post("/slots/7?action=save", R"({"filename":"f"})")), 400);
+  EXPECT_EQ(StatusOf(Post("/slots/0?action=restore", R"({"filename":"none"})")), 400);
+  EXPECT_TRUE(fs_.Files().empty());
+  fs_.FailAll(FsCall::kAppend, ErrorCode::kNoSpace);
+  const std::string full = Post("/slots/0?action=save", R"({"filename":"f"})");
+  EXPECT_EQ(StatusOf(full), 500) << full;
+  EXPECT_EQ(StatusOf(Post("/completion", R"({"prompt":"abc","n_predict":2})")), 200);
 }
 
 TEST_F(RoutesTest, EmbeddingsAreMadeOnlyWhereTheyWereAskedFor) {

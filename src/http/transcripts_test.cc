@@ -21,6 +21,7 @@
 
 #include "api/json.h"
 #include "base/golden_file.h"
+#include "base/memory_fs.h"
 #include "chat/builtin_templates.h"
 #include "engine/fake_engine.h"
 #include "http/routes.h"
@@ -109,6 +110,7 @@ class TranscriptsTest : public testing::Test {
              std::vector<std::string> keys = {}) {
     StopServing();
     world_ = std::make_unique<World>(script, std::move(keys));
+    if (slot_files_) world_->served.slot_files = &world_->slot_files;
     if (loaded) world_->served.service.store(&world_->service, std::memory_order_release);
     ASSERT_TRUE(world_->server.Bind());
     world_->server_thread = std::thread([this] { world_->server.Serve(); });
@@ -148,7 +150,9 @@ class TranscriptsTest : public testing::Test {
           chat_template(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
                                              engine.info().eos_text)),
           service(&engine, chat_template.get(), &scheduler),
+          slot_files(&fs, &scheduler, &clock, SlotFilesOf(engine)),
           server(Options(std::move(keys))) {
+      EXPECT_TRUE(fs.MakeFolders(kSlotFolder).has_value());
       served.model.alias = "m";
       served.model.version = "0";
       AddRoutes(&server, &served);
@@ -161,12 +165,23 @@ class TranscriptsTest : public testing::Test {
       return options;
     }
 
+    static SlotFilesOptions SlotFilesOf(const Engine& engine) {
+      SlotFilesOptions options;
+      options.folder = kSlotFolder;
+      options.saved_as.name_spaces = {{0, 0}};
+      options.needs_snapshots = engine.traits().NeedsSnapshots();
+      return options;
+    }
+    static constexpr const char* kSlotFolder = "/slots";
+
     SteadyClock clock;
+    MemoryFs fs;
     ScriptEngine engine;
     CheckpointCache cache;
     Scheduler scheduler;
     std::unique_ptr<ChatTemplate> chat_template;
     ChatService service;
+    SlotFiles slot_files;
     Served served;
     HttpServer server;
     std::thread server_thread;
@@ -200,6 +215,9 @@ class TranscriptsTest : public testing::Test {
 
   std::unique_ptr<World> world_;
   std::string transcript_;
+
+ protected:
+  bool slot_files_ = false;  // of the next server
 };
 
 const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";
@@ -323,6 +341,13 @@ TEST_F(TranscriptsTest, Slots) {
   Post("/slots/9?action=erase", "");
   Post("/slots/0?action=save", R"({"filename":"f"})");
   Post("/slots/0", "");
+  slot_files_ = true;
+  Serve(kText);
+  Post("/completion", R"({"prompt":"A cairn is","id_slot":0,"n_predict":1})");
+  Post("/slots/0?action=save", R"({"filename":"f"})");
+  Post("/slots/1?action=restore", R"({"filename":"f"})");
+  Post("/slots/1?action=restore", R"({"filename":"g"})");
+  Post("/slots/1?action=save", R"({"filename":"../f"})");
   ExpectTranscript("slots");
 }
 

@@ -116,28 +116,6 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
   return generation;
 }
 
-Result<size_t> Scheduler::EraseSlot(size_t slot) {
-  EraseOrder order{slot, {}};
-  std::future<Result<size_t>> erased = order.erased.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    erase_orders_.push_back(std::move(order));
-  }
-  arrived_.notify_one();
-  return erased.get();
-}
-
-bool Scheduler::EraseSlots() {
-  std::deque<EraseOrder> orders;
-  {
-    const std::lock_guard lock(mutex_);
-    orders.swap(erase_orders_);
-  }
-  for (EraseOrder& order : orders) order.erased.set_value(keeper_.Erase(order.slot));
-  return !orders.empty();
-}
-
 void Scheduler::Stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -148,7 +126,7 @@ void Scheduler::Stop() {
 
 bool Scheduler::Step() {
   FinishCancelled();
-  const bool erased = EraseSlots();
+  const bool ordered = DoOrders();
   MeetReaders();
   const bool admitted = AdmitNext();
   // Before it reads past what it shares with those behind it.
@@ -156,7 +134,7 @@ bool Scheduler::Step() {
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
-  return erased || admitted || read || decoded || !running_.empty();
+  return ordered || admitted || read || decoded || !running_.empty();
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -212,9 +190,10 @@ void Scheduler::FinishCancelled() {
 
 // What those at work hold stays, so a prompt that does not fit beside it waits.
 bool Scheduler::MayAdmit(const Task& task, const Reserved& reserved) const {
-  if (running_.empty() || task.generation->cancelled()) return true;
+  if (task.generation->cancelled()) return true;
+  if (running_.empty()) return keeper_.has_free();
   const size_t tokens = std::max(task.request.prompt.size(), task.reading.size());
-  const bool has_slot = running_.size() + reserved.slots < engine_->slots();
+  const bool has_slot = keeper_.free_slots() > reserved.slots;
   return has_slot && keeper_.HasRoomFor(tokens + 1 + reserved.tokens);
 }
 
@@ -399,10 +378,12 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
 }
 
 // The slots together hold more than the context. What nobody uses goes first, then the request that
-// came last; `task` tries again with the next step. One that is alone has all there is.
+// came last; `task` tries again with the next step. One that is alone has all there is, once no
+// slot is being saved.
 void Scheduler::GiveUpRoom(Task* task) {
   if (keeper_.EmptyAFreeSlot()) return;
   if (running_.size() > 1) return Requeue(&running_.back());
+  if (keeper_.saving()) return;
   FailTask(task, {ErrorCode::kInternal, "the context is full although no one else is using it"});
 }
 

@@ -20,7 +20,8 @@
 //
 // Between two steps a request may be cancelled; the checkpoints it took stay.
 //
-// Threads: Submit and Stop from any thread; Run, Step and the destructor from the context thread.
+// Threads: Submit and Stop from any thread; what is asked of slots, from any but the context's;
+// Run, Step and the destructor from the context thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
@@ -28,7 +29,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -128,8 +128,15 @@ class Scheduler {
   // REQUIRES: request.answers > 0.
   Result<std::shared_ptr<Generation>> Submit(GenerationRequest request);
 
-  // As SlotKeeper::Erase. Waits for the context thread, which must be another one.
+  // These wait for the context thread, which must be another one, and do there what SlotKeeper does
+  // under the same names. kUnavailable: the scheduler is stopping. A piece is taken between two
+  // steps, so that other slots wait for one at most; between BeginSaving and EndSaving requests get
+  // other slots, or wait.
   Result<size_t> EraseSlot(size_t slot);
+  Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
+  Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
+  void EndSaving(size_t slot);
+  Status RestoreSlot(size_t slot, SavedSlot saved);
 
   // Steps until Stop; then fails what is left. While there is nothing to do, what is worth it is
   // handed to a cache that saves.
@@ -182,14 +189,15 @@ class Scheduler {
     size_t slots = 0;
     size_t tokens = 0;
   };
-  struct EraseOrder {
-    size_t slot = 0;
-    std::promise<Result<size_t>> erased;
-  };
 
   Status CheckRequest(const GenerationRequest& request) const;
-  // False: there was nothing to erase.
-  bool EraseSlots();
+
+  // In slot_orders.cc.
+  // Has the context thread do it, and waits.
+  template <typename T>
+  Result<T> Order(std::function<Result<T>()> order);
+  // False: there was nothing to do.
+  bool DoOrders();
 
   // In tending.cc.
   bool HasWork() const;
@@ -255,12 +263,12 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Task> queue_;               // guarded by mutex_
-  std::deque<EraseOrder> erase_orders_;  // guarded by mutex_
-  uint64_t last_number_ = 0;             // guarded by mutex_
-  bool stopping_ = false;                // guarded by mutex_
-  bool woken_ = false;                   // guarded by mutex_
-  SchedulerStats stats_;                 // guarded by mutex_
+  std::deque<Task> queue_;                    // guarded by mutex_
+  std::deque<std::function<void()>> orders_;  // guarded by mutex_
+  uint64_t last_number_ = 0;                  // guarded by mutex_
+  bool stopping_ = false;                     // guarded by mutex_
+  bool woken_ = false;                        // guarded by mutex_
+  SchedulerStats stats_;                      // guarded by mutex_
 };
 
 }  // namespace cairn

@@ -70,8 +70,10 @@ void SlotKeeper::ObserveRead(size_t tokens, double ms) {
   if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &read_ms_per_token_);
 }
 
-bool SlotKeeper::has_free() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const Kept& kept) { return kept.free; });
+size_t SlotKeeper::free_slots() const {
+  const auto free =
+      std::count_if(slots_.begin(), slots_.end(), [](const Kept& kept) { return kept.free; });
+  return static_cast<size_t>(free);
 }
 
 bool SlotKeeper::HasRoomFor(size_t tokens) const {
@@ -88,15 +90,7 @@ void SlotKeeper::Release(size_t slot) {
 }
 
 Result<size_t> SlotKeeper::Erase(size_t slot) {
-  if (slot >= slots_.size()) {
-    return Fail(ErrorCode::kInvalidArgument, "there is no slot " + std::to_string(slot) +
-                                                 "; slots are numbered from 0 to " +
-                                                 std::to_string(slots_.size() - 1));
-  }
-  if (!slots_[slot].free) {
-    return Fail(ErrorCode::kUnavailable, "slot " + std::to_string(slot) +
-                                             " is answering a request; try again when it is done");
-  }
+  if (Status usable = CheckFree(slot); !usable) return tl::unexpected(usable.error());
   Slot& erased = slots_[slot].slot;
   const size_t tokens = erased.tokens().size();
   erased.Clear(erased.name_space());

@@ -21,6 +21,7 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/cell_ledger.h"
+#include "sched/saved_slot.h"
 #include "sched/slot.h"
 #include "sched/slot_choice.h"
 
@@ -66,7 +67,8 @@ class SlotKeeper {
 
   const Slot& slot(size_t index) const { return slots_[index].slot; }
   Slot& slot(size_t index) { return slots_[index].slot; }
-  bool has_free() const;
+  bool has_free() const { return free_slots() > 0; }
+  size_t free_slots() const;
   // Whether a prompt of so many tokens fits beside what the slots in use hold.
   bool HasRoomFor(size_t tokens) const;
 
@@ -79,6 +81,23 @@ class SlotKeeper {
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
   // use. kInvalidArgument: there is no such slot.
   Result<size_t> Erase(size_t slot);
+  // Begins to save a slot to a file: what it holds, in pieces. The slot is in use until EndSaving,
+  // so that it stays as it is while other slots go on. kUnavailable: it is in use.
+  // kInvalidArgument: there is no such slot, it is empty, or another asker's. kUnsupported: the
+  // model's states cannot be taken out.
+  Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
+  // A piece's bytes. kNotFound: a checkpoint that the cache has given up since; the others do
+  // without it. REQUIRES: the slot is being saved.
+  Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
+  void EndSaving(size_t slot);
+  void EndAllSaving();
+  // Whether a slot is being saved.
+  bool saving() const;
+  // Makes a slot what was saved, and hands the checkpoints to the cache; what the slot holds is
+  // parked first. kUnavailable: it is in use, or others hold the room; nothing has changed.
+  // kInvalidArgument: there is no such slot, or the engine does not take the states. kTooLong: it
+  // is more than a slot holds.
+  Status Restore(size_t slot, SavedSlot saved);
   // Parks and empties the free slot that was unused for longest. False: none holds anything.
   bool EmptyAFreeSlot();
   // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.
@@ -106,6 +125,7 @@ class SlotKeeper {
   struct Kept {
     Slot slot;
     bool free = true;
+    bool saving = false;  // then it is not free
     uint64_t used_tick = 0;
     double released_ms = 0;
     // Of StoreUnused: pieces at most to come; nothing: not begun, since the slot was used.
@@ -129,6 +149,13 @@ class SlotKeeper {
   Status Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   void MakeRoom(const SlotNeeds& needs, const Way& way);
   std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
+
+  // In slot_saving.cc.
+  Status CheckFree(size_t slot) const;
+  SlotContent ContentOf(const Slot& slot) const;
+  Status CheckFits(const SavedSlot& saved) const;
+  Status SetSaved(Slot* slot, const SavedSlot& saved);
+  void KeepCheckpoints(SavedSlot saved);
 
   // In slot_parking.cc.
   void Park(Slot* slot);

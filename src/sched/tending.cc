@@ -22,7 +22,9 @@ void Scheduler::Run() {
       WaitForWork();
     }
   }
-  EraseSlots();
+  DoOrders();
+  // Whoever was saving one is told no more.
+  keeper_.EndAllSaving();
   {
     const std::lock_guard lock(mutex_);
     for (Task& task : queue_) running_.push_back(std::move(task));
@@ -33,15 +35,19 @@ void Scheduler::Run() {
   }
 }
 
+// Those in the queue cannot begin while all slots are being saved; the end of that is an order.
 bool Scheduler::HasWork() const {
+  if (!running_.empty()) return true;
+  const bool has_free = keeper_.has_free();
   const std::lock_guard lock(mutex_);
-  return !running_.empty() || !queue_.empty() || !erase_orders_.empty();
+  return (has_free && !queue_.empty()) || !orders_.empty();
 }
 
 void Scheduler::WaitForWork() {
+  const bool has_free = keeper_.has_free();
   std::unique_lock lock(mutex_);
-  const auto ready = [this] {
-    return stopping_ || woken_ || !queue_.empty() || !erase_orders_.empty();
+  const auto ready = [&] {
+    return stopping_ || woken_ || (has_free && !queue_.empty()) || !orders_.empty();
   };
   if (stats_.unsaved_bytes > 0) {
     // A slot may have been unused for long enough by then, or the disk have caught up.

@@ -26,7 +26,7 @@ std::string Foreign(const std::string& path) {
   return "\"" + path + "\": it is none of ours";
 }
 
-Status CheckPayload(const ObjectHeader& header, ByteSpan payload) {
+Status CheckStored(const ObjectHeader& header, ByteSpan payload) {
   if (payload.size() != header.stored_bytes) {
     return Corrupt("of " + std::to_string(header.stored_bytes) + " bytes it has " +
                    std::to_string(payload.size()));
@@ -34,13 +34,26 @@ Status CheckPayload(const ObjectHeader& header, ByteSpan payload) {
   if (PayloadChecksum(payload) != header.payload_checksum) {
     return Corrupt("the checksum of its payload is wrong");
   }
-  if (header.codec == Codec::kRaw) {
-    if (header.raw_bytes != header.stored_bytes) return Corrupt("its sizes disagree");
-    return {};
+  if (header.codec == Codec::kRaw && header.raw_bytes != header.stored_bytes) {
+    return Corrupt("its sizes disagree");
   }
-  const Result<Bytes> raw = Decode(header.codec, payload, header.raw_bytes);
-  if (!raw) return tl::unexpected(raw.error());
   return {};
+}
+
+struct OpenedFile {
+  ObjectHeader header;
+  ByteSpan payload;  // as it is stored
+};
+
+Result<OpenedFile> OpenFile(ByteSpan file) {
+  const Result<size_t> front = FrontBytes(file.first(std::min(file.size(), kFrontBytesMin)));
+  if (!front) return tl::unexpected(front.error());
+  if (*front > file.size()) return Corrupt("it ends within its front");
+  Result<ObjectHeader> header = DecodeHeader(file.first(*front));
+  if (!header) return tl::unexpected(header.error());
+  const ByteSpan payload = file.subspan(*front);
+  if (Status good = CheckStored(*header, payload); !good) return tl::unexpected(good.error());
+  return OpenedFile{std::move(*header), payload};
 }
 
 // Whether both go through the same tokens up to `tokens.size()`.
@@ -82,15 +95,31 @@ Status WriteAndSync(FileWriter* writer, ByteSpan bytes) {
 }  // namespace
 
 Result<ObjectHeader> CheckObject(ByteSpan file) {
-  const Result<size_t> front = FrontBytes(file.first(std::min(file.size(), kFrontBytesMin)));
-  if (!front) return tl::unexpected(front.error());
-  if (*front > file.size()) return Corrupt("it ends within its front");
-  Result<ObjectHeader> header = DecodeHeader(file.first(*front));
-  if (!header) return header;
-  if (Status good = CheckPayload(*header, file.subspan(*front)); !good) {
-    return tl::unexpected(good.error());
+  Result<OpenedFile> opened = OpenFile(file);
+  if (!opened) return tl::unexpected(opened.error());
+  ObjectHeader& header = opened->header;
+  if (header.codec != Codec::kRaw) {
+    const Result<Bytes> raw = Decode(header.codec, opened->payload, header.raw_bytes);
+    if (!raw) return tl::unexpected(raw.error());
   }
-  return header;
+  return std::move(header);
+}
+
+Result<LoadedObject> LoadObject(Bytes file) {
+  Result<OpenedFile> opened = OpenFile(file);
+  if (!opened) return tl::unexpected(opened.error());
+  LoadedObject object{std::move(opened->header), {}};
+  if (object.header.codec == Codec::kRaw) {
+    // In place: the file of a long segment is held once.
+    const size_t front_bytes = file.size() - opened->payload.size();
+    file.erase(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(front_bytes));
+    object.payload = std::move(file);
+    return object;
+  }
+  Result<Bytes> raw = Decode(object.header.codec, opened->payload, object.header.raw_bytes);
+  if (!raw) return tl::unexpected(raw.error());
+  object.payload = std::move(*raw);
+  return object;
 }
 
 const FoundObject* FolderContents::Find(const std::string& model, const ObjectName& name) const {

@@ -119,6 +119,13 @@ class ObjectFolder {
 // Of all bytes of an object's file. kCorrupt: they are none, and why not.
 Result<ObjectHeader> CheckObject(ByteSpan file);
 
+struct LoadedObject {
+  ObjectHeader header;
+  Bytes payload;  // before the codec
+};
+// As CheckObject, and what is in it.
+Result<LoadedObject> LoadObject(Bytes file);
+
 }  // namespace cairn
 
 #endif  // CAIRN_STORE_OBJECT_FOLDER_H_

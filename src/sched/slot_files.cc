@@ -1,0 +1,197 @@
+#include "sched/slot_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "store/codec.h"
+
+namespace cairn {
+namespace {
+
+// File systems take 255 bytes.
+constexpr size_t kNameBytesMax = 200;
+// What a path, a shell or another system would read as more than a name.
+constexpr std::string_view kSpecialCharacters = "/\\:*?\"<>|";
+
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+}
+
+// What goes wrong with the folder is nothing that the asker could do better.
+Error WriteError(const Error& error) {
+  if (error.code == ErrorCode::kNoSpace) return error;
+  return {ErrorCode::kInternal, "the slot could not be saved: " + error.message};
+}
+
+Error ReadError(const std::string& file, const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kNotFound:
+      return {ErrorCode::kInvalidArgument,
+              "there is no file \"" + file + "\" in the folder of --slot-save-path"};
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported:
+      return {ErrorCode::kInvalidArgument, error.message};
+    default:
+      return {ErrorCode::kInternal, "the slot could not be restored: " + error.message};
+  }
+}
+
+}  // namespace
+
+// Ends the saving of a slot, whatever happens.
+class SlotFiles::Holding {
+ public:
+  Holding(Scheduler* scheduler, size_t slot) : scheduler_(scheduler), slot_(slot) {}
+  ~Holding() { scheduler_->EndSaving(slot_); }
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+
+ private:
+  Scheduler* const scheduler_;
+  const size_t slot_;
+};
+
+SlotFiles::SlotFiles(Fs* fs, Scheduler* scheduler, const Clock* clock, SlotFilesOptions options)
+    : fs_(fs), scheduler_(scheduler), clock_(clock), options_(std::move(options)) {}
+
+bool SlotFiles::IsFileName(std::string_view name) {
+  if (name.empty() || name.size() > kNameBytesMax) return false;
+  // Hidden files are ours, while they are written; Windows drops dots and spaces at a name's end.
+  if (name.front() == '.' || name.front() == ' ' || name.back() == '.' || name.back() == ' ') {
+    return false;
+  }
+  if (name.find("..") != std::string_view::npos) return false;
+  if (name.find_first_of(kSpecialCharacters) != std::string_view::npos) return false;
+  return std::none_of(name.begin(), name.end(), IsControl) && ToValidUtf8(name) == name;
+}
+
+Result<uint64_t> SlotFiles::NameOf(NamespaceId name_space) const {
+  for (const auto& [known, name] : options_.saved_as.name_spaces) {
+    if (known == name_space) return name;
+  }
+  return Fail(ErrorCode::kInternal, "this asker's conversations have no name to be saved under");
+}
+
+Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
+                                        const std::string& file) {
+  CHECK(IsFileName(file));
+  const double began_ms = clock_->NowMs();
+  const auto name = NameOf(name_space);
+  if (!name) return tl::unexpected(name.error());
+  const auto content = scheduler_->BeginSaving(slot, name_space);
+  if (!content) return tl::unexpected(content.error());
+  std::unique_ptr<ExportWriter> writer;
+  {
+    const Holding holding(scheduler_, slot);
+    const std::string temp =
+        PathOf(".tmp-" + std::to_string(getpid()) + "-" + std::to_string(++temps_));
+    auto created = ExportWriter::Create(fs_, temp, PathOf(file));
+    if (!created) return tl::unexpected(WriteError(created.error()));
+    writer = std::move(*created);
+    if (Status written = WritePieces(slot, *content, *name, writer.get()); !written) {
+      return tl::unexpected(written.error());
+    }
+  }
+  // The slot is free while the device takes its time.
+  const auto bytes = writer->Finish();
+  if (!bytes) return tl::unexpected(WriteError(bytes.error()));
+  if (Status synced = fs_->SyncFolder(options_.folder); !synced) {
+    return tl::unexpected(WriteError(synced.error()));
+  }
+  return Done{content->tokens.size(), *bytes, clock_->NowMs() - began_ms};
+}
+
+Status SlotFiles::WritePieces(size_t slot, const SlotContent& content, uint64_t name_space,
+                              ExportWriter* writer) {
+  ObjectName parent;
+  for (const SlotPiece& piece : content.pieces) {
+    const auto bytes = scheduler_->TakePiece(slot, piece);
+    if (!bytes) {
+      const bool given_up = bytes.error().code == ErrorCode::kNotFound;
+      if (given_up && piece.kind == SlotPiece::Kind::kCheckpoint) continue;
+      return tl::unexpected(bytes.error());
+    }
+    ObjectHeader header = HeaderOf(content, piece, parent);
+    header.fingerprint = options_.saved_as.fingerprint;
+    header.name_space = name_space;
+    if (piece.kind == SlotPiece::Kind::kSegment) parent = cairn::NameOf(header);
+    if (Status written = WriteObject(std::move(header), *bytes, writer); !written) {
+      return tl::unexpected(WriteError(written.error()));
+    }
+  }
+  return {};
+}
+
+Status SlotFiles::WriteObject(ObjectHeader header, const Bytes& bytes, ExportWriter* writer) const {
+  const Encoded encoded = Encode(options_.codec, bytes);
+  const ByteSpan stored = encoded.codec == Codec::kRaw ? ByteSpan(bytes) : ByteSpan(encoded.bytes);
+  header.codec = encoded.codec;
+  header.raw_bytes = bytes.size();
+  header.stored_bytes = stored.size();
+  header.payload_checksum = PayloadChecksum(stored);
+  return writer->Add(EncodeHeader(header), stored);
+}
+
+Result<SlotFiles::Done> SlotFiles::Restore(size_t slot, NamespaceId name_space,
+                                           const std::string& file) {
+  CHECK(IsFileName(file));
+  const double began_ms = clock_->NowMs();
+  const auto name = NameOf(name_space);
+  if (!name) return tl::unexpected(name.error());
+  auto reader = ExportReader::Open(fs_, PathOf(file), file);
+  if (!reader) return tl::unexpected(ReadError(file, reader.error()));
+  auto objects = ReadObjects(*name, &*reader);
+  if (!objects) return tl::unexpected(ReadError(file, objects.error()));
+  auto saved = ToSavedSlot(std::move(*objects), options_.needs_snapshots);
+  if (!saved) {
+    const Error error = {saved.error().code,
+                         "\"" + file + "\" cannot be restored: " + saved.error().message};
+    return tl::unexpected(ReadError(file, error));
+  }
+  saved->name_space = name_space;
+  const size_t tokens = saved->tokens.size();
+  if (Status restored = scheduler_->RestoreSlot(slot, std::move(*saved)); !restored) {
+    const Error& error = restored.error();
+    return Fail(error.code, "\"" + file + "\" cannot be restored: " + error.message);
+  }
+  return Done{tokens, reader->file_bytes(), clock_->NowMs() - began_ms};
+}
+
+Result<std::vector<LoadedObject>> SlotFiles::ReadObjects(uint64_t name_space,
+                                                         ExportReader* reader) const {
+  std::vector<LoadedObject> objects;
+  while (true) {
+    auto file = reader->Next();
+    if (!file) return tl::unexpected(file.error());
+    if (file->empty()) return objects;
+    auto object = LoadObject(std::move(*file));
+    if (!object) {
+      return Fail(object.error().code, "object " + std::to_string(objects.size() + 1) + " of \"" +
+                                           reader->name() + "\" is bad: " + object.error().message);
+    }
+    if (Status own = CheckOwner(object->header, name_space); !own) {
+      return Fail(own.error().code, "\"" + reader->name() + "\" " + own.error().message);
+    }
+    objects.push_back(std::move(*object));
+  }
+}
+
+Status SlotFiles::CheckOwner(const ObjectHeader& header, uint64_t name_space) const {
+  if (header.fingerprint != options_.saved_as.fingerprint) {
+    return Fail(ErrorCode::kCorrupt,
+                "is of another model, or of other settings or libraries on which the bits of its "
+                "states depend: it has the fingerprint " +
+                    ToText(header.fingerprint) + ", and this server " +
+                    ToText(options_.saved_as.fingerprint));
+  }
+  if (header.name_space != name_space) {
+    return Fail(ErrorCode::kCorrupt, "was saved with another API key, or without one");
+  }
+  return {};
+}
+
+}  // namespace cairn

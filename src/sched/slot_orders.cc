@@ -1,0 +1,73 @@
+// What other threads have the context thread do with slots.
+
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "sched/scheduler.h"
+
+namespace cairn {
+
+template <typename T>
+Result<T> Scheduler::Order(std::function<Result<T>()> order) {
+  const auto done = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> result = done->get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
+    orders_.emplace_back([this, done, order = std::move(order)] {
+      Result<T> outcome = order();
+      // Before anybody hears of it.
+      PublishSlots();
+      done->set_value(std::move(outcome));
+    });
+  }
+  arrived_.notify_one();
+  return result.get();
+}
+
+bool Scheduler::DoOrders() {
+  std::deque<std::function<void()>> orders;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(orders_);
+  }
+  for (const auto& order : orders) order();
+  return !orders.empty();
+}
+
+Result<size_t> Scheduler::EraseSlot(size_t slot) {
+  return Order<size_t>([this, slot] { return keeper_.Erase(slot); });
+}
+
+Result<SlotContent> Scheduler::BeginSaving(size_t slot, NamespaceId name_space) {
+  return Order<SlotContent>([this, slot, name_space] {
+    cache_->TakeNews();
+    return keeper_.BeginSaving(slot, name_space);
+  });
+}
+
+Result<Bytes> Scheduler::TakePiece(size_t slot, const SlotPiece& piece) {
+  return Order<Bytes>([this, slot, &piece] { return keeper_.TakePiece(slot, piece); });
+}
+
+void Scheduler::EndSaving(size_t slot) {
+  // When the scheduler stops, it ends by itself.
+  static_cast<void>(Order<void>([this, slot]() -> Status {
+    keeper_.EndSaving(slot);
+    return {};
+  }));
+}
+
+Status Scheduler::RestoreSlot(size_t slot, SavedSlot saved) {
+  return Order<void>([this, slot, &saved] {
+    cache_->TakeNews();
+    Status restored = keeper_.Restore(slot, std::move(saved));
+    const std::lock_guard lock(mutex_);
+    stats_.keeper = keeper_.stats();
+    stats_.cache = cache_->stats();
+    return restored;
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,218 @@
+// `cairn serve --slot-save-path`: a conversation is saved to a file, and goes on in a fresh server
+// that keeps nothing on disk of its own.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string& ModelPath() {
+  static const std::string path = test::WriteMadeModel("slot_save_test");
+  return path;
+}
+
+class SlotSaveTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = test::OwnPath("slot_save_test_files");
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Ends the server that runs, if one does.
+  void Start(const std::vector<std::string>& flags = {}) {
+    server_ = nullptr;
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM, "serve", "-m",           ModelPath(), "--port",
+                    "0",           "-c",    "4096",         "-t",        "2",
+                    "--grid",      "64",    "--cache-disk", "0"};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    auto server = ServerProcess::Start(options);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+  std::vector<std::string> With(std::vector<std::string> flags = {}) const {
+    flags.insert(flags.end(), {"--slot-save-path", folder_});
+    return flags;
+  }
+
+  HttpReply Post(const std::string& path, const Json& body) {
+    auto reply = HttpClient(server_->url()).Post(path, body.dump());
+    EXPECT_TRUE(reply.has_value()) << reply.error().message;
+    return reply.value_or(HttpReply{});
+  }
+  Json Ask(const Json& body) {
+    const HttpReply reply = Post("/v1/chat/completions", body);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return Json::parse(reply.body);
+  }
+  HttpReply Act(const std::string& action, const std::string& file = "talk.bin", size_t slot = 0) {
+    return Post("/slots/" + std::to_string(slot) + "?action=" + action, {{"filename", file}});
+  }
+  Json Slots() { return Json::parse(HttpClient(server_->url()).Get("/slots")->body); }
+  // The slot that holds the conversation.
+  size_t UsedSlot() {
+    const Json slots = Slots();
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i]["n_tokens"] > 0) return i;
+    }
+    ADD_FAILURE() << "no slot holds anything: " << slots;
+    return 0;
+  }
+
+  static Json FirstTurn() {
+    return {{"max_tokens", 16},
+            {"temperature", 0},
+            {"messages",
+             {{{"role", "system"}, {"content", std::string(1500, 's')}},
+              {{"role", "user"}, {"content", "first question"}}}}};
+  }
+  static Json NextTurn(Json body, const Json& reply, const std::string& question) {
+    body["messages"].push_back(reply["choices"][0]["message"]);
+    body["messages"].push_back({{"role", "user"}, {"content", question}});
+    return body;
+  }
+  // Plays two turns; the prompt of a third one.
+  Json PlayTwoTurns() {
+    const Json first = FirstTurn();
+    const Json second = NextTurn(first, Ask(first), "second question");
+    return NextTurn(second, Ask(second), "third question");
+  }
+  // With the second of its questions another.
+  static Json Edited(Json body) {
+    Json& messages = body["messages"];
+    messages[3]["content"] = "another question";
+    while (messages.size() > 4) messages.erase(messages.size() - 1);
+    return body;
+  }
+  static int ReadTokens(const Json& reply) { return reply["timings"]["prompt_n"].get<int>(); }
+  // A message with what the template puts around it, and a grid step.
+  static constexpr int kNewTokensMax = 100 + 64;
+
+  std::string folder_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(SlotSaveTest, AConversationGoesOnInAFreshServerAndSoDoesAnEditedOne) {
+  Start(With());
+  const Json next = PlayTwoTurns();
+  const size_t used = UsedSlot();
+  const HttpReply reply = Act("save", "talk.bin", used);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json saved = Json::parse(reply.body);
+  EXPECT_EQ(saved["id_slot"], used);
+  EXPECT_EQ(saved["filename"], "talk.bin");
+  EXPECT_GT(saved["n_saved"], 1500);
+  EXPECT_EQ(saved["n_written"], std::filesystem::file_size(folder_ + "/talk.bin"));
+  EXPECT_GE(saved["timings"]["save_ms"], 0);
+  const int edited_before = ReadTokens(Ask(Edited(next)));
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+
+  Start(With());
+  const Json restored = Json::parse(Act("restore", "talk.bin", 1).body);
+  EXPECT_EQ(restored["id_slot"], 1) << restored;
+  EXPECT_EQ(restored["n_restored"], saved["n_saved"]);
+  EXPECT_EQ(restored["n_read"], saved["n_written"]);
+  EXPECT_GE(restored["timings"]["restore_ms"], 0);
+  EXPECT_EQ(Slots()[1]["n_tokens"], saved["n_saved"]);
+  EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax);
+  const int edited_after = ReadTokens(Ask(Edited(next)));
+  EXPECT_LT(edited_after, 2 * kNewTokensMax);
+  EXPECT_EQ(edited_after, edited_before);
+}
+
+TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
+  Start(With({"--reuse", "exact"}));
+  const Json next = PlayTwoTurns();
+  ASSERT_EQ(Act("save").status, 200);
+  Start(With({"--reuse", "exact"}));
+  const HttpReply restored = Act("restore");
+  ASSERT_EQ(restored.status, 200) << restored.body;
+  const Json reused = Ask(next);
+  EXPECT_LT(ReadTokens(reused), kNewTokensMax + 16) << "its answer is read again";
+  const Json reused_edited = Ask(Edited(next));
+  Start({"--reuse", "exact", "--cache-ram", "0"});
+  const Json cold = Ask(next);
+  EXPECT_GT(ReadTokens(cold), 1500);
+  EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
+  EXPECT_EQ(Ask(Edited(next))["choices"][0]["message"], reused_edited["choices"][0]["message"]);
+}
+
+// There slots have a part of the context each, and are stored whole.
+TEST_F(SlotSaveTest, SlotsWithAPartOfTheContextEachAreSavedToo) {
+  const std::vector<std::string> flags = With({"--reuse", "exact", "-np", "2"});
+  Start(flags);
+  const Json next = PlayTwoTurns();
+  ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
+  Start(flags);
+  const HttpReply restored = Act("restore");
+  ASSERT_EQ(restored.status, 200) << restored.body;
+  EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax + 16);
+}
+
+TEST_F(SlotSaveTest, WithoutACacheTheConversationGoesOnAllTheSame) {
+  Start(With());
+  const Json next = PlayTwoTurns();
+  ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
+  Start(With({"--cache-ram", "0"}));
+  ASSERT_EQ(Act("restore").status, 200);
+  EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax);
+}
+
+TEST_F(SlotSaveTest, WhatCannotBeRestoredIsSaidAndTheServerGoesOn) {
+  Start(With());
+  PlayTwoTurns();
+  ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
+  const std::string path = folder_ + "/talk.bin";
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  std::ofstream(folder_ + "/foreign.bin") << "no such thing";
+  const auto refused = [&](const HttpReply& reply, const std::string& why) {
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    EXPECT_NE(reply.body.find(why), std::string::npos) << reply.body;
+  };
+  refused(Act("restore"), "ends early");
+  refused(Act("restore", "foreign.bin"), "is no file that cairn");
+  refused(Act("restore", "none.bin"), "there is no file");
+  refused(Act("restore", "../talk.bin"), "'filename' must be");
+  refused(Act("save", "a/b"), "'filename' must be");
+  refused(Post("/slots/0?action=save", Json::object()), "'filename' must be");
+  EXPECT_LT(ReadTokens(Ask(FirstTurn())), kNewTokensMax);
+  std::filesystem::remove_all(folder_);
+  EXPECT_EQ(Act("save", "talk.bin", UsedSlot()).status, 500);
+}
+
+TEST_F(SlotSaveTest, AnotherModelsFileIsRefused) {
+  Start(With());
+  PlayTwoTurns();
+  ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
+  Start(With({"--ubatch-size", "128"}));
+  const HttpReply refused = Act("restore");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("is of another model"), std::string::npos) << refused.body;
+}
+
+TEST_F(SlotSaveTest, WithoutTheFlagTheServerSaysWhichOneItTakes) {
+  Start();
+  for (const char* action : {"save", "restore"}) {
+    const HttpReply refused = Act(action);
+    EXPECT_EQ(refused.status, 501);
+    EXPECT_NE(refused.body.find("Start it with `--slot-save-path`"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace cairn
