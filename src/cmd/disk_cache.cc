@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "cmd/cache_flags.h"
 #include "cmd/cache_folder.h"
+#include "engine/state_rows.h"
 #include "store/codec.h"
 #include "store/identity.h"
 
@@ -20,11 +21,25 @@ int64_t UnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// `any` cuts everywhere, so what it calls on the grid is not what the others call so.
-Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
+// `any` cuts everywhere, so what it calls on the grid is not what the others call so; nor is what
+// was read on from a state that lost something.
+Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, Codec codec) {
   auto identity = engine.StateIdentity();
   if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  if (identity && IsLossy(codec)) *identity += "codec=lossy\n";
   return identity;
+}
+
+// `asked`, unless it is lossy and nobody knows what it may touch.
+Codec ProvenCodec(Codec asked, Engine* engine, const LogSink& log) {
+  if (!IsLossy(asked)) return asked;
+  const Status proven = ProveFloatRows(engine);
+  if (proven) return asked;
+  if (log) {
+    log(LogLevel::kWarning, "--codec " + std::string(CodecName(asked)) +
+                                " falls back to lossless: " + proven.error().message);
+  }
+  return Codec::kLossless;
 }
 
 }  // namespace
@@ -33,13 +48,26 @@ std::string CacheFolderOf(const ServeOptions& options) {
   return options.cache_folder.empty() ? DefaultCacheFolder() : options.cache_folder;
 }
 
-Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engine, ReuseMode reuse,
-                                DiskCallbacks callbacks) {
-  DiskCache cache;
+Result<Codec> CodecOf(const ServeOptions& options) {
   const auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
+  if (IsLossy(*codec) && options.reuse == "exact") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--codec " + options.codec +
+                    " changes bits, and --reuse exact promises that none changes; take --codec "
+                    "lossless, or --reuse live");
+  }
+  return codec;
+}
+
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, ReuseMode reuse,
+                                DiskCallbacks callbacks) {
+  DiskCache cache;
+  const auto codec = CodecOf(options);
+  if (!codec) return tl::unexpected(codec.error());
   if (options.cache_disk_gib == 0 || !StoresCheckpoints(options)) return cache;
-  const auto identity = IdentityOf(engine, reuse);
+  cache.codec = ProvenCodec(*codec, engine, callbacks.log);
+  const auto identity = IdentityOf(*engine, reuse, cache.codec);
   if (!identity) return tl::unexpected(identity.error());
   cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces.emplace_back(0, 0);
@@ -52,7 +80,8 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engin
   disk.fingerprint = cache.saved_as.fingerprint;
   disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
-  disk.codec = *codec;
+  disk.codec = cache.codec;
+  if (IsLossy(cache.codec)) disk.find_rows = FindFloatRows;
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);

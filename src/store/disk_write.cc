@@ -19,10 +19,6 @@ constexpr double kLockWaitS = 0.05;
 constexpr size_t kAppendBytes = size_t{8} << 20;
 constexpr double kNsPerSecond = 1e9;
 
-bool IsLossy(Codec codec) {
-  return codec != Codec::kRaw && codec != Codec::kLossless;
-}
-
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;
   return job.payload.bytes;
