@@ -49,7 +49,7 @@ std::string CacheFolderOf(const ServeOptions& options) {
 }
 
 Result<Codec> CodecOf(const ServeOptions& options) {
-  const auto codec = ParseCodec(options.codec);
+  auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
   if (IsLossy(*codec) && options.reuse == "exact") {
     return Fail(ErrorCode::kInvalidArgument,
