@@ -5,15 +5,20 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/fs.h"
 #include "made_model.h"
 #include "play/http_client.h"
 #include "play/server_process.h"
+#include "store/codec.h"
+#include "store/object_folder.h"
 
 namespace cairn {
 namespace {
@@ -56,6 +61,19 @@ class RestartTest : public ::testing::Test {
     const size_t found = metrics.find("\n" + name + " ");
     EXPECT_NE(found, std::string::npos) << name;
     return std::stod(metrics.substr(found + name.size() + 2));
+  }
+
+  // The names of those that files there were written with.
+  std::set<std::string> CodecsInFolder() const {
+    std::set<std::string> codecs;
+    const std::unique_ptr<Fs> fs = MakeRealFs();
+    const auto contents = ObjectFolder(fs.get(), folder_).Scan({});
+    EXPECT_TRUE(contents.has_value());
+    if (!contents) return codecs;
+    for (const FoundObject& object : contents->objects) {
+      codecs.insert(std::string(CodecName(object.header.codec)));
+    }
+    return codecs;
   }
 
   // Until nothing would be lost if the power went.
@@ -120,6 +138,67 @@ TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
   const Json cold = Ask(body);
   EXPECT_GT(cold["timings"]["prompt_n"].get<int>(), 1500);
   EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
+}
+
+TEST_F(RestartTest, AConversationGoesOnWithEveryCodec) {
+  for (const char* codec : {"raw", "lossless", "fp16", "int8", "rint16"}) {
+    SCOPED_TRACE(codec);
+    std::filesystem::remove_all(folder_);
+    Start({"--codec", codec});
+    const Json reply = Ask(FirstTurn());
+    ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+    EXPECT_EQ(server_->LastLines().find("falls back"), std::string::npos) << server_->LastLines();
+    EXPECT_TRUE(CodecsInFolder().contains(codec));
+    Start({"--codec", codec});
+    const Json next = Ask(NextTurn(FirstTurn(), reply));
+    EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+    EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
+  }
+}
+
+// Whoever keeps every bit reads what others keep so, and whoever does not what others do not.
+TEST_F(RestartTest, AConversationGoesOnWithFilesOfAnotherCodec) {
+  const std::vector<std::vector<const char*>> alike = {{"raw", "lossless"},
+                                                       {"rint16", "fp16", "int8"}};
+  for (const std::vector<const char*>& codecs : alike) {
+    std::filesystem::remove_all(folder_);
+    Json body = FirstTurn();
+    for (size_t i = 0; i < codecs.size(); ++i) {
+      SCOPED_TRACE(codecs[i]);
+      Start({"--codec", codecs[i]});
+      const Json reply = Ask(body);
+      if (i > 0) {
+        EXPECT_LT(reply["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+      }
+      body = NextTurn(body, reply);
+      ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+    }
+    EXPECT_TRUE(CodecsInFolder().contains(codecs.back()));
+  }
+}
+
+// What lost something would break the promise of a server that was started without a lossy codec.
+TEST_F(RestartTest, AServerThatKeepsEveryBitTakesNothingFromOneThatDoesNot) {
+  Start({"--codec", "int8"});
+  const Json body = NextTurn(FirstTurn(), Ask(FirstTurn()));
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  Start({"--reuse", "exact"});
+  EXPECT_GT(Ask(body)["timings"]["prompt_n"].get<int>(), 1500);
+  EXPECT_EQ(Metric("cairn_cache_taken_in_total"), 0);
+}
+
+TEST_F(RestartTest, ALossyCodecIsRefusedWhereEveryBitIsPromised) {
+  ServerProcessOptions options;
+  options.argv = {CAIRN_PROGRAM, "serve", "-m",      ModelPath(), "--port",      "0",
+                  "--codec",     "int8",  "--reuse", "exact",     "--cache-dir", folder_};
+  const auto server = ServerProcess::Start(options);
+  ASSERT_FALSE(server.has_value());
+  EXPECT_NE(
+      server.error().message.find("--codec int8 changes bits, and --reuse exact promises that "
+                                  "none changes; take --codec lossless, or --reuse live"),
+      std::string::npos)
+      << server.error().message;
+  EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
 TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {

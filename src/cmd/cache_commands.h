@@ -47,6 +47,7 @@ struct CacheVerdict {
   uint64_t good = 0;  // objects
   uint64_t read_bytes = 0;
   std::vector<FoundFile> bad = {};
+  std::vector<FoundFile> newer = {};       // of a newer format: not bad, and not ours to judge
   std::vector<std::string> stranded = {};  // paths of files
   std::vector<FoundFile> unfinished = {};
 };

@@ -78,7 +78,8 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->group(group);
   serve
       ->add_option("--codec", options->codec,
-                   "How files are written: raw, or lossless (smaller, and the same to the bit)")
+                   "How files are written: raw, lossless (smaller, the same to the bit), or "
+                   "lossy: fp16, int8, rint16, which move logits and with them some answers")
       ->capture_default_str()
       ->group(group);
   serve

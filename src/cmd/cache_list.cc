@@ -82,6 +82,10 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
                 name.c_str(), CountText(of_model.objects, "object").c_str(),
                 BytesText(of_model.bytes).c_str());
   }
+  if (!contents.newer.empty()) {
+    std::printf("%s of a newer version of cairn beside these\n",
+                CountText(contents.newer.size(), "object").c_str());
+  }
   if (contents.bad.empty()) return;
   std::printf("%s beside these cannot be used; `cairn cache verify` says why\n",
               CountText(contents.bad.size(), "file").c_str());
@@ -105,6 +109,7 @@ void PrintListJson(const CacheRun& run, const FolderContents& contents,
                {"total_objects", total.objects},
                {"total_bytes", total.bytes},
                {"unusable_files", contents.bad.size()},
+               {"newer_format_files", contents.newer.size()},
                {"unfinished_files", contents.unfinished.size()}};
   for (const FoundObject* const object : objects) {
     json["objects"].push_back(ObjectJson(*object, run.now_ns));

@@ -135,6 +135,11 @@ TEST_F(CacheCommandTest, ListsOneModelAndSaysWhatItCallsItself) {
   fs_.FlipBit(PathOf(Put(Snapshot(SomeTokens(10), 10), 100)), 500);
   EXPECT_TRUE(Contains(Run(options).out, "1 file beside these cannot be used"));
   EXPECT_EQ(RunJson(options)["unusable_files"], 1);
+  EXPECT_FALSE(Contains(Run(options).out, "newer version"));
+  MakeNewer(PathOf(Put(Snapshot(SomeTokens(10), 10), 100)));
+  EXPECT_TRUE(Contains(Run(options).out, "1 object of a newer version of cairn beside these"));
+  EXPECT_EQ(RunJson(options)["newer_format_files"], 1);
+  EXPECT_EQ(RunJson(options)["unusable_files"], 1);
 }
 
 TEST_F(CacheCommandTest, ListsForPrograms) {
@@ -286,7 +291,7 @@ TEST_F(CachePrune, DropsBadFilesAndLeavesWhatIsNotOurs) {
   const std::string model = std::string(test::kFolder) + "/" + ToText(fingerprint_) + "/";
   fs_.FlipBit(PathOf(made.snapshots[0]), 8 * (fs_.Stat(PathOf(made.snapshots[0]))->bytes - 1));
   fs_.Truncate(PathOf(made.snapshots[1]), 300);
-  fs_.FlipBit(PathOf(made.snapshots[2]), 8 * 8 + 1);  // of a newer version
+  MakeNewer(PathOf(made.snapshots[2]));
   fs_.Put("/cache/notes.txt", {});
   fs_.Put(model + "photo.jpg", {});
   fs_.Put(model + "tmp-1", {});

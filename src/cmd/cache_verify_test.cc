@@ -182,8 +182,9 @@ TEST_F(CacheVerify, SaysWhatIsWrongWithAFile) {
   fs_.Truncate(path, good.size() - 1);
   EXPECT_TRUE(Contains(why(path), "bytes")) << why(path);
   Replace(path, good);
+  // Of the format's number: a newer version would have written a checksum that holds.
   fs_.FlipBit(path, 8 * 8 + 1);
-  EXPECT_TRUE(Contains(why(path), "a newer cairn")) << why(path);
+  EXPECT_TRUE(Contains(why(path), "the checksum of its fixed header")) << why(path);
   Replace(path, good);
   const std::string other = model + RandomName();
   Move(path, other);
@@ -192,6 +193,38 @@ TEST_F(CacheVerify, SaysWhatIsWrongWithAFile) {
   Move(other, path);
   fs_.Put("/cache/notes.txt", {});
   EXPECT_TRUE(Contains(why("/cache/notes.txt"), "it is none of ours"));
+}
+
+TEST_F(CacheVerify, NamesANewerVersionsFilesAndDoesNotBlameThem) {
+  const Conversation made = PutConversation();
+  const std::string path = PathOf(made.snapshots[0]);
+  MakeNewer(path);
+  const Said said = Run(CacheCommand::kVerify);
+  EXPECT_EQ(said.code, 0);
+  EXPECT_TRUE(Contains(said.out, "newer format: \"" + path + "\": written by a newer cairn"))
+      << said.out;
+  EXPECT_EQ(said.out.find("newer format: "), 0u) << said.out;
+  EXPECT_TRUE(Contains(said.out, "0 bad, 0 stranded, 0 unfinished, 1 of a newer format\n"))
+      << said.out;
+  const auto json = RunJson(CacheCommand::kVerify);
+  EXPECT_EQ(json["good"], 5);
+  EXPECT_EQ(json["bad"].size(), 0u);
+  ASSERT_EQ(json["newer_format"].size(), 1u);
+  EXPECT_EQ(json["newer_format"][0]["file"], path);
+}
+
+TEST_F(CacheVerify, TakesWhatANewerVersionPutInPlaceMeanwhileForItsOwn) {
+  const Conversation made = PutConversation();
+  const std::string path = PathOf(made.snapshots[0]);
+  int reads = 0;
+  fs_.OnCall([&](FsCall call, const std::string& of) {
+    // The first is the scan's.
+    if (call == FsCall::kRead && of == path && ++reads == 2) MakeNewer(path);
+  });
+  const Said said = Run(CacheCommand::kVerify);
+  EXPECT_EQ(said.code, 0) << said.out;
+  EXPECT_TRUE(Contains(said.out, "5 objects good, ")) << said.out;
+  EXPECT_TRUE(Contains(said.out, ", 1 of a newer format\n")) << said.out;
 }
 
 TEST_F(CacheVerify, NamesAnIdentityThatIsAnothers) {

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "sched/slot_files.h"
 #include "store/disk_store.h"
+#include "store/object.h"
 
 namespace cairn {
 
@@ -29,6 +30,8 @@ struct DiskCallbacks {
 struct DiskCache {
   std::unique_ptr<Fs> fs;
   std::unique_ptr<DiskStore> store;  // null: checkpoints are not kept on disk
+  // What files are written with: as --codec says, or lossless where a lossy one may touch nothing.
+  Codec codec = Codec::kRaw;
   // Keys are named by their hashes, so that a key that is given again finds what was its own.
   SavedAs saved_as;
   // Of slots that are saved to files; folder empty: none are.
@@ -38,8 +41,15 @@ struct DiskCache {
   bool outlives() const { return store != nullptr || !slot_files.folder.empty(); }
 };
 
-// kInvalidArgument: --codec names none. Else as Engine::StateIdentity.
-Result<DiskCache> OpenDiskCache(const ServeOptions& options, const Engine& engine, ReuseMode reuse,
+// What --codec names. kInvalidArgument: it names none, or one that breaks what --reuse promises.
+Result<Codec> CodecOf(const ServeOptions& options);
+
+// Where the codec is a lossy one, finds out first which parts of the model's states it may touch;
+// where that cannot be proven, says so in a warning and writes lossless. What lossy codecs wrote,
+// and what was read on from it, has a fingerprint of its own: no server that promises bits meets
+// it. REQUIRES: no sequence of `engine` holds anything; so it is afterwards. Called by the thread
+// that owns the context. Errors as CodecOf's and Engine::StateIdentity's.
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, ReuseMode reuse,
                                 DiskCallbacks callbacks);
 
 // So far from that of any other process that their runs never have the same number.

@@ -56,6 +56,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   const auto reuse = ParseReuseMode(options.reuse);
   if (!reuse) return tl::unexpected(reuse.error());
   policies.reuse = *reuse;
+  if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
   if (!options.pin_volatile.empty()) {
     auto volatile_text = VolatileText::Make(options.pin_volatile);
     if (!volatile_text) {
@@ -135,7 +136,8 @@ class ServeRun {
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
-    auto disk = OpenDiskCache(options_, *engine_, policies->reuse, {[this] { Wake(); }, MakeLog()});
+    auto disk =
+        OpenDiskCache(options_, engine_.get(), policies->reuse, {[this] { Wake(); }, MakeLog()});
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
     cache_ =

@@ -38,10 +38,14 @@ std::string_view CodecName(Codec codec) {
   return "unknown";
 }
 
+bool IsLossy(Codec codec) {
+  return codec != Codec::kRaw && codec != Codec::kLossless;
+}
+
 Encoded Encode(Codec codec, ByteSpan raw, std::span<const FloatRows> rows) {
   Encoded encoded = {codec, {}};
   if (codec == Codec::kRaw) return encoded;
-  if (codec != Codec::kLossless) encoded.bytes = EncodeLossy(codec, raw, rows);
+  if (IsLossy(codec)) encoded.bytes = EncodeLossy(codec, raw, rows);
   if (encoded.bytes.empty()) encoded = {Codec::kLossless, EncodeLossless(raw)};
   if (encoded.bytes.size() >= raw.size()) return {Codec::kRaw, {}};
   return encoded;

@@ -20,6 +20,8 @@ namespace cairn {
 // kInvalidArgument names the codecs.
 Result<Codec> ParseCodec(std::string_view name);
 std::string_view CodecName(Codec codec);
+// Whether what comes back may differ from what was written.
+bool IsLossy(Codec codec);
 
 struct Encoded {
   // What was used: raw where the codec asked for would have made it no smaller, and lossless where

@@ -27,7 +27,7 @@ Result<Bytes> ReadFrontBytes(const Fs& fs, const std::string& path, uint64_t fil
   Result<Bytes> begin = fs.Read(path, 0, kFrontBytesMin);
   if (!begin) return begin;
   const Result<size_t> size = FrontBytes(*begin);
-  if (!size) return Corrupt(path, size.error().message);
+  if (!size) return Fail(size.error().code, "\"" + path + "\": " + size.error().message);
   if (*size > file_bytes) return Corrupt(path, "it ends within its front");
   if (*size <= begin->size()) {
     begin->resize(*size);
@@ -59,6 +59,13 @@ bool IsModelFolder(const std::string& folder) {
 
 bool IsTempFile(std::string_view file) {
   return file.starts_with(kTempPrefix);
+}
+
+bool IsNewer(const Fs& fs, const std::string& path) {
+  const Result<Bytes> begin = fs.Read(path, 0, kFrontBytesMin);
+  if (!begin) return false;
+  const Result<size_t> size = FrontBytes(*begin);
+  return !size && size.error().code == ErrorCode::kUnsupported;
 }
 
 Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const ObjectName& name,

@@ -32,9 +32,13 @@ struct Front {
 };
 
 // The front of the object `name` in folder `path_of_model`, whose own name is the model's.
-// Errors of the file system; kCorrupt: it is not what its name says, or not `file_bytes` long.
+// Errors of the file system; kUnsupported: a newer version's, which is left to it; kCorrupt: it is
+// not what its name says, or not `file_bytes` long.
 Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
                         uint64_t file_bytes);
+
+// Whether the file is an object of a newer version. False also where it cannot be read.
+bool IsNewer(const Fs& fs, const std::string& path);
 
 struct WholeObject {
   Bytes bytes;              // decoded

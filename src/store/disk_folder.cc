@@ -48,7 +48,14 @@ void DiskFolder::Forget(const std::string& model, const ObjectName& name) {
   index_.Erase(model, name);
 }
 
+void DiskFolder::LeaveToNewer(const ObjectName& name) {
+  Forget(own_model_, name);
+  const Result<FileStat> stat = fs_->Stat(PathOf(own_model_, name));
+  if (stat) index_.Put(DiskIndex::NewerEntry(own_model_, name, *stat));
+}
+
 void DiskFolder::Remove(const ObjectName& name) {
+  if (IsNewer(*fs_, PathOf(own_model_, name))) return LeaveToNewer(name);
   const Status removed = fs_->Remove(PathOf(own_model_, name));
   if (removed || removed.error().code == ErrorCode::kNotFound) {
     Forget(own_model_, name);

@@ -53,6 +53,7 @@ class DiskFolder {
   // Returns nothing when it is done, well or not (see News), or else the seconds after which it
   // should be called again with the same job.
   std::optional<double> Write(WriteJob* job);
+  // But for a newer version's, which took its place meanwhile.
   void Remove(const ObjectName& name);
   void Touch(const DiskQueue::Touches& touches);
 
@@ -70,6 +71,8 @@ class DiskFolder {
   std::string PathOf(const std::string& model, const ObjectName& name) const;
   // It is not there any more; says so if it is ours and was good.
   void Forget(const std::string& model, const ObjectName& name);
+  // A newer version's file is in its place.
+  void LeaveToNewer(const ObjectName& name);
 
   // In disk_scan.cc.
   void ScanModel(const std::string& model, std::vector<ObjectHeader>* found);
@@ -90,7 +93,8 @@ class DiskFolder {
   uint64_t GiveUp(const std::vector<DiskEntry>& entries);
 
   // In disk_write.cc.
-  // There already, whoever wrote it. A bad file in its place is removed.
+  // There already, whoever wrote it. A bad file in its place is removed. kUnsupported: a newer
+  // version's is there.
   Result<bool> IsThere(const WriteJob& job);
   // Another process wrote it since the last scan.
   Result<bool> Adopt(const ObjectName& name, ObjectHeader header, const FileStat& stat);

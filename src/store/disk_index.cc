@@ -42,10 +42,13 @@ std::vector<uint64_t> BlocksOf(const ObjectHeader& header) {
 }
 
 // A bad one goes first; what cannot be removed keeps what it needs.
-double OwnRank(const DiskEntry& entry, int64_t now_ns, double half_life_s) {
+double OwnRank(const DiskEntry& entry, double newer_ms_per_byte, int64_t now_ns,
+               double half_life_s) {
   if (entry.stuck) return kNeverGoes;
-  if (!entry.good) return -kNeverGoes;
-  return ObjectRank(entry.worth_ms, entry.bytes, entry.time_ns, now_ns, half_life_s);
+  if (!entry.good && !entry.newer) return -kNeverGoes;
+  const double worth_ms =
+      entry.newer ? newer_ms_per_byte * static_cast<double>(entry.bytes) : entry.worth_ms;
+  return ObjectRank(worth_ms, entry.bytes, entry.time_ns, now_ns, half_life_s);
 }
 
 size_t Depth(ObjectKind kind, size_t begin, size_t end) {
@@ -60,6 +63,12 @@ DiskEntry DiskIndex::BadEntry(std::string model, const ObjectName& name, const F
   entry.name = name;
   entry.bytes = stat.bytes;
   entry.time_ns = stat.time_ns;
+  return entry;
+}
+
+DiskEntry DiskIndex::NewerEntry(std::string model, const ObjectName& name, const FileStat& stat) {
+  DiskEntry entry = BadEntry(std::move(model), name, stat);
+  entry.newer = true;
   return entry;
 }
 
@@ -168,11 +177,26 @@ uint64_t DiskIndex::GoodObjects(const std::string& model) const {
   return found == models_.end() ? 0 : found->second.good;
 }
 
+double DiskIndex::MedianMsPerByte() const {
+  std::vector<double> each;
+  for (const auto& [text, model] : models_) {
+    for (const auto& [name, node] : model.objects) {
+      if (!node.entry.good || node.entry.bytes == 0) continue;
+      each.push_back(node.entry.worth_ms / static_cast<double>(node.entry.bytes));
+    }
+  }
+  if (each.empty()) return 1;
+  const auto middle = each.begin() + static_cast<std::ptrdiff_t>(each.size() / 2);
+  std::nth_element(each.begin(), middle, each.end());
+  return *middle;
+}
+
 std::vector<DiskIndex::Node*> DiskIndex::RankedByDepth(int64_t now_ns, double half_life_s) {
   std::vector<Node*> nodes;
+  const double newer_ms_per_byte = MedianMsPerByte();
   for (auto& [text, model] : models_) {
     for (auto& [name, node] : model.objects) {
-      node.rank = OwnRank(node.entry, now_ns, half_life_s);
+      node.rank = OwnRank(node.entry, newer_ms_per_byte, now_ns, half_life_s);
       nodes.push_back(&node);
     }
   }

@@ -35,9 +35,11 @@ struct DiskEntry {
   ObjectName name;
   uint64_t bytes = 0;   // of the file
   int64_t time_ns = 0;  // the file's, from which its rank follows
-  // False: its front does not say what it should. Nobody can use it, so it goes first; but it may
-  // be a newer server's, so it goes only when room is needed.
+  // False: its front does not say what it should, or (`newer`) we cannot read it. Nobody can use
+  // what is bad, so it goes first when room is needed.
   bool good = false;
+  // A newer version's, to which it may be worth as much as ours are to us.
+  bool newer = false;
   // It could not be removed, and is not tried again before the next scan.
   bool stuck = false;
   // The rest is of good ones only.
@@ -59,6 +61,8 @@ class DiskIndex {
                            const FileStat& stat);
   // The file `name` whose front says nothing.
   static DiskEntry BadEntry(std::string model, const ObjectName& name, const FileStat& stat);
+  // The file `name` of a newer version.
+  static DiskEntry NewerEntry(std::string model, const ObjectName& name, const FileStat& stat);
   // Sorted by this, objects come after all that they need.
   static size_t DepthOf(const ObjectHeader& header);
 
@@ -76,14 +80,15 @@ class DiskIndex {
 
   std::vector<std::string> Models() const;
   std::vector<ObjectName> NamesOf(const std::string& model) const;
-  // Of the model, without bad ones.
+  // Of the model, that we can read.
   uint64_t GoodObjects(const std::string& model) const;
   // Of all files.
   uint64_t bytes() const { return bytes_; }
 
   // Those to be given up to free so many bytes, in this order: the least rank first, and none
-  // before what needs it. `incoming`, when given, is an entry whose file is still to be written:
-  // neither it nor what ranks as high is given up.
+  // before what needs it. Of a newer version's only the file's time is known: they rank by that, as
+  // if each were worth for its bytes what the one in the middle of ours is. `incoming`, when given,
+  // is an entry whose file is still to be written: neither it nor what ranks as high is given up.
   // Nothing: there are not so many bytes to be had.
   std::optional<std::vector<DiskEntry>> ToFree(uint64_t bytes, const DiskEntry* incoming,
                                                int64_t now_ns, double half_life_s);
@@ -100,6 +105,8 @@ class DiskIndex {
 
   Node* FindNode(const std::string& model, const ObjectName& name);
   static size_t DepthOf(const DiskEntry& entry);
+  // What a newer version's is taken to be worth: the median of ours; 1 when there are none.
+  double MedianMsPerByte() const;
   // Each with its own rank, the deepest first.
   std::vector<Node*> RankedByDepth(int64_t now_ns, double half_life_s);
   // Raises what `node` needs to its rank.

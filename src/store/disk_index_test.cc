@@ -123,6 +123,42 @@ TEST(DiskIndex, GivesUpBadFilesBeforeAllOthers) {
   EXPECT_EQ(index->GoodObjects(ToText(kModel)), 1u);
 }
 
+// Nothing is known of it but its bytes and its time.
+TEST(DiskIndex, RanksANewerVersionsByItsTimeAmongOthersOfMiddlingWorth) {
+  Index index;
+  const ObjectName dear = index.Put(Snapshot(TokensOf(10, 1), 8000));
+  const ObjectName middling = index.Put(Snapshot(TokensOf(10, 2), 1000));
+  const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 3), 10));
+  // Whatever its bytes, a little older than the middling one, and a little younger.
+  const ObjectName older{1, 2};
+  const ObjectName younger{1, 3};
+  const auto put = [&](const ObjectName& name, uint64_t bytes, int64_t age_s) {
+    index->Put(
+        DiskIndex::NewerEntry(ToText(kModel), name, FileStat{bytes, kStartNs - age_s * kSecondNs}));
+  };
+  put(older, 5000, 60);
+  put(younger, 5, -60);
+  EXPECT_EQ(index.ToFree(5305), (Names{cheap, older, middling, younger, dear}));
+  EXPECT_EQ(index->bytes(), 5305u);
+  EXPECT_EQ(index->GoodObjects(ToText(kModel)), 3u);
+  // It makes room for what comes only where it ranks lower.
+  EXPECT_EQ(index.ToFree(101, middling), (Names{cheap, older}));
+  EXPECT_EQ(index.ToFree(5101, middling), kNotSoMuch);
+}
+
+TEST(DiskIndex, RanksANewerVersionsAmongThemselvesByTimeAlone) {
+  Index index;
+  Names oldest_first;
+  for (uint64_t i = 1; i <= 5; ++i) {
+    const ObjectName name{i, 0};
+    const auto age_s = static_cast<int64_t>(i);
+    index->Put(DiskIndex::NewerEntry(ToText(kModel), name,
+                                     FileStat{100 * i, kStartNs - age_s * kSecondNs}));
+    oldest_first.insert(oldest_first.begin(), name);
+  }
+  EXPECT_EQ(index.ToFree(1500), oldest_first);
+}
+
 TEST(DiskIndex, KeepsWhatCannotBeRemovedAndAllThatItNeeds) {
   Index index;
   const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));

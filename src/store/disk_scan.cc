@@ -100,6 +100,11 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
     }
     return;
   }
+  if (front.error().code == ErrorCode::kUnsupported) {
+    // No trouble at all: somebody else's, who shares the folder.
+    index_.Put(DiskIndex::NewerEntry(model, name, *stat));
+    return;
+  }
   trouble_->Note(front.error());
   if (front.error().code == ErrorCode::kCorrupt) {
     index_.Put(DiskIndex::BadEntry(model, name, *stat));
@@ -110,7 +115,8 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
 }
 
 bool DiskFolder::IsMended(const DiskEntry& known) const {
-  if (known.good) return false;
+  // A newer version's is looked at again before it is given up or written over.
+  if (known.good || known.newer) return false;
   const Result<FileStat> stat = fs_->Stat(PathOf(known.model, known.name));
   return stat && (stat->bytes != known.bytes || stat->time_ns != known.time_ns);
 }

@@ -16,7 +16,9 @@
 //   rank = log2(worth_ms / bytes) + time / half_life          the least goes first
 //
 // which is LRFU's combined recency and frequency (Lee et al., IEEE ToC 2001) with one number for
-// both. A segment ranks no lower than what begins in it or stands on it.
+// both. A segment ranks no lower than what begins in it or stands on it. Objects of a newer format
+// are another version's, which shares the folder: they count, are never read, and rank by their
+// time with the middling worth of all others.
 //
 // Whatever goes wrong is counted and said once a minute at most, and is a miss: no call here fails
 // a request.
@@ -84,7 +86,8 @@ class DiskStore {
   // False: the queue is full; the object may be offered again later. `bytes` is shared until it is
   // written. An object that is there already is written without touching the disk.
   virtual bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) = 0;
-  // The object's bytes, checked and decoded. kNotFound: it is gone. kCorrupt: and is removed.
+  // The object's bytes, checked and decoded. kNotFound: it is gone. kUnsupported: a newer
+  // version's is in its place. kCorrupt: and is removed.
   virtual Result<Bytes> Read(const ObjectName& name) = 0;
   // Counts a use of it.
   virtual void Touch(const ObjectName& name) = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/codec.h"
 #include "store/disk_fixture.h"
 
 namespace cairn {
@@ -94,6 +95,47 @@ TEST_F(DiskStoreTest, LosesOnlyBitsOfRowsThatItIsShownAndNoneOfLogits) {
   std::memcpy(floats.data(), back.data(), 2048);
   for (size_t i = 0; i < kFloats / 2; ++i) {
     EXPECT_NEAR(floats[i], 0.1 + 0.003 * static_cast<double>(i), 0.01);
+  }
+}
+
+// Codecs are a file's own affair: whoever reads it need not write so.
+TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
+  const std::vector<Codec> codecs = {Codec::kRaw, Codec::kLossless, Codec::kFp16, Codec::kInt8,
+                                     Codec::kRint16};
+  // Small numbers in each float's last bytes, so that all codecs are used and none changes much.
+  Bytes state;
+  for (uint32_t i = 0; i < 2048; ++i) {
+    const float value = 1 + static_cast<float>(i % 100) / 128;
+    const size_t end = state.size();
+    state.resize(end + sizeof(value));
+    std::memcpy(&state[end], &value, sizeof(value));
+  }
+  DiskStoreOptions options = Options();
+  options.find_rows = [](ByteSpan bytes) {
+    return std::vector<FloatRows>{{.offset = 0, .bytes = bytes.size(), .row_bytes = 512}};
+  };
+  Names names;
+  for (size_t i = 0; i < codecs.size(); ++i) {
+    options.codec = codecs[i];
+    SteppedStore store(&fs_, options);
+    const ObjectHeader header = Snapshot(TokensOf(10, static_cast<Token>(i)));
+    ASSERT_TRUE(store.Put(header, state));
+    names.push_back(NameOf(header));
+    EXPECT_EQ(ReadFront(fs_, ModelPath(), names[i], FileBytes(names[i]))->header.codec, codecs[i]);
+  }
+  for (const Codec codec : codecs) {
+    options.codec = codec;
+    SteppedStore store(&fs_, options);
+    store.Settle();
+    EXPECT_EQ(store->TakeNews().found.size(), codecs.size());
+    for (size_t i = 0; i < codecs.size(); ++i) {
+      const auto back = store->Read(names[i]);
+      ASSERT_TRUE(back.has_value()) << back.error().message;
+      EXPECT_EQ(back->size(), state.size());
+      if (!IsLossy(codecs[i])) {
+        EXPECT_EQ(*back, state);
+      }
+    }
   }
 }
 

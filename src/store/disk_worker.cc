@@ -66,6 +66,11 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
     stats_.read_bytes += object->file_bytes;
     return std::move(object->bytes);
   }
+  if (object.error().code == ErrorCode::kUnsupported) {
+    // A newer version put its own in place of ours. The I/O thread is to know, and leaves it.
+    queue_.PushRemove(name);
+    return tl::unexpected(std::move(object).error());
+  }
   trouble_.Note(object.error());
   if (object.error().code == ErrorCode::kCorrupt) {
     // At once, so that nobody reads it again; and by the I/O thread, so that it knows.

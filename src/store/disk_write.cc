@@ -19,10 +19,6 @@ constexpr double kLockWaitS = 0.05;
 constexpr size_t kAppendBytes = size_t{8} << 20;
 constexpr double kNsPerSecond = 1e9;
 
-bool IsLossy(Codec codec) {
-  return codec != Codec::kRaw && codec != Codec::kLossless;
-}
-
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;
   return job.payload.bytes;
@@ -36,6 +32,10 @@ uint64_t FileBytes(const DiskFolder::WriteJob& job) {
 
 std::optional<double> DiskFolder::Write(WriteJob* job) {
   const Result<bool> there = IsThere(*job);
+  if (!there && there.error().code == ErrorCode::kUnsupported) {
+    news_.failed.push_back(job->task.name);
+    return std::nullopt;
+  }
   if (!there) {
     Failed(*job, there.error());
     return std::nullopt;
@@ -69,9 +69,10 @@ Result<bool> DiskFolder::IsThere(const WriteJob& job) {
     Forget(own_model_, name);
     return false;
   }
-  if (known == nullptr) {
+  if (known == nullptr || known->newer || IsMended(*known)) {
     Result<Front> front = ReadFront(*fs_, PathOf(own_model_), name, stat->bytes);
     if (front) return Adopt(name, std::move(front->header), *stat);
+    if (front.error().code == ErrorCode::kUnsupported) LeaveToNewer(name);
     if (front.error().code != ErrorCode::kCorrupt) return tl::unexpected(front.error());
     trouble_->Note(front.error());
   }

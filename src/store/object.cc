@@ -134,15 +134,18 @@ Result<Start> ReadStart(ByteSpan begin) {
     return Corrupt("it is torn: it ends after " + std::to_string(begin.size()) +
                    " bytes, and the shortest front has " + std::to_string(kFrontBytesMin));
   }
+  // Before anything in it is believed, the format too: a bit of ours that turned over must not look
+  // like a newer version's. So this holds for every format there will be.
+  if (!ChecksumHolds(begin.first(kFixedBytes))) {
+    return Corrupt("the checksum of its fixed header fails");
+  }
   FieldReader reader(begin.subspan(kMagic.size()));
   const uint64_t format = reader.Number(4);
   if (format != kFormat) {
-    return Corrupt("written by " + std::string(format > kFormat ? "a newer" : "an older") +
-                   " cairn (format " + std::to_string(format) + "), this one reads format " +
-                   std::to_string(kFormat));
-  }
-  if (!ChecksumHolds(begin.first(kFixedBytes))) {
-    return Corrupt("the checksum of its fixed header fails");
+    const bool newer = format > kFormat;
+    return Fail(newer ? ErrorCode::kUnsupported : ErrorCode::kCorrupt,
+                "written by " + std::string(newer ? "a newer" : "an older") + " cairn (format " +
+                    std::to_string(format) + "), this one reads format " + std::to_string(kFormat));
   }
   Start start;
   start.front_bytes = reader.Number(4);
@@ -356,12 +359,6 @@ Result<size_t> FrontBytes(ByteSpan begin) {
   const Result<Start> start = ReadStart(begin);
   if (!start) return tl::unexpected(start.error());
   return start->front_bytes;
-}
-
-bool IsNewerFormat(ByteSpan begin) {
-  if (begin.size() < kMagic.size() + 4) return false;
-  if (!std::equal(kMagic.begin(), kMagic.end(), begin.begin())) return false;
-  return FieldReader(begin.subspan(kMagic.size())).Number(4) > kFormat;
 }
 
 Result<ObjectHeader> DecodeHeader(ByteSpan front) {

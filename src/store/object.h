@@ -86,15 +86,14 @@ ObjectName ParseObjectName(const std::string& text);
 // `worth_ms` that is no number, or less than nothing, is written as 0. REQUIRES: what DecodeHeader
 // checks of the header's fields.
 Bytes EncodeHeader(const ObjectHeader& header);
-// How long the front is, from the file's first kFrontBytesMin bytes. kCorrupt: it is none of ours,
-// torn, or of a format we cannot read; the message says which.
+// How long the front is, from the file's first kFrontBytesMin bytes. kUnsupported: it is whole, and
+// of a newer format, which its owner can read. kCorrupt: it is none of ours, torn, or of a format
+// that never was; the message says which.
 inline constexpr size_t kFrontBytesMin = 4096;
 inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // some 16 million tokens
 Result<size_t> FrontBytes(ByteSpan begin);
-// Whether the file that begins so is an object of a later format, which its owner can read.
-bool IsNewerFormat(ByteSpan begin);
-// kCorrupt as above, its checksum fails, or its fields contradict one another. What follows the
-// front in `front` is not looked at.
+// Errors as above; kCorrupt also: its checksum fails, or its fields contradict one another. What
+// follows the front in `front` is not looked at.
 Result<ObjectHeader> DecodeHeader(ByteSpan front);
 uint64_t PayloadChecksum(ByteSpan stored);
 

@@ -14,6 +14,7 @@
 #include "store/codec.h"
 #include "store/disk_files.h"
 #include "store/object.h"
+#include "store/object_sample.h"
 
 namespace cairn::test {
 
@@ -87,6 +88,13 @@ class ObjectFolderTest : public testing::Test {
     header.checkpoint_class = checkpoint_class;
     header.worth_ms = 100;
     return header;
+  }
+
+  // Makes the object's file one of a newer version.
+  void MakeNewer(const std::string& path) {
+    Bytes file = *fs_.Read(path, 0, fs_.Stat(path)->bytes);
+    test::MakeNewer(&file);
+    fs_.Put(path, file);
   }
 
   // A conversation of 3,000 tokens, its KV in three segments, with three snapshots:

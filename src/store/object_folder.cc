@@ -206,15 +206,14 @@ void ObjectFolder::ScanFile(const std::string& model, const std::string& file,
       return;
     }
     if (front.error().code == ErrorCode::kNotFound) return;
-    found.removable = front.error().code == ErrorCode::kCorrupt && !IsNewer(path);
+    found.removable = front.error().code == ErrorCode::kCorrupt;
     found.why = front.error().message;
+    if (front.error().code == ErrorCode::kUnsupported) {
+      contents->newer.push_back(std::move(found));
+      return;
+    }
   }
   contents->bad.push_back(std::move(found));
-}
-
-bool ObjectFolder::IsNewer(const std::string& path) const {
-  const Result<Bytes> begin = fs_->Read(path, 0, kFrontBytesMin);
-  return begin && IsNewerFormat(*begin);
 }
 
 Status ObjectFolder::Verify(const FoundObject& object) const {

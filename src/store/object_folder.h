@@ -39,10 +39,10 @@ struct FoundFile {
   uint64_t bytes = 0;
   int64_t time_ns = 0;
   // It is called as an object and is none that any version would read, so it may be removed.
-  // Whatever else lies in the folder is somebody's: foreign files, those that a newer version
-  // wrote, and those that could only not be read.
+  // Whatever else lies in the folder is somebody's: foreign files, and those that could only not be
+  // read.
   bool removable = false;
-  // Why it is bad: begins with the quoted path.
+  // Why it cannot be used: begins with the quoted path.
   std::string why = {};
 };
 
@@ -50,6 +50,7 @@ struct FolderContents {
   std::vector<std::string> models;   // folders, whatever is in them
   std::vector<FoundObject> objects;  // in no order
   std::vector<FoundFile> bad;
+  std::vector<FoundFile> newer;                   // objects of a newer version
   std::vector<FoundFile> unfinished;              // being written, or left by who was killed
   std::map<std::string, std::string> identities;  // by model; see store/identity.h
   DiskIndex index;                                // of the objects
@@ -87,7 +88,8 @@ class ObjectFolder {
 
   // Reads the fronts of all objects. Errors: the folder itself cannot be listed.
   Result<FolderContents> Scan(const Progress& progress) const;
-  // Reads all of an object. kNotFound: it has gone. kCorrupt, and errors of Fs: it is bad.
+  // Reads all of an object. kNotFound: it has gone. kUnsupported: a newer version's is in its
+  // place. kCorrupt, and errors of Fs: it is bad.
   Status Verify(const FoundObject& object) const;
 
   // kNotFound, kCorrupt: the object has gone or changed since it was found.
@@ -107,7 +109,6 @@ class ObjectFolder {
   void ScanModel(const std::string& model, const Progress& progress,
                  FolderContents* contents) const;
   void ScanFile(const std::string& model, const std::string& file, FolderContents* contents) const;
-  bool IsNewer(const std::string& path) const;
   Result<Tokens> TokensOf(const FoundObject& object) const;
   Result<const FoundObject*> HolderOf(const FolderContents& contents, const FoundObject& snapshot,
                                       const Tokens& tokens) const;
@@ -116,7 +117,8 @@ class ObjectFolder {
   const std::string path_;
 };
 
-// Of all bytes of an object's file. kCorrupt: they are none, and why not.
+// Of all bytes of an object's file. kUnsupported: they are of a newer format. kCorrupt: they are
+// none, and why not.
 Result<ObjectHeader> CheckObject(ByteSpan file);
 
 struct LoadedObject {

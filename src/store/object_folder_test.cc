@@ -178,7 +178,7 @@ TEST_F(ObjectFolderPaths, SaysWhatIsNoneOfOursAndMarksOnlyBadObjectsForRemoval) 
   fs_.Put(model + "tmp-123", hello);
   fs_.Put("/cache/lock", {});
   const std::string newer = PathOf(made.snapshots[0]);
-  fs_.FlipBit(newer, 8 * 8 + 1);  // format 1 becomes 3
+  MakeNewer(newer);
   const FolderContents contents = Scan();
   EXPECT_EQ(contents.objects.size(), 5u);
   ASSERT_EQ(contents.unfinished.size(), 1u);
@@ -190,7 +190,13 @@ TEST_F(ObjectFolderPaths, SaysWhatIsNoneOfOursAndMarksOnlyBadObjectsForRemoval) 
     (file.removable ? removable : kept).insert(file.path);
   }
   EXPECT_EQ(removable, std::set<std::string>{model + std::string(32, 'a') + ".cairn"});
-  EXPECT_EQ(kept, (std::set<std::string>{"/cache/notes.txt", model + "photo.jpg", newer}));
+  EXPECT_EQ(kept, (std::set<std::string>{"/cache/notes.txt", model + "photo.jpg"}));
+  ASSERT_EQ(contents.newer.size(), 1u);
+  EXPECT_EQ(contents.newer[0].path, newer);
+  EXPECT_FALSE(contents.newer[0].removable);
+  EXPECT_EQ(contents.newer[0].why, "\"" + newer +
+                                       "\": written by a newer cairn (format 2), this one reads "
+                                       "format 1");
 }
 
 TEST_F(ObjectFolderPaths, TakesAFileThatGoesAwayForGone) {

@@ -1,8 +1,11 @@
-// For tests: an object's header of which every field differs from the others, and from 0.
+// For tests: an object's header of which every field differs from the others, and from 0; and an
+// object of a format that is still to come.
 
 #ifndef CAIRN_STORE_OBJECT_SAMPLE_H_
 #define CAIRN_STORE_OBJECT_SAMPLE_H_
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "store/object.h"
 
 namespace cairn::test {
@@ -29,6 +32,18 @@ inline ObjectHeader SampleObject() {
   header.stored_bytes = 9'000;
   header.payload_checksum = 0x7172737475767778;
   return header;
+}
+
+// Makes an object's file one that a version of cairn with the next format would write, as far as
+// that is settled.
+inline void MakeNewer(Bytes* file) {
+  constexpr size_t kFormatAt = 8;
+  constexpr size_t kChecksumAt = 248;
+  (*file)[kFormatAt] = 2;
+  const uint64_t checksum = Hash64(file->data(), kChecksumAt);
+  for (size_t i = 0; i < 8; ++i) {
+    (*file)[kChecksumAt + i] = static_cast<uint8_t>(checksum >> (8 * i));
+  }
 }
 
 }  // namespace cairn::test
