@@ -104,8 +104,7 @@ def planned(first: int, all_pairs: bool, help_text: str) -> Plan:
     plan.add("unlimited", [coding(0, -1)],
              [SHIPPED, NEAR_END, LLAMA] + [pair for pair in with_value
                                            if pair not in (SHIPPED, NEAR_END)])
-    plan.add("whole", whole, [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()),
-                              ("marconi", "marconi", ()), LLAMA])
+    plan.add("whole", whole, [SHIPPED, LLAMA])
     plan.add("evictions", some, with_auto)
     plan.add("placements", some, with_value + [LLAMA])
     plan.add("tau", [Setting("tau-airline", first, "qwen3.5-4b", 16, 4, mib) for mib in TAU_MIB],

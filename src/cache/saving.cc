@@ -326,6 +326,8 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entr
   size_t saved_position = 0;
   const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
   for (; above != nullptr; above = PrefixTree::AncestorOf(above)) {
+    // What room is being made for stands in the tree already.
+    if (!entries_.contains(PrefixTree::ValueOf(above))) continue;
     const SnapshotStore::Place place = store_->PlaceOf(PrefixTree::ValueOf(above));
     if (place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused) {
       continue;

@@ -107,6 +107,16 @@ TEST(Saving, WhatMustGoIsSavedFirstWhereItIsWorthIt) {
   cache->CheckInvariants();
 }
 
+TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 3 * kBytes);
+  cache->SaveNext(kSlow);
+  for (size_t tokens = 40; tokens > 0; tokens -= 4) Insert(cache.get(), Text(tokens));
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  EXPECT_EQ(cache->Match(kAsker, Text(40)).checkpoints.size(), 10u);
+  cache->CheckInvariants();
+}
+
 TEST(Saving, WhatStandsOnASegmentIsSavedWithItWhenItMustGo) {
   test::FakeDisk disk;
   const auto cache = CacheOn(&disk, 10 * kBytes);

@@ -205,7 +205,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
       PolicyHelp() +
       "\n"
       "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …).\n"
-      "Not there yet: a cache on disk, images, LoRA adapters, several models in one process.\n\n"
+      "Not there yet: images, LoRA adapters, several models in one process.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
 }
