@@ -28,18 +28,6 @@ EndedBy EndedByOf(FinishReason reason, bool stopped_by_text) {
   return stopped_by_text ? EndedBy::kStopText : EndedBy::kModel;
 }
 
-// The marks that are obeyed, moved to where checkpoints of them stand.
-std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
-  std::vector<ClientMark> placed;
-  for (const ClientMark& mark : shape.marks) {
-    if (placed.size() == kMarksMax) break;
-    std::vector<Placement> place = {{mark.position, CheckpointClass::kMark}};
-    KeepOutOfReasoning(shape, grid_tokens, &place);
-    if (!place.empty()) placed.push_back({place.front().position, mark.keep_ms});
-  }
-  return placed;
-}
-
 }  // namespace
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -160,154 +148,12 @@ void Scheduler::PublishSlots() {
   stats_.running = running_.size();
 }
 
-std::optional<Scheduler::Task> Scheduler::NextTask() {
-  const std::lock_guard lock(mutex_);
-  Reserved reserved;
-  for (auto next = queue_.begin(); next != queue_.end(); ++next) {
-    if (!next->ready()) continue;
-    if (!MayAdmit(*next, reserved)) return std::nullopt;
-    if (!Waits(*next)) {
-      Task task = std::move(*next);
-      queue_.erase(next);
-      return task;
-    }
-    if (!std::exchange(next->wait.counted, true)) ++stats_.waited_for_reader;
-    // Who passes could take the very slot that is wished for.
-    if (next->request.slot) return std::nullopt;
-    ++reserved.slots;
-    reserved.tokens += next->request.prompt.size() - next->wait.position + 1;
-  }
-  return std::nullopt;
-}
-
 void Scheduler::FinishCancelled() {
   for (auto task = running_.begin(); task != running_.end();) {
     Task* cancelled = task->generation->cancelled() ? &*task : nullptr;
     ++task;
     if (cancelled != nullptr) Finish(cancelled, FinishReason::kCancelled);
   }
-}
-
-// What those at work hold stays, so a prompt that does not fit beside it waits.
-bool Scheduler::MayAdmit(const Task& task, const Reserved& reserved) const {
-  if (task.generation->cancelled()) return true;
-  if (running_.empty()) return keeper_.has_free();
-  const size_t tokens = std::max(task.request.prompt.size(), task.reading.size());
-  const bool has_slot = keeper_.free_slots() > reserved.slots;
-  return has_slot && keeper_.HasRoomFor(tokens + 1 + reserved.tokens);
-}
-
-bool Scheduler::AdmitNext() {
-  std::optional<Task> next = NextTask();
-  if (!next) return false;
-  Admit(std::move(*next));
-  return true;
-}
-
-void Scheduler::Admit(Task task) {
-  const bool first_time = task.sampler == nullptr;
-  if (first_time) {
-    task.admitted_ms = clock_->NowMs();
-    task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
-    task.cost.prompt_tokens = task.request.prompt.size();
-    task.cost.pinned_texts = task.request.pinned_texts;
-    task.sampler = engine_->MakeSampler(task.request.params.sampling);
-    task.text = std::make_unique<StopText>(task.request.params.stop_texts);
-    task.reading = task.request.prompt;
-  }
-  const auto after = std::find_if(running_.begin(), running_.end(),
-                                  [&](const Task& other) { return other.number > task.number; });
-  Task* admitted = &*running_.insert(after, std::move(task));
-  if (admitted->generation->cancelled()) return Finish(admitted, FinishReason::kCancelled);
-  admitted->admission = ++last_admission_;
-  Resume(admitted);
-}
-
-void Scheduler::Resume(Task* task) {
-  const GenerationRequest& request = task->request;
-  const bool answering = task->first_token_ms > 0;
-  cache_->SetNow(clock_->NowMs());
-  cache_->TakeNews();
-  const auto match = cache_->Match(request.name_space, task->reading);
-  if (!answering) cache_->Learn(request.shape, match);
-  // Who asked to have the prompt read has had it read.
-  const SlotKeeper::Resumed resumed =
-      keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
-                      request.slot, answering});
-  task->slot = resumed.slot;
-  task->read_from = SlotOf(*task).tokens().size();
-  task->plan.clear();
-  task->marks = PlacedMarks(request.shape, grid_tokens_);
-  for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
-  if (!answering) {
-    task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
-    PushProgress(*task);
-  }
-  if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
-  const MemoryTraits& traits = engine_->traits();
-  if (!traits.NeedsSnapshots() || answering) return;
-  CheckpointCache::PlanInput input;
-  input.read_to = task->read_from;
-  input.grid_tokens = grid_tokens_;
-  input.piece_tokens = engine_->piece_tokens_max();
-  input.snapshot_bytes = traits.snapshot_bytes;
-  task->plan = cache_->Plan(request.shape, match, input);
-}
-
-void Scheduler::KeepMark(const Task& task, const ClientMark& mark) {
-  const TokenSpan prompt = task.request.prompt;
-  if (mark.position > SlotOf(task).tokens().size()) return;
-  cache_->Keep(task.request.name_space, prompt.first(mark.position), mark.keep_ms);
-}
-
-bool Scheduler::ReadNext() {
-  for (Task& task : running_) {
-    if (task.answering()) continue;
-    ReadPiece(&task);
-    return true;
-  }
-  return false;
-}
-
-void Scheduler::ReadPiece(Task* task) {
-  const Tokens& reading = task->reading;
-  Slot& slot = SlotOf(*task);
-  const size_t begin = slot.tokens().size();
-  const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
-  const size_t end = NextPieceEnd({grid_tokens_, engine_->piece_tokens_max(),
-                                   slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
-                                  begin, reading.size(), stop);
-  const double begin_ms = clock_->NowMs();
-  if (Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin)); !read) {
-    if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);
-    return FailTask(task, read.error());
-  }
-  // A graphics card may still be at it; the logits at the end wait for all of it.
-  task->read_ms += clock_->NowMs() - begin_ms;
-  PushProgress(*task);
-  if (end == stop) {
-    keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,
-                           task->request.shape.turns.size());
-    for (const ClientMark& mark : task->marks) {
-      if (mark.position == end) KeepMark(*task, mark);
-    }
-    task->plan.erase(task->plan.begin());
-  }
-  if (end < reading.size()) return;
-  const std::span<const float> logits = engine_->Logits();
-  keeper_.ObserveRead(reading.size() - task->read_from, task->read_ms);
-  // Taking a snapshot leaves the logits as they are.
-  if (task->first_token_ms == 0) keeper_.KeepEnd(*task->slot, logits);
-  EndReading(task, logits);
-}
-
-void Scheduler::EndReading(Task* task, std::span<const float> logits) {
-  if (task->first_token_ms == 0) {
-    task->first_token_ms = clock_->NowMs();
-    task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
-    task->generation->MarkPromptRead();
-  }
-  DrawToken(task, logits);
 }
 
 bool Scheduler::DecodeAnswers() {

@@ -205,14 +205,12 @@ class Scheduler {
   // One bounded thing for a cache that saves. False: there is nothing to do for it now.
   bool Tend(bool now);
   void WaitForWork();
-  std::optional<Task> NextTask();
-  void FinishCancelled();
-  // Tells stats() what the slots do now.
-  void PublishSlots();
+
+  // In admission.cc.
   bool AdmitNext();
+  std::optional<Task> NextTask();
   bool MayAdmit(const Task& task, const Reserved& reserved) const;
   void Admit(Task task);
-  void Resume(Task* task);
 
   // In waiting.cc.
   // Compares those in the queue with those that read, each pair once.
@@ -226,11 +224,17 @@ class Scheduler {
   const Task* ReaderOf(const Task& waiter) const;
   bool Waits(const Task& task) const;
 
+  // In reading.cc.
+  void Resume(Task* task);
   // Keeps what is stored at the mark, if it is.
   void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();
   void ReadPiece(Task* task);
   void EndReading(Task* task, std::span<const float> logits);
+
+  void FinishCancelled();
+  // Tells stats() what the slots do now.
+  void PublishSlots();
   bool DecodeAnswers();
   // False: there was no room, and some of the tasks may be gone.
   bool DecodeBatch(std::span<Task* const> tasks);
