@@ -16,6 +16,8 @@ int StatusOf(ErrorCode code) {
       return 404;
     case ErrorCode::kUnavailable:
       return 503;
+    case ErrorCode::kTimedOut:
+      return 504;
     case ErrorCode::kUnsupported:
       return 501;
     case ErrorCode::kCancelled:
@@ -41,6 +43,8 @@ std::string ErrorType(int status) {
       return "not_supported_error";
     case 503:
       return "unavailable_error";
+    case 504:
+      return "timeout_error";
     default:
       return status < 500 ? "invalid_request_error" : "server_error";
   }

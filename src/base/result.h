@@ -19,6 +19,7 @@ enum class ErrorCode {
   kTooLong,          // the prompt does not fit the context
   kUnavailable,      // not now: loading, shutting down, the queue is full
   kCancelled,        // the asker went away
+  kTimedOut,         // it took longer than it may
   kCorrupt,          // bytes do not say what they should
   kNoSpace,          // a budget or a device is full
   kUnsupported,      // this model or build cannot do that

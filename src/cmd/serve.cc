@@ -99,6 +99,8 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
+  scheduler.prefill_share = options.prefill_share;
+  scheduler.request_ms_max = options.request_timeout_s * 1000;
   scheduler.unused_ms = options.save_after_ms;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
   scheduler.keep_ends = scheduler.park =

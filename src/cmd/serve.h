@@ -66,6 +66,8 @@ struct ServeOptions {
   std::string json_schema_file;  // wins over json_schema
   int64_t predict = -1;
   size_t queue_limit = 64;
+  double prefill_share = 0.5;
+  double request_timeout_s = 0;  // 0: none
   int64_t sse_ping_interval_s = 30;
   bool verbose = false;
 };

@@ -173,9 +173,6 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "meaning it: a conversation keeps the value that it had first; may be repeated")
       ->allow_extra_args(false)
       ->group(group);
-  serve->add_option("--queue-limit", options->queue_limit, "Requests that may wait")
-      ->capture_default_str()
-      ->group(group);
   serve
       ->add_option("--sse-ping-interval", options->sse_ping_interval_s,
                    "Seconds of silence after which a stream gets a ping (-1: never)")
@@ -190,6 +187,29 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
 }
 
+void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Scheduling";
+  serve
+      ->add_option("--queue-limit", options->queue_limit,
+                   "Requests that may wait for a slot; more get a 503 with Retry-After")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--prefill-share", options->prefill_share,
+                   "Share of the time that reading prompts may take while answers are on their "
+                   "way: 0.5 slows these by half at most, 1 reads as fast as it can")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1.0))
+      ->group(group);
+  serve
+      ->add_option("--request-timeout", options->request_timeout_s,
+                   "Seconds after which a request is ended with a 504, waiting included (0: never); "
+                   "what was read of its prompt stays")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+}
+
 }  // namespace
 
 CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
@@ -198,6 +218,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddContextFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
+  AddSchedulingFlags(serve, options);
   AddAnswerFlags(serve, options);
   // The policies are a table: no filling of lines.
   serve->get_formatter()->enable_footer_formatting(false);

@@ -26,6 +26,7 @@ HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBo
   HttpResponse response;
   response.status = error.status;
   response.body = wording(error);
+  if (error.status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;
 }
 

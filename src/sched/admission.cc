@@ -7,22 +7,69 @@
 
 namespace cairn {
 
+void Scheduler::ShareFairly() {
+  std::set<NamespaceId> active;
+  for (const Task& task : running_) active.insert(task.request.name_space);
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Task& task : queue_) active.insert(task.request.name_space);
+  }
+  shares_.SetActive(active);
+}
+
+double Scheduler::ReadMs(size_t tokens) const {
+  const double ms_per_token = keeper_.read_ms_per_token();
+  return static_cast<double>(tokens) * (ms_per_token > 0 ? ms_per_token : 1);
+}
+
+void Scheduler::GuessRead(Task* task) {
+  if (task->guess.admission == last_admission_) return;
+  const GenerationRequest& request = task->request;
+  const bool answering = task->first_token_ms > 0;
+  const Tokens& prompt = task->sampler == nullptr ? request.prompt : task->reading;
+  size_t reach = 0;
+  if (request.reuse || answering) {
+    const auto match = cache_->Match(request.name_space, prompt);
+    reach = keeper_.Reach({request.name_space, prompt, true, &match, request.slot, answering});
+  }
+  task->guess = {prompt.size() - reach, last_admission_};
+}
+
+std::vector<size_t> Scheduler::QueueInOrder() {
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < queue_.size(); ++i) {
+    if (queue_[i].ready()) ready.push_back(i);
+  }
+  if (ready.size() < 2) return ready;
+  const double now_ms = clock_->NowMs();
+  std::vector<Contender> contenders;
+  for (const size_t index : ready) {
+    Task& task = queue_[index];
+    GuessRead(&task);
+    contenders.push_back({task.number, task.request.name_space, task.sampler != nullptr,
+                          ReadMs(task.guess.tokens), now_ms - task.submitted_ms});
+  }
+  std::vector<size_t> in_order;
+  for (const size_t index : InOrder(contenders, shares_)) in_order.push_back(ready[index]);
+  return in_order;
+}
+
 std::optional<Scheduler::Task> Scheduler::NextTask() {
   const std::lock_guard lock(mutex_);
   Reserved reserved;
-  for (auto next = queue_.begin(); next != queue_.end(); ++next) {
-    if (!next->ready()) continue;
-    if (!MayAdmit(*next, reserved)) return std::nullopt;
-    if (!Waits(*next)) {
-      Task task = std::move(*next);
-      queue_.erase(next);
+  for (const size_t index : QueueInOrder()) {
+    Task& next = queue_[index];
+    if (!MayAdmit(next, reserved)) return std::nullopt;
+    if (!Waits(next)) {
+      Task task = std::move(next);
+      queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(index));
       return task;
     }
-    if (!std::exchange(next->wait.counted, true)) ++stats_.waited_for_reader;
+    if (!std::exchange(next.wait.counted, true)) ++stats_.waited_for_reader;
     // Who passes could take the very slot that is wished for.
-    if (next->request.slot) return std::nullopt;
+    if (next.request.slot) return std::nullopt;
     ++reserved.slots;
-    reserved.tokens += next->request.prompt.size() - next->wait.position + 1;
+    reserved.tokens += next.request.prompt.size() - next.wait.position + 1;
   }
   return std::nullopt;
 }

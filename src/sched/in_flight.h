@@ -8,9 +8,9 @@
 //   reads
 //                                                                         nothing
 //
-// Waiting takes no time from who waits: prompts are read one at a time, in the order of arrival, so
-// the other would have been read first anyway. Nobody waits in a ring or for ever: who is waited
-// for has a slot, reads, and came earlier.
+// Waiting takes no time from who waits: prompts are read one at a time, and who is waited for has
+// the better of both places in the order of reading. Nobody waits in a ring or for ever: who is
+// waited for has a slot and reads.
 //
 // Pure functions; any thread. Who waits for whom is the scheduler's affair (sched/waiting.cc).
 

@@ -211,8 +211,8 @@ TEST(InFlight, OthersPassThoseThatWaitButLeaveThemASlot) {
   std::vector<std::shared_ptr<Generation>> asked;
   asked.push_back(*bench.scheduler.Submit(AgentOf('a', 3000)));
   asked.push_back(*bench.scheduler.Submit(AgentOf('b', 3000)));
-  asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(100, 'y'), 2000)));
-  asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(100, 'z'), 2000)));
+  asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(3400, 'y'), 600)));
+  asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(3400, 'z'), 600)));
   for (int step = 0; step < 5; ++step) bench.scheduler.Step();
   // The reader, and one that passed; the last slot is for the one that waits.
   EXPECT_EQ(bench.scheduler.stats().running, 2u);
@@ -228,7 +228,7 @@ TEST(InFlight, ASlotThatIsWishedForIsNotTakenMeanwhile) {
   GenerationRequest wishing = AgentOf('b');
   wishing.slot = 1;
   const auto answers =
-      bench.RunTogether({AgentOf('a'), wishing, Bench::Request(Text(100, 'y'), 200)});
+      bench.RunTogether({AgentOf('a'), wishing, Bench::Request(Text(1400, 'y'), 200)});
   EXPECT_EQ(answers[1].end.slot, 1u);
   EXPECT_EQ(answers[1].end.cost.reused_tokens, 960u);
 }

@@ -8,6 +8,9 @@
 namespace cairn {
 namespace {
 
+// Less than this part of a micro-batch is a short read.
+constexpr size_t kShortReadShare = 4;
+
 // The marks that are obeyed, moved to where checkpoints of them stand.
 std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
   std::vector<ClientMark> placed;
@@ -25,6 +28,7 @@ std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
+  if (!answering) ForgetWarmed(request);
   cache_->SetNow(clock_->NowMs());
   cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);
@@ -40,6 +44,7 @@ void Scheduler::Resume(Task* task) {
   for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
   if (!answering) {
     task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
+    CountWarmed(request, task->read_from);
     PushProgress(*task);
   }
   if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
@@ -59,13 +64,53 @@ void Scheduler::KeepMark(const Task& task, const ClientMark& mark) {
   cache_->Keep(task.request.name_space, prompt.first(mark.position), mark.keep_ms);
 }
 
-bool Scheduler::ReadNext() {
-  for (Task& task : running_) {
-    if (task.answering()) continue;
-    ReadPiece(&task);
-    return true;
+bool Scheduler::HasAnswering() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const Task& task) { return task.answering(); });
+}
+
+Contender Scheduler::AsReader(const Task& task) const {
+  const size_t read_to = keeper_.slot(*task.slot).tokens().size();
+  const double now_ms = clock_->NowMs();
+  Contender reader{task.number, task.request.name_space, task.first_token_ms > 0,
+                   ReadMs(task.reading.size() - read_to), now_ms - task.submitted_ms};
+  const std::lock_guard lock(mutex_);
+  for (const Task& waiter : queue_) {
+    if (waiter.wait.reader != task.admission) continue;
+    const double read_ms = ReadMs(waiter.request.prompt.size() - read_to);
+    const double waited_ms = now_ms - waiter.submitted_ms;
+    if (read_ms - waited_ms >= reader.read_ms - reader.waited_ms) continue;
+    reader.read_ms = read_ms;
+    reader.waited_ms = waited_ms;
   }
-  return false;
+  return reader;
+}
+
+Scheduler::Task* Scheduler::NextReader() {
+  std::vector<Task*> reading;
+  for (Task& task : running_) {
+    if (!task.answering()) reading.push_back(&task);
+  }
+  if (reading.size() < 2) return reading.empty() ? nullptr : reading.front();
+  std::vector<Contender> contenders;
+  for (const Task* task : reading) contenders.push_back(AsReader(*task));
+  return reading[InOrder(contenders, shares_).front()];
+}
+
+// What is nearly read does not wait for its turn: the gap it makes is short, and what it costs the
+// answers is owed to them too.
+bool Scheduler::ReadNext() {
+  Task* const task = NextReader();
+  if (task == nullptr) return false;
+  const size_t left = task->reading.size() - SlotOf(*task).tokens().size();
+  const bool is_short = left <= engine_->piece_tokens_max() / kShortReadShare;
+  if (!HasAnswering()) {
+    time_.Forgive();
+  } else if (time_.owes() && !is_short) {
+    return false;
+  }
+  ReadPiece(task);
+  return true;
 }
 
 void Scheduler::ReadPiece(Task* task) {
@@ -82,7 +127,11 @@ void Scheduler::ReadPiece(Task* task) {
     return FailTask(task, read.error());
   }
   // A graphics card may still be at it; the logits at the end wait for all of it.
-  task->read_ms += clock_->NowMs() - begin_ms;
+  const double piece_ms = clock_->NowMs() - begin_ms;
+  task->read_ms += piece_ms;
+  warm_budget_.OnRead(end - begin);
+  shares_.Charge(task->request.name_space, piece_ms);
+  if (HasAnswering()) time_.OnRead(piece_ms);
   PushProgress(*task);
   if (end == stop) {
     keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,

@@ -1,6 +1,8 @@
 #include "sched/scheduler.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -39,7 +41,9 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
-               options.unused_ms}) {
+               options.unused_ms}),
+      time_(options.prefill_share),
+      warm_budget_(options.warm) {
   stats_.slots.resize(engine->slots());
 }
 
@@ -113,7 +117,10 @@ void Scheduler::Stop() {
 }
 
 bool Scheduler::Step() {
+  PauseWarming();
   FinishCancelled();
+  FailOverdue();
+  ShareFairly();
   const bool ordered = DoOrders();
   MeetReaders();
   const bool admitted = AdmitNext();
@@ -148,6 +155,26 @@ void Scheduler::PublishSlots() {
   stats_.running = running_.size();
 }
 
+void Scheduler::FailOverdue() {
+  if (options_.request_ms_max <= 0) return;
+  const double begun_before_ms = clock_->NowMs() - options_.request_ms_max;
+  const auto overdue = [&](const Task& task) { return task.submitted_ms < begun_before_ms; };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto late = std::stable_partition(queue_.begin(), queue_.end(), std::not_fn(overdue));
+    std::move(late, queue_.end(), std::back_inserter(running_));
+    queue_.erase(late, queue_.end());
+  }
+  for (auto task = running_.begin(); task != running_.end();) {
+    Task* late = overdue(*task) ? &*task : nullptr;
+    ++task;
+    if (late == nullptr) continue;
+    FailTask(late, {ErrorCode::kTimedOut,
+                    "the request took longer than --request-timeout allows; "
+                    "what it read of its prompt stays"});
+  }
+}
+
 void Scheduler::FinishCancelled() {
   for (auto task = running_.begin(); task != running_.end();) {
     Task* cancelled = task->generation->cancelled() ? &*task : nullptr;
@@ -164,9 +191,11 @@ bool Scheduler::DecodeAnswers() {
   if (answering.empty()) return false;
   const size_t together = options_.reuse == ReuseMode::kExact ? 1 : answering.size();
   const std::span<Task* const> tasks = answering;
+  const double begin_ms = clock_->NowMs();
   for (size_t i = 0; i < tasks.size(); i += together) {
     if (!DecodeBatch(tasks.subspan(i, together))) break;
   }
+  time_.OnDecode(clock_->NowMs() - begin_ms);
   return true;
 }
 
@@ -176,7 +205,13 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
     const Slot& slot = SlotOf(*task);
     tokens.push_back({slot.seq(), slot.tokens().size(), *task->next});
   }
-  if (Status decoded = engine_->DecodeEach(tokens); !decoded) {
+  const double begin_ms = clock_->NowMs();
+  const Status decoded = engine_->DecodeEach(tokens);
+  const double ms = clock_->NowMs() - begin_ms;
+  for (const Task* task : tasks) {
+    shares_.Charge(task->request.name_space, ms / static_cast<double>(tasks.size()));
+  }
+  if (!decoded) {
     if (decoded.error().code == ErrorCode::kNoSpace) {
       GiveUpRoom(tasks.back());
       return false;
@@ -329,6 +364,8 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.generated_tokens += task.cost.generated_tokens;
     stats_.prompt_ms += read ? task.cost.prompt_ms : clock_->NowMs() - task.admitted_ms;
     stats_.generated_ms += task.cost.generated_ms;
+    stats_.warmed_tokens = warm_budget_.warmed();
+    stats_.warmed_used_tokens = warm_budget_.used();
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
     stats_.unsaved_bytes = keeper_.UnstoredBytes();

@@ -7,8 +7,9 @@
 //   queue ─> admit ──> resume ──> read a piece ──> … ──> decode a token ──> … ──> finish
 //                       │            │                    └ of every answer, in one computation;
 //                       │            │                      `exact` decodes each alone
-//                       │            └ of one prompt, the longest waiting; checkpoint where the
-//                       │              cache planned one
+//                       │            └ of one prompt, the first by sched/queue_order.h, and only as
+//                       │              often as running answers can bear (sched/time_share.h);
+//                       │              checkpoint where the cache planned one
 //                       └ the slot, and the furthest point reachable without reading
 //                         (sched/slot_keeper.h)
 //
@@ -42,9 +43,13 @@
 #include "engine/engine.h"
 #include "sched/generation.h"
 #include "sched/in_flight.h"
+#include "sched/queue_order.h"
 #include "sched/request_observer.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
+#include "sched/time_share.h"
+#include "sched/warm_budget.h"
+#include "sched/warm_prompt.h"
 
 namespace cairn {
 
@@ -77,11 +82,16 @@ struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
   // Requests that may wait; more are refused.
   size_t queue_limit = 64;
+  // Of the time, that reading prompts may take while answers are on their way; see TimeShare.
+  double prefill_share = 0.5;
+  // From its arrival on; then a request ends with kTimedOut. 0: it may take as long as it takes.
+  double request_ms_max = 0;
   // See SlotKeeper::Options.
   bool keep_ends = true;
   bool park = true;
   LineageId first_lineage = 0;
   double unused_ms = 2000;
+  WarmBudgetOptions warm;
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
 };
 
@@ -103,6 +113,8 @@ struct SchedulerStats {
   uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
   // Requests that let another read what both begin with although there was a slot for them.
   uint64_t waited_for_reader = 0;
+  uint64_t warmed_tokens = 0;       // read before anyone asked
+  uint64_t warmed_used_tokens = 0;  // of these, that requests went on behind
   size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
   double prompt_ms = 0;
   double generated_ms = 0;
@@ -138,8 +150,12 @@ class Scheduler {
   void EndSaving(size_t slot);
   Status RestoreSlot(size_t slot, SavedSlot saved);
 
-  // Steps until Stop; then fails what is left. While there is nothing to do, what is worth it is
-  // handed to a cache that saves.
+  // How a conversation is expected to come back, likeliest first, to be read while nothing else
+  // wants the machine. Any thread; the oldest are forgotten when there are too many.
+  void Warm(std::vector<WarmPrompt> prompts);
+
+  // Steps until Stop; then fails what is left. While there is nothing to do, prompts are read ahead
+  // and what is worth it is handed to a cache that saves.
   void Run();
   void Stop();
   // Any thread: there may be news for the cache.
@@ -149,10 +165,18 @@ class Scheduler {
   bool SaveAll(double ms_max);
   // One step; false: there is nothing to do.
   bool Step();
+  // Reads a piece of what is expected to come; false: there is none, or it would be too much.
+  // REQUIRES: Step has nothing to do.
+  bool WarmNext();
 
   SchedulerStats stats() const;
 
  private:
+  // How much of a queued prompt is still to be read, when that was last looked at.
+  struct ReadGuess {
+    size_t tokens = 0;
+    std::optional<uint64_t> admission = {};  // the last one then
+  };
   struct Task {
     GenerationRequest request;
     std::shared_ptr<Generation> generation;
@@ -160,6 +184,7 @@ class Scheduler {
     uint64_t number = 0;      // in the order of arrival
     uint64_t admission = 0;   // in the order of admission; of the last one
     ReaderWait wait;          // while it is queued
+    ReadGuess guess;          // likewise
     double submitted_ms = 0;
     double admitted_ms = 0;
     double first_token_ms = 0;
@@ -184,6 +209,12 @@ class Scheduler {
       return answer_index == 0 || generation->prompt_read() || generation->cancelled();
     }
   };
+  // What is being read ahead.
+  struct Warming {
+    WarmedPrompt warmed;
+    bool begun = false;
+    std::optional<size_t> slot = {};  // while nobody else wants one
+  };
   // What those that were passed in the queue will take.
   struct Reserved {
     size_t slots = 0;
@@ -207,7 +238,14 @@ class Scheduler {
   void WaitForWork();
 
   // In admission.cc.
+  // Tells who has something to do.
+  void ShareFairly();
   bool AdmitNext();
+  // Who is ready, as places in the queue, who comes first first.
+  std::vector<size_t> QueueInOrder();
+  void GuessRead(Task* task);
+  // That reading so many tokens will take, as far as is known.
+  double ReadMs(size_t tokens) const;
   std::optional<Task> NextTask();
   bool MayAdmit(const Task& task, const Reserved& reserved) const;
   void Admit(Task task);
@@ -224,15 +262,35 @@ class Scheduler {
   const Task* ReaderOf(const Task& waiter) const;
   bool Waits(const Task& task) const;
 
+  // In warming.cc.
+  bool TakeWarmPrompt();
+  // False: there is nothing to read, or no slot to read it in.
+  bool BeginWarming();
+  // False: it cannot be read.
+  bool ReadAhead(size_t tokens_max);
+  void EndWarming();
+  // Its slot is free for all; what was read stays.
+  void PauseWarming();
+  // A request came: what was expected of its conversation is not any more.
+  void ForgetWarmed(const GenerationRequest& request);
+  // It goes on behind `reused` tokens.
+  void CountWarmed(const GenerationRequest& request, size_t reused);
+
   // In reading.cc.
   void Resume(Task* task);
   // Keeps what is stored at the mark, if it is.
   void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();
+  // Null: nobody reads.
+  Task* NextReader();
+  // As one of those that read. Who waits for it in the queue lends it its place.
+  Contender AsReader(const Task& task) const;
   void ReadPiece(Task* task);
   void EndReading(Task* task, std::span<const float> logits);
+  bool HasAnswering() const;
 
   void FinishCancelled();
+  void FailOverdue();
   // Tells stats() what the slots do now.
   void PublishSlots();
   bool DecodeAnswers();
@@ -262,6 +320,11 @@ class Scheduler {
   // Owned by the context thread.
   SlotKeeper keeper_;
   std::list<Task> running_;  // admitted, in the order of arrival
+  FairShares shares_;
+  TimeShare time_;
+  WarmBudget warm_budget_;
+  std::optional<Warming> warming_;
+  WarmedPrompts warmed_;
   uint64_t last_admission_ = 0;
   double saved_ms_ = 0;  // when SaveWhileBusy last did something
 
@@ -269,6 +332,8 @@ class Scheduler {
   std::condition_variable arrived_;
   std::deque<Task> queue_;                    // guarded by mutex_
   std::deque<std::function<void()>> orders_;  // guarded by mutex_
+  std::deque<WarmPrompt> warm_queue_;         // guarded by mutex_
+  bool warm_news_ = false;                    // guarded by mutex_
   uint64_t last_number_ = 0;                  // guarded by mutex_
   bool stopping_ = false;                     // guarded by mutex_
   bool woken_ = false;                        // guarded by mutex_

@@ -25,7 +25,7 @@ double MoveCost(const ResumeRules& rules, size_t bytes) {
 // slots.
 double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView& view,
                 size_t slots, uint64_t now_tick) {
-  const size_t lost = LostTokens(*view.slot, needs.name_space, needs.prompt);
+  const size_t lost = LostTokens(*view.slot, needs.name_space, needs.prompt, needs.keeps_answer);
   if (lost == 0) return 0;
   auto cost = static_cast<double>(lost);
   if (rules.segments) {
@@ -143,12 +143,12 @@ class WayFinder {
 
 }  // namespace
 
-size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt) {
+size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer) {
   const bool own = slot.name_space() == name_space;
   const size_t shared = own ? CommonPrefix(slot.tokens(), prompt) : 0;
   const auto& answers = slot.provenance().answers;
   const size_t read = answers.empty() ? slot.tokens().size() : answers.back().begin;
-  if (shared + kGenerationPromptTokensMax >= read) return 0;
+  if (!keeps_answer && shared + kGenerationPromptTokensMax >= read) return 0;
   return slot.tokens().size() - shared;
 }
 

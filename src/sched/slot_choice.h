@@ -48,6 +48,8 @@ struct SlotNeeds {
   // The slot the asker wishes for: taken when it is free, whatever that costs; else any.
   std::optional<size_t> wish = {};
   bool in_answer = false;  // see ResumeRules
+  // Somebody may come back for the slot's last answer as it was generated.
+  bool keeps_answer = false;
 };
 
 struct SlotView {
@@ -58,8 +60,8 @@ struct SlotView {
 
 // How many of a slot's tokens a prompt would make it lose that somebody may come back for. The last
 // answer is not among them when the prompt goes on from before it: then it is asked for again, or
-// comes back without its reasoning.
-size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt);
+// comes back without its reasoning. `keeps_answer`: see SlotNeeds.
+size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer);
 
 // REQUIRES: a slot is free; the slot wished for is one. `now_tick`: of this request.
 Way ChooseWay(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,

@@ -116,7 +116,9 @@ SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
   Kept& kept = slots_[way.slot];
   kept.free = false;
   kept.used_tick = tick_;
-  if (LostTokens(kept.slot, needs.name_space, needs.prompt) > 0) Park(&kept.slot);
+  if (LostTokens(kept.slot, needs.name_space, needs.prompt, needs.keeps_answer) > 0) {
+    Park(&kept.slot);
+  }
   MakeRoom(needs, way);
   Resumed resumed{way.slot, {}};
   if (const Status gone = GoTo(needs, way, *held); gone) {

@@ -152,7 +152,7 @@ Status SlotKeeper::Restore(size_t slot_index, SavedSlot saved) {
     }
     ParkAndClear(*idle);
   }
-  if (LostTokens(slot, saved.name_space, saved.tokens) > 0) Park(&slot);
+  if (LostTokens(slot, saved.name_space, saved.tokens, false) > 0) Park(&slot);
   slot.Clear(saved.name_space);
   kept.used_tick = ++tick_;
   kept.released_ms = clock_->NowMs();

@@ -18,10 +18,13 @@ void Scheduler::Run() {
     if (HasWork()) {
       Step();
       SaveWhileBusy();
+    } else if (WarmNext()) {
+      SaveWhileBusy();
     } else if (!Tend(false)) {
       WaitForWork();
     }
   }
+  PauseWarming();
   DoOrders();
   // Whoever was saving one is told no more.
   keeper_.EndAllSaving();
@@ -47,10 +50,11 @@ void Scheduler::WaitForWork() {
   const bool has_free = keeper_.has_free();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
-    return stopping_ || woken_ || (has_free && !queue_.empty()) || !orders_.empty();
+    return stopping_ || woken_ || warm_news_ || (has_free && !queue_.empty()) || !orders_.empty();
   };
-  if (stats_.unsaved_bytes > 0) {
-    // A slot may have been unused for long enough by then, or the disk have caught up.
+  if (stats_.unsaved_bytes > 0 || warming_) {
+    // A slot may have been unused for long enough by then, or the disk have caught up; or more may
+    // be read ahead.
     arrived_.wait_for(lock, kTendInterval, ready);
   } else {
     arrived_.wait(lock, ready);

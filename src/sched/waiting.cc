@@ -48,7 +48,7 @@ void Scheduler::MeetReaders() {
 
 void Scheduler::Meet(Task* waiter, Task* reader, std::optional<size_t>* reach) {
   const GenerationRequest& request = waiter->request;
-  if (!Reads(*reader) || reader->number > waiter->number) return;
+  if (!Reads(*reader)) return;
   if (reader->request.name_space != request.name_space) return;
   size_t position = SharedPoint(reader->reading, request.prompt, grid_tokens_, options_.keep_ends);
   const bool stops = position < reader->reading.size() && engine_->traits().NeedsSnapshots();

@@ -1,0 +1,59 @@
+// WarmBudget: how much may be read before anyone asks for it (sched/warming.cc).
+//
+// What is read ahead is a loan: it is repaid when a request goes on from it, which spares that
+// request the same tokens. Whatever happens, with all that is lent and never repaid, the machine
+// reads at most 1.25 times what it would have read without (and a first loan):
+//
+//   read + warmed  <=  1.25 * (read + used) + first_tokens
+//
+// So it holds too when turns come so fast that nothing is ever finished, and for clients that never
+// come back.
+//
+// Pure; one thread at a time.
+
+#ifndef CAIRN_SCHED_WARM_BUDGET_H_
+#define CAIRN_SCHED_WARM_BUDGET_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn {
+
+struct WarmBudgetOptions {
+  double read_share_max = 1.25;
+  size_t first_tokens = 1024;
+  size_t tokens_per_minute = 0;  // of reading ahead; 0: as many as the loan allows
+};
+
+class WarmBudget {
+ public:
+  explicit WarmBudget(const WarmBudgetOptions& options);
+
+  // Requests read so many tokens on their own time.
+  void OnRead(size_t tokens) { read_ += tokens; }
+  // So many were read ahead.
+  void OnWarmed(size_t tokens, double now_ms);
+  // A request went on behind so many of them.
+  void OnUsed(size_t tokens) { used_ += tokens; }
+
+  // That may be read ahead now.
+  size_t Allowed(double now_ms) const;
+
+  uint64_t warmed() const { return warmed_; }
+  uint64_t used() const { return used_; }
+
+ private:
+  double MinuteTokens(double now_ms) const;
+
+  const WarmBudgetOptions options_;
+  uint64_t read_ = 0;
+  uint64_t warmed_ = 0;
+  uint64_t used_ = 0;
+  // A bucket that holds a minute's tokens and fills all the time.
+  double minute_tokens_ = 0;  // in it at `filled_ms_`
+  double filled_ms_ = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_WARM_BUDGET_H_

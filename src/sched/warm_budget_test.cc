@@ -1,0 +1,83 @@
+#include "sched/warm_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sched/warm_prompt.h"
+
+namespace cairn {
+namespace {
+
+TEST(WarmBudget, LendsAFirstFewTokens) {
+  const WarmBudget budget({.first_tokens = 500});
+  EXPECT_EQ(budget.Allowed(0), 500u);
+}
+
+TEST(WarmBudget, LendsAQuarterOfWhatRequestsRead) {
+  WarmBudget budget({.first_tokens = 0});
+  budget.OnRead(1000);
+  EXPECT_EQ(budget.Allowed(0), 250u);
+  budget.OnWarmed(200, 0);
+  EXPECT_EQ(budget.Allowed(0), 50u);
+}
+
+TEST(WarmBudget, IsRepaidByRequestsThatGoOnFromWhatWasReadAhead) {
+  WarmBudget budget({.first_tokens = 0});
+  budget.OnRead(1000);
+  budget.OnWarmed(250, 0);
+  EXPECT_EQ(budget.Allowed(0), 0u);
+  budget.OnUsed(200);
+  EXPECT_EQ(budget.Allowed(0), 250u);
+}
+
+TEST(WarmBudget, NeverLetsTheMachineReadMoreThanAQuarterAboveWhatItWouldHave) {
+  std::mt19937_64 random(7);
+  WarmBudget budget({.first_tokens = 100});
+  uint64_t read = 0;
+  uint64_t warmed = 0;
+  uint64_t used = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const size_t read_now = random() % 500;
+    read += read_now;
+    budget.OnRead(read_now);
+    const size_t warmed_now = std::min<size_t>(budget.Allowed(0), random() % 2000);
+    warmed += warmed_now;
+    budget.OnWarmed(warmed_now, 0);
+    const size_t used_now = random() % (warmed_now + 1);
+    used += used_now;
+    budget.OnUsed(used_now);
+    ASSERT_LE(static_cast<double>(read + warmed), 1.25 * static_cast<double>(read + used) + 101)
+        << "after " << i;
+  }
+  EXPECT_GT(warmed, 100'000u);
+}
+
+TEST(WarmBudget, KeepsToTokensAMinute) {
+  WarmBudget budget({.first_tokens = 100'000, .tokens_per_minute = 600});
+  EXPECT_EQ(budget.Allowed(0), 600u);
+  budget.OnWarmed(600, 0);
+  EXPECT_EQ(budget.Allowed(0), 0u);
+  EXPECT_EQ(budget.Allowed(1000), 10u);
+  EXPECT_EQ(budget.Allowed(60'000), 600u);
+  EXPECT_EQ(budget.Allowed(600'000), 600u);
+}
+
+TEST(WarmedPrompts, CountWhatARequestIsSparedOnce) {
+  WarmedPrompts warmed;
+  warmed.Add({{1, Tokens(500, 'x'), 100, false}, 200, 448});
+  EXPECT_EQ(warmed.Take(2, Tokens(600, 'x'), 448), 0u) << "another namespace";
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'y'), 448), 0u) << "another conversation";
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 248u);
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 0u);
+}
+
+TEST(WarmedPrompts, CountOnlyWhatIsReused) {
+  WarmedPrompts warmed;
+  warmed.Add({{1, Tokens(500, 'x'), 100, false}, 200, 448});
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 200), 0u);
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 320), 120u);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,126 @@
+// Reading ahead, while nobody waits: how a conversation comes back is known but for its next
+// message (sched/warm_prompt.h). Pieces of it are read one by one, so that a request that comes has
+// the machine after one at most, and every slot; what was read until then lies in the slot it was
+// read in, and the request goes on from it.
+
+#include <algorithm>
+#include <utility>
+
+#include "sched/scheduler.h"
+
+namespace cairn {
+namespace {
+
+// That are waiting to be read ahead.
+constexpr size_t kWarmPromptsMax = 16;
+
+}  // namespace
+
+void Scheduler::Warm(std::vector<WarmPrompt> prompts) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (WarmPrompt& prompt : prompts) warm_queue_.push_back(std::move(prompt));
+    while (warm_queue_.size() > kWarmPromptsMax) warm_queue_.pop_front();
+    warm_news_ = true;
+  }
+  arrived_.notify_one();
+}
+
+bool Scheduler::WarmNext() {
+  if (!warming_ && !TakeWarmPrompt()) return false;
+  const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
+  if (allowed < grid_tokens_) return false;
+  if (!warming_->slot && !BeginWarming()) {
+    EndWarming();
+    return true;
+  }
+  if (!ReadAhead(allowed)) EndWarming();
+  PublishSlots();
+  const std::lock_guard lock(mutex_);
+  stats_.warmed_tokens = warm_budget_.warmed();
+  stats_.cache = cache_->stats();
+  return true;
+}
+
+bool Scheduler::TakeWarmPrompt() {
+  const std::lock_guard lock(mutex_);
+  warm_news_ = false;
+  if (warm_queue_.empty()) return false;
+  warming_.emplace();
+  warming_->warmed.prompt = std::move(warm_queue_.front());
+  warm_queue_.pop_front();
+  return true;
+}
+
+bool Scheduler::BeginWarming() {
+  const WarmPrompt& prompt = warming_->warmed.prompt;
+  const size_t end = LastCut(prompt.tokens.size(), grid_tokens_);
+  cache_->SetNow(clock_->NowMs());
+  cache_->TakeNews();
+  const auto match = cache_->Match(prompt.name_space, prompt.tokens);
+  SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
+  needs.keeps_answer = prompt.keeps_answer;
+  const size_t step = grid_tokens_ > 1 ? grid_tokens_ : kUsualGridTokens;
+  if (!keeper_.has_free() || end < keeper_.Reach(needs) + step) return false;
+  warming_->slot = keeper_.Resume(needs).slot;
+  const size_t begin = keeper_.slot(*warming_->slot).tokens().size();
+  if (!std::exchange(warming_->begun, true)) {
+    warming_->warmed.begin = warming_->warmed.end = begin;
+  }
+  return begin < end;
+}
+
+bool Scheduler::ReadAhead(size_t tokens_max) {
+  const Tokens& tokens = warming_->warmed.prompt.tokens;
+  const size_t goal = LastCut(tokens.size(), grid_tokens_);
+  Slot& slot = keeper_.slot(*warming_->slot);
+  const size_t begin = slot.tokens().size();
+  const size_t most = std::min(engine_->piece_tokens_max(), tokens_max);
+  const size_t end = NextPieceEnd({grid_tokens_, most - most % grid_tokens_,
+                                   slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
+                                  begin, tokens.size(), goal);
+  if (Status read = slot.Read(TokenSpan(tokens).subspan(begin, end - begin)); !read) {
+    return read.error().code == ErrorCode::kNoSpace && keeper_.EmptyAFreeSlot();
+  }
+  warm_budget_.OnWarmed(end - begin, clock_->NowMs());
+  warming_->warmed.end = end;
+  if (end < goal) return true;
+  keeper_.TakeCheckpoint(*warming_->slot, CheckpointClass::kReply, 0);
+  return false;
+}
+
+void Scheduler::EndWarming() {
+  PauseWarming();
+  if (warming_->warmed.end > warming_->warmed.begin) warmed_.Add(std::move(warming_->warmed));
+  warming_.reset();
+}
+
+void Scheduler::PauseWarming() {
+  if (!warming_ || !warming_->slot) return;
+  keeper_.Release(*warming_->slot);
+  warming_->slot.reset();
+}
+
+void Scheduler::ForgetWarmed(const GenerationRequest& request) {
+  const auto goes_on = [&](const WarmPrompt& prompt) {
+    return prompt.name_space == request.name_space &&
+           CommonPrefix(prompt.tokens, request.prompt) >= prompt.answered_tokens;
+  };
+  if (warming_ && goes_on(warming_->warmed.prompt)) EndWarming();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(warm_queue_, goes_on);
+}
+
+void Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {
+  const auto& prompt = request.prompt;
+  size_t used = warmed_.Take(request.name_space, prompt, reused);
+  if (warming_) {
+    WarmedPrompt& warmed = warming_->warmed;
+    const size_t of_this = UsedOf(warmed, request.name_space, prompt, reused);
+    if (of_this > 0) warmed.begin = warmed.end;
+    used = std::max(used, of_this);
+  }
+  warm_budget_.OnUsed(used);
+}
+
+}  // namespace cairn

@@ -1,0 +1,187 @@
+// What is read ahead, and what it must not cost whoever asks.
+
+#include <gtest/gtest.h>
+
+#include "sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Join;
+using test::kClasses;
+using test::Slots;
+using test::Text;
+
+constexpr size_t kGrid = 64;
+
+SchedulerOptions Lending(size_t first_tokens = 1 << 20) {
+  SchedulerOptions options;
+  options.warm.first_tokens = first_tokens;
+  return options;
+}
+
+// A conversation whose answer comes back without its reasoning.
+struct Talk {
+  Tokens asked = Text(1000, 'q');
+  Tokens without_reasoning = Text(400, 'w');
+
+  WarmPrompt Expected(bool keeps_answer = false) const {
+    return {0, Join(asked, without_reasoning), asked.size(), keeps_answer};
+  }
+  GenerationRequest First(size_t tokens_max = 50) const {
+    return Bench::Request(asked, tokens_max);
+  }
+  GenerationRequest Next(size_t new_tokens) const {
+    return Bench::Request(Join(Join(asked, without_reasoning), Text(new_tokens, 'n')));
+  }
+};
+
+size_t WarmAll(Bench* bench) {
+  size_t steps = 0;
+  while (bench->scheduler.WarmNext()) ++steps;
+  return steps;
+}
+
+TEST(Warming, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
+  for (const MemoryClass memory_class : kClasses) {
+    for (const size_t slots : {1, 4}) {
+      SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << ", " << slots);
+      const Talk talk;
+      Bench bench(Slots(slots, memory_class), Lending());
+      bench.Run(talk.First());
+      bench.scheduler.Warm({talk.Expected()});
+      WarmAll(&bench);
+      const auto next = bench.Run(talk.Next(30));
+      EXPECT_LE(next.end.cost.read_tokens(), 30 + kGrid);
+      Bench cold(Slots(slots, memory_class), {});
+      EXPECT_EQ(next.text, cold.Run(talk.Next(30)).text);
+    }
+  }
+}
+
+TEST(Warming, CountsWhatItReadApartFromWhatRequestsCost) {
+  const Talk talk;
+  Bench bench(Slots(1, MemoryClass::kHybrid), Lending());
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  WarmAll(&bench);
+  const uint64_t decoded = bench.engine.decoded_tokens();
+  const auto next = bench.Run(talk.Next(30));
+  const SchedulerStats stats = bench.scheduler.stats();
+  EXPECT_GT(stats.warmed_tokens, 300u);
+  EXPECT_EQ(stats.warmed_used_tokens, stats.warmed_tokens);
+  EXPECT_EQ(next.end.cost.read_tokens() + next.end.cost.generated_tokens - 1,
+            bench.engine.decoded_tokens() - decoded);
+}
+
+TEST(Warming, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions engine = Slots(2, memory_class);
+    engine.piece_tokens_max = 128;
+    const Talk talk;
+    Bench bench(engine, Lending());
+    bench.Run(talk.First());
+    bench.scheduler.Warm({talk.Expected()});
+    ASSERT_TRUE(bench.scheduler.WarmNext());
+    const size_t warmed = bench.scheduler.stats().warmed_tokens;
+    ASSERT_GT(warmed, 0u);
+    const auto next = bench.Run(talk.Next(30));
+    EXPECT_LE(next.end.cost.read_tokens(), 430 + kGrid - warmed);
+    // Its conversation has gone on, so the rest is not wanted any more.
+    EXPECT_FALSE(bench.scheduler.WarmNext());
+    EXPECT_EQ(bench.scheduler.stats().warmed_tokens, warmed);
+  }
+}
+
+TEST(Warming, GoesOnAfterARequestOfAnotherConversation) {
+  FakeEngineOptions engine = Slots(2, MemoryClass::kHybrid);
+  engine.piece_tokens_max = 128;
+  const Talk talk;
+  Bench bench(engine, Lending());
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  ASSERT_TRUE(bench.scheduler.WarmNext());
+  bench.Run(Bench::Request(Text(300, 'o')));
+  EXPECT_GT(WarmAll(&bench), 0u);
+  EXPECT_LE(bench.Run(talk.Next(30)).end.cost.read_tokens(), 30 + kGrid);
+}
+
+TEST(Warming, ReadsNothingThatIsThereAlready) {
+  Bench bench(Slots(1, MemoryClass::kHybrid), Lending());
+  const auto first = bench.Run(Bench::Request(Text(1000), 100));
+  Tokens goes_on = Text(1000);
+  goes_on.insert(goes_on.end(), first.text.begin(), first.text.end());
+  bench.scheduler.Warm({{0, Join(goes_on, Text(10, 'y')), 1000, false}});
+  WarmAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 0u);
+}
+
+TEST(Warming, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    const Talk talk;
+    Bench bench(Slots(1, memory_class), Lending());
+    const auto first = bench.Run(talk.First(200));
+    bench.scheduler.Warm({talk.Expected(true)});
+    WarmAll(&bench);
+    ASSERT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+    Tokens as_generated = talk.asked;
+    as_generated.insert(as_generated.end(), first.text.begin(), first.text.end());
+    const auto next = bench.Run(Bench::Request(Join(as_generated, Text(20, 'n'))));
+    EXPECT_LE(next.end.cost.read_tokens(), 21u);
+  }
+}
+
+TEST(Warming, LendsNoMoreThanItsBudget) {
+  const Talk talk;
+  Bench bench(Slots(1, MemoryClass::kHybrid), Lending(0));
+  bench.Run(talk.First());
+  for (char letter = 'A'; letter <= 'Z'; ++letter) {
+    // A client that never comes back.
+    bench.scheduler.Warm({{0, Join(Text(1000, 'q'), Text(1200, letter)), 1000, false}});
+    WarmAll(&bench);
+  }
+  EXPECT_LE(bench.scheduler.stats().warmed_tokens, 250u);
+  EXPECT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+}
+
+TEST(Warming, AMinutesTokensComeBackWithTheMinute) {
+  SchedulerOptions options = Lending();
+  options.warm.tokens_per_minute = 128;
+  const Talk talk;
+  Bench bench(Slots(1, MemoryClass::kHybrid), options);
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  WarmAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 128u);
+  bench.clock.Advance(60'000);
+  WarmAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 256u);
+}
+
+TEST(Warming, AFailureOfTheEngineCostsNobodyAnAnswer) {
+  const Talk talk;
+  Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  bench.engine.FailNextDecodes(1);
+  WarmAll(&bench);
+  Bench cold(Slots(1, MemoryClass::kHybrid), {});
+  EXPECT_EQ(bench.Run(talk.Next(30)).text, cold.Run(talk.Next(30)).text);
+}
+
+TEST(Warming, AnotherNamespaceGetsNothingOfIt) {
+  const Talk talk;
+  Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  WarmAll(&bench);
+  GenerationRequest other = talk.Next(30);
+  other.name_space = 7;
+  EXPECT_EQ(bench.Run(std::move(other)).end.cost.reused_tokens, 0u);
+}
+
+}  // namespace
+}  // namespace cairn
