@@ -12,6 +12,9 @@
 namespace cairn {
 namespace {
 
+// Answers whose conversations wait to be looked at.
+constexpr size_t kJobsMax = 16;
+
 // The token positions of what the template says of the text. What cannot be placed is left out.
 void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape) {
   shape->header_end = map.PositionAt(text.header_end).value_or(0);
@@ -48,7 +51,12 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       specials_(FindSpecialTexts(*engine)),
       answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
       spans_(std::make_unique<SpanCache>(options.span_bytes_max)),
-      tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)) {}
+      tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)),
+      jobs_(options.warm ? std::make_shared<JobThread>(kJobsMax) : nullptr) {}
+
+ChatService::~ChatService() {
+  if (jobs_) jobs_->Stop();
+}
 
 ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) const {
   // Rendered more than once, it must name the same second.
@@ -166,6 +174,10 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   }
   auto callable = ApplyToolChoice(template_->source(), &request);
   if (!callable) return tl::unexpected(callable.error());
+  AskedTurn asked{.name_space = name_space};
+  if (jobs_ && request.reuse && request.options.answers == 1) {
+    asked.conversation = std::make_shared<const Conversation>(request.conversation);
+  }
   auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
   if (!prompt) return tl::unexpected(prompt.error());
   const std::string_view generation_prompt =
@@ -195,10 +207,9 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
   ApplyAnswerOptions(request.options, &generation);
-  generation.on_answer = [answers = answers_, engine = engine_, name_space,
-                          key = KeyOf(prompt->text)](TokenSpan answer, std::string_view stop_text) {
-    answers->Remember(name_space, key, MakeGeneratedAnswer(*engine, answer, stop_text));
-  };
+  if (asked.conversation) asked.prompt = generation.prompt;
+  asked.format = format;
+  generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   StartedChat chat{std::move(*submitted), MakeAnswerParser(format)};

@@ -15,6 +15,7 @@
 #include "api/answer_script.h"
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
+#include "api/job_thread.h"
 #include "api/tool_order.h"
 #include "base/log.h"
 #include "chat/answer_parser.h"
@@ -51,6 +52,8 @@ struct ChatServiceOptions {
   bool find_boundaries = false;
   // Gives a conversation's volatile texts their first values back; null: none does.
   std::shared_ptr<VolatileText> volatile_text = {};
+  // After an answer, have the scheduler read ahead how the conversation comes back.
+  bool warm = false;
   LogSink log = {};  // may be empty
 };
 
@@ -58,6 +61,10 @@ class ChatService {
  public:
   ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler,
               const ChatServiceOptions& options = {});
+  // Requests may still be on their way.
+  ~ChatService();
+  ChatService(const ChatService&) = delete;
+  ChatService& operator=(const ChatService&) = delete;
 
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // A prompt that is there already.
@@ -96,6 +103,22 @@ class ChatService {
   // What placement needs to know of the prompt.
   PromptShape ShapeOf(const Prompt& prompt) const;
 
+  // In chat_next_turn.cc.
+  // What was asked, for when its answer is there.
+  struct AskedTurn {
+    NamespaceId name_space = 0;
+    AnswerFormat format = {};
+    // When the next turn is to be read ahead; else nothing.
+    std::shared_ptr<const Conversation> conversation = {};
+    Tokens prompt = {};
+  };
+  std::function<void(const FinishedAnswer&)> WhenAnswered(AskedTurn asked,
+                                                          const PromptKey& key) const;
+  // `text`: the answer's, all of it.
+  void ExpectNextTurn(const AskedTurn& asked, std::string_view text) const;
+  // Of the conversation's prompt, what stands before its last so many messages. Empty: not known.
+  Tokens TokensBeforeLast(Conversation conversation, size_t messages, NamespaceId name_space) const;
+
   const Engine* const engine_;
   const ChatTemplate* const template_;
   Scheduler* const scheduler_;
@@ -105,6 +128,8 @@ class ChatService {
   const std::shared_ptr<AnswerTokens> answers_;
   const std::unique_ptr<SpanCache> spans_;
   const std::unique_ptr<ToolOrder> tool_order_;
+  // For what is done after an answer; shared with requests that are on their way. Null: nothing is.
+  const std::shared_ptr<JobThread> jobs_;
 };
 
 }  // namespace cairn

@@ -82,6 +82,11 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_waited_for_reader_total",
                 "Requests that let another read what both begin with.",
                 Of(stats.waited_for_reader));
+  page->Counter("cairn_warmed_tokens_total", "Prompt tokens read before anyone asked.",
+                Of(stats.warmed_tokens));
+  page->Counter("cairn_warmed_used_tokens_total",
+                "Prompt tokens that requests were spared because they had been read ahead.",
+                Of(stats.warmed_used_tokens));
   page->Gauge("cairn_checkpoints", "Checkpoints held.", Of(stats.cache.checkpoints));
   page->Gauge("cairn_segments", "Segments held.", Of(stats.cache.segments));
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));

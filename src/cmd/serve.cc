@@ -95,16 +95,20 @@ Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo&
   return std::string(*builtin);
 }
 
+// Without checkpoints nothing is kept at all: it is what all else is compared with.
+bool KeepsCheckpoints(const ServeOptions& options) {
+  return PlacementNames(options) != "none" && StoresCheckpoints(options);
+}
+
 SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
   scheduler.prefill_share = options.prefill_share;
   scheduler.request_ms_max = options.request_timeout_s * 1000;
+  scheduler.warm.tokens_per_minute = options.warm_budget;
   scheduler.unused_ms = options.save_after_ms;
-  // Without checkpoints nothing is kept at all: it is what all else is compared with.
-  scheduler.keep_ends = scheduler.park =
-      PlacementNames(options) != "none" && StoresCheckpoints(options);
+  scheduler.keep_ends = scheduler.park = KeepsCheckpoints(options);
   return scheduler;
 }
 
@@ -156,6 +160,7 @@ class ServeRun {
     service.script = script_.get();
     service.volatile_text = policies->volatile_text;
     service.find_boundaries = trace_ != nullptr;
+    service.warm = options_.warm && KeepsCheckpoints(options_);
     service.log = [this](LogLevel, std::string_view line) { logger_->info("{}", line); };
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {

@@ -68,6 +68,8 @@ struct ServeOptions {
   size_t queue_limit = 64;
   double prefill_share = 0.5;
   double request_timeout_s = 0;  // 0: none
+  bool warm = true;
+  size_t warm_budget = 0;  // tokens a minute; 0: no limit of its own
   int64_t sse_ping_interval_s = 30;
   bool verbose = false;
 };

@@ -202,11 +202,23 @@ void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
       ->check(CLI::Range(0.01, 1.0))
       ->group(group);
   serve
-      ->add_option("--request-timeout", options->request_timeout_s,
-                   "Seconds after which a request is ended with a 504, waiting included (0: never); "
-                   "what was read of its prompt stays")
+      ->add_option(
+          "--request-timeout", options->request_timeout_s,
+          "Seconds after which a request is ended with a 504, waiting included (0: never); "
+          "what was read of its prompt stays")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  serve
+      ->add_flag("--warm,!--no-warm", options->warm,
+                 "While nobody asks, read how each conversation will come back, so that the next "
+                 "turn waits for its new message alone; at most a quarter more is read in all")
+      ->group(group);
+  serve
+      ->add_option("--warm-budget", options->warm_budget,
+                   "Tokens a minute that --warm may read (0: no limit of its own); for batteries "
+                   "and shared machines")
+      ->capture_default_str()
       ->group(group);
 }
 

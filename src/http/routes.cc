@@ -69,6 +69,11 @@ bool IsMessagesPath(std::string_view path) {
   return path == kMessages || path.starts_with(std::string(kMessages) + "/");
 }
 
+// Every key is a namespace of its own; so is having none.
+NamespaceId NamespaceOf(const HttpRequest& request) {
+  return static_cast<NamespaceId>(request.key_index + 1);
+}
+
 AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   AnswerIdentity identity;
   identity.created_unix_s = NowUnixS();
@@ -78,9 +83,12 @@ AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   return identity;
 }
 
-// Every key is a namespace of its own; so is having none.
-NamespaceId NamespaceOf(const HttpRequest& request) {
-  return static_cast<NamespaceId>(request.key_index + 1);
+// Of an answer that has begun, and can be ended by it.
+AnswerIdentity Identify(const std::string& prefix, Served& served, const HttpRequest& request,
+                        const std::shared_ptr<Generation>& generation) {
+  AnswerIdentity identity = NewIdentity(prefix, served);
+  served.running.Add(identity.id, NamespaceOf(request), generation);
+  return identity;
 }
 
 // What the server is told that all answers must be, where a request does not say.
@@ -99,7 +107,7 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   const AnswerOptions options = request->options;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  AnswerIdentity identity = NewIdentity("chatcmpl-", served);
+  AnswerIdentity identity = Identify("chatcmpl-", served, http_request, chat->generation);
   if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
   return StreamResponse(
       served, std::make_shared<ChatStream>(std::move(*chat), std::move(identity), options));
@@ -120,6 +128,7 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   auto started = StartCompletion(service, std::move(*request), dialect,
                                  NewIdentity("cmpl-", served), NamespaceOf(http_request));
   if (!started) return ErrorResponse(started.error());
+  served.running.Add(started->identity.id, NamespaceOf(http_request), started->generation);
   if (!streams) return ToResponse(CollectCompletion(*started, http_request.gone));
   return StreamResponse(served, std::make_shared<CompletionStream>(std::move(*started)));
 }
@@ -133,7 +142,7 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   const bool streams = request->stream;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
-  AnswerIdentity identity = NewIdentity("msg_", served);
+  AnswerIdentity identity = Identify("msg_", served, http_request, chat->generation);
   if (streams) {
     return StreamResponse(served,
                           std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
@@ -152,7 +161,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
   const bool streams = request->chat.stream;
   auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  const AnswerIdentity identity = NewIdentity("resp_", served);
+  const AnswerIdentity identity = Identify("resp_", served, http_request, chat->generation);
   if (!streams) {
     return ToResponse(CollectResponse(std::move(*chat), identity, std::move(request->namespaces),
                                       http_request.gone));
@@ -213,6 +222,21 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         response.content_type = "text/plain; version=0.0.4; charset=utf-8";
         return response;
       }));
+}
+
+// The id is in the answer, and in each event of a stream.
+void AddCancelRoutes(HttpServer* server, Served* served) {
+  const auto add = [&](const char* method, const char* path, ErrorWording wording) {
+    server->Handle(method, path, [served, wording](const HttpRequest& request) {
+      return ToResponse(served->running.Cancel(request.captures.at("id"), NamespaceOf(request)),
+                        wording);
+    });
+  };
+  add("DELETE", "/v1/chat/completions/:id", ErrorBody);
+  add("DELETE", "/v1/completions/:id", ErrorBody);
+  add("DELETE", "/v1/responses/:id", ErrorBody);
+  add("POST", "/v1/responses/:id/cancel", ErrorBody);
+  add("DELETE", "/v1/messages/:id", MessagesErrorBody);
 }
 
 void AddInputTokensRoutes(HttpServer* server, const Served* served) {
@@ -315,6 +339,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddStateRoutes(server, served);
   AddCompletionRoutes(server, served);
   AddMessagesRoutes(server, served);
+  AddCancelRoutes(server, served);
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
 }

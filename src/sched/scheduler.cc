@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/token_text.h"
 
 namespace cairn {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 size_t GridTokens(const Engine& engine, ReuseMode reuse) {
   if (reuse == ReuseMode::kAny) return 1;
   return engine.traits().grid_tokens > 0 ? engine.traits().grid_tokens : kUsualGridTokens;
-}
-
-std::string TextOf(const Engine& engine, Token token, const std::vector<std::string>& controls) {
-  std::string text = engine.Piece(token, false);
-  if (!text.empty() || controls.empty()) return text;
-  text = engine.Piece(token, true);
-  return std::find(controls.begin(), controls.end(), text) == controls.end() ? "" : text;
 }
 
 EndedBy EndedByOf(FinishReason reason, bool stopped_by_text) {
@@ -246,7 +240,7 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
     return Finish(task, FinishReason::kStop);
   }
   task->answer.push_back(token);
-  const std::string text = TextOf(*engine_, token, params.control_texts);
+  const std::string text = TokenText(*engine_, token, params.control_texts);
   if (params.logprobs) {
     task->logprobs.Add(FindLogprobs(*engine_, logits, token, *params.logprobs), text.size());
   }
@@ -377,7 +371,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
                       task.cost.generated_tokens < task.request.params.tokens_max;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
-  if (task.request.on_answer) task.request.on_answer(task.answer, done.stop_text);
+  if (task.request.on_answer) task.request.on_answer({task.answer, done.stop_text, reason});
   Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);
   task.generation->Push(std::move(done));
   task.generation->MarkPromptRead();

@@ -64,6 +64,13 @@ struct GenerationParams {
   std::optional<size_t> logprobs;
 };
 
+// What an asker's callback hears of an answer. What it points to lives as long as the call.
+struct FinishedAnswer {
+  TokenSpan tokens;            // without the one that ended it
+  std::string_view stop_text;  // that ended it, if one did
+  FinishReason reason = FinishReason::kStop;
+};
+
 struct GenerationRequest {
   NamespaceId name_space = 0;
   Tokens prompt;
@@ -73,9 +80,8 @@ struct GenerationRequest {
   size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
   std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
   size_t pinned_texts = 0;          // for the cost, which tells it
-  // Called by the context thread with the tokens of the answer, without the one that ended it, and
-  // the stop text that did, if one did; before the asker hears of the end. Not when it failed.
-  std::function<void(TokenSpan answer, std::string_view stop_text)> on_answer = {};
+  // Called by the context thread, before the asker hears of the end. Not when the answer failed.
+  std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
 
 struct SchedulerOptions {

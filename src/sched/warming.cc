@@ -27,19 +27,21 @@ void Scheduler::Warm(std::vector<WarmPrompt> prompts) {
 }
 
 bool Scheduler::WarmNext() {
-  if (!warming_ && !TakeWarmPrompt()) return false;
-  const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
-  if (allowed < grid_tokens_) return false;
-  if (!warming_->slot && !BeginWarming()) {
-    EndWarming();
+  while (warming_ || TakeWarmPrompt()) {
+    const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
+    if (allowed < grid_tokens_) return false;
+    if (!warming_->slot && !BeginWarming()) {
+      EndWarming();
+      continue;
+    }
+    if (!ReadAhead(allowed)) EndWarming();
+    PublishSlots();
+    const std::lock_guard lock(mutex_);
+    stats_.warmed_tokens = warm_budget_.warmed();
+    stats_.cache = cache_->stats();
     return true;
   }
-  if (!ReadAhead(allowed)) EndWarming();
-  PublishSlots();
-  const std::lock_guard lock(mutex_);
-  stats_.warmed_tokens = warm_budget_.warmed();
-  stats_.cache = cache_->stats();
-  return true;
+  return false;
 }
 
 bool Scheduler::TakeWarmPrompt() {
@@ -59,7 +61,8 @@ bool Scheduler::BeginWarming() {
   cache_->TakeNews();
   const auto match = cache_->Match(prompt.name_space, prompt.tokens);
   SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
-  needs.keeps_answer = prompt.keeps_answer;
+  // `exact` does not go on from what was generated.
+  needs.keeps_answer = prompt.keeps_answer && options_.reuse != ReuseMode::kExact;
   const size_t step = grid_tokens_ > 1 ? grid_tokens_ : kUsualGridTokens;
   if (!keeper_.has_free() || end < keeper_.Reach(needs) + step) return false;
   warming_->slot = keeper_.Resume(needs).slot;

@@ -83,8 +83,8 @@ class TracedServer {
   Tokens Ask(GenerationRequest request, size_t steps = 0) {
     clock_.Advance(1000);
     Tokens answer;
-    request.on_answer = [&](TokenSpan tokens, std::string_view /*stop_text*/) {
-      answer.assign(tokens.begin(), tokens.end());
+    request.on_answer = [&](const FinishedAnswer& finished) {
+      answer.assign(finished.tokens.begin(), finished.tokens.end());
     };
     const auto generation = *scheduler_->Submit(std::move(request));
     for (size_t step = 1; scheduler_->Step(); ++step) {

@@ -1,0 +1,162 @@
+// The next turn read ahead, from the conversation to the scheduler.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "api/answer_reader.h"
+#include "api/chat_service.h"
+#include "chat/test_templates.h"
+#include "engine/fake_engine.h"
+
+namespace cairn {
+namespace {
+
+using namespace test;  // NOLINT: the conversations read better
+
+constexpr size_t kGrid = 64;
+
+const std::string& Thought() {
+  static const std::string text(300, 't');
+  return text;
+}
+const std::string& Said() {
+  static const std::string text(400, 's');
+  return text;
+}
+
+// Answers every prompt with one text.
+class OneAnswerEngine final : public FakeEngine {
+ public:
+  OneAnswerEngine(const FakeEngineOptions& options, std::string answer)
+      : FakeEngine(options), answer_(std::move(answer)) {}
+
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& /*params*/) override {
+    return std::make_unique<Teller>(answer_);
+  }
+
+ private:
+  class Teller final : public Sampler {
+   public:
+    explicit Teller(std::string answer) : answer_(std::move(answer)) {}
+    Token Sample(std::span<const float> /*logits*/) override {
+      return told_ == answer_.size() ? kMessageEnd : static_cast<Token>(answer_[told_++]);
+    }
+
+   private:
+    const std::string answer_;
+    size_t told_ = 0;
+  };
+
+  const std::string answer_;
+};
+
+class WarmServed {
+ public:
+  explicit WarmServed(std::string template_source, std::string answer,
+                      ReuseMode reuse = ReuseMode::kLive)
+      : engine_(EngineOptions(), std::move(answer)),
+        cache_(CacheOptions{}, *MakePlacement("auto"), *MakeEviction("value"), MakeRamStore()),
+        scheduler_(&engine_, &cache_, &clock_, Scheduling(reuse)),
+        template_(Parsed(std::move(template_source))),
+        service_(std::make_unique<ChatService>(&engine_, template_.get(), &scheduler_, Options())),
+        context_thread_([this] { scheduler_.Run(); }) {}
+  ~WarmServed() {
+    service_ = nullptr;
+    scheduler_.Stop();
+    context_thread_.join();
+  }
+
+  WholeAnswer Ask(const Conversation& conversation) {
+    ChatRequest request;
+    request.conversation = conversation;
+    auto chat = service_->Start(std::move(request), 1);
+    EXPECT_TRUE(chat.has_value()) << chat.error().message;
+    auto answer = CollectAnswer(std::move(*chat), [] { return false; });
+    EXPECT_TRUE(answer.has_value()) << answer.error().message;
+    return *answer;
+  }
+  // Until so many tokens have been read ahead; false: they never are.
+  bool WaitForWarmed(size_t tokens) {
+    for (int i = 0; i < 1000; ++i) {
+      if (service_->stats().warmed_tokens >= tokens) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+  uint64_t warmed() const { return service_->stats().warmed_tokens; }
+  size_t PromptTokens(const Conversation& conversation) {
+    return service_->PromptTokens(conversation, 1)->size();
+  }
+
+ private:
+  static FakeEngineOptions EngineOptions() {
+    FakeEngineOptions options;
+    options.memory_class = MemoryClass::kHybrid;
+    options.context_tokens = 8192;
+    options.slots = 2;
+    return options;
+  }
+  static SchedulerOptions Scheduling(ReuseMode reuse) {
+    SchedulerOptions options;
+    options.reuse = reuse;
+    return options;
+  }
+  static ChatServiceOptions Options() {
+    ChatServiceOptions options;
+    options.warm = true;
+    return options;
+  }
+
+  SteadyClock clock_;
+  OneAnswerEngine engine_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+  const std::unique_ptr<ChatTemplate> template_;
+  std::unique_ptr<ChatService> service_;
+  std::thread context_thread_;
+};
+
+TEST(WarmingService, ANewQueryAfterReasoningThatIsStrippedWaitsForItsOwnTokensAlone) {
+  WarmServed served(kOpenThink, Thought() + "</think>" + Said());
+  Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
+  const WholeAnswer first = served.Ask(talk);
+  ASSERT_EQ(first.reasoning, Thought());
+  ASSERT_EQ(first.content, Said());
+  // What was generated stays, and what comes back is read.
+  ASSERT_TRUE(served.WaitForWarmed(Said().size() - kGrid));
+  talk.messages.push_back(Assistant(first.content));
+  const size_t before = served.PromptTokens(talk);
+  talk.messages.push_back(User("What else is there to say?"));
+  const WholeAnswer second = served.Ask(talk);
+  const size_t own = served.PromptTokens(talk) - before;
+  EXPECT_LE(second.end.cost.read_tokens(), own + 40 + kGrid);
+  EXPECT_LT(second.end.cost.read_tokens(), Said().size());
+}
+
+TEST(WarmingService, NothingIsReadAheadWhereTheAnswerComesBackAsItWasGenerated) {
+  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said());
+  Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
+  talk.messages.push_back(Assistant(served.Ask(talk).content));
+  talk.messages.push_back(User("U2"));
+  EXPECT_LE(served.Ask(talk).end.cost.read_tokens(), 64u);
+  EXPECT_EQ(served.warmed(), 0u);
+}
+
+TEST(WarmingService, ExactReuseReadsTheAnswerAgainWhileNobodyWaits) {
+  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said(), ReuseMode::kExact);
+  Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
+  const WholeAnswer first = served.Ask(talk);
+  ASSERT_TRUE(served.WaitForWarmed(Said().size() - kGrid));
+  talk.messages.push_back(Assistant(first.content));
+  talk.messages.push_back(User("U2"));
+  EXPECT_LE(served.Ask(talk).end.cost.read_tokens(), 2 * kGrid);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// The text of an answer's token as an asker sees it.
+
+#ifndef CAIRN_ENGINE_TOKEN_TEXT_H_
+#define CAIRN_ENGINE_TOKEN_TEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace cairn {
+
+// Control tokens have none, but those whose text is one of `control_texts`. Any thread.
+std::string TokenText(const Engine& engine, Token token,
+                      const std::vector<std::string>& control_texts);
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_TOKEN_TEXT_H_
