@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kSampleBytes = 8192;
 constexpr double kBytesPerTokenUnknown = 4;
+// Where many connect at once, the kernel may drop one that then comes again after a second.
+constexpr int kConnectMsMax = 30'000;
 
 int Complain(const char* command, const std::string& what) {
   std::fprintf(stderr, "cairn bench %s: %s\n", command, what.c_str());
@@ -215,6 +217,7 @@ int RunBenchLoad(const BenchLoadOptions& options) {
   const SteadyClock clock;
   LoadOptions load = options.load;
   load.clock = &clock;
+  load.http.connect_timeout_ms = kConnectMsMax;
   load.bytes_per_token = BytesPerToken(load);
   LoadResult result{load.scale, load.seed, {std::move(*server)}};
   bool well = true;

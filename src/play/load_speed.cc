@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kPromptTokens = 4000;
 constexpr size_t kQuestionTokens = 64;
 constexpr size_t kAnswerTokens = 512;
-constexpr size_t kRounds = 3;
+constexpr size_t kRounds = 2;
 
 class Speed {
  public:

@@ -19,7 +19,6 @@ constexpr size_t kSystemTokens = 2000;
 constexpr size_t kMessageTokens = 200;
 constexpr size_t kReasoningWords = 40;
 constexpr size_t kContentWords = 20;
-constexpr size_t kAnswerTokensMax = 2000;  // never reached: the answer's text is decided
 
 std::string Words(SeededText* text, size_t count) {
   std::string words = "So";
@@ -34,6 +33,12 @@ ChatMessage DecidedAnswer(const LoadOptions& options) {
   answer.reasoning = Words(&text, kReasoningWords);
   answer.content = Words(&text, kContentWords);
   return answer;
+}
+
+// Never reached where the server keeps to the text: no token is shorter than a byte.
+size_t TokensMax(const ChatMessage& answer) {
+  constexpr size_t kMarks = 64;
+  return answer.reasoning.size() + answer.content.size() + kMarks;
 }
 
 // GBNF. The words are letters, so nothing needs to be escaped.
@@ -56,7 +61,7 @@ class Turns {
       messages.push_back({"user", text});
       LoadAsk ask;
       ask.messages = messages;
-      ask.params.tokens_max = kAnswerTokensMax;
+      ask.params.tokens_max = TokensMax(DecidedAnswer(options_));
       ask.params.grammar = GrammarOf(DecidedAnswer(options_));
       const LoadReply reply = client_.Ask(ask);
       if (!faults_.Accept(reply)) {
