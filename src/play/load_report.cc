@@ -20,13 +20,21 @@ namespace {
 using Unit = LoadFigureInfo::Unit;
 using Better = LoadFigureInfo::Better;
 
+// Of what almost stands still beside what does not, something must be left to compare.
+std::string SmallRatioText(double ratio) {
+  if (ratio <= 0 || ratio >= 0.1) return RatioText(ratio);
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2g", ratio);
+  return text;
+}
+
 std::string ValueText(Unit unit, std::optional<double> value) {
   if (!value) return "-";
   switch (unit) {
     case Unit::kMs:
       return MsText(*value);
     case Unit::kRatio:
-      return RatioText(*value);
+      return SmallRatioText(*value);
     case Unit::kMib:
       return WithCommas(static_cast<size_t>(std::llround(*value))) + " MiB";
     default:
@@ -64,7 +72,7 @@ std::string ShareText(const LoadFigureInfo& info, std::optional<double> ours,
                       std::optional<double> theirs) {
   if (info.better == Better::kNeither) return "";
   if (!ours || !theirs || *theirs <= 0) return "-";
-  return RatioText(*ours / *theirs);
+  return SmallRatioText(*ours / *theirs);
 }
 
 std::string FigureRows(const LoadResult& result, std::string_view workload) {
