@@ -4,6 +4,7 @@
 
 # find_peer: PEER is the command and PEER_CWD the folder it runs in. ggml looks for its backends
 # beside the program, which in the private prefix is the loader, and where it is run.
+# shellcheck disable=SC2034 # whoever sources this reads them
 find_peer() {
   local prefix="$ROOT/.deps/prefix/usr" libraries loader
   for loader in "$prefix"/lib/*/ld-linux*.so.*; do

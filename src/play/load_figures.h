@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +33,7 @@ struct LoadWorkloadInfo {
 
 // All workloads in the order played, and all figures in the order shown. Constant.
 const std::array<LoadWorkloadInfo, 5>& LoadWorkloads();
-const std::vector<LoadFigureInfo>& LoadFigures();
+std::span<const LoadFigureInfo> LoadFigures();
 
 // The median of a figure over the runs of a workload that did not end early; nothing when none of
 // them has it.
