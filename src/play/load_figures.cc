@@ -95,6 +95,7 @@ constexpr auto kFigures = std::to_array<LoadFigureInfo>({
     {"streams", "whole", "whole streams", Unit::kCount, Better::kMore},
     {"streams", "broken", "broken streams", Unit::kCount, Better::kLess},
     {"streams", "busy", "503 with Retry-After", Unit::kCount, Better::kNeither},
+    {"streams", "unserved", "clients refused to the very end", Unit::kCount, Better::kLess},
     {"streams", "failed", "other errors", Unit::kCount, Better::kLess},
     {"streams", "answer_tokens_per_s", "answer tokens/s", Unit::kPerSecond, Better::kMore},
     {"streams", "first_token_p50_ms", "first token, median", Unit::kMs, Better::kLess},

@@ -52,6 +52,7 @@ class Streams {
     run_->figures["whole"] = static_cast<double>(first_token_ms_.size());
     run_->figures["broken"] = static_cast<double>(broken_);
     run_->figures["failed"] = static_cast<double>(failed_);
+    run_->figures["unserved"] = static_cast<double>(unserved_);
     run_->figures["busy"] = static_cast<double>(busy_);
     run_->figures["answer_tokens_per_s"] = RatioOf(answer_tokens_ * 1000, total_ms);
   }
@@ -65,7 +66,10 @@ class Streams {
       messages.push_back(
           {"user", NewText(options_, name + ", " + std::to_string(asked), kQuestionTokens)});
       LoadReply reply = Ask(messages);
-      if (reply.kind == LoadReply::Kind::kBusy) return;  // the time is over
+      if (reply.kind == LoadReply::Kind::kBusy) {
+        ++unserved_;
+        return;  // the time is over
+      }
       if (reply.kind == LoadReply::Kind::kFailed) SleepMs(BackOffMs(0, 3));
       messages.push_back({"assistant", std::move(reply.answer.content)});
     }
@@ -96,6 +100,7 @@ class Streams {
   LoadRun* const run_;
   double end_ms_ = 0;
   std::atomic<size_t> busy_ = 0;
+  std::atomic<size_t> unserved_ = 0;
   std::atomic<size_t> broken_ = 0;
   std::atomic<size_t> failed_ = 0;
   std::mutex mutex_;  // of all below

@@ -374,6 +374,15 @@ TEST_F(LoadWorkloadTest, StreamsTellBrokenOnesFromFailures) {
   EXPECT_EQ(run.faults.at("503 without Retry-After"), 1U);
 }
 
+TEST_F(LoadWorkloadTest, StreamsCountClientsThatWereRefusedToTheEnd) {
+  StartChats([](size_t) { return Refusal("0"); });
+  const LoadRun run = Play("streams");
+  ExpectWell(run);
+  EXPECT_EQ(run.figures.at("whole"), 0);
+  EXPECT_EQ(run.figures.at("unserved"), 5);
+  EXPECT_GE(run.figures.at("busy"), 5);
+}
+
 TEST_F(LoadWorkloadTest, AnUnknownNameSaysWhichThereAre) {
   StartChats();
   EXPECT_EQ(Play("none").error,
