@@ -33,7 +33,7 @@ class LoadServerTest : public HttpServerTest {
   // status is not 200 or its body not empty.
   using Instead = std::function<HttpResponse(size_t chat)>;
 
-  void StartChats(Instead instead = nullptr) {
+  void StartChats(const Instead& instead = nullptr) {
     MakeServer();
     server_->Handle("POST", "/v1/chat/completions", [this, instead](const HttpRequest& request) {
       const Json body = Json::parse(request.body);
