@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  bench-peers bench-resume codecs crash demo serve model check format lint lint-all ci lock clean distclean
+  bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a m
 bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
 	@scripts/build.sh cairn
 	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
+
+bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
+	@scripts/build.sh cairn
+	@scripts/bench_serve.sh $(if $(QUICK),--quick)
 
 codecs: setup ## What each codec does to bytes and logits, into docs/codecs.md (MODEL=NAME=file, QUICK=1)
 	@scripts/build.sh cairn

@@ -15,6 +15,8 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/bench_server.sh
 source scripts/bench_server.sh
+# shellcheck source=scripts/lib/peer.sh
+source scripts/lib/peer.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
 WORK="${WORK:-build/bench-peers}"
@@ -53,22 +55,6 @@ use_defaults() {
   read -r -a CAIRN_FLAGS <<<"${FLAGS:-}"
 }
 
-# find_peer: PEER is the command and PEER_CWD the folder it runs in. ggml looks for its backends
-# beside the program, which in the private prefix is the loader, and where it is run.
-find_peer() {
-  local prefix="$ROOT/.deps/prefix/usr" libraries loader
-  for loader in "$prefix"/lib/*/ld-linux*.so.*; do
-    [[ -x "$prefix/bin/llama-server" && -x "$loader" ]] || continue
-    libraries="$(dirname "$loader")"
-    PEER=("$loader" --library-path "$libraries:$libraries/llama" "$prefix/bin/llama-server")
-    PEER_CWD="$libraries/ggml/backends0"
-    return 0
-  done
-  have llama-server || fail "there is no llama-server to compare with: install llama.cpp-tools."
-  PEER=(llama-server)
-  PEER_CWD="$ROOT"
-}
-
 # make_model CLASS: MODEL is then its path.
 make_model() {
   local recipe architecture layers
@@ -100,14 +86,6 @@ choose() {
     sliding-window) ARGV+=(--swa-full --cache-reuse 64) ;;
     attention) ARGV+=(--cache-reuse 64) ;;
   esac
-}
-
-# The command for people: no loader, paths from the top of the repository.
-command_for_people() {
-  local text="${ARGV[*]}"
-  text="${text/#"${PEER[*]}"/llama-server}"
-  text="${text//"$ROOT/"/}"
-  echo "${text/#"$CAIRN"/cairn}"
 }
 
 name_of() {
@@ -143,17 +121,6 @@ play() {
   [[ "$code" -eq 0 ]] || say "  some scenarios ended early, see $name.log"
   say "  $2, run $3 of $REPEAT, $(name_of "$1"): $((SECONDS - start)) s"
   FILES+=("$name.json")
-}
-
-processor_name() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1; }
-memory_gib() { awk '/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo 2>/dev/null; }
-
-peer_version() { "${PEER[@]}" --version 2>&1 | sed -n '1s/^version: //p'; }
-
-# A paragraph in lines of up to 100 columns.
-paragraph() {
-  tr '\n' ' ' | sed 's/ *$//' | fold -s -w 100 | sed 's/ *$//'
-  printf '\n\n'
 }
 
 write_facts() {

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "cmd/bench.h"
+#include "cmd/bench_load.h"
 #include "cmd/bench_report.h"
 #include "cmd/cache.h"
 #include "cmd/demo.h"
@@ -37,6 +38,10 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* bench = AddBench(&app, &bench_options);
   BenchReportOptions report_options;
   const CLI::App* report = AddBenchReport(bench, &report_options);
+  BenchLoadOptions load_options;
+  const CLI::App* load = AddBenchLoad(bench, &load_options);
+  BenchLoadReportOptions load_report_options;
+  const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
@@ -59,6 +64,8 @@ int Main(std::vector<std::string> arguments) {
   if (demo->parsed()) return RunDemo(demo_options);
   if (sim->parsed()) return RunSim(sim_options);
   if (report->parsed()) return RunBenchReport(report_options);
+  if (load->parsed()) return RunBenchLoad(load_options);
+  if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
   if (bench->parsed()) return RunBench(bench_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);

@@ -1,5 +1,6 @@
 #include "play/chat_client.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -64,6 +65,8 @@ Result<std::string> RequestBody(const std::vector<ChatMessage>& messages,
     (*body)["return_progress"] = true;
     (*body)["timings_per_token"] = true;
   }
+  if (params.ignore_end) (*body)["ignore_eos"] = true;
+  if (!params.grammar.empty()) (*body)["grammar"] = params.grammar;
   return ToText(*body);
 }
 
@@ -106,6 +109,15 @@ ErrorCode CodeOf(int status) {
     default:
       return status >= 400 && status < 500 ? ErrorCode::kInvalidArgument : ErrorCode::kInternal;
   }
+}
+
+// Seconds. A date, which the header may hold too, counts as no time at all.
+double RetryAfter(const HttpReply& reply) {
+  const std::string_view text = reply.Header("Retry-After");
+  if (text.empty()) return -1;
+  double seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return seconds < 0 ? 0 : seconds;
 }
 
 // The message of an error body in any of the usual shapes, or the body itself.
@@ -262,14 +274,17 @@ Result<std::string> ConversationBody(const std::vector<ChatMessage>& messages,
 }
 
 Result<ChatAnswer> ChatClient::Send(const std::vector<ChatMessage>& messages,
-                                    const ChatParams& params, AnswerReader* reader) const {
+                                    const ChatParams& params, AnswerReader* reader,
+                                    ChatHead* head) const {
   const Result<std::string> body = RequestBody(messages, params);
   if (!body) return tl::unexpected<Error>(body.error());
   const auto on_chunk = [&](std::string_view bytes) { return reader->Feed(bytes); };
   int status = 0;
   std::string error_body;
+  HttpReply reply;
   const Status sent =
-      http_.PostStream("/v1/chat/completions", *body, on_chunk, &status, &error_body);
+      http_.PostStream("/v1/chat/completions", *body, on_chunk, &status, &error_body, &reply);
+  if (head != nullptr) *head = {status, RetryAfter(reply)};
   if (reader->failed()) return reader->Finish();
   if (!sent) return tl::unexpected<Error>(sent.error());
   if (status != 200) {
@@ -283,14 +298,14 @@ Result<ChatAnswer> ChatClient::Ask(
     const std::vector<ChatMessage>& messages, const ChatParams& params,
     const std::function<void(std::string_view text)>& on_text) const {
   AnswerReader reader(clock_, on_text, nullptr);
-  return Send(messages, params, &reader);
+  return Send(messages, params, &reader, nullptr);
 }
 
 Result<ChatAnswer> ChatClient::AskWhile(
     const std::vector<ChatMessage>& messages, const ChatParams& params,
-    const std::function<bool(const ChatAnswer& so_far)>& goes_on) const {
+    const std::function<bool(const ChatAnswer& so_far)>& goes_on, ChatHead* head) const {
   AnswerReader reader(clock_, nullptr, goes_on);
-  return Send(messages, params, &reader);
+  return Send(messages, params, &reader, head);
 }
 
 }  // namespace cairn

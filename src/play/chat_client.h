@@ -40,6 +40,14 @@ struct ChatParams {
   // Ask the server to tell all the time how far it is, as llama-server's `return_progress` and
   // `timings_per_token` do. Servers that know neither leave these fields out.
   bool tell_progress = false;
+  bool ignore_end = false;   // `ignore_eos`: the answer is as long as it may be
+  std::string grammar = {};  // GBNF that the answer must match; empty: none
+};
+
+// What came before an answer, or in its place.
+struct ChatHead {
+  int status = 0;             // 0: nobody listens, or no answer came
+  double retry_after_s = -1;  // as the header Retry-After asks; -1: there is none
 };
 
 struct ChatAnswer {
@@ -59,6 +67,8 @@ struct ChatAnswer {
   size_t processed_tokens = 0;
   bool cancelled = false;  // the asker did not wait for the end
 
+  // Text that has come, in bytes.
+  size_t text_bytes() const { return content.size() + reasoning.size(); }
   size_t read_tokens() const { return prompt_tokens - cached_tokens; }
 };
 
@@ -71,7 +81,8 @@ Result<std::string> ConversationBody(const std::vector<ChatMessage>& messages,
 class ChatClient {
  public:
   // `url` as HttpClient takes it. `clock` outlives the client.
-  ChatClient(std::string url, const Clock* clock) : http_(std::move(url)), clock_(clock) {}
+  ChatClient(std::string url, const Clock* clock, HttpClientOptions options = {})
+      : http_(std::move(url), std::move(options)), clock_(clock) {}
 
   // Sends the conversation and waits for the whole answer; `on_text` (may be empty) gets each piece
   // of it, reasoning too, as it comes.
@@ -83,14 +94,16 @@ class ChatClient {
                          const std::function<void(std::string_view text)>& on_text) const;
 
   // The same, but looks at what has come so far whenever something has come: once `goes_on` says
-  // no, the connection is closed, and the answer is what is known by then, `cancelled`.
+  // no, the connection is closed, and the answer is what is known by then, `cancelled`. `head` may
+  // be null.
   Result<ChatAnswer> AskWhile(const std::vector<ChatMessage>& messages, const ChatParams& params,
-                              const std::function<bool(const ChatAnswer& so_far)>& goes_on) const;
+                              const std::function<bool(const ChatAnswer& so_far)>& goes_on,
+                              ChatHead* head = nullptr) const;
 
  private:
   class AnswerReader;
   Result<ChatAnswer> Send(const std::vector<ChatMessage>& messages, const ChatParams& params,
-                          AnswerReader* reader) const;
+                          AnswerReader* reader, ChatHead* head) const;
 
   const HttpClient http_;
   const Clock* const clock_;

@@ -12,11 +12,6 @@
 namespace cairn {
 namespace {
 
-// From a second on, the library looks names up on a thread of the C library, one per connection:
-// slow for a load generator, and more than the thread sanitizer can follow. The servers played
-// against are near.
-constexpr std::chrono::milliseconds kConnectTimeout(900);
-
 // Writing to a connection that the server has closed must be an error, not the end of the program.
 void IgnoreBrokenPipes() {
   static std::once_flag once;
@@ -75,7 +70,7 @@ Result<HttpReply> HttpClient::Send(const Call& call) const {
     if (!client.is_valid()) return tl::unexpected<Error>(no_address);
     client.set_path_encode(false);
     client.set_tcp_nodelay(true);
-    client.set_connection_timeout(kConnectTimeout);
+    client.set_connection_timeout(std::chrono::milliseconds(options_.connect_timeout_ms));
     client.set_read_timeout(std::chrono::milliseconds(options_.timeout_ms));
     client.set_write_timeout(std::chrono::milliseconds(options_.timeout_ms));
     client.set_header_writer(WriteHeadersWithoutExpect);
@@ -128,7 +123,7 @@ Result<HttpReply> HttpClient::Post(const std::string& path, const std::string& b
 
 Status HttpClient::PostStream(const std::string& path, const std::string& body,
                               const std::function<bool(std::string_view chunk)>& on_chunk,
-                              int* status, std::string* error_body) const {
+                              int* status, std::string* error_body, HttpReply* head) const {
   *status = 0;
   error_body->clear();
   Call call{.method = "POST", .path = path, .body = body, .content_type = "application/json"};
@@ -141,7 +136,8 @@ Status HttpClient::PostStream(const std::string& path, const std::string& body,
     error_body->append(chunk);
     return true;
   };
-  const Result<HttpReply> reply = Send(call);
+  Result<HttpReply> reply = Send(call);
+  if (reply && head != nullptr) head->headers = std::move(reply->headers);
   if (reply || reply.error().code == ErrorCode::kCancelled) return {};
   return tl::unexpected<Error>(reply.error());
 }

@@ -24,6 +24,9 @@ struct HttpReply {
 
 struct HttpClientOptions {
   int timeout_ms = 600'000;  // silence while waiting for the answer, or between two of its pieces
+  // Until the connection is made. From a second on the library looks names up on a thread of the C
+  // library, one per connection: slow, and more than the thread sanitizer can follow.
+  int connect_timeout_ms = 900;
   std::vector<std::pair<std::string, std::string>> headers;  // sent with every request
 };
 
@@ -42,11 +45,12 @@ class HttpClient {
                          const std::string& content_type = "application/json") const;
 
   // Posts JSON and passes the answer's body on as it comes, on this thread, when the status is 200;
-  // any other status' body goes to `error_body` whole. `status` is set once it is known (0 before).
-  // When `on_chunk` returns false the connection is closed and the call succeeds.
+  // any other status' body goes to `error_body` whole. `status` is set once it is known (0 before),
+  // and the headers of `head`, unless that is null, once the answer has ended.
+  // When `on_chunk` returns false the connection is closed and the call succeeds, without them.
   Status PostStream(const std::string& path, const std::string& body,
                     const std::function<bool(std::string_view chunk)>& on_chunk, int* status,
-                    std::string* error_body) const;
+                    std::string* error_body, HttpReply* head = nullptr) const;
 
   const std::string& url() const { return url_; }
 
