@@ -82,6 +82,10 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_waited_for_reader_total",
                 "Requests that let another read what both begin with.",
                 Of(stats.waited_for_reader));
+  page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
+  page->Counter("cairn_sleeps_total", "Times the model was unloaded.", Of(stats.sleeps));
+  page->Counter("cairn_wake_seconds_total", "Seconds of loading it again.",
+                stats.wake_ms / kMsPerS);
   page->Gauge("cairn_checkpoints", "Checkpoints held.", Of(stats.cache.checkpoints));
   page->Gauge("cairn_segments", "Segments held.", Of(stats.cache.segments));
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));

@@ -46,6 +46,11 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
                 "default");
   }
+  if (options.sleep_idle_s >= 0 && options.embeddings) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--sleep-idle-seconds cannot unload a model that makes embeddings too; leave out "
+                "one of it and --embeddings");
+  }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
@@ -100,6 +105,9 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
   scheduler.unused_ms = options.save_after_ms;
+  if (options.sleep_idle_s >= 0) {
+    scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
+  }
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
   scheduler.keep_ends = scheduler.park =
       PlacementNames(options) != "none" && StoresCheckpoints(options);
@@ -146,6 +154,10 @@ class ServeRun {
     cache_->SetSavedAs(disk_.saved_as);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
+    scheduling.log = [logger = logger_](LogLevel level, std::string_view line) {
+      logger->log(level >= LogLevel::kWarning ? spdlog::level::warn : spdlog::level::info, "{}",
+                  line);
+    };
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
@@ -264,6 +276,7 @@ class ServeRun {
   Status LoadModel() {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
+    llama.may_sleep = options_.sleep_idle_s >= 0;
     // Neighbours in one buffer move the last bits of each other's logits.
     llama.unified = llama.slots == 1 || options_.reuse != "exact";
     // While it loads, what goes wrong is said once, by the error Load returns.

@@ -67,6 +67,7 @@ struct ServeOptions {
   int64_t predict = -1;
   size_t queue_limit = 64;
   int64_t sse_ping_interval_s = 30;
+  int64_t sleep_idle_s = -1;  // negative: never
   bool verbose = false;
 };
 

@@ -190,6 +190,19 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
 }
 
+void AddIdleFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve
+      ->add_option("--sleep-idle-seconds", options->sleep_idle_s,
+                   "Unload the model when nobody asked for so long, and load it again at the next "
+                   "request; what was read stays in the cache (-1: never)")
+      ->capture_default_str()
+      ->check(CLI::Range(-1, 30 * 86400))
+      ->check(
+          [](const std::string& value) { return value == "0" ? "0 would never stay awake" : ""; })
+      ->group(group);
+}
+
 }  // namespace
 
 CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
@@ -198,6 +211,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddContextFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
+  AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
   // The policies are a table: no filling of lines.
   serve->get_formatter()->enable_footer_formatting(false);

@@ -48,4 +48,12 @@ const std::vector<SamplingStep>& UsualSamplingOrder() {
   return order;
 }
 
+Status Engine::Sleep() {
+  return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
+}
+
+Status Engine::Wake() {
+  return Fail(ErrorCode::kUnsupported, "this engine does not sleep");
+}
+
 }  // namespace cairn

@@ -252,6 +252,14 @@ class Engine {
   virtual Status SetWhole(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+
+  // Unloads the model: afterwards all sequences are empty and what is said under "Sequences" may
+  // not be called until Wake. The vocabulary and all that describes the engine stay.
+  // kUnsupported: it cannot, and nothing has changed. REQUIRES: it does not sleep.
+  virtual Status Sleep();
+  // Loads it again. On an error it sleeps on and may be woken later. kUnavailable: the model's file
+  // is no longer the one that states were taken of. REQUIRES: it sleeps.
+  virtual Status Wake();
 };
 
 }  // namespace cairn

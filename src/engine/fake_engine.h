@@ -77,6 +77,8 @@ class FakeEngine : public Engine {
   Result<Bytes> TakeWhole(SeqId seq) override;
   Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  Status Sleep() override;
+  Status Wake() override;
 
   // Tokens decoded since the start: what a cache is there to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
@@ -84,6 +86,9 @@ class FakeEngine : public Engine {
   void FailNextDecodes(int count) { failing_decodes_ = count; }
   // The next so many snapshots and segments are refused when they come back.
   void RefuseNextStates(int count) { refused_states_ = count; }
+  // The next so many Wakes fail.
+  void FailNextWakes(int count) { failing_wakes_ = count; }
+  bool asleep() const { return asleep_; }
 
  private:
   // One sequence. Which members are in use depends on the memory class.
@@ -112,6 +117,8 @@ class FakeEngine : public Engine {
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
   }
+  // Using one asleep is a bug.
+  Sequence& Of(SeqId seq);
   void AddCell(Sequence* sequence, uint64_t added);
   static void CutCells(Sequence* sequence, size_t position);
   bool HasRoomFor(size_t tokens) const;
@@ -129,6 +136,8 @@ class FakeEngine : public Engine {
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;
   int refused_states_ = 0;
+  int failing_wakes_ = 0;
+  bool asleep_ = false;
 };
 
 }  // namespace cairn

@@ -53,6 +53,7 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
                options.unused_ms}) {
   stats_.slots.resize(engine->slots());
+  busy_ms_ = clock->NowMs();
 }
 
 Status Scheduler::CheckRequest(const GenerationRequest& request) const {
@@ -125,6 +126,7 @@ void Scheduler::Stop() {
 }
 
 bool Scheduler::Step() {
+  if (asleep_ && !WakeForWork()) return false;
   FinishCancelled();
   const bool ordered = DoOrders();
   MeetReaders();
@@ -134,7 +136,9 @@ bool Scheduler::Step() {
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
-  return ordered || admitted || read || decoded || !running_.empty();
+  const bool busy = ordered || admitted || read || decoded || !running_.empty();
+  if (busy) busy_ms_ = clock_->NowMs();
+  return busy;
 }
 
 SchedulerStats Scheduler::stats() const {

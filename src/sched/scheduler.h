@@ -33,10 +33,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
@@ -83,6 +85,10 @@ struct SchedulerOptions {
   LineageId first_lineage = 0;
   double unused_ms = 2000;
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
+  // The engine's model is unloaded when nobody asked for so long (sched/sleeping.cc); negative:
+  // never. Then Engine::Sleep must be possible.
+  double sleep_after_ms = -1;
+  LogSink log = {};  // may be empty
 };
 
 // What one slot does.
@@ -94,7 +100,7 @@ struct SlotStats {
   size_t generated_tokens = 0;
 };
 
-// Since the start; the last three are of now.
+// Since the start; the last four are of now.
 struct SchedulerStats {
   uint64_t requests = 0;
   uint64_t prompt_tokens = 0;
@@ -106,9 +112,12 @@ struct SchedulerStats {
   size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
   double prompt_ms = 0;
   double generated_ms = 0;
+  uint64_t sleeps = 0;  // times the model was unloaded
+  double wake_ms = 0;   // of loading it again, all times together
   SlotKeeper::Stats keeper;
   CacheStats cache;
   SavedStats saved;  // of now
+  bool sleeping = false;
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
@@ -149,6 +158,9 @@ class Scheduler {
   bool SaveAll(double ms_max);
   // One step; false: there is nothing to do.
   bool Step();
+  // Unloads the model if it was idle for sleep_after_ms. False: it was not, or the model is
+  // unloaded already. Run does so by itself. REQUIRES: there is nothing to do.
+  bool SleepIfIdle();
 
   SchedulerStats stats() const;
 
@@ -205,6 +217,16 @@ class Scheduler {
   // One bounded thing for a cache that saves. False: there is nothing to do for it now.
   bool Tend(bool now);
   void WaitForWork();
+
+  // In sleeping.cc.
+  double UntilSleepMs() const;
+  bool WakeEngine();
+  // False: there is no work, or the engine does not wake and whoever waited has been told.
+  // REQUIRES: it sleeps.
+  bool WakeForWork();
+  void FailQueued(const Error& error);
+  void Say(LogLevel level, const std::string& line) const;
+
   std::optional<Task> NextTask();
   void FinishCancelled();
   // Tells stats() what the slots do now.
@@ -260,6 +282,9 @@ class Scheduler {
   std::list<Task> running_;  // admitted, in the order of arrival
   uint64_t last_admission_ = 0;
   double saved_ms_ = 0;  // when SaveWhileBusy last did something
+  double busy_ms_ = 0;   // when there was last something to do
+  bool asleep_ = false;
+  std::string why_asleep_;  // why it did not wake when it was last tried
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
