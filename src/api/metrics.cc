@@ -74,6 +74,7 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Sample("cairn_resumes_total", R"({way="joined"})", Of(stats.keeper.joined));
   page->Sample("cairn_resumes_total", R"({way="forked"})", Of(stats.keeper.forked));
   page->Sample("cairn_resumes_total", R"({way="whole"})", Of(stats.keeper.wholes_set));
+  page->Sample("cairn_resumes_total", R"({way="moved"})", Of(stats.keeper.moved));
   page->Sample("cairn_resumes_total", R"({way="failed"})", Of(stats.keeper.failed));
   page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
                 Of(stats.keeper.parked));
@@ -82,6 +83,8 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_waited_for_reader_total",
                 "Requests that let another read what both begin with.",
                 Of(stats.waited_for_reader));
+  page->Counter("cairn_context_shifts_total",
+                "Times that the older half of a full slot was dropped.", Of(stats.keeper.shifted));
   page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
   page->Counter("cairn_sleeps_total", "Times the model was unloaded.", Of(stats.sleeps));
   page->Counter("cairn_wake_seconds_total", "Seconds of loading it again.",

@@ -51,6 +51,12 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "--sleep-idle-seconds cannot unload a model that makes embeddings too; leave out "
                 "one of it and --embeddings");
   }
+  if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
+                    " moves what was read, and then no bit is a cold run's; it cannot be had with "
+                    "--reuse exact");
+  }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
@@ -108,6 +114,8 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   if (options.sleep_idle_s >= 0) {
     scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
   }
+  scheduler.move_tokens_min = options.cache_reuse;
+  scheduler.context_shift = options.context_shift;
   // Without checkpoints nothing is kept at all: it is what all else is compared with.
   scheduler.keep_ends = scheduler.park =
       PlacementNames(options) != "none" && StoresCheckpoints(options);
@@ -322,6 +330,11 @@ class ServeRun {
 
   void SayReady(double load_ms) const {
     const MemoryTraits& traits = engine_->traits();
+    if (!traits.shifts && (options_.cache_reuse > 0 || options_.context_shift)) {
+      logger_->warn(
+          "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
+          "effect");
+    }
     logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);

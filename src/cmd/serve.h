@@ -45,6 +45,8 @@ struct ServeOptions {
   std::optional<int64_t> cache_ram_mib;  // -1: no limit, 0: no cache
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
+  size_t cache_reuse = 0;  // 0: nothing is moved
+  bool context_shift = false;
   std::string cache_folder;     // empty: DefaultCacheFolder()
   double cache_disk_gib = 32;   // 0: nothing is kept on disk
   size_t disk_write_mib_s = 0;  // 0: as fast as the disk takes it

@@ -122,6 +122,23 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+// What becomes of what is longer than the context.
+void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Context";
+  serve
+      ->add_flag("--context-shift,!--no-context-shift", options->context_shift,
+                 "Let an answer go on past the end of its context: the older half of what stands "
+                 "behind --keep is dropped, and the rest moves up, which is not what reading it "
+                 "would give; attention models only, not with --reuse exact")
+      ->group(group);
+  serve
+      ->add_option("--keep", options->defaults.keep_tokens,
+                   "First tokens that --context-shift keeps, beside BOS (-1: the prompt)")
+      ->check(CLI::Range(-1, 1 << 30))
+      ->capture_default_str()
+      ->group(group);
+}
+
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve->add_option("--host", options->host, "Address to listen on; another needs --api-key")
@@ -209,6 +226,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   CLI::App* serve = app->add_subcommand("serve", "Serve a GGUF model over HTTP");
   AddModelFlags(serve, &options->llama);
   AddContextFlags(serve, options);
+  AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
   AddIdleFlags(serve, options);

@@ -48,6 +48,10 @@ const std::vector<SamplingStep>& UsualSamplingOrder() {
   return order;
 }
 
+Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
+}
+
 Status Engine::Sleep() {
   return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
 }

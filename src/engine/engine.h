@@ -69,6 +69,8 @@ struct MemoryTraits {
   bool segments = false;
   // The whole state of a sequence may be taken out and set back. Tried at load.
   bool whole_states = false;
+  // Attention KV may be moved to other positions.
+  bool shifts = false;
 
   bool NeedsSnapshots() const { return snapshot_bytes > 0; }
 };
@@ -244,6 +246,12 @@ class Engine {
   // where traits() need none. REQUIRES: traits().segments; `from` reaches `position`; from != to.
   // On an error `to` is empty.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
+
+  // Drops positions [begin, end) of `seq` and moves up what stands behind them. That was computed
+  // behind tokens that are gone, so it is not what decoding those left would give.
+  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares what
+  // stands behind it. On an error the sequence is empty.
+  virtual Status Drop(SeqId seq, size_t begin, size_t end);
 
   // All that `seq` holds. REQUIRES: traits().whole_states, and `seq` holds something.
   virtual Result<Bytes> TakeWhole(SeqId seq) = 0;

@@ -54,6 +54,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
   traits_.whole_states = options.whole_states;
+  traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
@@ -308,6 +309,33 @@ Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot
   CutCells(&sequence, position);
   if (traits_.NeedsSnapshots()) return Restore(to, position, snapshot);
   sequence.end = position;
+  return {};
+}
+
+bool FakeEngine::IsShared(SeqId seq, size_t begin) const {
+  const std::vector<uint64_t>& own = sequences_.at(seq).places;
+  const std::set<uint64_t> places(own.begin() + static_cast<ptrdiff_t>(begin), own.end());
+  return std::any_of(sequences_.begin(), sequences_.end(), [&](const auto& other) {
+    const std::vector<uint64_t>& held = other.second.places;
+    return other.first != seq && std::any_of(held.begin(), held.end(), [&](uint64_t place) {
+             return places.contains(place);
+           });
+  });
+}
+
+Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
+  Sequence& sequence = Of(seq);
+  CHECK(traits_.shifts && begin < end && end <= sequence.end);
+  CHECK(!IsShared(seq, end));
+  const auto behind = static_cast<ptrdiff_t>(end);
+  const std::vector<uint64_t> added(sequence.added.begin() + behind, sequence.added.end());
+  const std::vector<uint64_t> places(sequence.places.begin() + behind, sequence.places.end());
+  CutCells(&sequence, begin);
+  for (size_t i = 0; i < added.size(); ++i) {
+    AddCell(&sequence, HashMix(added[i], end - begin));
+    sequence.places.back() = places[i];
+  }
+  sequence.end = sequence.cells.size();
   return {};
 }
 

@@ -30,6 +30,7 @@ struct FakeEngineOptions {
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
   bool whole_states = true;   // where there are no segments
+  bool shifts = true;         // of the attention class only
   // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
   // a thousand tokens, so budgets are tried with more.
   size_t recurrent_bytes = sizeof(uint64_t);
@@ -74,6 +75,8 @@ class FakeEngine : public Engine {
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  // What is moved adds to the state what no token at no place does.
+  Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeWhole(SeqId seq) override;
   Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
@@ -122,6 +125,8 @@ class FakeEngine : public Engine {
   void AddCell(Sequence* sequence, uint64_t added);
   static void CutCells(Sequence* sequence, size_t position);
   bool HasRoomFor(size_t tokens) const;
+  // Whether another sequence lies in what `seq` holds behind `begin`.
+  bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
   void Extend(Sequence* sequence, TokenSpan tokens);
   uint64_t StateHash(const Sequence& sequence) const;

@@ -57,6 +57,7 @@ class LlamaEngine final : public Engine {
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeWhole(SeqId seq) override;
   Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
@@ -120,6 +121,7 @@ class LlamaEngine final : public Engine {
   Status ProveFork(SeqId seq, ByteSpan whole, ByteSpan snapshot);
   // Writes all of `seq` to `bytes`, after `front` bytes left as they are.
   Status WriteWhole(SeqId seq, size_t front, Bytes* bytes) const;
+  bool MayShift() const;  // traits().shifts, in llama_shift.cc
   // Takes all of `seq` out and sets it back; whether it is the same to the byte.
   Status ProveWholeStates(SeqId seq);
 

@@ -226,6 +226,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   }
   if (traits_.snapshot_bytes > 0) traits_.snapshot_bytes += kSnapshotHeaderBytes;
   keeps_window_ = has_window;
+  traits_.shifts = MayShift();
   ProveTransport(options.log);
   Clear(kProbeSeq);
   if (Status proven = ProveBits(tokens, bits); !proven) return proven;

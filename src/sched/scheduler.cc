@@ -51,7 +51,9 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
-               options.unused_ms}) {
+               options.unused_ms, options.move_tokens_min}) {
+  CHECK(options.reuse != ReuseMode::kExact ||
+        (options.move_tokens_min == 0 && !options.context_shift));
   stats_.slots.resize(engine->slots());
   busy_ms_ = clock->NowMs();
 }
@@ -375,10 +377,9 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   }
   PushText(task, task->text->Push(text));
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
+  if (task->cost.generated_tokens >= params.tokens_max) return Finish(task, FinishReason::kLength);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
-  if (task->cost.generated_tokens >= params.tokens_max || full) {
-    Finish(task, FinishReason::kLength);
-  }
+  if (full && !ShiftContext(task)) Finish(task, FinishReason::kLength);
 }
 
 // The slots together hold more than the context. What nobody uses goes first, then the request that

@@ -57,6 +57,9 @@ struct GenerationParams {
   bool ignore_end = false;  // go on past the model's own end of an answer
   // Control tokens with these texts are part of the answer's text; all others have none.
   std::vector<std::string> control_texts;
+  // Of a context that is full, --context-shift keeps so many first tokens beside BOS; -1: the
+  // prompt.
+  int64_t keep_tokens = 0;
   // Report each token's log-probability, and those of so many likeliest ones beside it.
   std::optional<size_t> logprobs;
 };
@@ -85,6 +88,11 @@ struct SchedulerOptions {
   LineageId first_lineage = 0;
   double unused_ms = 2000;
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
+  // See SlotKeeper::Options.
+  size_t move_tokens_min = 0;
+  // An answer that comes to the end of its context goes on (sched/context_shift.cc). Neither goes
+  // with ReuseMode::kExact, and both have no effect where the engine does not shift.
+  bool context_shift = false;
   // The engine's model is unloaded when nobody asked for so long (sched/sleeping.cc); negative:
   // never. Then Engine::Sleep must be possible.
   double sleep_after_ms = -1;
@@ -217,6 +225,9 @@ class Scheduler {
   // One bounded thing for a cache that saves. False: there is nothing to do for it now.
   bool Tend(bool now);
   void WaitForWork();
+
+  // Makes room at the end of a full slot, in context_shift.cc. False: the answer ends here.
+  bool ShiftContext(Task* task);
 
   // In sleeping.cc.
   double UntilSleepMs() const;
