@@ -317,6 +317,11 @@ void Scheduler::EndReading(Task* task, std::span<const float> logits) {
 }
 
 bool Scheduler::DecodeAnswers() {
+  for (auto next = running_.begin(); next != running_.end();) {
+    Task* task = &*next++;
+    if (!task->answering() || SlotTokens(*task) + 1 < engine_->context_tokens()) continue;
+    if (!ShiftContext(task)) Finish(task, FinishReason::kLength);
+  }
   std::vector<Task*> answering;
   for (Task& task : running_) {
     if (task.answering()) answering.push_back(&task);
@@ -379,7 +384,8 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
   if (task->cost.generated_tokens >= params.tokens_max) return Finish(task, FinishReason::kLength);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
-  if (full && !ShiftContext(task)) Finish(task, FinishReason::kLength);
+  // Other answers' logits are still to be looked at, so nothing is moved before the next token.
+  if (full && !options_.context_shift) Finish(task, FinishReason::kLength);
 }
 
 // The slots together hold more than the context. What nobody uses goes first, then the request that

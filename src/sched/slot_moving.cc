@@ -62,19 +62,19 @@ Status SlotKeeper::MoveChunks(const std::vector<MovedChunk>& chunks, Slot* slot)
   return slot->Truncate(chunks.back().to + chunks.back().tokens);
 }
 
-size_t SlotKeeper::DropOldest(size_t index, size_t keep) {
-  Slot& slot = slots_[index].slot;
-  const size_t size = slot.tokens().size();
+size_t SlotKeeper::DropOldest(size_t slot, size_t keep) {
+  Slot& full = slots_[slot].slot;
+  const size_t size = full.tokens().size();
   if (!engine_->traits().shifts || keep + 1 >= size) return 0;
   const size_t count = (size - keep) / 2;
   const size_t end = keep + count;
   // Emptying another slot may leave nothing to share.
-  while (ledger_.SharedTokens(index) > end &&
-         ledger_.used() + ledger_.SharedTokens(index) - end > engine_->cells()) {
+  while (ledger_.SharedTokens(slot) > end &&
+         ledger_.used() + ledger_.SharedTokens(slot) - end > engine_->cells()) {
     if (!EmptyAFreeSlot()) return 0;
   }
-  if (ledger_.SharedTokens(index) > end && !slot.Unshare(end)) return 0;
-  if (!slot.Drop({keep, end}, ++last_lineage_)) return 0;
+  if (ledger_.SharedTokens(slot) > end && !full.Unshare(end)) return 0;
+  if (!full.Drop({keep, end}, ++last_lineage_)) return 0;
   ++stats_.shifted;
   return count;
 }
