@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
+  tsan bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ conformance: setup ## Try every architecture of libllama and write the table (ON
 fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300, SEED=n)
 	@scripts/build.sh cairn
 	@scripts/fuzz_api.sh
+
+tsan: setup ## The tests of what runs on several threads, under the thread sanitizer
+	@scripts/tsan.sh
 
 crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
 	@scripts/build.sh crash_test cairn

@@ -21,6 +21,7 @@ main() {
   scripts/build.sh
   scripts/format.sh --check || failed="$failed format"
   scripts/lint.sh $scope || failed="$failed lint"
+  if [[ "${CI:-}" == true ]]; then scripts/tsan.sh || failed="$failed tsan"; fi
   # A broken format must not hide broken tests: they run in any case.
   scripts/test.sh || failed="$failed test"
   [[ -z "$failed" ]] || fail "failed:$failed (see above)"

@@ -117,6 +117,29 @@ TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighbours
   RecordProperty("largest_difference", std::to_string(moved));
 }
 
+// Eight people, four slots: half of them wait, are read beside running answers, and find their
+// slots taken by others.
+TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
+  test::Plain plain(Loaded(InFloat32(GetParam()), 1, true), kAnswerTokens);
+  test::Served served(Loaded(InFloat32(GetParam()), 4, true), Options(ReuseMode::kLive));
+  std::vector<test::Person> people = PeopleWithOneHeader(8);
+  for (int turn = 0; turn < 3; ++turn) {
+    std::vector<test::PlayedPrompt> prompts;
+    for (const test::Person& person : people) {
+      prompts.push_back(test::Render(person.messages(), true, kMessageTokens));
+    }
+    const auto answers = served.AskTogether(prompts);
+    for (size_t i = 0; i < people.size(); ++i) {
+      EXPECT_EQ(answers[i].text, plain.AskCold(prompts[i].tokens).text)
+          << "turn " << turn << ", person " << i;
+      // All of the answer is reasoning, which the next prompt leaves out: it is read on the grid.
+      people[i].Append(answers[i].text, answers[i].text.size());
+    }
+  }
+  EXPECT_GT(served.stats().waited_for_reader, 0u);
+  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaSlots,
                          testing::Values(Made{"llama"}, Made{"gemma3", 96}, Made{"mamba2"},
                                          Made{"qwen35"}, Made{"lfm2"}),

@@ -240,6 +240,7 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
     fields->Integer(name, -1, int64_t{1} << 40, &tokens_max);
   }
   if (tokens_max >= 0) params->tokens_max = static_cast<size_t>(tokens_max);
+  fields->Integer("n_keep", -1, int64_t{1} << 40, &params->keep_tokens);
   fields->Bool("ignore_eos", &params->ignore_end);
   ReadStop(fields, &params->stop_texts);
 }

@@ -74,6 +74,7 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Sample("cairn_resumes_total", R"({way="joined"})", Of(stats.keeper.joined));
   page->Sample("cairn_resumes_total", R"({way="forked"})", Of(stats.keeper.forked));
   page->Sample("cairn_resumes_total", R"({way="whole"})", Of(stats.keeper.wholes_set));
+  page->Sample("cairn_resumes_total", R"({way="moved"})", Of(stats.keeper.moved));
   page->Sample("cairn_resumes_total", R"({way="failed"})", Of(stats.keeper.failed));
   page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
                 Of(stats.keeper.parked));
@@ -87,6 +88,12 @@ void AddOurs(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_warmed_used_tokens_total",
                 "Prompt tokens that requests were spared because they had been read ahead.",
                 Of(stats.warmed_used_tokens));
+  page->Counter("cairn_context_shifts_total",
+                "Times that the older half of a full slot was dropped.", Of(stats.keeper.shifted));
+  page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
+  page->Counter("cairn_sleeps_total", "Times the model was unloaded.", Of(stats.sleeps));
+  page->Counter("cairn_wake_seconds_total", "Seconds of loading it again.",
+                stats.wake_ms / kMsPerS);
   page->Gauge("cairn_checkpoints", "Checkpoints held.", Of(stats.cache.checkpoints));
   page->Gauge("cairn_segments", "Segments held.", Of(stats.cache.segments));
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(stats.cache.bytes));

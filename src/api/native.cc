@@ -98,12 +98,13 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["bos_token"] = engine.info().bos_text;
   props["eos_token"] = engine.info().eos_text;
   props["build_info"] = "cairn " + served.version;
-  props["is_sleeping"] = false;
+  const SchedulerStats stats = service.stats();
+  props["is_sleeping"] = stats.sleeping;
   props["cairn"] = MemoryJson(engine.traits());
   props["cairn"]["placement"] = served.placement;
   props["cairn"]["reuse"] = served.reuse;
   props["cairn"]["pin_volatile"] = service.volatile_patterns();
-  props["cairn"]["cache"] = CacheJson(service.stats());
+  props["cairn"]["cache"] = CacheJson(stats);
   return ToText(props);
 }
 

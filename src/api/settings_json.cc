@@ -47,6 +47,7 @@ Json SettingsJson(const GenerationParams& params) {
                {"min_keep", sampling.min_keep},
                {"max_tokens", tokens_max},
                {"n_predict", tokens_max},
+               {"n_keep", params.keep_tokens},
                {"ignore_eos", params.ignore_end},
                {"stop", params.stop_texts},
                {"n_probs", params.logprobs.value_or(0)},

@@ -206,6 +206,13 @@ class CheckpointCache {
   // Begins to save the next piece of what is worth most for its bytes, if anything is worth it.
   SaveStep SaveNext(double read_ms_per_token);
 
+  // What conversations begin with, of those headers that are stored, most wanted first.
+  struct StoredHeader {
+    NamespaceId name_space = 0;
+    Tokens tokens;
+  };
+  std::vector<StoredHeader> HeadersWorthMost(size_t max) const;
+
   // The caller's clock, in milliseconds; it never goes back. Only Keep looks at it.
   void SetNow(double now_ms);
   // Keeps the checkpoint after `prefix` from being given up for room during the next `keep_ms`;

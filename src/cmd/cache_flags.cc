@@ -124,6 +124,13 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
       ->capture_default_str()
       ->group(group);
   serve
+      ->add_option("--cache-reuse", options->cache_reuse,
+                   "Chunks of N tokens or more that a slot holds at another place than the prompt "
+                   "are moved there, which is not what reading them would give; attention models "
+                   "only, not with --reuse exact (0: none)")
+      ->capture_default_str()
+      ->group(group);
+  serve
       ->add_option("--grid", options->llama.grid_tokens,
                    "Tokens between cuts that leave every bit unchanged (0: measured at start)")
       ->group(group);

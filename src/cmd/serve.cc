@@ -46,6 +46,17 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
                 "default");
   }
+  if (options.sleep_idle_s >= 0 && options.embeddings) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--sleep-idle-seconds cannot unload a model that makes embeddings too; leave out "
+                "one of it and --embeddings");
+  }
+  if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
+                    " moves what was read, and then no bit is a cold run's; it cannot be had with "
+                    "--reuse exact");
+  }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
@@ -107,7 +118,13 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   scheduler.prefill_share = options.prefill_share;
   scheduler.request_ms_max = options.request_timeout_s * 1000;
   scheduler.warm.tokens_per_minute = options.warm_budget;
+  scheduler.warm_start = options.warm;
   scheduler.unused_ms = options.save_after_ms;
+  if (options.sleep_idle_s >= 0) {
+    scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
+  }
+  scheduler.move_tokens_min = options.cache_reuse;
+  scheduler.context_shift = options.context_shift;
   scheduler.keep_ends = scheduler.park = KeepsCheckpoints(options);
   return scheduler;
 }
@@ -152,6 +169,10 @@ class ServeRun {
     cache_->SetSavedAs(disk_.saved_as);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
+    scheduling.log = [logger = logger_](LogLevel level, std::string_view line) {
+      logger->log(level >= LogLevel::kWarning ? spdlog::level::warn : spdlog::level::info, "{}",
+                  line);
+    };
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
@@ -271,6 +292,7 @@ class ServeRun {
   Status LoadModel() {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
+    llama.may_sleep = options_.sleep_idle_s >= 0;
     // Neighbours in one buffer move the last bits of each other's logits.
     llama.unified = llama.slots == 1 || options_.reuse != "exact";
     // While it loads, what goes wrong is said once, by the error Load returns.
@@ -316,6 +338,11 @@ class ServeRun {
 
   void SayReady(double load_ms) const {
     const MemoryTraits& traits = engine_->traits();
+    if (!traits.shifts && (options_.cache_reuse > 0 || options_.context_shift)) {
+      logger_->warn(
+          "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
+          "effect");
+    }
     logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);

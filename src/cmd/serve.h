@@ -45,6 +45,8 @@ struct ServeOptions {
   std::optional<int64_t> cache_ram_mib;  // -1: no limit, 0: no cache
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
+  size_t cache_reuse = 0;  // 0: nothing is moved
+  bool context_shift = false;
   std::string cache_folder;     // empty: DefaultCacheFolder()
   double cache_disk_gib = 32;   // 0: nothing is kept on disk
   size_t disk_write_mib_s = 0;  // 0: as fast as the disk takes it
@@ -71,6 +73,7 @@ struct ServeOptions {
   bool warm = true;
   size_t warm_budget = 0;  // tokens a minute; 0: no limit of its own
   int64_t sse_ping_interval_s = 30;
+  int64_t sleep_idle_s = -1;  // negative: never
   bool verbose = false;
 };
 

@@ -122,6 +122,23 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+// What becomes of what is longer than the context.
+void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Context";
+  serve
+      ->add_flag("--context-shift,!--no-context-shift", options->context_shift,
+                 "Let an answer go on past the end of its context: the older half of what stands "
+                 "behind --keep is dropped, and the rest moves up, which is not what reading it "
+                 "would give; attention models only, not with --reuse exact")
+      ->group(group);
+  serve
+      ->add_option("--keep", options->defaults.keep_tokens,
+                   "First tokens that --context-shift keeps, beside BOS (-1: the prompt)")
+      ->check(CLI::Range(-1, 1 << 30))
+      ->capture_default_str()
+      ->group(group);
+}
+
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve->add_option("--host", options->host, "Address to listen on; another needs --api-key")
@@ -222,15 +239,30 @@ void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+void AddIdleFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve
+      ->add_option("--sleep-idle-seconds", options->sleep_idle_s,
+                   "Unload the model when nobody asked for so long, and load it again at the next "
+                   "request; what was read stays in the cache (-1: never)")
+      ->capture_default_str()
+      ->check(CLI::Range(-1, 30 * 86400))
+      ->check(
+          [](const std::string& value) { return value == "0" ? "0 would never stay awake" : ""; })
+      ->group(group);
+}
+
 }  // namespace
 
 CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   CLI::App* serve = app->add_subcommand("serve", "Serve a GGUF model over HTTP");
   AddModelFlags(serve, &options->llama);
   AddContextFlags(serve, options);
+  AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
   AddSchedulingFlags(serve, options);
+  AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
   // The policies are a table: no filling of lines.
   serve->get_formatter()->enable_footer_formatting(false);

@@ -48,4 +48,16 @@ const std::vector<SamplingStep>& UsualSamplingOrder() {
   return order;
 }
 
+Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
+}
+
+Status Engine::Sleep() {
+  return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
+}
+
+Status Engine::Wake() {
+  return Fail(ErrorCode::kUnsupported, "this engine does not sleep");
+}
+
 }  // namespace cairn

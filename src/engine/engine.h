@@ -69,6 +69,8 @@ struct MemoryTraits {
   bool segments = false;
   // The whole state of a sequence may be taken out and set back. Tried at load.
   bool whole_states = false;
+  // Attention KV may be moved to other positions.
+  bool shifts = false;
 
   bool NeedsSnapshots() const { return snapshot_bytes > 0; }
 };
@@ -245,6 +247,12 @@ class Engine {
   // On an error `to` is empty.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
 
+  // Drops positions [begin, end) of `seq` and moves up what stands behind them. That was computed
+  // behind tokens that are gone, so it is not what decoding those left would give.
+  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares what
+  // stands behind it. On an error the sequence is empty.
+  virtual Status Drop(SeqId seq, size_t begin, size_t end);
+
   // All that `seq` holds. REQUIRES: traits().whole_states, and `seq` holds something.
   virtual Result<Bytes> TakeWhole(SeqId seq) = 0;
   // Makes `seq` what it was when `whole` was taken, at `position`. On an error it is empty.
@@ -252,6 +260,14 @@ class Engine {
   virtual Status SetWhole(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+
+  // Unloads the model: afterwards all sequences are empty and what is said under "Sequences" may
+  // not be called until Wake. The vocabulary and all that describes the engine stay.
+  // kUnsupported: it cannot, and nothing has changed. REQUIRES: it does not sleep.
+  virtual Status Sleep();
+  // Loads it again. On an error it sleeps on and may be woken later. kUnavailable: the model's file
+  // is no longer the one that states were taken of. REQUIRES: it sleeps.
+  virtual Status Wake();
 };
 
 }  // namespace cairn

@@ -54,6 +54,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
   traits_.whole_states = options.whole_states;
+  traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
@@ -101,7 +102,7 @@ bool FakeEngine::IsEndOfGeneration(Token token) const {
 
 Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= options_.piece_tokens_max);
-  Sequence& sequence = sequences_[seq];
+  Sequence& sequence = Of(seq);
   CHECK(sequence.end == position);
   if (failing_decodes_ > 0) {
     --failing_decodes_;
@@ -125,7 +126,7 @@ Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
   if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   logits_.clear();
   for (const NextToken& next : tokens) {
-    Sequence& sequence = sequences_[next.seq];
+    Sequence& sequence = Of(next.seq);
     CHECK(sequence.end == next.position && next.position < options_.context_tokens);
     Extend(&sequence, {&next.token, 1});
     logits_.push_back(LogitsAt(StateHash(sequence)));
@@ -187,7 +188,7 @@ std::vector<float> FakeEngine::LogitsAt(uint64_t state) const {
 }
 
 Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
-  const Sequence& sequence = sequences_[seq];
+  const Sequence& sequence = Of(seq);
   Bytes bytes;
   const auto append = [&bytes](const uint64_t* values, size_t count) {
     const size_t at = bytes.size();
@@ -206,7 +207,7 @@ Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
 
 Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
   if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
-  Sequence& sequence = sequences_[seq];
+  Sequence& sequence = Of(seq);
   const size_t wanted_bytes =
       has_recurrent() ? options_.recurrent_bytes
                       : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
@@ -227,6 +228,7 @@ Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> 
 }
 
 bool FakeEngine::CanTruncate(SeqId seq, size_t position) const {
+  CHECK(!asleep_);
   const auto found = sequences_.find(seq);
   const size_t end = found == sequences_.end() ? 0 : found->second.end;
   if (position == end || position == 0) return true;
@@ -240,7 +242,7 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
     Clear(seq);
     return {};
   }
-  Sequence& sequence = sequences_[seq];
+  Sequence& sequence = Of(seq);
   if (has_cells()) CutCells(&sequence, position);
   if (has_window()) sequence.window.resize(position);
   sequence.end = position;
@@ -248,11 +250,11 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
 }
 
 void FakeEngine::Clear(SeqId seq) {
-  sequences_[seq] = Sequence();
+  Of(seq) = Sequence();
 }
 
 Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
-  const Sequence& sequence = sequences_[seq];
+  const Sequence& sequence = Of(seq);
   CHECK(traits_.segments && begin < end && end <= sequence.end);
   Bytes bytes(sizeof(uint64_t) * (end - begin + 1));
   const uint64_t first = begin;
@@ -264,7 +266,7 @@ Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
 
 Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                         ByteSpan snapshot) {
-  Sequence& sequence = sequences_[seq];
+  Sequence& sequence = Of(seq);
   CHECK(traits_.segments && keep <= sequence.end);
   CutCells(&sequence, keep);
   if (!HasRoomFor(position - keep)) {
@@ -297,9 +299,9 @@ bool FakeEngine::Refuses(SeqId seq) {
 }
 
 Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
-  const Sequence& source = sequences_[from];
+  const Sequence& source = Of(from);
   CHECK(traits_.segments && from != to && position <= source.end);
-  Sequence& sequence = sequences_[to];
+  Sequence& sequence = Of(to);
   sequence = Sequence();
   sequence.added = source.added;
   sequence.cells = source.cells;
@@ -310,9 +312,36 @@ Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot
   return {};
 }
 
+bool FakeEngine::IsShared(SeqId seq, size_t begin) const {
+  const std::vector<uint64_t>& own = sequences_.at(seq).places;
+  const std::set<uint64_t> places(own.begin() + static_cast<ptrdiff_t>(begin), own.end());
+  return std::any_of(sequences_.begin(), sequences_.end(), [&](const auto& other) {
+    const std::vector<uint64_t>& held = other.second.places;
+    return other.first != seq && std::any_of(held.begin(), held.end(), [&](uint64_t place) {
+             return places.contains(place);
+           });
+  });
+}
+
+Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
+  Sequence& sequence = Of(seq);
+  CHECK(traits_.shifts && begin < end && end <= sequence.end);
+  CHECK(!IsShared(seq, end));
+  const auto behind = static_cast<ptrdiff_t>(end);
+  const std::vector<uint64_t> added(sequence.added.begin() + behind, sequence.added.end());
+  const std::vector<uint64_t> places(sequence.places.begin() + behind, sequence.places.end());
+  CutCells(&sequence, begin);
+  for (size_t i = 0; i < added.size(); ++i) {
+    AddCell(&sequence, HashMix(added[i], end - begin));
+    sequence.places.back() = places[i];
+  }
+  sequence.end = sequence.cells.size();
+  return {};
+}
+
 // | recurrent state | what each cell was made of … | first position of the window | its values … |
 Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
-  const Sequence& sequence = sequences_[seq];
+  const Sequence& sequence = Of(seq);
   CHECK(traits_.whole_states && sequence.end > 0);
   std::vector<uint64_t> words = {sequence.recurrent};
   words.insert(words.end(), sequence.added.begin(), sequence.added.end());
@@ -335,7 +364,7 @@ Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
   const size_t cells = has_cells() ? position : 0;
   CHECK(words.size() > cells);
   if (!HasRoomFor(position)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
-  Sequence& sequence = sequences_[seq];
+  Sequence& sequence = Of(seq);
   sequence.recurrent = words[0];
   for (size_t i = 0; i < cells; ++i) AddCell(&sequence, words[1 + i]);
   if (has_window()) {
@@ -346,6 +375,29 @@ Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
               sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin));
   }
   sequence.end = position;
+  return {};
+}
+
+FakeEngine::Sequence& FakeEngine::Of(SeqId seq) {
+  CHECK(!asleep_);
+  return sequences_[seq];
+}
+
+Status FakeEngine::Sleep() {
+  CHECK(!asleep_);
+  sequences_.clear();
+  logits_.clear();
+  asleep_ = true;
+  return {};
+}
+
+Status FakeEngine::Wake() {
+  CHECK(asleep_);
+  if (failing_wakes_ > 0) {
+    --failing_wakes_;
+    return Fail(ErrorCode::kNoSpace, "the fake engine was told not to wake");
+  }
+  asleep_ = false;
   return {};
 }
 

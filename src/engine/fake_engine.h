@@ -30,6 +30,7 @@ struct FakeEngineOptions {
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
   bool whole_states = true;   // where there are no segments
+  bool shifts = true;         // of the attention class only
   // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
   // a thousand tokens, so budgets are tried with more.
   size_t recurrent_bytes = sizeof(uint64_t);
@@ -74,9 +75,13 @@ class FakeEngine : public Engine {
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  // What is moved adds to the state what no token at no place does.
+  Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeWhole(SeqId seq) override;
   Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  Status Sleep() override;
+  Status Wake() override;
 
   // Tokens decoded since the start: what a cache is there to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
@@ -84,6 +89,9 @@ class FakeEngine : public Engine {
   void FailNextDecodes(int count) { failing_decodes_ = count; }
   // The next so many snapshots and segments are refused when they come back.
   void RefuseNextStates(int count) { refused_states_ = count; }
+  // The next so many Wakes fail.
+  void FailNextWakes(int count) { failing_wakes_ = count; }
+  bool asleep() const { return asleep_; }
 
  private:
   // One sequence. Which members are in use depends on the memory class.
@@ -112,9 +120,13 @@ class FakeEngine : public Engine {
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
   }
+  // Using one asleep is a bug.
+  Sequence& Of(SeqId seq);
   void AddCell(Sequence* sequence, uint64_t added);
   static void CutCells(Sequence* sequence, size_t position);
   bool HasRoomFor(size_t tokens) const;
+  // Whether another sequence lies in what `seq` holds behind `begin`.
+  bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
   void Extend(Sequence* sequence, TokenSpan tokens);
   uint64_t StateHash(const Sequence& sequence) const;
@@ -129,6 +141,8 @@ class FakeEngine : public Engine {
   uint64_t decoded_tokens_ = 0;
   int failing_decodes_ = 0;
   int refused_states_ = 0;
+  int failing_wakes_ = 0;
+  bool asleep_ = false;
 };
 
 }  // namespace cairn

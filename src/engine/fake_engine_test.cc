@@ -94,5 +94,18 @@ TEST(FakeEngine, SpecialTextIsATokenOnlyWhenAsked) {
   EXPECT_EQ(engine.Tokenize("<|im_end|>", false, false)->size(), 10u);
 }
 
+TEST(FakeEngine, HoldsNothingAfterSleepingAndCannotBeUsedBefore) {
+  FakeEngine engine(FakeEngineOptions{});
+  const Tokens tokens(10, 'x');
+  ASSERT_TRUE(engine.Decode(0, 0, tokens).has_value());
+  ASSERT_TRUE(engine.Sleep().has_value());
+  EXPECT_DEATH(static_cast<void>(engine.Decode(0, 0, tokens)), "asleep_");
+  EXPECT_EQ(engine.Tokenize("abc", false, false)->size(), 3u);
+  engine.FailNextWakes(1);
+  EXPECT_FALSE(engine.Wake().has_value());
+  ASSERT_TRUE(engine.Wake().has_value());
+  EXPECT_TRUE(engine.Decode(0, 0, tokens).has_value());
+}
+
 }  // namespace
 }  // namespace cairn

@@ -70,7 +70,12 @@ size_t LlamaEngine::cells() const {
   const size_t all = context_tokens_ * slots_;
   // A recurrent state takes the same room however many tokens went into it.
   if (traits_.kv_bytes_per_token == 0) return all;
-  return std::min<size_t>(llama_n_ctx(context_.get()), all);
+  return std::min<size_t>(context_cells_, all);
+}
+
+llama_context* LlamaEngine::context() const {
+  CHECK(context_ != nullptr);  // it sleeps
+  return context_.get();
 }
 
 Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
@@ -109,7 +114,7 @@ Status LlamaEngine::DecodeBatch(std::span<const NextToken> tokens, bool each) {
     batch.seq_id[i][0] = tokens[i].seq;
     batch.logits[i] = each || i + 1 == tokens.size() ? 1 : 0;
   }
-  const int32_t code = llama_decode(context_.get(), batch);
+  const int32_t code = llama_decode(context(), batch);
   llama_batch_free(batch);
   if (code == 0) {
     for (const NextToken& next : tokens) NoteInWindow(next.seq, each || tokens.size() == 1);
@@ -129,16 +134,16 @@ std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
 }
 
 std::span<const float> LlamaEngine::LogitsAt(int32_t index) const {
-  const float* logits = llama_get_logits_ith(context_.get(), index);
+  const float* logits = llama_get_logits_ith(context(), index);
   CHECK(logits != nullptr);
   return {logits, info_.vocab_size};
 }
 
 Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
-  bytes->resize(front + llama_state_seq_get_size_ext(context_.get(), seq, kPartial));
+  bytes->resize(front + llama_state_seq_get_size_ext(context(), seq, kPartial));
   const size_t room = bytes->size() - front;
   const size_t written =
-      llama_state_seq_get_data_ext(context_.get(), bytes->data() + front, room, seq, kPartial);
+      llama_state_seq_get_data_ext(context(), bytes->data() + front, room, seq, kPartial);
   if (written == 0 || written > room) {
     return Fail(ErrorCode::kInternal, "libllama gave no state for the sequence");
   }
@@ -148,7 +153,7 @@ Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
 
 Status LlamaEngine::ReadState(SeqId seq, std::span<const uint8_t> state) {
   const size_t read =
-      llama_state_seq_set_data_ext(context_.get(), state.data(), state.size(), seq, kPartial);
+      llama_state_seq_set_data_ext(context(), state.data(), state.size(), seq, kPartial);
   if (read != state.size()) {
     return Fail(ErrorCode::kCorrupt, "libllama refused the state of a sequence");
   }
@@ -207,8 +212,8 @@ Status LlamaEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t>
   }
   if (header.bytes != state.size()) return refuse("is not whole");
   if (!ReadState(seq, state)) return refuse("does not fit this model");
-  const bool cut = llama_memory_seq_rm(llama_get_memory(context_.get()), seq,
-                                       static_cast<llama_pos>(position), -1);
+  const bool cut =
+      llama_memory_seq_rm(llama_get_memory(context()), seq, static_cast<llama_pos>(position), -1);
   if (!cut || SequenceEnd(seq) != position) return refuse("left the sequence elsewhere");
   return {};
 }
@@ -230,7 +235,7 @@ bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
       const size_t window = traits_.window_tokens;
       if (window == 0) return false;  // there is one, and nothing says how long it is
       const size_t first = position < window ? 0 : position + 1 - window;
-      const llama_pos held = llama_memory_seq_pos_min(llama_get_memory(context_.get()), seq);
+      const llama_pos held = llama_memory_seq_pos_min(llama_get_memory(context()), seq);
       return held >= 0 && static_cast<size_t>(held) <= first;
     }
     case MemoryClass::kRecurrent:
@@ -242,7 +247,7 @@ bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
 
 Status LlamaEngine::Truncate(SeqId seq, size_t position) {
   CHECK(CanTruncate(seq, position));
-  llama_memory_t memory = llama_get_memory(context_.get());
+  llama_memory_t memory = llama_get_memory(context());
   if (llama_memory_seq_rm(memory, seq, static_cast<llama_pos>(position), -1)) {
     if (keeps_window_) window_cells_[seq].in_answer = false;
     return {};
@@ -253,7 +258,7 @@ Status LlamaEngine::Truncate(SeqId seq, size_t position) {
 }
 
 void LlamaEngine::Clear(SeqId seq) {
-  llama_memory_seq_rm(llama_get_memory(context_.get()), seq, -1, -1);
+  llama_memory_seq_rm(llama_get_memory(context()), seq, -1, -1);
   window_cells_.erase(seq);
 }
 
@@ -286,7 +291,7 @@ ErrorCode LlamaEngine::WhyRefused(size_t tokens) const {
 }
 
 size_t LlamaEngine::SequenceEnd(SeqId seq) const {
-  const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context_.get()), seq);
+  const llama_pos last = llama_memory_seq_pos_max(llama_get_memory(context()), seq);
   return static_cast<size_t>(last) + 1;  // -1: it is empty
 }
 

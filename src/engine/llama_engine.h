@@ -35,7 +35,8 @@ class LlamaEngine final : public Engine {
   size_t cells() const override;
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
   Result<std::string> StateIdentity() const override;
-  // For contexts beside the engine's own, which it outlives.
+  // For contexts beside the engine's own, which it outlives; null while it sleeps, after which it
+  // is another.
   llama_model* model() const { return model_.get(); }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -56,22 +57,40 @@ class LlamaEngine final : public Engine {
   Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
               ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeWhole(SeqId seq) override;
   Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  Status Sleep() override;
+  Status Wake() override;
 
  private:
-  LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
+  // What sleeping unloads.
+  struct Parts {
+    LlamaModelPtr model;
+    LlamaContextPtr context;
+  };
 
+  LlamaEngine(Parts parts, LlamaModelPtr vocabulary, const LlamaOptions& options);
+
+  static Result<Parts> LoadParts(const LlamaOptions& options);
+  // The same model without its weights.
+  static Result<LlamaModelPtr> LoadVocabulary(const LlamaOptions& options);
+  // REQUIRES: it does not sleep.
+  llama_context* context() const;
   void ReadModelInfo(const LlamaOptions& options);
-  // Where the tokens that MeasureTraits and ProveBits read are cut.
+  // What MeasureTraits and ProveBits read, and where it is cut.
+  static constexpr size_t kMoreTokens = 24;
   static constexpr size_t kFewTokens = 8;
+  Tokens ProbeTokens() const;
   // Decodes a few tokens and measures what their state weighs.
   Status MeasureTraits(const LlamaOptions& options);
   // Reads `tokens` again, of which the last logits hashed to `bits`, and keeps that when it is so
   // again: what the model, the settings and the machine come to.
   Status ProveBits(TokenSpan tokens, uint64_t bits);
   uint64_t HashOfLogits() const;
+  // After loading again: whether states from before may still be set.
+  Status ProveTheSame();
   Status MeasureGrid(const LlamaOptions& options);
   // Finds traits().segments and traits().whole_states with what the probe's sequence holds.
   void ProveTransport(const LogSink& log);
@@ -102,6 +121,7 @@ class LlamaEngine final : public Engine {
   Status ProveFork(SeqId seq, ByteSpan whole, ByteSpan snapshot);
   // Writes all of `seq` to `bytes`, after `front` bytes left as they are.
   Status WriteWhole(SeqId seq, size_t front, Bytes* bytes) const;
+  bool MayShift() const;  // traits().shifts, in llama_shift.cc
   // Takes all of `seq` out and sets it back; whether it is the same to the byte.
   Status ProveWholeStates(SeqId seq);
 
@@ -116,17 +136,24 @@ class LlamaEngine final : public Engine {
     bool in_answer = false;
   };
 
-  const LlamaModelPtr model_;
-  const LlamaContextPtr context_;
+  const LlamaOptions options_;
+  // Null while it sleeps.
+  LlamaModelPtr model_;
+  LlamaContextPtr context_;
+  // A model of its own that stays while the other is away, so that any thread finds it at any time;
+  // null where the engine never sleeps.
+  const LlamaModelPtr vocabulary_;
   const llama_vocab* const vocab_;
   const size_t slots_;
   const bool unified_;  // see LlamaOptions
   const StateFacts option_facts_;
   ModelInfo info_;
   MemoryTraits traits_;
+  size_t context_cells_ = 0;
   size_t context_tokens_ = 0;
   size_t piece_tokens_max_ = 0;
   std::string proven_bits_;  // see ProveBits
+  std::string identity_;     // StateIdentity as it was loaded, when it may sleep
   bool keeps_window_ = false;
   std::map<SeqId, WindowCells> window_cells_;  // of sequences in use, when keeps_window_
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time

@@ -56,7 +56,7 @@ Result<std::string> LlamaEngine::StateIdentity() const {
   // into a part for each thread (flash attention, from 512 cells on). So answers feel the threads,
   // and so does the end of a prompt whose last piece is one token. Those of larger pieces move
   // nothing.
-  facts.emplace_back("threads", std::to_string(llama_n_threads(context_.get())));
+  facts.emplace_back("threads", std::to_string(llama_n_threads(context())));
   facts.emplace_back("grid_tokens", std::to_string(traits_.grid_tokens));
   facts.emplace_back("libllama", Text(llama_version()));
   facts.emplace_back("ggml", Text(ggml_version()) + " " + Text(ggml_commit()));

@@ -77,9 +77,16 @@ MemoryClass ClassOf(const llama_model* model, bool has_window) {
   return has_window ? MemoryClass::kSlidingWindow : MemoryClass::kAttention;
 }
 
+// What they call is gone once the model is loaded.
+LlamaOptions WithoutProgress(LlamaOptions options) {
+  options.progress = nullptr;
+  options.probe_progress = nullptr;
+  return options;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& options) {
+Result<LlamaEngine::Parts> LlamaEngine::LoadParts(const LlamaOptions& options) {
   if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
   const LlamaErrorListener errors(options.log);
 
@@ -105,22 +112,41 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& optio
                 "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
                     " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
   }
+  return Parts{std::move(model), std::move(context)};
+}
+
+Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& options) {
+  auto parts = LoadParts(options);
+  if (!parts) return tl::unexpected(parts.error());
+  LlamaModelPtr vocabulary;
+  if (options.may_sleep) {
+    auto loaded = LoadVocabulary(options);
+    if (!loaded) return tl::unexpected(loaded.error());
+    vocabulary = std::move(*loaded);
+  }
   std::unique_ptr<LlamaEngine> engine(
-      new LlamaEngine(std::move(model), std::move(context), options));
+      new LlamaEngine(std::move(*parts), std::move(vocabulary), options));
   if (Status measured = engine->MeasureTraits(options); !measured) {
     return tl::unexpected(measured.error());
   }
+  if (!options.may_sleep) return engine;
+  auto identity = engine->StateIdentity();
+  if (!identity) return tl::unexpected(identity.error());
+  engine->identity_ = std::move(*identity);
   return engine;
 }
 
-LlamaEngine::LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options)
-    : model_(std::move(model)),
-      context_(std::move(context)),
-      vocab_(llama_model_get_vocab(model_.get())),
+LlamaEngine::LlamaEngine(Parts parts, LlamaModelPtr vocabulary, const LlamaOptions& options)
+    : options_(WithoutProgress(options)),
+      model_(std::move(parts.model)),
+      context_(std::move(parts.context)),
+      vocabulary_(std::move(vocabulary)),
+      vocab_(llama_model_get_vocab(vocabulary_ ? vocabulary_.get() : model_.get())),
       slots_(options.slots),
       unified_(options.unified),
       option_facts_(FactsOf(options)) {
-  context_tokens_ = llama_n_ctx_seq(context_.get());
+  context_cells_ = llama_n_ctx(context());
+  context_tokens_ = llama_n_ctx_seq(context());
   // Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
   const bool keeps_all =
       !llama_model_is_recurrent(model_.get()) && !llama_model_is_hybrid(model_.get());
@@ -128,7 +154,7 @@ LlamaEngine::LlamaEngine(LlamaModelPtr model, LlamaContextPtr context, const Lla
     const auto trained = static_cast<size_t>(llama_model_n_ctx_train(model_.get()));
     context_tokens_ = std::min(context_tokens_, trained);
   }
-  piece_tokens_max_ = llama_n_ubatch(context_.get());
+  piece_tokens_max_ = llama_n_ubatch(context());
   ReadModelInfo(options);
 }
 
@@ -155,19 +181,22 @@ void LlamaEngine::ReadModelInfo(const LlamaOptions& options) {
   info_.size_bytes = llama_model_size(model);
 }
 
+Tokens LlamaEngine::ProbeTokens() const {
+  return SpreadTokens(std::min(kMoreTokens, context_tokens_), info_.vocab_size);
+}
+
 Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
-  constexpr size_t kMore = 24;
-  const size_t token_count = std::min(kMore, context_tokens_);
-  if (token_count <= kFewTokens || piece_tokens_max_ < kMore) {
+  const Tokens tokens = ProbeTokens();
+  const size_t token_count = tokens.size();
+  if (token_count <= kFewTokens || piece_tokens_max_ < kMoreTokens) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--ctx-size and --ubatch-size must be at least " + std::to_string(kMore));
+                "--ctx-size and --ubatch-size must be at least " + std::to_string(kMoreTokens));
   }
-  const Tokens tokens = SpreadTokens(token_count, info_.vocab_size);
   if (Status read = Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFewTokens)); !read) return read;
-  const StateSizes few = SizesOf(context_.get());
+  const StateSizes few = SizesOf(context());
   if (Status read = Decode(kProbeSeq, kFewTokens, TokenSpan(tokens).subspan(kFewTokens)); !read)
     return read;
-  const StateSizes more = SizesOf(context_.get());
+  const StateSizes more = SizesOf(context());
   const uint64_t bits = HashOfLogits();
 
   const bool has_partial_state = more.partial < more.full;
@@ -184,7 +213,8 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
       traits_.window_tokens = static_cast<size_t>(llama_model_n_swa(model_.get()));
       traits_.kv_bytes_per_token = full_per_token - partial_per_token;
       traits_.snapshot_bytes =
-          few.partial + partial_per_token * (std::max(traits_.window_tokens, kMore) - kFewTokens);
+          few.partial +
+          partial_per_token * (std::max(traits_.window_tokens, kMoreTokens) - kFewTokens);
       break;
     case MemoryClass::kRecurrent:
       traits_.snapshot_bytes = more.partial;
@@ -196,6 +226,7 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   }
   if (traits_.snapshot_bytes > 0) traits_.snapshot_bytes += kSnapshotHeaderBytes;
   keeps_window_ = has_window;
+  traits_.shifts = MayShift();
   ProveTransport(options.log);
   Clear(kProbeSeq);
   if (Status proven = ProveBits(tokens, bits); !proven) return proven;
@@ -234,7 +265,7 @@ Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {
   traits_.grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
   traits_.grid_measured = probe.finished;
   // What the probe left in the buffers must not be found by anything.
-  llama_memory_clear(llama_get_memory(context_.get()), true);
+  llama_memory_clear(llama_get_memory(context()), true);
   return {};
 }
 

@@ -64,6 +64,9 @@ struct LlamaOptions {
   bool find_smallest_grid = false;            // see engine/grid_probe.h
   std::function<void(float)> probe_progress;  // see engine/grid_probe.h
 
+  // Engine::Sleep is possible. Costs the room of a second vocabulary.
+  bool may_sleep = false;
+
   LogSink log;
   // Called while the model loads, with the share that is loaded, in [0, 1].
   std::function<void(float)> progress;

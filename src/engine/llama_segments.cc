@@ -42,7 +42,7 @@ struct SegmentHeader {
 Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   CHECK(traits_.segments);
   CHECK(begin < end && end <= SequenceEnd(seq));
-  llama_memory_t memory = llama_get_memory(context_.get());
+  llama_memory_t memory = llama_get_memory(context());
   llama_memory_seq_cp(memory, seq, scratch_seq(), static_cast<llama_pos>(begin),
                       static_cast<llama_pos>(end));
   Bytes bytes;
@@ -57,14 +57,14 @@ Status LlamaEngine::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
   SegmentHeader header;
   header.begin = begin;
   header.end = end;
-  const size_t partial_bytes = llama_state_seq_get_size_ext(context_.get(), scratch_seq(),
-                                                            LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+  const size_t partial_bytes =
+      llama_state_seq_get_size_ext(context(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   const size_t state_bytes =
-      llama_state_seq_get_size_ext(context_.get(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
+      llama_state_seq_get_size_ext(context(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   bytes->resize(sizeof(header) + state_bytes);
   std::memcpy(bytes->data(), &header, sizeof(header));
   const size_t written =
-      llama_state_seq_get_data_ext(context_.get(), bytes->data() + sizeof(header), state_bytes,
+      llama_state_seq_get_data_ext(context(), bytes->data() + sizeof(header), state_bytes,
                                    scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written != state_bytes || partial_bytes > state_bytes) {
     return Fail(ErrorCode::kInternal, "libllama gave no state for a range of the sequence");
@@ -95,7 +95,7 @@ Status LlamaEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> pa
 
 // What the sequence holds afterwards beside attention KV is of no meaning.
 Status LlamaEngine::KeepFront(SeqId seq, size_t keep) {
-  llama_memory_t memory = llama_get_memory(context_.get());
+  llama_memory_t memory = llama_get_memory(context());
   const auto cut = static_cast<llama_pos>(keep);
   if (keep == 0) {
     Clear(seq);
@@ -122,8 +122,8 @@ Status LlamaEngine::SetSegment(SeqId seq, const SegmentPart& part) {
     return Fail(ErrorCode::kCorrupt, "the segment is not of the positions asked for");
   }
   const ByteSpan state = part.bytes.subspan(sizeof(header));
-  llama_memory_t memory = llama_get_memory(context_.get());
-  const size_t read = llama_state_seq_set_data_ext(context_.get(), state.data(), state.size(),
+  llama_memory_t memory = llama_get_memory(context());
+  const size_t read = llama_state_seq_set_data_ext(context(), state.data(), state.size(),
                                                    scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (read > 0) {
     llama_memory_seq_cp(memory, scratch_seq(), seq, static_cast<llama_pos>(part.begin),
@@ -139,9 +139,9 @@ Status LlamaEngine::SetSegment(SeqId seq, const SegmentPart& part) {
 Status LlamaEngine::ProveSegments(SeqId seq) {
   const size_t end = SequenceEnd(seq);
   if (end == 0) return Fail(ErrorCode::kUnsupported, "there is nothing to try them on");
-  empty_partial_.resize(llama_state_seq_get_size_ext(context_.get(), scratch_seq(),
-                                                     LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY));
-  llama_state_seq_get_data_ext(context_.get(), empty_partial_.data(), empty_partial_.size(),
+  empty_partial_.resize(
+      llama_state_seq_get_size_ext(context(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY));
+  llama_state_seq_get_data_ext(context(), empty_partial_.data(), empty_partial_.size(),
                                scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   if (empty_partial_.size() < kStateHeaderBytes) {
     return Fail(ErrorCode::kUnsupported, "an empty state is shorter than its header");

@@ -31,8 +31,7 @@ Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapsho
   CHECK(traits_.segments);
   CHECK(from != to && position <= SequenceEnd(from));
   Clear(to);
-  llama_memory_seq_cp(llama_get_memory(context_.get()), from, to, 0,
-                      static_cast<llama_pos>(position));
+  llama_memory_seq_cp(llama_get_memory(context()), from, to, 0, static_cast<llama_pos>(position));
   if (traits_.NeedsSnapshots()) return Restore(to, position, snapshot);
   if (SequenceEnd(to) == position) return {};
   Clear(to);
@@ -40,10 +39,10 @@ Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapsho
 }
 
 Status LlamaEngine::WriteWhole(SeqId seq, size_t front, Bytes* bytes) const {
-  const size_t size = llama_state_seq_get_size_ext(context_.get(), seq, LLAMA_STATE_SEQ_FLAGS_NONE);
+  const size_t size = llama_state_seq_get_size_ext(context(), seq, LLAMA_STATE_SEQ_FLAGS_NONE);
   bytes->resize(front + size);
-  const size_t written = llama_state_seq_get_data_ext(context_.get(), bytes->data() + front, size,
-                                                      seq, LLAMA_STATE_SEQ_FLAGS_NONE);
+  const size_t written = llama_state_seq_get_data_ext(context(), bytes->data() + front, size, seq,
+                                                      LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written == size && size > 0) return {};
   return Fail(ErrorCode::kInternal, "libllama gave no state for the sequence");
 }
@@ -78,7 +77,7 @@ Status LlamaEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
     return refuse(ErrorCode::kCorrupt, "was taken at position " + std::to_string(header.position));
   }
   if (header.bytes != state.size()) return refuse(ErrorCode::kCorrupt, "is not whole");
-  const size_t read = llama_state_seq_set_data_ext(context_.get(), state.data(), state.size(), seq,
+  const size_t read = llama_state_seq_set_data_ext(context(), state.data(), state.size(), seq,
                                                    LLAMA_STATE_SEQ_FLAGS_NONE);
   if (read != state.size()) {
     return refuse(WhyRefused(position), "was refused: it is of another model, or there is no room");

@@ -13,14 +13,27 @@ size_t CellLedger::TokensOf(size_t slot) const {
   return tokens;
 }
 
-bool CellLedger::IsShared(uint64_t row, size_t slot) const {
+size_t CellLedger::OthersTokens(uint64_t row, size_t slot) const {
+  size_t tokens = 0;
   for (size_t other = 0; other < held_.size(); ++other) {
     if (other == slot) continue;
     for (const Part& part : held_[other]) {
-      if (part.row == row) return true;
+      if (part.row == row) tokens = std::max(tokens, part.tokens);
     }
   }
-  return false;
+  return tokens;
+}
+
+// Slots share nothing but beginnings.
+size_t CellLedger::SharedTokens(size_t slot) const {
+  size_t shared = 0;
+  size_t position = 0;
+  for (const Part& part : held_[slot]) {
+    const size_t tokens = std::min(part.tokens, OthersTokens(part.row, slot));
+    if (tokens > 0) shared = position + tokens;
+    position += part.tokens;
+  }
+  return shared;
 }
 
 void CellLedger::SetTokens(size_t slot, size_t tokens) {
@@ -34,7 +47,7 @@ void CellLedger::SetTokens(size_t slot, size_t tokens) {
   }
   if (held == tokens) return;
   // What another slot holds of a row may reach further than this slot does.
-  if (parts.empty() || IsShared(parts.back().row, slot)) parts.push_back({++last_row_, 0});
+  if (parts.empty() || OthersTokens(parts.back().row, slot) > 0) parts.push_back({++last_row_, 0});
   parts.back().tokens += tokens - held;
 }
 

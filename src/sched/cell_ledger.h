@@ -29,6 +29,9 @@ class CellLedger {
   size_t used() const { return UsedBy(std::vector<bool>(held_.size(), true)); }
   // Those that one or more of `slots` hold.
   size_t UsedBy(const std::vector<bool>& slots) const;
+  // So many of a slot's first tokens lie in cells that others hold too; what is behind them is its
+  // own.
+  size_t SharedTokens(size_t slot) const;
   // Those that nobody else holds: what clearing `slot` gives back.
   size_t OnlyIn(size_t slot) const;
 
@@ -40,7 +43,8 @@ class CellLedger {
   };
 
   size_t TokensOf(size_t slot) const;
-  bool IsShared(uint64_t row, size_t slot) const;
+  // The most that another slot holds of the row.
+  size_t OthersTokens(uint64_t row, size_t slot) const;
 
   std::vector<std::vector<Part>> held_;  // by slot
   uint64_t last_row_ = 0;

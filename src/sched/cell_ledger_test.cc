@@ -48,5 +48,21 @@ TEST(CellLedger, AForkOfAForkSharesWithBoth) {
   EXPECT_EQ(ledger.used(), 400u);
 }
 
+TEST(CellLedger, KnowsHowMuchOfASlotOthersHoldToo) {
+  CellLedger ledger(3);
+  ledger.SetTokens(0, 300);
+  EXPECT_EQ(ledger.SharedTokens(0), 0u);
+  ledger.Share(0, 1, 200);
+  ledger.SetTokens(1, 400);
+  ledger.Share(1, 2, 300);
+  EXPECT_EQ(ledger.SharedTokens(0), 200u);
+  EXPECT_EQ(ledger.SharedTokens(1), 300u);
+  EXPECT_EQ(ledger.SharedTokens(2), 300u);
+  ledger.SetTokens(2, 50);
+  EXPECT_EQ(ledger.SharedTokens(1), 200u);
+  ledger.SetTokens(2, 500);
+  EXPECT_EQ(ledger.SharedTokens(2), 50u);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sched/scheduler_fixture.h"
 #include "store/fake_disk.h"
 
@@ -28,9 +30,9 @@ class TickingClock final : public Clock {
 class Life {
  public:
   Life(test::FakeDisk* disk, const FakeEngineOptions& engine_options, LineageId first_lineage,
-       ReuseMode reuse = ReuseMode::kLive)
+       ReuseMode reuse = ReuseMode::kLive, const char* placement = "near-end,user-turns")
       : engine_(engine_options),
-        cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("value"),
+        cache_(CacheOptions{}, *MakePlacement(placement), *MakeEviction("value"),
                MakeTieredStore(disk)),
         scheduler_(&engine_, &cache_, &clock_, Options(first_lineage, reuse)) {
     disk->Restart();
@@ -44,6 +46,11 @@ class Life {
     }
     return Bench::Collect(generation->get());
   }
+  // While nobody asks.
+  void Idle() {
+    while (scheduler_.WarmNext()) {
+    }
+  }
   // As at the end of a server.
   void SaveAll() { EXPECT_TRUE(scheduler_.SaveAll(kPlenty)); }
   void CheckInvariants() const { cache_.CheckInvariants(); }
@@ -54,6 +61,7 @@ class Life {
     SchedulerOptions options;
     options.first_lineage = first_lineage;
     options.reuse = reuse;
+    options.warm_start = true;
     return options;
   }
 
@@ -196,6 +204,36 @@ TEST(Restart, NothingIsWrittenTwice) {
   life.Ask(Bench::Request(prompt, 20));
   life.SaveAll();
   EXPECT_EQ(disk.rewritten(), 0u);
+}
+
+TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
+  for (const MemoryClass memory_class :
+       {MemoryClass::kSlidingWindow, MemoryClass::kRecurrent, MemoryClass::kHybrid}) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    const auto request = [](char question) {
+      GenerationRequest asked = Bench::Request(Join(Text(960, 'H'), Text(100, question)), 4);
+      asked.shape.header_end = 960;
+      asked.shape.turns = {{960, true}};
+      return asked;
+    };
+    {
+      Life life(&disk, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
+      life.Ask(request('a'));
+      life.Ask(request('b'));
+      life.SaveAll();
+    }
+    Life life(&disk, SlowReader(memory_class, 3), 2 << 20, ReuseMode::kLive, "auto");
+    life.Idle();
+    const SchedulerStats ready = life.stats();
+    EXPECT_TRUE(std::any_of(ready.slots.begin(), ready.slots.end(),
+                            [](const SlotStats& slot) { return slot.tokens == 960; }));
+    const Bench::Answer answer = life.Ask(request('c'));
+    EXPECT_EQ(answer.end.cost.reused_tokens, 960u);
+    Bench cold(SlowReader(memory_class), {});
+    EXPECT_EQ(answer.text, cold.Run(request('c')).text);
+    life.CheckInvariants();
+  }
 }
 
 }  // namespace

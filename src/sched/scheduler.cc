@@ -35,10 +35,13 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
-               options.unused_ms}),
+               options.unused_ms, options.move_tokens_min}),
       time_(options.prefill_share),
       warm_budget_(options.warm) {
+  CHECK(options.reuse != ReuseMode::kExact ||
+        (options.move_tokens_min == 0 && !options.context_shift));
   stats_.slots.resize(engine->slots());
+  busy_ms_ = clock->NowMs();
 }
 
 Status Scheduler::CheckRequest(const GenerationRequest& request) const {
@@ -111,6 +114,7 @@ void Scheduler::Stop() {
 }
 
 bool Scheduler::Step() {
+  if (asleep_ && !WakeForWork()) return false;
   PauseWarming();
   FinishCancelled();
   FailOverdue();
@@ -123,7 +127,9 @@ bool Scheduler::Step() {
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
-  return ordered || admitted || read || decoded || !running_.empty();
+  const bool busy = ordered || admitted || read || decoded || !running_.empty();
+  if (busy) busy_ms_ = clock_->NowMs();
+  return busy;
 }
 
 SchedulerStats Scheduler::stats() const {
@@ -178,6 +184,11 @@ void Scheduler::FinishCancelled() {
 }
 
 bool Scheduler::DecodeAnswers() {
+  for (auto next = running_.begin(); next != running_.end();) {
+    Task* task = &*next++;
+    if (!task->answering() || SlotTokens(*task) + 1 < engine_->context_tokens()) continue;
+    if (!ShiftContext(task)) Finish(task, FinishReason::kLength);
+  }
   std::vector<Task*> answering;
   for (Task& task : running_) {
     if (task.answering()) answering.push_back(&task);
@@ -246,10 +257,10 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   }
   PushText(task, task->text->Push(text));
   if (!task->text->stopped_by().empty()) return Finish(task, FinishReason::kStop);
+  if (task->cost.generated_tokens >= params.tokens_max) return Finish(task, FinishReason::kLength);
   const bool full = SlotOf(*task).tokens().size() + 1 >= engine_->context_tokens();
-  if (task->cost.generated_tokens >= params.tokens_max || full) {
-    Finish(task, FinishReason::kLength);
-  }
+  // Other answers' logits are still to be looked at, so nothing is moved before the next token.
+  if (full && !options_.context_shift) Finish(task, FinishReason::kLength);
 }
 
 // The slots together hold more than the context. What nobody uses goes first, then the request that

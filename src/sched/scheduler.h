@@ -34,10 +34,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
@@ -60,6 +62,9 @@ struct GenerationParams {
   bool ignore_end = false;  // go on past the model's own end of an answer
   // Control tokens with these texts are part of the answer's text; all others have none.
   std::vector<std::string> control_texts;
+  // Of a context that is full, --context-shift keeps so many first tokens beside BOS; -1: the
+  // prompt.
+  int64_t keep_tokens = 0;
   // Report each token's log-probability, and those of so many likeliest ones beside it.
   std::optional<size_t> logprobs;
 };
@@ -97,8 +102,19 @@ struct SchedulerOptions {
   bool park = true;
   LineageId first_lineage = 0;
   double unused_ms = 2000;
-  WarmBudgetOptions warm;
+  WarmBudgetOptions warm = {};
+  // At the start and after a sleep, bring headers back from a cache that saves into empty slots.
+  bool warm_start = false;
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
+  // See SlotKeeper::Options.
+  size_t move_tokens_min = 0;
+  // An answer that comes to the end of its context goes on (sched/context_shift.cc). Neither goes
+  // with ReuseMode::kExact, and both have no effect where the engine does not shift.
+  bool context_shift = false;
+  // The engine's model is unloaded when nobody asked for so long (sched/sleeping.cc); negative:
+  // never. Then Engine::Sleep must be possible.
+  double sleep_after_ms = -1;
+  LogSink log = {};  // may be empty
 };
 
 // What one slot does.
@@ -110,7 +126,7 @@ struct SlotStats {
   size_t generated_tokens = 0;
 };
 
-// Since the start; the last three are of now.
+// Since the start; the last four are of now.
 struct SchedulerStats {
   uint64_t requests = 0;
   uint64_t prompt_tokens = 0;
@@ -124,9 +140,12 @@ struct SchedulerStats {
   size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
   double prompt_ms = 0;
   double generated_ms = 0;
+  uint64_t sleeps = 0;  // times the model was unloaded
+  double wake_ms = 0;   // of loading it again, all times together
   SlotKeeper::Stats keeper;
   CacheStats cache;
   SavedStats saved;  // of now
+  bool sleeping = false;
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
@@ -174,6 +193,9 @@ class Scheduler {
   // Reads a piece of what is expected to come; false: there is none, or it would be too much.
   // REQUIRES: Step has nothing to do.
   bool WarmNext();
+  // Unloads the model if it was idle for sleep_after_ms. False: it was not, or the model is
+  // unloaded already. Run does so by itself. REQUIRES: there is nothing to do.
+  bool SleepIfIdle();
 
   SchedulerStats stats() const;
 
@@ -243,6 +265,18 @@ class Scheduler {
   bool Tend(bool now);
   void WaitForWork();
 
+  // Makes room at the end of a full slot, in context_shift.cc. False: the answer ends here.
+  bool ShiftContext(Task* task);
+
+  // In sleeping.cc.
+  double UntilSleepMs() const;
+  bool WakeEngine();
+  // False: there is no work, or the engine does not wake and whoever waited has been told.
+  // REQUIRES: it sleeps.
+  bool WakeForWork();
+  void FailQueued(const Error& error);
+  void Say(LogLevel level, const std::string& line) const;
+
   // In admission.cc.
   // Tells who has something to do.
   void ShareFairly();
@@ -269,6 +303,8 @@ class Scheduler {
   bool Waits(const Task& task) const;
 
   // In warming.cc.
+  // False: there is none to bring back.
+  bool BringHeaderBack();
   bool TakeWarmPrompt();
   // False: there is nothing to read, or no slot to read it in.
   bool BeginWarming();
@@ -331,8 +367,13 @@ class Scheduler {
   WarmBudget warm_budget_;
   std::optional<Warming> warming_;
   WarmedPrompts warmed_;
+  // Still to be brought back; nothing: not looked for yet.
+  std::optional<std::vector<CheckpointCache::StoredHeader>> headers_;
   uint64_t last_admission_ = 0;
   double saved_ms_ = 0;  // when SaveWhileBusy last did something
+  double busy_ms_ = 0;   // when there was last something to do
+  bool asleep_ = false;
+  std::string why_asleep_;  // why it did not wake when it was last tried
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;

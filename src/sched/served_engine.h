@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <deque>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -28,9 +28,10 @@ class RecordingEngine final : public Engine {
  public:
   explicit RecordingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  // Of the last prompt, and of all in the order in which their samplers were made.
-  const std::vector<float>& prompt_logits() const { return prompt_logits_.back(); }
-  const std::deque<std::vector<float>>& all_prompt_logits() const { return prompt_logits_; }
+  // Of the last prompt whose answer is drawn with this seed.
+  const std::vector<float>& prompt_logits(uint32_t seed = SamplingParams{}.seed) const {
+    return prompt_logits_.at(seed);
+  }
 
   const ModelInfo& info() const override { return engine_->info(); }
   const MemoryTraits& traits() const override { return engine_->traits(); }
@@ -79,7 +80,9 @@ class RecordingEngine final : public Engine {
     return engine_->SetWhole(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
-    return std::make_unique<Recorder>(engine_->MakeSampler(params), &prompt_logits_.emplace_back());
+    std::vector<float>& logits = prompt_logits_[params.seed];
+    logits.clear();
+    return std::make_unique<Recorder>(engine_->MakeSampler(params), &logits);
   }
 
  private:
@@ -98,7 +101,7 @@ class RecordingEngine final : public Engine {
   };
 
   const std::unique_ptr<Engine> engine_;
-  std::deque<std::vector<float>> prompt_logits_;
+  std::map<uint32_t, std::vector<float>> prompt_logits_;
 };
 
 struct ServedAnswer {
@@ -150,13 +153,14 @@ class Served {
 
   // Asks all at the same time.
   std::vector<ServedAnswer> AskTogether(const std::vector<PlayedPrompt>& prompts) {
-    const size_t asked_before = engine_.all_prompt_logits().size();
     std::vector<std::shared_ptr<Generation>> generations;
-    for (const PlayedPrompt& prompt : prompts) {
+    for (size_t i = 0; i < prompts.size(); ++i) {
       GenerationRequest request;
-      request.prompt = prompt.tokens;
-      request.shape = prompt.shape;
+      request.prompt = prompts[i].tokens;
+      request.shape = prompts[i].shape;
       request.params = Greedy(answer_tokens_);
+      // The likeliest token is the same whatever the seed; the logits are found by it.
+      request.params.sampling.seed = static_cast<uint32_t>(i);
       auto generation = scheduler_.Submit(std::move(request));
       EXPECT_TRUE(generation.has_value());
       generations.push_back(std::move(*generation));
@@ -172,8 +176,7 @@ class Served {
         answer.read_tokens = event->cost.read_tokens();
         answer.reused_tokens = event->cost.reused_tokens;
       }
-      // Requests are admitted in the order in which they came.
-      answer.logits = engine_.all_prompt_logits()[asked_before + i];
+      answer.logits = engine_.prompt_logits(static_cast<uint32_t>(i));
     }
     return answers;
   }

@@ -16,6 +16,7 @@ void Slot::Clear(NamespaceId name_space) {
 void Slot::Lose() {
   tokens_.clear();
   provenance_ = {};
+  own_tokens_ = SIZE_MAX;
   forks_ = false;
   CountCells();
 }
@@ -34,6 +35,7 @@ void Slot::CutTo(size_t position) {
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
   provenance_.CutTo(position);
+  if (position <= own_tokens_) own_tokens_ = SIZE_MAX;
   CountCells();
 }
 
@@ -93,12 +95,62 @@ Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
     Clear(from.name_space_);
     return forked;
   }
+  CHECK(position <= from.own_tokens());
   ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
   name_space_ = from.name_space_;
   tokens_ = from.tokens_;
   provenance_ = from.provenance_;
+  own_tokens_ = SIZE_MAX;
   CutTo(position);
   forks_ = true;
+  return {};
+}
+
+Provenance Slot::own_provenance() const {
+  Provenance own = provenance_;
+  own.CutTo(own_tokens());
+  return own;
+}
+
+Status Slot::Drop(const TokenRange& range, LineageId lineage) {
+  CHECK(range.begin < range.end && range.end < tokens_.size());
+  if (Status dropped = engine_->Drop(seq_, range.begin, range.end); !dropped) {
+    Clear(name_space_);
+    return dropped;
+  }
+  const size_t dropped = range.end - range.begin;
+  std::vector<TokenRange> answers = provenance_.AnswersIn({range.end, tokens_.size()});
+  for (TokenRange& answer : answers) answer = {answer.begin - dropped, answer.end - dropped};
+  tokens_.erase(tokens_.begin() + static_cast<ptrdiff_t>(range.begin),
+                tokens_.begin() + static_cast<ptrdiff_t>(range.end));
+  // What is clean ends on the grid.
+  const bool in_clean = range.begin < provenance_.clean;
+  const size_t begin = in_clean ? range.begin - range.begin % grid_tokens_ : range.begin;
+  provenance_.CutTo(begin);
+  provenance_.Append({begin, tokens_.size()}, lineage, answers);
+  own_tokens_ = std::min(own_tokens_, provenance_.clean);
+  // The cells behind are others than those before.
+  ledger_->SetTokens(static_cast<size_t>(seq_), range.begin);
+  CountCells();
+  return {};
+}
+
+Status Slot::Unshare(size_t begin) {
+  CHECK(begin < tokens_.size());
+  auto bytes = engine_->TakeSegment(seq_, begin, tokens_.size());
+  Status copied;
+  if (bytes) {
+    const SegmentPart part = {begin, tokens_.size(), *bytes};
+    copied = engine_->Join(seq_, begin, {&part, 1}, tokens_.size(), {});
+  } else {
+    copied = tl::unexpected(bytes.error());
+  }
+  if (!copied) {
+    Clear(name_space_);
+    return copied;
+  }
+  ledger_->SetTokens(static_cast<size_t>(seq_), begin);
+  CountCells();
   return {};
 }
 

@@ -6,6 +6,10 @@
 #ifndef CAIRN_SCHED_SLOT_H_
 #define CAIRN_SCHED_SLOT_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
 #include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
@@ -26,6 +30,13 @@ class Slot {
   // Whose tokens they are: another namespace may not reuse them.
   NamespaceId name_space() const { return name_space_; }
   const Provenance& provenance() const { return provenance_; }
+  // So many tokens from the begin on, the slot holds what reading them gives: all, until something
+  // is moved (see Drop); from then on what was clean before that. The slot alone may go on from the
+  // rest; it is not stored, and no other slot begins from it.
+  size_t own_tokens() const { return std::min(own_tokens_, tokens_.size()); }
+  bool is_own() const { return own_tokens() == tokens_.size(); }
+  // Of these tokens.
+  Provenance own_provenance() const;
   SlotState state() const { return {tokens_, provenance_}; }
   // Of what is at the slot's end; 0: a cold run's to the bit.
   LineageId lineage() const { return provenance_.LineageAt(tokens_.size()); }
@@ -45,6 +56,13 @@ class Slot {
   // Shares the first `position` tokens of `from`, which stays as it is, and takes the state of
   // `snapshot`, as Join does. On an error the slot is empty.
   Status Fork(const Slot& from, size_t position, ByteSpan snapshot);
+  // Drops the range, so that what stands behind it moves up and is a run of its own, of this
+  // number. REQUIRES: the engine shifts; what stands behind the range is there, and in no other
+  // slot. On an error the slot is empty.
+  Status Drop(const TokenRange& range, LineageId lineage);
+  // Copies what stands behind `begin`, so that no other slot lies in the same cells. REQUIRES: it
+  // is all there, and there is room. On an error the slot is empty.
+  Status Unshare(size_t begin);
   // Becomes the slot that `whole` was taken of. On an error the slot is empty.
   Status SetWhole(const WholeState& whole, ByteSpan bytes);
   // What follows and leaves the grid, or leaves a run where that goes on, is a run of this number.
@@ -80,6 +98,7 @@ class Slot {
   NamespaceId name_space_ = 0;
   Tokens tokens_;
   Provenance provenance_;
+  size_t own_tokens_ = SIZE_MAX;  // SIZE_MAX: all
   LineageId next_lineage_ = 0;
   // The slot was cut or set to where its last run may go on otherwise.
   bool forks_ = false;

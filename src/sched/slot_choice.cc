@@ -103,7 +103,9 @@ class WayFinder {
       way.slot = slot;
       way.source = Way::Source::kFork;
       way.from = from;
-      way.point = FromOther(rules_, needs_, lender.state(), !rules_.needs_snapshots, false);
+      const Provenance own = lender.own_provenance();
+      const SlotState lent = {TokenSpan(lender.tokens()).first(lender.own_tokens()), own};
+      way.point = FromOther(rules_, needs_, lent, !rules_.needs_snapshots, false);
       if (way.point.position > 0) Consider(way);
     }
   }

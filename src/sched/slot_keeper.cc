@@ -41,7 +41,8 @@ SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* cloc
   view.held = [this] {
     std::vector<SlotsView::Held> held;
     for (const Kept& kept : slots_) {
-      held.push_back({kept.slot.name_space(), kept.slot.tokens(), &kept.slot == parking_});
+      const TokenSpan own = TokenSpan(kept.slot.tokens()).first(kept.slot.own_tokens());
+      held.push_back({kept.slot.name_space(), own, &kept.slot == parking_});
     }
     return held;
   };
@@ -104,6 +105,7 @@ SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
   if (no_grid) needs.reuse = false;
   ++tick_;
   Way way = Choose(needs);
+  if (auto moved = ResumeByMoving(needs, way)) return std::move(*moved);
   std::optional<Held> held = Hold(needs, way);
   if (!held) {
     // What the cache promised is gone; the slots alone promise nothing that can go.
@@ -292,6 +294,7 @@ void SlotKeeper::ParkAndClear(size_t slot) {
 
 void SlotKeeper::TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_class, size_t turns) {
   Slot& slot = slots_[slot_index].slot;
+  if (!slot.is_own()) return;
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = checkpoint_class;
   checkpoint.lineage = slot.lineage();
@@ -313,6 +316,7 @@ void SlotKeeper::TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_cl
 void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
   if (!options_.keep_ends) return;
   Slot& slot = slots_[slot_index].slot;
+  if (!slot.is_own()) return;
   const Provenance& provenance = slot.provenance();
   const size_t last_cut = LastCut(slot.tokens().size(), options_.grid_tokens);
   Checkpoint checkpoint;

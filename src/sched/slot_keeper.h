@@ -21,6 +21,7 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/cell_ledger.h"
+#include "sched/moved_chunks.h"
 #include "sched/saved_slot.h"
 #include "sched/slot.h"
 #include "sched/slot_choice.h"
@@ -41,6 +42,9 @@ class SlotKeeper {
     LineageId first_lineage = 0;
     // A slot that was unused for so long is copied to a cache that saves (see StoreUnused).
     double unused_ms = 2000;
+    // Chunks of so many tokens or more are moved where a prompt has them at another place
+    // (sched/moved_chunks.h); 0: none.
+    size_t move_tokens_min = 0;
   };
   // Counts since the start.
   struct Stats {
@@ -49,6 +53,8 @@ class SlotKeeper {
     uint64_t joined = 0;
     uint64_t forked = 0;      // from what another slot holds
     uint64_t wholes_set = 0;  // slots that were stored whole
+    uint64_t moved = 0;       // prompts that got chunks from another place
+    uint64_t shifted = 0;     // full slots of which the oldest half was dropped
     uint64_t parked = 0;
     // Ways back that failed, after which the prompt was read from its begin.
     uint64_t failed = 0;
@@ -78,6 +84,9 @@ class SlotKeeper {
   // How far along the prompt Resume would come now; when no slot is free, if all were.
   size_t Reach(const SlotNeeds& needs) const;
   void Release(size_t slot);
+  // Of a full slot: drops the older half of what stands behind its first `keep` tokens. How many
+  // tokens; 0: it cannot be done, and the slot is as it was or, where the engine failed, empty.
+  size_t DropOldest(size_t slot, size_t keep);
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
   // use. kInvalidArgument: there is no such slot.
   Result<size_t> Erase(size_t slot);
@@ -149,6 +158,18 @@ class SlotKeeper {
   Status Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   void MakeRoom(const SlotNeeds& needs, const Way& way);
   std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
+
+  // In slot_moving.cc.
+  struct Move {
+    size_t slot = 0;
+    std::vector<MovedChunk> chunks;
+    // How far along the prompt the slot comes.
+    size_t end() const { return chunks.back().to + chunks.back().tokens; }
+  };
+  std::optional<Move> FindMove(const SlotNeeds& needs) const;
+  // Nothing: it is not wanted, or brings nothing more than `otherwise`.
+  std::optional<Resumed> ResumeByMoving(const SlotNeeds& needs, const Way& otherwise);
+  Status MoveChunks(const std::vector<MovedChunk>& chunks, Slot* slot);
 
   // In slot_saving.cc.
   Status CheckFree(size_t slot) const;

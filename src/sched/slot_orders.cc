@@ -16,7 +16,8 @@ Result<T> Scheduler::Order(std::function<Result<T>()> order) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
     orders_.emplace_back([this, done, order = std::move(order)] {
-      Result<T> outcome = order();
+      // What sleeps cannot be asked.
+      Result<T> outcome = asleep_ ? Result<T>(Fail(ErrorCode::kUnavailable, why_asleep_)) : order();
       // Before anybody hears of it.
       PublishSlots();
       done->set_value(std::move(outcome));

@@ -32,10 +32,10 @@ void SlotKeeper::Save(Slot* slot) {
 }
 
 SlotKeeper::Useful SlotKeeper::UsefulOf(const Slot& slot) const {
-  Useful useful{slot.tokens().size(), slot.provenance()};
+  Useful useful{slot.own_tokens(), slot.own_provenance()};
   if (options_.mode != ReuseMode::kExact) return useful;
   // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
-  useful.end = useful.provenance.clean;
+  useful.end = std::min(useful.end, useful.provenance.clean);
   if (engine_->traits().NeedsSnapshots()) {
     const TokenSpan clean = TokenSpan(slot.tokens()).first(useful.end);
     useful.end = 0;
@@ -48,7 +48,7 @@ SlotKeeper::Useful SlotKeeper::UsefulOf(const Slot& slot) const {
 }
 
 bool SlotKeeper::ParkWhole(Slot* slot) {
-  if (slot->tokens().empty()) return false;
+  if (slot->tokens().empty() || !slot->is_own()) return false;
   auto whole = slot->TakeWhole();
   if (!whole) return false;
   return cache_
@@ -119,7 +119,7 @@ size_t SlotKeeper::UnstoredBytes() const {
   size_t bytes = 0;
   for (const Kept& kept : slots_) {
     if (kept.slot.tokens().empty() || kept.pieces_left == 0u) continue;
-    bytes += traits.snapshot_bytes + kept.slot.tokens().size() * traits.kv_bytes_per_token;
+    bytes += traits.snapshot_bytes + kept.slot.own_tokens() * traits.kv_bytes_per_token;
   }
   return bytes;
 }

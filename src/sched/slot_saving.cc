@@ -31,7 +31,7 @@ Result<SlotContent> SlotKeeper::BeginSaving(size_t slot, NamespaceId name_space)
   if (Status usable = CheckFree(slot); !usable) return tl::unexpected(usable.error());
   Kept& kept = slots_[slot];
   const std::string name = "slot " + std::to_string(slot);
-  if (kept.slot.tokens().empty()) {
+  if (kept.slot.own_tokens() == 0) {
     return Fail(ErrorCode::kInvalidArgument, name + " holds nothing that could be saved");
   }
   if (kept.slot.name_space() != name_space) {
@@ -42,6 +42,9 @@ Result<SlotContent> SlotKeeper::BeginSaving(size_t slot, NamespaceId name_space)
   if (traits.kv_bytes_per_token > 0 && !traits.segments && !traits.whole_states) {
     return Fail(ErrorCode::kUnsupported, "this model's states cannot be taken out of a slot");
   }
+  if (!traits.segments && !kept.slot.is_own()) {
+    return Fail(ErrorCode::kUnsupported, name + " holds what was moved; that cannot be saved");
+  }
   kept.free = false;
   kept.saving = true;
   return ContentOf(kept.slot);
@@ -50,7 +53,8 @@ Result<SlotContent> SlotKeeper::BeginSaving(size_t slot, NamespaceId name_space)
 SlotContent SlotKeeper::ContentOf(const Slot& slot) const {
   using Kind = SlotPiece::Kind;
   const MemoryTraits& traits = engine_->traits();
-  SlotContent content{slot.name_space(), slot.tokens(), slot.provenance(), {}};
+  SlotContent content{slot.name_space(), slot.tokens(), slot.own_provenance(), {}};
+  content.tokens.resize(slot.own_tokens());
   const bool has_kv = traits.kv_bytes_per_token > 0;
   const bool whole = has_kv && !traits.segments;
   if (whole) {
@@ -72,7 +76,7 @@ SlotContent SlotKeeper::ContentOf(const Slot& slot) const {
   Checkpoint last;
   last.position = end;
   last.checkpoint_class = CheckpointClass::kReply;
-  last.lineage = slot.lineage();
+  last.lineage = content.provenance.LineageAt(end);
   // On the grid, segments lead back without one.
   const bool needed = traits.NeedsSnapshots() || !last.on_grid();
   if (!whole && needed) content.pieces.push_back({Kind::kEnd, {}, last});

@@ -1,11 +1,17 @@
 // The loop of the context thread, and what it does for a cache that saves while nobody waits.
 
+#include <algorithm>
+
 #include "sched/scheduler.h"
 
 namespace cairn {
 namespace {
 
-constexpr std::chrono::milliseconds kTendInterval(250);
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+constexpr Milliseconds kTendInterval(250);
+// Nothing is lost by waking up for nothing so rarely.
+constexpr double kWaitMsMax = 60'000;
 
 }  // namespace
 
@@ -20,22 +26,16 @@ void Scheduler::Run() {
       SaveWhileBusy();
     } else if (WarmNext()) {
       SaveWhileBusy();
-    } else if (!Tend(false)) {
+    } else if (!Tend(false) && !SleepIfIdle()) {
       WaitForWork();
     }
   }
   PauseWarming();
+  if (asleep_) why_asleep_ = "the server is shutting down";
   DoOrders();
   // Whoever was saving one is told no more.
   keeper_.EndAllSaving();
-  {
-    const std::lock_guard lock(mutex_);
-    for (Task& task : queue_) running_.push_back(std::move(task));
-    queue_.clear();
-  }
-  while (!running_.empty()) {
-    FailTask(&running_.front(), {ErrorCode::kUnavailable, "the server is shutting down"});
-  }
+  FailQueued({ErrorCode::kUnavailable, "the server is shutting down"});
 }
 
 // Those in the queue cannot begin while all slots are being saved; the end of that is an order.
@@ -48,17 +48,16 @@ bool Scheduler::HasWork() const {
 
 void Scheduler::WaitForWork() {
   const bool has_free = keeper_.has_free();
+  const double until_sleep_ms = UntilSleepMs();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
     return stopping_ || woken_ || warm_news_ || (has_free && !queue_.empty()) || !orders_.empty();
   };
-  if (stats_.unsaved_bytes > 0 || warming_) {
-    // A slot may have been unused for long enough by then, or the disk have caught up; or more may
-    // be read ahead.
-    arrived_.wait_for(lock, kTendInterval, ready);
-  } else {
-    arrived_.wait(lock, ready);
-  }
+  double wait_ms = std::min(until_sleep_ms, kWaitMsMax);
+  // A slot may have been unused for long enough by then, or the disk have caught up; or more may be
+  // read ahead.
+  if (stats_.unsaved_bytes > 0 || warming_) wait_ms = std::min(wait_ms, kTendInterval.count());
+  arrived_.wait_for(lock, Milliseconds(wait_ms), ready);
   woken_ = false;
 }
 
@@ -85,7 +84,7 @@ bool Scheduler::Tend(bool now) {
 void Scheduler::SaveWhileBusy() {
   if (!cache_->saves()) return;
   const double now_ms = clock_->NowMs();
-  if (now_ms - saved_ms_ < static_cast<double>(kTendInterval.count())) return;
+  if (now_ms - saved_ms_ < kTendInterval.count()) return;
   saved_ms_ = now_ms;
   cache_->SaveNext(keeper_.read_ms_per_token());
 }

@@ -27,6 +27,13 @@ void Scheduler::Warm(std::vector<WarmPrompt> prompts) {
 }
 
 bool Scheduler::WarmNext() {
+  {
+    const std::lock_guard lock(mutex_);
+    warm_news_ = false;
+    // The model is not loaded again for what nobody may ask for.
+    if (asleep_) warm_queue_.clear();
+  }
+  if (BringHeaderBack()) return true;
   while (warming_ || TakeWarmPrompt()) {
     const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
     if (allowed < grid_tokens_) return false;
@@ -36,6 +43,7 @@ bool Scheduler::WarmNext() {
     }
     if (!ReadAhead(allowed)) EndWarming();
     PublishSlots();
+    busy_ms_ = clock_->NowMs();
     const std::lock_guard lock(mutex_);
     stats_.warmed_tokens = warm_budget_.warmed();
     stats_.cache = cache_->stats();
@@ -44,9 +52,36 @@ bool Scheduler::WarmNext() {
   return false;
 }
 
+bool Scheduler::BringHeaderBack() {
+  if (!options_.warm_start || asleep_ || !cache_->saves()) return false;
+  if (!headers_) {
+    cache_->TakeNews();
+    // So that one slot is left for what begins otherwise.
+    headers_ = cache_->HeadersWorthMost(std::max<size_t>(1, engine_->slots() - 1));
+    std::reverse(headers_->begin(), headers_->end());
+  }
+  if (headers_->empty()) return false;
+  const CheckpointCache::StoredHeader header = std::move(headers_->back());
+  headers_->pop_back();
+  Tokens prompt = header.tokens;
+  // The last token of a prompt is always read.
+  prompt.push_back(prompt.back());
+  const auto match = cache_->Match(header.name_space, prompt);
+  const SlotNeeds needs{header.name_space, prompt, true, &match};
+  bool has_empty = false;
+  for (size_t i = 0; i < engine_->slots(); ++i) {
+    const TokenSpan held = keeper_.slot(i).tokens();
+    if (CommonPrefix(held, prompt) == header.tokens.size()) return true;
+    has_empty = has_empty || held.empty();
+  }
+  if (!has_empty || keeper_.saving() || keeper_.Reach(needs) < header.tokens.size()) return true;
+  keeper_.Release(keeper_.Resume(needs).slot);
+  PublishSlots();
+  return true;
+}
+
 bool Scheduler::TakeWarmPrompt() {
   const std::lock_guard lock(mutex_);
-  warm_news_ = false;
   if (warm_queue_.empty()) return false;
   warming_.emplace();
   warming_->warmed.prompt = std::move(warm_queue_.front());
