@@ -70,6 +70,7 @@ struct ServeOptions {
   size_t queue_limit = 64;
   int64_t sse_ping_interval_s = 30;
   int64_t sleep_idle_s = -1;  // negative: never
+  std::string context_overflow = "error";
   bool verbose = false;
 };
 

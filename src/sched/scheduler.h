@@ -73,6 +73,7 @@ struct GenerationRequest {
   size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
   std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
   size_t pinned_texts = 0;          // for the cost, which tells it
+  size_t dropped_messages = 0;      // likewise
   // Called by the context thread with the tokens of the answer, without the one that ended it, and
   // the stop text that did, if one did; before the asker hears of the end. Not when it failed.
   std::function<void(TokenSpan answer, std::string_view stop_text)> on_answer = {};
