@@ -44,24 +44,31 @@ std::function<void(const FinishedAnswer&)> ChatService::WhenAnswered(AskedTurn a
 void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text) const {
   const Message answer = AnswerMessage(asked.format, text);
   std::vector<WarmPrompt> expected;
-  for (const Conversation& next : ExpectedConversations(*asked.conversation, answer)) {
+  const auto expect = [&](const Conversation& next) {
     Tokens tokens = TokensBeforeLast(next, StandIns(answer), asked.name_space);
-    if (tokens.empty() || tokens.size() >= engine_->context_tokens()) continue;
+    if (tokens.empty() || tokens.size() >= engine_->context_tokens()) return;
     const auto is_same = [&](const WarmPrompt& other) { return other.tokens == tokens; };
-    if (std::any_of(expected.begin(), expected.end(), is_same)) continue;
+    if (std::any_of(expected.begin(), expected.end(), is_same)) return;
     const size_t common = CommonPrefix(asked.prompt, tokens);
     expected.push_back({asked.name_space, std::move(tokens), common});
-  }
+  };
+  const std::vector<Conversation> next = ExpectedConversations(*asked.conversation, answer);
+  for (const Conversation& conversation : next) expect(conversation);
   for (WarmPrompt& prompt : expected) prompt.keeps_answer = expected.size() > 1;
+  // What will be left of it once it outgrows the context, so that the turn that is cut waits for
+  // its own message too.
+  const auto planned = cut_ ? cut_->Planned(next.front()) : std::nullopt;
+  if (planned) expect(*planned);
   if (!expected.empty()) scheduler_->Warm(std::move(expected));
 }
 
 Tokens ChatService::TokensBeforeLast(Conversation conversation, size_t messages,
                                      NamespaceId name_space) const {
   MakeCanonical(options_.canonical, &conversation);
-  const size_t first = conversation.messages.size() - messages;
-  const auto prompt = ToPrompt(std::move(conversation), name_space, true);
+  const size_t in_all = conversation.messages.size();
+  const auto prompt = ToPrompt(std::move(conversation), name_space, true, Overflow::kCut);
   if (!prompt) return {};
+  const size_t first = in_all - prompt->dropped_messages - messages;
   const std::vector<TextSpan>& spans = prompt->text.shape.spans;
   const auto span = std::find_if(spans.begin(), spans.end(), [&](const TextSpan& candidate) {
     return candidate.message_index == first;

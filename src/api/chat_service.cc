@@ -52,6 +52,8 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
       spans_(std::make_unique<SpanCache>(options.span_bytes_max)),
       tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)),
+      cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
+                                 : nullptr),
       jobs_(options.warm ? std::make_shared<JobThread>(kJobsMax) : nullptr) {}
 
 ChatService::~ChatService() {
@@ -68,17 +70,52 @@ ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) cons
 }
 
 ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
-                                                     NamespaceId name_space, bool reuse) const {
+                                                     NamespaceId name_space, bool reuse,
+                                                     Overflow overflow) const {
   MakeCanonical(options_.canonical, &conversation);
   size_t pinned = 0;
   if (reuse && options_.volatile_text)
     pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);
   if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
+  const bool cuts = cut_ != nullptr && overflow == Overflow::kCut;
+  auto prompt = cuts ? ToCutPrompt(conversation, name_space, reuse)
+                     : ToWholePrompt(conversation, name_space, reuse);
+  if (prompt) prompt->pinned_texts = pinned;
+  return prompt;
+}
+
+ApiResult<ChatService::Prompt> ChatService::ToCutPrompt(const Conversation& conversation,
+                                                        NamespaceId name_space, bool reuse) const {
+  Conversation left = conversation;
+  ConversationCut::Applied applied = cut_->Apply(&left);
+  auto prompt = ToWholePrompt(left, name_space, reuse);
+  const auto fits = [&] { return prompt->tokens.size() < engine_->context_tokens(); };
+  // Sizes are estimated, so once in a while more has to go.
+  for (size_t tightness = 1; prompt && !fits() && tightness <= ConversationCut::kTightest;
+       ++tightness) {
+    left = conversation;
+    const ConversationCut::Applied tighter = cut_->Apply(&left, tightness);
+    if (tighter.dropped == applied.dropped) continue;
+    applied = tighter;
+    prompt = ToWholePrompt(left, name_space, reuse);
+  }
+  if (!prompt) return prompt;
+  prompt->dropped_messages = applied.dropped;
+  if (applied.anew && options_.log) {
+    options_.log(LogLevel::kInfo, "a conversation is longer than the context: its oldest " +
+                                      std::to_string(applied.dropped) +
+                                      " messages are left out from here on");
+  }
+  return prompt;
+}
+
+ApiResult<ChatService::Prompt> ChatService::ToWholePrompt(const Conversation& conversation,
+                                                          NamespaceId name_space,
+                                                          bool reuse) const {
   auto text = ToText(conversation);
   if (!text) return tl::unexpected(text.error());
   Prompt prompt{.text = std::move(*text), .tokens = {}};
-  prompt.pinned_texts = pinned;
   prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
   const ModelInfo& info = engine_->info();
   const bool bos_is_the_clients =
@@ -108,7 +145,7 @@ ApiResult<std::string> ChatService::Render(const Conversation& conversation) con
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
                                             NamespaceId name_space) const {
-  auto prompt = ToPrompt(conversation, name_space, true);
+  auto prompt = ToPrompt(conversation, name_space, true, Overflow::kKeep);
   if (!prompt) return tl::unexpected(prompt.error());
   return std::move(prompt->tokens);
 }
@@ -178,7 +215,8 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   if (jobs_ && request.reuse && request.options.answers == 1) {
     asked.conversation = std::make_shared<const Conversation>(request.conversation);
   }
-  auto prompt = ToPrompt(std::move(request.conversation), name_space, request.reuse);
+  auto prompt =
+      ToPrompt(std::move(request.conversation), name_space, request.reuse, Overflow::kCut);
   if (!prompt) return tl::unexpected(prompt.error());
   const std::string_view generation_prompt =
       std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
@@ -196,6 +234,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   std::vector<ClientMark> marks = generation.shape.marks;
   generation.prompt = std::move(prompt->tokens);
   generation.pinned_texts = prompt->pinned_texts;
+  generation.dropped_messages = prompt->dropped_messages;
   if (prompt->pinned_texts > 0 && options_.log) {
     options_.log(LogLevel::kInfo, "volatile texts that keep their first value: " +
                                       std::to_string(prompt->pinned_texts));

@@ -7,6 +7,7 @@
 #ifndef CAIRN_API_CHAT_SERVICE_H_
 #define CAIRN_API_CHAT_SERVICE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "api/answer_script.h"
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
+#include "api/conversation_cut.h"
 #include "api/job_thread.h"
 #include "api/tool_order.h"
 #include "base/log.h"
@@ -54,6 +56,9 @@ struct ChatServiceOptions {
   std::shared_ptr<VolatileText> volatile_text = {};
   // After an answer, have the scheduler read ahead how the conversation comes back.
   bool warm = false;
+  // Leave out the oldest turns of a conversation that does not fit the context, instead of
+  // refusing it (api/conversation_cut.h).
+  bool cuts_overflow = false;
   LogSink log = {};  // may be empty
 };
 
@@ -78,6 +83,8 @@ class ChatService {
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
+  // Null where conversations that do not fit are refused.
+  const ConversationCut* conversation_cut() const { return cut_.get(); }
   // What volatile texts are found by.
   std::vector<std::string> volatile_patterns() const;
   SchedulerStats stats() const { return scheduler_->stats(); }
@@ -90,13 +97,22 @@ class ChatService {
     Tokens tokens;
     std::vector<MarkPlace> marks = {};
     size_t pinned_texts = 0;
+    size_t dropped_messages = 0;
     bool adds_bos = false;  // the first token is no part of the text
   };
 
   // REQUIRES: `conversation` is canonical.
   ApiResult<PromptText> ToText(const Conversation& conversation) const;
+  // What becomes of one that does not fit the context, where the server cuts at all.
+  enum class Overflow : uint8_t { kKeep, kCut };
   // `reuse`: what earlier requests left may decide among tokens and orders that mean the same.
-  ApiResult<Prompt> ToPrompt(Conversation conversation, NamespaceId name_space, bool reuse) const;
+  ApiResult<Prompt> ToPrompt(Conversation conversation, NamespaceId name_space, bool reuse,
+                             Overflow overflow) const;
+  // REQUIRES: `conversation` is canonical, and its time is set.
+  ApiResult<Prompt> ToCutPrompt(const Conversation& conversation, NamespaceId name_space,
+                                bool reuse) const;
+  ApiResult<Prompt> ToWholePrompt(const Conversation& conversation, NamespaceId name_space,
+                                  bool reuse) const;
   // Of answers whose content is `content`, with the reasoning that this model puts before it.
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
                                                        std::string_view generation_prompt) const;
@@ -128,6 +144,7 @@ class ChatService {
   const std::shared_ptr<AnswerTokens> answers_;
   const std::unique_ptr<SpanCache> spans_;
   const std::unique_ptr<ToolOrder> tool_order_;
+  const std::unique_ptr<const ConversationCut> cut_;  // null: nothing is cut
   // For what is done after an answer; shared with requests that are on their way. Null: nothing is.
   const std::shared_ptr<JobThread> jobs_;
 };

@@ -187,5 +187,36 @@ TEST(ChatService, WhatSpellsASpecialTokenIsReadAsText) {
   EXPECT_EQ(served.Ask(talk).end.cost.prompt_tokens, tokens.size());
 }
 
+TEST(ChatService, ALongConversationIsRefusedOrCutAsTheServerIsTold) {
+  const auto grow = [](Conversation* talk, size_t turn) {
+    talk->messages.push_back(Assistant(std::string(200, 'a') + std::to_string(turn)));
+    talk->messages.push_back(User(std::string(200, 'q') + std::to_string(turn)));
+  };
+  Conversation talk{.messages = {System(std::string(400, 's')), User("U")}};
+  for (size_t turn = 0; turn < 24; ++turn) grow(&talk, turn);
+  const Served refuses;
+  ChatRequest request;
+  request.conversation = talk;
+  const auto refused = refuses.service().Start(request, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().status, 400);
+  EXPECT_GT(refused.error().prompt_tokens, 4096u);
+
+  ChatServiceOptions options;
+  options.cuts_overflow = true;
+  std::vector<std::string> said;
+  options.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  Served cuts(options);
+  EXPECT_GT(cuts.service().PromptTokens(talk, 1)->size(), 4096u);  // as it was sent
+  const WholeAnswer first = cuts.Ask(talk);
+  EXPECT_GT(first.end.cost.dropped_messages, 6u);
+  EXPECT_EQ(said.size(), 1u);
+  grow(&talk, 24);
+  const WholeAnswer next = cuts.Ask(talk);
+  EXPECT_EQ(next.end.cost.dropped_messages, first.end.cost.dropped_messages);
+  EXPECT_GT(next.end.cost.reused_tokens, first.end.cost.prompt_tokens / 2);
+  EXPECT_EQ(said.size(), 1u);
+}
+
 }  // namespace
 }  // namespace cairn

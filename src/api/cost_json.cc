@@ -24,6 +24,7 @@ Json TimingsJson(const GenerationCost& cost) {
                   {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
                   {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
   if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
+  if (cost.dropped_messages > 0) timings["dropped_messages"] = cost.dropped_messages;
   if (cost.shifted_tokens > 0) timings["shifted_n"] = cost.shifted_tokens;
   return timings;
 }

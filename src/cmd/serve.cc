@@ -182,6 +182,7 @@ class ServeRun {
     service.volatile_text = policies->volatile_text;
     service.find_boundaries = trace_ != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
+    service.cuts_overflow = options_.context_overflow == "truncate";
     service.log = [this](LogLevel, std::string_view line) { logger_->info("{}", line); };
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {

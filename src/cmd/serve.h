@@ -74,6 +74,7 @@ struct ServeOptions {
   size_t warm_budget = 0;  // tokens a minute; 0: no limit of its own
   int64_t sse_ping_interval_s = 30;
   int64_t sleep_idle_s = -1;  // negative: never
+  std::string context_overflow = "error";
   bool verbose = false;
 };
 

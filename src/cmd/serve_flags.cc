@@ -126,6 +126,14 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
 void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Context";
   serve
+      ->add_option("--context-overflow", options->context_overflow,
+                   "What becomes of a conversation that does not fit the context. error: it is "
+                   "refused; truncate: its oldest turns are left out, in one step to half the "
+                   "context, and the next turns go on from there")
+      ->check(CLI::IsMember({"error", "truncate"}))
+      ->capture_default_str()
+      ->group(group);
+  serve
       ->add_flag("--context-shift,!--no-context-shift", options->context_shift,
                  "Let an answer go on past the end of its context: the older half of what stands "
                  "behind --keep is dropped, and the rest moves up, which is not what reading it "

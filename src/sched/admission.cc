@@ -97,6 +97,7 @@ void Scheduler::Admit(Task task) {
     task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
     task.cost.prompt_tokens = task.request.prompt.size();
     task.cost.pinned_texts = task.request.pinned_texts;
+    task.cost.dropped_messages = task.request.dropped_messages;
     task.sampler = engine_->MakeSampler(task.request.params.sampling);
     task.text = std::make_unique<StopText>(task.request.params.stop_texts);
     task.reading = task.request.prompt;

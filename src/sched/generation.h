@@ -39,8 +39,9 @@ struct GenerationCost {
   double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
   size_t generated_tokens = 0;
   double generated_ms = 0;
-  size_t pinned_texts = 0;    // of the prompt, changed back to what they said first
-  size_t shifted_tokens = 0;  // dropped while the answer was written, for want of room
+  size_t pinned_texts = 0;      // of the prompt, changed back to what they said first
+  size_t dropped_messages = 0;  // the conversation's oldest, for want of room
+  size_t shifted_tokens = 0;    // dropped while the answer was written, for want of room
 
   size_t read_tokens() const { return prompt_tokens - reused_tokens; }
 };

@@ -85,6 +85,7 @@ struct GenerationRequest {
   size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
   std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
   size_t pinned_texts = 0;          // for the cost, which tells it
+  size_t dropped_messages = 0;      // likewise
   // Called by the context thread, before the asker hears of the end. Not when the answer failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
