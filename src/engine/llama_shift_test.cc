@@ -73,7 +73,7 @@ TEST(LlamaShift, PutsWhatIsBehindWhereReadingWouldHavePutIt) {
   const auto moved = Read(engine.get(), left, left.size() - 1, left.size());
   engine->Clear(0);
   const auto read = Read(engine.get(), left, 0, left.size());
-  // Seen: 1e-6. The unmoved sequence is far away.
+  // Rounding, and no more; the sequence with all its tokens is far away.
   EXPECT_LT(Distance(moved, read), 1e-4F);
   engine->Clear(0);
   EXPECT_GT(Distance(Read(engine.get(), tokens, 0, tokens.size()), read), 1e-2F);
