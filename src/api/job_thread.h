@@ -26,12 +26,16 @@ class JobThread {
   void Push(std::function<void()> job);
   // Waits for the job at work, and drops the others.
   void Stop();
+  bool stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
 
  private:
   void Run();
 
   const size_t jobs_max_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<std::function<void()>> jobs_;  // guarded by mutex_
   bool stopping_ = false;                   // guarded by mutex_

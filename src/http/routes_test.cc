@@ -219,10 +219,25 @@ TEST_F(RoutesTest, WhatTheServerRefusesByItselfHasTheShapeOfTheApi) {
   const Json method = Json::parse(BodyOf(get("/v1/messages")));
   EXPECT_EQ(method["type"], "error") << method;
   EXPECT_EQ(method["error"]["type"], "invalid_request_error");
-  const Json nothing = Json::parse(BodyOf(get("/v1/messages/batches")));
+  const Json nothing = Json::parse(BodyOf(get("/v1/messages/batches/1")));
   EXPECT_EQ(nothing["error"]["type"], "not_found_error") << nothing;
   const Json other = Json::parse(BodyOf(get("/v1/messagesx")));
   EXPECT_EQ(other["error"]["code"], 404) << other;
+}
+
+TEST_F(RoutesTest, AnAnswerOnItsWayIsEndedByItsId) {
+  FinishLoading();
+  const auto end = [&](const std::string& path) {
+    RawClient client(server_.port());
+    client.Send("DELETE " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    return client.ReadAll();
+  };
+  const auto generation = std::make_shared<Generation>();
+  served_.running.Add("chatcmpl-7", 0, generation);
+  EXPECT_EQ(StatusOf(end("/v1/chat/completions/chatcmpl-8")), 404);
+  EXPECT_FALSE(generation->cancelled());
+  EXPECT_EQ(StatusOf(end("/v1/chat/completions/chatcmpl-7")), 200);
+  EXPECT_TRUE(generation->cancelled());
 }
 
 TEST_F(RoutesTest, EveryAnswerHasAnIdOfItsOwn) {

@@ -351,6 +351,16 @@ TEST_F(TranscriptsTest, Slots) {
   ExpectTranscript("slots");
 }
 
+TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
+  Serve(kText);
+  for (const char* path :
+       {"/v1/chat/completions/0", "/v1/completions/0", "/v1/responses/0", "/v1/messages/0"}) {
+    Record("DELETE", path, "");
+  }
+  Post("/v1/responses/0/cancel", "");
+  ExpectTranscript("ending");
+}
+
 // FakeEngine makes no vectors; what they look like is tested in api/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
