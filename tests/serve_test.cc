@@ -64,12 +64,13 @@ class ServeTest : public ::testing::Test {
     return Json::parse(reply->body);
   }
 
-  // Tokens, by all answers so far.
-  static int Generated() {
+  static int Metric(const std::string& metric) {
     const std::string metrics = Client().Get("/metrics")->body;
-    const std::string name = "\nllamacpp:tokens_predicted_total ";
+    const std::string name = "\n" + metric + " ";
     return std::stoi(metrics.substr(metrics.find(name) + name.size()));
   }
+  // Tokens, by all answers so far.
+  static int Generated() { return Metric("llamacpp:tokens_predicted_total"); }
 
   static ServerProcess* server_;
 };
@@ -196,6 +197,8 @@ TEST_F(ServeTest, BadInputIsA4xxThatNamesTheField) {
 
 TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
   const int generated_before = Generated();
+  const auto ended = [] { return Metric("cairn_requests_total"); };
+  const int ended_before = ended();
   Json endless = Chat({{"user", "tell me everything"}}, -1);
   endless["stream"] = true;
   int status = 0;
@@ -208,8 +211,14 @@ TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
     return std::any_of(slots.begin(), slots.end(),
                        [](const Json& slot) { return slot["is_processing"].get<bool>(); });
   };
-  for (int i = 0; i < 600 && busy(); ++i)
+  // What slots do is told after each step, and the first words may be here before that.
+  for (int i = 0; i < 600 && ended() == ended_before; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(ended(), ended_before + 1);
+  for (int i = 0; i < 600 && busy(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   EXPECT_FALSE(busy());
   // It would have gone on until the context was full.
   EXPECT_LT(Generated() - generated_before, 2000);

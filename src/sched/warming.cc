@@ -83,7 +83,7 @@ bool Scheduler::BringHeaderBack() {
 bool Scheduler::TakeWarmPrompt() {
   const std::lock_guard lock(mutex_);
   if (warm_queue_.empty()) return false;
-  warming_.emplace();
+  warming_ = Warming{};
   warming_->warmed.prompt = std::move(warm_queue_.front());
   warm_queue_.pop_front();
   return true;
