@@ -24,9 +24,9 @@ inline Tokens Text(size_t n, char letter = 'x') {
 // A server without HTTP, stepped by hand.
 struct Bench {
   explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
-                 SchedulerOptions scheduler_options = {})
+                 const SchedulerOptions& scheduler_options = {})
       : Bench(EngineOptions(memory_class), scheduler_options) {}
-  Bench(const FakeEngineOptions& engine_options, SchedulerOptions scheduler_options)
+  Bench(const FakeEngineOptions& engine_options, const SchedulerOptions& scheduler_options)
       : engine(engine_options),
         cache(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
               MakeRamStore()),
