@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/thread_priority.h"
 namespace cairn {
 
 JobThread::JobThread(size_t jobs_max) : jobs_max_(jobs_max), thread_([this] { Run(); }) {}
@@ -27,6 +28,7 @@ void JobThread::Stop() {
 }
 
 void JobThread::Run() {
+  LowerThreadPriority();
   std::unique_lock lock(mutex_);
   while (true) {
     arrived_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread_priority.h"
 #include "store/disk_worker.h"
 
 namespace cairn {
@@ -13,7 +14,10 @@ namespace {
 class ThreadedDiskStore final : public DiskStore {
  public:
   ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
-      : worker_(fs, std::move(options)), thread_([this] { worker_.Run(); }) {}
+      : worker_(fs, std::move(options)), thread_([this] {
+          LowerThreadPriority();
+          worker_.Run();
+        }) {}
   ~ThreadedDiskStore() override {
     worker_.Stop();
     thread_.join();

@@ -1,0 +1,20 @@
+#include "base/thread_priority.h"
+
+#ifdef __linux__
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace cairn {
+
+void LowerThreadPriority() {
+#ifdef __linux__
+  // Linux weighs each thread by itself, as POSIX does not have it. Beside a busy
+  // thread it still gets a tenth of a processor, so that nothing waits for ever for it.
+  constexpr int kLowered = 10;
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowered);
+#endif
+}
+
+}  // namespace cairn
