@@ -117,12 +117,21 @@ TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighbours
   RecordProperty("largest_difference", std::to_string(moved));
 }
 
+// So many of its first tokens were no close call, which neighbours may turn. A token is a byte.
+size_t DecidedBytes(const test::ServedAnswer& cold) {
+  const auto close = std::find_if(cold.leads.begin(), cold.leads.end(),
+                                  [](float lead) { return lead < 2 * kNeighboursMove; });
+  return static_cast<size_t>(close - cold.leads.begin());
+}
+
 // Eight people, four slots: half of them wait, are read beside running answers, and find their
 // slots taken by others.
 TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
   test::Plain plain(Loaded(InFloat32(GetParam()), 1, true), kAnswerTokens);
   test::Served served(Loaded(InFloat32(GetParam()), 4, true), Options(ReuseMode::kLive));
   std::vector<test::Person> people = PeopleWithOneHeader(8);
+  size_t answered = 0;
+  size_t compared = 0;
   for (int turn = 0; turn < 3; ++turn) {
     std::vector<test::PlayedPrompt> prompts;
     for (const test::Person& person : people) {
@@ -130,12 +139,17 @@ TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
     }
     const auto answers = served.AskTogether(prompts);
     for (size_t i = 0; i < people.size(); ++i) {
-      EXPECT_EQ(answers[i].text, plain.AskCold(prompts[i].tokens).text)
+      const test::ServedAnswer cold = plain.AskCold(prompts[i].tokens);
+      const size_t decided = DecidedBytes(cold);
+      EXPECT_EQ(answers[i].text.substr(0, decided), cold.text.substr(0, decided))
           << "turn " << turn << ", person " << i;
+      answered += cold.text.size();
+      compared += decided;
       // All of the answer is reasoning, which the next prompt leaves out: it is read on the grid.
       people[i].Append(answers[i].text, answers[i].text.size());
     }
   }
+  EXPECT_GT(compared, answered / 2);
   EXPECT_GT(served.stats().waited_for_reader, 0u);
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
 }

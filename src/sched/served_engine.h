@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -23,14 +25,19 @@
 namespace cairn::test {
 
 // Passes everything on, and keeps the logits that the first token of each answer is drawn from:
-// those at the prompt's end, whether they were computed or kept.
+// those at the prompt's end, whether they were computed or kept. Of each token it keeps by how much
+// the best leads the second best.
 class RecordingEngine final : public Engine {
  public:
   explicit RecordingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   // Of the last prompt whose answer is drawn with this seed.
   const std::vector<float>& prompt_logits(uint32_t seed = SamplingParams{}.seed) const {
-    return prompt_logits_.at(seed);
+    return drawn_.at(seed).first;
+  }
+  // Of the answer to it, token by token.
+  const std::vector<float>& leads(uint32_t seed = SamplingParams{}.seed) const {
+    return drawn_.at(seed).leads;
   }
 
   const ModelInfo& info() const override { return engine_->info(); }
@@ -80,32 +87,44 @@ class RecordingEngine final : public Engine {
     return engine_->SetWhole(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
-    std::vector<float>& logits = prompt_logits_[params.seed];
-    logits.clear();
-    return std::make_unique<Recorder>(engine_->MakeSampler(params), &logits);
+    Drawn& drawn = drawn_[params.seed];
+    drawn = {};
+    return std::make_unique<Recorder>(engine_->MakeSampler(params), &drawn);
   }
 
  private:
+  struct Drawn {
+    std::vector<float> first;
+    std::vector<float> leads;
+  };
   class Recorder final : public Sampler {
    public:
-    Recorder(std::unique_ptr<Sampler> sampler, std::vector<float>* first)
-        : sampler_(std::move(sampler)), first_(first) {}
+    Recorder(std::unique_ptr<Sampler> sampler, Drawn* drawn)
+        : sampler_(std::move(sampler)), drawn_(drawn) {}
     Token Sample(std::span<const float> logits) override {
-      if (first_->empty()) first_->assign(logits.begin(), logits.end());
+      if (drawn_->first.empty()) drawn_->first.assign(logits.begin(), logits.end());
+      float best = -INFINITY;
+      float second = -INFINITY;
+      for (const float logit : logits) {
+        second = std::max(second, std::min(best, logit));
+        best = std::max(best, logit);
+      }
+      drawn_->leads.push_back(best - second);
       return sampler_->Sample(logits);
     }
 
    private:
     const std::unique_ptr<Sampler> sampler_;
-    std::vector<float>* const first_;
+    Drawn* const drawn_;
   };
 
   const std::unique_ptr<Engine> engine_;
-  std::map<uint32_t, std::vector<float>> prompt_logits_;
+  std::map<uint32_t, Drawn> drawn_;
 };
 
 struct ServedAnswer {
   std::vector<float> logits = {};  // at the prompt's end
+  std::vector<float> leads = {};   // of a plain answer's tokens, see RecordingEngine
   std::string text = {};
   size_t read_tokens = 0;
   size_t reused_tokens = 0;
@@ -211,6 +230,7 @@ class Plain {
     ServedAnswer answer;
     answer.text = player_.Generate(Greedy(answer_tokens_));
     answer.logits = engine_.prompt_logits();
+    answer.leads = engine_.leads();
     answer.read_tokens = prompt.size();
     return answer;
   }
