@@ -131,6 +131,10 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
       ->capture_default_str()
       ->group(group);
   serve
+      ->add_flag("--cache-idle-slots,!--no-cache-idle-slots", options->cache_idle_slots,
+                 "Store and empty idle slots that slow the others down (on)")
+      ->group(group);
+  serve
       ->add_option("--grid", options->llama.grid_tokens,
                    "Tokens between cuts that leave every bit unchanged (0: measured at start)")
       ->group(group);

@@ -45,6 +45,7 @@ struct ServeOptions {
   std::optional<int64_t> cache_ram_mib;  // -1: no limit, 0: no cache
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
+  bool cache_idle_slots = true;
   size_t cache_reuse = 0;  // 0: nothing is moved
   bool context_shift = false;
   std::string cache_folder;     // empty: DefaultCacheFolder()

@@ -50,6 +50,7 @@ struct Scenario {
   // Before one turn in so many the server is started again, and something may have gone from its
   // disk; 0: never, and there is no disk.
   uint64_t restart_one_in = 0;
+  size_t beside_tokens_max = 0;
 };
 
 GenerationParams Params(size_t tokens_max) {
@@ -184,6 +185,7 @@ class ConversationRun {
       options.reuse = scenario.reuse;
       options.queue_limit = 64;
       options.first_lineage = life << 32;
+      options.beside_tokens_max = scenario.beside_tokens_max;
       return options;
     }
 
@@ -407,6 +409,20 @@ TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversa
   });
   EXPECT_GT(done.forked, 50u);
   EXPECT_GT(done.joined, 20u);
+}
+
+TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
+  for (const ReuseMode reuse : {ReuseMode::kLive, ReuseMode::kExact}) {
+    const auto done = PlayMany(9101, 9120, 10, [reuse](Scenario* s) {
+      s->reuse = reuse;
+      s->slots = 2 + s->seed % 3;
+      s->people = 3 + s->seed % 3;
+      s->together = 1 + s->seed % 3;
+      s->beside_tokens_max = 1 + s->seed % 200;
+    });
+    EXPECT_GT(done.parked, 100u);
+    EXPECT_GT(done.joined, 100u);
+  }
 }
 
 TEST(ConversationProperty, ThoseThatWaitForAnothersReadingGetUninterruptedConversationsToo) {

@@ -64,6 +64,14 @@ void Scheduler::KeepMark(const Task& task, const ClientMark& mark) {
   cache_->Keep(task.request.name_space, prompt.first(mark.position), mark.keep_ms);
 }
 
+size_t Scheduler::UnreadTokens() const {
+  size_t tokens = 0;
+  for (const Task& task : running_) {
+    if (!task.answering()) tokens += task.reading.size() - SlotTokens(task);
+  }
+  return tokens;
+}
+
 bool Scheduler::HasAnswering() const {
   return std::any_of(running_.begin(), running_.end(),
                      [](const Task& task) { return task.answering(); });
@@ -130,6 +138,7 @@ void Scheduler::ReadPiece(Task* task) {
   const double piece_ms = clock_->NowMs() - begin_ms;
   task->read_ms += piece_ms;
   warm_budget_.OnRead(end - begin);
+  keeper_.CountBeside(end - begin);
   shares_.Charge(task->request.name_space, piece_ms);
   if (HasAnswering()) time_.OnRead(piece_ms);
   PushProgress(*task);

@@ -35,7 +35,7 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(engine, cache, clock,
               {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
-               options.unused_ms, options.move_tokens_min}),
+               options.unused_ms, options.move_tokens_min, options.beside_tokens_max}),
       time_(options.prefill_share),
       warm_budget_(options.warm) {
   CHECK(options.reuse != ReuseMode::kExact ||
@@ -124,6 +124,10 @@ bool Scheduler::Step() {
   const bool admitted = AdmitNext();
   // Before it reads past what it shares with those behind it.
   if (admitted) MeetReaders();
+  // Before a new prompt takes cells behind theirs: attention passes over all up to the last in use.
+  const size_t unread_tokens = UnreadTokens();
+  while (keeper_.ParkIdle(unread_tokens) && !HasAnswering()) {
+  }
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
   PublishSlots();
@@ -216,6 +220,7 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
   for (const Task* task : tasks) {
     shares_.Charge(task->request.name_space, ms / static_cast<double>(tasks.size()));
   }
+  keeper_.CountBeside(tasks.size());
   if (!decoded) {
     if (decoded.error().code == ErrorCode::kNoSpace) {
       GiveUpRoom(tasks.back());

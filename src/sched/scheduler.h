@@ -109,6 +109,7 @@ struct SchedulerOptions {
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
   // See SlotKeeper::Options.
   size_t move_tokens_min = 0;
+  size_t beside_tokens_max = 0;
   // An answer that comes to the end of its context goes on (sched/context_shift.cc). Neither goes
   // with ReuseMode::kExact, and both have no effect where the engine does not shift.
   bool context_shift = false;
@@ -331,6 +332,8 @@ class Scheduler {
   void ReadPiece(Task* task);
   void EndReading(Task* task, std::span<const float> logits);
   bool HasAnswering() const;
+  // Of those that have a slot.
+  size_t UnreadTokens() const;
 
   void FinishCancelled();
   void FailOverdue();

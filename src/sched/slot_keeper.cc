@@ -88,6 +88,8 @@ void SlotKeeper::Release(size_t slot) {
   slots_[slot].free = true;
   slots_[slot].released_ms = clock_->NowMs();
   slots_[slot].pieces_left.reset();
+  slots_[slot].beside_tokens = 0;
+  slots_[slot].stays = false;
 }
 
 Result<size_t> SlotKeeper::Erase(size_t slot) {

@@ -30,6 +30,11 @@ namespace cairn {
 
 class SlotKeeper {
  public:
+  // About so many tokens computed beside a cell cost what storing the cell and bringing it back
+  // costs: a token takes half a nanosecond a head and layer for one that it does not look at, and
+  // a cell's few hundred bytes a head and layer move at some gigabytes a second, twice.
+  static constexpr size_t kBesideTokens = 512;
+
   struct Options {
     ReuseMode mode = ReuseMode::kLive;
     size_t grid_tokens = 64;
@@ -45,6 +50,9 @@ class SlotKeeper {
     // Chunks of so many tokens or more are moved where a prompt has them at another place
     // (sched/moved_chunks.h); 0: none.
     size_t move_tokens_min = 0;
+    // A free slot is stored and emptied when about so many tokens were computed beside it
+    // (sched/slot_crowding.cc); 0: it stays until its room is wanted.
+    size_t beside_tokens_max = 0;
   };
   // Counts since the start.
   struct Stats {
@@ -116,6 +124,11 @@ class SlotKeeper {
   // waiting until it was unused for long. Slots that are stored whole are copied only then, as each
   // copy is all of it.
   bool StoreUnused(bool now);
+  // Slots in use have computed so many tokens.
+  void CountBeside(size_t tokens);
+  // Stores a piece of a free slot that is in the way of those in use, which have so many tokens to
+  // compute at least, or empties it when all is stored. False: none is.
+  bool ParkIdle(size_t coming_tokens);
   // About what StoreUnused has still to copy.
   size_t UnstoredBytes() const;
   double read_ms_per_token() const { return read_ms_per_token_; }
@@ -139,6 +152,8 @@ class SlotKeeper {
     double released_ms = 0;
     // Of StoreUnused: pieces at most to come; nothing: not begun, since the slot was used.
     std::optional<size_t> pieces_left = {};
+    size_t beside_tokens = 0;  // computed by others since it is free
+    bool stays = false;        // the cache does not take all of it
   };
   // What a way needs of the cache, pinned while it is used.
   struct Held {
@@ -192,6 +207,11 @@ class SlotKeeper {
   bool ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
   // False: there is nothing more.
   bool StorePiece(Kept* kept);
+
+  // In slot_crowding.cc.
+  bool IsCrowding(const Kept& kept, size_t coming_tokens) const;
+  // Whether emptying it would lose nothing.
+  bool IsStored(const Slot& slot) const;
 
   Engine* const engine_;
   CheckpointCache* const cache_;

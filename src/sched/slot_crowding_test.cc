@@ -1,0 +1,145 @@
+#include <gtest/gtest.h>
+
+#include "sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Join;
+using test::Slots;
+using test::Text;
+
+constexpr std::array<MemoryClass, 3> kClassesWithKv = {
+    MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid};
+
+SchedulerOptions Emptying(size_t beside_tokens_max = 512) {
+  SchedulerOptions options;
+  options.beside_tokens_max = beside_tokens_max;
+  return options;
+}
+
+std::vector<size_t> Held(const Bench& bench) {
+  std::vector<size_t> tokens;
+  for (const SlotStats& slot : bench.scheduler.stats().slots) tokens.push_back(slot.tokens);
+  return tokens;
+}
+
+std::string AnswerAfter(MemoryClass memory_class, const Tokens& before, const Tokens& prompt) {
+  Bench bench(Slots(1, memory_class), {});
+  bench.Run(Bench::Request(before));
+  return bench.Run(Bench::Request(prompt)).text;
+}
+
+TEST(Crowding, AnIdleSlotIsStoredAndEmptiedBeforeALongPromptIsReadBesideIt) {
+  for (const MemoryClass memory_class : kClassesWithKv) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Bench bench(Slots(2, memory_class), Emptying());
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    auto reading = *bench.scheduler.Submit(Bench::Request(Text(3000, 'y')));
+    bench.scheduler.Step();
+    EXPECT_EQ(Held(bench), (std::vector<size_t>{0, 512}));
+    EXPECT_EQ(bench.scheduler.stats().slots.size(), 2u);
+    while (bench.scheduler.Step()) {
+    }
+    EXPECT_EQ(bench.scheduler.stats().keeper.parked, 1u);
+  }
+}
+
+TEST(Crowding, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
+  for (const MemoryClass memory_class : kClassesWithKv) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Bench bench(Slots(2, memory_class), Emptying());
+    const auto first = bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(3000, 'y')));
+    Tokens more = Join(Text(1000, 'x'), Tokens(first.text.begin(), first.text.end()));
+    more = Join(more, Text(100, 'w'));
+    const auto back = bench.Run(Bench::Request(more));
+    EXPECT_GE(back.end.cost.reused_tokens, 1000u);
+    EXPECT_EQ(bench.scheduler.stats().keeper.joined, 1u);
+    EXPECT_EQ(back.text, AnswerAfter(memory_class, Text(1000, 'x'), more));
+  }
+}
+
+TEST(Crowding, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
+  for (const MemoryClass memory_class : kClassesWithKv) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Bench bench(Slots(2, memory_class), Emptying());
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(100, 'y')));
+    EXPECT_EQ(bench.scheduler.stats().keeper.parked, 0u);
+    EXPECT_GE(Held(bench)[0], 1000u);
+  }
+}
+
+TEST(Crowding, TheTokensOfALongAnswerCountToo) {
+  for (const auto& [answer_tokens, parked] : {std::pair{300, 0u}, std::pair{600, 1u}}) {
+    Bench bench(Slots(2, MemoryClass::kAttention), Emptying());
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(100, 'y'), static_cast<size_t>(answer_tokens)));
+    EXPECT_EQ(bench.scheduler.stats().keeper.parked, parked) << answer_tokens;
+  }
+}
+
+TEST(Crowding, ASlotThatWasUsedAgainCountsAnew) {
+  Bench bench(Slots(2, MemoryClass::kAttention), Emptying());
+  for (int round = 0; round < 4; ++round) {
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(300, 'y')));
+  }
+  EXPECT_EQ(bench.scheduler.stats().keeper.parked, 0u);
+}
+
+TEST(Crowding, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
+  FakeEngineOptions options = Slots(2, MemoryClass::kHybrid);
+  const size_t kv_bytes = FakeEngine(options).traits().kv_bytes_per_token * 1008;
+  options.recurrent_bytes = 4 * kv_bytes;
+  Bench bench(options, Emptying());
+  bench.Run(Bench::Request(Text(1000, 'x')));
+  bench.Run(Bench::Request(Text(2000, 'y')));
+  EXPECT_EQ(bench.scheduler.stats().keeper.parked, 0u);
+  bench.Run(Bench::Request(Join(Text(2000, 'y'), Text(900, 'z'))));
+  EXPECT_EQ(bench.scheduler.stats().keeper.parked, 1u);
+}
+
+TEST(Crowding, ASlotThatTheCacheHasNoRoomForStays) {
+  for (const MemoryClass memory_class : kClassesWithKv) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngine engine(Slots(2, memory_class));
+    CacheOptions small;
+    small.ram_bytes_max = 100;
+    CheckpointCache cache(small, *MakePlacement("none"), *MakeEviction("lru"), MakeRamStore());
+    const ManualClock clock;
+    Scheduler scheduler(&engine, &cache, &clock, Emptying());
+    for (const char letter : {'x', 'y'}) {
+      auto generation = *scheduler.Submit(Bench::Request(Text(1000, letter)));
+      while (scheduler.Step()) {
+      }
+      EXPECT_EQ(Bench::Collect(generation.get()).end.kind, GenerationEvent::Kind::kDone);
+    }
+    EXPECT_EQ(scheduler.stats().keeper.parked, 0u);
+    EXPECT_GE(scheduler.stats().slots[0].tokens, 1000u);
+  }
+}
+
+TEST(Crowding, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
+  Bench recurrent(Slots(2, MemoryClass::kRecurrent), Emptying());
+  FakeEngineOptions apart = Slots(2, MemoryClass::kAttention);
+  apart.segments = false;
+  Bench streams(apart, Emptying());
+  for (Bench* bench : {&recurrent, &streams}) {
+    bench->Run(Bench::Request(Text(1000, 'x')));
+    bench->Run(Bench::Request(Text(3000, 'y')));
+    EXPECT_EQ(bench->scheduler.stats().keeper.parked, 0u);
+  }
+}
+
+TEST(Crowding, WithoutItIdleSlotsStay) {
+  Bench bench(Slots(2, MemoryClass::kAttention), Emptying(0));
+  bench.Run(Bench::Request(Text(1000, 'x')));
+  bench.Run(Bench::Request(Text(3000, 'y')));
+  EXPECT_EQ(bench.scheduler.stats().keeper.parked, 0u);
+}
+
+}  // namespace
+}  // namespace cairn
