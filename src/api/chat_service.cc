@@ -54,6 +54,7 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)),
       cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
                                  : nullptr),
+      rolling_(std::make_unique<RollingWindows>()),
       jobs_(options.warm ? std::make_shared<JobThread>(kJobsMax) : nullptr) {}
 
 ChatService::~ChatService() {

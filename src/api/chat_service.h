@@ -18,6 +18,7 @@
 #include "api/chat_request.h"
 #include "api/conversation_cut.h"
 #include "api/job_thread.h"
+#include "api/rolling_window.h"
 #include "api/tool_order.h"
 #include "base/log.h"
 #include "chat/answer_parser.h"
@@ -130,10 +131,15 @@ class ChatService {
   };
   std::function<void(const FinishedAnswer&)> WhenAnswered(AskedTurn asked,
                                                           const PromptKey& key) const;
-  // `text`: the answer's, all of it.
+  // `text`: the answer's, all of it. On the job thread.
   void ExpectNextTurn(const AskedTurn& asked, std::string_view text) const;
-  // Of the conversation's prompt, what stands before its last so many messages. Empty: not known.
-  Tokens TokensBeforeLast(Conversation conversation, size_t messages, NamespaceId name_space) const;
+  // Of an expected conversation's prompt.
+  struct Known {
+    Tokens tokens = {};       // before the messages that are not known; empty: none
+    size_t before_asked = 0;  // of these, what stands before the message that was answered
+  };
+  // Its last `unknown` messages are not known, and the one before them is the answer.
+  Known KnownPart(Conversation conversation, size_t unknown, NamespaceId name_space) const;
 
   const Engine* const engine_;
   const ChatTemplate* const template_;
@@ -145,6 +151,7 @@ class ChatService {
   const std::unique_ptr<SpanCache> spans_;
   const std::unique_ptr<ToolOrder> tool_order_;
   const std::unique_ptr<const ConversationCut> cut_;  // null: nothing is cut
+  const std::unique_ptr<RollingWindows> rolling_;     // the job thread's alone
   // For what is done after an answer; shared with requests that are on their way. Null: nothing is.
   const std::shared_ptr<JobThread> jobs_;
 };

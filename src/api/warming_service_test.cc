@@ -89,6 +89,14 @@ class WarmServed {
     }
     return false;
   }
+  // What was to be read ahead for an earlier turn may still come when the next has been answered.
+  void WaitUntilNothingIsWarmed() {
+    uint64_t last = 0;
+    do {
+      last = warmed();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    } while (warmed() != last);
+  }
   uint64_t warmed() const { return service_->stats().warmed_tokens; }
   size_t PromptTokens(const Conversation& conversation) {
     return service_->PromptTokens(conversation, 1)->size();
@@ -105,6 +113,7 @@ class WarmServed {
   static SchedulerOptions Scheduling(ReuseMode reuse) {
     SchedulerOptions options;
     options.reuse = reuse;
+    options.warm.first_tokens = size_t{1} << 16U;
     return options;
   }
   static ChatServiceOptions Options() {
@@ -156,6 +165,40 @@ TEST(WarmingService, ExactReuseReadsTheAnswerAgainWhileNobodyWaits) {
   talk.messages.push_back(Assistant(first.content));
   talk.messages.push_back(User("U2"));
   EXPECT_LE(served.Ask(talk).end.cost.read_tokens(), 2 * kGrid);
+}
+
+TEST(WarmingService, AClientThatRolledOnceWaitsForItsNewMessageAloneFromThenOn) {
+  constexpr size_t kWindow = 5;
+  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said());
+  const Message header = System(std::string(500, 'S'));
+  Conversation talk{.messages = {header}};
+  const auto ask = [&](int turn) {
+    talk.messages.push_back(User("question " + std::to_string(turn) + std::string(200, 'q')));
+    const bool rolls = talk.messages.size() > 1 + kWindow;
+    if (rolls) talk.messages.erase(talk.messages.begin() + 1, talk.messages.begin() + 3);
+    const WholeAnswer answer = served.Ask(talk);
+    talk.messages.push_back(Assistant(answer.content));
+    return answer.end.cost.read_tokens();
+  };
+  for (int turn = 1; turn <= 3; ++turn) ask(turn);
+  const size_t header_tokens = served.PromptTokens({.messages = {header}});
+  for (int turn = 4; turn <= 7; ++turn) {
+    const size_t window = served.PromptTokens(talk) - header_tokens;
+    const size_t warmed = served.warmed();
+    const size_t read = ask(turn);
+    if (turn == 4) {
+      // Nobody could know of the first roll, so it reads what is left of the window.
+      EXPECT_GT(read, window / 2);
+    } else {
+      EXPECT_LE(read, 220 + 40 + kGrid);
+    }
+    // The next one's, but for the oldest turn and the message that is not known.
+    Conversation left = talk;
+    left.messages.erase(left.messages.begin() + 1, left.messages.begin() + 3);
+    const size_t goal = served.PromptTokens(left) - header_tokens - 2 * kGrid;
+    ASSERT_TRUE(served.WaitForWarmed(warmed + goal));
+    served.WaitUntilNothingIsWarmed();
+  }
 }
 
 }  // namespace
