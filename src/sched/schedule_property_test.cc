@@ -1,7 +1,8 @@
 // Thousands of seeded schedules of up to 64 clients on a clock that only computing moves: requests
 // that come while others are read or answered, clients that vanish, that read nothing until the
-// end, that come back when the queue was full, that run out of time, and prompts that are read
-// ahead and never asked for.
+// end, that come back when the queue was full, that run out of time, prompts that are read ahead
+// and never asked for, and a model that is unloaded between requests, and may refuse to be loaded
+// again.
 //
 // Every answer is that of an engine without a cache; nobody is starved; the budget holds after each
 // step, and each step gets something done.
@@ -30,6 +31,7 @@ constexpr double kReadMsPerToken = 0.4;
 constexpr double kPieceMs = 2;
 constexpr double kDecodeMs = 5;
 constexpr double kDecodeMsPerAnswer = 0.5;
+constexpr double kWakeMs = 30;
 
 constexpr Token kGenerationPrompt = '>';
 
@@ -46,6 +48,10 @@ class TimedEngine final : public FakeEngine {
   Status DecodeEach(std::span<const NextToken> tokens) override {
     clock_->Advance(kDecodeMs + kDecodeMsPerAnswer * static_cast<double>(tokens.size()));
     return FakeEngine::DecodeEach(tokens);
+  }
+  Status Wake() override {
+    clock_->Advance(kWakeMs);
+    return FakeEngine::Wake();
   }
 
  private:
@@ -67,6 +73,9 @@ struct Schedule {
   double request_ms_max = 0;
   size_t vanishing_percent = 0;
   bool warms = false;
+  uint64_t pause_ms_max = 500;  // between an answer and the next question
+  double sleep_after_ms = -1;   // see SchedulerOptions
+  size_t refused_wakes_percent = 0;
 };
 
 struct Asked {
@@ -75,6 +84,7 @@ struct Asked {
   Tokens prompt;
   double submitted_ms = 0;
   std::optional<double> vanishes_ms = {};
+  bool wakes = false;  // the model
   std::shared_ptr<Generation> generation = {};
   // Once it has ended.
   std::string text = {};
@@ -93,6 +103,9 @@ struct Told {
   uint64_t given_up = 0;
   uint64_t warmed = 0;
   uint64_t reused = 0;
+  uint64_t reused_after_sleep = 0;  // by those whose request woke the model
+  size_t slept = 0;                 // schedules in which the model was unloaded
+  size_t refused_to_wake = 0;       // ... and once not loaded again
 };
 
 class ScheduleRun {
@@ -140,10 +153,13 @@ class ScheduleRun {
       const bool gone = !failed && asked.end.reason == FinishReason::kCancelled;
       (failed ? told->timed_out : gone ? told->cancelled : told->answered) += 1;
       told->reused += asked.end.cost.reused_tokens;
+      if (asked.wakes) told->reused_after_sleep += asked.end.cost.reused_tokens;
     }
     told->refused += refused_;
     told->given_up += scheduler_.stats().given_up;
     told->warmed += scheduler_.stats().warmed_tokens;
+    if (scheduler_.stats().sleeps > 0) ++told->slept;
+    if (unwoken_ > 0) ++told->refused_to_wake;
   }
 
  private:
@@ -173,6 +189,7 @@ class ScheduleRun {
     options.queue_limit = schedule.queue_limit;
     options.prefill_share = schedule.prefill_share;
     options.request_ms_max = schedule.request_ms_max;
+    options.sleep_after_ms = schedule.sleep_after_ms;
     return options;
   }
   static GenerationParams Params() {
@@ -221,6 +238,7 @@ class ScheduleRun {
     asked.name_space = client->name_space;
     asked.prompt = client->prompt;
     asked.submitted_ms = clock_.NowMs();
+    asked.wakes = engine_.asleep();
     GenerationRequest request;
     request.name_space = client->name_space;
     request.prompt = client->prompt;
@@ -261,11 +279,30 @@ class ScheduleRun {
       if (!asked.ended) continue;
       Client& client = clients_[asked.client];
       client.waits = false;
-      client.asks_ms = clock_.NowMs() + static_cast<double>(random_() % 500);
+      if (IsUnwoken(asked)) {
+        ++unwoken_;
+        AskAgain(&client);
+        continue;
+      }
+      client.asks_ms = clock_.NowMs() + static_cast<double>(random_() % schedule_.pause_ms_max);
       if (schedule_.warms) WarmFor(asked);
       ended_.push_back(std::move(asked));
     }
     std::erase_if(asked_, [](const Asked& asked) { return asked.ended; });
+  }
+
+  // It came while the model was unloaded, and heard that it stays so.
+  bool IsUnwoken(const Asked& asked) const {
+    if (asked.end.kind != GenerationEvent::Kind::kFailed) return false;
+    if (asked.end.error.code != ErrorCode::kUnavailable) return false;
+    EXPECT_TRUE(asked.wakes && engine_.asleep()) << asked.end.error.message;
+    EXPECT_TRUE(asked.text.empty());
+    return true;
+  }
+  void AskAgain(Client* client) {
+    --client->turns;
+    client->again = true;
+    client->asks_ms = clock_.NowMs() + 100;
   }
 
   // Sometimes as it will come back, mostly not.
@@ -285,8 +322,27 @@ class ScheduleRun {
       next_ms = std::min(next_ms.value_or(client.asks_ms), client.asks_ms);
     }
     if (!next_ms) return false;
+    const double sleeps_ms = clock_.NowMs() + schedule_.sleep_after_ms;
+    if (schedule_.sleep_after_ms >= 0 && sleeps_ms < *next_ms) SleepAt(sleeps_ms);
     clock_.Advance(std::max(0.0, *next_ms - clock_.NowMs()));
     return true;
+  }
+
+  // Nobody asks for long enough, as the context thread will notice then.
+  void SleepAt(double sleeps_ms) {
+    clock_.Advance(sleeps_ms - clock_.NowMs());
+    const bool was_asleep = engine_.asleep();
+    EXPECT_EQ(scheduler_.SleepIfIdle(), !was_asleep);
+    EXPECT_TRUE(engine_.asleep());
+    EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
+    for (const SlotStats& slot : scheduler_.stats().slots) EXPECT_EQ(slot.tokens, 0u);
+    // What may be asked is no reason to load the model.
+    if (schedule_.warms && !ended_.empty()) WarmFor(ended_.back());
+    EXPECT_FALSE(scheduler_.Step() || scheduler_.WarmNext());
+    EXPECT_TRUE(engine_.asleep());
+    if (!was_asleep && random_() % 100 < schedule_.refused_wakes_percent) {
+      engine_.FailNextWakes(1);
+    }
   }
 
   std::string PlainAnswer(const Tokens& prompt) const {
@@ -341,6 +397,7 @@ class ScheduleRun {
   std::vector<Asked> asked_;
   std::vector<Asked> ended_;
   size_t refused_ = 0;
+  size_t unwoken_ = 0;
 };
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
@@ -424,6 +481,25 @@ TEST(ScheduleProperty, WhoRunsOutOfTimeIsToldAndTheOthersAreNot) {
   });
   EXPECT_GT(told.timed_out, 500u);
   EXPECT_GT(told.answered, 1000u);
+}
+
+TEST(ScheduleProperty, AModelThatIsUnloadedBetweenRequestsAnswersAsOneThatStays) {
+  const Told told = PlayMany(7001, 7800, [](Schedule* s) {
+    s->clients = 1 + s->seed % 7;
+    s->headers = s->seed % 4 < 3 ? 3 : 0;
+    s->pause_ms_max = 2000;
+    s->sleep_after_ms = static_cast<double>(s->seed % 7 * 30);
+    s->refused_wakes_percent = s->seed % 2 == 0 ? 40 : 0;
+    s->warms = s->seed % 3 == 0;
+    s->cells = s->seed % 5 == 0 ? 3000 : 0;
+    s->ram_bytes_max = s->seed % 11 == 0 ? 20'000 : 1 << 20;
+    s->vanishing_percent = s->seed % 13 == 0 ? 20 : 0;
+    s->request_ms_max = s->seed % 17 == 0 ? 400 : 0;
+  });
+  EXPECT_GT(told.slept, 700u);
+  EXPECT_GT(told.refused_to_wake, 200u);
+  EXPECT_GT(told.answered, 8000u);
+  EXPECT_GT(told.reused_after_sleep, 500'000u);
 }
 
 }  // namespace
