@@ -242,7 +242,6 @@ class Scheduler {
   // What is being read ahead.
   struct Warming {
     WarmedPrompt warmed;
-    bool begun = false;
     std::optional<size_t> slot = {};  // while nobody else wants one
   };
   // What those that were passed in the queue will take.

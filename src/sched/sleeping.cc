@@ -35,8 +35,7 @@ bool Scheduler::SleepIfIdle() {
   const double now_ms = clock_->NowMs();
   if (keeper_.saving() || HasWork()) busy_ms_ = now_ms;
   if (UntilSleepMs() > 0) return false;
-  PauseWarming();
-  warming_.reset();
+  if (warming_) EndWarming();
   cache_->SetNow(now_ms);
   size_t parked = 0;
   for (size_t slot = 0; slot < engine_->slots(); ++slot) {

@@ -98,6 +98,22 @@ TEST(Sleeping, GoesOnAfterwardsAsIfItHadNeverSlept) {
   }
 }
 
+TEST(Sleeping, WhatWasReadAheadHalfwayBeforeItIsNotReadAgain) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions engine = test::Slots(1, memory_class);
+    engine.piece_tokens_max = 128;
+    Bench bench(engine, Sleeping());
+    bench.Run(Bench::Request(Text(1024)));
+    bench.scheduler.Warm({{0, Join(Text(1024), Text(400, 'w')), 1024, false}});
+    ASSERT_TRUE(bench.scheduler.WarmNext());
+    ASSERT_TRUE(SleepsAfter(kSleepAfterMs, &bench));
+    const Tokens next = Join(Join(Text(1024), Text(400, 'w')), Text(20, 'n'));
+    EXPECT_GE(bench.Run(Bench::Request(next)).end.cost.reused_tokens, 1024u + 64);
+    EXPECT_EQ(bench.scheduler.stats().warmed_used_tokens, bench.scheduler.stats().warmed_tokens);
+  }
+}
+
 TEST(Sleeping, ParksEverySlot) {
   FakeEngineOptions engine = test::Slots(3, MemoryClass::kHybrid);
   Bench bench(engine, Sleeping());

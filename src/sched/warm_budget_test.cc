@@ -63,9 +63,13 @@ TEST(WarmBudget, KeepsToTokensAMinute) {
   EXPECT_EQ(budget.Allowed(600'000), 600u);
 }
 
+WarmedPrompt Warmed(size_t begin, size_t end, NamespaceId name_space = 1) {
+  return {{name_space, Tokens(500, 'x'), 100, false}, {{begin, end}}};
+}
+
 TEST(WarmedPrompts, CountWhatARequestIsSparedOnce) {
   WarmedPrompts warmed;
-  warmed.Add({{1, Tokens(500, 'x'), 100, false}, 200, 448});
+  warmed.Add(Warmed(200, 448));
   EXPECT_EQ(warmed.Take(2, Tokens(600, 'x'), 448), 0u) << "another namespace";
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'y'), 448), 0u) << "another conversation";
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 248u);
@@ -74,9 +78,27 @@ TEST(WarmedPrompts, CountWhatARequestIsSparedOnce) {
 
 TEST(WarmedPrompts, CountOnlyWhatIsReused) {
   WarmedPrompts warmed;
-  warmed.Add({{1, Tokens(500, 'x'), 100, false}, 200, 448});
-  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 200), 0u);
+  warmed.Add(Warmed(200, 448));
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 320), 120u);
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 0u) << "the one before has read the rest";
+}
+
+TEST(WarmedPrompts, CountWhatIsBehindAForkForWhoeverGoesThatWay) {
+  WarmedPrompts warmed;
+  warmed.Add(Warmed(200, 448));
+  Tokens fork(300, 'x');
+  fork.resize(600, 'f');
+  EXPECT_EQ(warmed.Take(1, fork, 256), 56u);
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 148u);
+}
+
+TEST(WarmedPrompts, CountWhatSeveralHaveInCommonOnce) {
+  WarmedPrompts warmed;
+  warmed.Add(Warmed(200, 320));
+  warmed.Add(Warmed(256, 384));
+  WarmedPrompt unfinished = Warmed(384, 448);
+  EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448, &unfinished), 248u);
+  EXPECT_TRUE(unfinished.read.empty());
 }
 
 }  // namespace

@@ -6,31 +6,70 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kRememberedMax = 32;
+// Of all prompts that are remembered, which take four bytes each.
+constexpr size_t kRememberedTokensMax = size_t{4} << 20;
+constexpr size_t kRememberedMax = 512;
+
+// What of [0, end) is in any of the ranges.
+size_t TokensIn(std::vector<TokenRange> ranges, size_t end) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const TokenRange& a, const TokenRange& b) { return a.begin < b.begin; });
+  size_t tokens = 0;
+  size_t counted_to = 0;
+  for (const TokenRange& range : ranges) {
+    const size_t from = std::max(range.begin, counted_to);
+    const size_t to = std::min(range.end, end);
+    if (from >= to) continue;
+    tokens += to - from;
+    counted_to = to;
+  }
+  return tokens;
+}
+
+void ForgetBefore(size_t position, std::vector<TokenRange>* ranges) {
+  for (TokenRange& range : *ranges) range.begin = std::max(range.begin, position);
+  std::erase_if(*ranges, [](const TokenRange& range) { return range.begin >= range.end; });
+}
 
 }  // namespace
 
-size_t UsedOf(const WarmedPrompt& warmed, NamespaceId name_space, TokenSpan prompt, size_t reused) {
-  if (warmed.prompt.name_space != name_space) return 0;
-  const size_t common = CommonPrefix(warmed.prompt.tokens, prompt);
-  const size_t used_to = std::min({common, reused, warmed.end});
-  return used_to - std::min(used_to, warmed.begin);
+void WarmedPrompt::Add(const TokenRange& piece) {
+  if (!read.empty() && read.back().end == piece.begin) {
+    read.back().end = piece.end;
+  } else {
+    read.push_back(piece);
+  }
 }
 
 void WarmedPrompts::Add(WarmedPrompt warmed) {
+  tokens_ += warmed.prompt.tokens.size();
   warmed_.push_back(std::move(warmed));
-  if (warmed_.size() > kRememberedMax) warmed_.pop_front();
+  while (warmed_.size() > kRememberedMax || tokens_ > kRememberedTokensMax) {
+    tokens_ -= warmed_.front().prompt.tokens.size();
+    warmed_.pop_front();
+  }
 }
 
-size_t WarmedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reused) {
-  // What two were read ahead for alike was read once.
-  size_t most = 0;
-  for (auto warmed = warmed_.begin(); warmed != warmed_.end();) {
-    const size_t used = UsedOf(*warmed, name_space, prompt, reused);
-    most = std::max(most, used);
-    warmed = used > 0 ? warmed_.erase(warmed) : std::next(warmed);
-  }
-  return most;
+size_t WarmedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
+                           WarmedPrompt* unfinished) {
+  // What was read ahead twice spares a request that much only once.
+  std::vector<TokenRange> read;
+  const auto take = [&](WarmedPrompt* warmed) {
+    if (warmed->prompt.name_space != name_space) return;
+    const size_t common = CommonPrefix(warmed->prompt.tokens, prompt);
+    for (const TokenRange& range : warmed->read) {
+      if (range.begin < common) read.push_back({range.begin, std::min(range.end, common)});
+    }
+    ForgetBefore(common, &warmed->read);
+  };
+  if (unfinished != nullptr) take(unfinished);
+  for (WarmedPrompt& warmed : warmed_) take(&warmed);
+  std::erase_if(warmed_, [this](const WarmedPrompt& warmed) {
+    if (!warmed.read.empty()) return false;
+    tokens_ -= warmed.prompt.tokens.size();
+    return true;
+  });
+  return TokensIn(std::move(read), reused);
 }
 
 }  // namespace cairn

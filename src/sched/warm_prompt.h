@@ -13,7 +13,9 @@
 
 #include <cstddef>
 #include <list>
+#include <vector>
 
+#include "base/provenance.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
 
@@ -33,23 +35,26 @@ struct WarmPrompt {
 // What was read ahead of one, for what a request that goes on from it is spared.
 struct WarmedPrompt {
   WarmPrompt prompt;
-  size_t begin = 0;  // up to here it was there already
-  size_t end = 0;    // up to here it has been read
+  // The pieces, in the order they were read in. What was read twice is in it twice.
+  std::vector<TokenRange> read = {};
+
+  void Add(const TokenRange& piece);
 };
 
-// How many tokens of those read ahead `prompt` goes on behind, of which `reused` are not read
-// again.
-size_t UsedOf(const WarmedPrompt& warmed, NamespaceId name_space, TokenSpan prompt, size_t reused);
-
-// The last few. One thread at a time.
+// The account of what was read ahead and did not serve anybody yet. One thread at a time.
 class WarmedPrompts {
  public:
   void Add(WarmedPrompt warmed);
-  // As UsedOf, of all together; those that are used are forgotten.
-  size_t Take(NamespaceId name_space, TokenSpan prompt, size_t reused);
+  // Of the tokens that were read ahead, how many a request with `prompt` is spared, as it goes on
+  // behind `reused` tokens. Whatever the prompt begins with is accounted for then: what it was not
+  // spared it reads itself, so nobody after it owes that to reading ahead. The rest of a prompt
+  // that was read ahead may still serve another. `unfinished`: one that is not added yet, or null.
+  size_t Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
+              WarmedPrompt* unfinished = nullptr);
 
  private:
   std::list<WarmedPrompt> warmed_;  // oldest first
+  size_t tokens_ = 0;               // of their prompts
 };
 
 }  // namespace cairn

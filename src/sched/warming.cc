@@ -101,11 +101,7 @@ bool Scheduler::BeginWarming() {
   const size_t step = grid_tokens_ > 1 ? grid_tokens_ : kUsualGridTokens;
   if (!keeper_.has_free() || end < keeper_.Reach(needs) + step) return false;
   warming_->slot = keeper_.Resume(needs).slot;
-  const size_t begin = keeper_.slot(*warming_->slot).tokens().size();
-  if (!std::exchange(warming_->begun, true)) {
-    warming_->warmed.begin = warming_->warmed.end = begin;
-  }
-  return begin < end;
+  return keeper_.slot(*warming_->slot).tokens().size() < end;
 }
 
 bool Scheduler::ReadAhead(size_t tokens_max) {
@@ -121,7 +117,7 @@ bool Scheduler::ReadAhead(size_t tokens_max) {
     return read.error().code == ErrorCode::kNoSpace && keeper_.EmptyAFreeSlot();
   }
   warm_budget_.OnWarmed(end - begin, clock_->NowMs());
-  warming_->warmed.end = end;
+  warming_->warmed.Add({begin, end});
   if (end < goal) return true;
   keeper_.TakeCheckpoint(*warming_->slot, CheckpointClass::kReply, 0);
   return false;
@@ -129,7 +125,7 @@ bool Scheduler::ReadAhead(size_t tokens_max) {
 
 void Scheduler::EndWarming() {
   PauseWarming();
-  if (warming_->warmed.end > warming_->warmed.begin) warmed_.Add(std::move(warming_->warmed));
+  if (!warming_->warmed.read.empty()) warmed_.Add(std::move(warming_->warmed));
   warming_.reset();
 }
 
@@ -150,15 +146,8 @@ void Scheduler::ForgetWarmed(const GenerationRequest& request) {
 }
 
 void Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {
-  const auto& prompt = request.prompt;
-  size_t used = warmed_.Take(request.name_space, prompt, reused);
-  if (warming_) {
-    WarmedPrompt& warmed = warming_->warmed;
-    const size_t of_this = UsedOf(warmed, request.name_space, prompt, reused);
-    if (of_this > 0) warmed.begin = warmed.end;
-    used = std::max(used, of_this);
-  }
-  warm_budget_.OnUsed(used);
+  WarmedPrompt* const unfinished = warming_ ? &warming_->warmed : nullptr;
+  warm_budget_.OnUsed(warmed_.Take(request.name_space, request.prompt, reused, unfinished));
 }
 
 }  // namespace cairn
