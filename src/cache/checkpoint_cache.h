@@ -206,7 +206,8 @@ class CheckpointCache {
   // Begins to save the next piece of what is worth most for its bytes, if anything is worth it.
   SaveStep SaveNext(double read_ms_per_token);
 
-  // What conversations begin with, of those headers that are stored, most wanted first.
+  // What conversations begin with, of those headers that are stored, most wanted first. Where no
+  // snapshot is needed, headers are not told from other beginnings that several have in common.
   struct StoredHeader {
     NamespaceId name_space = 0;
     Tokens tokens;
@@ -338,6 +339,10 @@ class CheckpointCache {
   // The first on the way to `id` that is unsaved: a segment, or itself.
   uint64_t FirstUnsaved(uint64_t id) const;
   std::optional<ObjectHeader> HeaderOf(uint64_t id) const;
+
+  // In headers.cc.
+  std::vector<StoredHeader> HeaderCheckpoints(size_t max) const;
+  std::vector<StoredHeader> HeadersOfSegments(size_t max) const;
 
   // In candidates.cc.
   // Checkpoints and segments whose attention KV a slot holds.

@@ -1,13 +1,109 @@
-// Which beginnings of prompts are worth having ready.
+// Which beginnings of prompts are worth having ready: what goes on from one, and how much of it
+// there is to read.
+//
+// Where going back takes a snapshot, there is one behind each header. Where it does not, nothing
+// says where a header ends; but what several conversations begin with is stored once, and the
+// segments of all but the first begin inside another's:
+//
+//    [0 ------------------------ 900)     two conversations go on from 600, so there is a header
+//          [600 ------- 1400)             of about that length; and one more than that begins so
+//          [600 -- 800)
 
 #include <algorithm>
+#include <map>
+#include <unordered_set>
+#include <utility>
 
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
+namespace {
 
-// What goes on from a header, and how much of it there is to read.
+using Segments = std::unordered_map<SegmentId, SegmentIndex::Segment>;
+
+// The first tokens of a segment's sequence.
+struct Beginning {
+  SegmentId segment = 0;
+  size_t position = 0;
+};
+
+// Where others part from a segment, and how often what is stored parts there or further on. By
+// segment, then by position.
+using Partings = std::map<SegmentId, std::map<size_t, size_t>>;
+
+// Which segments another part from, and where. What goes on at a segment's end is the same
+// conversation, the first time.
+std::vector<Beginning> FindPartings(const Segments& segments) {
+  std::vector<SegmentId> ids;
+  for (const auto& [id, segment] : segments) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  std::vector<Beginning> found;
+  std::unordered_set<SegmentId> goes_on;
+  for (const SegmentId id : ids) {
+    const SegmentIndex::Segment& segment = segments.at(id);
+    if (segment.parent == 0) continue;
+    const SegmentGap& before = segments.at(segment.parent).range;
+    // Nobody else goes on from what lies off the grid.
+    if (before.lineage != 0) continue;
+    const size_t begin = segment.range.begin;
+    if (begin == before.end && goes_on.insert(segment.parent).second) continue;
+    found.push_back({segment.parent, begin});
+  }
+  return found;
+}
+
+Partings CountPartings(const Segments& segments) {
+  const std::vector<Beginning> found = FindPartings(segments);
+  Partings partings;
+  for (const Beginning& parting : found) partings[parting.segment].insert({parting.position, 0});
+  for (Beginning parting : found) {
+    while (parting.segment != 0) {
+      const SegmentIndex::Segment& segment = segments.at(parting.segment);
+      const auto there = partings.find(parting.segment);
+      if (there != partings.end()) {
+        for (auto& [position, count] : there->second) count += position <= parting.position ? 1 : 0;
+      }
+      parting = {segment.parent, segment.range.begin};
+    }
+  }
+  return partings;
+}
+
+// Most wanted first.
+std::vector<Beginning> SharedBeginnings(const Segments& segments) {
+  struct Ranked {
+    Beginning beginning;
+    size_t worth;
+  };
+  std::vector<Ranked> ranked;
+  for (const auto& [segment, positions] : CountPartings(segments)) {
+    for (const auto& [position, count] : positions) {
+      ranked.push_back({{segment, position}, position * (1 + count)});
+    }
+  }
+  // Of equals the one that came last.
+  std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return a.worth != b.worth ? a.worth > b.worth : a.beginning.segment > b.beginning.segment;
+  });
+  std::vector<Beginning> beginnings;
+  for (const Ranked& one : ranked) beginnings.push_back(one.beginning);
+  return beginnings;
+}
+
+bool BeginsAnyOf(const std::vector<CheckpointCache::StoredHeader>& headers, NamespaceId name_space,
+                 const Tokens& tokens) {
+  return std::any_of(headers.begin(), headers.end(), [&](const auto& header) {
+    return header.name_space == name_space && CommonPrefix(header.tokens, tokens) == tokens.size();
+  });
+}
+
+}  // namespace
+
 std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeadersWorthMost(size_t max) const {
+  return slots_.needs_snapshots ? HeaderCheckpoints(max) : HeadersOfSegments(max);
+}
+
+std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeaderCheckpoints(size_t max) const {
   struct Ranked {
     const Entry* entry;
     size_t worth;
@@ -27,6 +123,20 @@ std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeadersWorthMost(siz
   std::vector<StoredHeader> headers;
   for (const Ranked& one : ranked) {
     headers.push_back({one.entry->name_space, PrefixTree::TokensOf(one.entry->node)});
+  }
+  return headers;
+}
+
+// A slot can be cut back to what a longer beginning begins with, so that one serves for both.
+std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeadersOfSegments(size_t max) const {
+  std::vector<StoredHeader> headers;
+  for (const Beginning& beginning : SharedBeginnings(segments_.segments())) {
+    if (headers.size() == max) break;
+    Tokens tokens = segments_.TokensOf(beginning.segment);
+    tokens.resize(beginning.position);
+    const NamespaceId name_space = segments_.Get(beginning.segment).name_space;
+    if (BeginsAnyOf(headers, name_space, tokens)) continue;
+    headers.push_back({name_space, std::move(tokens)});
   }
   return headers;
 }

@@ -207,8 +207,7 @@ TEST(Restart, NothingIsWrittenTwice) {
 }
 
 TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
-  for (const MemoryClass memory_class :
-       {MemoryClass::kSlidingWindow, MemoryClass::kRecurrent, MemoryClass::kHybrid}) {
+  for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk disk;
     const auto request = [](char question) {
@@ -234,6 +233,49 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
     EXPECT_EQ(answer.text, cold.Run(request('c')).text);
     life.CheckInvariants();
   }
+}
+
+// Where no snapshots are needed, what several conversations begin with is what is wanted again.
+TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {
+  test::FakeDisk disk;
+  const auto ask = [](Life* life, char header, size_t header_tokens, char question) {
+    return life->Ask(Bench::Request(Join(Text(header_tokens, header), Text(100, question)), 4));
+  };
+  {
+    Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 1 << 20);
+    // Parts in the middle of a grid step.
+    for (const char question : {'a', 'b', 'c', 'd'}) ask(&life, 'H', 1000, question);
+    for (const char question : {'e', 'f'}) ask(&life, 'K', 640, question);
+    for (const char question : {'g', 'h'}) ask(&life, 'L', 320, question);
+    ask(&life, 'M', 2000, 'i');
+    life.SaveAll();
+    life.CheckInvariants();
+  }
+  Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 2 << 20);
+  life.Idle();
+  std::vector<size_t> held;
+  for (const SlotStats& slot : life.stats().slots) held.push_back(slot.tokens);
+  std::sort(held.begin(), held.end());
+  EXPECT_EQ(held, (std::vector<size_t>{0, 640, 960}));
+  EXPECT_EQ(ask(&life, 'H', 1000, 'n').end.cost.reused_tokens, 960u);
+  EXPECT_EQ(ask(&life, 'K', 640, 'o').end.cost.reused_tokens, 640u);
+  EXPECT_EQ(life.stats().keeper.joined, 2u);
+  life.CheckInvariants();
+}
+
+TEST(Restart, OneConversationAloneIsNotBackBeforeItIsAskedFor) {
+  test::FakeDisk disk;
+  {
+    Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 1 << 20);
+    const Bench::Answer first = life.Ask(Bench::Request(Text(1000, 'H'), 20));
+    const Tokens next = Join(Join(Text(1000, 'H'), TokensOf(first.text)), Text(500, 'n'));
+    life.SaveAll();
+    life.Ask(Bench::Request(next, 20));
+    life.SaveAll();
+  }
+  Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 2 << 20);
+  life.Idle();
+  for (const SlotStats& slot : life.stats().slots) EXPECT_EQ(slot.tokens, 0u);
 }
 
 }  // namespace

@@ -61,8 +61,11 @@ bool Scheduler::BringHeaderBack() {
     std::reverse(headers_->begin(), headers_->end());
   }
   if (headers_->empty()) return false;
-  const CheckpointCache::StoredHeader header = std::move(headers_->back());
+  CheckpointCache::StoredHeader header = std::move(headers_->back());
   headers_->pop_back();
+  // Where two prompts part is not on the grid.
+  header.tokens.resize(header.tokens.size() - header.tokens.size() % grid_tokens_);
+  if (header.tokens.empty()) return true;
   Tokens prompt = header.tokens;
   // The last token of a prompt is always read.
   prompt.push_back(prompt.back());
