@@ -177,6 +177,27 @@ TEST(WarmAccount, WhatTwoExpectationsAddToOneAnotherCountsTogether) {
   EXPECT_EQ(account.used(), account.warmed());
 }
 
+// A tool loop's reasoning goes at the next query, so each of its turns has one step more read ahead
+// of how the conversation comes back then.
+TEST(WarmAccount, ALongLoopsManySmallStepsAreRepaidByTheQueryBehindIt) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    Account account(OfClass(memory_class, 2));
+    Tokens asked = kAsked;
+    Tokens expected = kAsked;
+    account.Ask(asked);
+    for (size_t turn = 0; turn < 40; ++turn) {
+      asked = Join(std::move(asked), Text(20, 'r'));
+      expected = Join(std::move(expected), Text(kGrid, 'w'));
+      account.Ask(asked);
+      account.Expect(expected, kAsked.size());
+    }
+    EXPECT_GE(account.warmed(), 39 * kGrid);
+    account.Ask(Join(expected, Text(30, 'n')));
+    EXPECT_GE(account.used(), 39 * kGrid);
+  }
+}
+
 TEST(WarmAccount, WhatARequestReadItselfIsOwedToNobody) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
