@@ -35,13 +35,15 @@ std::function<void(const FinishedAnswer&)> ChatService::WhenAnswered(AskedTurn a
                           MakeGeneratedAnswer(*engine, answer.tokens, answer.stop_text));
         if (jobs == nullptr || asked->conversation == nullptr) return;
         if (answer.reason == FinishReason::kCancelled) return;
-        jobs->Push([this, asked, text = TextOf(*engine, answer, TagsOf(asked->format))] {
-          ExpectNextTurn(*asked, text);
+        jobs->Push([this, asked, admission = answer.admission,
+                    text = TextOf(*engine, answer, TagsOf(asked->format))] {
+          ExpectNextTurn(*asked, text, admission);
         });
       };
 }
 
-void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text) const {
+void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
+                                 uint64_t admission) const {
   const Message answer = AnswerMessage(asked.format, text);
   std::vector<WarmPrompt> expected;
   const auto expect = [&](const Conversation& next, bool rolled) {
@@ -53,7 +55,8 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text) 
     // Behind the header it has nothing in common with what was asked, and other conversations may
     // have that header.
     const size_t answered = rolled ? std::max(common, before_asked) : common;
-    expected.push_back({asked.name_space, std::move(tokens), answered});
+    expected.push_back(
+        {asked.name_space, std::move(tokens), answered, /*keeps_answer=*/false, admission});
   };
   Conversation sent = *asked.conversation;
   MakeCanonical(options_.canonical, &sent);

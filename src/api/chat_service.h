@@ -132,7 +132,7 @@ class ChatService {
   std::function<void(const FinishedAnswer&)> WhenAnswered(AskedTurn asked,
                                                           const PromptKey& key) const;
   // `text`: the answer's, all of it. On the job thread.
-  void ExpectNextTurn(const AskedTurn& asked, std::string_view text) const;
+  void ExpectNextTurn(const AskedTurn& asked, std::string_view text, uint64_t admission) const;
   // Of an expected conversation's prompt.
   struct Known {
     Tokens tokens = {};       // before the messages that are not known; empty: none

@@ -28,7 +28,7 @@ std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
-  if (!answering) ForgetWarmed(request);
+  if (!answering) ForgetWarmed(*task);
   cache_->SetNow(clock_->NowMs());
   cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);

@@ -76,6 +76,7 @@ struct Schedule {
   uint64_t pause_ms_max = 500;  // between an answer and the next question
   double sleep_after_ms = -1;   // see SchedulerOptions
   size_t refused_wakes_percent = 0;
+  size_t beside_tokens_max = 0;  // likewise
 };
 
 struct Asked {
@@ -188,6 +189,7 @@ class ScheduleRun {
     SchedulerOptions options;
     options.queue_limit = schedule.queue_limit;
     options.prefill_share = schedule.prefill_share;
+    options.beside_tokens_max = schedule.beside_tokens_max;
     options.request_ms_max = schedule.request_ms_max;
     options.sleep_after_ms = schedule.sleep_after_ms;
     return options;
@@ -412,6 +414,7 @@ Told PlayMany(uint64_t first, uint64_t last, const std::function<void(Schedule*)
     schedule.memory_class = kClasses[seed % kClasses.size()];
     schedule.slots = 1 + seed / 4 % 5;
     schedule.clients = 1 + seed % 12;
+    if (seed % 3 == 0) schedule.beside_tokens_max = 64;
     change(&schedule);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ScheduleRun run(schedule);

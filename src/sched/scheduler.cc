@@ -387,7 +387,8 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
                       task.cost.generated_tokens < task.request.params.tokens_max;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
-  if (task.request.on_answer) task.request.on_answer({task.answer, done.stop_text, reason});
+  if (task.request.on_answer)
+    task.request.on_answer({task.answer, done.stop_text, reason, task.admission});
   Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);
   task.generation->Push(std::move(done));
   task.generation->MarkPromptRead();

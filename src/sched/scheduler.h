@@ -74,6 +74,7 @@ struct FinishedAnswer {
   TokenSpan tokens;            // without the one that ended it
   std::string_view stop_text;  // that ended it, if one did
   FinishReason reason = FinishReason::kStop;
+  uint64_t admission = 0;  // in the order in which requests got slots
 };
 
 struct GenerationRequest {
@@ -244,6 +245,12 @@ class Scheduler {
     WarmedPrompt warmed;
     std::optional<size_t> slot = {};  // while nobody else wants one
   };
+  // A request that got a slot for its prompt.
+  struct Asked {
+    NamespaceId name_space = 0;
+    uint64_t admission = 0;
+    Tokens prompt;
+  };
   // What those that were passed in the queue will take.
   struct Reserved {
     size_t slots = 0;
@@ -314,8 +321,11 @@ class Scheduler {
   void EndWarming();
   // Its slot is free for all; what was read stays.
   void PauseWarming();
-  // A request came: what was expected of its conversation is not any more.
-  void ForgetWarmed(const GenerationRequest& request);
+  // A request came: what was expected of its conversation is not any more, be it expected already
+  // or only when it is rendered.
+  void ForgetWarmed(const Task& task);
+  // Whether the conversation went on before it was rendered.
+  bool IsLate(const WarmPrompt& prompt) const;
   // It goes on behind `reused` tokens.
   void CountWarmed(const GenerationRequest& request, size_t reused);
 
@@ -370,6 +380,7 @@ class Scheduler {
   WarmBudget warm_budget_;
   std::optional<Warming> warming_;
   WarmedPrompts warmed_;
+  std::deque<Asked> asked_;  // the last few
   // Still to be brought back; nothing: not looked for yet.
   std::optional<std::vector<CheckpointCache::StoredHeader>> headers_;
   uint64_t last_admission_ = 0;

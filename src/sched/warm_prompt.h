@@ -12,7 +12,9 @@
 #define CAIRN_SCHED_WARM_PROMPT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "base/provenance.h"
@@ -30,6 +32,9 @@ struct WarmPrompt {
   // The conversation may also come back with its answer as it was generated, so what the slot holds
   // of that is kept.
   bool keeps_answer = false;
+  // Of the answered request (see FinishedAnswer): one that was admitted later and goes on from
+  // there has come already. Nothing: none has.
+  std::optional<uint64_t> admission = {};
 };
 
 // What was read ahead of one, for what a request that goes on from it is spared.

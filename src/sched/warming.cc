@@ -13,6 +13,13 @@ namespace {
 
 // That are waiting to be read ahead.
 constexpr size_t kWarmPromptsMax = 16;
+// Requests that an answer's rendering may be late for.
+constexpr size_t kAskedMax = 16;
+
+bool GoesOn(const WarmPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
+  return expected.name_space == name_space &&
+         CommonPrefix(expected.tokens, prompt) >= expected.answered_tokens;
+}
 
 }  // namespace
 
@@ -85,6 +92,7 @@ bool Scheduler::BringHeaderBack() {
 
 bool Scheduler::TakeWarmPrompt() {
   const std::lock_guard lock(mutex_);
+  std::erase_if(warm_queue_, [this](const WarmPrompt& prompt) { return IsLate(prompt); });
   if (warm_queue_.empty()) return false;
   warming_ = Warming{};
   warming_->warmed.prompt = std::move(warm_queue_.front());
@@ -138,14 +146,23 @@ void Scheduler::PauseWarming() {
   warming_->slot.reset();
 }
 
-void Scheduler::ForgetWarmed(const GenerationRequest& request) {
+void Scheduler::ForgetWarmed(const Task& task) {
+  const GenerationRequest& request = task.request;
+  asked_.push_back({request.name_space, task.admission, request.prompt});
+  if (asked_.size() > kAskedMax) asked_.pop_front();
   const auto goes_on = [&](const WarmPrompt& prompt) {
-    return prompt.name_space == request.name_space &&
-           CommonPrefix(prompt.tokens, request.prompt) >= prompt.answered_tokens;
+    return GoesOn(prompt, request.name_space, request.prompt);
   };
   if (warming_ && goes_on(warming_->warmed.prompt)) EndWarming();
   const std::lock_guard lock(mutex_);
   std::erase_if(warm_queue_, goes_on);
+}
+
+bool Scheduler::IsLate(const WarmPrompt& prompt) const {
+  return std::any_of(asked_.begin(), asked_.end(), [&](const Asked& asked) {
+    return prompt.admission && asked.admission > *prompt.admission &&
+           GoesOn(prompt, asked.name_space, asked.prompt);
+  });
 }
 
 void Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {

@@ -60,6 +60,24 @@ TEST(Warming, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
   }
 }
 
+// Rendering takes a while, and some clients are faster.
+TEST(Warming, NothingIsReadAheadForATurnThatCameBeforeItWasExpected) {
+  const Talk talk;
+  Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
+  uint64_t admission = 0;
+  GenerationRequest first = talk.First();
+  first.on_answer = [&](const FinishedAnswer& answer) { admission = answer.admission; };
+  bench.Run(first);
+  WarmPrompt expected = talk.Expected();
+  expected.admission = admission;
+  bench.Run(Bench::Request(Join(talk.asked, Text(300, 'o'))));
+  bench.scheduler.Warm({expected});
+  EXPECT_EQ(WarmAll(&bench), 0u);
+  expected.admission = admission + 1;
+  bench.scheduler.Warm({expected});
+  EXPECT_GT(WarmAll(&bench), 0u);
+}
+
 TEST(Warming, CountsWhatItReadApartFromWhatRequestsCost) {
   const Talk talk;
   Bench bench(Slots(1, MemoryClass::kHybrid), Lending());
