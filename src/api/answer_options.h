@@ -26,6 +26,7 @@ struct AnswerOptions {
   std::optional<size_t> slot = {};
   bool progress = false;           // `return_progress`: a stream tells how far the prompt is read
   bool timings_per_token = false;  // each chunk of a stream has `timings`
+  bool explain = false;            // `cairn.explain`: tell what was reused and why not more
 };
 
 // How a request asks for log-probabilities.

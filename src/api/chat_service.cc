@@ -129,7 +129,22 @@ ApiResult<ChatService::Prompt> ChatService::ToWholePrompt(const Conversation& co
   auto tokens = TokenizePrompt(*engine_, specials_, prompt.text, prompt.adds_bos, answers);
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt.tokens = std::move(*tokens);
+  prompt.messages = conversation.messages;
+  prompt.has_tools = !conversation.tools_json.empty();
   return prompt;
+}
+
+ExplainedPrompt ChatService::ToExplain(Prompt prompt, Tokens tokens) const {
+  ExplainedPrompt explained;
+  explained.tokens = std::move(tokens);
+  explained.adds_bos = prompt.adds_bos;
+  explained.header_end = prompt.text.shape.header_end;
+  explained.messages = std::move(prompt.messages);
+  explained.dropped_messages = prompt.dropped_messages;
+  explained.has_tools = prompt.has_tools;
+  if (engine_->traits().grid_tokens > 0) explained.grid_tokens = engine_->traits().grid_tokens;
+  explained.text = std::move(prompt.text.text);
+  return explained;
 }
 
 std::vector<std::string> ChatService::volatile_patterns() const {
@@ -250,6 +265,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   if (asked.conversation) asked.prompt = generation.prompt;
   asked.format = format;
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
+  ExplainedPrompt explained = ToExplain(std::move(*prompt), generation.prompt);
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   StartedChat chat{std::move(*submitted), MakeAnswerParser(format)};
@@ -257,6 +273,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     chat.other_parsers.push_back(MakeAnswerParser(format));
   }
   chat.marks = std::move(marks);
+  chat.explained = std::move(explained);
   return chat;
 }
 

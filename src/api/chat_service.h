@@ -17,7 +17,9 @@
 #include "api/answer_tokens.h"
 #include "api/chat_request.h"
 #include "api/conversation_cut.h"
+#include "api/explanation.h"
 #include "api/job_thread.h"
+#include "api/request_log.h"
 #include "api/rolling_window.h"
 #include "api/tool_order.h"
 #include "base/log.h"
@@ -39,6 +41,9 @@ struct StartedChat {
   // Of the answers after the first, when the request asked for several.
   std::vector<std::unique_ptr<AnswerParser>> other_parsers = {};
   std::vector<ClientMark> marks = {};  // of the prompt, whose positions are exact
+  ExplainedPrompt explained = {};
+  // Told in the answer; null: nobody asked for it.
+  std::shared_ptr<const RequestRecord> record = {};
 };
 
 struct ChatServiceOptions {
@@ -100,6 +105,8 @@ class ChatService {
     size_t pinned_texts = 0;
     size_t dropped_messages = 0;
     bool adds_bos = false;  // the first token is no part of the text
+    std::vector<Message> messages = {};
+    bool has_tools = false;
   };
 
   // REQUIRES: `conversation` is canonical.
@@ -117,6 +124,7 @@ class ChatService {
   // Of answers whose content is `content`, with the reasoning that this model puts before it.
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
                                                        std::string_view generation_prompt) const;
+  ExplainedPrompt ToExplain(Prompt prompt, Tokens tokens) const;
   // What placement needs to know of the prompt.
   PromptShape ShapeOf(const Prompt& prompt) const;
 

@@ -87,25 +87,32 @@ Json NativeEvent(size_t index, const std::string& text) {
   return {{"index", index}, {"content", text}, {"tokens", Json::array()}, {"stop", false}};
 }
 
+// `timings`, and `cairn` where it was asked for.
+void AddTimings(const StartedCompletion& started, const GenerationCost& cost, Json* told) {
+  (*told)["timings"] = TimingsJson(cost);
+  if (started.record) (*told)["cairn"] = started.record->Told();
+}
+
 Json NativeEnd(const StartedCompletion& started, const std::string& text,
                const GenerationEvent& event) {
   const GenerationCost& cost = event.cost;
-  return {{"index", event.answer},
-          {"content", text},
-          {"tokens", Json::array()},
-          {"id_slot", event.slot},
-          {"stop", true},
-          {"model", started.identity.model},
-          {"prompt", started.prompt_text},
-          {"generation_settings", SettingsJson(started.params)},
-          {"stop_type", StopType(event)},
-          {"stopping_word", event.stop_text},
-          {"truncated", cost.shifted_tokens > 0},
-          {"has_new_line", text.find('\n') != std::string::npos},
-          {"tokens_evaluated", cost.prompt_tokens},
-          {"tokens_predicted", cost.generated_tokens},
-          {"tokens_cached", cost.prompt_tokens + cost.generated_tokens},
-          {"timings", TimingsJson(cost)}};
+  Json end = {{"index", event.answer},
+              {"content", text},
+              {"tokens", Json::array()},
+              {"id_slot", event.slot},
+              {"stop", true},
+              {"model", started.identity.model},
+              {"prompt", started.prompt_text},
+              {"generation_settings", SettingsJson(started.params)},
+              {"stop_type", StopType(event)},
+              {"stopping_word", event.stop_text},
+              {"truncated", cost.shifted_tokens > 0},
+              {"has_new_line", text.find('\n') != std::string::npos},
+              {"tokens_evaluated", cost.prompt_tokens},
+              {"tokens_predicted", cost.generated_tokens},
+              {"tokens_cached", cost.prompt_tokens + cost.generated_tokens}};
+  AddTimings(started, cost, &end);
+  return end;
 }
 
 std::string OpenAiWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
@@ -122,7 +129,7 @@ std::string OpenAiWhole(const StartedCompletion& started, const std::vector<Whol
   }
   Json whole = OpenAiEnvelope(started, std::move(choices));
   whole["usage"] = UsageJson(cost);
-  whole["timings"] = TimingsJson(cost);
+  AddTimings(started, cost, &whole);
   return ToText(whole);
 }
 
@@ -202,6 +209,10 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   generation.name_space = name_space;
   generation.shape.tokens = request.prompt.size();
   generation.prompt = std::move(request.prompt);
+  started.explained.tokens = generation.prompt;
+  for (const Token token : generation.prompt) {
+    started.explained.text += service.engine().Piece(token, true);
+  }
   generation.params = std::move(request.params);
   generation.reuse = request.reuse;
   ApplyAnswerOptions(request.options, &generation);
@@ -289,13 +300,13 @@ void CompletionStream::AppendEnd(const GenerationEvent& event, std::string* chun
   const bool last = ended_ == choices_.size();
   Json end = OpenAiEnvelope(
       started_, Json::array({OpenAiChoice(event.answer, "", nullptr, FinishName(event))}));
-  if (last && !started_.options.include_usage) end["timings"] = TimingsJson(cost_);
+  if (last && !started_.options.include_usage) AddTimings(started_, cost_, &end);
   AppendDataEvent(end, chunk);
   if (!last) return;
   if (started_.options.include_usage) {
     Json usage = OpenAiEnvelope(started_, Json::array());
     usage["usage"] = UsageJson(cost_);
-    usage["timings"] = TimingsJson(cost_);
+    AddTimings(started_, cost_, &usage);
     AppendDataEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";

@@ -46,6 +46,9 @@ struct StartedCompletion {
   GenerationParams params;
   AnswerOptions options;
   bool echo = false;
+  ExplainedPrompt explained = {};
+  // See StartedChat.
+  std::shared_ptr<const RequestRecord> record = {};
 };
 
 ApiResult<StartedCompletion> StartCompletion(const ChatService& service, CompletionRequest request,

@@ -77,6 +77,7 @@ Json Delta(const AnswerIdentity& identity, size_t index, const AnswerPiece& piec
 
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone) {
+  const auto record = chat.record;
   const auto answers = CollectAnswers(std::move(chat), gone);
   if (!answers) return tl::unexpected(answers.error());
   Json body = Envelope(identity, "chat.completion");
@@ -88,11 +89,13 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   }
   body["usage"] = UsageJson(cost);
   body["timings"] = TimingsJson(cost);
+  if (record) body["cairn"] = record->Told();
   return ToText(body);
 }
 
 ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options)
-    : reader_(std::move(chat)),
+    : record_(chat.record),
+      reader_(std::move(chat)),
       identity_(std::move(identity)),
       options_(options),
       choices_(reader_.answers()) {}
@@ -151,7 +154,7 @@ void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
   AddAnswerCost(step.answer, step.end->cost, &cost_);
   Json finish = Chunk(identity_, step.answer, Json::object(), FinishReasonName(*step.end));
   AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
-  if (step.all_ended && !options_.include_usage) finish["timings"] = TimingsJson(cost_);
+  if (step.all_ended && !options_.include_usage) AddTimings(&finish);
   AppendDataEvent(finish, chunk);
 }
 
@@ -159,8 +162,13 @@ void ChatStream::AppendUsage(std::string* chunk) const {
   Json usage = Envelope(identity_, "chat.completion.chunk");
   usage["choices"] = Json::array();
   usage["usage"] = UsageJson(cost_);
-  usage["timings"] = TimingsJson(cost_);
+  AddTimings(&usage);
   AppendDataEvent(usage, chunk);
+}
+
+void ChatStream::AddTimings(Json* event) const {
+  (*event)["timings"] = TimingsJson(cost_);
+  if (record_) (*event)["cairn"] = record_->Told();
 }
 
 }  // namespace cairn

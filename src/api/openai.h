@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,11 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
 //   data: {…"choices":[],"usage":{…},"timings":{…}}  when asked for
 //   data: [DONE]
 //
-// Before all this, where asked for: {…"delta":{}…,"prompt_progress":{…}}, several. Several answers
-// come mixed, each chunk with the `index` of its own. Where log-probabilities are asked for, a
-// chunk has those of the tokens that came since the answer's last chunk: the ones its text is of,
-// and those of tags that are no text.
+// The last event with `timings` has `cairn` too, where an explanation was asked for. Before all
+// this, where asked for: {…"delta":{}…,"prompt_progress":{…}}, several. Several answers come mixed,
+// each chunk with the `index` of its own. Where log-probabilities are asked for, a chunk has those
+// of the tokens that came since the answer's last chunk: the ones its text is of, and those of tags
+// that are no text.
 class ChatStream {
  public:
   ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options);
@@ -56,9 +58,12 @@ class ChatStream {
   void AppendStep(const AnswerStep& step, std::string* chunk);
   void AppendEnd(const AnswerStep& step, std::string* chunk);
   void AppendUsage(std::string* chunk) const;
+  // `timings`, and `cairn`.
+  void AddTimings(Json* event) const;
   // Of a choice's next chunk; there is none when nothing is to be told.
   void AddLogprobs(Choice* choice, Json* chunk_choice) const;
 
+  const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const AnswerIdentity identity_;
   const AnswerOptions options_;

@@ -62,6 +62,16 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   return result;
 }
 
+Tokens CheckpointCache::StoredNext(NamespaceId name_space, TokenSpan prompt,
+                                   size_t tokens_max) const {
+  const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
+  if (match.last == nullptr) return {};
+  const Tokens nearest = PrefixTree::TokensOf(PrefixTree::LeafOf(match.last));
+  const TokenSpan next = TokenSpan(nearest).subspan(match.shared);
+  const TokenSpan shown = next.first(std::min(next.size(), tokens_max));
+  return {shown.begin(), shown.end()};
+}
+
 std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,
                                              const PlanInput& input) const {
   CHECK(input.grid_tokens > 0);
@@ -127,6 +137,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   }
   what.id = ++last_id_;
   what.position = prefix.size();
+  what.created_ms = now_ms_;
   // The tokens first: then room is made for just those that others do not hold already.
   const PrefixTree::Node* node = tree_.Put(name_space, prefix, what.id);
   if (Status put = StoreBytes(what.id, std::move(snapshot)); !put) {
@@ -312,13 +323,14 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   if (links.empty()) return Fail(ErrorCode::kNotFound, "the attention KV is not stored");
   PinnedPath path;
   for (const SegmentIndex::Link& link : links) {
+    const bool from_disk = !InMemory(link.id);
     const auto bytes = store_->Get(link.id);
     if (!bytes) {
       for (const PinnedPath::Part& part : path.parts) Unload(part.id);
       Lose(link.id);
       return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
     }
-    path.parts.push_back({link.begin, link.end, *bytes, link.id});
+    path.parts.push_back({link.begin, link.end, *bytes, link.id, from_disk});
   }
   ++tick_;
   for (const SegmentIndex::Link& link : links) {

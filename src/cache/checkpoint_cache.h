@@ -66,6 +66,8 @@ struct Checkpoint {
   bool cold_end = false;
   // How many turns its prompt had, for what placement learns; 0: unknown.
   size_t turns = 0;
+  // When it was stored, by the caller's clock (SetNow); negative: before this process.
+  double created_ms = -1;
   // The attention KV before it is stored, all of it. Said by Match, as it changes.
   bool kv_stored = false;
 
@@ -155,6 +157,7 @@ class CheckpointCache {
       size_t end = 0;
       ByteSpan bytes;
       SegmentId id = 0;
+      bool from_disk = false;  // it was not in memory
     };
     std::vector<Part> parts;
     Provenance provenance;  // of the sequence that they make
@@ -185,6 +188,12 @@ class CheckpointCache {
   // kNoSpace: there is no room and nothing to give up. Never an error a request should fail for.
   Result<CheckpointId> Insert(NamespaceId name_space, TokenSpan prefix, Checkpoint what,
                               Bytes snapshot);
+
+  // What the nearest sequence that is stored has behind the tokens that it shares with `prompt`, so
+  // many tokens at most. Empty: it ends there.
+  Tokens StoredNext(NamespaceId name_space, TokenSpan prompt, size_t tokens_max) const;
+  // Whether the bytes of a checkpoint, segment or whole are there without reading them from a disk.
+  bool InMemory(uint64_t id) const;
 
   // Keeps `id` from being given up and counts it as used. kNotFound: it has been given up, or its
   // bytes are gone; then it is not matched again.
@@ -310,7 +319,6 @@ class CheckpointCache {
   TakenIn SavedByOthers(uint64_t id, const ObjectHeader& header);
   // Forgets what cannot be had any more, and what is of no use without it.
   void Lose(uint64_t id);
-  bool InMemory(uint64_t id) const;
   bool MayDrop(uint64_t id) const;
   // Lets one thing leave memory that is saved. False: there is none.
   bool ReleaseOne(const Ids& in_slots);

@@ -25,4 +25,11 @@ std::optional<size_t> TokenMap::PositionAt(size_t offset) const {
   return leading_tokens_ + static_cast<size_t>(start - starts_.begin());
 }
 
+std::optional<size_t> TokenMap::OffsetAt(size_t position) const {
+  if (position < leading_tokens_) return 0;
+  const size_t index = position - leading_tokens_;
+  if (index >= starts_.size()) return std::nullopt;
+  return starts_[index];
+}
+
 }  // namespace cairn

@@ -29,6 +29,10 @@ class TokenMap {
   // `offset`, or when it lies beyond the text.
   std::optional<size_t> PositionAt(size_t offset) const;
 
+  // Where the token with so many before it begins in the text, or the text ends. Nothing when the
+  // pieces do not give the text so far.
+  std::optional<size_t> OffsetAt(size_t position) const;
+
   // Bytes of the text that the pieces give.
   size_t agreed_bytes() const { return agreed_bytes_; }
 

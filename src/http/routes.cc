@@ -83,12 +83,37 @@ AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   return identity;
 }
 
+// From here on the request is among those that GET /cairn/requests lists.
+std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service,
+                                      const HttpRequest& request, const AnswerIdentity& identity,
+                                      ExplainedPrompt prompt, Generation* generation) {
+  auto record = served.request_log.Begin(
+      {identity.id, request.path, NamespaceOf(request), identity.created_unix_s}, std::move(prompt),
+      &service.engine());
+  Watch(record, generation);
+  return record;
+}
+
 // Of an answer that has begun, and can be ended by it.
-AnswerIdentity Identify(const std::string& prefix, Served& served, const HttpRequest& request,
-                        const std::shared_ptr<Generation>& generation) {
-  AnswerIdentity identity = NewIdentity(prefix, served);
-  served.running.Add(identity.id, NamespaceOf(request), generation);
-  return identity;
+struct Begun {
+  AnswerIdentity identity;
+  std::shared_ptr<RequestRecord> record;
+};
+Begun Begin(const std::string& prefix, Served& served, const ChatService& service,
+            const HttpRequest& request, StartedChat* chat) {
+  Begun begun{NewIdentity(prefix, served), {}};
+  served.running.Add(begun.identity.id, NamespaceOf(request), chat->generation);
+  begun.record = Record(served, service, request, begun.identity, std::move(chat->explained),
+                        chat->generation.get());
+  return begun;
+}
+
+// The whole answer, with what became of its prompt in the headers.
+HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& record,
+                           ErrorWording wording = ErrorBody) {
+  HttpResponse response = ToResponse(std::move(body), wording);
+  for (auto& header : record.Headers()) response.headers.push_back(std::move(header));
+  return response;
 }
 
 // What the server is told that all answers must be, where a request does not say.
@@ -107,10 +132,14 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   const AnswerOptions options = request->options;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  AnswerIdentity identity = Identify("chatcmpl-", served, http_request, chat->generation);
-  if (!streams) return ToResponse(CollectChat(std::move(*chat), identity, http_request.gone));
+  Begun begun = Begin("chatcmpl-", served, service, http_request, &*chat);
+  if (options.explain) chat->record = begun.record;
+  if (!streams) {
+    return WholeResponse(CollectChat(std::move(*chat), begun.identity, http_request.gone),
+                         *begun.record);
+  }
   return StreamResponse(
-      served, std::make_shared<ChatStream>(std::move(*chat), std::move(identity), options));
+      served, std::make_shared<ChatStream>(std::move(*chat), std::move(begun.identity), options));
 }
 
 HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
@@ -129,7 +158,10 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
                                  NewIdentity("cmpl-", served), NamespaceOf(http_request));
   if (!started) return ErrorResponse(started.error());
   served.running.Add(started->identity.id, NamespaceOf(http_request), started->generation);
-  if (!streams) return ToResponse(CollectCompletion(*started, http_request.gone));
+  const auto record = Record(served, service, http_request, started->identity,
+                             std::move(started->explained), started->generation.get());
+  if (started->options.explain) started->record = record;
+  if (!streams) return WholeResponse(CollectCompletion(*started, http_request.gone), *record);
   return StreamResponse(served, std::make_shared<CompletionStream>(std::move(*started)));
 }
 
@@ -142,13 +174,13 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   const bool streams = request->stream;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
-  AnswerIdentity identity = Identify("msg_", served, http_request, chat->generation);
+  Begun begun = Begin("msg_", served, service, http_request, &*chat);
   if (streams) {
-    return StreamResponse(served,
-                          std::make_shared<MessageStream>(std::move(*chat), std::move(identity)));
+    return StreamResponse(
+        served, std::make_shared<MessageStream>(std::move(*chat), std::move(begun.identity)));
   }
-  return ToResponse(CollectMessage(std::move(*chat), identity, http_request.gone),
-                    MessagesErrorBody);
+  return WholeResponse(CollectMessage(std::move(*chat), begun.identity, http_request.gone),
+                       *begun.record, MessagesErrorBody);
 }
 
 HttpResponse Responses(const ChatService& service, Served& served,
@@ -161,12 +193,13 @@ HttpResponse Responses(const ChatService& service, Served& served,
   const bool streams = request->chat.stream;
   auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  const AnswerIdentity identity = Identify("resp_", served, http_request, chat->generation);
+  const Begun begun = Begin("resp_", served, service, http_request, &*chat);
   if (!streams) {
-    return ToResponse(CollectResponse(std::move(*chat), identity, std::move(request->namespaces),
-                                      http_request.gone));
+    return WholeResponse(CollectResponse(std::move(*chat), begun.identity,
+                                         std::move(request->namespaces), http_request.gone),
+                         *begun.record);
   }
-  return StreamResponse(served, std::make_shared<ResponseStream>(std::move(*chat), identity,
+  return StreamResponse(served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
                                                                  std::move(request->namespaces)));
 }
 
@@ -237,6 +270,15 @@ void AddCancelRoutes(HttpServer* server, Served* served) {
   add("DELETE", "/v1/responses/:id", ErrorBody);
   add("POST", "/v1/responses/:id/cancel", ErrorBody);
   add("DELETE", "/v1/messages/:id", MessagesErrorBody);
+}
+
+void AddRequestRoutes(HttpServer* server, Served* served) {
+  server->Handle("GET", "/cairn/requests", [served](const HttpRequest& request) {
+    return ToResponse(RequestsBody(served->request_log, request.params, NamespaceOf(request)));
+  });
+  server->Handle("GET", "/cairn/requests/:id", [served](const HttpRequest& request) {
+    return ToResponse(served->request_log.Find(request.captures.at("id"), NamespaceOf(request)));
+  });
 }
 
 void AddInputTokensRoutes(HttpServer* server, const Served* served) {
@@ -340,6 +382,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddCompletionRoutes(server, served);
   AddMessagesRoutes(server, served);
   AddCancelRoutes(server, served);
+  AddRequestRoutes(server, served);
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
 }

@@ -16,6 +16,7 @@
 
 #include "api/chat_service.h"
 #include "api/native.h"
+#include "api/request_log.h"
 #include "api/running_answers.h"
 #include "base/clock.h"
 #include "engine/embedder.h"
@@ -38,6 +39,7 @@ struct Served {
   // Seconds of silence after which a stream is pinged; 0 or less: never.
   int64_t sse_ping_interval_s = 30;
   RunningAnswers running;
+  RequestLog request_log;
   std::atomic<uint64_t> answers = 0;   // begun since the start; numbers them
   std::atomic<uint64_t> requests = 0;  // of any kind, likewise
   SteadyClock clock;

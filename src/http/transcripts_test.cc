@@ -96,7 +96,7 @@ std::string WithoutLogprobs(const std::string& text) {
 
 std::string WithoutTimes(const std::string& text) {
   static const std::regex json_times(
-      R"re("(created|created_at|[a-z_]+_ms|[a-z_]+_per_second)":-?[0-9.e+-]+)re");
+      R"re("(begun|created|created_at|[a-z_]+_ms|[a-z_]+_per_second)":-?[0-9.e+-]+)re");
   static const std::regex metric_times(R"re((\n[a-z:_]*seconds[a-z_]*(\{[^}]*\})?) [0-9.e+-]+)re");
   return std::regex_replace(std::regex_replace(text, json_times, R"("$1":"TIME")"), metric_times,
                             "$1 TIME");
@@ -349,6 +349,21 @@ TEST_F(TranscriptsTest, Slots) {
   Post("/slots/1?action=restore", R"({"filename":"g"})");
   Post("/slots/1?action=save", R"({"filename":"../f"})");
   ExpectTranscript("slots");
+}
+
+TEST_F(TranscriptsTest, WhatBecameOfRequests) {
+  Serve(kText);
+  Get("/cairn/requests");
+  const std::string asked =
+      R"("max_tokens":1,"cairn":{"explain":true},"messages":[{"role":"system",)"
+      R"("content":"Short answers to all that people may ask, please."},)"
+      R"({"role":"user","content":"What is a )";
+  Post("/v1/chat/completions", "{" + asked + R"(cairn?"}]})");
+  Post("/v1/chat/completions", "{" + asked + R"(slot?"}]})");
+  Get("/cairn/requests?limit=1");
+  Get("/cairn/requests?limit=none");
+  Get("/cairn/requests/0");
+  ExpectTranscript("requests");
 }
 
 TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {

@@ -5,6 +5,12 @@
 namespace cairn {
 
 std::optional<GenerationEvent> Generation::Next(std::chrono::milliseconds timeout) {
+  auto event = Take(timeout);
+  if (event && watcher_) watcher_(*event);
+  return event;
+}
+
+std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   // Waiting for no time at all still asks the kernel.
   if (timeout.count() <= 0 && events_.empty()) return std::nullopt;

@@ -15,12 +15,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "sched/reuse_report.h"
 #include "sched/token_logprobs.h"
 
 namespace cairn {
@@ -68,11 +72,18 @@ struct GenerationEvent {
   size_t slot = 0;            // with kDone: that answered; 0 when none did
   // With kText: so far.
   GenerationCost cost;
+  // With kProgress and kDone of the first answer: what became of the prompt. Null: it got no slot.
+  std::shared_ptr<const ReuseReport> report = {};
   Error error;
 };
 
 class Generation {
  public:
+  // Is shown every event by the thread that takes it, before that thread has it. Before the first
+  // Next.
+  void SetWatcher(std::function<void(const GenerationEvent&)> watcher) {
+    watcher_ = std::move(watcher);
+  }
   // Waits up to `timeout` for the next event; nothing: it did not come yet. After kDone or kFailed
   // nothing comes of that answer.
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
@@ -87,6 +98,9 @@ class Generation {
   bool prompt_read() const { return prompt_read_.load(std::memory_order_relaxed); }
 
  private:
+  std::optional<GenerationEvent> Take(std::chrono::milliseconds timeout);
+
+  std::function<void(const GenerationEvent&)> watcher_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<GenerationEvent> events_;  // guarded by mutex_

@@ -23,7 +23,43 @@ std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens
   return placed;
 }
 
+// About as much of the nearest prompt as a person reads to see where it parted.
+constexpr size_t kNextTokensMax = 64;
+
+std::shared_ptr<const ReuseReport> WithReuse(ReuseReport nearest, ReuseReport reused,
+                                             size_t warmed_tokens) {
+  reused.reuse_allowed = nearest.reuse_allowed;
+  reused.prompt_tokens = nearest.prompt_tokens;
+  reused.shared_tokens = std::max(nearest.shared_tokens, reused.reused_tokens);
+  reused.stored_next = std::move(nearest.stored_next);
+  reused.warmed_tokens = std::min(warmed_tokens, reused.reused_tokens);
+  return std::make_shared<const ReuseReport>(std::move(reused));
+}
+
 }  // namespace
+
+ReuseReport Scheduler::Nearest(const GenerationRequest& request,
+                               const CheckpointCache::MatchResult& match) {
+  const TokenSpan prompt = request.prompt;
+  ReuseReport nearest;
+  nearest.reuse_allowed = request.reuse;
+  nearest.prompt_tokens = prompt.size();
+  nearest.shared_tokens = match.shared;
+  nearest.stored_next = cache_->StoredNext(request.name_space, prompt, kNextTokensMax);
+  for (size_t i = 0; i < engine_->slots(); ++i) {
+    const Slot& slot = keeper_.slot(i);
+    if (slot.name_space() != request.name_space) continue;
+    const size_t shared = CommonPrefix(slot.tokens(), prompt);
+    const bool ends = shared == slot.tokens().size();
+    if (shared == 0 || shared < nearest.shared_tokens) continue;
+    if (shared == nearest.shared_tokens && !ends) continue;
+    const TokenSpan next = TokenSpan(slot.tokens()).subspan(shared);
+    const TokenSpan shown = next.first(std::min(next.size(), kNextTokensMax));
+    nearest.shared_tokens = shared;
+    nearest.stored_next.assign(shown.begin(), shown.end());
+  }
+  return nearest;
+}
 
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
@@ -33,6 +69,8 @@ void Scheduler::Resume(Task* task) {
   cache_->TakeNews();
   const auto match = cache_->Match(request.name_space, task->reading);
   if (!answering) cache_->Learn(request.shape, match);
+  ReuseReport nearest;
+  if (!answering) nearest = Nearest(request, match);
   // Who asked to have the prompt read has had it read.
   const SlotKeeper::Resumed resumed =
       keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
@@ -44,7 +82,10 @@ void Scheduler::Resume(Task* task) {
   for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
   if (!answering) {
     task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
-    CountWarmed(request, task->read_from);
+    const size_t warmed = CountWarmed(request, task->read_from);
+    if (task->report == nullptr) {
+      task->report = WithReuse(std::move(nearest), resumed.report, warmed);
+    }
     PushProgress(*task);
   }
   if (!resumed.logits.empty()) return EndReading(task, resumed.logits);

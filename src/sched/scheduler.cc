@@ -309,6 +309,7 @@ void Scheduler::PushProgress(const Task& task) {
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kProgress;
   event.processed_tokens = SlotTokens(task);
+  event.report = task.report;
   event.cost = task.cost;
   event.cost.prompt_ms = clock_->NowMs() - task.admitted_ms;
   task.generation->Push(std::move(event));
@@ -387,6 +388,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
                       task.cost.generated_tokens < task.request.params.tokens_max;
   done.stop_text = task.text->stopped_by();
   done.cost = task.cost;
+  done.report = task.report;
   if (task.request.on_answer)
     task.request.on_answer({task.answer, done.stop_text, reason, task.admission});
   Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);

@@ -223,13 +223,14 @@ class Scheduler {
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<StopText> text;
     HeldLogprobs logprobs;
-    std::vector<Placement> plan;    // checkpoints still to take, nearest first
-    std::vector<ClientMark> marks;  // of the request, where checkpoints can be
-    std::optional<Token> next;      // drawn, not decoded
-    Tokens answer;                  // drawn, without the one that ended it
-    double read_ms = 0;             // of the pieces read so far
-    size_t read_from = 0;           // where reading began
-    std::optional<size_t> slot;     // while it has one
+    std::vector<Placement> plan;                // checkpoints still to take, nearest first
+    std::vector<ClientMark> marks;              // of the request, where checkpoints can be
+    std::optional<Token> next;                  // drawn, not decoded
+    Tokens answer;                              // drawn, without the one that ended it
+    double read_ms = 0;                         // of the pieces read so far
+    size_t read_from = 0;                       // where reading began
+    std::shared_ptr<const ReuseReport> report;  // of its first admission
+    std::optional<size_t> slot;                 // while it has one
     // What is to be read before the next token is drawn: the prompt; after the slot was given up in
     // the middle of an answer, that too.
     Tokens reading;
@@ -326,11 +327,13 @@ class Scheduler {
   void ForgetWarmed(const Task& task);
   // Whether the conversation went on before it was rendered.
   bool IsLate(const WarmPrompt& prompt) const;
-  // It goes on behind `reused` tokens.
-  void CountWarmed(const GenerationRequest& request, size_t reused);
+  // It goes on behind `reused` tokens. How many of them were read ahead.
+  size_t CountWarmed(const GenerationRequest& request, size_t reused);
 
   // In reading.cc.
   void Resume(Task* task);
+  // What is known of a prompt, in slots and in the cache. To be asked before it gets its slot.
+  ReuseReport Nearest(const GenerationRequest& request, const CheckpointCache::MatchResult& match);
   // Keeps what is stored at the mark, if it is.
   void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();

@@ -108,7 +108,9 @@ SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
   ++tick_;
   Way way = Choose(needs);
   if (auto moved = ResumeByMoving(needs, way)) return std::move(*moved);
+  const double begin_ms = clock_->NowMs();
   std::optional<Held> held = Hold(needs, way);
+  const double hold_ms = clock_->NowMs() - begin_ms;
   if (!held) {
     // What the cache promised is gone; the slots alone promise nothing that can go.
     ++stats_.failed;
@@ -124,8 +126,13 @@ SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
     Park(&kept.slot);
   }
   MakeRoom(needs, way);
-  Resumed resumed{way.slot, {}};
+  Resumed resumed{way.slot, {}, {}};
+  const bool own = kept.slot.name_space() == needs.name_space;
+  const size_t had = own ? CommonPrefix(kept.slot.tokens(), needs.prompt) : 0;
+  const double go_ms = clock_->NowMs();
   if (const Status gone = GoTo(needs, way, *held); gone) {
+    resumed.report = Report(way, *held, had);
+    resumed.report.restore_ms = hold_ms + clock_->NowMs() - go_ms;
     const Checkpoint& checkpoint = way.point.checkpoint;
     const size_t bytes = way.point.position == needs.prompt.size() ? checkpoint.logits_bytes : 0;
     resumed.logits.resize(bytes / sizeof(float));
@@ -164,12 +171,14 @@ std::optional<SlotKeeper::Held> SlotKeeper::Hold(const SlotNeeds& needs, const W
   pinned.whole = nullptr;
   pinned.point.checkpoint.id = 0;
   if (point.checkpoint.id != 0) {
+    held.from_disk = !cache_->InMemory(point.checkpoint.id);
     const auto snapshot = cache_->Pin(point.checkpoint.id);
     if (!snapshot) return std::nullopt;
     held.snapshot = *snapshot;
     pinned.point.checkpoint.id = point.checkpoint.id;
   }
   if (way.whole != nullptr) {
+    held.from_disk = held.from_disk || !cache_->InMemory(way.whole->id);
     const auto whole = cache_->PinWhole(way.whole->id);
     if (!whole) {
       Unhold(pinned, held);

@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "sched/cell_ledger.h"
 #include "sched/moved_chunks.h"
+#include "sched/reuse_report.h"
 #include "sched/saved_slot.h"
 #include "sched/slot.h"
 #include "sched/slot_choice.h"
@@ -71,6 +72,8 @@ class SlotKeeper {
     size_t slot = 0;
     // Of the prompt's end, when nothing is left to read; else nothing.
     std::vector<float> logits;
+    // How it came there; what the slots and the cache know of the prompt beyond that is not in it.
+    ReuseReport report;
   };
 
   // All outlive the keeper, which owns the slots: as many as the engine has.
@@ -160,6 +163,7 @@ class SlotKeeper {
     ByteSpan snapshot;
     ByteSpan whole;
     std::optional<CheckpointCache::PinnedPath> path;
+    bool from_disk = false;  // snapshot or whole were not in memory
   };
 
   ResumeRules Rules(const SlotNeeds& needs) const;
@@ -172,6 +176,10 @@ class SlotKeeper {
   Status GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   Status Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   void MakeRoom(const SlotNeeds& needs, const Way& way);
+
+  // In slot_report.cc.
+  // `kept`: so many of the prompt's tokens the slot held before.
+  ReuseReport Report(const Way& way, const Held& held, size_t kept) const;
   std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
 
   // In slot_moving.cc.

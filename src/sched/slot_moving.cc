@@ -47,7 +47,10 @@ std::optional<SlotKeeper::Resumed> SlotKeeper::ResumeByMoving(const SlotNeeds& n
     kept.slot.Clear(needs.name_space);
   }
   kept.slot.BeginLineage(++last_lineage_);
-  return Resumed{move->slot, {}};
+  Resumed resumed{move->slot, {}, {}};
+  resumed.report.way = ReuseReport::Way::kMoved;
+  resumed.report.reused_tokens = resumed.report.live_tokens = kept.slot.tokens().size();
+  return resumed;
 }
 
 Status SlotKeeper::MoveChunks(const std::vector<MovedChunk>& chunks, Slot* slot) {

@@ -165,9 +165,11 @@ bool Scheduler::IsLate(const WarmPrompt& prompt) const {
   });
 }
 
-void Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {
+size_t Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {
   WarmedPrompt* const unfinished = warming_ ? &warming_->warmed : nullptr;
-  warm_budget_.OnUsed(warmed_.Take(request.name_space, request.prompt, reused, unfinished));
+  const size_t used = warmed_.Take(request.name_space, request.prompt, reused, unfinished);
+  warm_budget_.OnUsed(used);
+  return used;
 }
 
 }  // namespace cairn

@@ -1,0 +1,103 @@
+// RequestLog: the last requests, each with what became of its prompt and why (api/explanation.h).
+//
+// Threads: any. An entry is told by the thread that answers its request; others see copies.
+
+#ifndef CAIRN_API_REQUEST_LOG_H_
+#define CAIRN_API_REQUEST_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/api_error.h"
+#include "api/explanation.h"
+#include "api/json.h"
+#include "base/log.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/generation.h"
+
+namespace cairn {
+
+class RequestLog;
+
+// One request on its way.
+class RequestRecord {
+ public:
+  struct Begun {
+    std::string id;
+    std::string api;  // the path it came by
+    NamespaceId name_space = 0;
+    int64_t begun_unix_s = 0;
+  };
+  enum class State : uint8_t { kWaiting, kAnswering, kDone, kCancelled, kFailed };
+
+  // The prompt was given a slot. Later calls change nothing.
+  void OnReport(const ReuseReport& report);
+  void OnEnd(State state, const GenerationCost& cost);
+  // What of it may be told the asker: the `cairn` object of an answer. Null: it has no slot yet.
+  Json Told() const;
+  // In short, for headers: names and values, without line ends. None before it has a slot.
+  std::vector<std::pair<std::string, std::string>> Headers() const;
+
+ private:
+  friend class RequestLog;
+  RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt, const Engine* engine);
+  Json ToJson() const;  // the lock is held
+  Json ReportJson() const;
+  std::string Line() const;
+
+  RequestLog* const log_;
+  const Begun begun_;
+  const Engine* const engine_;
+  // The rest is guarded by the log's mutex.
+  ExplainedPrompt prompt_;  // let go once it is explained
+  State state_ = State::kWaiting;
+  std::optional<ReuseReport> report_;
+  Explanation explanation_;
+  GenerationCost cost_;
+};
+
+class RequestLog {
+ public:
+  explicit RequestLog(size_t records_max = 1000) : records_max_(records_max) {}
+  RequestLog(const RequestLog&) = delete;
+  RequestLog& operator=(const RequestLog&) = delete;
+
+  // A line for each request that has ended; may be empty. Before any request.
+  void SetLog(LogSink log) { log_ = std::move(log); }
+  // `engine` outlives the record.
+  std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
+                                       const Engine* engine);
+  // The asker's own, newest first, `limit` at most.
+  Json List(NamespaceId name_space, size_t limit) const;
+  // 404 where there is none, or it is another asker's.
+  ApiResult<std::string> Find(std::string_view id, NamespaceId name_space) const;
+
+ private:
+  friend class RequestRecord;
+
+  const size_t records_max_;
+  LogSink log_;
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
+};
+
+// Has the record hear all of the request's answer. Before the first Next.
+void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
+
+// GET /cairn/requests, with `limit`.
+ApiResult<std::string> RequestsBody(const RequestLog& log,
+                                    const std::multimap<std::string, std::string>& params,
+                                    NamespaceId name_space);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_REQUEST_LOG_H_
