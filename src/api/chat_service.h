@@ -82,6 +82,11 @@ class ChatService {
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // How many tokens it held. See Scheduler::EraseSlot.
   ApiResult<size_t> EraseSlot(size_t slot) const;
+  // See Scheduler.
+  Status Look(std::function<void(CheckpointCache* cache)> look) const {
+    return scheduler_->Look(std::move(look));
+  }
+  Result<size_t> Flush() const { return scheduler_->Flush(); }
   // The prompt's text, generation prompt included; tools in the order of the request.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // The prompt's tokens, as Start would send them.

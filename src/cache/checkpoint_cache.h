@@ -225,10 +225,48 @@ class CheckpointCache {
 
   // The caller's clock, in milliseconds; it never goes back. Only Keep looks at it.
   void SetNow(double now_ms);
+  double now_ms() const { return now_ms_; }
   // Keeps the checkpoint after `prefix` from being given up for room during the next `keep_ms`;
   // each Pin until then begins them anew. False: nothing is stored there, or what is kept so would
   // take more than half the budget (counted in keeps_refused).
   bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
+
+  // For people, in overview.cc. What is held, of all askers together.
+  struct Overview {
+    struct Group {
+      CheckpointClass checkpoint_class = CheckpointClass::kInterval;
+      bool in_memory = true;
+      size_t checkpoints = 0;
+      size_t bytes = 0;
+    };
+    std::vector<Group> groups;  // by class, those in memory first
+    size_t segments = 0;
+    size_t segment_bytes = 0;
+    size_t wholes = 0;
+    size_t whole_bytes = 0;
+    size_t bytes = 0;
+    size_t bytes_max = 0;
+  };
+  Overview Look() const;
+  // One of an asker's.
+  struct Held {
+    Checkpoint checkpoint;
+    CheckpointId parent = 0;  // the nearest on its way; 0: none
+    uint64_t uses = 0;
+    bool kept = false;  // by Keep or KeepHeld
+    bool in_memory = true;
+    Tokens tokens;  // the first ones behind its parent
+  };
+  // With ids above `after`, in their order. Of each so many tokens at most.
+  std::vector<Held> HeldBy(NamespaceId name_space, CheckpointId after, size_t held_max,
+                           size_t tokens_max) const;
+  // kNotFound: there is none, or it is another asker's.
+  Result<Held> FindHeld(NamespaceId name_space, CheckpointId id, size_t tokens_max) const;
+  // Keeps it until it is told otherwise, or ends what Keep began. kNoSpace: what is kept would take
+  // more than half the budget. kNotFound: as above.
+  Status KeepHeld(NamespaceId name_space, CheckpointId id, bool keep);
+  // Gives it up, where it is saved too. kUnavailable: it is in use. kNotFound: as above.
+  Status DropHeld(NamespaceId name_space, CheckpointId id);
 
   // What of a sequence's attention KV is not stored yet, shallowest first.
   std::vector<SegmentGap> MissingSegments(NamespaceId name_space, TokenSpan tokens,
@@ -281,6 +319,7 @@ class CheckpointCache {
     size_t prompt_turns = 0;
   };
 
+  Held HeldOf(const Entry& entry, size_t tokens_max) const;
   const Entry& EntryOf(CheckpointId id) const;
   Entry& EntryOf(CheckpointId id);
   // What the budget counts.

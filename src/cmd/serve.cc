@@ -32,6 +32,8 @@
 namespace cairn {
 namespace {
 
+constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+
 // What the flags name, found out before anything takes time.
 struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
@@ -226,6 +228,7 @@ class ServeRun {
     const std::filesystem::path path(options_.llama.model_path);
     served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
     served_.model.version = CAIRN_VERSION;
+    served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();

@@ -6,6 +6,7 @@
 
 #include "api/anthropic.h"
 #include "api/anthropic_request.h"
+#include "api/cache_api.h"
 #include "api/completion.h"
 #include "api/embeddings.h"
 #include "api/json.h"
@@ -281,6 +282,35 @@ void AddRequestRoutes(HttpServer* server, Served* served) {
   });
 }
 
+void AddCacheRoutes(HttpServer* server, const Served* served) {
+  const auto add = [&](const char* method, const char* path, ServiceHandler handler) {
+    server->Handle(method, path, WhenLoaded(served, std::move(handler)));
+  };
+  add("GET", "/cairn/cache", [served](const ChatService& service, const HttpRequest&) {
+    return ToResponse(CacheBody(service, served->disk_bytes_max));
+  });
+  add("GET", "/cairn/cache/tree", [](const ChatService& service, const HttpRequest& request) {
+    return ToResponse(CacheTreeBody(service, request.params, NamespaceOf(request)));
+  });
+  const char* const checkpoint = "/cairn/cache/checkpoints/:id";
+  add("GET", checkpoint, [](const ChatService& service, const HttpRequest& request) {
+    return ToResponse(CheckpointBody(service, request.captures.at("id"), NamespaceOf(request)));
+  });
+  add("POST", checkpoint, [](const ChatService& service, const HttpRequest& request) {
+    return ToResponse(
+        PinCheckpointBody(service, request.captures.at("id"), request.body, NamespaceOf(request)));
+  });
+  add("DELETE", checkpoint, [](const ChatService& service, const HttpRequest& request) {
+    return ToResponse(DropCheckpointBody(service, request.captures.at("id"), NamespaceOf(request)));
+  });
+  add("POST", "/cairn/cache/warm", [](const ChatService& service, const HttpRequest& request) {
+    return ToResponse(WarmBody(service, request.body, NamespaceOf(request), request.gone));
+  });
+  add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
+    return ToResponse(FlushBody(service));
+  });
+}
+
 void AddInputTokensRoutes(HttpServer* server, const Served* served) {
   const auto add = [&](const char* path, auto answer) {
     server->Handle(
@@ -383,6 +413,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddMessagesRoutes(server, served);
   AddCancelRoutes(server, served);
   AddRequestRoutes(server, served);
+  AddCacheRoutes(server, served);
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
 }

@@ -32,6 +32,7 @@ struct Served {
   std::atomic<const ChatService*> service = nullptr;
   Embedder* embedder = nullptr;     // null: none was asked for
   SlotFiles* slot_files = nullptr;  // null: slots are not saved to files
+  uint64_t disk_bytes_max = 0;      // of what is kept on disk; 0: nothing is
   GenerationParams defaults;
   // What answers must be where a request does not say: GBNF; empty: anything.
   std::string grammar;

@@ -351,6 +351,25 @@ TEST_F(TranscriptsTest, Slots) {
   ExpectTranscript("slots");
 }
 
+TEST_F(TranscriptsTest, TheCache) {
+  Serve(kText);
+  Post("/cairn/cache/warm",
+       R"({"messages":[{"role":"user","content":"What is a cairn, and where do they stand?"}]})");
+  Post("/cairn/cache/warm", R"({"prompt":"A cairn is"})");
+  Get("/cairn/cache");
+  Get("/cairn/cache/tree?limit=1");
+  Get("/cairn/cache/tree?limit=0");
+  Get("/cairn/cache/checkpoints/1");
+  Post("/cairn/cache/checkpoints/1", R"({"pinned":true})");
+  Post("/cairn/cache/checkpoints/1", R"({})");
+  Record("DELETE", "/cairn/cache/checkpoints/1", "");
+  Get("/cairn/cache/checkpoints/0");
+  Post("/cairn/cache/checkpoints/0", R"({"pinned":false})");
+  Record("DELETE", "/cairn/cache/checkpoints/0", "");
+  Post("/cairn/cache/flush", "");
+  ExpectTranscript("cache");
+}
+
 TEST_F(TranscriptsTest, WhatBecameOfRequests) {
   Serve(kText);
   Get("/cairn/requests");

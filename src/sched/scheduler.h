@@ -178,6 +178,14 @@ class Scheduler {
   void EndSaving(size_t slot);
   Status RestoreSlot(size_t slot, SavedSlot saved);
 
+  // Shows the cache to `look` on the context thread, which must be another one, between two steps,
+  // and waits for that. It is nobody's request: a model that is unloaded stays so. kUnavailable:
+  // the scheduler is stopping.
+  Status Look(std::function<void(CheckpointCache* cache)> look);
+  // Begins to save the next piece of all that is worth it, as for the end of the server. How many
+  // bytes are left. Errors as Look's.
+  Result<size_t> Flush();
+
   // How a conversation is expected to come back, likeliest first, to be read while nothing else
   // wants the machine. Any thread; the oldest are forgotten when there are too many.
   void Warm(std::vector<WarmPrompt> prompts);
@@ -266,6 +274,7 @@ class Scheduler {
   Result<T> Order(std::function<Result<T>()> order);
   // False: there was nothing to do.
   bool DoOrders();
+  void DoLooks();
 
   // In tending.cc.
   bool HasWork() const;
@@ -396,6 +405,7 @@ class Scheduler {
   std::condition_variable arrived_;
   std::deque<Task> queue_;                    // guarded by mutex_
   std::deque<std::function<void()>> orders_;  // guarded by mutex_
+  std::deque<std::function<void()>> looks_;   // guarded by mutex_
   std::deque<WarmPrompt> warm_queue_;         // guarded by mutex_
   bool warm_news_ = false;                    // guarded by mutex_
   uint64_t last_number_ = 0;                  // guarded by mutex_

@@ -37,6 +37,51 @@ bool Scheduler::DoOrders() {
   return !orders.empty();
 }
 
+Status Scheduler::Look(std::function<void(CheckpointCache* cache)> look) {
+  const auto done = std::make_shared<std::promise<void>>();
+  std::future<void> seen = done->get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
+    looks_.emplace_back([this, done, look = std::move(look)] {
+      cache_->SetNow(clock_->NowMs());
+      cache_->TakeNews();
+      look(cache_);
+      done->set_value();
+    });
+  }
+  arrived_.notify_one();
+  seen.get();
+  return {};
+}
+
+void Scheduler::DoLooks() {
+  std::deque<std::function<void()>> looks;
+  {
+    const std::lock_guard lock(mutex_);
+    looks.swap(looks_);
+  }
+  if (looks.empty()) return;
+  for (const auto& look : looks) look();
+  const std::lock_guard lock(mutex_);
+  stats_.cache = cache_->stats();
+}
+
+Result<size_t> Scheduler::Flush() {
+  size_t left = 0;
+  Status done = Look([this, &left](CheckpointCache* cache) {
+    if (!asleep_) {
+      Tend(true);
+    } else {
+      cache->SaveNext(keeper_.read_ms_per_token());
+    }
+    const std::lock_guard lock(mutex_);
+    left = stats_.unsaved_bytes;
+  });
+  if (!done) return tl::unexpected(done.error());
+  return left;
+}
+
 Result<size_t> Scheduler::EraseSlot(size_t slot) {
   return Order<size_t>([this, slot] { return keeper_.Erase(slot); });
 }

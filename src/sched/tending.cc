@@ -21,6 +21,7 @@ void Scheduler::Run() {
       const std::lock_guard lock(mutex_);
       if (stopping_) break;
     }
+    DoLooks();
     if (HasWork()) {
       Step();
       SaveWhileBusy();
@@ -30,6 +31,7 @@ void Scheduler::Run() {
       WaitForWork();
     }
   }
+  DoLooks();
   PauseWarming();
   if (asleep_) why_asleep_ = "the server is shutting down";
   DoOrders();
@@ -51,7 +53,8 @@ void Scheduler::WaitForWork() {
   const double until_sleep_ms = UntilSleepMs();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
-    return stopping_ || woken_ || warm_news_ || (has_free && !queue_.empty()) || !orders_.empty();
+    const bool asked = (has_free && !queue_.empty()) || !orders_.empty() || !looks_.empty();
+    return stopping_ || woken_ || warm_news_ || asked;
   };
   double wait_ms = std::min(until_sleep_ms, kWaitMsMax);
   // A slot may have been unused for long enough by then, or the disk have caught up; or more may be

@@ -205,11 +205,18 @@ const PrefixTree::Node* PrefixTree::AncestorOf(const Node* node) {
 }
 
 Tokens PrefixTree::TokensOf(const Node* node) {
-  Tokens tokens(node->end);
-  size_t at = node->end;
-  for (; node->parent != nullptr; node = node->parent) {
-    at -= node->edge.size();
-    std::copy(node->edge.begin(), node->edge.end(), tokens.begin() + static_cast<ptrdiff_t>(at));
+  return TokensFrom(node, 0);
+}
+
+Tokens PrefixTree::TokensFrom(const Node* node, size_t begin) {
+  if (begin >= node->end) return {};
+  Tokens tokens(node->end - begin);
+  size_t left = tokens.size();
+  for (; left > 0; node = node->parent) {
+    const TokenSpan edge = node->edge;
+    const TokenSpan wanted = edge.last(std::min(edge.size(), left));
+    left -= wanted.size();
+    std::copy(wanted.begin(), wanted.end(), tokens.begin() + static_cast<ptrdiff_t>(left));
   }
   return tokens;
 }

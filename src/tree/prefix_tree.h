@@ -83,6 +83,8 @@ class PrefixTree {
   // The nearest node above with a value, or null.
   static const Node* AncestorOf(const Node* node);
   static Tokens TokensOf(const Node* node);
+  // Of these, those behind the first `begin`; it costs no more than they are.
+  static Tokens TokensFrom(const Node* node, size_t begin);
   // Edges that go on from it.
   static size_t BranchesOf(const Node* node);
   // A nearest node below with a value, or null.
