@@ -66,10 +66,9 @@ Tokens CheckpointCache::StoredNext(NamespaceId name_space, TokenSpan prompt,
                                    size_t tokens_max) const {
   const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
   if (match.last == nullptr) return {};
-  const Tokens nearest = PrefixTree::TokensOf(PrefixTree::LeafOf(match.last));
-  const TokenSpan next = TokenSpan(nearest).subspan(match.shared);
-  const TokenSpan shown = next.first(std::min(next.size(), tokens_max));
-  return {shown.begin(), shown.end()};
+  Tokens next = PrefixTree::TokensFrom(PrefixTree::LeafOf(match.last), match.shared);
+  if (next.size() > tokens_max) next.resize(tokens_max);
+  return next;
 }
 
 std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,

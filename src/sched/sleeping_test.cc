@@ -158,6 +158,28 @@ TEST(Sleeping, SaysWhenItBeginsAndWhenItEnds) {
   EXPECT_EQ(said[2], "awake after 0.0 s");
 }
 
+TEST(Sleeping, ALookAtTheCacheWakesNobody) {
+  const SteadyClock clock;
+  FakeEngine engine(Bench::EngineOptions(MemoryClass::kHybrid));
+  CheckpointCache cache(CacheOptions{}, *MakePlacement("near-end"), *MakeEviction("lru"),
+                        MakeRamStore());
+  SchedulerOptions options;
+  options.sleep_after_ms = 1;
+  Scheduler scheduler(&engine, &cache, &clock, options);
+  std::thread context([&] { scheduler.Run(); });
+  const auto generation = scheduler.Submit(Bench::Request(Text(500)));
+  while (scheduler.stats().sleeps < 1) std::this_thread::yield();
+  size_t seen = 0;
+  ASSERT_TRUE(scheduler.Look([&](CheckpointCache* held) { seen = held->Look().groups.size(); })
+                  .has_value());
+  EXPECT_GT(seen, 0u);
+  EXPECT_TRUE(scheduler.Flush().has_value());
+  EXPECT_TRUE(scheduler.stats().sleeping);
+  scheduler.Stop();
+  context.join();
+  EXPECT_EQ(scheduler.Look([](CheckpointCache*) {}).error().code, ErrorCode::kUnavailable);
+}
+
 // The thread of its own, with real time.
 TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
   const SteadyClock clock;

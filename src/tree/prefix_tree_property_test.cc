@@ -181,6 +181,9 @@ class Pair {
     RC_ASSERT((node != nullptr) == (naive_.values.count(place) == 1));
     if (node == nullptr) return;
     RC_ASSERT(PrefixTree::TokensOf(node) == place.second);
+    const size_t half = place.second.size() / 2;
+    const TokenSpan behind = TokenSpan(place.second).subspan(half);
+    RC_ASSERT(PrefixTree::TokensFrom(node, half) == Tokens(behind.begin(), behind.end()));
     const size_t before = tree_.bytes();
     const size_t freed = PrefixTree::BytesFreedBy(node);
     tree_.Erase(node);

@@ -56,6 +56,9 @@ TEST(PrefixTree, ErasingTheUpperOfTwoValuesJoinsTheirEdges) {
   tree.Erase(upper);
   EXPECT_EQ(Drawing(tree), "abcd = 2\n");
   EXPECT_EQ(PrefixTree::TokensOf(lower), T("abcd"));
+  EXPECT_EQ(PrefixTree::TokensFrom(lower, 1), T("bcd"));
+  EXPECT_EQ(PrefixTree::TokensFrom(lower, 3), T("d"));
+  EXPECT_EQ(PrefixTree::TokensFrom(lower, 4), T(""));
 }
 
 TEST(PrefixTree, ErasingEverythingLeavesNothing) {
