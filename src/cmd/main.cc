@@ -16,6 +16,7 @@
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
 #include "cmd/sim.h"
+#include "cmd/top.h"
 
 namespace cairn {
 namespace {
@@ -30,6 +31,8 @@ int Main(std::vector<std::string> arguments) {
 
   ServeOptions serve_options;
   const CLI::App* serve = AddServe(&app, &serve_options);
+  TopOptions top_options;
+  const CLI::App* top = AddTop(&app, &top_options);
   DemoOptions demo_options;
   const CLI::App* demo = AddDemo(&app, &demo_options);
   SimCommandOptions sim_options;
@@ -61,6 +64,7 @@ int Main(std::vector<std::string> arguments) {
     return app.exit(error) == 0 ? 0 : 1;
   }
   if (serve->parsed()) return RunServe(serve_options);
+  if (top->parsed()) return RunTop(top_options);
   if (demo->parsed()) return RunDemo(demo_options);
   if (sim->parsed()) return RunSim(sim_options);
   if (report->parsed()) return RunBenchReport(report_options);

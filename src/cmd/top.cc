@@ -1,0 +1,83 @@
+#include "cmd/top.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "play/http_client.h"
+#include "play/top_view.h"
+
+namespace cairn {
+namespace {
+
+constexpr int kTimeoutMs = 5000;
+// Clears the screen and goes to its first column.
+constexpr const char* kFromTheTop = "\x1b[H\x1b[2J";
+
+Result<std::string> BodyOf(const HttpClient& client, const std::string& path) {
+  auto reply = client.Get(path);
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->status == 401) {
+    return Fail(ErrorCode::kInvalidArgument, "the server wants an API key; give it with --api-key");
+  }
+  if (reply->status != 200) {
+    return Fail(ErrorCode::kUnavailable,
+                client.url() + path + " answered with status " + std::to_string(reply->status));
+  }
+  return std::move(reply->body);
+}
+
+Result<std::string> Screen(const HttpClient& client) {
+  const auto cache = BodyOf(client, "/cairn/cache");
+  if (!cache) return tl::unexpected(cache.error());
+  const auto requests = BodyOf(client, "/cairn/requests");
+  if (!requests) return tl::unexpected(requests.error());
+  TopInput input{client.url(), *cache, *requests};
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    input.columns = size.ws_col;
+    input.lines = size.ws_row - 1U;
+  }
+  return TopView(input);
+}
+
+}  // namespace
+
+CLI::App* AddTop(CLI::App* app, TopOptions* options) {
+  CLI::App* top = app->add_subcommand(
+      "top", "Show what a running server's cache holds and what its last requests cost");
+  top->add_option("--url", options->url, "The server, as http://host:port")->capture_default_str();
+  top->add_option("--api-key", options->api_key, "The server's API key")->envname("CAIRN_API_KEY");
+  top->add_option("--interval", options->interval_s, "Seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  top->add_flag("--once", options->once, "Look once and end");
+  return top;
+}
+
+int RunTop(const TopOptions& options) {
+  HttpClientOptions http;
+  http.timeout_ms = kTimeoutMs;
+  if (!options.api_key.empty()) {
+    http.headers.emplace_back("Authorization", "Bearer " + options.api_key);
+  }
+  const HttpClient client(options.url, http);
+  const bool refreshes = !options.once && isatty(STDOUT_FILENO) != 0;
+  while (true) {
+    const auto screen = Screen(client);
+    if (!screen) {
+      std::fprintf(stderr, "cairn top: %s\n", screen.error().message.c_str());
+      return 1;
+    }
+    std::printf("%s%s", refreshes ? kFromTheTop : "", screen->c_str());
+    std::fflush(stdout);
+    if (options.once) return 0;
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
+  }
+}
+
+}  // namespace cairn
