@@ -21,7 +21,7 @@ constexpr std::string_view kRequests = R"({"requests": [
   {"id": "chatcmpl-7-2", "state": "done", "queue_ms": 2, "prompt_ms": 318,
    "reuse": {"prompt_tokens": 12000, "reused_tokens": 64, "warmed_tokens": 0,
              "explanation": {"why": "parted",
-                             "sentence": "the prompt parts at messages[0] (system), character 18"}}},
+                             "sentence": "it parts at messages[0] (system), character 18"}}},
   {"id": "chatcmpl-7-1", "state": "done", "queue_ms": 0, "prompt_ms": 55,
    "reuse": {"prompt_tokens": 11900, "reused_tokens": 11800, "warmed_tokens": 300,
              "explanation": {"why": "all_known", "sentence": "all"}}}]})";
