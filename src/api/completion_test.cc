@@ -114,7 +114,8 @@ TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
   ASSERT_EQ(slots.size(), 1u);
   EXPECT_EQ(slots[0]["id"], 0);
   EXPECT_EQ(slots[0]["n_ctx"], 4096);
-  const std::string metrics = MetricsText(service_.stats(), service_.span_stats());
+  const std::string metrics =
+      MetricsText({"1.0", "made", service_.stats(), service_.span_stats(), {}});
   EXPECT_NE(metrics.find("\nllamacpp:tokens_predicted_total 5\n"), std::string::npos) << metrics;
   EXPECT_NE(metrics.find("\ncairn_prompt_tokens_total{source=\"read\"} 3\n"), std::string::npos);
 }

@@ -143,19 +143,23 @@ void RequestRecord::OnReport(const ReuseReport& report) {
   }
   Explanation explanation = Explain(report, prompt, *engine_);
   const std::lock_guard lock(log_->mutex_);
+  ++log_->whys_[explanation.why];
   explanation_ = std::move(explanation);
 }
 
 void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   std::string line;
+  Json fields;
   {
     const std::lock_guard lock(log_->mutex_);
     if (state_ != State::kWaiting && state_ != State::kAnswering) return;
     state_ = state;
     cost_ = cost;
-    if (log_->log_) line = Line();
+    if (!log_->log_) return;
+    line = Line();
+    fields = Fields();
   }
-  if (!line.empty()) log_->log_(LogLevel::kInfo, line);
+  log_->log_(line, fields);
 }
 
 Json RequestRecord::ReportJson() const {
@@ -236,6 +240,15 @@ std::string RequestRecord::Line() const {
   return line;
 }
 
+// As GET /cairn/requests tells it, but for the excerpts and the advice, which quotes them.
+Json RequestRecord::Fields() const {
+  Json fields = ToJson();
+  if (!report_) return fields;
+  Json& explanation = fields["reuse"]["explanation"];
+  for (const char* text : {"prompt_excerpt", "stored_excerpt", "advice"}) explanation.erase(text);
+  return fields;
+}
+
 std::shared_ptr<RequestRecord> RequestLog::Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                                  const Engine* engine) {
   std::shared_ptr<RequestRecord> record(
@@ -244,6 +257,11 @@ std::shared_ptr<RequestRecord> RequestLog::Begin(RequestRecord::Begun begun, Exp
   records_.push_front(record);
   if (records_.size() > records_max_) records_.pop_back();
   return record;
+}
+
+std::map<Explanation::Why, uint64_t> RequestLog::whys() const {
+  const std::lock_guard lock(mutex_);
+  return whys_;
 }
 
 Json RequestLog::List(NamespaceId name_space, size_t limit) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -20,13 +21,16 @@
 #include "api/api_error.h"
 #include "api/explanation.h"
 #include "api/json.h"
-#include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/generation.h"
 
 namespace cairn {
 
 class RequestLog;
+
+// Takes what a log says of one request: a line without its newline, and the same as fields. Neither
+// has a prompt's or an answer's text. Any thread.
+using RequestSink = std::function<void(std::string_view line, const Json& fields)>;
 
 // One request on its way.
 class RequestRecord {
@@ -53,6 +57,7 @@ class RequestRecord {
   Json ToJson() const;  // the lock is held
   Json ReportJson() const;
   std::string Line() const;
+  Json Fields() const;
 
   RequestLog* const log_;
   const Begun begun_;
@@ -72,10 +77,12 @@ class RequestLog {
   RequestLog& operator=(const RequestLog&) = delete;
 
   // A line for each request that has ended; may be empty. Before any request.
-  void SetLog(LogSink log) { log_ = std::move(log); }
+  void SetLog(RequestSink log) { log_ = std::move(log); }
   // `engine` outlives the record.
   std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                        const Engine* engine);
+  // How many requests since the start were explained so.
+  std::map<Explanation::Why, uint64_t> whys() const;
   // The asker's own, newest first, `limit` at most.
   Json List(NamespaceId name_space, size_t limit) const;
   // 404 where there is none, or it is another asker's.
@@ -85,8 +92,9 @@ class RequestLog {
   friend class RequestRecord;
 
   const size_t records_max_;
-  LogSink log_;
+  RequestSink log_;
   mutable std::mutex mutex_;
+  std::map<Explanation::Why, uint64_t> whys_;          // guarded by mutex_
   std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
 };
 

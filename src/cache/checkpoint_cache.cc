@@ -128,6 +128,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     entry.keep_ms = held.keep_ms;
     entry.kept_until_ms = held.kept_until_ms;
     Drop(held.checkpoint.id);
+    ++stats_.replaced;
   }
   what.bytes = store_->BytesFor(snapshot);
   // For what no empty cache could hold, nothing is given up.
@@ -178,6 +179,7 @@ void CheckpointCache::RetireAncestors(const Entry& entry) {
     if (entry.last_query) ancestor.last_query = false;
     if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
       Drop(ancestor.checkpoint.id);
+      ++stats_.outgrown;
     }
     node = above;
   }
@@ -198,6 +200,7 @@ void CheckpointCache::KeepPathShort(const Entry& entry) {
   if (!victim) return;
   Drop(candidates[*victim].id);
   ++stats_.evicted;
+  ++stats_.path_full;
 }
 
 Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
@@ -206,6 +209,7 @@ Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
   auto bytes = store_->Get(id);
   if (!bytes) {
     Drop(id);
+    ++stats_.lost;
     return bytes;
   }
   found->second.used_tick = ++tick_;
@@ -369,7 +373,10 @@ Status CheckpointCache::InsertWhole(NamespaceId name_space, TokenSpan tokens,
   whole.tokens.assign(tokens.begin(), tokens.end());
   whole.provenance = provenance;
   whole.bytes = store_->BytesFor(bytes);
-  for (const WholeId outgrown : wholes_.Within(whole)) DropWhole(outgrown);
+  for (const WholeId outgrown : wholes_.Within(whole)) {
+    DropWhole(outgrown);
+    ++stats_.outgrown;
+  }
   if (whole.bytes + tokens.size_bytes() > options_.ram_bytes_max) return RefuseRoom();
   const WholeId id = whole.id = ++last_id_;
   whole.created_tick = whole.used_tick = ++tick_;
@@ -391,6 +398,7 @@ Result<ByteSpan> CheckpointCache::PinWhole(WholeId id) {
   auto bytes = store_->Get(id);
   if (!bytes) {
     DropWhole(id);
+    ++stats_.lost;
     return bytes;
   }
   WholeState& whole = wholes_.Get(id);
@@ -409,19 +417,6 @@ void CheckpointCache::UnpinWhole(WholeId id) {
 void CheckpointCache::DiscardWhole(WholeId id) {
   DropWhole(id);
   ++stats_.discarded;
-}
-
-CacheStats CheckpointCache::stats() const {
-  CacheStats stats = stats_;
-  stats.wholes = wholes_.wholes().size();
-  stats.checkpoints = entries_.size();
-  stats.kept = static_cast<size_t>(
-      std::count_if(marked_.begin(), marked_.end(),
-                    [this](const CheckpointId id) { return IsKept(EntryOf(id)); }));
-  stats.segments = segments_.segments().size();
-  stats.bytes = HeldBytes();
-  stats.token_bytes = TokenBytes();
-  return stats;
 }
 
 const CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) const {

@@ -41,6 +41,7 @@
 #include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
+#include "cache/cache_stats.h"
 #include "cache/segment_index.h"
 #include "cache/whole_index.h"
 #include "policy/eviction.h"
@@ -106,24 +107,6 @@ struct SavedAs {
   Fingerprint fingerprint;
   // A name for each namespace; of others nothing is saved and nothing is taken in.
   std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
-};
-
-// Counts since the start, and what is held now.
-struct CacheStats {
-  size_t checkpoints = 0;
-  size_t segments = 0;
-  size_t wholes = 0;
-  size_t bytes = 0;        // all that the budget counts
-  size_t token_bytes = 0;  // of these, what tokens take
-  uint64_t inserted = 0;
-  uint64_t evicted = 0;
-  uint64_t refused = 0;    // no room, and nothing that could be given up
-  uint64_t discarded = 0;  // could not be restored
-  size_t kept = 0;         // checkpoints, because a client asked
-  uint64_t keeps_refused = 0;
-  uint64_t released = 0;  // left memory, as they are saved
-  uint64_t taken_in = 0;  // found, saved by others or earlier
-  uint64_t lost = 0;      // were saved only, and are gone
 };
 
 class CheckpointCache {
@@ -289,6 +272,7 @@ class CheckpointCache {
   void UnpinWhole(WholeId id);
   void DiscardWhole(WholeId id);
 
+  // Walks over everything that is held.
   CacheStats stats() const;
   // Of the store, as they are now. Any thread.
   SavedStats saved_stats() const { return store_->saved_stats(); }

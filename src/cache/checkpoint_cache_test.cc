@@ -134,6 +134,43 @@ TEST(CheckpointCache, AMarkOutlivesTheCheckpointThatIsReplaced) {
   EXPECT_EQ(cache.stats().kept, 1u);
 }
 
+TEST(CheckpointCache, TellsWhyThingsWent) {
+  CacheOptions options;
+  options.ram_bytes_max = 3 * (kSnapshot + kTrees / 3);
+  options.path_checkpoints_max = 2;
+  CheckpointCache cache(options, *MakePlacement("none"), *MakeEviction("lru"), MakeRamStore());
+  ASSERT_TRUE(Insert(&cache, "a", kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "a", kSnapshot));
+  EXPECT_EQ(cache.stats().replaced, 1u);
+  ASSERT_TRUE(Insert(&cache, "ab", kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "abc", kSnapshot));
+  EXPECT_EQ(cache.stats().path_full, 1u);
+  EXPECT_EQ(cache.stats().evicted, 1u);
+  for (const char* prefix : {"x", "y"}) ASSERT_TRUE(Insert(&cache, prefix, kSnapshot));
+  EXPECT_EQ(cache.stats().evicted, 2u);
+  EXPECT_EQ(cache.stats().path_full, 1u);
+  Checkpoint end;
+  end.checkpoint_class = CheckpointClass::kEnd;
+  end.logits_bytes = 1;
+  ASSERT_TRUE(cache.Insert(kAsker, T("e"), end, Bytes(1)));
+  ASSERT_TRUE(cache.Insert(kAsker, T("ef"), end, Bytes(1)));
+  EXPECT_EQ(cache.stats().outgrown, 1u);
+  cache.CheckInvariants();
+}
+
+TEST(CheckpointCache, TellsWhatItHoldsOfEachClass) {
+  CheckpointCache cache = MakeCache(kPlenty);
+  ASSERT_TRUE(Insert(&cache, "a", 100));
+  ASSERT_TRUE(Insert(&cache, "ab", 50));
+  const CacheStats stats = cache.stats();
+  ASSERT_EQ(stats.checkpoints_held.size(), 1u);
+  const HeldStats& turns = stats.checkpoints_held.at(CheckpointClass::kTurn);
+  EXPECT_EQ(turns.ram.things, 2u);
+  EXPECT_EQ(turns.ram.bytes, 150u);
+  EXPECT_EQ(turns.disk.things, 0u);
+  EXPECT_EQ(stats.bytes_max, kPlenty);
+}
+
 TEST(CheckpointCache, HoldsItsBudgetToTheByte) {
   const size_t budget = 100 + PrefixTree::BytesOf(2) + PrefixTree::NodeBytes();
   CheckpointCache cache = MakeCache(budget);

@@ -250,12 +250,14 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         asked.name_space = NamespaceOf(request);
         return ToResponse(SlotActionBody(service, served->slot_files, asked));
       }));
-  server->Handle(
-      "GET", "/metrics", WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-        HttpResponse response = ToResponse(MetricsText(service.stats(), service.span_stats()));
-        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-        return response;
-      }));
+  server->Handle("GET", "/metrics",
+                 WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
+                   HttpResponse response = ToResponse(
+                       MetricsText({served->model.version, served->model.alias, service.stats(),
+                                    service.span_stats(), served->request_log.whys()}));
+                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+                   return response;
+                 }));
 }
 
 // The id is in the answer, and in each event of a stream.

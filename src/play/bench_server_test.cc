@@ -9,11 +9,13 @@
 namespace cairn {
 namespace {
 
-TEST(TokensReadIn, AddsAllSourcesThatAreNotReuse) {
+TEST(TokensReadIn, AddsWhatWasReadAheadAndLeavesOutReuse) {
   EXPECT_EQ(TokensReadIn("# TYPE cairn_prompt_tokens_total counter\n"
-                         "cairn_prompt_tokens_total{source=\"reused\"} 900\n"
+                         "cairn_prompt_tokens_total{source=\"live\"} 900\n"
+                         "cairn_prompt_tokens_total{source=\"disk\"} 40\n"
+                         "cairn_prompt_tokens_total{source=\"warmed\"} 3\n"
                          "cairn_prompt_tokens_total{source=\"read\"} 120\n"
-                         "cairn_prompt_tokens_total{source=\"ahead\"} 3\n"
+                         "cairn_warmed_tokens_total 3\n"
                          "llamacpp:prompt_tokens_total 7\n"),
             123u);
 }

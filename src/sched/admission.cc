@@ -95,6 +95,10 @@ void Scheduler::Admit(Task task) {
   if (first_time) {
     task.admitted_ms = clock_->NowMs();
     task.cost.queue_ms = task.admitted_ms - task.submitted_ms;
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.queue_times.AddMs(task.cost.queue_ms);
+    }
     task.cost.prompt_tokens = task.request.prompt.size();
     task.cost.pinned_texts = task.request.pinned_texts;
     task.cost.dropped_messages = task.request.dropped_messages;

@@ -75,6 +75,7 @@ void Scheduler::Resume(Task* task) {
   const SlotKeeper::Resumed resumed =
       keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
                       request.slot, answering});
+  CountRestore(resumed.report);
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
   task->plan.clear();
@@ -97,6 +98,13 @@ void Scheduler::Resume(Task* task) {
   input.piece_tokens = engine_->piece_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   task->plan = cache_->Plan(request.shape, match, input);
+}
+
+void Scheduler::CountRestore(const ReuseReport& report) {
+  if (report.ram_tokens + report.disk_tokens == 0) return;
+  const std::lock_guard lock(mutex_);
+  (report.disk_tokens > 0 ? stats_.disk_restore_times : stats_.ram_restore_times)
+      .AddMs(report.restore_ms);
 }
 
 void Scheduler::KeepMark(const Task& task, const ClientMark& mark) {
@@ -203,6 +211,10 @@ void Scheduler::EndReading(Task* task, std::span<const float> logits) {
   if (task->first_token_ms == 0) {
     task->first_token_ms = clock_->NowMs();
     task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.first_token_times.AddMs(task->first_token_ms - task->submitted_ms);
+    }
     task->generation->MarkPromptRead();
   }
   DrawToken(task, logits);

@@ -93,6 +93,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
     if (queue_.size() + tasks.size() > options_.queue_limit) {
+      ++stats_.refused;
       return Fail(ErrorCode::kUnavailable,
                   std::to_string(queue_.size()) + " requests are waiting already; try again later");
     }
@@ -368,9 +369,11 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   }
   {
     const std::lock_guard lock(mutex_);
-    ++stats_.requests;
-    stats_.prompt_tokens +=
+    const size_t prompt_tokens =
         read ? task.cost.prompt_tokens : std::max(slot_tokens, task.cost.reused_tokens);
+    ++stats_.requests;
+    stats_.prompt_tokens += prompt_tokens;
+    stats_.prompt_sources.Add(task.report.get(), prompt_tokens);
     stats_.reused_tokens += task.cost.reused_tokens;
     stats_.generated_tokens += task.cost.generated_tokens;
     stats_.prompt_ms += read ? task.cost.prompt_ms : clock_->NowMs() - task.admitted_ms;
@@ -400,6 +403,10 @@ void Scheduler::FailTask(Task* failed, Error error) {
   const std::optional<size_t> slot = failed->slot;
   const size_t slot_tokens = SlotTokens(*failed);
   const Task task = Remove(failed);
+  {
+    const std::lock_guard lock(mutex_);
+    ++stats_.failed;
+  }
   Observe(task, EndedBy::kFailed, slot, slot_tokens);
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kFailed;

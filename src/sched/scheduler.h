@@ -39,12 +39,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/histogram.h"
 #include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/generation.h"
 #include "sched/in_flight.h"
+#include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
 #include "sched/request_observer.h"
 #include "sched/slot_keeper.h"
@@ -132,6 +134,14 @@ struct SlotStats {
 // Since the start; the last four are of now.
 struct SchedulerStats {
   uint64_t requests = 0;
+  uint64_t failed = 0;   // not among the requests
+  uint64_t refused = 0;  // for want of room in the queue
+  PromptSources prompt_sources;
+  SecondsHistogram queue_times;        // until a slot was free
+  SecondsHistogram first_token_times;  // from the arrival on
+  // Of going back to what was not in a slot, by the slowest tier.
+  SecondsHistogram ram_restore_times;
+  SecondsHistogram disk_restore_times;
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
@@ -343,6 +353,7 @@ class Scheduler {
   void Resume(Task* task);
   // What is known of a prompt, in slots and in the cache. To be asked before it gets its slot.
   ReuseReport Nearest(const GenerationRequest& request, const CheckpointCache::MatchResult& match);
+  void CountRestore(const ReuseReport& report);
   // Keeps what is stored at the mark, if it is.
   void KeepMark(const Task& task, const ClientMark& mark);
   bool ReadNext();

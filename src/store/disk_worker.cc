@@ -126,6 +126,7 @@ DiskStore::Stats DiskWorker::stats() const {
   const DiskTrouble::Counts trouble = trouble_.counts();
   const std::lock_guard<std::mutex> guard(mutex_);
   DiskStore::Stats stats = stats_;
+  stats.bytes_max = options_.bytes_max;
   stats.corrupt = trouble.corrupt;
   stats.errors = trouble.errors;
   stats.unsynced_bytes = queue_.bytes();

@@ -27,6 +27,7 @@ using SnapshotId = uint64_t;
 struct SavedStats {
   uint64_t objects = 0;  // that this process can use
   uint64_t bytes = 0;    // of all there are
+  uint64_t bytes_max = 0;
   uint64_t written = 0;
   uint64_t written_bytes = 0;
   uint64_t read = 0;
