@@ -13,9 +13,9 @@ main() {
   if [[ "${CI:-}" == true ]]; then
     scope=--all
     export CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-60}"
-    # Elsewhere the test that needs a browser is left out where there is none.
+    # Elsewhere the tests that need a browser or promtool are left out where there is none.
     tools=--browser
-    export CAIRN_NEEDS_CHROMIUM=1
+    export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_PROMTOOL=1
   fi
   scripts/setup.sh $tools
   scripts/build.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
 # does nothing. Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
-#   --dev          the formatter and the linters too
+#   --dev          the formatter, the linters and promtool too
 #   --browser      those and the browser of a test
 #   --update-lock  write today's versions and checksums to deps.lock first
 set -euo pipefail
@@ -40,7 +40,7 @@ stamp_value() { sed -n "s/^$1=//p" "$STAMP"; }
 
 # is_set_up TOOLS
 is_set_up() {
-  [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] &&
+  [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] && ! lacks_promtool "$1" &&
     [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]]
 }
 

@@ -49,9 +49,10 @@ make_debian_tools() {
   echo amd64 >"$BOX/now/architecture"
   stand_in apt-config </dev/null
   stand_in dpkg <<END
-case "\$1" in
+case "\$*" in
   --print-architecture) cat "$BOX/now/architecture" ;;
-  -x) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
+  -x\ prometheus_*) mkdir -p "\$3/usr/bin" && cp "\$2" "\$3/usr/bin/promtool" && chmod +x "\$3/usr/bin/promtool" ;;
+  -x*) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
 esac
 END
   # A package's bytes are "name version"; the offer says which sum the mirror claims for it.
@@ -63,6 +64,9 @@ case "\$*" in
     echo "Packages|main|\$(cat "$BOX/now/release")|http://mirror.invalid/debian/" ;;
   update)
     [[ ! -f "$BOX/now/refusal" ]] || { cat "$BOX/now/refusal"; exit 100; } ;;
+  download\ prometheus)
+    [[ -f "$BOX/now/prometheus" ]] || { echo "E: Can't find a source"; exit 100; }
+    echo made >prometheus_2.42_amd64.deb ;;
   *--print-uris*)
     while read -r name version sum; do
       file="\${name}_\${version}_\$architecture.deb"
@@ -242,11 +246,36 @@ test_developers_tools_are_asked_for_only_with_dev() {
 test_browser_is_asked_for_only_when_it_is_named() {
   rm "$BOX/now/bin/id"
   stand_in id <<<'echo 1000'
-  local tool
-  for tool in clang-format-19 clang-tidy-19 shellcheck; do stand_in "$tool" </dev/null; done
+  make_developers_tools
   set_up --dev && succeeds || return 1
   set_up --dev --browser && fails && says "apt-get install -y chromium" || return 1
   set_up --browser --dev && fails && says "apt-get install -y chromium"
+}
+
+make_developers_tools() {
+  local tool
+  for tool in clang-format-19 clang-tidy-19 shellcheck; do stand_in "$tool" </dev/null; done
+}
+
+test_promtool_is_taken_out_of_its_package() {
+  make_developers_tools
+  : >"$BOX/now/prometheus"
+  set_up && succeeds && has_no .deps/tools/promtool || return 1
+  set_up --dev && succeeds && has .deps/tools/promtool || return 1
+  never_called "apt-get install -y" || return 1
+  : >"$BOX/now/calls"
+  set_up --dev && succeeds && says_nothing && never_called .
+}
+
+test_promtool_of_the_machine_goes_first() {
+  make_developers_tools
+  stand_in promtool </dev/null
+  set_up --dev && succeeds && has_no .deps/tools/promtool
+}
+
+test_machine_without_promtool_is_set_up_all_the_same() {
+  make_developers_tools
+  set_up --dev && succeeds && says "Without promtool" && has .deps/stamp
 }
 
 test_old_compiler_is_named() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make; for developers
-# the formatter and the linters; and the browser of a test.
+# the formatter, the linters and what checks metrics; and the browser of a test.
 
 readonly GXX_MIN=12
 readonly CLANG_MIN=16
@@ -39,6 +39,43 @@ cmake_is_new_enough() {
 
 # The browser that tests/bench_page_test.cc shows a page in.
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
+
+# What tests/metrics_page_test.cc has /metrics checked by. It comes with a whole Prometheus, of which
+# nothing else is wanted: it is taken out of the package, and nothing is installed.
+readonly PROMTOOL="$ROOT/.deps/tools/promtool"
+
+# Without apt it is not looked for: the test is skipped.
+lacks_promtool() {
+  [[ "$1" -ge 1 ]] && have apt-get && have dpkg && ! have promtool && [[ ! -x "$PROMTOOL" ]]
+}
+
+# apt compares the package with the checksum in the signed lists.
+download_promtool() {
+  mkdir -p "$WORK/promtool" "$(dirname "$PROMTOOL")"
+  cd "$WORK/promtool"
+  apt-get download prometheus || {
+    [[ "$(id -u)" -eq 0 ]]
+    apt-get update
+    apt-get download prometheus
+  }
+  dpkg -x prometheus_*.deb unpacked
+  mv unpacked/usr/bin/promtool "$PROMTOOL"
+}
+
+# A machine that cannot have it is a machine all the same.
+ensure_promtool() {
+  local code=0
+  lacks_promtool "$1" || return 0
+  # In a condition bash would go on after an error, see run_step.
+  set +e
+  (
+    set -e
+    run_step "Fetching promtool" "$WORK/promtool.log" download_promtool
+  )
+  code=$?
+  set -e
+  [[ "$code" -eq 0 ]] || say "Without promtool the check of /metrics is skipped."
+}
 
 # Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
 # for the browser as well.
@@ -91,4 +128,5 @@ ensure_tools() {
     install_tools $missing
   fi
   check_tool_versions
+  ensure_promtool "$1"
 }

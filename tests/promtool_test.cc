@@ -1,0 +1,192 @@
+// /metrics of a running server: what it says of a few requests, and that Prometheus' own promtool
+// finds nothing to complain of.
+//
+// Without promtool its test is skipped, unless CAIRN_NEEDS_PROMTOOL is set in the environment.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "conformance/child_process.h"
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const std::string& ModelPath() {
+  static const std::string path = test::WriteMadeModel("promtool_test");
+  return path;
+}
+
+// The program's path; empty: there is none.
+std::string FindPromtool() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(std::string(CAIRN_SOURCE_DIR) +
+                             "/.deps/tools:" + (path == nullptr ? "" : path));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path program = fs::path(folder) / "promtool";
+    if (access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
+
+class MetricsPageTest : public testing::Test {
+ protected:
+  MetricsPageTest() : folder_(test::OwnPath("promtool_test")) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~MetricsPageTest() override { fs::remove_all(folder_); }
+
+  void Start() {
+    server_.reset();
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM,
+                    "serve",
+                    "-m",
+                    ModelPath(),
+                    "--port",
+                    "0",
+                    "-c",
+                    "4096",
+                    "-t",
+                    "2",
+                    "--grid",
+                    "64",
+                    "--no-warm",
+                    "-a",
+                    "a \"model\"",
+                    "-np",
+                    "2",
+                    "--cache-dir",
+                    folder_ + "/cache"};
+    auto server = ServerProcess::Start(options);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+  void Stop() { ASSERT_EQ(server_->Stop(), 0); }
+
+  std::string Page() const { return HttpClient(server_->url()).Get("/metrics")->body; }
+  // How many tokens the prompt had.
+  double Ask(const std::string& system, const std::string& question, bool reuse = true) {
+    const Json body = {
+        {"max_tokens", 4},
+        {"temperature", 0},
+        {"cache_prompt", reuse},
+        {"messages",
+         {{{"role", "system"}, {"content", system}}, {{"role", "user"}, {"content", question}}}}};
+    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
+    EXPECT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    return Json::parse(reply->body)["usage"]["prompt_tokens"];
+  }
+  // Its exit code and all it says: "0: " when it has nothing to say.
+  std::string Check(const std::string& promtool, const std::string& page) const {
+    const std::string file = folder_ + "/page";
+    std::ofstream(file) << page;
+    conformance::ChildOptions options;
+    options.argv = {"/bin/sh", "-c", "\"$0\" check metrics <\"$1\" 2>&1", promtool, file};
+    const auto result = conformance::RunChild(options);
+    EXPECT_TRUE(result.has_value());
+    if (!result) return "";
+    return std::to_string(result->exit_code.value_or(-1)) + ": " + result->output;
+  }
+  static double Sample(const std::string& page, const std::string& sample) {
+    const size_t found = page.find("\n" + sample + " ");
+    EXPECT_NE(found, std::string::npos) << sample << " is not in\n" << page;
+    return found == std::string::npos ? -1 : std::stod(page.substr(found + sample.size() + 2));
+  }
+  static double Source(const std::string& page, const std::string& source) {
+    return Sample(page, "cairn_prompt_tokens_total{source=\"" + source + "\"}");
+  }
+  static double Sources(const std::string& page) {
+    double sum = 0;
+    for (const char* source : {"live", "ram", "disk", "warmed", "read"}) {
+      sum += Source(page, source);
+    }
+    return sum;
+  }
+
+  const std::string folder_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
+  Start();
+  const std::string document(1500, 'd');
+  double asked = Ask(document, "first");
+  const double first = asked;
+  EXPECT_EQ(Source(Page(), "read"), first);
+  // The header's checkpoint, or that before it, is set again on what the slot holds.
+  asked += Ask(document, "another way to ask");
+  asked += Ask(document, "and without reuse", false);
+  const std::string page = Page();
+  EXPECT_EQ(Sources(page), asked);
+  EXPECT_GT(Source(page, "live") + Source(page, "ram"), 1000);
+  EXPECT_EQ(Source(page, "disk"), 0);
+  EXPECT_EQ(Sample(page, "cairn_misses_total{reason=\"new_prompt\"}"), 1);
+  EXPECT_EQ(Sample(page, "cairn_misses_total{reason=\"not_allowed\"}"), 1);
+  EXPECT_EQ(Sample(page, "cairn_time_to_first_token_seconds_count"), 3);
+  EXPECT_EQ(Sample(page, "cairn_queue_seconds_count"), 3);
+  EXPECT_EQ(Sample(page, "cairn_generated_tokens_total"), 12);
+  EXPECT_EQ(Sample(page, "cairn_slots"), 2);
+}
+
+TEST_F(MetricsPageTest, SaysWhatCameFromTheDisk) {
+  Start();
+  const std::string document(1500, 'd');
+  Ask(document, "first");
+  Stop();
+  Start();
+  const double asked = Ask(document, "first");
+  const std::string page = Page();
+  EXPECT_EQ(Sources(page), asked);
+  EXPECT_GT(Source(page, "disk"), 1000) << page;
+  EXPECT_EQ(Sample(page, "cairn_restore_seconds_count{tier=\"disk\"}"), 1);
+  EXPECT_EQ(Sample(page, "cairn_restore_seconds_count{tier=\"ram\"}"), 0);
+  EXPECT_GT(Sample(page, "cairn_disk_limit_bytes"), 0);
+}
+
+TEST_F(MetricsPageTest, PassesPromtool) {
+  const std::string promtool = FindPromtool();
+  if (promtool.empty()) {
+    ASSERT_EQ(std::getenv("CAIRN_NEEDS_PROMTOOL"), nullptr)
+        << "CAIRN_NEEDS_PROMTOOL is set, but there is no promtool";
+    GTEST_SKIP() << "there is no promtool to check the page with (scripts/setup.sh --dev)";
+  }
+  Start();
+  Ask(std::string(1500, 'd'), "first");
+  Ask(std::string(1500, 'd'), "second");
+  const std::string page = Page();
+  // Colons are for rules, says promtool; llama-server's names have them all the same.
+  const std::string ours =
+      std::regex_replace(page, std::regex("(^|\n)[^\n]*llamacpp:[^\n]*(?=\n)"), "");
+  EXPECT_EQ(ours.find("llamacpp"), std::string::npos);
+  EXPECT_NE(ours.find("cairn_cache_bytes"), std::string::npos);
+  EXPECT_EQ(Check(promtool, ours), "0: ");
+  const std::string of_all = Check(promtool, page);
+  std::istringstream complaints(of_all.substr(of_all.find(' ') + 1));
+  for (std::string line; std::getline(complaints, line);) {
+    EXPECT_TRUE(line.starts_with("llamacpp:")) << line;
+  }
+  // Or the test would see nothing.
+  EXPECT_NE(Check(promtool, "cairn_made 1\n"), "0: ");
+  EXPECT_NE(Check(promtool, "cairn made 1\n"), "0: ");
+}
+
+}  // namespace
+}  // namespace cairn
