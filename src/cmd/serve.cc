@@ -1,8 +1,6 @@
 #include "cmd/serve.h"
 
 #include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
@@ -23,6 +21,7 @@
 #include "cmd/cache_flags.h"
 #include "cmd/disk_cache.h"
 #include "cmd/progress_line.h"
+#include "cmd/server_log.h"
 #include "engine/llama_embedder.h"
 #include "engine/llama_engine.h"
 #include "http/routes.h"
@@ -132,22 +131,30 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   return scheduler;
 }
 
-std::shared_ptr<spdlog::logger> MakeLogger(bool verbose) {
-  auto logger = spdlog::stderr_color_mt("cairn");
-  logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
-  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::info);
-  return logger;
+ServerLog MakeServerLog(const ServeOptions& options) {
+  const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
+  const LogLevel level = ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
+  return {format, options.verbose ? LogLevel::kDebug : level};
 }
 
 // Everything a running server consists of, in the order it comes up.
 class ServeRun {
  public:
   explicit ServeRun(const ServeOptions& options)
-      : options_(options), logger_(MakeLogger(options.verbose)) {}
+      : options_(options), logger_(MakeServerLog(options)) {}
   // Handlers use all that is below, so they end first.
   ~ServeRun() {
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
+  }
+
+  // What went wrong, for people one line as every command has it.
+  void SayFailed(const Error& error) const {
+    if (logger_.format() == LogFormat::kJson) {
+      logger_->error("{}", error.message);
+    } else {
+      std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
+    }
   }
 
   Status Run() {
@@ -162,8 +169,8 @@ class ServeRun {
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
-    auto disk =
-        OpenDiskCache(options_, engine_.get(), policies->reuse, {[this] { Wake(); }, MakeLog()});
+    auto disk = OpenDiskCache(options_, engine_.get(), policies->reuse,
+                              {[this] { Wake(); }, logger_.sink()});
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
     cache_ =
@@ -172,10 +179,7 @@ class ServeRun {
     cache_->SetSavedAs(disk_.saved_as);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
-    scheduling.log = [logger = logger_](LogLevel level, std::string_view line) {
-      logger->log(level >= LogLevel::kWarning ? spdlog::level::warn : spdlog::level::info, "{}",
-                  line);
-    };
+    scheduling.log = logger_.sink();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
@@ -186,7 +190,7 @@ class ServeRun {
     service.find_boundaries = trace_ != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
     service.cuts_overflow = options_.context_overflow == "truncate";
-    service.log = [this](LogLevel, std::string_view line) { logger_->info("{}", line); };
+    service.log = logger_.sink();
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {
       service.answer_bytes_max = 0;
@@ -221,7 +225,7 @@ class ServeRun {
     http.api_keys = options_.api_keys;
     http.error_body = HttpErrorBody;
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
-    http.log = [this](LogLevel, std::string_view line) { logger_->error("{}", line); };
+    http.log = logger_.sink();
     http_ = std::make_unique<HttpServer>(std::move(http));
     served_.defaults = options_.defaults;
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
@@ -233,14 +237,11 @@ class ServeRun {
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
+    served_.request_log.SetLog(logger_.request_sink());
     AddRoutes(http_.get(), &served_);
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
-  }
-
-  LogSink MakeLog() const {
-    return [logger = logger_](LogLevel, std::string_view line) { logger->warn("{}", line); };
   }
 
   std::unique_ptr<SnapshotStore> MakeStore() const {
@@ -279,7 +280,7 @@ class ServeRun {
   Status OpenTrace() {
     if (options_.trace_out.empty()) return {};
     TraceWriterOptions trace;
-    trace.log = [logger = logger_](LogLevel, std::string_view line) { logger->warn("{}", line); };
+    trace.log = logger_.sink();
     auto opened = TraceWriter::Open(options_.trace_out, std::move(trace));
     if (!opened) return Fail(opened.error().code, "--trace-out " + opened.error().message);
     trace_ = std::move(*opened);
@@ -303,7 +304,9 @@ class ServeRun {
     // While it loads, what goes wrong is said once, by the error Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
     ProgressLine progress("Loading " + served_.model.alias);
-    llama.progress = [&progress](float share) { progress.Update(share); };
+    if (logger_.format() == LogFormat::kHuman) {
+      llama.progress = [&progress](float share) { progress.Update(share); };
+    }
     auto engine = LlamaEngine::Load(llama);
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
@@ -363,7 +366,7 @@ class ServeRun {
   }
 
   const ServeOptions& options_;
-  const std::shared_ptr<spdlog::logger> logger_;
+  const ServerLog logger_;
   const SteadyClock clock_;
   Served served_;
   std::unique_ptr<LlamaEngine> engine_;
@@ -416,7 +419,7 @@ int RunServe(const ServeOptions& options) {
   const SignalThread signals(&run);
   const Status served = run.Run();
   if (served) return 0;
-  std::fprintf(stderr, "cairn serve: %s\n", served.error().message.c_str());
+  run.SayFailed(served.error());
   return 1;
 }
 

@@ -77,6 +77,8 @@ struct ServeOptions {
   int64_t sleep_idle_s = -1;  // negative: never
   std::string context_overflow = "error";
   bool verbose = false;
+  std::string log_format = "human";
+  std::string log_level = "info";
 };
 
 // As many as asked for. Else four, as llama-server has; one with `--reuse exact`, where each more

@@ -209,7 +209,26 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "Append a line for each request to this file, for cairn sim: lengths, times and "
                    "what requests share; no text, no tokens")
       ->group(group);
-  serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says")->group(group);
+}
+
+void AddLogFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says: --log-level debug")
+      ->group(group);
+  serve
+      ->add_option("--log-format", options->log_format,
+                   "Lines on standard error: human, or json: an object a line, with a request's "
+                   "figures as fields; neither has text of prompts or answers")
+      ->check(CLI::IsMember({"human", "json"}))
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--log-level", options->log_level,
+                   "Least level of a line that is logged: debug, info (a line a request), warning, "
+                   "error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str()
+      ->group(group);
 }
 
 void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
@@ -269,6 +288,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
+  AddLogFlags(serve, options);
   AddSchedulingFlags(serve, options);
   AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
