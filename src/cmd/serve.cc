@@ -24,6 +24,7 @@
 #include "cmd/server_log.h"
 #include "engine/llama_embedder.h"
 #include "engine/llama_engine.h"
+#include "http/page.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "sim/trace_writer.h"
@@ -239,6 +240,7 @@ class ServeRun {
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
     served_.request_log.SetLog(logger_.request_sink());
     AddRoutes(http_.get(), &served_);
+    AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/golden_file.h"
+#include "http/page.h"
 #include "http/routes.h"
 
 namespace cairn {
@@ -73,6 +74,7 @@ TEST(OpenApi, DescribesEveryRouteAndNoOther) {
   HttpServer server(options);
   Served served;
   AddRoutes(&server, &served);
+  AddPageRoutes(&server, {});
   const std::vector<std::string> names = server.RouteNames();
   const std::set<std::string> routes(names.begin(), names.end());
   EXPECT_EQ(routes.size(), names.size()) << "a route was added twice";

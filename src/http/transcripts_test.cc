@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <regex>
@@ -24,6 +25,7 @@
 #include "base/memory_fs.h"
 #include "chat/builtin_templates.h"
 #include "engine/fake_engine.h"
+#include "http/page.h"
 #include "http/routes.h"
 #include "http/server_fixture.h"
 
@@ -83,6 +85,9 @@ const std::vector<std::string> kThoughtAndCall = {"<think>",
                                                   "\n{\"name\": \"weather\", ",
                                                   "\"arguments\": {\"city\": \"Rome\"}}",
                                                   "\n</tool_call>"};
+
+constexpr std::array<PageFile, 2> kPage = {{{"index.html", "<p>A page.</p>\n"},
+                                            {"0", "bytes\n"}}};
 
 std::string Quoted(const std::string& text) {
   return Json(text).dump();
@@ -156,6 +161,7 @@ class TranscriptsTest : public testing::Test {
       served.model.alias = "m";
       served.model.version = "0";
       AddRoutes(&server, &served);
+      AddPageRoutes(&server, kPage);
     }
     static HttpServerOptions Options(std::vector<std::string> keys) {
       HttpServerOptions options;
@@ -395,6 +401,14 @@ TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
   ExpectTranscript("ending");
 }
 
+TEST_F(TranscriptsTest, ThePage) {
+  Serve(kText);
+  Get("/");
+  Get("/assets/0");
+  Get("/assets/nothing");
+  ExpectTranscript("page");
+}
+
 // FakeEngine makes no vectors; what they look like is tested in api/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
@@ -425,6 +439,7 @@ TEST(Transcripts, ThereIsOneOfEveryRoute) {
   HttpServer server(options);
   Served served;
   AddRoutes(&server, &served);
+  AddPageRoutes(&server, {});
   std::string all;
   const std::filesystem::path folder(std::string(CAIRN_SOURCE_DIR) + "/testdata/transcripts");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

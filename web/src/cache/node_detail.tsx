@@ -1,0 +1,43 @@
+// One checkpoint, and what can be done with it.
+import { useSignal } from "@preact/signals";
+import { number } from "../parts/words";
+import { call } from "../server/call";
+import type { TreeNode } from "../server/types";
+import { chosenNode } from "../state/chosen";
+import { refresh } from "../state/polling";
+
+export function NodeDetail(props: { node: TreeNode }) {
+  const { node } = props;
+  const trouble = useSignal("");
+  const change = async (method: string, body?: unknown) => {
+    try {
+      await call(method, `/cairn/cache/checkpoints/${encodeURIComponent(node.id)}`, body);
+      trouble.value = "";
+      if (method === "DELETE") chosenNode.value = null;
+    } catch (error) {
+      trouble.value = error instanceof Error ? error.message : String(error);
+    }
+    void refresh();
+  };
+  return (
+    <div class="detail">
+      {node.text !== undefined && <p class="stored">{node.text}</p>}
+      <p class="dim">Used {number(node.uses)} times.</p>
+      <div class="actions">
+        <button
+          type="button"
+          aria-pressed={node.pinned}
+          onClick={() => void change("POST", { pinned: !node.pinned })}
+        >
+          {node.pinned ? "Unpin" : "Pin"}
+        </button>
+        <button type="button" onClick={() => void change("DELETE")}>
+          Drop
+        </button>
+      </div>
+      <p class="trouble" role="status">
+        {trouble.value}
+      </p>
+    </div>
+  );
+}

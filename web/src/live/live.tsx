@@ -1,0 +1,56 @@
+import { bytes, milliseconds, number } from "../parts/words";
+import { firstTokens, history } from "../state/history";
+import { Chart } from "./chart";
+
+function last(values: (number | null)[]): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}
+
+function words(value: number | null, unit: (value: number) => string): string {
+  return value === null ? "nothing yet" : unit(value);
+}
+
+const rate = (value: number) => `${Math.round(value)} %`;
+const speed = (value: number) => `${number(value)}/s`;
+
+export function Live() {
+  const { times, hitRate, tokensRead, ramBytes, diskBytes } = history.value;
+  const first = firstTokens();
+  const stored = `memory ${words(last(ramBytes), bytes)}, disk ${words(last(diskBytes), bytes)}`;
+  return (
+    <div class="charts">
+      <Chart
+        title="Hit rate"
+        now={words(last(hitRate), rate)}
+        times={times}
+        lines={[{ name: "hit rate", values: hitRate, colour: "--reused", dots: true }]}
+        unit={rate}
+        max={105}
+      />
+      <Chart
+        title="Tokens read"
+        now={words(last(tokensRead), speed)}
+        times={times}
+        lines={[{ name: "tokens read", values: tokensRead, colour: "--read" }]}
+        unit={speed}
+      />
+      <Chart
+        title="Bytes kept"
+        now={stored}
+        times={times}
+        lines={[
+          { name: "memory", values: ramBytes, colour: "--restored" },
+          { name: "disk", values: diskBytes, colour: "--warmed", dash: [6, 4] },
+        ]}
+        unit={bytes}
+      />
+      <Chart
+        title="Time to first token"
+        now={words(last(first.waits), milliseconds)}
+        times={first.times}
+        lines={[{ name: "wait", values: first.waits, colour: "--accent", dots: true }]}
+        unit={milliseconds}
+      />
+    </div>
+  );
+}

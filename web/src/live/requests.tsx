@@ -1,0 +1,73 @@
+// The requests that the server remembers, newest first, each with what was reused and why.
+import { clock, milliseconds, number } from "../parts/words";
+import type { ServedRequest } from "../server/types";
+import { requests } from "../state/polling";
+import { wayWords } from "../prompt/why";
+
+function Split(props: { request: ServedRequest }) {
+  const reuse = props.request.reuse;
+  if (reuse === undefined) return null;
+  const share = reuse.prompt_tokens === 0 ? 0 : (100 * reuse.reused_tokens) / reuse.prompt_tokens;
+  return (
+    <span class="split" aria-hidden="true">
+      <span class="piece reused" style={{ left: "0", width: `${share}%` }} />
+      <span class="piece read" style={{ left: `${share}%`, width: `${100 - share}%` }} />
+    </span>
+  );
+}
+
+function figures(request: ServedRequest): string {
+  const parts: string[] = [];
+  const reuse = request.reuse;
+  if (reuse !== undefined) {
+    parts.push(`${number(reuse.reused_tokens)} reused, ${number(reuse.read_tokens)} read`);
+  }
+  if (request.queue_ms !== undefined && request.queue_ms >= 1) {
+    parts.push(`waited ${milliseconds(request.queue_ms)}`);
+  }
+  if (request.prompt_ms !== undefined) parts.push(`read in ${milliseconds(request.prompt_ms)}`);
+  if (request.generated_tokens !== undefined) {
+    const time = request.generated_ms === undefined ? "" : ` in ${milliseconds(request.generated_ms)}`;
+    parts.push(`${number(request.generated_tokens)} generated${time}`);
+  }
+  return parts.join(" · ");
+}
+
+function Item(props: { request: ServedRequest }) {
+  const { request } = props;
+  const why = request.reuse?.explanation;
+  return (
+    <li>
+      <details>
+        <summary>
+          <span class="time">{clock(request.begun)}</span>
+          <span class={`state ${request.state}`}>{request.state}</span>
+          <span>{figures(request)}</span>
+          <Split request={request} />
+        </summary>
+        {why !== undefined && <p class="sentence">{why.sentence}</p>}
+        {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
+        {request.reuse !== undefined && <p class="dim">How: {wayWords(request.reuse)}.</p>}
+        <p class="dim">
+          {request.api}, {request.id}
+        </p>
+      </details>
+    </li>
+  );
+}
+
+export function Requests() {
+  const told = requests.value;
+  if (told === "absent") {
+    return <p class="dim">This server keeps no list of its requests: it has no /cairn/requests.</p>;
+  }
+  if (told === null) return <p class="dim">Not asked yet.</p>;
+  if (told.length === 0) return <p class="dim">Nobody has asked anything yet.</p>;
+  return (
+    <ol class="requests">
+      {told.map((request) => (
+        <Item key={request.id} request={request} />
+      ))}
+    </ol>
+  );
+}

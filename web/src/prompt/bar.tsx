@@ -1,0 +1,105 @@
+import { age, bytes, number } from "../parts/words";
+import type { TreeNode } from "../server/types";
+import { chosenNode } from "../state/chosen";
+import type { Kind, Piece, Span } from "./pieces";
+
+export const kKinds: [Kind, string, string][] = [
+  ["reused", "reused", "was still in the context"],
+  ["restored", "restored", "brought back from memory or disk"],
+  ["warmed", "read ahead", "read before anyone asked"],
+  ["read", "read", "read for this answer"],
+];
+
+function percent(tokens: number, total: number): string {
+  return `${(100 * tokens) / Math.max(1, total)}%`;
+}
+
+function place(begin: number, end: number, total: number) {
+  return { left: percent(begin, total), width: percent(end - begin, total) };
+}
+
+export function stoneWords(node: TreeNode): string {
+  const old = node.age_ms === undefined ? "" : `, ${age(node.age_ms)} old`;
+  const pinned = node.pinned ? ", pinned" : "";
+  return `${node.class} at ${number(node.position)}, ${node.tier}, ${bytes(node.bytes)}${old}${pinned}`;
+}
+
+function Stone(props: { node: TreeNode; total: number }) {
+  const { node, total } = props;
+  const words = `Checkpoint: ${stoneWords(node)}`;
+  return (
+    <button
+      type="button"
+      class={`stone ${node.tier} ${node.pinned ? "pinned" : ""}`}
+      style={{ left: percent(node.position, total) }}
+      aria-label={words}
+      aria-pressed={chosenNode.value === node.id}
+      title={words}
+      onClick={() => (chosenNode.value = node.id)}
+    />
+  );
+}
+
+interface Props {
+  pieces: Piece[];
+  spans: Span[];
+  stones: TreeNode[];
+  total: number;
+  marked: number | null; // a message
+  used: { position: number; class: string } | undefined; // the checkpoint that was returned to
+}
+
+function label(pieces: Piece[], total: number): string {
+  const sums = kKinds.map(([kind, name]) => {
+    const sum = pieces.filter((p) => p.kind === kind).reduce((a, p) => a + p.end - p.begin, 0);
+    return sum > 0 ? `${number(sum)} ${name}` : "";
+  });
+  return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ") || "not known yet"}`;
+}
+
+export function Bar({ pieces, spans, stones, total, marked, used }: Props) {
+  return (
+    <div class="barbox">
+      <div class="stones">
+        {stones.map((node) => (
+          <Stone key={node.id} node={node} total={total} />
+        ))}
+        {used !== undefined && (
+          <span
+            class="used"
+            style={{ left: percent(used.position, total) }}
+            title={`Went back to the checkpoint at ${number(used.position)} (${used.class})`}
+          />
+        )}
+      </div>
+      <div class="tokens" role="img" aria-label={label(pieces, total)}>
+        {pieces.map((piece) => (
+          <span
+            key={`${piece.message}-${piece.begin}`}
+            class={`piece ${piece.kind}`}
+            style={place(piece.begin, piece.end, total)}
+          />
+        ))}
+        {spans.map((span) => (
+          <span
+            key={span.message}
+            class={`edge ${marked === span.message ? "marked" : ""}`}
+            style={place(span.begin, span.end, total)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+export function Legend() {
+  return (
+    <ul class="legend">
+      {kKinds.map(([kind, name, words]) => (
+        <li key={kind}>
+          <span class={`swatch ${kind}`} /> {name} <span class="dim">{words}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,69 @@
+// The messages of the prompt, one a row: how long each is, and where its tokens came from.
+import { number } from "../parts/words";
+import type { SentMessage } from "../server/types";
+import { kKinds } from "./bar";
+import type { Piece, Span } from "./pieces";
+
+interface Props {
+  messages: SentMessage[];
+  spans: Span[];
+  pieces: Piece[];
+  parted: number | undefined; // the message where the prompt parts from what is stored
+  mark: (message: number | null) => void;
+}
+
+function sources(pieces: Piece[]): string {
+  const words: string[] = [];
+  for (const [kind, name] of kKinds) {
+    const tokens = pieces
+      .filter((piece) => piece.kind === kind)
+      .reduce((sum, piece) => sum + piece.end - piece.begin, 0);
+    if (tokens > 0) words.push(`${number(tokens)} ${name}`);
+  }
+  return words.join(", ");
+}
+
+function Row(props: Props & { index: number }) {
+  const { messages, spans, index, mark } = props;
+  const message = messages[index];
+  const span = spans[index];
+  if (message === undefined || span === undefined) return null;
+  const own = props.pieces.filter((piece) => piece.message === index);
+  return (
+    <tr
+      class={props.parted === index ? "parted" : ""}
+      onMouseEnter={() => mark(index)}
+      onMouseLeave={() => mark(null)}
+    >
+      <th scope="row">{message.role}</th>
+      <td class="figure">{number(span.end - span.begin)}</td>
+      <td>
+        {sources(own)}
+        {props.parted === index && <strong class="tag">parts here</strong>}
+      </td>
+      <td class="excerpt">{message.content.slice(0, 80)}</td>
+    </tr>
+  );
+}
+
+export function MessageRows(props: Props) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="The prompt's messages">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">message</th>
+            <th scope="col" class="figure">tokens</th>
+            <th scope="col">from</th>
+            <th scope="col">begins</th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.messages.map((_, index) => (
+            <Row key={index} {...props} index={index} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+// The prompt of one answer: its bar, its messages, and why it was not reused whole.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { number, percent } from "../parts/words";
+import { prompt } from "../state/prompt";
+import { tree } from "../state/polling";
+import { tokenCounts, wantCounts } from "../state/token_counts";
+import { Bar, Legend } from "./bar";
+import { MessageRows } from "./message_rows";
+import { pieces, spans } from "./pieces";
+import { stonesOn } from "./stones";
+import { Warm } from "./warm";
+import { Why } from "./why";
+
+export function PromptCard() {
+  const marked = useSignal<number | null>(null);
+  const shown = prompt.value;
+  const texts = shown?.messages.map((message) => message.content) ?? [];
+  useEffect(() => wantCounts(texts), [texts.join("\u0000")]);
+  if (shown === null) return <p class="dim">No prompt yet. The first answer brings one.</p>;
+  const { reuse, messages } = shown;
+  const all = spans(messages, tokenCounts.value, reuse?.prompt_tokens ?? 0);
+  const total = all.at(-1)?.end ?? 0;
+  const cut = pieces(all, reuse);
+  const told = tree.value;
+  const stones = told === null || told === "absent" ? [] : stonesOn(told, messages, total);
+  return (
+    <>
+      <p class="headline">
+        {reuse === null
+          ? "The prompt is being read …"
+          : `${number(reuse.prompt_tokens)} tokens, ${number(reuse.read_tokens)} of them read: ` +
+            `${percent(reuse.reused_tokens, reuse.prompt_tokens)} reused`}
+      </p>
+      <Bar
+        pieces={cut}
+        spans={all}
+        stones={stones}
+        total={total}
+        marked={marked.value}
+        used={reuse?.checkpoint}
+      />
+      <Legend />
+      {reuse !== null && <Why reuse={reuse} explained={shown.explained} />}
+      <MessageRows
+        messages={messages}
+        spans={all}
+        pieces={cut}
+        parted={reuse?.explanation?.place?.message}
+        mark={(message) => (marked.value = message)}
+      />
+      <Warm />
+    </>
+  );
+}

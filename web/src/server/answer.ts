@@ -1,0 +1,62 @@
+// An answer as it comes: POST /v1/chat/completions with a stream, told piece by piece.
+import { call, ServerError } from "./call";
+import { events } from "./events";
+import type { Reuse, SentMessage, Timings } from "./types";
+
+export interface Piece {
+  id?: string;
+  content?: string;
+  reasoning?: string;
+  finish?: string;
+  reuse?: Reuse;
+  timings?: Timings;
+}
+
+interface Chunk {
+  id?: string;
+  choices?: {
+    delta?: { content?: string | null; reasoning_content?: string | null };
+    finish_reason?: string | null;
+  }[];
+  timings?: Timings;
+  cairn?: Reuse;
+  error?: { message?: string; code?: number };
+}
+
+function toPiece(chunk: Chunk): Piece {
+  const piece: Piece = {};
+  const choice = chunk.choices?.[0];
+  if (chunk.id !== undefined) piece.id = chunk.id;
+  if (choice?.delta?.content) piece.content = choice.delta.content;
+  if (choice?.delta?.reasoning_content) piece.reasoning = choice.delta.reasoning_content;
+  if (choice?.finish_reason) piece.finish = choice.finish_reason;
+  if (chunk.timings !== undefined) piece.timings = chunk.timings;
+  if (chunk.cairn !== undefined) piece.reuse = chunk.cairn;
+  return piece;
+}
+
+// Throws as call() does, and a ServerError when the stream ends before the answer does.
+export async function* answer(
+  messages: SentMessage[],
+  tokensMax: number,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  const body = {
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+    cairn: { explain: true },
+    ...(tokensMax > 0 ? { max_tokens: tokensMax } : {}),
+  };
+  const response = await call("POST", "/v1/chat/completions", body, signal);
+  if (response.body === null) throw new ServerError(0, "the answer has no body");
+  for await (const data of events(response.body)) {
+    if (data === "[DONE]") return;
+    const chunk = JSON.parse(data) as Chunk;
+    if (chunk.error !== undefined) {
+      throw new ServerError(chunk.error.code ?? 500, chunk.error.message ?? "the answer failed");
+    }
+    yield toPiece(chunk);
+  }
+  throw new ServerError(0, "the answer was cut off: the connection ended");
+}

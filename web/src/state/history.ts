@@ -1,0 +1,76 @@
+// The last minutes of what the server tells of itself, for the charts.
+import { effect, signal } from "@preact/signals";
+import { total } from "../server/metrics";
+import { cache, metrics, requests } from "./polling";
+
+export interface History {
+  times: number[]; // seconds since 1970
+  hitRate: (number | null)[]; // of the prompts in between, per cent; null: there were none
+  tokensRead: (number | null)[]; // a second
+  ramBytes: (number | null)[];
+  diskBytes: (number | null)[];
+}
+
+export interface FirstTokens {
+  times: number[];
+  waits: (number | null)[]; // ms
+}
+
+const kSamples = 300;
+
+export const history = signal<History>({
+  times: [],
+  hitRate: [],
+  tokensRead: [],
+  ramBytes: [],
+  diskBytes: [],
+});
+
+interface Totals {
+  at: number;
+  reused: number;
+  read: number;
+}
+
+let before: Totals | null = null;
+
+function push<T>(list: T[], value: T): T[] {
+  return [...list.slice(1 - kSamples), value];
+}
+
+function addSample(): void {
+  const now = metrics.value;
+  if (now === null) return;
+  const at = Date.now() / 1000;
+  const all = total(now, "cairn_prompt_tokens_total");
+  const read = total(now, "cairn_prompt_tokens_total", 'source="read"');
+  const reused = all - read;
+  const past = before;
+  before = { at, reused, read };
+  if (past === null || read < past.read || at <= past.at) return;
+  const [reusedNow, readNow] = [reused - past.reused, read - past.read];
+  const seen = reusedNow + readNow;
+  const old = history.peek();
+  const told = cache.peek();
+  const tiers = told === null || told === "absent" ? null : told.tiers;
+  history.value = {
+    times: push(old.times, at),
+    hitRate: push(old.hitRate, seen > 0 ? (100 * reusedNow) / seen : null),
+    tokensRead: push(old.tokensRead, readNow / (at - past.at)),
+    ramBytes: push(old.ramBytes, tiers?.ram.bytes ?? total(now, "cairn_cache_bytes")),
+    diskBytes: push(old.diskBytes, tiers === null ? total(now, "cairn_disk_bytes") : (tiers.disk?.bytes ?? null)),
+  };
+}
+
+effect(addSample);
+
+// From asking to the first token, of the requests that are known.
+export function firstTokens(): FirstTokens {
+  const told = requests.value;
+  const list = told === null || told === "absent" ? [] : told;
+  const begun = list.filter((request) => request.prompt_ms !== undefined).reverse();
+  return {
+    times: begun.map((request) => request.begun),
+    waits: begun.map((request) => (request.queue_ms ?? 0) + (request.prompt_ms ?? 0)),
+  };
+}

@@ -1,0 +1,94 @@
+// What the server tells of itself, asked again and again while somebody looks.
+import { effect, signal } from "@preact/signals";
+import { call, json, ServerError } from "../server/call";
+import { parseMetrics, type Metrics } from "../server/metrics";
+import type { CacheState, ServedRequest, TreeNode, TreePage } from "../server/types";
+import { connection, returns } from "./connection";
+import { key, keyWanted } from "./key";
+
+// "absent": this server has no such thing.
+export type Told<T> = T | "absent" | null;
+
+export const metrics = signal<Metrics | null>(null);
+export const requests = signal<Told<ServedRequest[]>>(null);
+export const cache = signal<Told<CacheState>>(null);
+export const tree = signal<Told<TreeNode[]>>(null);
+export const treeIsCut = signal(false);
+export const model = signal("");
+
+const kEveryMs = 2000;
+const kNodesMax = 2000;
+const kNodesAtOnce = 200;
+const kRequests = 50;
+
+async function told<T>(into: { value: Told<T> }, ask: () => Promise<T>): Promise<void> {
+  if (into.value === "absent") return;
+  try {
+    into.value = await ask();
+  } catch (error) {
+    if (error instanceof ServerError && error.status === 404) into.value = "absent";
+  }
+}
+
+async function readTree(): Promise<TreeNode[]> {
+  const nodes: TreeNode[] = [];
+  let after = "";
+  for (;;) {
+    const page = await json<TreePage>(
+      "GET",
+      `/cairn/cache/tree?limit=${kNodesAtOnce}${after === "" ? "" : `&after=${after}`}`,
+    );
+    nodes.push(...page.nodes);
+    treeIsCut.value = page.more !== null && nodes.length >= kNodesMax;
+    if (page.more === null || page.nodes.length === 0 || treeIsCut.value) return nodes;
+    after = page.more;
+  }
+}
+
+async function readMetrics(): Promise<void> {
+  try {
+    metrics.value = parseMetrics(await (await call("GET", "/metrics")).text());
+  } catch {
+    // The next round tells.
+  }
+}
+
+async function readModel(): Promise<void> {
+  try {
+    const list = await json<{ data: { id: string }[] }>("GET", "/v1/models");
+    model.value = list.data[0]?.id ?? "";
+  } catch {
+    // The connection's state says what is wrong.
+  }
+}
+
+let running = false;
+
+export async function refresh(): Promise<void> {
+  if (running || keyWanted.value || connection.value !== "here" || document.hidden) return;
+  running = true;
+  if (model.value === "") await readModel();
+  await readMetrics();
+  // Whoever is refused here is refused everywhere.
+  if (!keyWanted.value && connection.value === "here") {
+    await told(requests, async () => {
+      const path = `/cairn/requests?limit=${kRequests}`;
+      return (await json<{ requests: ServedRequest[] }>("GET", path)).requests;
+    });
+    await told(cache, () => json<CacheState>("GET", "/cairn/cache"));
+    await told(tree, readTree);
+  }
+  running = false;
+}
+
+export function startPolling(): void {
+  // Another server may be another version, and another key another cache.
+  effect(() => {
+    void [returns.value, key.value, keyWanted.value];
+    for (const one of [requests, cache, tree]) one.value = null;
+    model.value = "";
+    void refresh();
+  });
+  window.setInterval(() => void refresh(), kEveryMs);
+  document.addEventListener("visibilitychange", () => void refresh());
+}

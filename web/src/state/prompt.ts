@@ -1,0 +1,47 @@
+// The prompt whose bar is shown: what one answer was given, and where its tokens came from.
+import { computed, signal } from "@preact/signals";
+import type { Reuse, SentMessage, Timings } from "../server/types";
+import { messagesBefore, openChat, type Turn } from "./chats";
+
+// The index of an answer among the turns; null: the newest.
+export const shownAnswer = signal<number | null>(null);
+
+export interface Prompt {
+  index: number;
+  messages: SentMessage[];
+  answer: Turn;
+  reuse: Reuse | null; // null: not known yet
+  explained: boolean; // false: made from the timings alone
+}
+
+// What a server that explains nothing still tells.
+function fromTimings(timings: Timings): Reuse {
+  return {
+    prompt_tokens: timings.cache_n + timings.prompt_n,
+    reused_tokens: timings.cache_n,
+    read_tokens: timings.prompt_n,
+    live_tokens: timings.cache_n,
+    ram_tokens: 0,
+    disk_tokens: 0,
+    warmed_tokens: 0,
+    shared_tokens: 0,
+    way: "",
+  };
+}
+
+export const prompt = computed<Prompt | null>(() => {
+  const chat = openChat.value;
+  const last = chat.turns.map((turn) => turn.role).lastIndexOf("assistant");
+  const wanted = shownAnswer.value ?? last;
+  const index = chat.turns[wanted]?.role === "assistant" ? wanted : last;
+  const answer = chat.turns[index];
+  if (answer === undefined) return null;
+  const timed = answer.timings === undefined ? null : fromTimings(answer.timings);
+  return {
+    index,
+    messages: messagesBefore(chat, index),
+    answer,
+    reuse: answer.reuse ?? timed,
+    explained: answer.reuse !== undefined,
+  };
+});
