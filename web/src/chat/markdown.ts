@@ -6,6 +6,16 @@ import { marked } from "marked";
 const kForbiddenTags = ["img", "style", "form", "input", "button", "svg", "math", "audio", "video",
   "picture", "source", "iframe", "textarea", "select", "dialog", "template"];
 
+// HTML in an answer is text like any other. (Taken out later it would first be parsed, and the
+// browser would complain of handlers that the page's policy forbids.)
+const kEscapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+marked.use({
+  renderer: {
+    html: ({ text }) => text.replace(/[&<>"]/g, (mark) => kEscapes[mark] ?? mark),
+  },
+});
+
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName !== "A") return;
   node.setAttribute("target", "_blank");

@@ -21,7 +21,7 @@ interface Talking {
 
 // The one answer that is on its way in this page.
 export const talking = signal<Talking | null>(null);
-export const tokensMax = signal(Number(localStorage.getItem("cairn.tokens_max") ?? "1024"));
+export const tokensMax = signal(Number(localStorage.getItem("cairn.tokens_max") ?? "0"));
 
 export function setTokensMax(tokens: number): void {
   tokensMax.value = Number.isFinite(tokens) && tokens > 0 ? Math.floor(tokens) : 0;

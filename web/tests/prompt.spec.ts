@@ -1,0 +1,60 @@
+import type { Page } from "@playwright/test";
+import { answered, answers, expect, keep, say, test } from "./fixture";
+
+function prompt(page: Page) {
+  return page.getByRole("region", { name: "The prompt", exact: true });
+}
+
+// "1,234 tokens: 1,000 reused, 234 read"
+async function bar(page: Page): Promise<string> {
+  return (await prompt(page).locator(".tokens").getAttribute("aria-label")) ?? "";
+}
+
+async function tokens(page: Page, kind: RegExp): Promise<number> {
+  const found = kind.exec(await bar(page));
+  return found === null ? 0 : Number(found[1]?.replace(/,/g, ""));
+}
+
+test("the first prompt is read, and the next one goes on from it", async ({ open }) => {
+  await say(open, "Tell me what a cairn is, please.");
+  await expect(prompt(open).locator(".piece.read").first()).toBeVisible();
+  await say(open, "Who builds them?");
+  await expect(prompt(open).locator(".tokens")).toHaveAttribute("aria-label", /reused|ahead/);
+  expect(await tokens(open, /([\d,]+) read/)).toBeLessThan(await tokens(open, /^([\d,]+) tokens/));
+  await expect(prompt(open).getByRole("rowheader")).toHaveText(["user", "assistant", "user"]);
+});
+
+test("an edit of an early message shows what is read again, and why", async ({ open, server }) => {
+  await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
+  await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
+  await say(open, "How high are they?");
+  const wholeRead = await tokens(open, /([\d,]+) read/);
+  await open.getByRole("button", { name: "Edit" }).first().click();
+  await open
+    .getByLabel(/Change the message/)
+    .fill("What is a cairn? I ask since I saw a heap of rocks in a valley today.");
+  await open.getByRole("button", { name: "Send again" }).click();
+  await expect(answers(open)).toHaveCount(1);
+  await answered(open);
+  await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
+  await expect(prompt(open).locator(".piece.read").first()).toBeVisible();
+  expect(wholeRead).toBeGreaterThan(0);
+  // The edit itself is the first of the two answers: show its prompt.
+  await open.getByTitle("Show its prompt").first().click();
+  await expect(prompt(open).getByRole("rowheader")).toHaveText(["user"]);
+  if (await server.has("cairn/requests")) {
+    await expect(prompt(open).locator(".sentence")).toBeVisible();
+    await expect(prompt(open).getByText("parts here")).toBeVisible();
+    await expect(prompt(open).locator(".excerpts")).toContainText("heap");
+  } else {
+    await expect(prompt(open)).toContainText("does not explain");
+  }
+  await keep(open, "edited");
+});
+
+test("the system message is in front of everything", async ({ open }) => {
+  await open.getByText("System message and limits").click();
+  await open.getByLabel(/^System message, in front/).fill("Answer as a mountain guide would.");
+  await say(open, "What is a cairn?");
+  await expect(prompt(open).getByRole("rowheader")).toHaveText(["system", "user"]);
+});
