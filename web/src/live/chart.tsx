@@ -26,13 +26,22 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// Hours and minutes, and seconds only where the ticks are that near.
+function timeOfDay(_: uPlot, ticks: number[]): string[] {
+  const step = (ticks[1] ?? 60) - (ticks[0] ?? 0);
+  const digits = step < 60 ? 8 : 5;
+  return ticks.map((tick) => new Date(tick * 1000).toTimeString().slice(0, digits));
+}
+
 function axis(values?: (u: uPlot, ticks: number[]) => string[]): uPlot.Axis {
   return {
     stroke: colour("--dim"),
     grid: { stroke: colour("--line"), width: 1 },
     ticks: { show: false },
     font: "11px system-ui, sans-serif",
-    ...(values === undefined ? { space: 70 } : { values, size: 62, space: 28 }),
+    ...(values === undefined
+      ? { values: timeOfDay, space: 76, size: 28 }
+      : { values, size: 62, space: 28 }),
   };
 }
 

@@ -64,7 +64,7 @@ export function Requests() {
   if (told === null) return <p class="dim">Not asked yet.</p>;
   if (told.length === 0) return <p class="dim">Nobody has asked anything yet.</p>;
   return (
-    <ol class="requests">
+    <ol class="asked">
       {told.map((request) => (
         <Item key={request.id} request={request} />
       ))}
