@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
-  tsan bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
+  tsan web-test bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
 	@scripts/build.sh cairn
 	@scripts/sdk.sh
+
+web-test: setup ## The page in a browser, against made models; needs Node.js 18 and Chromium
+	@scripts/build.sh cairn
+	@scripts/web_test.sh $(ARGS)
 
 templates: ## Compare prompts with those of another template engine; needs node
 	@scripts/templates/compare.sh

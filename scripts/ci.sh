@@ -22,6 +22,8 @@ main() {
   scripts/format.sh --check || failed="$failed format"
   scripts/lint.sh $scope || failed="$failed lint"
   if [[ "${CI:-}" == true ]]; then scripts/tsan.sh || failed="$failed tsan"; fi
+  # Where no Node.js was to be had there is no page, and nothing to test.
+  if [[ "${CI:-}" == true && -d build/web ]]; then scripts/web_test.sh || failed="$failed web"; fi
   # A broken format must not hide broken tests: they run in any case.
   scripts/test.sh || failed="$failed test"
   [[ -z "$failed" ]] || fail "failed:$failed (see above)"

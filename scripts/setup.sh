@@ -2,7 +2,7 @@
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
 # does nothing. Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
 #   --dev          the formatter, the linters and promtool too
-#   --browser      those and the browser of a test
+#   --browser      those, the browser of some tests, and Node.js for the page it shows
 #   --update-lock  write today's versions and checksums to deps.lock first
 set -euo pipefail
 

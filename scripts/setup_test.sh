@@ -249,7 +249,7 @@ test_browser_is_asked_for_only_when_it_is_named() {
   make_developers_tools
   set_up --dev && succeeds || return 1
   set_up --dev --browser && fails && says "apt-get install -y chromium" || return 1
-  set_up --browser --dev && fails && says "apt-get install -y chromium"
+  set_up --browser --dev && fails && says "apt-get install -y chromium" && says "nodejs npm"
 }
 
 make_developers_tools() {

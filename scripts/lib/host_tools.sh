@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make; for developers
-# the formatter, the linters and what checks metrics; and the browser of a test.
+# the formatter, the linters and what checks metrics; and the browser of some tests, with Node.js.
 
 readonly GXX_MIN=12
 readonly CLANG_MIN=16
@@ -37,7 +37,7 @@ cmake_is_new_enough() {
   have cmake && version_at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" "$CMAKE_MIN"
 }
 
-# The browser that tests/bench_page_test.cc shows a page in.
+# The browser that tests/bench_page_test.cc and web/tests show pages in.
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 # What tests/metrics_page_test.cc has /metrics checked by. It comes with a whole Prometheus, of which
@@ -77,8 +77,11 @@ ensure_promtool() {
   [[ "$code" -eq 0 ]] || say "Without promtool the check of /metrics is skipped."
 }
 
+# What web/ is built with, and its tests run.
+have_node() { have node && have npm; }
+
 # Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
-# for the browser as well.
+# for the browser, and Node.js for the page it shows, as well.
 missing_tools() {
   [[ -n "$(compiler)" ]] || echo g++
   have cmake || echo cmake
@@ -90,6 +93,7 @@ missing_tools() {
   have shellcheck || echo shellcheck
   [[ "$1" -ge 2 ]] || return 0
   have_browser || echo chromium fonts-dejavu-core
+  have_node || echo nodejs npm
 }
 
 apt_install() {

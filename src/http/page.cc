@@ -22,11 +22,12 @@ constexpr std::string_view kPolicy =
     "frame-ancestors 'none'";
 
 std::string_view ContentTypeOf(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kTypes = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTypes = {{
       {".html", "text/html; charset=utf-8"},
       {".js", "text/javascript; charset=utf-8"},
       {".css", "text/css; charset=utf-8"},
       {".svg", "image/svg+xml"},
+      {".txt", "text/plain; charset=utf-8"},
   }};
   for (const auto& [ending, type] : kTypes) {
     if (name.ends_with(ending)) return type;

@@ -86,8 +86,7 @@ const std::vector<std::string> kThoughtAndCall = {"<think>",
                                                   "\"arguments\": {\"city\": \"Rome\"}}",
                                                   "\n</tool_call>"};
 
-constexpr std::array<PageFile, 2> kPage = {{{"index.html", "<p>A page.</p>\n"},
-                                            {"0", "bytes\n"}}};
+constexpr std::array<PageFile, 2> kPage = {{{"index.html", "<p>A page.</p>\n"}, {"0", "bytes\n"}}};
 
 std::string Quoted(const std::string& text) {
   return Json(text).dump();

@@ -71,6 +71,9 @@ export function Page() {
           <Section of="requests" title="Requests">
             <Requests />
           </Section>
+          <footer class="dim">
+            <a href="./assets/licences.txt">Licences of what this page is made with</a>
+          </footer>
         </div>
       </main>
       <Switch />

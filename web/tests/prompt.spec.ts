@@ -17,14 +17,14 @@ async function tokens(page: Page, kind: RegExp): Promise<number> {
 
 test("the first prompt is read, and the next one goes on from it", async ({ open }) => {
   await say(open, "Tell me what a cairn is, please.");
-  await expect(prompt(open).locator(".piece.read").first()).toBeVisible();
+  await expect(prompt(open).locator(".stretch.read").first()).toBeVisible();
   await say(open, "Who builds them?");
   await expect(prompt(open).locator(".tokens")).toHaveAttribute("aria-label", /reused|ahead/);
   expect(await tokens(open, /([\d,]+) read/)).toBeLessThan(await tokens(open, /^([\d,]+) tokens/));
   await expect(prompt(open).getByRole("rowheader")).toHaveText(["user", "assistant", "user"]);
 });
 
-test("an edit of an early message shows what is read again, and why", async ({ open, server }) => {
+test("an edit of an early message shows what is read again, and why", async ({ open }) => {
   await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
   await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
   await say(open, "How high are they?");
@@ -37,19 +37,24 @@ test("an edit of an early message shows what is read again, and why", async ({ o
   await expect(answers(open)).toHaveCount(1);
   await answered(open);
   await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
-  await expect(prompt(open).locator(".piece.read").first()).toBeVisible();
+  await expect(prompt(open).locator(".stretch.read").first()).toBeVisible();
   expect(wholeRead).toBeGreaterThan(0);
   // The edit itself is the first of the two answers: show its prompt.
   await open.getByTitle("Show its prompt").first().click();
   await expect(prompt(open).getByRole("rowheader")).toHaveText(["user"]);
-  if (await server.has("cairn/requests")) {
-    await expect(prompt(open).locator(".sentence")).toBeVisible();
-    await expect(prompt(open).getByText("parts here")).toBeVisible();
-    await expect(prompt(open).locator(".excerpts")).toContainText("heap");
-  } else {
-    await expect(prompt(open)).toContainText("does not explain");
-  }
+  await expect(prompt(open).locator(".sentence")).toBeVisible();
+  await expect(prompt(open).getByText("parts here")).toBeVisible();
+  await expect(prompt(open).locator(".excerpts")).toContainText("heap");
   await keep(open, "edited");
+});
+
+test("checkpoints lie on the bar, and lead to the tree", async ({ open }) => {
+  await say(open, "Tell me a cairn is a stone, and a stone is a mark, and a mark is a way home.");
+  await say(open, "Who builds them?");
+  const stones = prompt(open).getByRole("button", { name: /^Checkpoint: / });
+  await stones.first().click();
+  const card = open.getByRole("region", { name: "What is remembered" });
+  await expect(card.getByRole("button", { name: "Drop" })).toBeVisible();
 });
 
 test("the system message is in front of everything", async ({ open }) => {

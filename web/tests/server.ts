@@ -69,9 +69,4 @@ export class Server {
     child.kill("SIGTERM");
     await ended;
   }
-
-  // Whether this server has such a path: parts of the page are for newer ones.
-  async has(path: string): Promise<boolean> {
-    return (await fetch(new URL(path, this.url))).status !== 404;
-  }
 }

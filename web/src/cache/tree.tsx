@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { age, bytes, number } from "../parts/words";
 import type { TreeNode } from "../server/types";
 import { chosenNode } from "../state/chosen";
@@ -6,9 +7,13 @@ import { NodeDetail } from "./node_detail";
 
 function Node(props: { node: TreeNode }) {
   const { node } = props;
+  const row = useRef<HTMLLIElement>(null);
   const chosen = chosenNode.value === node.id;
+  useEffect(() => {
+    if (chosen) row.current?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
   return (
-    <li>
+    <li ref={row}>
       <button
         type="button"
         class="node"

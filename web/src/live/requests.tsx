@@ -2,16 +2,23 @@
 import { clock, milliseconds, number } from "../parts/words";
 import type { ServedRequest } from "../server/types";
 import { requests } from "../state/polling";
+import { place } from "../prompt/bar";
+import { stretches } from "../prompt/stretches";
 import { wayWords } from "../prompt/why";
 
 function Split(props: { request: ServedRequest }) {
   const reuse = props.request.reuse;
-  if (reuse === undefined) return null;
-  const share = reuse.prompt_tokens === 0 ? 0 : (100 * reuse.reused_tokens) / reuse.prompt_tokens;
+  if (reuse === undefined || reuse.prompt_tokens === 0) return null;
+  const whole = { message: 0, begin: 0, end: reuse.prompt_tokens };
   return (
     <span class="split" aria-hidden="true">
-      <span class="piece reused" style={{ left: "0", width: `${share}%` }} />
-      <span class="piece read" style={{ left: `${share}%`, width: `${100 - share}%` }} />
+      {stretches([whole], reuse).map((stretch) => (
+        <span
+          key={stretch.begin}
+          class={`stretch ${stretch.kind}`}
+          style={place(stretch.begin, stretch.end, reuse.prompt_tokens)}
+        />
+      ))}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import { age, bytes, number } from "../parts/words";
 import type { TreeNode } from "../server/types";
-import { chosenNode } from "../state/chosen";
-import type { Kind, Piece, Span } from "./pieces";
+import { choose, chosenNode } from "../state/chosen";
+import type { Kind, Stretch, Span } from "./stretches";
 
 export const kKinds: [Kind, string, string][] = [
   ["reused", "reused", "was still in the context"],
@@ -14,7 +14,7 @@ function percent(tokens: number, total: number): string {
   return `${(100 * tokens) / Math.max(1, total)}%`;
 }
 
-function place(begin: number, end: number, total: number) {
+export function place(begin: number, end: number, total: number) {
   return { left: percent(begin, total), width: percent(end - begin, total) };
 }
 
@@ -35,13 +35,13 @@ function Stone(props: { node: TreeNode; total: number }) {
       aria-label={words}
       aria-pressed={chosenNode.value === node.id}
       title={words}
-      onClick={() => (chosenNode.value = node.id)}
+      onClick={() => choose(node.id)}
     />
   );
 }
 
 interface Props {
-  pieces: Piece[];
+  stretches: Stretch[];
   spans: Span[];
   stones: TreeNode[];
   total: number;
@@ -49,15 +49,15 @@ interface Props {
   used: { position: number; class: string } | undefined; // the checkpoint that was returned to
 }
 
-function label(pieces: Piece[], total: number): string {
+function label(stretches: Stretch[], total: number): string {
   const sums = kKinds.map(([kind, name]) => {
-    const sum = pieces.filter((p) => p.kind === kind).reduce((a, p) => a + p.end - p.begin, 0);
+    const sum = stretches.filter((p) => p.kind === kind).reduce((a, p) => a + p.end - p.begin, 0);
     return sum > 0 ? `${number(sum)} ${name}` : "";
   });
   return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ") || "not known yet"}`;
 }
 
-export function Bar({ pieces, spans, stones, total, marked, used }: Props) {
+export function Bar({ stretches, spans, stones, total, marked, used }: Props) {
   return (
     <div class="barbox">
       <div class="stones">
@@ -72,12 +72,12 @@ export function Bar({ pieces, spans, stones, total, marked, used }: Props) {
           />
         )}
       </div>
-      <div class="tokens" role="img" aria-label={label(pieces, total)}>
-        {pieces.map((piece) => (
+      <div class="tokens" role="img" aria-label={label(stretches, total)}>
+        {stretches.map((stretch) => (
           <span
-            key={`${piece.message}-${piece.begin}`}
-            class={`piece ${piece.kind}`}
-            style={place(piece.begin, piece.end, total)}
+            key={`${stretch.message}-${stretch.begin}`}
+            class={`stretch ${stretch.kind}`}
+            style={place(stretch.begin, stretch.end, total)}
           />
         ))}
         {spans.map((span) => (

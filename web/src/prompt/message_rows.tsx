@@ -2,22 +2,22 @@
 import { number } from "../parts/words";
 import type { SentMessage } from "../server/types";
 import { kKinds } from "./bar";
-import type { Piece, Span } from "./pieces";
+import type { Stretch, Span } from "./stretches";
 
 interface Props {
   messages: SentMessage[];
   spans: Span[];
-  pieces: Piece[];
+  stretches: Stretch[];
   parted: number | undefined; // the message where the prompt parts from what is stored
   mark: (message: number | null) => void;
 }
 
-function sources(pieces: Piece[]): string {
+function sources(stretches: Stretch[]): string {
   const words: string[] = [];
   for (const [kind, name] of kKinds) {
-    const tokens = pieces
-      .filter((piece) => piece.kind === kind)
-      .reduce((sum, piece) => sum + piece.end - piece.begin, 0);
+    const tokens = stretches
+      .filter((stretch) => stretch.kind === kind)
+      .reduce((sum, stretch) => sum + stretch.end - stretch.begin, 0);
     if (tokens > 0) words.push(`${number(tokens)} ${name}`);
   }
   return words.join(", ");
@@ -28,7 +28,7 @@ function Row(props: Props & { index: number }) {
   const message = messages[index];
   const span = spans[index];
   if (message === undefined || span === undefined) return null;
-  const own = props.pieces.filter((piece) => piece.message === index);
+  const own = props.stretches.filter((stretch) => stretch.message === index);
   return (
     <tr
       class={props.parted === index ? "parted" : ""}

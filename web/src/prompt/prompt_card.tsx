@@ -7,7 +7,7 @@ import { tree } from "../state/polling";
 import { tokenCounts, wantCounts } from "../state/token_counts";
 import { Bar, Legend } from "./bar";
 import { MessageRows } from "./message_rows";
-import { pieces, spans } from "./pieces";
+import { stretches, spans } from "./stretches";
 import { stonesOn } from "./stones";
 import { Warm } from "./warm";
 import { Why } from "./why";
@@ -21,7 +21,7 @@ export function PromptCard() {
   const { reuse, messages } = shown;
   const all = spans(messages, tokenCounts.value, reuse?.prompt_tokens ?? 0);
   const total = all.at(-1)?.end ?? 0;
-  const cut = pieces(all, reuse);
+  const cut = stretches(all, reuse);
   const told = tree.value;
   const stones = told === null || told === "absent" ? [] : stonesOn(told, messages, total);
   return (
@@ -33,7 +33,7 @@ export function PromptCard() {
             `${percent(reuse.reused_tokens, reuse.prompt_tokens)} reused`}
       </p>
       <Bar
-        pieces={cut}
+        stretches={cut}
         spans={all}
         stones={stones}
         total={total}
@@ -45,7 +45,7 @@ export function PromptCard() {
       <MessageRows
         messages={messages}
         spans={all}
-        pieces={cut}
+        stretches={cut}
         parted={reuse?.explanation?.place?.message}
         mark={(message) => (marked.value = message)}
       />

@@ -7,7 +7,7 @@ const kWays: Record<string, string> = {
   went_on: "went on where the last answer ended",
   cut: "cut the context back and went on",
   restored: "returned to a checkpoint",
-  joined: "joined stored pieces",
+  joined: "joined stored segments",
   forked: "forked a conversation that is in the context",
   whole: "set a whole state",
   moved: "moved what still fits",
@@ -51,7 +51,10 @@ export function Why(props: { reuse: Reuse; explained: boolean }) {
       {why !== undefined && <p class="sentence">{why.sentence}</p>}
       {why !== undefined && <Excerpts explanation={why} />}
       {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
-      <p class="dim">How: {wayWords(reuse)}.</p>
+      <p class="dim">
+        How: {wayWords(reuse)}.
+        {reuse.shared_tokens > 0 && ` ${number(reuse.shared_tokens)} tokens are shared with another slot.`}
+      </p>
     </div>
   );
 }

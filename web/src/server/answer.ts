@@ -1,9 +1,9 @@
-// An answer as it comes: POST /v1/chat/completions with a stream, told piece by piece.
+// An answer as it comes: POST /v1/chat/completions with a stream, told as it grows.
 import { call, ServerError } from "./call";
 import { events } from "./events";
 import type { Reuse, SentMessage, Timings } from "./types";
 
-export interface Piece {
+export interface Delta {
   id?: string;
   content?: string;
   reasoning?: string;
@@ -23,16 +23,16 @@ interface Chunk {
   error?: { message?: string; code?: number };
 }
 
-function toPiece(chunk: Chunk): Piece {
-  const piece: Piece = {};
+function toDelta(chunk: Chunk): Delta {
+  const delta: Delta = {};
   const choice = chunk.choices?.[0];
-  if (chunk.id !== undefined) piece.id = chunk.id;
-  if (choice?.delta?.content) piece.content = choice.delta.content;
-  if (choice?.delta?.reasoning_content) piece.reasoning = choice.delta.reasoning_content;
-  if (choice?.finish_reason) piece.finish = choice.finish_reason;
-  if (chunk.timings !== undefined) piece.timings = chunk.timings;
-  if (chunk.cairn !== undefined) piece.reuse = chunk.cairn;
-  return piece;
+  if (chunk.id !== undefined) delta.id = chunk.id;
+  if (choice?.delta?.content) delta.content = choice.delta.content;
+  if (choice?.delta?.reasoning_content) delta.reasoning = choice.delta.reasoning_content;
+  if (choice?.finish_reason) delta.finish = choice.finish_reason;
+  if (chunk.timings !== undefined) delta.timings = chunk.timings;
+  if (chunk.cairn !== undefined) delta.reuse = chunk.cairn;
+  return delta;
 }
 
 // Throws as call() does, and a ServerError when the stream ends before the answer does.
@@ -40,7 +40,7 @@ export async function* answer(
   messages: SentMessage[],
   tokensMax: number,
   signal: AbortSignal,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<Delta> {
   const body = {
     messages,
     stream: true,
@@ -56,7 +56,7 @@ export async function* answer(
     if (chunk.error !== undefined) {
       throw new ServerError(chunk.error.code ?? 500, chunk.error.message ?? "the answer failed");
     }
-    yield toPiece(chunk);
+    yield toDelta(chunk);
   }
   throw new ServerError(0, "the answer was cut off: the connection ended");
 }

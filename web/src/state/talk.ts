@@ -1,6 +1,6 @@
 // Asking and being answered.
 import { signal } from "@preact/signals";
-import { answer, type Piece } from "../server/answer";
+import { answer, type Delta } from "../server/answer";
 import { ServerError } from "../server/call";
 import {
   changeChat,
@@ -28,15 +28,15 @@ export function setTokensMax(tokens: number): void {
   localStorage.setItem("cairn.tokens_max", String(tokensMax.value));
 }
 
-function withPiece(turn: Turn, piece: Piece, begun: number): Turn {
+function withDelta(turn: Turn, delta: Delta, begun: number): Turn {
   const next = { ...turn };
-  const text = piece.content !== undefined || piece.reasoning !== undefined;
+  const text = delta.content !== undefined || delta.reasoning !== undefined;
   if (text && next.firstMs === undefined) next.firstMs = performance.now() - begun;
   if (text) next.state = "answering";
-  if (piece.content !== undefined) next.content += piece.content;
-  if (piece.reasoning !== undefined) next.reasoning = (next.reasoning ?? "") + piece.reasoning;
-  if (piece.timings !== undefined) next.timings = piece.timings;
-  if (piece.reuse !== undefined) next.reuse = piece.reuse;
+  if (delta.content !== undefined) next.content += delta.content;
+  if (delta.reasoning !== undefined) next.reasoning = (next.reasoning ?? "") + delta.reasoning;
+  if (delta.timings !== undefined) next.timings = delta.timings;
+  if (delta.reuse !== undefined) next.reuse = delta.reuse;
   return next;
 }
 
@@ -47,7 +47,7 @@ function trouble(error: unknown): Partial<Turn> {
   return { state: "failed", trouble: known ? words : `the answer was cut off (${words})` };
 }
 
-// Pieces come faster than the screen is drawn: they are gathered for a frame.
+// Deltas come faster than the screen is drawn: they are gathered for a frame.
 class Gathered {
   private waiting: ((turn: Turn) => Turn)[] = [];
   private timer = 0;
@@ -78,8 +78,8 @@ async function answerTo(chat: Chat): Promise<void> {
   talking.value = { chat: chat.id, stop };
   const gathered = new Gathered((change) => changeTurn(chat.id, index, change));
   try {
-    for await (const piece of answer(messagesBefore(chat, index), tokensMax.value, stop.signal)) {
-      gathered.add((turn) => withPiece(turn, piece, begun));
+    for await (const delta of answer(messagesBefore(chat, index), tokensMax.value, stop.signal)) {
+      gathered.add((turn) => withDelta(turn, delta, begun));
     }
     gathered.add((turn) => ({ ...turn, state: "done" }));
   } catch (error) {

@@ -1,4 +1,4 @@
-// A prompt cut into pieces: which message, and where its tokens came from.
+// A prompt cut into stretches: which message, and where its tokens came from.
 //
 // The server says how many tokens came from where; in the order of the prompt that is: what was in
 // the context or brought back, then what had been read ahead, then what was read. How long each
@@ -7,7 +7,7 @@ import type { Reuse, SentMessage } from "../server/types";
 
 export type Kind = "reused" | "restored" | "warmed" | "read" | "unknown";
 
-export interface Piece {
+export interface Stretch {
   message: number;
   kind: Kind;
   begin: number;
@@ -20,13 +20,13 @@ export interface Span {
   end: number;
 }
 
-interface Stretch {
+interface Source {
   kind: Kind;
   begin: number;
   end: number;
 }
 
-function stretches(reuse: Reuse): Stretch[] {
+function sources(reuse: Reuse): Source[] {
   const stored = reuse.ram_tokens + reuse.disk_tokens;
   const known = reuse.reused_tokens;
   const warmed = Math.min(reuse.warmed_tokens, known);
@@ -38,7 +38,7 @@ function stretches(reuse: Reuse): Stretch[] {
     ["read", reuse.prompt_tokens],
   ];
   let begin = 0;
-  const all: Stretch[] = [];
+  const all: Source[] = [];
   for (const [kind, end] of ends) {
     if (end > begin) all.push({ kind, begin, end });
     begin = Math.max(begin, end);
@@ -70,14 +70,14 @@ export function spans(
   });
 }
 
-export function pieces(all: Span[], reuse: Reuse | null): Piece[] {
+export function stretches(all: Span[], reuse: Reuse | null): Stretch[] {
   if (reuse === null) return all.map((span) => ({ ...span, kind: "unknown" as const }));
-  const cut: Piece[] = [];
+  const cut: Stretch[] = [];
   for (const span of all) {
-    for (const stretch of stretches(reuse)) {
-      const begin = Math.max(span.begin, stretch.begin);
-      const end = Math.min(span.end, stretch.end);
-      if (end > begin) cut.push({ message: span.message, kind: stretch.kind, begin, end });
+    for (const source of sources(reuse)) {
+      const begin = Math.max(span.begin, source.begin);
+      const end = Math.min(span.end, source.end);
+      if (end > begin) cut.push({ message: span.message, kind: source.kind, begin, end });
     }
   }
   return cut;
