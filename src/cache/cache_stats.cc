@@ -11,6 +11,17 @@ CacheStats CheckpointCache::stats() const {
   stats.checkpoints = entries_.size();
   stats.segments = segments_.segments().size();
   stats.wholes = wholes_.wholes().size();
+  stats.kept = static_cast<size_t>(
+      std::count_if(marked_.begin(), marked_.end(),
+                    [this](const CheckpointId id) { return IsKept(EntryOf(id)); }));
+  stats.bytes = HeldBytes();
+  stats.bytes_max = options_.ram_bytes_max;
+  stats.token_bytes = TokenBytes();
+  return stats;
+}
+
+CacheStats CheckpointCache::FullStats() const {
+  CacheStats stats = this->stats();
   for (const auto& [id, entry] : entries_) {
     const Checkpoint& checkpoint = entry.checkpoint;
     stats.checkpoints_held[checkpoint.checkpoint_class].Add(InMemory(id), checkpoint.bytes);
@@ -21,12 +32,6 @@ CacheStats CheckpointCache::stats() const {
   for (const auto& [id, whole] : wholes_.wholes()) {
     stats.wholes_held.Add(InMemory(id), whole.bytes);
   }
-  stats.kept = static_cast<size_t>(
-      std::count_if(marked_.begin(), marked_.end(),
-                    [this](const CheckpointId id) { return IsKept(EntryOf(id)); }));
-  stats.bytes = HeldBytes();
-  stats.bytes_max = options_.ram_bytes_max;
-  stats.token_bytes = TokenBytes();
   return stats;
 }
 

@@ -33,6 +33,7 @@ struct CacheStats {
   size_t checkpoints = 0;
   size_t segments = 0;
   size_t wholes = 0;
+  // Only in FullStats.
   std::map<CheckpointClass, HeldStats> checkpoints_held;
   HeldStats segments_held;
   HeldStats wholes_held;

@@ -273,7 +273,9 @@ class CheckpointCache {
   void DiscardWhole(WholeId id);
 
   // Walks over everything that is held.
+  // Without what is held by class and tier, which takes a walk over all of it.
   CacheStats stats() const;
+  CacheStats FullStats() const;
   // Of the store, as they are now. Any thread.
   SavedStats saved_stats() const { return store_->saved_stats(); }
 

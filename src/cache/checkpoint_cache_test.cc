@@ -162,7 +162,7 @@ TEST(CheckpointCache, TellsWhatItHoldsOfEachClass) {
   CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "a", 100));
   ASSERT_TRUE(Insert(&cache, "ab", 50));
-  const CacheStats stats = cache.stats();
+  const CacheStats stats = cache.FullStats();
   ASSERT_EQ(stats.checkpoints_held.size(), 1u);
   const HeldStats& turns = stats.checkpoints_held.at(CheckpointClass::kTurn);
   EXPECT_EQ(turns.ram.things, 2u);

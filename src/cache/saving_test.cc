@@ -81,7 +81,7 @@ TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
   for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_EQ(cache->stats().released, 1u);
   EXPECT_EQ(cache->stats().evicted, 0u);
-  const HeldStats held = cache->stats().checkpoints_held.at(CheckpointClass::kReply);
+  const HeldStats held = cache->FullStats().checkpoints_held.at(CheckpointClass::kReply);
   EXPECT_EQ(held.ram.things, 9u);
   EXPECT_EQ(held.disk.things, 1u);
   EXPECT_EQ(held.disk.bytes, kBytes);

@@ -101,7 +101,8 @@ std::optional<LogLevel> ParseLogLevel(std::string_view name) {
 ServerLog::ServerLog(LogFormat format, LogLevel level)
     : ServerLog(format, level, std::make_shared<spdlog::sinks::stderr_color_sink_mt>()) {}
 
-ServerLog::ServerLog(LogFormat format, LogLevel level, std::shared_ptr<spdlog::sinks::sink> sink)
+ServerLog::ServerLog(LogFormat format, LogLevel level,
+                     const std::shared_ptr<spdlog::sinks::sink>& sink)
     : format_(format),
       lines_(std::make_shared<spdlog::logger>("cairn", sink)),
       requests_(std::make_shared<spdlog::logger>(std::string(kRequests), sink)) {

@@ -33,7 +33,7 @@ class ServerLog {
   // Lines below `level` are left out.
   ServerLog(LogFormat format, LogLevel level);
   // To a sink other than standard error, for tests.
-  ServerLog(LogFormat format, LogLevel level, std::shared_ptr<spdlog::sinks::sink> sink);
+  ServerLog(LogFormat format, LogLevel level, const std::shared_ptr<spdlog::sinks::sink>& sink);
 
   // For text put together as spdlog does it.
   spdlog::logger* operator->() const { return lines_.get(); }

@@ -252,9 +252,12 @@ void AddStateRoutes(HttpServer* server, Served* served) {
       }));
   server->Handle("GET", "/metrics",
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-                   HttpResponse response = ToResponse(
-                       MetricsText({served->model.version, served->model.alias, service.stats(),
-                                    service.span_stats(), served->request_log.whys()}));
+                   MetricsInput input{served->model.version, served->model.alias, service.stats(),
+                                      service.span_stats(), served->request_log.whys()};
+                   // When the server is ending there is nothing to look at.
+                   static_cast<void>(service.Look(
+                       [&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
+                   HttpResponse response = ToResponse(MetricsText(input));
                    response.content_type = "text/plain; version=0.0.4; charset=utf-8";
                    return response;
                  }));
