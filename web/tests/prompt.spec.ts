@@ -52,6 +52,7 @@ test("checkpoints lie on the bar, and lead to the tree", async ({ open }) => {
   await say(open, "Tell me a cairn is a stone, and a stone is a mark, and a mark is a way home.");
   await say(open, "Who builds them?");
   const stones = prompt(open).getByRole("button", { name: /^Checkpoint: / });
+  await expect(stones.nth(1)).toBeVisible();
   await stones.first().click();
   const card = open.getByRole("region", { name: "What is remembered" });
   await expect(card.getByRole("button", { name: "Drop" })).toBeVisible();

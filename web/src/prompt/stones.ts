@@ -1,5 +1,6 @@
-// Which checkpoints lie on the prompt that is shown. The tree does not say whose they are: the path
-// is taken that ends in the newest node whose texts hold the prompt's last message.
+// Which checkpoints lie on the prompt that is shown. The tree does not say whose they are, only how
+// the text between two of them begins: the path is taken whose texts stand in the prompt, all of
+// them, and of several the one that was used last.
 import type { SentMessage, TreeNode } from "../server/types";
 
 function pathTo(leaf: TreeNode, byId: ReadonlyMap<string, TreeNode>): TreeNode[] {
@@ -11,24 +12,34 @@ function pathTo(leaf: TreeNode, byId: ReadonlyMap<string, TreeNode>): TreeNode[]
   return path;
 }
 
-// How many of the messages' beginnings stand in the texts of the path.
-function agreement(path: TreeNode[], messages: SentMessage[]): number {
-  const text = path.map((node) => node.text ?? "").join("");
-  let found = 0;
-  for (const { content } of messages) {
-    const begin = content.trim().slice(0, 24);
-    if (begin !== "" && text.includes(begin)) found += 1;
-  }
-  return found;
+const kWordsMin = 4; // shorter texts stand anywhere
+
+// The parts of a text that a message wrote, without the template's own marks around them.
+function written(text: string): string[] {
+  return text
+    .replace(/…/g, "\n")
+    .replace(/<[|/]?\w*[|/]?$/, "") // a mark that was cut
+    .split(/<[|/]?\w+[|/]?>(?:system|user|assistant|model|tool|\w+$)?|\n/)
+    .map((part) => part.trim())
+    .filter((part) => part.length >= kWordsMin);
+}
+
+// How many parts of the path's texts stand in the prompt; -1: not all do.
+function agreement(path: TreeNode[], prompt: string): number {
+  const parts = path.flatMap((node) => written(node.text ?? ""));
+  return parts.every((part) => prompt.includes(part)) ? parts.length : -1;
 }
 
 export function stonesOn(nodes: TreeNode[], messages: SentMessage[], tokens: number): TreeNode[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const inside = nodes.filter((node) => node.position > 0 && node.position <= tokens);
+  const prompt = messages
+    .map((message) => `${message.reasoning_content ?? ""}\n${message.content}`)
+    .join("\n");
   let best: { path: TreeNode[]; found: number; age: number } | null = null;
   for (const node of inside) {
     const path = pathTo(node, byId);
-    const found = agreement(path, messages);
+    const found = agreement(path, prompt);
     const age = node.age_ms ?? 0;
     const better =
       best === null ||
