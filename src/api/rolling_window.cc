@@ -156,16 +156,16 @@ size_t RollingWindows::DroppedNext(const Remembered& remembered, const Message& 
   const size_t calls = answer.tool_calls.size();
   const auto by_messages =
       remembered.messages.Dropped(sent.hashes.size() + 1 + std::max<size_t>(1, calls));
-  auto by_turns = remembered.cuts_turns
-                      ? std::nullopt
-                      : remembered.turns.Dropped(sent.turns.size() + (calls == 0 ? 1 : 0));
-  if (by_turns && *by_turns > 0) {
-    by_turns = *by_turns < sent.turns.size() ? sent.turns[*by_turns] : sent.hashes.size();
+  if (remembered.cuts_turns) return by_messages.value_or(0);
+  const auto turns = remembered.turns.Dropped(sent.turns.size() + (calls == 0 ? 1 : 0));
+  if (!turns) return by_messages.value_or(0);
+  size_t by_turns = *turns;
+  if (by_turns > 0) {
+    by_turns = by_turns < sent.turns.size() ? sent.turns[by_turns] : sent.hashes.size();
   }
-  if (!by_messages || !by_turns) return by_messages.value_or(by_turns.value_or(0));
-  if (*by_messages == *by_turns) return *by_messages;
+  if (!by_messages || *by_messages == by_turns) return by_turns;
   if (remembered.messages.agreed == remembered.turns.agreed) return 0;
-  return remembered.messages.agreed > remembered.turns.agreed ? *by_messages : *by_turns;
+  return remembered.messages.agreed > remembered.turns.agreed ? *by_messages : by_turns;
 }
 
 void RollingWindows::Forget(NamespaceId name_space) {

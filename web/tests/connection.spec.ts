@@ -30,7 +30,8 @@ test("an answer that is cut off says so", async ({ page }) => {
     await page.getByRole("button", { name: "Send" }).click();
     await expect(answers(page).first()).toContainText("path");
     await server.stop();
-    await expect(answers(page).first()).toContainText("cut off");
+    // The server may still say why it ends, or be gone before it could.
+    await expect(answers(page).first()).toContainText(/cut off|the server is shutting down/);
     await expect(answers(page).first()).toContainText("path");
   } finally {
     await server.stop();
