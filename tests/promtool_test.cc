@@ -14,6 +14,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "conformance/child_process.h"
@@ -50,7 +51,12 @@ class MetricsPageTest : public testing::Test {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
-  ~MetricsPageTest() override { fs::remove_all(folder_); }
+  ~MetricsPageTest() override {
+    // It still writes until it has ended.
+    server_.reset();
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
 
   void Start() {
     server_.reset();
