@@ -8,8 +8,30 @@ cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
 
+readonly WORDS_DIR="build/ci"
+readonly LINES_MAX=60
+FAILED=""
+
+# attempt NAME COMMAND...: a step whose failure does not hide what the later ones find.
+attempt() {
+  local name="$1"
+  shift
+  "$@" 2>&1 | tee "$WORDS_DIR/$name.log" || FAILED="$FAILED $name"
+}
+
+# The end of the log must say why, for the beginning of a long one is often lost.
+report_failures() {
+  local name
+  [[ -n "$FAILED" ]] || return 0
+  for name in $FAILED; do
+    say "the last words of $name:"
+    tail -n "$LINES_MAX" "$WORDS_DIR/$name.log"
+  done
+  fail "failed:$FAILED"
+}
+
 main() {
-  local scope="" failed="" tools=--dev
+  local scope="" tools=--dev
   if [[ "${CI:-}" == true ]]; then
     scope=--all
     export CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-60}"
@@ -19,14 +41,14 @@ main() {
   fi
   scripts/setup.sh $tools
   scripts/build.sh
-  scripts/format.sh --check || failed="$failed format"
-  scripts/lint.sh $scope || failed="$failed lint"
-  if [[ "${CI:-}" == true ]]; then scripts/tsan.sh || failed="$failed tsan"; fi
+  mkdir -p "$WORDS_DIR"
+  attempt format scripts/format.sh --check
+  attempt lint scripts/lint.sh $scope
+  if [[ "${CI:-}" == true ]]; then attempt tsan scripts/tsan.sh; fi
   # Where no Node.js was to be had there is no page, and nothing to test.
-  if [[ "${CI:-}" == true && -d build/web ]]; then scripts/web_test.sh || failed="$failed web"; fi
-  # A broken format must not hide broken tests: they run in any case.
-  scripts/test.sh || failed="$failed test"
-  [[ -z "$failed" ]] || fail "failed:$failed (see above)"
+  if [[ "${CI:-}" == true && -d build/web ]]; then attempt web scripts/web_test.sh; fi
+  attempt test scripts/test.sh
+  report_failures
 }
 
 main "$@"

@@ -48,7 +48,7 @@ DiskFolder::Room DiskFolder::MakeRoom(const DiskEntry* incoming) {
 }
 
 Result<uint64_t> DiskFolder::ReserveLacks(uint64_t bytes) const {
-  const Result<uint64_t> free = fs_->FreeBytes(PathOf(own_model_));
+  Result<uint64_t> free = fs_->FreeBytes(PathOf(own_model_));
   if (!free) return free;
   const uint64_t left = *free > bytes ? *free - bytes : 0;
   const uint64_t lacks_bytes = *free > bytes ? 0 : bytes - *free;
