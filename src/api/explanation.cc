@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/number_text.h"
 #include "base/utf8.h"
 #include "chat/token_map.h"
 
@@ -19,30 +20,12 @@ constexpr size_t kPatternBytesMax = 40;
 // Nearer than so many steps of the grid to where the prompt parts, the state is where it can be.
 constexpr size_t kNearSteps = 2;
 
-bool IsContinuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
-
-size_t Characters(std::string_view text) {
-  return text.size() - static_cast<size_t>(std::count_if(text.begin(), text.end(), IsContinuation));
-}
-
 std::string Excerpt(std::string_view text) {
   std::string_view shown = text.substr(0, kExcerptBytesMax);
-  while (shown.size() < text.size() && !shown.empty() && IsContinuation(text[shown.size()])) {
+  while (shown.size() < text.size() && !shown.empty() && IsContinuationByte(text[shown.size()])) {
     shown.remove_suffix(1);
   }
   return ToValidUtf8(shown) + (shown.size() < text.size() ? "…" : "");
-}
-
-std::string Grouped(size_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
 }
 
 std::string_view Trimmed(std::string_view text) {
@@ -73,7 +56,7 @@ class PlaceFinder {
 
  private:
   size_t CharactersBefore(size_t offset) const {
-    return Characters(std::string_view(prompt_.text).substr(0, offset));
+    return CountCharacters(std::string_view(prompt_.text).substr(0, offset));
   }
 
   Place Of(size_t index, Part part, size_t offset) const {
@@ -105,7 +88,7 @@ class PlaceFinder {
     }
     Place place = Of(index, part, offset);
     text_begin_ = begin;
-    place.character = Characters(std::string_view(prompt_.text).substr(begin, offset - begin));
+    place.character = CountCharacters(std::string_view(prompt_.text).substr(begin, offset - begin));
     return place;
   }
 
@@ -192,7 +175,7 @@ std::string PatternFor(std::string_view text, std::string_view word, size_t text
   line = std::max(text_begin, line == std::string_view::npos ? 0 : line + 1);
   std::string_view before = line < begin ? text.substr(line, begin - line) : std::string_view();
   if (before.size() > kPatternBytesMax) before.remove_prefix(before.size() - kPatternBytesMax);
-  while (!before.empty() && IsContinuation(before.front())) before.remove_prefix(1);
+  while (!before.empty() && IsContinuationByte(before.front())) before.remove_prefix(1);
   const bool first = before.empty() && begin <= text_begin;
   return (first ? "^" : "") + Escaped(before) + Generalised(word);
 }
@@ -244,7 +227,7 @@ std::string AdviceFor(const Place& place, std::string_view text, size_t offset, 
     const std::string what = IsHeaderRole(place.role) ? "the system prompt" : "the message";
     return what + " holds a value that seems to change by itself; --pin-volatile '" +
            ToValidUtf8(PatternFor(text, word, text_begin)) + "' would keep " +
-           Grouped(kept_tokens) + " tokens";
+           WithCommas(kept_tokens) + " tokens";
   }
   if (IsHeaderRole(place.role)) {
     return "what changes in the system prompt is read again with all that follows; put it into the "
@@ -292,14 +275,12 @@ class Explainer {
     told.stored_excerpt = Excerpt(stored);
     if (!begin) {
       told.sentence = "the prompt parts from the nearest one that is known at token " +
-                      Grouped(report_.shared_tokens);
+                      WithCommas(report_.shared_tokens);
       return told;
     }
     // Tokens part before characters do.
     const std::string_view rest = text.substr(*begin);
-    const auto differ = std::mismatch(rest.begin(), rest.end(), stored.begin(), stored.end());
-    auto same = static_cast<size_t>(differ.first - rest.begin());
-    while (same > 0 && same < rest.size() && IsContinuation(rest[same])) --same;
+    const size_t same = CommonCharacterBytes(rest, stored);
     const size_t offset = *begin + same;
     // Every two prompts of one template begin with the same few tokens.
     const bool barely = report_.shared_tokens < prompt_.grid_tokens;
@@ -323,8 +304,8 @@ class Explainer {
   std::string Short() const {
     if (report_.shared_tokens <= report_.reused_tokens + kNearSteps * prompt_.grid_tokens)
       return "";
-    return "; of the " + Grouped(report_.shared_tokens) + " tokens before it " +
-           Grouped(report_.reused_tokens) + " were reused, up to the last checkpoint";
+    return "; of the " + WithCommas(report_.shared_tokens) + " tokens before it " +
+           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint";
   }
 
   const ReuseReport& report_;
@@ -335,9 +316,9 @@ class Explainer {
 Explanation NoWayBack(const ReuseReport& report) {
   Explanation told;
   told.why = Explanation::Why::kNoWayBack;
-  told.sentence = "the prompt's text is known up to token " + Grouped(report.shared_tokens) +
-                  ", but the model's state can be had at token " + Grouped(report.reused_tokens) +
-                  " at best";
+  told.sentence = "the prompt's text is known up to token " + WithCommas(report.shared_tokens) +
+                  ", but the model's state can be had at token " +
+                  WithCommas(report.reused_tokens) + " at best";
   told.advice =
       "a checkpoint nearer to it was not taken or had to be given up; a larger "
       "--cache-ram keeps more, --checkpoint-every-nt takes more";

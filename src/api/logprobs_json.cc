@@ -38,12 +38,6 @@ std::string LegacyName(const std::string& bytes) {
   return name;
 }
 
-size_t CharactersBegun(const std::string& bytes) {
-  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [](char byte) {
-    return (static_cast<uint8_t>(byte) & 0xC0U) != 0x80U;
-  }));
-}
-
 }  // namespace
 
 Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs) {
@@ -78,7 +72,7 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
     json["token_logprobs"].push_back(Told(logprob.drawn.logprob));
     json["top_logprobs"].push_back(std::move(top));
     json["text_offset"].push_back(offset_);
-    offset_ += CharactersBegun(logprob.drawn.bytes);
+    offset_ += CountCharacters(logprob.drawn.bytes);
   }
   return json;
 }

@@ -5,21 +5,19 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
+
 namespace cairn {
 namespace {
 
 // Bytes that show how a tokenizer begins a text.
 constexpr size_t kSampleBytes = 64;
 
-bool IsContinuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
-
 // Whether `text`, tokenised apart from what stands before it, begins with nothing of the
 // tokenizer's own.
 bool StartsClean(const Engine& engine, std::string_view text) {
   size_t bytes = std::min(text.size(), kSampleBytes);
-  while (bytes < text.size() && bytes > 0 && IsContinuation(text[bytes])) --bytes;
+  while (bytes < text.size() && bytes > 0 && IsContinuationByte(text[bytes])) --bytes;
   const auto tokens = engine.Tokenize(text.substr(0, bytes), false, true);
   if (!tokens) return false;
   std::string pieces;

@@ -63,6 +63,19 @@ size_t CompleteUtf8Prefix(std::string_view text) {
   return text.size();
 }
 
+size_t CountCharacters(std::string_view text) {
+  return text.size() -
+         static_cast<size_t>(std::count_if(text.begin(), text.end(), IsContinuationByte));
+}
+
+size_t CommonCharacterBytes(std::string_view a, std::string_view b) {
+  const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  auto size = static_cast<size_t>(parted.first - a.begin());
+  // A continuation byte right after the cut means that a character was cut.
+  while (size > 0 && size < a.size() && IsContinuationByte(a[size])) --size;
+  return size;
+}
+
 std::string ToValidUtf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());

@@ -13,6 +13,17 @@ namespace cairn {
 // could still complete. Bytes that can never become a character count as complete.
 size_t CompleteUtf8Prefix(std::string_view text);
 
+// Whether `byte` goes on with a character that an earlier one began.
+inline bool IsContinuationByte(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+// Characters that begin in `text`.
+size_t CountCharacters(std::string_view text);
+
+// Length of the longest prefix that both have and that does not end inside a character of `a`.
+size_t CommonCharacterBytes(std::string_view a, std::string_view b);
+
 // `text` with every byte that is part of no valid character replaced by U+FFFD.
 std::string ToValidUtf8(std::string_view text);
 

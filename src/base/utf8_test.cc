@@ -26,5 +26,18 @@ TEST(Utf8, ReplacesWhatIsNoCharacter) {
   EXPECT_EQ(ToValidUtf8("gr\xC3\xBC\xC3\x9F"), "gr\xC3\xBC\xC3\x9F");
 }
 
+TEST(Utf8, CountsCharactersAndNotBytes) {
+  EXPECT_EQ(CountCharacters(""), 0u);
+  EXPECT_EQ(CountCharacters("abc"), 3u);
+  EXPECT_EQ(CountCharacters("Straße"), 6u);
+}
+
+TEST(Utf8, ACommonPrefixEndsNotInsideACharacter) {
+  EXPECT_EQ(CommonCharacterBytes("abc", "abd"), 2u);
+  EXPECT_EQ(CommonCharacterBytes("abc", "ab"), 2u);
+  EXPECT_EQ(CommonCharacterBytes("a\xC3\x9F", "a\xC3\xA4"), 1u);
+  EXPECT_EQ(CommonCharacterBytes("", "a"), 0u);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
@@ -14,16 +15,6 @@ constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 
 bool BeginsSpan(const Message& message) {
   return message.role == Role::kUser || message.role == Role::kTool;
-}
-
-size_t CommonPrefixBytes(std::string_view a, std::string_view b) {
-  const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  size_t size = static_cast<size_t>(parted.first - a.begin());
-  // Not inside a character: a continuation byte right after the cut means that it was cut.
-  while (size > 0 && size < a.size() && (static_cast<unsigned char>(a[size]) & 0xC0U) == 0x80U) {
-    --size;
-  }
-  return size;
 }
 
 // A message's place: where its first visible byte would stand.
@@ -199,7 +190,7 @@ class ShapeFinder {
       messages_end_ = bare->size();
       reference_ = text_.substr(0, bare->size());
     } else {
-      common_with_bare_ = CommonPrefixBytes(text_, *bare);
+      common_with_bare_ = CommonCharacterBytes(text_, *bare);
       with_generation_prompt_ = true;
       reference_ = text_;
     }
@@ -258,7 +249,7 @@ class ShapeFinder {
     const std::string& content = conversation_.messages[index].content;
     const size_t front = LeadingSpace(content);
     size_t middle = front + Trimmed(content).size() / 2;
-    while (middle > front && (static_cast<unsigned char>(content[middle]) & 0xC0U) == 0x80U) {
+    while (middle > front && IsContinuationByte(content[middle])) {
       --middle;
     }
     if (middle == front) return false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/number_text.h"
 #include "base/read_file.h"
 #include "play/chat_client.h"
 #include "play/demo_conversation.h"

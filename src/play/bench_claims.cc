@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "play/bench_summary.h"
-#include "play/demo_report.h"
 
 namespace cairn {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <string_view>
 
+#include "base/number_text.h"
 #include "play/bench_claims.h"
 #include "play/bench_summary.h"
 #include "play/bench_svg.h"
 #include "play/bench_text.h"
-#include "play/demo_report.h"
 
 namespace cairn {
 

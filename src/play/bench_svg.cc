@@ -2,10 +2,10 @@
 
 #include <functional>
 
+#include "base/number_text.h"
 #include "play/bench_plot.h"
 #include "play/bench_summary.h"
 #include "play/bench_text.h"
-#include "play/demo_report.h"
 
 namespace cairn {
 namespace {

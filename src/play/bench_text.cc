@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "play/demo_report.h"
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {

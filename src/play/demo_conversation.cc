@@ -5,15 +5,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
 
 constexpr size_t kQuoteBytes = 1000;
-
-bool IsContinuationByte(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
 
 // The position after the first end of a sentence or of a paragraph at or after `from`; `limit` when
 // there is none before it.

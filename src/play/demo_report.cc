@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {
@@ -101,12 +102,6 @@ TurnFigures Total(const std::vector<TurnFigures>& turns) {
     total.first_token_ms += turn.first_token_ms;
   }
   return total;
-}
-
-std::string WithCommas(size_t number) {
-  std::string text = std::to_string(number);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
-  return text;
 }
 
 std::string Seconds(double ms) {

@@ -28,8 +28,6 @@ struct DemoFigures {
 
 TurnFigures Total(const std::vector<TurnFigures>& turns);
 
-// "12,345".
-std::string WithCommas(size_t number);
 // "0.35 s", "12.3 s", "2 min 5 s".
 std::string Seconds(double ms);
 

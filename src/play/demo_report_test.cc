@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/golden_file.h"
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number_text.h"
 #include "play/bench_plot.h"
 #include "play/bench_summary.h"
 #include "play/bench_text.h"
-#include "play/demo_report.h"
 #include "play/load_figures.h"
 
 namespace cairn {

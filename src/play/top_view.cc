@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/number_text.h"
+#include "base/utf8.h"
 #include "play/bench_text.h"
 
 namespace cairn {
@@ -36,8 +38,7 @@ std::string Bar(double share) {
 std::string Cut(const std::string& line, size_t columns) {
   size_t seen = 0;
   for (size_t i = 0; i < line.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0U) != 0x80U;
-    if (begins && seen++ == columns) return line.substr(0, i);
+    if (!IsContinuationByte(line[i]) && seen++ == columns) return line.substr(0, i);
   }
   return line;
 }
@@ -58,7 +59,7 @@ std::string TierLine(const char* name, const Json& tier) {
     line += SizeText(bytes);
   }
   if (tier.contains("objects")) {
-    line += ", " + PerRunText(tier.at("objects").get<size_t>(), 1) + " objects";
+    line += ", " + WithCommas(tier.at("objects").get<size_t>()) + " objects";
   }
   return line;
 }
@@ -68,7 +69,7 @@ std::string SlotsLine(const Json& slots) {
   for (const Json& slot : slots) {
     line += std::to_string(slot.at("id").get<size_t>());
     line += slot.at("busy").get<bool>() ? " * " : "   ";
-    line += PerRunText(slot.at("tokens").get<size_t>(), 1) + "   ";
+    line += WithCommas(slot.at("tokens").get<size_t>()) + "   ";
   }
   return line;
 }
@@ -77,8 +78,8 @@ std::string CheckpointsLine(const Json& classes) {
   std::string line;
   for (const Json& one : classes) {
     line += line.empty() ? "" : ", ";
-    line += PerRunText(one.at("checkpoints").get<size_t>(), 1) + " " +
-            one.at("class").get<std::string>();
+    line +=
+        WithCommas(one.at("checkpoints").get<size_t>()) + " " + one.at("class").get<std::string>();
     if (one.at("tier") == "disk") line += " (disk)";
   }
   return "kept  " + (line.empty() ? "none" : line);
@@ -98,9 +99,8 @@ std::string ReuseLine(const Json& requests) {
   std::array<char, 32> share{};
   std::snprintf(share.data(), share.size(), "%.1f %%",
                 100 * static_cast<double>(reused) / static_cast<double>(prompt));
-  return "reuse " + std::string(share.data()) + " of " + PerRunText(prompt, 1) +
-         " prompt tokens, " + PerRunText(warmed, 1) + " of them read ahead; " +
-         PerRunText(prompt - reused, 1) + " read";
+  return "reuse " + std::string(share.data()) + " of " + WithCommas(prompt) + " prompt tokens, " +
+         WithCommas(warmed) + " of them read ahead; " + WithCommas(prompt - reused) + " read";
 }
 
 std::string RequestLine(const Json& request) {
@@ -108,8 +108,8 @@ std::string RequestLine(const Json& request) {
                      Padded(request.at("state").get<std::string>(), 10, false);
   if (!request.contains("reuse")) return line;
   const Json& reuse = request["reuse"];
-  line += Padded(PerRunText(reuse.at("prompt_tokens").get<size_t>(), 1), 9, true);
-  line += Padded(PerRunText(reuse.at("reused_tokens").get<size_t>(), 1), 9, true);
+  line += Padded(WithCommas(reuse.at("prompt_tokens").get<size_t>()), 9, true);
+  line += Padded(WithCommas(reuse.at("reused_tokens").get<size_t>()), 9, true);
   const bool ended = request.contains("prompt_ms");
   const double wait_ms =
       ended ? request.at("queue_ms").get<double>() + request.at("prompt_ms").get<double>() : 0;
