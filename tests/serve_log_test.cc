@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -103,6 +104,22 @@ TEST_F(ServeLogTest, IsJsonLineByLineWithARequestsFieldsApart) {
   }
   EXPECT_TRUE(ready);
   EXPECT_EQ(requests, 2u);
+}
+
+TEST_F(ServeLogTest, TellsItsAddressAtEveryLevel) {
+  for (const char* level : {"warning", "error"}) {
+    for (const char* format : {"human", "json"}) {
+      std::filesystem::remove(log_);
+      // With --port 0 nothing but that line says where the server is.
+      Serve({"--log-level", level, "--log-format", format});
+      ASSERT_NE(server_, nullptr) << level;
+      EXPECT_EQ(server_->Stop(), 0);
+      const std::string text = *ReadFile(log_);
+      EXPECT_NE(text.find("ready after "), std::string::npos) << text;
+      EXPECT_NE(text.find(server_->url()), std::string::npos) << text;
+      EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    }
+  }
 }
 
 TEST_F(ServeLogTest, SaysThatItFailedAsJsonToo) {

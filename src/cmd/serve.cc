@@ -363,8 +363,9 @@ class ServeRun {
                  "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
                  traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
                  PlacementNames(options_), options_.eviction, served_.model.reuse);
-    logger_->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
-                  http_->port());
+    // The answer to --port 0: no log level hides it.
+    logger_.always()->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
+                           http_->port());
   }
 
   const ServeOptions& options_;

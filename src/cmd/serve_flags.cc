@@ -225,7 +225,7 @@ void AddLogFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--log-level", options->log_level,
                    "Least level of a line that is logged: debug, info (a line a request), warning, "
-                   "error")
+                   "error; the line with the server's address is told at every level")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str()
       ->group(group);

@@ -105,9 +105,11 @@ ServerLog::ServerLog(LogFormat format, LogLevel level,
                      const std::shared_ptr<spdlog::sinks::sink>& sink)
     : format_(format),
       lines_(std::make_shared<spdlog::logger>("cairn", sink)),
-      requests_(std::make_shared<spdlog::logger>(std::string(kRequests), sink)) {
+      requests_(std::make_shared<spdlog::logger>(std::string(kRequests), sink)),
+      always_(std::make_shared<spdlog::logger>("always", sink)) {
   sink->set_formatter(MakeFormatter(format));
   for (const auto& logger : {lines_, requests_}) logger->set_level(ToSpdlog(level));
+  always_->set_level(spdlog::level::trace);
 }
 
 LogSink ServerLog::sink() const {

@@ -30,13 +30,15 @@ std::optional<LogLevel> ParseLogLevel(std::string_view name);
 
 class ServerLog {
  public:
-  // Lines below `level` are left out.
+  // Lines below `level` are left out, but for those of always().
   ServerLog(LogFormat format, LogLevel level);
   // To a sink other than standard error, for tests.
   ServerLog(LogFormat format, LogLevel level, const std::shared_ptr<spdlog::sinks::sink>& sink);
 
   // For text put together as spdlog does it.
   spdlog::logger* operator->() const { return lines_.get(); }
+  // For lines that whoever started the server waits for: no level leaves them out.
+  spdlog::logger* always() const { return always_.get(); }
   LogSink sink() const;
   RequestSink request_sink() const;
   LogFormat format() const { return format_; }
@@ -45,6 +47,7 @@ class ServerLog {
   const LogFormat format_;
   std::shared_ptr<spdlog::logger> lines_;
   std::shared_ptr<spdlog::logger> requests_;
+  std::shared_ptr<spdlog::logger> always_;
 };
 
 }  // namespace cairn

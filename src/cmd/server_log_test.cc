@@ -52,6 +52,11 @@ TEST_F(ServerLogTest, HasARequestsLineAloneForPeople) {
   EXPECT_TRUE(Text().ends_with(" info cmpl-1 done\n")) << Text();
 }
 
+TEST_F(ServerLogTest, HasLinesThatNoLevelLeavesOut) {
+  Log(LogFormat::kHuman, LogLevel::kError).always()->info("ready: port {}", 7);
+  EXPECT_TRUE(Text().ends_with(" info ready: port 7\n")) << Text();
+}
+
 TEST_F(ServerLogTest, LeavesOutWhatIsBelowItsLevel) {
   const ServerLog log = Log(LogFormat::kHuman, LogLevel::kWarning);
   log.sink()(LogLevel::kDebug, "one");
