@@ -47,6 +47,19 @@ test("the stream helper puts the same message together", async () => {
   assert.equal(streamed.usage.output_tokens, 8);
 });
 
+test("an answer that explains itself is an answer like others", async () => {
+  const asked = { ...ask, cairn: { explain: true } };
+  const whole = await client.messages.create(asked);
+  assert.equal(whole.cairn.prompt_tokens, whole.cairn.reused_tokens + whole.cairn.read_tokens);
+  const stream = client.messages.stream(asked);
+  let told;
+  stream.on("streamEvent", (event) => {
+    if (event.type === "message_delta") told = event.cairn;
+  });
+  assert.equal(textOf(await stream.finalMessage()), textOf(whole));
+  assert.equal(told.prompt_tokens, whole.cairn.prompt_tokens);
+});
+
 test("a conversation reads its own prefix from the cache", async () => {
   const system = "You are terse. ".repeat(40);
   const first = await client.messages.create({ ...ask, system });

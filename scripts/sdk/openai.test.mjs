@@ -180,6 +180,17 @@ test("the stream helper puts the same response together", async () => {
   assert.deepEqual(streamed.usage.output_tokens, 8);
 });
 
+test("a response that explains itself is a response like others", async () => {
+  const asked = { model: "m", input: "What is a cairn?", max_output_tokens: 8, temperature: 0 };
+  const whole = await client.responses.create({ ...asked, cairn: { explain: true } });
+  assert.equal(whole.cairn.prompt_tokens, whole.usage.input_tokens);
+  const streamed = await client.responses
+    .stream({ ...asked, cairn: { explain: true } })
+    .finalResponse();
+  assert.equal(streamed.output_text, whole.output_text);
+  assert.equal(streamed.cairn.prompt_tokens, whole.cairn.prompt_tokens);
+});
+
 test("embeddings are numbers", async (t) => {
   let answer;
   try {

@@ -76,15 +76,23 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   if (slot >= 0) options.slot = static_cast<size_t>(slot);
   fields.Bool("return_progress", &options.progress);
   fields.Bool("timings_per_token", &options.timings_per_token);
-  if (const Json* cairn = fields.Find("cairn")) {
-    if (!cairn->is_object()) return tl::unexpected(FieldError("cairn", "an object"));
-    FieldReader inner(*cairn, "cairn.");
-    inner.Bool("explain", &options.explain);
-    if (inner.error()) return tl::unexpected(*inner.error());
-  }
+  const auto explain = ParseExplain(body);
+  if (!explain) return tl::unexpected(explain.error());
+  options.explain = *explain;
   ReadCacheHints(&fields);
   if (fields.error()) return tl::unexpected(*fields.error());
   return options;
+}
+
+ApiResult<bool> ParseExplain(const Json& body) {
+  bool explain = false;
+  const Json* cairn = FieldReader(body, "").Find("cairn");
+  if (cairn == nullptr) return explain;
+  if (!cairn->is_object()) return tl::unexpected(FieldError("cairn", "an object"));
+  FieldReader inner(*cairn, "cairn.");
+  inner.Bool("explain", &explain);
+  if (inner.error()) return tl::unexpected(*inner.error());
+  return explain;
 }
 
 void ApplyAnswerOptions(const AnswerOptions& options, GenerationRequest* request) {

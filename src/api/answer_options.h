@@ -1,5 +1,5 @@
 // AnswerOptions: what a request of OpenAI's chat/completions and completions, or of llama-server's
-// completion, asks for beside the answer's text.
+// completion, asks for beside the answer's text. Of the other APIs' requests it is `cairn` alone.
 
 #ifndef CAIRN_API_ANSWER_OPTIONS_H_
 #define CAIRN_API_ANSWER_OPTIONS_H_
@@ -40,6 +40,9 @@ enum class LogprobsField : uint8_t {
 // found by their tokens, so a key could only tell what is known, and how long they are kept is a
 // matter of room.
 ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logprobs);
+
+// `cairn.explain` of a request of any API.
+ApiResult<bool> ParseExplain(const Json& body);
 
 void ApplyAnswerOptions(const AnswerOptions& options, GenerationRequest* request);
 

@@ -116,6 +116,7 @@ ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_v
 ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
                                       const std::function<bool()>& gone) {
   const std::vector<ClientMark> marks = chat.marks;
+  const auto record = chat.record;
   const auto whole = CollectAnswer(std::move(chat), gone);
   if (!whole) return tl::unexpected(whole.error());
   Json message = Envelope(identity, whole->end.cost, marks);
@@ -131,11 +132,15 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
   }
   message["stop_reason"] = StopReason(whole->end);
   message["stop_sequence"] = StopSequence(whole->end);
+  AddExplanation(record, &message);
   return ToText(message);
 }
 
 MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
-    : marks_(chat.marks), reader_(std::move(chat)), identity_(std::move(identity)) {}
+    : marks_(chat.marks),
+      record_(chat.record),
+      reader_(std::move(chat)),
+      identity_(std::move(identity)) {}
 
 std::string_view MessageStream::ping() const {
   // Before message_start an event would be out of place.
@@ -165,12 +170,13 @@ bool MessageStream::Next(std::string* chunk) {
   CloseBlock(chunk);
   GenerationCost cost = step->end->cost;
   if (begun_->prompt_tokens > 0) cost.reused_tokens = begun_->reused_tokens;
-  AppendEvent(
-      {{"type", "message_delta"},
-       {"delta",
-        {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
-       {"usage", Usage(cost, marks_)}},
-      chunk);
+  Json delta = {
+      {"type", "message_delta"},
+      {"delta",
+       {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
+      {"usage", Usage(cost, marks_)}};
+  AddExplanation(record_, &delta);
+  AppendEvent(delta, chunk);
   AppendEvent({{"type", "message_stop"}}, chunk);
   return false;
 }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,7 @@ std::string MessagesErrorBody(const ApiError& error);
 //                                 ping follows at once
 //   event: content_block_start    then deltas and content_block_stop; one block after the other:
 //                                 thinking, text, tool_use
-//   event: message_delta          stop_reason, and the true usage
+//   event: message_delta          stop_reason, and the true usage; `cairn` where it was asked for
 //   event: message_stop
 //   event: error                  instead of what is left, when the work fails
 class MessageStream {
@@ -68,6 +69,7 @@ class MessageStream {
   void AppendDelta(Json delta, std::string* chunk) const;
 
   const std::vector<ClientMark> marks_;
+  const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const AnswerIdentity identity_;
   // Of message_start. What is told there of the prompt is told again at the end, even if a part of

@@ -338,6 +338,9 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   auto choice = ParseMessagesToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);
+  const auto explain = ParseExplain(body);
+  if (!explain) return tl::unexpected(explain.error());
+  request.options.explain = *explain;
   if (fields.error()) return tl::unexpected(*fields.error());
   return request;
 }

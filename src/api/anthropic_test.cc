@@ -130,6 +130,42 @@ TEST_F(AnthropicTest, TheBeginOfAStreamTellsTheSameOfThePromptAsItsEnd) {
   }
 }
 
+// What the route does with a request that asks for an explanation.
+StartedChat Explained(StartedChat chat, RequestLog* log, const Engine& engine) {
+  auto record = log->Begin({"msg_1", "/v1/messages", 0, 0}, std::move(chat.explained), &engine);
+  Watch(record, chat.generation.get());
+  chat.record = record;
+  return chat;
+}
+
+TEST_F(AnthropicTest, AnExplanationIsInTheMessageAndInTheStreamsDelta) {
+  const std::string body = R"({"max_tokens":4,"cairn":{"explain":true},
+      "messages":[{"role":"user","content":"What is a cairn?"}]})";
+  const auto request = ParseMessagesRequest(Body(body), GenerationParams{});
+  ASSERT_TRUE(request.has_value());
+  EXPECT_TRUE(request->options.explain);
+  RequestLog log;
+  auto whole = StartMessages(body);
+  ASSERT_TRUE(whole.has_value());
+  const Json told = Collect(Explained(std::move(*whole), &log, engine_))["cairn"];
+  EXPECT_EQ(told["explanation"]["why"], "new_prompt");
+  auto streamed = StartMessages(body);
+  ASSERT_TRUE(streamed.has_value());
+  const std::string events = AllEvents(Explained(std::move(*streamed), &log, engine_));
+  EXPECT_EQ(FirstEvent(events, "message_delta")["cairn"]["explanation"]["why"], "all_known");
+  EXPECT_FALSE(FirstEvent(events, "message_start")["message"].contains("cairn"));
+}
+
+TEST_F(AnthropicTest, NobodyIsToldWhatTheyDidNotAskFor) {
+  auto chat = StartMessages(R"({"max_tokens":4,"messages":[{"role":"user","content":"Hi"}]})");
+  ASSERT_TRUE(chat.has_value());
+  EXPECT_FALSE(Collect(std::move(*chat)).contains("cairn"));
+  const auto wrong = StartMessages(
+      R"({"max_tokens":4,"cairn":{"explain":1},"messages":[{"role":"user","content":"Hi"}]})");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_NE(wrong.error().message.find("cairn.explain"), std::string::npos);
+}
+
 TEST_F(AnthropicOnAttentionTest, MarksAreAccountedForAllTheSame) {
   const auto usage = [&](const std::string& end) {
     auto chat = StartMessages(R"({"max_tokens":1,"system":[{"type":"text","text":")" +

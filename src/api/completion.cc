@@ -90,7 +90,7 @@ Json NativeEvent(size_t index, const std::string& text) {
 // `timings`, and `cairn` where it was asked for.
 void AddTimings(const StartedCompletion& started, const GenerationCost& cost, Json* told) {
   (*told)["timings"] = TimingsJson(cost);
-  if (started.record) (*told)["cairn"] = started.record->Told();
+  AddExplanation(started.record, told);
 }
 
 Json NativeEnd(const StartedCompletion& started, const std::string& text,

@@ -89,7 +89,7 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   }
   body["usage"] = UsageJson(cost);
   body["timings"] = TimingsJson(cost);
-  if (record) body["cairn"] = record->Told();
+  AddExplanation(record, &body);
   return ToText(body);
 }
 
@@ -168,7 +168,7 @@ void ChatStream::AppendUsage(std::string* chunk) const {
 
 void ChatStream::AddTimings(Json* event) const {
   (*event)["timings"] = TimingsJson(cost_);
-  if (record_) (*event)["cairn"] = record_->Told();
+  AddExplanation(record_, event);
 }
 
 }  // namespace cairn

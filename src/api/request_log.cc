@@ -106,6 +106,10 @@ class RecordKeeper {
 
 }  // namespace
 
+void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* told) {
+  if (record) (*told)["cairn"] = record->Told();
+}
+
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation) {
   auto keeper = std::make_shared<RecordKeeper>(std::move(record));
   generation->SetWatcher([keeper](const GenerationEvent& event) { keeper->OnEvent(event); });

@@ -98,6 +98,9 @@ class RequestLog {
   std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
 };
 
+// Adds the record's `cairn` to an answer, or to a stream's event. Null: nobody asked for it.
+void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* told);
+
 // Has the record hear all of the request's answer. Before the first Next.
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
 

@@ -59,7 +59,8 @@ std::string TextEvent(const std::string& item_type) {
 
 ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
                                ToolNamespaces namespaces)
-    : reader_(std::move(chat)),
+    : record_(chat.record),
+      reader_(std::move(chat)),
       namespaces_(std::move(namespaces)),
       number_(Number(identity.id)),
       response_(Begun(identity)) {}
@@ -190,6 +191,7 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
   response_["status"] = status;
   if (cut_off) response_["incomplete_details"]["reason"] = "max_output_tokens";
   response_["usage"] = Usage(end.cost);
+  AddExplanation(record_, &response_);
   EmitResponse("response." + status, chunk);
 }
 

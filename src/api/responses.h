@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ using ToolNamespaces = std::map<std::string, std::string>;
 //     message        content_part.added, output_text.delta …, .done, content_part.done
 //     function_call  function_call_arguments.delta …, .done
 //   response.output_item.done
-//   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response
+//   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response; of an
+//                                               answer, with `cairn` where it was asked for
 class ResponseStream {
  public:
   ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces);
@@ -52,6 +54,7 @@ class ResponseStream {
   void CloseItem(const std::string& status, std::string* chunk);
   void End(const AnswerEnd& end, std::string* chunk);
 
+  const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const ToolNamespaces namespaces_;
   const std::string number_;  // of the answer; part of its items' ids

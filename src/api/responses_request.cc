@@ -262,6 +262,9 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   chat.tool_choice = std::move(*choice);
+  const auto explain = ParseExplain(body);
+  if (!explain) return tl::unexpected(explain.error());
+  chat.options.explain = *explain;
   chat.params = defaults;
   int64_t tokens_max = -1;
   fields.Integer("max_output_tokens", 0, int64_t{1} << 40, &tokens_max);

@@ -67,6 +67,27 @@ TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
   EXPECT_EQ(body.error().status, 500);
 }
 
+TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {
+  const auto request = ParseResponsesRequest(
+      Body(R"({"input":"What is a cairn?","max_output_tokens":4,"cairn":{"explain":true}})"),
+      GenerationParams{});
+  ASSERT_TRUE(request.has_value());
+  EXPECT_TRUE(request->chat.options.explain);
+  auto chat = service_.Start(request->chat, 0);
+  ASSERT_TRUE(chat.has_value());
+  RequestLog log;
+  auto record = log.Begin({"resp_1", "/v1/responses", 0, 0}, std::move(chat->explained), &engine_);
+  Watch(record, chat->generation.get());
+  chat->record = record;
+  const std::string events = AllEvents(std::move(*chat));
+  const Json first = Json::parse(
+      events.substr(events.find("data: ") + 6, events.find("\n\n") - events.find("data: ") - 6));
+  EXPECT_FALSE(first["response"].contains("cairn"));
+  const Json last = Json::parse(events.substr(events.rfind("data: ") + 6));
+  EXPECT_EQ(last["type"], "response.incomplete");
+  EXPECT_EQ(last["response"]["cairn"]["explanation"]["why"], "new_prompt");
+}
+
 TEST_F(ResponsesTest, AnAnswerSentBackIsReadFromTheCache) {
   Json body = {{"max_output_tokens", 4},
                {"input", Json::array({{{"role", "user"}, {"content", std::string(300, 'x')}}})}};

@@ -100,12 +100,14 @@ struct Begun {
   AnswerIdentity identity;
   std::shared_ptr<RequestRecord> record;
 };
+// `explain`: the answer is to tell it too.
 Begun Begin(const std::string& prefix, Served& served, const ChatService& service,
-            const HttpRequest& request, StartedChat* chat) {
+            const HttpRequest& request, bool explain, StartedChat* chat) {
   Begun begun{NewIdentity(prefix, served), {}};
   served.running.Add(begun.identity.id, NamespaceOf(request), chat->generation);
   begun.record = Record(served, service, request, begun.identity, std::move(chat->explained),
                         chat->generation.get());
+  if (explain) chat->record = begun.record;
   return begun;
 }
 
@@ -133,8 +135,7 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   const AnswerOptions options = request->options;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  Begun begun = Begin("chatcmpl-", served, service, http_request, &*chat);
-  if (options.explain) chat->record = begun.record;
+  Begun begun = Begin("chatcmpl-", served, service, http_request, options.explain, &*chat);
   if (!streams) {
     return WholeResponse(CollectChat(std::move(*chat), begun.identity, http_request.gone),
                          *begun.record);
@@ -173,9 +174,10 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
   UseGrammar(served, &*request);
   const bool streams = request->stream;
+  const bool explain = request->options.explain;
   auto chat = service.Start(std::move(*request), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
-  Begun begun = Begin("msg_", served, service, http_request, &*chat);
+  Begun begun = Begin("msg_", served, service, http_request, explain, &*chat);
   if (streams) {
     return StreamResponse(
         served, std::make_shared<MessageStream>(std::move(*chat), std::move(begun.identity)));
@@ -192,9 +194,10 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
+  const bool explain = request->chat.options.explain;
   auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
   if (!chat) return ErrorResponse(chat.error());
-  const Begun begun = Begin("resp_", served, service, http_request, &*chat);
+  const Begun begun = Begin("resp_", served, service, http_request, explain, &*chat);
   if (!streams) {
     return WholeResponse(CollectResponse(std::move(*chat), begun.identity,
                                          std::move(request->namespaces), http_request.gone),

@@ -226,6 +226,7 @@ class TranscriptsTest : public testing::Test {
 };
 
 const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";
+const std::string kExplain = R"("cairn":{"explain":true},)";
 const std::string kTool =
     R"("tools":[{"type":"function","function":{"name":"weather","description":"Of a city.",)"
     R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}])";
@@ -282,6 +283,8 @@ TEST_F(TranscriptsTest, Responses) {
   Post("/v1/responses", R"({"stream":true,"input":"Is it warm in Rome?",)" + kResponsesTool + "}");
   Serve(kText);
   Post("/v1/responses", R"({"input":"What is a cairn?","max_output_tokens":2})");
+  Post("/v1/responses", "{" + kExplain + R"("input":"What is a slot?","max_output_tokens":1})");
+  Post("/v1/responses", "{" + kExplain + R"("stream":true,"input":"What is a stone?"})");
   Post("/v1/responses", R"({"input":"What is a cairn?","previous_response_id":"resp_1"})");
   Post("/v1/responses", "{\"input\":" + Quoted(kTooLong) + "}");
   ExpectTranscript("responses");
@@ -294,6 +297,8 @@ TEST_F(TranscriptsTest, Messages) {
   Serve(kText);
   Post("/v1/messages", R"({"max_tokens":2,)" + kAsk + "}");
   Post("/v1/messages", R"({"max_tokens":64,"stop_sequences":["stones"],)" + kAsk + "}");
+  Post("/v1/messages", "{" + kExplain + R"("max_tokens":1,)" + kAsk + "}");
+  Post("/v1/messages", "{" + kExplain + R"("max_tokens":1,"stream":true,)" + kAsk + "}");
   Post("/v1/messages", "{" + kAsk + "}");
   Post("/v1/messages",
        R"({"max_tokens":1,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
@@ -387,6 +392,7 @@ TEST_F(TranscriptsTest, WhatBecameOfRequests) {
   Get("/cairn/requests?limit=1");
   Get("/cairn/requests?limit=none");
   Get("/cairn/requests/0");
+  Get("/cairn/requests/chatcmpl-0-2");
   ExpectTranscript("requests");
 }
 
