@@ -89,17 +89,20 @@ ApiResult<std::string> WithCheckpoint(
   return ToText(HeldJson(service.engine(), *held, now_ms));
 }
 
-ApiResult<StartedChat> StartReading(const ChatService& service, const Json& body,
-                                    NamespaceId name_space) {
+// What is to be read, with no answer after it.
+using Reading = ApiResult<std::shared_ptr<Generation>>;
+
+Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space) {
   auto request = ParseChatRequest(body, GenerationParams{});
   if (!request) return tl::unexpected(request.error());
   request->params.tokens_max = 0;
   request->options.answers = 1;
-  return service.Start(std::move(*request), name_space);
+  auto chat = service.Start(std::move(*request), name_space);
+  if (!chat) return tl::unexpected(chat.error());
+  return std::move(chat->generation);
 }
 
-ApiResult<std::string> WarmText(const ChatService& service, const Json& body,
-                                NamespaceId name_space, const std::function<bool()>& gone) {
+Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
   auto request = ParseCompletion(service.engine(), body, {}, CompletionDialect::kNative);
   if (!request) return tl::unexpected(request.error());
   GenerationRequest reading;
@@ -107,19 +110,40 @@ ApiResult<std::string> WarmText(const ChatService& service, const Json& body,
   reading.shape.tokens = request->prompt.size();
   reading.prompt = std::move(request->prompt);
   reading.params.tokens_max = 0;
-  const auto generation = service.Submit(std::move(reading));
-  if (!generation) return tl::unexpected(generation.error());
-  while (true) {
-    if (gone()) (*generation)->Cancel();
-    const auto event = (*generation)->Next(kAnswerWait);
-    if (!event) continue;
-    if (event->kind == GenerationEvent::Kind::kFailed) {
-      return tl::unexpected(ToApiError(event->error));
-    }
-    if (event->kind != GenerationEvent::Kind::kDone) continue;
-    return ToText(
-        {{"tokens", event->cost.prompt_tokens}, {"read_tokens", event->cost.read_tokens()}});
+  return service.Submit(std::move(reading));
+}
+
+Reading BringBack(const ChatService& service, const Json& body, NamespaceId name_space) {
+  const Json& named = body.at("checkpoint");
+  if (!named.is_string()) {
+    return tl::unexpected(
+        FieldError("checkpoint", "the id of a checkpoint, a string, as /cairn/cache/tree has it"));
   }
+  if (body.contains("messages") || body.contains("prompt")) {
+    return tl::unexpected(FieldError("checkpoint", "without 'messages' and 'prompt'"));
+  }
+  const auto id = ParseId(named.get_ref<const std::string&>());
+  if (!id) return tl::unexpected(id.error());
+  Result<Tokens> path;
+  const Status looked =
+      service.Look([&](CheckpointCache* cache) { path = cache->PathOfHeld(name_space, *id); });
+  if (!looked) return tl::unexpected(ToApiError(looked.error()));
+  if (!path) return tl::unexpected(ToApiError(path.error()));
+  GenerationRequest reading;
+  reading.name_space = name_space;
+  reading.shape.tokens = path->size();
+  reading.prompt = std::move(*path);
+  reading.params.tokens_max = 0;
+  reading.brings_back = true;
+  return service.Submit(std::move(reading));
+}
+
+Json WarmedJson(const GenerationEvent& end) {
+  const ReuseReport nothing;
+  const ReuseReport& report = end.report ? *end.report : nothing;
+  return {{"tokens", end.cost.prompt_tokens},      {"read_tokens", end.cost.read_tokens()},
+          {"reused_tokens", report.reused_tokens}, {"live_tokens", report.live_tokens},
+          {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
 }
 
 }  // namespace
@@ -231,15 +255,19 @@ ApiResult<std::string> WarmBody(const ChatService& service, std::string_view bod
                                 NamespaceId name_space, const std::function<bool()>& gone) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  if (json->is_object() && json->contains("prompt")) {
-    return WarmText(service, *json, name_space, gone);
+  const auto has = [&](const char* field) { return json->is_object() && json->contains(field); };
+  const auto start = has("checkpoint") ? BringBack : has("prompt") ? ReadText : ReadChat;
+  const Reading reading = start(service, *json, name_space);
+  if (!reading) return tl::unexpected(reading.error());
+  while (true) {
+    if (gone()) (*reading)->Cancel();
+    const auto event = (*reading)->Next(kAnswerWait);
+    if (!event) continue;
+    if (event->kind == GenerationEvent::Kind::kFailed) {
+      return tl::unexpected(ToApiError(event->error));
+    }
+    if (event->kind == GenerationEvent::Kind::kDone) return ToText(WarmedJson(*event));
   }
-  auto chat = StartReading(service, *json, name_space);
-  if (!chat) return tl::unexpected(chat.error());
-  const auto read = CollectAnswer(std::move(*chat), gone);
-  if (!read) return tl::unexpected(read.error());
-  const GenerationCost& cost = read->end.cost;
-  return ToText({{"tokens", cost.prompt_tokens}, {"read_tokens", cost.read_tokens()}});
 }
 
 ApiResult<std::string> FlushBody(const ChatService& service) {

@@ -34,8 +34,9 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
 ApiResult<std::string> DropCheckpointBody(const ChatService& service, std::string_view id,
                                           NamespaceId name_space);
 
-// POST /cairn/cache/warm: reads a conversation, as a request for an answer would, and gives none.
-// `gone` is asked meanwhile: true ends it.
+// POST /cairn/cache/warm: reads a conversation or a text, as a request for an answer would, and
+// gives none; or brings back what stands before one of the asker's checkpoints. `gone` is asked
+// meanwhile: true ends it.
 ApiResult<std::string> WarmBody(const ChatService& service, std::string_view body,
                                 NamespaceId name_space, const std::function<bool()>& gone);
 

@@ -245,6 +245,8 @@ class CheckpointCache {
                            size_t tokens_max) const;
   // kNotFound: there is none, or it is another asker's.
   Result<Held> FindHeld(NamespaceId name_space, CheckpointId id, size_t tokens_max) const;
+  // All tokens before it. kNotFound: as above.
+  Result<Tokens> PathOfHeld(NamespaceId name_space, CheckpointId id) const;
   // Keeps it until it is told otherwise, or ends what Keep began. kNoSpace: what is kept would take
   // more than half the budget. kNotFound: as above.
   Status KeepHeld(NamespaceId name_space, CheckpointId id, bool keep);

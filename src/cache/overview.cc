@@ -75,6 +75,11 @@ Result<CheckpointCache::Held> CheckpointCache::FindHeld(NamespaceId name_space, 
   return HeldOf(found->second, tokens_max);
 }
 
+Result<Tokens> CheckpointCache::PathOfHeld(NamespaceId name_space, CheckpointId id) const {
+  if (const auto held = FindHeld(name_space, id, 0); !held) return tl::unexpected(held.error());
+  return PrefixTree::TokensOf(EntryOf(id).node);
+}
+
 Status CheckpointCache::KeepHeld(NamespaceId name_space, CheckpointId id, bool keep) {
   if (const auto held = FindHeld(name_space, id, 0); !held) return tl::unexpected(held.error());
   Entry& entry = EntryOf(id);

@@ -67,8 +67,16 @@ TEST_F(OverviewTest, ListsPageByPage) {
   EXPECT_TRUE(cache_.HeldBy(kAsker, turn_, 1, 4).empty());
 }
 
+TEST_F(OverviewTest, TellsAllTokensOnTheWayToOne) {
+  const Tokens path = *cache_.PathOfHeld(kAsker, turn_);
+  ASSERT_EQ(path.size(), 128u);
+  EXPECT_EQ(path.front(), 'h');
+  EXPECT_EQ(path.back(), 'u');
+}
+
 TEST_F(OverviewTest, AnothersCheckpointIsNone) {
   for (const CheckpointId id : {other_, CheckpointId{999}}) {
+    EXPECT_EQ(cache_.PathOfHeld(kAsker, id).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(cache_.FindHeld(kAsker, id, 4).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(cache_.KeepHeld(kAsker, id, true).error().code, ErrorCode::kNotFound);
     EXPECT_EQ(cache_.DropHeld(kAsker, id).error().code, ErrorCode::kNotFound);

@@ -372,6 +372,10 @@ TEST_F(TranscriptsTest, TheCache) {
   Get("/cairn/cache/checkpoints/1");
   Post("/cairn/cache/checkpoints/1", R"({"pinned":true})");
   Post("/cairn/cache/checkpoints/1", R"({})");
+  Post("/cairn/cache/warm", R"({"checkpoint":"1"})");
+  Post("/cairn/cache/warm", R"({"checkpoint":1})");
+  Post("/cairn/cache/warm", R"({"checkpoint":"1","prompt":"A cairn is"})");
+  Post("/cairn/cache/warm", R"({"checkpoint":"0"})");
   Record("DELETE", "/cairn/cache/checkpoints/1", "");
   Get("/cairn/cache/checkpoints/0");
   Post("/cairn/cache/checkpoints/0", R"({"pinned":false})");

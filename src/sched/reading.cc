@@ -64,11 +64,14 @@ ReuseReport Scheduler::Nearest(const GenerationRequest& request,
 void Scheduler::Resume(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
-  if (!answering) ForgetWarmed(*task);
+  // What brings back is no news of how conversations go on.
+  const bool asks = !answering && !request.brings_back;
+  if (asks) ForgetWarmed(*task);
   cache_->SetNow(clock_->NowMs());
   cache_->TakeNews();
+  if (request.brings_back && IsBroughtBack(task)) return;
   const auto match = cache_->Match(request.name_space, task->reading);
-  if (!answering) cache_->Learn(request.shape, match);
+  if (asks) cache_->Learn(request.shape, match);
   ReuseReport nearest;
   if (!answering) nearest = Nearest(request, match);
   // Who asked to have the prompt read has had it read.
@@ -83,13 +86,18 @@ void Scheduler::Resume(Task* task) {
   for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
   if (!answering) {
     task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
-    const size_t warmed = CountWarmed(request, task->read_from);
+    const size_t warmed = asks ? CountWarmed(request, task->read_from) : 0;
     if (task->report == nullptr) {
       task->report = WithReuse(std::move(nearest), resumed.report, warmed);
     }
     PushProgress(*task);
   }
   if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
+  if (task->stands_in) {
+    if (task->read_from >= GoalOf(*task)) return EndBringingBack(task);
+    task->plan = {{GoalOf(*task), task->brought_class}};
+    return;
+  }
   const MemoryTraits& traits = engine_->traits();
   if (!traits.NeedsSnapshots() || answering) return;
   CheckpointCache::PlanInput input;
@@ -199,6 +207,7 @@ void Scheduler::ReadPiece(Task* task) {
     }
     task->plan.erase(task->plan.begin());
   }
+  if (task->stands_in && end >= GoalOf(*task)) return EndBringingBack(task);
   if (end < reading.size()) return;
   const std::span<const float> logits = engine_->Logits();
   keeper_.ObserveRead(reading.size() - task->read_from, task->read_ms);

@@ -349,7 +349,7 @@ void Scheduler::Observe(const Task& task, EndedBy ended_by, std::optional<size_t
       .slot = slot,
       // One that gave up its slot in the middle of its answer had read its prompt.
       .processed_tokens =
-          task.first_token_ms > 0 ? prompt_tokens : std::min(slot_tokens, prompt_tokens),
+          std::min(task.first_token_ms > 0 ? task.cost.prompt_tokens : slot_tokens, prompt_tokens),
       .submitted_ms = task.submitted_ms,
       .cost = task.cost,
   });

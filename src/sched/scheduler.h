@@ -89,6 +89,10 @@ struct GenerationRequest {
   std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
   size_t pinned_texts = 0;          // for the cost, which tells it
   size_t dropped_messages = 0;      // likewise
+  // Nothing is asked but that whoever goes on from the prompt's end finds a slot there: the prompt
+  // is a checkpoint's path, and need not be read to its last token (sched/bringing_back.cc). With
+  // tokens_max 0.
+  bool brings_back = false;
   // Called by the context thread, before the asker hears of the end. Not when the answer failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
@@ -252,6 +256,9 @@ class Scheduler {
     // What is to be read before the next token is drawn: the prompt; after the slot was given up in
     // the middle of an answer, that too.
     Tokens reading;
+    // Of what brings back: the last token of `reading` stands for what may come, and is not read.
+    bool stands_in = false;
+    CheckpointClass brought_class = CheckpointClass::kInterval;  // likewise: of its checkpoint
 
     bool answering() const { return next.has_value(); }
     // Or it waits for another answer's prompt.
@@ -348,6 +355,13 @@ class Scheduler {
   bool IsLate(const WarmPrompt& prompt) const;
   // It goes on behind `reused` tokens. How many of them were read ahead.
   size_t CountWarmed(const GenerationRequest& request, size_t reused);
+
+  // In bringing_back.cc.
+  // Before it gets its slot. True: there was nothing to do, and it has ended.
+  bool IsBroughtBack(Task* task);
+  // How far it is read.
+  size_t GoalOf(const Task& task) const;
+  void EndBringingBack(Task* task);
 
   // In reading.cc.
   void Resume(Task* task);

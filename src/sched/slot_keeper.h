@@ -94,6 +94,10 @@ class SlotKeeper {
   Resumed Resume(SlotNeeds needs);
   // How far along the prompt Resume would come now; when no slot is free, if all were.
   size_t Reach(const SlotNeeds& needs) const;
+  // Of a way that a slot has already: its KV lies in a slot, and the state to set on it, where one
+  // is needed, in memory. So Resume would move no more than that, and need not be called before
+  // somebody goes on from there. Nothing: there is no such way.
+  std::optional<ReuseReport> AtHand(const SlotNeeds& needs);
   void Release(size_t slot);
   // Of a full slot: drops the older half of what stands behind its first `keep` tokens. How many
   // tokens; 0: it cannot be done, and the slot is as it was or, where the engine failed, empty.

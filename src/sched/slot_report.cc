@@ -63,4 +63,23 @@ ReuseReport SlotKeeper::Report(const Way& way, const Held& held, size_t kept) co
   return report;
 }
 
+std::optional<ReuseReport> SlotKeeper::AtHand(const SlotNeeds& needs) {
+  // As in Resume.
+  if (engine_->traits().grid_tokens == 0 && options_.mode == ReuseMode::kExact) return std::nullopt;
+  const Way way = Choose(needs);
+  const ResumePoint& point = way.point;
+  if (point.kind == ResumePoint::Kind::kNothing || point.kind == ResumePoint::Kind::kJoin) {
+    return std::nullopt;
+  }
+  if (way.source == Way::Source::kWhole) return std::nullopt;
+  if (point.checkpoint.id != 0 && !cache_->InMemory(point.checkpoint.id)) return std::nullopt;
+  // Who goes on from there will need it, so it counts as used.
+  const std::optional<Held> held = Hold(needs, way);
+  if (!held) return std::nullopt;
+  ReuseReport report = Report(way, *held, point.position);
+  Unhold(way, *held);
+  report.restored_bytes = 0;
+  return report;
+}
+
 }  // namespace cairn

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, keep, say, test } from "./fixture";
+import { Server } from "./server";
 
 test("the tree shows checkpoints, which may be pinned and dropped", async ({ open }) => {
   await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
@@ -20,6 +24,58 @@ test("the tree shows checkpoints, which may be pinned and dropped", async ({ ope
   expect(dropped.ok()).toBe(true);
   await expect(node).toHaveCount(0);
   expect((await fetch(dropped.url())).status).toBe(404);
+});
+
+test("a checkpoint is warmed by the keyboard, and what that took is told", async ({ open }) => {
+  await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
+  const card = open.getByRole("region", { name: "What is remembered" });
+  const nodes = card.getByRole("region", { name: "Tree of conversations" }).locator("button.node");
+  await nodes.last().focus();
+  await open.keyboard.press("Enter");
+  await open.keyboard.press("Tab");
+  const button = card.getByRole("button", { name: "Warm", exact: true });
+  await expect(button).toBeFocused();
+  const asked = open.waitForRequest((request) => request.url().endsWith("/cairn/cache/warm"));
+  await open.keyboard.press("Enter");
+  const { checkpoint } = (await asked).postDataJSON();
+  expect(checkpoint).toMatch(/^[0-9]+$/);
+  await expect(card.getByText(/tokens are ready: .*(in the context|from memory)/)).toBeVisible();
+  await expect(button).toBeFocused();
+  await keep(open, "warmed");
+});
+
+test("a checkpoint that went meanwhile leaves the tree when it is warmed", async ({ open, server }) => {
+  await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
+  const card = open.getByRole("region", { name: "What is remembered" });
+  await card.locator("button.node").last().click();
+  await open.route("**/cairn/cache/warm", async (route) => {
+    const { checkpoint } = route.request().postDataJSON();
+    await fetch(`${server.url}cairn/cache/checkpoints/${checkpoint}`, { method: "DELETE" });
+    await route.continue();
+  });
+  const answer = open.waitForResponse("**/cairn/cache/warm");
+  await card.getByRole("button", { name: "Warm", exact: true }).click();
+  expect((await answer).status()).toBe(404);
+  await expect(card.locator('button.node[aria-expanded="true"]')).toHaveCount(0);
+});
+
+test("after a restart a checkpoint is brought back from disk by a click", async ({ page }) => {
+  const folder = mkdtempSync(join(tmpdir(), "cairn-page-"));
+  const server = await Server.start("--cache-dir", folder, "--no-warm");
+  try {
+    await page.goto(server.url);
+    await say(page, `What is a cairn? ${"I saw a pile of stones on a hill. ".repeat(60)}`);
+    await server.stop();
+    await server.run();
+    const card = page.getByRole("region", { name: "What is remembered" });
+    await card.locator("button.node", { hasText: "disk" }).last().click();
+    await card.getByRole("button", { name: "Warm", exact: true }).click();
+    await expect(card.getByText(/tokens are ready: .*came from disk/)).toBeVisible();
+    await keep(page, "from-disk");
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("a conversation may be warmed by a click", async ({ open }) => {

@@ -1,14 +1,17 @@
 // One checkpoint, and what can be done with it.
 import { useSignal } from "@preact/signals";
 import { number } from "../parts/words";
-import { call } from "../server/call";
+import { call, json } from "../server/call";
 import type { TreeNode } from "../server/types";
 import { chosenNode } from "../state/chosen";
 import { refresh } from "../state/polling";
+import { type Warmed, warmedWords } from "./warmed";
 
 export function NodeDetail(props: { node: TreeNode }) {
   const { node } = props;
   const trouble = useSignal("");
+  const said = useSignal("");
+  const warming = useSignal(false);
   const change = async (method: string, body?: unknown) => {
     try {
       await call(method, `/cairn/cache/checkpoints/${encodeURIComponent(node.id)}`, body);
@@ -19,11 +22,36 @@ export function NodeDetail(props: { node: TreeNode }) {
     }
     void refresh();
   };
+  const warm = async () => {
+    warming.value = true;
+    trouble.value = "";
+    said.value = "Warming …";
+    try {
+      said.value = warmedWords(
+        await json<Warmed>("POST", "/cairn/cache/warm", { checkpoint: node.id }),
+      );
+    } catch (error) {
+      said.value = "";
+      trouble.value = error instanceof Error ? error.message : String(error);
+    }
+    warming.value = false;
+    void refresh();
+  };
   return (
     <div class="detail">
       {node.text !== undefined && <p class="stored">{node.text}</p>}
       <p class="dim">Used {number(node.uses)} times.</p>
       <div class="actions">
+        <button
+          type="button"
+          title="Bring the model back to this place before anyone asks"
+          aria-disabled={warming.value}
+          onClick={() => {
+            if (!warming.value) void warm();
+          }}
+        >
+          Warm
+        </button>
         <button
           type="button"
           aria-pressed={node.pinned}
@@ -35,6 +63,7 @@ export function NodeDetail(props: { node: TreeNode }) {
           Drop
         </button>
       </div>
+      <p role="status">{said.value}</p>
       <p class="trouble" role="status">
         {trouble.value}
       </p>

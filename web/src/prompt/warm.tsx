@@ -1,15 +1,10 @@
 // Reads a conversation before anyone asks, by a click.
 import { useSignal } from "@preact/signals";
-import { number } from "../parts/words";
+import { type Warmed, warmedWords } from "../cache/warmed";
 import { json } from "../server/call";
 import { messagesBefore, openChat } from "../state/chats";
 import { cache, refresh } from "../state/polling";
 import { talking } from "../state/talk";
-
-interface Warmed {
-  tokens: number;
-  read_tokens: number;
-}
 
 export function Warm() {
   const said = useSignal("");
@@ -21,7 +16,7 @@ export function Warm() {
     said.value = "Reading …";
     try {
       const warmed = await json<Warmed>("POST", "/cairn/cache/warm", { messages });
-      said.value = `${number(warmed.tokens)} tokens are ready, ${number(warmed.read_tokens)} were read for it.`;
+      said.value = warmedWords(warmed);
     } catch (error) {
       said.value = error instanceof Error ? error.message : String(error);
     }
