@@ -1,7 +1,7 @@
 // /metrics of a running server: what it says of a few requests, and that Prometheus' own promtool
-// finds nothing to complain of.
+// finds nothing to complain of there, nor in the dashboard's queries.
 //
-// Without promtool its test is skipped, unless CAIRN_NEEDS_PROMTOOL is set in the environment.
+// Without promtool its tests are skipped, unless CAIRN_NEEDS_PROMTOOL is set in the environment.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,7 +33,9 @@ const std::string& ModelPath() {
   return path;
 }
 
-// The program's path; empty: there is none.
+constexpr const char* kNoPromtool = "there is no promtool to check with (scripts/setup.sh --dev)";
+
+// The program's path; empty: there is none, and the test is to be skipped.
 std::string FindPromtool() {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(CAIRN_SOURCE_DIR) +
@@ -42,7 +44,34 @@ std::string FindPromtool() {
     const fs::path program = fs::path(folder) / "promtool";
     if (access(program.c_str(), X_OK) == 0) return program;
   }
+  EXPECT_EQ(std::getenv("CAIRN_NEEDS_PROMTOOL"), nullptr)
+      << "CAIRN_NEEDS_PROMTOOL is set, but there is no promtool";
   return "";
+}
+
+// As rules, which promtool reads queries in.
+std::string Rules(const std::vector<std::string>& queries) {
+  Json rules = Json::array();
+  for (const std::string& query : queries) {
+    rules.push_back({{"record", "query:" + std::to_string(rules.size())}, {"expr", query}});
+  }
+  return Json{{"groups", {{{"name", "dashboard"}, {"rules", rules}}}}}.dump();
+}
+
+// With what Grafana puts in the place of its variables.
+std::vector<std::string> QueriesOfTheDashboard() {
+  std::ifstream file(std::string(CAIRN_SOURCE_DIR) + "/docs/grafana.json");
+  std::vector<std::string> queries;
+  const Json dashboard = Json::parse(file);
+  for (const Json& panel : dashboard["panels"]) {
+    if (!panel.contains("targets")) continue;
+    for (const Json& target : panel["targets"]) {
+      std::string query = target["expr"];
+      query = std::regex_replace(query, std::regex(R"(\$__rate_interval)"), "1m");
+      queries.push_back(std::regex_replace(query, std::regex(R"(\$instance)"), ".*"));
+    }
+  }
+  return queries;
 }
 
 class MetricsPageTest : public testing::Test {
@@ -101,11 +130,12 @@ class MetricsPageTest : public testing::Test {
     return Json::parse(reply->body)["usage"]["prompt_tokens"];
   }
   // Its exit code and all it says: "0: " when it has nothing to say.
-  std::string Check(const std::string& promtool, const std::string& page) const {
+  std::string Check(const std::string& promtool, const std::string& page,
+                    const std::string& command = "check metrics <\"$1\"") const {
     const std::string file = folder_ + "/page";
     std::ofstream(file) << page;
     conformance::ChildOptions options;
-    options.argv = {"/bin/sh", "-c", "\"$0\" check metrics <\"$1\" 2>&1", promtool, file};
+    options.argv = {"/bin/sh", "-c", "\"$0\" " + command + " 2>&1", promtool, file};
     const auto result = conformance::RunChild(options);
     EXPECT_TRUE(result.has_value());
     if (!result) return "";
@@ -169,11 +199,7 @@ TEST_F(MetricsPageTest, SaysWhatCameFromTheDisk) {
 
 TEST_F(MetricsPageTest, PassesPromtool) {
   const std::string promtool = FindPromtool();
-  if (promtool.empty()) {
-    ASSERT_EQ(std::getenv("CAIRN_NEEDS_PROMTOOL"), nullptr)
-        << "CAIRN_NEEDS_PROMTOOL is set, but there is no promtool";
-    GTEST_SKIP() << "there is no promtool to check the page with (scripts/setup.sh --dev)";
-  }
+  if (promtool.empty()) GTEST_SKIP() << kNoPromtool;
   Start();
   Ask(std::string(1500, 'd'), "first");
   Ask(std::string(1500, 'd'), "second");
@@ -192,6 +218,21 @@ TEST_F(MetricsPageTest, PassesPromtool) {
   // Or the test would see nothing.
   EXPECT_NE(Check(promtool, "cairn_made 1\n"), "0: ");
   EXPECT_NE(Check(promtool, "cairn made 1\n"), "0: ");
+}
+
+TEST_F(MetricsPageTest, PromtoolReadsEveryQueryOfTheDashboard) {
+  const std::string promtool = FindPromtool();
+  if (promtool.empty()) GTEST_SKIP() << kNoPromtool;
+  const std::vector<std::string> queries = QueriesOfTheDashboard();
+  ASSERT_GT(queries.size(), 20u);
+  const std::string check = "check rules \"$1\"";
+  for (const std::string& query : queries) {
+    EXPECT_EQ(query.find('$'), std::string::npos) << query;
+    const std::string said = Check(promtool, Rules({query}), check);
+    EXPECT_TRUE(said.starts_with("0: ")) << query << "\n" << said;
+  }
+  // Or the test would see nothing.
+  EXPECT_FALSE(Check(promtool, Rules({"sum(rate(cairn_slots[1m])"}), check).starts_with("0: "));
 }
 
 }  // namespace
