@@ -2,40 +2,38 @@
 #
 # cairn_page(TARGET): adds BuiltPage() to TARGET, from src/http/page.h: the page's files, or none.
 
+# CAIRN_HAS_PAGE says whether there will be one.
+
+set(CAIRN_PAGE_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/page")
+include("${CAIRN_PAGE_SCRIPTS}/NodeComplaint.cmake")
+
 # Node is looked for, never required: a build without it has no page, and says so.
 find_program(CAIRN_NODE node)
 find_program(CAIRN_NPM npm)
 mark_as_advanced(CAIRN_NODE CAIRN_NPM)
-set(CAIRN_NODE_MIN 18)
-set(cairn_node_complaint "")
-if(NOT CAIRN_NODE OR NOT CAIRN_NPM)
-  set(cairn_node_complaint "node and npm were not found")
+set(CAIRN_WEB AUTO CACHE STRING
+  "Build the web page into the program: ON, OFF, or AUTO: where Node.js and npm can")
+set_property(CACHE CAIRN_WEB PROPERTY STRINGS AUTO ON OFF)
+set(CAIRN_HAS_PAGE OFF)
+if(NOT CAIRN_WEB)
+  message(STATUS "The web page is left out: CAIRN_WEB is ${CAIRN_WEB}")
 else()
-  execute_process(COMMAND ${CAIRN_NODE} --version OUTPUT_VARIABLE cairn_node_version
-    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  string(REGEX REPLACE "^v" "" cairn_node_version "${cairn_node_version}")
-  if(cairn_node_version VERSION_LESS CAIRN_NODE_MIN)
-    set(cairn_node_complaint "node is ${cairn_node_version}, needed is ${CAIRN_NODE_MIN}")
-  endif()
-endif()
-if(cairn_node_complaint)
-  set(cairn_web_default OFF)
-else()
-  set(cairn_web_default ON)
-endif()
-option(CAIRN_WEB "Build the web page into the program; needs Node.js ${CAIRN_NODE_MIN}"
-  ${cairn_web_default})
-if(CAIRN_WEB AND cairn_node_complaint)
-  message(FATAL_ERROR "CAIRN_WEB is ON, but ${cairn_node_complaint}. -DCAIRN_WEB=OFF builds without "
-    "the page.")
-elseif(NOT CAIRN_WEB)
+  cairn_node_complaint("${CAIRN_NODE}" "${CAIRN_NPM}" cairn_node_complaint)
+  set(cairn_node_advice "Install Node.js ${CAIRN_NODE_MIN} or newer and npm and configure again")
   if(NOT cairn_node_complaint)
-    set(cairn_node_complaint "CAIRN_WEB is OFF")
+    set(CAIRN_HAS_PAGE ON)
+  elseif(CAIRN_WEB STREQUAL "AUTO")
+    # On one line, which scripts/build.sh shows.
+    message(NOTICE
+      "The web page is left out: ${cairn_node_complaint}. ${cairn_node_advice} to have it.")
+    # A better one may be found then.
+    unset(CAIRN_NODE CACHE)
+    unset(CAIRN_NPM CACHE)
+  else()
+    message(FATAL_ERROR "CAIRN_WEB is ${CAIRN_WEB}, but ${cairn_node_complaint}. "
+      "${cairn_node_advice}, or leave the page out with -DCAIRN_WEB=OFF.")
   endif()
-  message(STATUS "The web page is left out: ${cairn_node_complaint}")
 endif()
-
-set(CAIRN_PAGE_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/page")
 
 # Node looks for packages beside the files that name them: everything is copied to one folder of the
 # build, and the source tree stays clean.

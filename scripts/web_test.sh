@@ -44,7 +44,7 @@ copy_tests() {
 main() {
   local browser
   [[ -x build/cairn && -d "$FOLDER/node_modules" ]] ||
-    fail "build/cairn has no page: build it with Node.js 18 or newer (scripts/build.sh cairn)."
+    fail "build/cairn has no page: build it with Node.js 18.4 or newer and npm (scripts/build.sh cairn)."
   browser="$(find_browser)"
   check_lock
   make_model

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kIndex = "index.html";
 constexpr std::string_view kNotBuilt =
-    "This cairn was built without its web page (-DCAIRN_WEB=OFF). The APIs are all there.\n";
+    "This cairn was built without its web page: with -DCAIRN_WEB=OFF, or where Node.js was\n"
+    "missing or too old. The APIs are all there; GET /health tells whether the model is ready.\n";
 constexpr std::string_view kNoSuchFile = "the page has no such file\n";
 
 constexpr std::string_view kPolicy =

@@ -23,7 +23,8 @@ struct PageFile {
   std::string_view bytes;
 };
 
-// What was built into this program; empty with -DCAIRN_WEB=OFF. Lives as long as the program.
+// What was built into this program; empty where it was left out (cmake/Page.cmake). Lives as long
+// as the program.
 std::span<const PageFile> BuiltPage();
 
 // `files` outlives the server. REQUIRES: before server->Bind().
