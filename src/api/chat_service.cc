@@ -6,8 +6,8 @@
 #include "api/call_grammar.h"
 #include "api/prompt_tokens.h"
 #include "api/wall_clock.h"
+#include "chat/message_ranges.h"
 #include "chat/reasoning.h"
-#include "chat/token_map.h"
 
 namespace cairn {
 namespace {
@@ -139,6 +139,9 @@ ExplainedPrompt ChatService::ToExplain(Prompt prompt, Tokens tokens) const {
   explained.tokens = std::move(tokens);
   explained.adds_bos = prompt.adds_bos;
   explained.header_end = prompt.text.shape.header_end;
+  explained.message_ranges =
+      FindMessageRanges(prompt.messages, prompt.text.shape, prompt.text.text);
+  explained.map = std::move(prompt.map);
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
   explained.has_tools = prompt.has_tools;
@@ -166,24 +169,25 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
   return std::move(prompt->tokens);
 }
 
-PromptShape ChatService::ShapeOf(const Prompt& prompt) const {
+PromptShape ChatService::ShapeOf(Prompt* prompt) const {
   PromptShape shape;
-  shape.tokens = prompt.tokens.size();
+  shape.tokens = prompt->tokens.size();
   // Checkpoints are placed by the rest, and models that can be cut anywhere get none; but a
   // client's marks are accounted for whatever the model.
   const bool placed = engine_->traits().NeedsSnapshots() || options_.find_boundaries;
-  if (!placed && prompt.marks.empty()) return shape;
+  if (!placed && prompt->marks.empty()) return shape;
   std::vector<std::string> pieces;
-  pieces.reserve(prompt.tokens.size());
-  for (const Token token : prompt.tokens) {
+  pieces.reserve(prompt->tokens.size());
+  for (const Token token : prompt->tokens) {
     pieces.push_back(engine_->Piece(token, true));
     if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
   }
-  const TokenMap map(prompt.text.text, pieces, prompt.adds_bos ? 1 : 0);
-  AddMarks(prompt.marks, map, &shape);
+  prompt->map = std::make_shared<TokenMap>(prompt->text.text, pieces, prompt->adds_bos ? 1 : 0);
+  const TokenMap& map = *prompt->map;
+  AddMarks(prompt->marks, map, &shape);
   if (!placed) return shape;
-  AddPositions(prompt.text.shape, map, &shape);
-  AddReasoning(prompt.text.text, map, &shape);
+  AddPositions(prompt->text.shape, map, &shape);
+  AddReasoning(prompt->text.text, map, &shape);
   return shape;
 }
 
@@ -246,7 +250,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
 
   GenerationRequest generation;
   generation.name_space = name_space;
-  generation.shape = ShapeOf(*prompt);
+  generation.shape = ShapeOf(&*prompt);
   std::vector<ClientMark> marks = generation.shape.marks;
   generation.prompt = std::move(prompt->tokens);
   generation.pinned_texts = prompt->pinned_texts;

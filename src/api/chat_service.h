@@ -29,6 +29,7 @@
 #include "chat/mark_places.h"
 #include "chat/prompt_text.h"
 #include "chat/span_cache.h"
+#include "chat/token_map.h"
 #include "chat/volatile_text.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
@@ -112,6 +113,7 @@ class ChatService {
     bool adds_bos = false;  // the first token is no part of the text
     std::vector<Message> messages = {};
     bool has_tools = false;
+    std::shared_ptr<const TokenMap> map = {};  // null: nobody wanted it so far
   };
 
   // REQUIRES: `conversation` is canonical.
@@ -130,8 +132,8 @@ class ChatService {
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
                                                        std::string_view generation_prompt) const;
   ExplainedPrompt ToExplain(Prompt prompt, Tokens tokens) const;
-  // What placement needs to know of the prompt.
-  PromptShape ShapeOf(const Prompt& prompt) const;
+  // What placement needs to know of the prompt. Leaves the map in it if it had to make one.
+  PromptShape ShapeOf(Prompt* prompt) const;
 
   // In chat_next_turn.cc.
   // What was asked, for when its answer is there.

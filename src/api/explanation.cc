@@ -6,7 +6,6 @@
 
 #include "base/number_text.h"
 #include "base/utf8.h"
-#include "chat/token_map.h"
 
 namespace cairn {
 namespace {
@@ -32,6 +31,17 @@ std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+bool IsHeaderRole(Role role) {
+  return role == Role::kSystem || role == Role::kDeveloper;
+}
+
+// In the conversation as it came: messages may have been left out behind those in front.
+size_t NumberOf(const ExplainedPrompt& prompt, size_t index) {
+  size_t header = 0;
+  while (header < prompt.messages.size() && IsHeaderRole(prompt.messages[header].role)) ++header;
+  return index < header ? index : index + prompt.dropped_messages;
 }
 
 // Where the messages' texts stand in the prompt: templates trim them and put words of their own
@@ -60,10 +70,7 @@ class PlaceFinder {
   }
 
   Place Of(size_t index, Part part, size_t offset) const {
-    size_t header = 0;
-    while (header < prompt_.messages.size() && IsHeader(header)) ++header;
-    const size_t number = index < header ? index : index + prompt_.dropped_messages;
-    return {number, prompt_.messages[index].role, part, CharactersBefore(offset)};
+    return {NumberOf(prompt_, index), prompt_.messages[index].role, part, CharactersBefore(offset)};
   }
 
   // Nothing: `offset` lies behind `text`, or `text` was rendered otherwise than it was written.
@@ -92,10 +99,7 @@ class PlaceFinder {
     return place;
   }
 
-  bool IsHeader(size_t index) const {
-    const Role role = prompt_.messages[index].role;
-    return role == Role::kSystem || role == Role::kDeveloper;
-  }
+  bool IsHeader(size_t index) const { return IsHeaderRole(prompt_.messages[index].role); }
 
   // Whether `offset` lies before the texts of the next message, so among this one's calls.
   bool Calls(size_t index, size_t offset) const {
@@ -203,10 +207,6 @@ std::string Where(const Place& place) {
   return character;
 }
 
-bool IsHeaderRole(Role role) {
-  return role == Role::kSystem || role == Role::kDeveloper;
-}
-
 // `kept_tokens`: of the prompt, behind the place. `text_begin`: of the place's content.
 std::string AdviceFor(const Place& place, std::string_view text, size_t offset, size_t text_begin,
                       size_t kept_tokens) {
@@ -256,20 +256,17 @@ bool AreVersions(std::string_view a, std::string_view b) {
   return false;
 }
 
-// Explains one prompt. The map costs a walk over all tokens, so it is made when it is wanted.
+// Explains one prompt.
 class Explainer {
  public:
   Explainer(const ReuseReport& report, const ExplainedPrompt& prompt, const Engine& engine)
-      : report_(report), prompt_(prompt), engine_(engine) {}
+      : report_(report), prompt_(prompt), engine_(engine), map_(prompt.map) {}
 
   Explanation Parted() {
-    std::vector<std::string> pieces;
-    for (const Token token : prompt_.tokens) pieces.push_back(engine_.Piece(token, true));
-    const TokenMap map(prompt_.text, pieces, prompt_.adds_bos ? 1 : 0);
     std::string stored;
     for (const Token token : report_.stored_next) stored += engine_.Piece(token, true);
     const std::string_view text = prompt_.text;
-    const auto begin = map.OffsetAt(report_.shared_tokens);
+    const auto begin = Map().OffsetAt(report_.shared_tokens);
     Explanation told;
     told.why = Explanation::Why::kParted;
     told.stored_excerpt = Excerpt(stored);
@@ -299,7 +296,30 @@ class Explainer {
     return told;
   }
 
+  // Where the messages stand among the prompt's tokens.
+  std::vector<Explanation::MessageTokens> Messages() {
+    std::vector<Explanation::MessageTokens> told;
+    for (size_t i = 0; i < prompt_.message_ranges.size(); ++i) {
+      told.push_back({NumberOf(prompt_, i), prompt_.messages[i].role});
+      const auto& range = prompt_.message_ranges[i];
+      if (!range) continue;
+      const auto begin = Map().PositionAt(range->begin);
+      const auto end = Map().PositionAt(range->end);
+      if (begin && end) told.back().tokens = {*begin, *end};
+    }
+    return told;
+  }
+
  private:
+  const TokenMap& Map() {
+    if (map_) return *map_;
+    std::vector<std::string> pieces;
+    pieces.reserve(prompt_.tokens.size());
+    for (const Token token : prompt_.tokens) pieces.push_back(engine_.Piece(token, true));
+    map_ = std::make_shared<TokenMap>(prompt_.text, pieces, prompt_.adds_bos ? 1 : 0);
+    return *map_;
+  }
+
   // Less was reused than the two have in common.
   std::string Short() const {
     if (report_.shared_tokens <= report_.reused_tokens + kNearSteps * prompt_.grid_tokens)
@@ -311,6 +331,7 @@ class Explainer {
   const ReuseReport& report_;
   const ExplainedPrompt& prompt_;
   const Engine& engine_;
+  std::shared_ptr<const TokenMap> map_;
 };
 
 Explanation NoWayBack(const ReuseReport& report) {
@@ -323,6 +344,23 @@ Explanation NoWayBack(const ReuseReport& report) {
       "a checkpoint nearer to it was not taken or had to be given up; a larger "
       "--cache-ram keeps more, --checkpoint-every-nt takes more";
   return told;
+}
+
+Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
+                    Explainer* explainer) {
+  if (!report.reuse_allowed) {
+    return {.why = Explanation::Why::kNotAllowed,
+            .sentence = "the request said \"cache_prompt\": false, so all of it was read",
+            .advice = "leave cache_prompt out"};
+  }
+  const bool parted = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
+  if (parted) return explainer->Parted();
+  if (report.shared_tokens < prompt.grid_tokens && report.reused_tokens == 0) {
+    return NewPrompt();
+  }
+  const size_t near_tokens = kNearSteps * prompt.grid_tokens;
+  if (report.shared_tokens > report.reused_tokens + near_tokens) return NoWayBack(report);
+  return {.sentence = "all that is known of the prompt was reused; what is new was read"};
 }
 
 }  // namespace
@@ -361,19 +399,10 @@ std::string_view PartName(Part part) {
 
 Explanation Explain(const ReuseReport& report, const ExplainedPrompt& prompt,
                     const Engine& engine) {
-  if (!report.reuse_allowed) {
-    return {.why = Explanation::Why::kNotAllowed,
-            .sentence = "the request said \"cache_prompt\": false, so all of it was read",
-            .advice = "leave cache_prompt out"};
-  }
-  const bool parted = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
-  if (parted) return Explainer(report, prompt, engine).Parted();
-  if (report.shared_tokens < prompt.grid_tokens && report.reused_tokens == 0) {
-    return NewPrompt();
-  }
-  const size_t near_tokens = kNearSteps * prompt.grid_tokens;
-  if (report.shared_tokens > report.reused_tokens + near_tokens) return NoWayBack(report);
-  return {.sentence = "all that is known of the prompt was reused; what is new was read"};
+  Explainer explainer(report, prompt, engine);
+  Explanation told = WhyRead(report, prompt, &explainer);
+  told.messages = explainer.Messages();
+  return told;
 }
 
 }  // namespace cairn

@@ -14,12 +14,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/provenance.h"
 #include "chat/message.h"
+#include "chat/reasoning.h"
+#include "chat/token_map.h"
 #include "engine/engine.h"
 #include "sched/reuse_report.h"
 
@@ -34,6 +38,10 @@ struct ExplainedPrompt {
   size_t header_end = 0;
   // As they were rendered; empty for a prompt that came as text.
   std::vector<Message> messages = {};
+  // The bytes each of them takes (chat/message_ranges.h); as many.
+  std::vector<std::optional<TextRange>> message_ranges = {};
+  // Of the text; null: made when it is wanted, which costs a walk over all tokens.
+  std::shared_ptr<const TokenMap> map = {};
   // Left out behind the system messages, for want of room.
   size_t dropped_messages = 0;
   bool has_tools = false;
@@ -58,6 +66,14 @@ struct Explanation {
     size_t character = 0;  // in the content, or in the reasoning; else in the prompt
   };
 
+  // A message of the prompt.
+  struct MessageTokens {
+    size_t message = 0;  // as in Place
+    Role role = Role::kUser;
+    // Of the prompt; nothing: its place is not known for certain.
+    std::optional<TokenRange> tokens = {};
+  };
+
   Why why = Why::kAllKnown;
   std::optional<Place> place = {};
   // What stands there and what stood there, shortened.
@@ -65,6 +81,8 @@ struct Explanation {
   std::string stored_excerpt = {};
   std::string sentence = {};
   std::string advice = {};  // empty: there is nothing to do about it
+  // In order; none of a prompt that came as text.
+  std::vector<MessageTokens> messages = {};
 };
 
 std::string_view WhyName(Explanation::Why why);

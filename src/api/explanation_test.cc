@@ -39,6 +39,8 @@ Conversation Talk() {
 
 class ExplanationTest : public ApiTest {
  protected:
+  using ApiTest::ApiTest;
+
   Json Ask(const Conversation& conversation, NamespaceId name_space = 0, bool reuse = true) {
     ChatRequest request;
     request.conversation = conversation;
@@ -180,6 +182,60 @@ TEST_F(ExplanationTest, TellsWhereReusedTokensLay) {
   EXPECT_EQ(again["checkpoint"]["class"], "end");
   EXPECT_GE(again["checkpoint"]["age_ms"], 0);
   EXPECT_GT(again["restored_bytes"], 0);
+}
+
+// FakeEngine's tokens are bytes, but for the special ones of the template.
+TEST_F(ExplanationTest, TellsTheTokensOfEveryMessage) {
+  const Json told = Ask(Talk());
+  const Json& messages = told["messages"];
+  ASSERT_EQ(messages.size(), 4u);
+  const auto talk = Talk();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const Json& message = messages[i];
+    EXPECT_EQ(message["index"], i);
+    EXPECT_EQ(message["role"], RoleName(talk.messages[i].role));
+    EXPECT_EQ(message["begin"], i == 0 ? Json(0) : messages[i - 1]["end"]);
+    const size_t tokens = message["end"].get<size_t>() - message["begin"].get<size_t>();
+    const size_t size = talk.messages[i].content.size();
+    // Of a user's message nothing is the template's.
+    EXPECT_TRUE(i % 2 == 0 || tokens == size) << tokens;
+    EXPECT_GE(tokens, size);
+  }
+  EXPECT_LT(messages[3]["end"], told["prompt_tokens"]);
+}
+
+TEST_F(ExplanationTest, TellsMessagesTokensOfOneRequestAndNotInLists) {
+  Ask(Talk());
+  const Json found = Json::parse(*log_.Find("1", 0));
+  EXPECT_EQ(found["reuse"]["messages"].size(), 4u);
+  const Json list = log_.List(0, 1);
+  EXPECT_FALSE(list["requests"][0]["reuse"].contains("messages"));
+}
+
+TEST_F(ExplanationTest, NumbersMessagesAsTheyCameWhereSomeWereLeftOut) {
+  ExplainedPrompt prompt{.text = "abcd", .tokens = {'a', 'b', 'c', 'd'}};
+  prompt.messages = {System("a"), User("b"), Assistant("c"), User("d")};
+  prompt.message_ranges = {TextRange{0, 1}, TextRange{1, 2}, std::nullopt, TextRange{3, 4}};
+  prompt.dropped_messages = 6;
+  const auto messages = Explain(ReuseReport(), prompt, engine_).messages;
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[0].message, 0u);
+  EXPECT_EQ(messages[1].message, 7u);
+  EXPECT_EQ(messages[1].tokens, (TokenRange{1, 2}));
+  EXPECT_FALSE(messages[2].tokens.has_value());
+  EXPECT_EQ(messages[3].message, 9u);
+}
+
+class ExplanationOnAttentionTest : public ExplanationTest {
+ protected:
+  ExplanationOnAttentionTest() : ExplanationTest(MemoryClass::kAttention) {}
+};
+
+TEST_F(ExplanationOnAttentionTest, TellsTheTokensOfMessagesAllTheSame) {
+  const Json messages = Ask(Talk())["messages"];
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[3]["end"].get<size_t>() - messages[3]["begin"].get<size_t>(),
+            Talk().messages[3].content.size());
 }
 
 TEST_F(ExplanationTest, OldRequestsMakeRoomForNewOnes) {

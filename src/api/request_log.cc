@@ -78,6 +78,17 @@ Json ExplanationJson(const Explanation& explanation) {
   return told;
 }
 
+Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
+  Json told = Json::array();
+  for (const Explanation::MessageTokens& message : messages) {
+    told.push_back({{"index", message.message}, {"role", RoleName(message.role)}});
+    if (!message.tokens) continue;
+    told.back()["begin"] = message.tokens->begin;
+    told.back()["end"] = message.tokens->end;
+  }
+  return told;
+}
+
 // Sees to it that a record hears of its answer's end, also when nobody takes that any more.
 class RecordKeeper {
  public:
@@ -166,7 +177,7 @@ void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   log_->log_(line, fields);
 }
 
-Json RequestRecord::ReportJson() const {
+Json RequestRecord::ReportJson(Detail detail) const {
   const ReuseReport& report = *report_;
   Json told = {{"prompt_tokens", report.prompt_tokens},
                {"reused_tokens", report.reused_tokens},
@@ -184,16 +195,19 @@ Json RequestRecord::ReportJson() const {
                           {"class", CheckpointClassName(report.stone->checkpoint_class)}};
     if (report.stone->age_ms) told["checkpoint"]["age_ms"] = std::round(*report.stone->age_ms);
   }
+  if (detail == Detail::kAll && !explanation_.messages.empty()) {
+    told["messages"] = MessagesJson(explanation_.messages);
+  }
   told["explanation"] = ExplanationJson(explanation_);
   return told;
 }
 
-Json RequestRecord::ToJson() const {
+Json RequestRecord::ToJson(Detail detail) const {
   Json told = {{"id", begun_.id},
                {"api", begun_.api},
                {"begun", begun_.begun_unix_s},
                {"state", StateName(state_)}};
-  if (report_) told["reuse"] = ReportJson();
+  if (report_) told["reuse"] = ReportJson(detail);
   if (state_ == State::kWaiting || state_ == State::kAnswering) return told;
   told["queue_ms"] = Rounded(cost_.queue_ms);
   told["prompt_ms"] = Rounded(cost_.prompt_ms);
@@ -204,7 +218,7 @@ Json RequestRecord::ToJson() const {
 
 Json RequestRecord::Told() const {
   const std::lock_guard lock(log_->mutex_);
-  return report_ ? ReportJson() : Json(nullptr);
+  return report_ ? ReportJson(Detail::kAll) : Json(nullptr);
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {
@@ -246,7 +260,7 @@ std::string RequestRecord::Line() const {
 
 // As GET /cairn/requests tells it, but for the excerpts and the advice, which quotes them.
 Json RequestRecord::Fields() const {
-  Json fields = ToJson();
+  Json fields = ToJson(Detail::kWithoutMessages);
   if (!report_) return fields;
   Json& explanation = fields["reuse"]["explanation"];
   for (const char* text : {"prompt_excerpt", "stored_excerpt", "advice"}) explanation.erase(text);
@@ -273,7 +287,8 @@ Json RequestLog::List(NamespaceId name_space, size_t limit) const {
   Json requests = Json::array();
   for (const auto& record : records_) {
     if (requests.size() == limit) break;
-    if (record->begun_.name_space == name_space) requests.push_back(record->ToJson());
+    if (record->begun_.name_space != name_space) continue;
+    requests.push_back(record->ToJson(RequestRecord::Detail::kWithoutMessages));
   }
   return {{"requests", std::move(requests)}};
 }
@@ -282,7 +297,7 @@ ApiResult<std::string> RequestLog::Find(std::string_view id, NamespaceId name_sp
   const std::lock_guard lock(mutex_);
   for (const auto& record : records_) {
     if (record->begun_.id != id || record->begun_.name_space != name_space) continue;
-    return ToText(record->ToJson());
+    return ToText(record->ToJson(RequestRecord::Detail::kAll));
   }
   return tl::unexpected(
       ToApiError({ErrorCode::kNotFound, "no request '" + std::string(id) + "' is among the last " +

@@ -54,8 +54,10 @@ class RequestRecord {
  private:
   friend class RequestLog;
   RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt, const Engine* engine);
-  Json ToJson() const;  // the lock is held
-  Json ReportJson() const;
+  // Whether the messages of the prompt are told: there may be thousands.
+  enum class Detail : uint8_t { kWithoutMessages, kAll };
+  Json ToJson(Detail detail) const;  // the lock is held
+  Json ReportJson(Detail detail) const;
   std::string Line() const;
   Json Fields() const;
 
