@@ -48,6 +48,65 @@ test("an edit of an early message shows what is read again, and why", async ({ o
   await keep(open, "edited");
 });
 
+interface Told {
+  prompt_tokens: number;
+  reused_tokens: number;
+  messages: { index: number; role: string; begin: number; end: number }[];
+}
+
+// The `cairn` object of a stream.
+function told(stream: string): Told {
+  const found = stream.split("\n").findLast((line) => line.startsWith("data: {"));
+  return (JSON.parse(found?.slice(6) ?? "{}") as { cairn: Told }).cairn;
+}
+
+// Where the elements begin and end, in tokens.
+async function placed(page: Page, elements: string, tokens: number): Promise<[number, number][]> {
+  const bar = await prompt(page).locator(".tokens").boundingBox();
+  const all = await prompt(page).locator(elements).all();
+  return Promise.all(
+    all.map(async (element): Promise<[number, number]> => {
+      const box = await element.boundingBox();
+      if (bar === null || box === null) throw new Error("the bar is not in sight");
+      const at = (x: number) => ((x - bar.x) * tokens) / bar.width;
+      return [at(box.x), at(box.x + box.width)];
+    }),
+  );
+}
+
+test("the bar's parts are as wide as the tokens that the server tells", async ({ open }) => {
+  await open.getByText("System message and limits").click();
+  await open.getByLabel(/^System message, in front/).fill("Answer as a mountain guide would.");
+  await say(open, "What is a cairn? I ask since I saw a very large pile of stones on a hill today.");
+  const answer = open.waitForResponse(/chat\/completions$/);
+  await say(open, "Who builds them?");
+  const cairn = told(await (await answer).text());
+  expect(cairn.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
+  const bar = await prompt(open).locator(".tokens").boundingBox();
+  const pixel = cairn.prompt_tokens / (bar?.width ?? 1); // in tokens
+  const edges = await placed(open, ".edge", cairn.prompt_tokens);
+  expect(edges.length).toBe(cairn.messages.length);
+  for (const [index, { begin, end }] of cairn.messages.entries()) {
+    expect(Math.abs((edges[index]?.[0] ?? -1) - begin)).toBeLessThan(pixel);
+    expect(Math.abs((edges[index]?.[1] ?? -1) - end)).toBeLessThan(pixel);
+  }
+  const read = await placed(open, ".stretch.read", cairn.prompt_tokens);
+  expect(Math.abs((read[0]?.[0] ?? -1) - cairn.reused_tokens)).toBeLessThan(pixel);
+  expect(Math.abs((read.at(-1)?.[1] ?? -1) - cairn.prompt_tokens)).toBeLessThan(pixel);
+  const counts = await prompt(open).locator("tbody td.figure").allTextContents();
+  expect(counts).toEqual(cairn.messages.map(({ begin, end }) => String(end - begin)));
+  // A stone's middle is at its token.
+  const stones = prompt(open).getByRole("button", { name: /^Checkpoint: / });
+  await expect(stones.first()).toBeVisible();
+  const names = await stones.evaluateAll((all) => all.map((e) => e.getAttribute("aria-label") ?? ""));
+  const places = await placed(open, ".stone", cairn.prompt_tokens);
+  for (const [index, name] of names.entries()) {
+    const [left, right] = places[index] ?? [-1, -1];
+    const position = Number(/ at ([\d,]+),/.exec(name)?.[1]?.replace(/,/g, ""));
+    expect(Math.abs((left + right) / 2 - position)).toBeLessThan(pixel);
+  }
+});
+
 test("checkpoints lie on the bar, and lead to the tree", async ({ open }) => {
   await say(open, "Tell me a cairn is a stone, and a stone is a mark, and a mark is a way home.");
   await say(open, "Who builds them?");

@@ -9,10 +9,9 @@ import { wayWords } from "../prompt/why";
 function Split(props: { request: ServedRequest }) {
   const reuse = props.request.reuse;
   if (reuse === undefined || reuse.prompt_tokens === 0) return null;
-  const whole = { message: 0, begin: 0, end: reuse.prompt_tokens };
   return (
     <span class="split" aria-hidden="true">
-      {stretches([whole], reuse).map((stretch) => (
+      {stretches([], reuse).map((stretch) => (
         <span
           key={stretch.begin}
           class={`stretch ${stretch.kind}`}

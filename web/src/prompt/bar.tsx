@@ -54,7 +54,8 @@ function label(stretches: Stretch[], total: number): string {
     const sum = stretches.filter((p) => p.kind === kind).reduce((a, p) => a + p.end - p.begin, 0);
     return sum > 0 ? `${number(sum)} ${name}` : "";
   });
-  return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ") || "not known yet"}`;
+  if (total === 0) return "not known yet";
+  return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ")}`;
 }
 
 export function Bar({ stretches, spans, stones, total, marked, used }: Props) {
@@ -75,7 +76,7 @@ export function Bar({ stretches, spans, stones, total, marked, used }: Props) {
       <div class="tokens" role="img" aria-label={label(stretches, total)}>
         {stretches.map((stretch) => (
           <span
-            key={`${stretch.message}-${stretch.begin}`}
+            key={stretch.begin}
             class={`stretch ${stretch.kind}`}
             style={place(stretch.begin, stretch.end, total)}
           />

@@ -26,8 +26,8 @@ function sources(stretches: Stretch[]): string {
 function Row(props: Props & { index: number }) {
   const { messages, spans, index, mark } = props;
   const message = messages[index];
-  const span = spans[index];
-  if (message === undefined || span === undefined) return null;
+  const span = spans.find((candidate) => candidate.message === index);
+  if (message === undefined) return null;
   const own = props.stretches.filter((stretch) => stretch.message === index);
   return (
     <tr
@@ -36,7 +36,7 @@ function Row(props: Props & { index: number }) {
       onMouseLeave={() => mark(null)}
     >
       <th scope="row">{message.role}</th>
-      <td class="figure">{number(span.end - span.begin)}</td>
+      <td class="figure">{span === undefined ? "" : number(span.end - span.begin)}</td>
       <td>
         {sources(own)}
         {props.parted === index && <strong class="tag">parts here</strong>}

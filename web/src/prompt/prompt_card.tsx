@@ -1,10 +1,8 @@
 // The prompt of one answer: its bar, its messages, and why it was not reused whole.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { number, percent } from "../parts/words";
 import { prompt } from "../state/prompt";
 import { tree } from "../state/polling";
-import { tokenCounts, wantCounts } from "../state/token_counts";
 import { Bar, Legend } from "./bar";
 import { MessageRows } from "./message_rows";
 import { stretches, spans } from "./stretches";
@@ -15,12 +13,10 @@ import { Why } from "./why";
 export function PromptCard() {
   const marked = useSignal<number | null>(null);
   const shown = prompt.value;
-  const texts = shown?.messages.map((message) => message.content) ?? [];
-  useEffect(() => wantCounts(texts), [texts.join("\u0000")]);
   if (shown === null) return <p class="dim">No prompt yet. The first answer brings one.</p>;
   const { reuse, messages } = shown;
-  const all = spans(messages, tokenCounts.value, reuse?.prompt_tokens ?? 0);
-  const total = all.at(-1)?.end ?? 0;
+  const all = spans(reuse);
+  const total = reuse?.prompt_tokens ?? 0;
   const cut = stretches(all, reuse);
   const told = tree.value;
   const stones = told === null || told === "absent" ? [] : stonesOn(told, messages, total);

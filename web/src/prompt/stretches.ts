@@ -1,23 +1,24 @@
 // A prompt cut into stretches: which message, and where its tokens came from.
 //
-// The server says how many tokens came from where; in the order of the prompt that is: what was in
-// the context or brought back, then what had been read ahead, then what was read. How long each
-// message is, is asked (/tokenize); the tokens of the template itself are shared out evenly.
-import type { Reuse, SentMessage } from "../server/types";
+// The server says which tokens each message takes, and how many tokens came from where; in the
+// order of the prompt that is: what was in the context or brought back, then what had been read
+// ahead, then what was read.
+import type { Reuse } from "../server/types";
 
-export type Kind = "reused" | "restored" | "warmed" | "read" | "unknown";
+export type Kind = "reused" | "restored" | "warmed" | "read";
 
-export interface Stretch {
-  message: number;
-  kind: Kind;
+interface Part {
+  message: number | null; // null: no message's, but the template's own
   begin: number;
   end: number; // tokens
 }
 
-export interface Span {
+export interface Stretch extends Part {
+  kind: Kind;
+}
+
+export interface Span extends Part {
   message: number;
-  begin: number;
-  end: number;
 }
 
 interface Source {
@@ -46,38 +47,35 @@ function sources(reuse: Reuse): Source[] {
   return all;
 }
 
-// The weight of a message while its count is not there yet.
-function guess(text: string): number {
-  return Math.ceil(text.length / 4);
+// The messages whose place in the prompt is known.
+export function spans(reuse: Reuse | null): Span[] {
+  return (reuse?.messages ?? []).flatMap(({ index, begin, end }) =>
+    begin === undefined || end === undefined ? [] : [{ message: index, begin, end }],
+  );
 }
 
-export function spans(
-  messages: SentMessage[],
-  counts: ReadonlyMap<string, number>,
-  promptTokens: number,
-): Span[] {
-  const sizes = messages.map(({ content }) => counts.get(content) ?? guess(content));
-  const sum = sizes.reduce((a, b) => a + b, 0);
-  // Without a total the sum is one; with one that is smaller, all shrink.
-  const total = promptTokens > 0 ? promptTokens : sum;
-  const scale = sum > total ? total / sum : 1;
-  const share = Math.max(0, total - sum) / Math.max(1, messages.length);
+// From the prompt's first token to its last: the messages, and what is nobody's between them.
+function parts(all: Span[], tokens: number): Part[] {
+  const cut: Part[] = [];
   let at = 0;
-  return sizes.map((size, message) => {
-    const begin = at;
-    at = message === messages.length - 1 ? total : begin + size * scale + share;
-    return { message, begin: Math.round(begin), end: Math.round(at) };
-  });
+  for (const span of all) {
+    if (span.begin > at) cut.push({ message: null, begin: at, end: span.begin });
+    cut.push(span);
+    at = span.end;
+  }
+  if (tokens > at) cut.push({ message: null, begin: at, end: tokens });
+  return cut;
 }
 
 export function stretches(all: Span[], reuse: Reuse | null): Stretch[] {
-  if (reuse === null) return all.map((span) => ({ ...span, kind: "unknown" as const }));
+  if (reuse === null) return [];
+  const from = sources(reuse);
   const cut: Stretch[] = [];
-  for (const span of all) {
-    for (const source of sources(reuse)) {
-      const begin = Math.max(span.begin, source.begin);
-      const end = Math.min(span.end, source.end);
-      if (end > begin) cut.push({ message: span.message, kind: source.kind, begin, end });
+  for (const part of parts(all, reuse.prompt_tokens)) {
+    for (const source of from) {
+      const begin = Math.max(part.begin, source.begin);
+      const end = Math.min(part.end, source.end);
+      if (end > begin) cut.push({ message: part.message, kind: source.kind, begin, end });
     }
   }
   return cut;

@@ -24,6 +24,14 @@ export interface Explanation {
   advice?: string;
 }
 
+// Which tokens of the prompt a message takes; no begin and no end: that is not known for certain.
+export interface MessageTokens {
+  index: number;
+  role: string;
+  begin?: number;
+  end?: number;
+}
+
 // The `cairn` object: where the tokens of one prompt came from.
 export interface Reuse {
   prompt_tokens: number;
@@ -38,6 +46,7 @@ export interface Reuse {
   restored_bytes?: number;
   restore_ms?: number;
   checkpoint?: { position: number; class: string; age_ms?: number };
+  messages?: MessageTokens[]; // not in lists of requests
   explanation?: Explanation;
 }
 
