@@ -22,8 +22,8 @@
 namespace cairn {
 
 // One for each message. `shape` is that of `text`, which the messages were rendered to. Nothing
-// for a message whose place is not known for certain, never a guess: then the one before it reaches
-// over it. Any thread.
+// for a message whose place is not known for certain, never a guess: then its text is in the range
+// of a message beside it, or wherever the template has put it. Any thread.
 std::vector<std::optional<TextRange>> FindMessageRanges(const std::vector<Message>& messages,
                                                         const TextShape& shape,
                                                         std::string_view text);

@@ -82,6 +82,35 @@ TEST(MessageRanges, WhiteSpaceThatIsPrintedBelongsToItsMessage) {
             "<|im_start|>user\n]2[V]<|im_end|>\n<|im_start|>assistant\n");
 }
 
+// Of what message `index` wrote, the words that no other has: "m3a" and the like.
+TEST(MessageRanges, HoldTheWordsOfNoOtherMessage) {
+  size_t words = 0;
+  for (const std::string& name : FamilyNames()) {
+    const auto family = Family(name);
+    ASSERT_NE(family, nullptr);
+    for (const NamedConversation& tried : FamilyConversations()) {
+      const auto rendered = family->Render(tried.conversation, true);
+      if (!rendered) continue;  // a conversation that the family refuses
+      const std::string& text = *rendered;
+      const auto ranges = Ranges(*family, tried.conversation, text);
+      for (size_t i = 0; i < ranges.size(); ++i) {
+        for (const char* what : {"m", "r", "c"}) {
+          const size_t at = text.find(what + std::to_string(i) + "a");
+          if (at == std::string::npos) continue;
+          for (size_t other = 0; other < ranges.size(); ++other) {
+            if (!ranges[other] || at < ranges[other]->begin || at >= ranges[other]->end) continue;
+            ++words;
+            // One that has no place of its own is in that of another.
+            EXPECT_TRUE(other == i || !ranges[i])
+                << name << ", " << tried.name << ": " << what << i << "a is in " << other;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(words, 1000u);
+}
+
 TEST(MessageRanges, FollowEachOtherInEveryFamilysPrompt) {
   const Conversation talk{.messages = {System("Be brief."), User("What is a cairn?"),
                                        Assistant("A pile of stones."), User("Who builds them?"),
