@@ -2,7 +2,7 @@
 // there, because a person wants it so (api/cache_api.h):
 //
 //   path   | restored, or joined    | read              | rest |
-//          '- as for any request ---'- no way led there '- up to 63 tokens behind the last cut
+//          '- as for any request ---'- no way led there '- a few tokens behind the last cut
 //
 // The last token of a prompt is read for its logits. Nobody wants those here, and what follows the
 // path is not known: a token stands in for it, and is never read. Nor is what stands behind the
@@ -44,6 +44,17 @@ bool Scheduler::IsBroughtBack(Task* task) {
   task->report = std::make_shared<const ReuseReport>(std::move(*report));
   EndBringingBack(task);
   return true;
+}
+
+void Scheduler::PlanBringingBack(Task* task) {
+  const size_t goal = GoalOf(*task);
+  const Slot& slot = SlotOf(*task);
+  // Where a piece behind an answer is a long one, no conversation is cut before its end.
+  const bool is_long = slot.ends_in_answer() && !engine_->traits().NeedsSnapshots();
+  const size_t first_cut =
+      is_long ? FirstCutAfter(task->read_from, grid_tokens_) : task->read_from + 1;
+  if (goal < first_cut) return EndBringingBack(task);
+  task->plan = {{goal, task->brought_class}};
 }
 
 void Scheduler::EndBringingBack(Task* task) {

@@ -101,6 +101,23 @@ TEST(BringingBack, APathThatEndsOnTheGridIsReadToItsEnd) {
   EXPECT_EQ(bench.Run(Bench::Request(Text(1030, 'a'))).end.cost.reused_tokens, 1024u);
 }
 
+TEST(BringingBack, NothingIsCutWhereNoConversationIsCutBehindItsAnswer) {
+  for (const MemoryClass memory_class : kClasses) {
+    for (const size_t behind : {30u, 100u, 200u}) {
+      SCOPED_TRACE(std::string(MemoryClassName(memory_class)) + " " + std::to_string(behind));
+      const Tokens prompt = Text(1000, 'a');
+      Bench bench(memory_class);
+      const std::string said = bench.Run(Bench::Request(prompt)).text;
+      const Tokens talk = Join(prompt, Tokens(said.begin(), said.end()));
+      bench.Run(BringingBack(Join(talk, Text(behind, 'u'))));
+      const Tokens next = Join(talk, Text(300, 'u'));
+      Bench uninterrupted(memory_class);
+      uninterrupted.Run(Bench::Request(prompt));
+      EXPECT_EQ(bench.Run(Bench::Request(next)).text, uninterrupted.Run(Bench::Request(next)).text);
+    }
+  }
+}
+
 TEST(BringingBack, APromptsEndComesWithItsLogits) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));

@@ -124,7 +124,7 @@ struct Done : SlotKeeper::Stats {
 class ConversationRun {
  public:
   explicit ConversationRun(const Scenario& scenario)
-      : scenario_(scenario), clock_(scenario.seed), random_(scenario.seed) {
+      : scenario_(scenario), clock_(scenario.seed), random_(scenario.seed), clicks_(scenario.seed) {
     Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
@@ -254,6 +254,24 @@ class ConversationRun {
     return options;
   }
 
+  // Sometimes somebody clicks on a checkpoint, which changes no answer. Null: nobody does, or it
+  // does not fit.
+  std::shared_ptr<Generation> BringOneBack() {
+    if (clicks_() % 3 != 0) return nullptr;
+    const auto held = server_->cache.HeldBy(0, 0, SIZE_MAX, 0);
+    if (held.empty()) return nullptr;
+    const Checkpoint& checkpoint = held[clicks_() % held.size()].checkpoint;
+    // The end of a prompt comes back as that prompt asked again without an answer, which is a
+    // conversation of its own.
+    if (checkpoint.logits_bytes > 0) return nullptr;
+    GenerationRequest request;
+    request.prompt = *server_->cache.PathOfHeld(0, checkpoint.id);
+    request.shape.tokens = request.prompt.size();
+    request.params.tokens_max = 0;
+    request.brings_back = true;
+    auto generation = server_->scheduler.Submit(std::move(request));
+    return generation ? *generation : nullptr;
+  }
   std::shared_ptr<Generation> Submit(const test::PlayedPrompt& prompt) {
     GenerationRequest request;
     request.prompt = prompt.tokens;
@@ -275,6 +293,7 @@ class ConversationRun {
     const uint64_t before = server_->engine.decoded_tokens();
     const uint64_t given_up_before = server_->scheduler.stats().given_up;
     std::vector<std::shared_ptr<Generation>> generations;
+    const auto brought = BringOneBack();
     for (size_t i = 0; i < prompts.size(); ++i) {
       const bool twice = scenario_.twins && random_() % 2 == 0;
       if (twice) twins->push_back({i, Submit(prompts[i])});
@@ -282,6 +301,7 @@ class ConversationRun {
     }
     while (server_->scheduler.Step()) {
     }
+    if (brought != nullptr) generations.push_back(brought);
     std::vector<std::string> answers;
     size_t cost_tokens = 0;
     for (const auto& generation : generations) {
@@ -297,6 +317,10 @@ class ConversationRun {
     }
     if (twins->empty() && server_->scheduler.stats().given_up == given_up_before) {
       EXPECT_LE(server_->engine.decoded_tokens() - before, cost_tokens);
+    }
+    if (brought != nullptr) {
+      EXPECT_EQ(answers.back(), "");
+      answers.pop_back();
     }
     return answers;
   }
@@ -328,6 +352,7 @@ class ConversationRun {
   std::unique_ptr<Server> server_;
   Done done_;  // in earlier lives
   std::mt19937_64 random_;
+  std::mt19937_64 clicks_;
   std::vector<std::unique_ptr<Asker>> people_;
 };
 

@@ -93,11 +93,7 @@ void Scheduler::Resume(Task* task) {
     PushProgress(*task);
   }
   if (!resumed.logits.empty()) return EndReading(task, resumed.logits);
-  if (task->stands_in) {
-    if (task->read_from >= GoalOf(*task)) return EndBringingBack(task);
-    task->plan = {{GoalOf(*task), task->brought_class}};
-    return;
-  }
+  if (task->stands_in) return PlanBringingBack(task);
   const MemoryTraits& traits = engine_->traits();
   if (!traits.NeedsSnapshots() || answering) return;
   CheckpointCache::PlanInput input;

@@ -361,6 +361,8 @@ class Scheduler {
   bool IsBroughtBack(Task* task);
   // How far it is read.
   size_t GoalOf(const Task& task) const;
+  // Once it has its slot; it may end there.
+  void PlanBringingBack(Task* task);
   void EndBringingBack(Task* task);
 
   // In reading.cc.
