@@ -25,28 +25,6 @@ std::string_view StateName(RequestRecord::State state) {
   return "";
 }
 
-std::string_view WayName(ReuseReport::Way way) {
-  switch (way) {
-    case ReuseReport::Way::kNothing:
-      return "nothing";
-    case ReuseReport::Way::kWentOn:
-      return "went_on";
-    case ReuseReport::Way::kCut:
-      return "cut";
-    case ReuseReport::Way::kRestored:
-      return "restored";
-    case ReuseReport::Way::kJoined:
-      return "joined";
-    case ReuseReport::Way::kForked:
-      return "forked";
-    case ReuseReport::Way::kWhole:
-      return "whole";
-    case ReuseReport::Way::kMoved:
-      return "moved";
-  }
-  return "";
-}
-
 // Milliseconds are told to a hundredth.
 double Rounded(double ms) {
   return std::round(ms * 100) / 100;

@@ -123,6 +123,12 @@ TraceArgs& TraceArgs::Add(std::string_view key, std::span<const size_t> values) 
   return *this;
 }
 
+TraceArgs& TraceArgs::Add(const TraceArgs& more) {
+  if (!json_.empty() && !more.json_.empty()) json_.push_back(',');
+  json_ += more.json_;
+  return *this;
+}
+
 Result<std::unique_ptr<TraceEvents>> TraceEvents::Open(Fs* fs, const std::string& path,
                                                        const Clock* clock,
                                                        TraceEventsOptions options) {

@@ -55,6 +55,7 @@ class TraceArgs {
   TraceArgs& Add(std::string_view key, uint64_t value);
   TraceArgs& Add(std::string_view key, std::string_view value);
   TraceArgs& Add(std::string_view key, std::span<const size_t> values);
+  TraceArgs& Add(const TraceArgs& more);
   const std::string& json() const { return json_; }  // the inside of an object
 
  private:
@@ -170,6 +171,12 @@ class TraceSpan {
     if (events_ != nullptr) args_.Add(key, value);
     return *this;
   }
+  TraceSpan& Add(const TraceArgs& more) {
+    if (events_ != nullptr) args_.Add(more);
+    return *this;
+  }
+  // REQUIRES: on().
+  double begin_ms() const { return begin_ms_; }
   // Before the scope does.
   void End() {
     if (events_ == nullptr) return;

@@ -111,6 +111,7 @@ void Scheduler::Admit(Task task) {
   Task* admitted = &*running_.insert(after, std::move(task));
   if (admitted->generation->cancelled()) return Finish(admitted, FinishReason::kCancelled);
   admitted->admission = ++last_admission_;
+  trace_.OnLeavesQueue({admitted->number, admitted->queued_ms});
   Resume(admitted);
 }
 

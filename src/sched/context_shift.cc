@@ -16,8 +16,10 @@ bool Scheduler::ShiftContext(Task* task) {
   const size_t bos = engine_->info().adds_bos ? 1 : 0;
   const size_t keep = params.keep_tokens < 0 ? task->cost.prompt_tokens
                                              : bos + static_cast<size_t>(params.keep_tokens);
+  TraceSpan span(options_.trace, "context shift");
   const size_t dropped = keeper_.DropOldest(*task->slot, keep);
   task->cost.shifted_tokens += dropped;
+  span.Add("slot", *task->slot).Add("dropped", dropped);
   return dropped > 0;
 }
 

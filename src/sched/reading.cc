@@ -74,10 +74,12 @@ void Scheduler::Resume(Task* task) {
   if (asks) cache_->Learn(request.shape, match);
   ReuseReport nearest;
   if (!answering) nearest = Nearest(request, match);
+  trace_.OnSlotWanted();
   // Who asked to have the prompt read has had it read.
   const SlotKeeper::Resumed resumed =
       keeper_.Resume({request.name_space, task->reading, request.reuse || answering, &match,
                       request.slot, answering});
+  trace_.OnResumed(resumed.slot, resumed.report);
   CountRestore(resumed.report);
   task->slot = resumed.slot;
   task->read_from = SlotOf(*task).tokens().size();
@@ -183,7 +185,10 @@ void Scheduler::ReadPiece(Task* task) {
                                    slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
                                   begin, reading.size(), stop);
   const double begin_ms = clock_->NowMs();
-  if (Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin)); !read) {
+  TraceSpan span(options_.trace, "prefill");
+  const Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin));
+  trace_.EndPiece(&span, *task->slot, {begin, end});
+  if (!read) {
     if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);
     return FailTask(task, read.error());
   }
@@ -213,6 +218,7 @@ void Scheduler::ReadPiece(Task* task) {
 }
 
 void Scheduler::EndReading(Task* task, std::span<const float> logits) {
+  trace_.OnRead(*task->slot);
   if (task->first_token_ms == 0) {
     task->first_token_ms = clock_->NowMs();
     task->cost.prompt_ms = task->first_token_ms - task->admitted_ms;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/tokens.h"
 #include "policy/placement.h"
@@ -56,6 +57,9 @@ struct ReuseReport {
   // ends there, and the prompt goes on from it.
   Tokens stored_next = {};
 };
+
+// One word, as clients see it.
+std::string_view WayName(ReuseReport::Way way);
 
 }  // namespace cairn
 

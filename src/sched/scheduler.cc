@@ -24,6 +24,11 @@ EndedBy EndedByOf(FinishReason reason, bool stopped_by_text) {
   return stopped_by_text ? EndedBy::kStopText : EndedBy::kModel;
 }
 
+std::string_view FinishWord(FinishReason reason) {
+  if (reason == FinishReason::kCancelled) return "cancelled";
+  return reason == FinishReason::kLength ? "length" : "stop";
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -33,9 +38,11 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       clock_(clock),
       options_(options),
       grid_tokens_(GridTokens(*engine, options.reuse)),
-      keeper_(engine, cache, clock,
-              {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
-               options.unused_ms, options.move_tokens_min, options.beside_tokens_max}),
+      keeper_(
+          engine, cache, clock,
+          {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
+           options.unused_ms, options.move_tokens_min, options.beside_tokens_max, options.trace}),
+      trace_(options.trace, engine->slots()),
       time_(options.prefill_share),
       warm_budget_(options.warm) {
   CHECK(options.reuse != ReuseMode::kExact ||
@@ -87,7 +94,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     if (seed != SamplingParams{}.seed) seed += static_cast<uint32_t>(i);
     task.generation = generation;
     task.answer_index = i;
-    task.submitted_ms = now_ms;
+    task.submitted_ms = task.queued_ms = now_ms;
   }
   {
     const std::lock_guard lock(mutex_);
@@ -116,6 +123,7 @@ void Scheduler::Stop() {
 
 bool Scheduler::Step() {
   if (asleep_ && !WakeForWork()) return false;
+  TraceSpan span(options_.trace, "step");
   PauseWarming();
   FinishCancelled();
   FailOverdue();
@@ -134,6 +142,7 @@ bool Scheduler::Step() {
   PublishSlots();
   const bool busy = ordered || admitted || read || decoded || !running_.empty();
   if (busy) busy_ms_ = clock_->NowMs();
+  trace_.EndStep(&span, busy);
   return busy;
 }
 
@@ -155,9 +164,23 @@ void Scheduler::PublishSlots() {
     slot.prompt_tokens = task.cost.prompt_tokens;
     slot.generated_tokens = task.cost.generated_tokens;
   }
+  CountForTrace(slots);
   const std::lock_guard lock(mutex_);
   stats_.slots = std::move(slots);
   stats_.running = running_.size();
+}
+
+void Scheduler::CountForTrace(const std::vector<SlotStats>& slots) {
+  if (!trace_.on()) return;
+  ScheduleTrace::Counts counts;
+  counts.running = running_.size();
+  for (const SlotStats& slot : slots) counts.slot_tokens += slot.tokens;
+  counts.cache_bytes = cache_->stats().bytes;
+  {
+    const std::lock_guard lock(mutex_);
+    counts.waiting = queue_.size();
+  }
+  trace_.OnCounts(counts);
 }
 
 void Scheduler::FailOverdue() {
@@ -216,7 +239,9 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
     tokens.push_back({slot.seq(), slot.tokens().size(), *task->next});
   }
   const double begin_ms = clock_->NowMs();
+  TraceSpan span(options_.trace, "decode");
   const Status decoded = engine_->DecodeEach(tokens);
+  trace_.EndDecode(&span, tokens);
   const double ms = clock_->NowMs() - begin_ms;
   for (const Task* task : tasks) {
     shares_.Charge(task->request.name_space, ms / static_cast<double>(tasks.size()));
@@ -233,6 +258,7 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
     }
     return true;
   }
+  const TraceSpan drawing(options_.trace, "draw");
   for (size_t i = 0; i < tasks.size(); ++i) {
     SlotOf(*tasks[i]).AddDecoded(tokens[i].token);
     DrawToken(tasks[i], engine_->LogitsOf(i));
@@ -286,7 +312,8 @@ void Scheduler::Requeue(Task* task) {
     task->next.reset();
   }
   keeper_.ParkAndClear(*task->slot);
-  Task back = Remove(task);
+  Task back = Remove(task, "gave up its slot");
+  back.queued_ms = clock_->NowMs();
   const std::lock_guard lock(mutex_);
   ++stats_.given_up;
   queue_.push_front(std::move(back));
@@ -316,11 +343,17 @@ void Scheduler::PushProgress(const Task& task) {
   task.generation->Push(std::move(event));
 }
 
-Scheduler::Task Scheduler::Remove(Task* task) {
+Scheduler::Task Scheduler::Remove(Task* task, std::string_view why) {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [&](const Task& other) { return &other == task; });
   CHECK(found != running_.end());
-  if (found->slot) keeper_.Release(*found->slot);
+  const ScheduleTrace::Answer answer{found->number, found->queued_ms};
+  if (found->slot) {
+    trace_.OnLeavesSlot(*found->slot, answer, found->cost, why);
+    keeper_.Release(*found->slot);
+  } else {
+    trace_.OnLeavesQueue(answer, why);
+  }
   found->slot.reset();
   Task removed = std::move(*found);
   running_.erase(found);
@@ -362,7 +395,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   done.slot = slot.value_or(0);
   // Of a prompt that was given up halfway, the rest is neither read nor reused.
   const bool read = finished->first_token_ms > 0;
-  Task task = Remove(finished);
+  Task task = Remove(finished, FinishWord(reason));
   PushText(&task, task.text->Finish());
   if (task.first_token_ms > 0) {
     task.cost.generated_ms = clock_->NowMs() - task.first_token_ms;
@@ -402,7 +435,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
 void Scheduler::FailTask(Task* failed, Error error) {
   const std::optional<size_t> slot = failed->slot;
   const size_t slot_tokens = SlotTokens(*failed);
-  const Task task = Remove(failed);
+  const Task task = Remove(failed, "failed");
   {
     const std::lock_guard lock(mutex_);
     ++stats_.failed;

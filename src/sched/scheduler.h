@@ -49,6 +49,7 @@
 #include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
 #include "sched/request_observer.h"
+#include "sched/schedule_trace.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 #include "sched/time_share.h"
@@ -123,7 +124,8 @@ struct SchedulerOptions {
   // The engine's model is unloaded when nobody asked for so long (sched/sleeping.cc); negative:
   // never. Then Engine::Sleep must be possible.
   double sleep_after_ms = -1;
-  LogSink log = {};  // may be empty
+  LogSink log = {};              // may be empty
+  TraceEvents* trace = nullptr;  // outlives the scheduler; null: nobody
 };
 
 // What one slot does.
@@ -239,6 +241,7 @@ class Scheduler {
     ReaderWait wait;          // while it is queued
     ReadGuess guess;          // likewise
     double submitted_ms = 0;
+    double queued_ms = 0;  // since then, when it is or was last
     double admitted_ms = 0;
     double first_token_ms = 0;
     GenerationCost cost;
@@ -387,6 +390,7 @@ class Scheduler {
   void FailOverdue();
   // Tells stats() what the slots do now.
   void PublishSlots();
+  void CountForTrace(const std::vector<SlotStats>& slots);
   bool DecodeAnswers();
   // False: there was no room, and some of the tasks may be gone.
   bool DecodeBatch(std::span<Task* const> tasks);
@@ -398,8 +402,8 @@ class Scheduler {
   void PushProgress(const Task& task);
   void Finish(Task* finished, FinishReason reason);
   void FailTask(Task* failed, Error error);
-  // Takes the task out of running_.
-  Task Remove(Task* task);
+  // Takes the task out of running_. `why`, in a word, for who looks on.
+  Task Remove(Task* task, std::string_view why);
   // Tells the observer, if there is one. `slot_tokens`: what its slot held, 0 when it had none.
   void Observe(const Task& task, EndedBy ended_by, std::optional<size_t> slot,
                size_t slot_tokens) const;
@@ -413,6 +417,7 @@ class Scheduler {
 
   // Owned by the context thread.
   SlotKeeper keeper_;
+  ScheduleTrace trace_;
   std::list<Task> running_;  // admitted, in the order of arrival
   FairShares shares_;
   TimeShare time_;

@@ -37,6 +37,7 @@ bool Scheduler::SleepIfIdle() {
   if (UntilSleepMs() > 0) return false;
   if (warming_) EndWarming();
   cache_->SetNow(now_ms);
+  TraceSpan span(options_.trace, "unload");
   size_t parked = 0;
   for (size_t slot = 0; slot < engine_->slots(); ++slot) {
     if (keeper_.slot(slot).tokens().empty()) continue;
@@ -50,6 +51,8 @@ bool Scheduler::SleepIfIdle() {
     return false;
   }
   asleep_ = true;
+  span.End();
+  trace_.OnSleep(true);
   Say(LogLevel::kInfo, "asleep: no request for " + Seconds(options_.sleep_after_ms) +
                            ", so the model is unloaded; " + std::to_string(parked) +
                            " slots were parked, and the cache stays");
@@ -66,6 +69,7 @@ bool Scheduler::SleepIfIdle() {
 bool Scheduler::WakeEngine() {
   const double begin_ms = clock_->NowMs();
   Say(LogLevel::kInfo, "a request came: the model is loaded again");
+  TraceSpan span(options_.trace, "load");
   if (Status woken = engine_->Wake(); !woken) {
     why_asleep_ = "the model was unloaded while nobody asked, and cannot be loaded again: " +
                   woken.error().message;
@@ -73,6 +77,8 @@ bool Scheduler::WakeEngine() {
     return false;
   }
   asleep_ = false;
+  span.End();
+  trace_.OnSleep(false);
   headers_.reset();
   why_asleep_.clear();
   busy_ms_ = clock_->NowMs();

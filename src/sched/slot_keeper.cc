@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sched/schedule_trace.h"
 
 namespace cairn {
 namespace {
@@ -100,7 +101,17 @@ Result<size_t> SlotKeeper::Erase(size_t slot) {
   return tokens;
 }
 
-SlotKeeper::Resumed SlotKeeper::Resume(SlotNeeds needs) {
+SlotKeeper::Resumed SlotKeeper::Resume(const SlotNeeds& needs) {
+  TraceSpan span(options_.trace, "resume");
+  const uint64_t failed = stats_.failed;
+  Resumed resumed = GoBack(needs);
+  if (!span.on()) return resumed;
+  span.Add("slot", resumed.slot).Add(TraceArgsOf(resumed.report));
+  if (stats_.failed > failed) span.Add("failed", stats_.failed - failed);
+  return resumed;
+}
+
+SlotKeeper::Resumed SlotKeeper::GoBack(SlotNeeds needs) {
   // `exact` promises bits that nothing vouches for where no grid was found.
   const bool no_grid = engine_->traits().grid_tokens == 0 && options_.mode == ReuseMode::kExact;
   const CheckpointCache::MatchResult nothing;
@@ -313,15 +324,27 @@ void SlotKeeper::TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_cl
   if (cache_->Holds(slot.name_space(), slot.tokens(), checkpoint.lineage)) return;
   // On the grid, segments lead back without one.
   if (checkpoint.on_grid() && !engine_->traits().NeedsSnapshots()) return;
+  TraceSpan span(options_.trace, "checkpoint");
   Bytes snapshot;
   if (engine_->traits().NeedsSnapshots()) {
     auto taken = slot.TakeSnapshot();
     if (!taken) return;
     snapshot = std::move(*taken);
   }
-  if (cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(snapshot))) {
-    ++stats_.checkpoints_taken;
-  }
+  const size_t bytes = snapshot.size();
+  const auto kept =
+      cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(snapshot));
+  if (kept) ++stats_.checkpoints_taken;
+  EndCheckpoint(&span, slot, checkpoint_class, bytes, kept.has_value());
+}
+
+void SlotKeeper::EndCheckpoint(TraceSpan* span, const Slot& slot, CheckpointClass checkpoint_class,
+                               size_t bytes, bool kept) {
+  if (!span->on()) return;
+  span->Add("slot", static_cast<size_t>(slot.seq()));
+  span->Add("class", CheckpointClassName(checkpoint_class)).Add("position", slot.tokens().size());
+  // With no room for it there, it is nowhere.
+  span->Add("bytes", bytes).Add("tier", kept ? "ram" : "none").End();
 }
 
 void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
@@ -335,6 +358,7 @@ void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
   checkpoint.lineage = slot.lineage();
   checkpoint.cold_end = provenance.clean >= last_cut;
   checkpoint.logits_bytes = logits.size_bytes();
+  TraceSpan span(options_.trace, "checkpoint");
   Bytes bytes;
   if (engine_->traits().NeedsSnapshots()) {
     auto taken = slot.TakeSnapshot();
@@ -344,9 +368,10 @@ void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
   const size_t snapshot_bytes = bytes.size();
   bytes.resize(snapshot_bytes + logits.size_bytes());
   std::memcpy(bytes.data() + snapshot_bytes, logits.data(), logits.size_bytes());
-  if (cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(bytes))) {
-    ++stats_.checkpoints_taken;
-  }
+  const size_t all_bytes = bytes.size();
+  const auto kept = cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(bytes));
+  if (kept) ++stats_.checkpoints_taken;
+  EndCheckpoint(&span, slot, CheckpointClass::kEnd, all_bytes, kept.has_value());
 }
 
 }  // namespace cairn

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/trace_events.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
@@ -54,6 +55,7 @@ class SlotKeeper {
     // A free slot is stored and emptied when about so many tokens were computed beside it
     // (sched/slot_crowding.cc); 0: it stays until its room is wanted.
     size_t beside_tokens_max = 0;
+    TraceEvents* trace = nullptr;  // outlives the keeper; null: nobody
   };
   // Counts since the start.
   struct Stats {
@@ -91,7 +93,7 @@ class SlotKeeper {
 
   // Takes a slot for a prompt and brings it along the prompt without reading; the slot is in use
   // until Release. REQUIRES: has_free().
-  Resumed Resume(SlotNeeds needs);
+  Resumed Resume(const SlotNeeds& needs);
   // How far along the prompt Resume would come now; when no slot is free, if all were.
   size_t Reach(const SlotNeeds& needs) const;
   // Of a way that a slot has already: its KV lies in a slot, and the state to set on it, where one
@@ -170,6 +172,7 @@ class SlotKeeper {
     bool from_disk = false;  // snapshot or whole were not in memory
   };
 
+  Resumed GoBack(SlotNeeds needs);
   ResumeRules Rules(const SlotNeeds& needs) const;
   // When no slot is free, as if all were.
   Way Choose(const SlotNeeds& needs) const;
@@ -180,6 +183,9 @@ class SlotKeeper {
   Status GoFromOwn(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   Status Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Held& held);
   void MakeRoom(const SlotNeeds& needs, const Way& way);
+
+  static void EndCheckpoint(TraceSpan* span, const Slot& slot, CheckpointClass checkpoint_class,
+                            size_t bytes, bool kept);
 
   // In slot_report.cc.
   // `kept`: so many of the prompt's tokens the slot held before.
@@ -219,6 +225,7 @@ class SlotKeeper {
   bool ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
   // False: there is nothing more.
   bool StorePiece(Kept* kept);
+  bool StoreNextOf(Kept* kept);
 
   // In slot_crowding.cc.
   bool IsCrowding(const Kept& kept, size_t coming_tokens) const;

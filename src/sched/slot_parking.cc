@@ -9,6 +9,8 @@ namespace cairn {
 
 void SlotKeeper::Park(Slot* slot) {
   if (!options_.park) return;
+  TraceSpan span(options_.trace, "park");
+  span.Add("slot", static_cast<size_t>(slot->seq())).Add("tokens", slot->tokens().size());
   parking_ = slot;
   Save(slot);
   parking_ = nullptr;
@@ -93,6 +95,14 @@ bool SlotKeeper::StoreUnused(bool now) {
 }
 
 bool SlotKeeper::StorePiece(Kept* kept) {
+  TraceSpan span(options_.trace, "store");
+  span.Add("slot", static_cast<size_t>(kept->slot.seq()));
+  const bool stored = StoreNextOf(kept);
+  if (!stored) span.Drop();
+  return stored;
+}
+
+bool SlotKeeper::StoreNextOf(Kept* kept) {
   Slot* const slot = &kept->slot;
   const Useful useful = UsefulOf(*slot);
   if (useful.end == 0) return false;

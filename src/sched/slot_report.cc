@@ -27,6 +27,28 @@ ReuseReport::Way WayOf(const Way& way) {
 
 }  // namespace
 
+std::string_view WayName(ReuseReport::Way way) {
+  switch (way) {
+    case ReuseReport::Way::kNothing:
+      return "nothing";
+    case ReuseReport::Way::kWentOn:
+      return "went_on";
+    case ReuseReport::Way::kCut:
+      return "cut";
+    case ReuseReport::Way::kRestored:
+      return "restored";
+    case ReuseReport::Way::kJoined:
+      return "joined";
+    case ReuseReport::Way::kForked:
+      return "forked";
+    case ReuseReport::Way::kWhole:
+      return "whole";
+    case ReuseReport::Way::kMoved:
+      return "moved";
+  }
+  return "";
+}
+
 ReuseReport SlotKeeper::Report(const Way& way, const Held& held, size_t kept) const {
   const Checkpoint& checkpoint = way.point.checkpoint;
   ReuseReport report;

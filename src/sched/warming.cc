@@ -124,7 +124,10 @@ bool Scheduler::ReadAhead(size_t tokens_max) {
   const size_t end = NextPieceEnd({grid_tokens_, most - most % grid_tokens_,
                                    slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
                                   begin, tokens.size(), goal);
-  if (Status read = slot.Read(TokenSpan(tokens).subspan(begin, end - begin)); !read) {
+  TraceSpan span(options_.trace, "warm");
+  const Status read = slot.Read(TokenSpan(tokens).subspan(begin, end - begin));
+  trace_.EndWarm(&span, *warming_->slot, {begin, end});
+  if (!read) {
     return read.error().code == ErrorCode::kNoSpace && keeper_.EmptyAFreeSlot();
   }
   warm_budget_.OnWarmed(end - begin, clock_->NowMs());
