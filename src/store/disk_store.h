@@ -39,6 +39,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/trace_events.h"
 #include "store/object.h"
 #include "store/snapshot_store.h"
 
@@ -61,6 +62,7 @@ struct DiskStoreOptions {
   // Called by the I/O thread when there is news, so that the caller may come and take it.
   std::function<void()> wake;
   LogSink log;
+  TraceEvents* trace = nullptr;  // outlives the store; null: nobody
 };
 
 class DiskStore {

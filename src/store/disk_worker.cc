@@ -59,7 +59,9 @@ bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) 
 }
 
 Result<Bytes> DiskWorker::Read(const ObjectName& name) {
+  TraceSpan span(options_.trace, "disk read");
   Result<WholeObject> object = ReadWholeObject(*fs_, own_path_, name);
+  span.Add("bytes", object ? object->file_bytes : 0).End();
   if (object) {
     const std::lock_guard<std::mutex> guard(mutex_);
     ++stats_.read;
@@ -83,7 +85,9 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
 double DiskWorker::Step() {
   if (SecondsToScan() <= 0) {
     scanned_ns_ = options_.now_ns();
+    TraceSpan span(options_.trace, "scan");
     folder_.Scan();
+    span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
     Publish();
     return 0;
   }
@@ -116,6 +120,7 @@ double DiskWorker::Step() {
 }
 
 void DiskWorker::Run() {
+  if (options_.trace != nullptr) options_.trace->NameThread("disk");
   while (!queue_.stopped()) {
     const double wait_s = Step();
     if (wait_s > 0) queue_.WaitForWork(wait_s);

@@ -24,6 +24,11 @@ ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   return job.payload.bytes;
 }
 
+std::string_view KindName(ObjectKind kind) {
+  if (kind == ObjectKind::kSnapshot) return "snapshot";
+  return kind == ObjectKind::kSegment ? "segment" : "whole";
+}
+
 uint64_t FileBytes(const DiskFolder::WriteJob& job) {
   return job.front.size() + PayloadOf(job).size();
 }
@@ -102,6 +107,7 @@ Status DiskFolder::SyncFound() {
 }
 
 void DiskFolder::Encode(WriteJob* job) const {
+  TraceSpan span(options_.trace, "encode");
   const Bytes& raw = *job->task.bytes;
   ObjectHeader& header = job->task.header;
   std::vector<FloatRows> rows;
@@ -117,6 +123,7 @@ void DiskFolder::Encode(WriteJob* job) const {
   header.stored_bytes = stored.size();
   header.payload_checksum = PayloadChecksum(stored);
   job->front = EncodeHeader(header);
+  span.Add("bytes", raw.size()).Add("stored_bytes", stored.size());
 }
 
 Status DiskFolder::MakeModelFolder() {
@@ -151,7 +158,12 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
       Missed(*job);
       return std::nullopt;
   }
-  if (const Status written = WriteFile(*job); !written) {
+  TraceSpan span(options_.trace, "disk write");
+  const Status written = WriteFile(*job);
+  span.Add("kind", KindName(job->task.header.kind)).Add("bytes", file_bytes);
+  if (!written) span.Add("failed", uint64_t{1});
+  span.End();
+  if (!written) {
     index_.Erase(own_model_, name);
     Failed(*job, written.error());
     return std::nullopt;
