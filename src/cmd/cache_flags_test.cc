@@ -113,6 +113,8 @@ TEST(MachineMemory, IsWhatTheContainerMayUse) {
 TEST(ServeFlags, WriteATraceOnlyWhenTold) {
   EXPECT_EQ(Parsed("").trace_out, "");
   EXPECT_EQ(Parsed("--trace-out day.jsonl").trace_out, "day.jsonl");
+  EXPECT_EQ(Parsed("").trace_events, "");
+  EXPECT_EQ(Parsed("--trace-events day.json").trace_events, "day.json");
 }
 
 TEST(CacheFlags, SlotsAreSavedToAFolderThatIsThere) {

@@ -101,6 +101,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, Reu
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);
+  disk.trace = callbacks.trace;
   // For people who look there; where it cannot be written, the store says what is wrong.
   static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));

@@ -22,9 +22,11 @@ namespace cairn {
 // Where --cache-dir says, or the user's own folder.
 std::string CacheFolderOf(const ServeOptions& options);
 
+// See DiskStoreOptions.
 struct DiskCallbacks {
-  std::function<void()> wake;  // see DiskStoreOptions
+  std::function<void()> wake;
   LogSink log;
+  TraceEvents* trace = nullptr;
 };
 
 struct DiskCache {

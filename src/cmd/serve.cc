@@ -14,7 +14,9 @@
 #include "api/answer_script.h"
 #include "api/chat_service.h"
 #include "api/wall_clock.h"
+#include "base/fs.h"
 #include "base/read_file.h"
+#include "base/trace_events.h"
 #include "cache/resume.h"
 #include "chat/builtin_templates.h"
 #include "cmd/answer_flags.h"
@@ -165,13 +167,14 @@ class ServeRun {
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
     if (Status opened = OpenTrace(); !opened) return opened;
+    if (Status opened = OpenTraceEvents(); !opened) return opened;
     if (Status listening = StartHttp(); !listening) return listening;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
     auto disk = OpenDiskCache(options_, engine_.get(), policies->reuse,
-                              {[this] { Wake(); }, logger_.sink()});
+                              {[this] { Wake(); }, logger_.sink(), events_.get()});
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
     cache_ =
@@ -181,6 +184,7 @@ class ServeRun {
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
     scheduling.log = logger_.sink();
+    scheduling.trace = events_.get();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
@@ -289,7 +293,27 @@ class ServeRun {
     return {};
   }
 
+  Status OpenTraceEvents() {
+    if (options_.trace_events.empty()) return {};
+    TraceEventsOptions events;
+    events.log = logger_.sink();
+    auto opened = TraceEvents::Open(events_fs_.get(), options_.trace_events, &clock_, events);
+    if (!opened) {
+      return Fail(opened.error().code,
+                  "--trace-events cannot be written: " + opened.error().message);
+    }
+    events_ = std::move(*opened);
+    events_->NameThread("context");
+    return {};
+  }
+
   void SayTraced() const {
+    if (events_ != nullptr) {
+      events_->Flush();
+      const TraceEvents::Stats stats = events_->stats();
+      logger_->info("{}: {} events written, {} lost", options_.trace_events, stats.written,
+                    stats.lost);
+    }
     if (trace_ == nullptr) return;
     trace_->Flush();
     const TraceWriter::Stats stats = trace_->stats();
@@ -309,7 +333,9 @@ class ServeRun {
     if (logger_.format() == LogFormat::kHuman) {
       llama.progress = [&progress](float share) { progress.Update(share); };
     }
+    TraceSpan span(events_.get(), "load");
     auto engine = LlamaEngine::Load(llama);
+    span.End();
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
     if (!options_.embeddings) return {};
@@ -371,6 +397,8 @@ class ServeRun {
   const ServeOptions& options_;
   const ServerLog logger_;
   const SteadyClock clock_;
+  const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
+  std::unique_ptr<TraceEvents> events_;  // null: nothing is written
   Served served_;
   std::unique_ptr<LlamaEngine> engine_;
   std::unique_ptr<LlamaEmbedder> embedder_;

@@ -56,7 +56,8 @@ struct ServeOptions {
   int64_t shutdown_timeout_s = 30;
   std::string slot_save_path;  // a folder; empty: slots are not saved to files
 
-  std::string trace_out;  // of a TraceWriter; empty: nothing is written
+  std::string trace_out;     // of a TraceWriter; empty: nothing is written
+  std::string trace_events;  // of TraceEvents; empty: nothing is written
 
   bool embeddings = false;
   std::string pooling;  // empty: the model's

@@ -209,6 +209,11 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "Append a line for each request to this file, for cairn sim: lengths, times and "
                    "what requests share; no text, no tokens")
       ->group(group);
+  serve
+      ->add_option("--trace-events", options->trace_events,
+                   "Write what the server does and when to this file, for ui.perfetto.dev: steps, "
+                   "requests, checkpoints, disk; no text, no tokens")
+      ->group(group);
 }
 
 void AddLogFlags(CLI::App* serve, ServeOptions* options) {

@@ -79,6 +79,7 @@ bool DiskFolder::AreAsKnown(const std::vector<DiskEntry>& entries) {
 }
 
 uint64_t DiskFolder::GiveUp(const std::vector<DiskEntry>& entries) {
+  TraceSpan span(options_.trace, "give up");
   uint64_t freed = 0;
   for (const DiskEntry& entry : entries) {
     const Status removed = fs_->Remove(PathOf(entry.model, entry.name));
@@ -92,6 +93,7 @@ uint64_t DiskFolder::GiveUp(const std::vector<DiskEntry>& entries) {
     freed += entry.bytes;
     Forget(entry.model, entry.name);
   }
+  span.Add("bytes", freed);
   return freed;
 }
 

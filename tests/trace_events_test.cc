@@ -1,0 +1,259 @@
+// `cairn serve --trace-events`, on a made hybrid model: what is in the file, and that it is one.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string& ModelPath() {
+  static const std::string path = test::WriteMadeModel("trace_events_test");
+  return path;
+}
+
+// An X event, in nanoseconds.
+struct Span {
+  int64_t begin = 0;
+  int64_t end = 0;
+  Json event;
+};
+
+class TraceEventsServeTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    server_.reset();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::remove(path_);
+  }
+
+  void Serve(const std::vector<std::string>& flags = {}) {
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM, "serve",          "-m",  ModelPath(), "--port", "0",
+                    "-c",          "4096",           "-t",  "1",         "--grid", "64",
+                    "--cache-dir", folder_,          "-np", "2",         "-ub",    "128",
+                    "--no-warm",   "--trace-events", path_};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    auto server = ServerProcess::Start(options);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+
+  void Ask(const std::string& question) {
+    messages_.push_back({{"role", "user"}, {"content", question}});
+    const Json body = {{"max_tokens", 8}, {"temperature", 0}, {"messages", messages_}};
+    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
+    ASSERT_TRUE(reply.has_value());
+    ASSERT_EQ(reply->status, 200) << reply->body;
+    messages_.push_back(Json::parse(reply->body)["choices"][0]["message"]);
+  }
+
+  std::string Text() const {
+    std::ifstream in(path_);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  void WaitFor(const std::string& text) const {
+    constexpr std::chrono::milliseconds kStep(50);
+    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+      if (Text().find(text) != std::string::npos) return;
+      std::this_thread::sleep_for(kStep);
+    }
+    FAIL() << "never in the file: " << text << "\n" << server_->LastLines();
+  }
+
+  static std::vector<Json> Named(const Json& events, const std::string& name,
+                                 const std::string& phase = "X") {
+    std::vector<Json> found;
+    for (const Json& event : events) {
+      if (event["name"] == name && event["ph"] == phase) found.push_back(event);
+    }
+    return found;
+  }
+  static size_t SumOf(const std::vector<Json>& events, const std::string& arg) {
+    size_t sum = 0;
+    for (const Json& event : events) sum += event["args"][arg].get<size_t>();
+    return sum;
+  }
+
+  // Times are not negative, and on each track a span ends before the one that it began in.
+  static void CheckTimes(const Json& events) {
+    std::map<uint64_t, std::vector<Span>> tracks;
+    for (const Json& event : events) {
+      if (event["ph"] == "M") continue;
+      EXPECT_GE(event["ts"].get<double>(), 0) << event;
+      if (event["ph"] != "X") continue;
+      EXPECT_GE(event["dur"].get<double>(), 0) << event;
+      const int64_t begin = std::llround(event["ts"].get<double>() * 1000);
+      const int64_t end = begin + std::llround(event["dur"].get<double>() * 1000);
+      tracks[event["tid"]].push_back({begin, end, event});
+    }
+    EXPECT_GE(tracks.size(), 2u);
+    for (auto& [track, spans] : tracks) {
+      std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+        return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+      });
+      std::vector<Span> open;
+      for (const Span& span : spans) {
+        while (!open.empty() && open.back().end <= span.begin) open.pop_back();
+        if (!open.empty()) {
+          EXPECT_LE(span.end, open.back().end) << span.event << open.back().event;
+        }
+        open.push_back(span);
+      }
+    }
+  }
+
+  const std::string path_ = test::OwnPath("trace_events.json");
+  const std::string folder_ = test::OwnPath("trace_events_cache");
+  Json messages_ =
+      Json::array({{{"role", "system"}, {"content", "lighthouse " + std::string(1000, 'h')}}});
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
+  Serve();
+  Ask("which marigold");
+  Ask("and the steamer");
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  const std::string text = Text();
+  for (const char* word : {"lighthouse", "marigold", "steamer", "hhhh"}) {
+    EXPECT_EQ(text.find(word), std::string::npos) << word;
+  }
+  struct stat status{};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  const Json events = Json::parse(text);
+  CheckTimes(events);
+
+  const auto requests = Named(events, "request");
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(Named(events, "queued", "b").size(), 2u);
+  EXPECT_EQ(Named(events, "queued", "e").size(), 2u);
+  EXPECT_EQ(Named(events, "answer").size(), 2u);
+  EXPECT_EQ(requests[0]["args"]["reused_tokens"], 0);
+  EXPECT_GT(requests[1]["args"]["reused_tokens"], 1000);
+  // What is not reused is read, in steps.
+  const size_t read = SumOf(requests, "prompt_tokens") - SumOf(requests, "reused_tokens");
+  const auto steps = Named(events, "step");
+  EXPECT_EQ(SumOf(steps, "prefill_tokens"), read);
+  EXPECT_EQ(SumOf(Named(events, "prefill"), "tokens"), 2 * read);  // of the steps and the slots
+  EXPECT_GT(SumOf(steps, "decode_tokens"), 0u);
+  for (const Json& step : steps) {
+    EXPECT_EQ(step["args"]["decode_slots"].size(), step["args"]["decode_tokens"]);
+    EXPECT_EQ(step["args"]["prefill_slots"].empty(), step["args"]["prefill_tokens"] == 0);
+  }
+
+  const auto checkpoints = Named(events, "checkpoint");
+  ASSERT_FALSE(checkpoints.empty());
+  // The prompt's very end.
+  EXPECT_TRUE(std::any_of(checkpoints.begin(), checkpoints.end(), [](const Json& checkpoint) {
+    return checkpoint["args"]["class"] == "end" && checkpoint["args"]["position"] > 1000;
+  }));
+  EXPECT_EQ(checkpoints[0]["args"]["tier"], "ram");
+  EXPECT_GT(checkpoints[0]["args"]["bytes"], 0);
+  // Each on the context's track and on a slot's.
+  const auto resumes = Named(events, "resume");
+  ASSERT_EQ(resumes.size(), 4u);
+  EXPECT_EQ(resumes[0]["args"]["way"], "nothing");
+  EXPECT_GT(resumes[3]["args"]["tokens"], 1000);
+  EXPECT_TRUE(resumes[3]["args"].contains("tier"));
+  EXPECT_FALSE(Named(events, "disk write").empty());
+  EXPECT_FALSE(Named(events, "cache", "C").empty());
+}
+
+TEST_F(TraceEventsServeTest, TellsWhatCameFromDisk) {
+  Serve();
+  Ask("which marigold");
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  Serve();
+  Ask("and the steamer");
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  const Json events = Json::parse(Text());
+  CheckTimes(events);
+  const auto reads = Named(events, "disk read");
+  ASSERT_FALSE(reads.empty());
+  EXPECT_GT(reads[0]["args"]["bytes"], 0);
+  const auto resumes = Named(events, "resume");
+  ASSERT_EQ(resumes.size(), 2u);
+  EXPECT_EQ(resumes[1]["args"]["tier"], "disk");
+  EXPECT_EQ(resumes[1]["args"]["way"], "joined");
+  EXPECT_GT(resumes[1]["args"]["bytes"], 0);
+  EXPECT_TRUE(resumes[1]["args"].contains("class"));
+}
+
+TEST_F(TraceEventsServeTest, TellsWhenTheModelSleeps) {
+  Serve({"--sleep-idle-seconds", "1"});
+  Ask("which marigold");
+  WaitFor(R"("asleep":1)");
+  Ask("and the steamer");
+  WaitFor(R"("asleep":0)");
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  const Json events = Json::parse(Text());
+  CheckTimes(events);
+  EXPECT_FALSE(Named(events, "unload").empty());
+  EXPECT_EQ(Named(events, "load").size(), 2u);
+  EXPECT_FALSE(Named(events, "park").empty());
+}
+
+TEST_F(TraceEventsServeTest, AKilledServerLeavesWholeLines) {
+  Serve();
+  Ask("which marigold");
+  WaitFor("\"request\",\"ph\":\"X\"");
+  server_->Signal(SIGKILL);
+  ASSERT_TRUE(server_->WaitForExit(10'000).has_value());
+  std::string text = Text();
+  // In case the end of a line is missing.
+  while (Json::parse(text + "]", nullptr, false).is_discarded()) {
+    const size_t line = text.rfind('\n');
+    ASSERT_NE(line, std::string::npos);
+    text.resize(line);
+  }
+  const Json events = Json::parse(text + "]");
+  CheckTimes(events);
+  EXPECT_EQ(Named(events, "request").size(), 1u);
+  EXPECT_FALSE(Named(events, "step").empty());
+}
+
+TEST_F(TraceEventsServeTest, AFileThatCannotBeWrittenIsSaidBeforeTheModelLoads) {
+  const auto complaint = [](const std::string& path) {
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM, "serve",          "-m", "/no/model.gguf", "--port",
+                    "0",           "--trace-events", path};
+    const auto server = ServerProcess::Start(options);
+    EXPECT_FALSE(server.has_value());
+    return server ? "" : server.error().message;
+  };
+  const std::string nowhere = complaint("/nowhere/trace.json");
+  EXPECT_NE(nowhere.find("--trace-events cannot be written: \"/nowhere/trace.json\": No such file"),
+            std::string::npos)
+      << nowhere;
+  std::ofstream(path_) << "a novel";
+  const std::string novel = complaint(path_);
+  EXPECT_NE(novel.find("holds something else than trace events"), std::string::npos) << novel;
+  EXPECT_EQ(Text(), "a novel");
+}
+
+}  // namespace
+}  // namespace cairn
