@@ -1,6 +1,5 @@
 #include "api/cache_api.h"
 
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "api/chat_request.h"
 #include "api/completion.h"
 #include "api/json.h"
+#include "base/number_text.h"
 #include "base/utf8.h"
 
 namespace cairn {
@@ -24,13 +24,6 @@ constexpr size_t kShownTokens = 24;
 constexpr size_t kShownAloneTokens = 256;
 constexpr int kFlushMsMax = 10'000;
 constexpr int kFlushPauseMs = 20;
-
-std::optional<uint64_t> ParseNumber(std::string_view text) {
-  uint64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 ApiResult<uint64_t> ParseId(std::string_view text) {
   const auto id = ParseNumber(text);
@@ -146,13 +139,18 @@ Json WarmedJson(const GenerationEvent& end) {
           {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
 }
 
+Json HeldJson(const HeldStats& held) {
+  return {{"count", held.ram.things + held.disk.things},
+          {"bytes", held.ram.bytes + held.disk.bytes}};
+}
+
 }  // namespace
 
 ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes_max) {
-  CheckpointCache::Overview seen;
+  CacheStats seen;
   bool saves = false;
   const Status looked = service.Look([&](CheckpointCache* cache) {
-    seen = cache->Look();
+    seen = cache->FullStats();
     saves = cache->saves();
   });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
@@ -168,14 +166,18 @@ ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes
                              {"objects", stats.saved.objects}};
   }
   told["classes"] = Json::array();
-  for (const CheckpointCache::Overview::Group& group : seen.groups) {
-    told["classes"].push_back({{"class", CheckpointClassName(group.checkpoint_class)},
-                               {"tier", TierName(group.in_memory)},
-                               {"checkpoints", group.checkpoints},
-                               {"bytes", group.bytes}});
+  for (const bool in_memory : {true, false}) {
+    for (const auto& [checkpoint_class, held] : seen.checkpoints_held) {
+      const HeldStats::Tier& tier = in_memory ? held.ram : held.disk;
+      if (tier.things == 0) continue;
+      told["classes"].push_back({{"class", CheckpointClassName(checkpoint_class)},
+                                 {"tier", TierName(in_memory)},
+                                 {"checkpoints", tier.things},
+                                 {"bytes", tier.bytes}});
+    }
   }
-  told["segments"] = {{"count", seen.segments}, {"bytes", seen.segment_bytes}};
-  told["wholes"] = {{"count", seen.wholes}, {"bytes", seen.whole_bytes}};
+  told["segments"] = HeldJson(seen.segments_held);
+  told["wholes"] = HeldJson(seen.wholes_held);
   told["slots"] = Json::array();
   for (const SlotStats& slot : stats.slots) {
     told["slots"].push_back(

@@ -1,12 +1,12 @@
 #include "api/native.h"
 
-#include <charconv>
 #include <utility>
 
 #include "api/json.h"
 #include "api/memory_json.h"
 #include "api/responses_request.h"
 #include "api/settings_json.h"
+#include "base/number_text.h"
 #include "base/utf8.h"
 
 namespace cairn {
@@ -223,16 +223,12 @@ ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* fil
   if (!uses_file && action != "erase") {
     return tl::unexpected(FieldError("action", "'erase', 'save' or 'restore'"));
   }
-  const std::string_view text = request.slot;
-  size_t slot = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return tl::unexpected(FieldError("id_slot", "a slot's number"));
-  }
-  if (uses_file) return SlotFileBody(files, slot, request);
-  const auto erased = service.EraseSlot(slot);
+  const auto slot = ParseNumber(request.slot);
+  if (!slot) return tl::unexpected(FieldError("id_slot", "a slot's number"));
+  if (uses_file) return SlotFileBody(files, *slot, request);
+  const auto erased = service.EraseSlot(*slot);
   if (!erased) return tl::unexpected(erased.error());
-  return ToText({{"id_slot", slot}, {"n_erased", *erased}});
+  return ToText({{"id_slot", *slot}, {"n_erased", *erased}});
 }
 
 }  // namespace cairn

@@ -1,10 +1,12 @@
 #include "api/request_log.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
+
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {
@@ -107,16 +109,11 @@ void Watch(std::shared_ptr<RequestRecord> record, Generation* generation) {
 ApiResult<std::string> RequestsBody(const RequestLog& log,
                                     const std::multimap<std::string, std::string>& params,
                                     NamespaceId name_space) {
-  constexpr size_t kUsual = 100;
-  size_t limit = kUsual;
-  if (const auto asked = params.find("limit"); asked != params.end()) {
-    const std::string& text = asked->second;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || limit == 0) {
-      return tl::unexpected(FieldError("limit", "a number above 0"));
-    }
-  }
-  return ToText(log.List(name_space, limit));
+  constexpr uint64_t kUsual = 100;
+  const auto asked = params.find("limit");
+  const auto limit = asked == params.end() ? std::optional(kUsual) : ParseNumber(asked->second);
+  if (!limit || *limit == 0) return tl::unexpected(FieldError("limit", "a number above 0"));
+  return ToText(log.List(name_space, *limit));
 }
 
 RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt,

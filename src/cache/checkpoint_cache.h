@@ -214,24 +214,7 @@ class CheckpointCache {
   // take more than half the budget (counted in keeps_refused).
   bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
 
-  // For people, in overview.cc. What is held, of all askers together.
-  struct Overview {
-    struct Group {
-      CheckpointClass checkpoint_class = CheckpointClass::kInterval;
-      bool in_memory = true;
-      size_t checkpoints = 0;
-      size_t bytes = 0;
-    };
-    std::vector<Group> groups;  // by class, those in memory first
-    size_t segments = 0;
-    size_t segment_bytes = 0;
-    size_t wholes = 0;
-    size_t whole_bytes = 0;
-    size_t bytes = 0;
-    size_t bytes_max = 0;
-  };
-  Overview Look() const;
-  // One of an asker's.
+  // For people, in overview.cc. One of an asker's.
   struct Held {
     Checkpoint checkpoint;
     CheckpointId parent = 0;  // the nearest on its way; 0: none

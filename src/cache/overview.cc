@@ -2,38 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <string>
 
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
-
-CheckpointCache::Overview CheckpointCache::Look() const {
-  Overview seen;
-  std::map<std::pair<bool, CheckpointClass>, Overview::Group> groups;
-  for (const auto& [id, entry] : entries_) {
-    const bool in_memory = InMemory(id);
-    const CheckpointClass of = entry.checkpoint.checkpoint_class;
-    Overview::Group& group = groups[{!in_memory, of}];
-    group.checkpoint_class = of;
-    group.in_memory = in_memory;
-    ++group.checkpoints;
-    group.bytes += entry.checkpoint.bytes;
-  }
-  for (const auto& [key, group] : groups) seen.groups.push_back(group);
-  for (const auto& [id, segment] : segments_.segments()) {
-    ++seen.segments;
-    seen.segment_bytes += segment.bytes;
-  }
-  for (const auto& [id, whole] : wholes_.wholes()) {
-    ++seen.wholes;
-    seen.whole_bytes += whole.bytes;
-  }
-  seen.bytes = HeldBytes();
-  seen.bytes_max = options_.ram_bytes_max;
-  return seen;
-}
 
 CheckpointCache::Held CheckpointCache::HeldOf(const Entry& entry, size_t tokens_max) const {
   Held held;

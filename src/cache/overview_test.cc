@@ -36,14 +36,14 @@ class OverviewTest : public ::testing::Test {
 };
 
 TEST_F(OverviewTest, CountsWhatIsHeldByClass) {
-  const CheckpointCache::Overview seen = cache_.Look();
-  ASSERT_EQ(seen.groups.size(), 2u);
-  EXPECT_EQ(seen.groups[0].checkpoint_class, CheckpointClass::kHeader);
-  EXPECT_EQ(seen.groups[0].checkpoints, 2u);
-  EXPECT_EQ(seen.groups[0].bytes, 40u);
-  EXPECT_EQ(seen.groups[1].checkpoint_class, CheckpointClass::kTurn);
-  EXPECT_EQ(seen.bytes, cache_.stats().bytes);
-  EXPECT_EQ(seen.bytes_max, size_t{1} << 20);
+  const CacheStats stats = cache_.FullStats();
+  ASSERT_EQ(stats.checkpoints_held.size(), 2u);
+  const HeldStats& headers = stats.checkpoints_held.at(CheckpointClass::kHeader);
+  EXPECT_EQ(headers.ram.things, 2u);
+  EXPECT_EQ(headers.ram.bytes, 40u);
+  EXPECT_EQ(headers.disk.things, 0u);
+  EXPECT_EQ(stats.checkpoints_held.at(CheckpointClass::kTurn).ram.things, 1u);
+  EXPECT_EQ(stats.bytes_max, size_t{1} << 20);
 }
 
 TEST_F(OverviewTest, ListsAnAskersOwnWithWhatStandsBetweenThem) {
