@@ -176,17 +176,29 @@ bool Scheduler::ReadNext() {
   return true;
 }
 
+// An answer whose slot was given up, and of which no state came back, goes on as if it had never
+// stopped: its prompt is cut as it was, and its tokens are decoded one by one as they were.
+size_t Scheduler::PromptEnd(const Task& task) const {
+  const size_t prompt_tokens = task.request.prompt.size();
+  const bool whole = task.reading.size() == prompt_tokens + task.answer.size();
+  const bool again = task.first_token_ms > 0 && whole && options_.reuse != ReuseMode::kAny;
+  return again ? prompt_tokens : task.reading.size();
+}
+
 void Scheduler::ReadPiece(Task* task) {
   const Tokens& reading = task->reading;
   Slot& slot = SlotOf(*task);
   const size_t begin = slot.tokens().size();
+  const size_t prompt_end = PromptEnd(*task);
   const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
-  const size_t end = NextPieceEnd({grid_tokens_, engine_->piece_tokens_max(),
-                                   slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
-                                  begin, reading.size(), stop);
+  const PieceRules rules{grid_tokens_, engine_->piece_tokens_max(),
+                         slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()};
+  const bool answered = begin >= prompt_end;
+  const size_t end = answered ? begin + 1 : NextPieceEnd(rules, begin, prompt_end, stop);
   const double begin_ms = clock_->NowMs();
   TraceSpan span(options_.trace, "prefill");
-  const Status read = slot.Read(TokenSpan(reading).subspan(begin, end - begin));
+  const Status read = answered ? slot.ReadAnswered(reading[begin])
+                               : slot.Read(TokenSpan(reading).subspan(begin, end - begin));
   trace_.EndPiece(&span, *task->slot, {begin, end});
   if (!read) {
     if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);

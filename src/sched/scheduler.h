@@ -380,6 +380,8 @@ class Scheduler {
   Task* NextReader();
   // As one of those that read. Who waits for it in the queue lends it its place.
   Contender AsReader(const Task& task) const;
+  // Up to where the task's tokens are read in pieces; those behind are read one by one.
+  size_t PromptEnd(const Task& task) const;
   void ReadPiece(Task* task);
   void EndReading(Task* task, std::span<const float> logits);
   bool HasAnswering() const;

@@ -176,6 +176,15 @@ Status Slot::Read(TokenSpan tokens) {
   return {};
 }
 
+Status Slot::ReadAnswered(Token token) {
+  if (Status decoded = engine_->Decode(seq_, tokens_.size(), {&token, 1}); !decoded) {
+    if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
+    return decoded;
+  }
+  AddDecoded(token);
+  return {};
+}
+
 void Slot::AddPiece(TokenSpan tokens) {
   const size_t begin = tokens_.size();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());

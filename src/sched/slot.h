@@ -75,6 +75,8 @@ class Slot {
 
   // Reads `tokens`, part of a prompt, as one piece. On an error of the engine the slot is empty.
   Status Read(TokenSpan tokens);
+  // Decodes one token that was an answer's before the slot was lost. Errors as Read's.
+  Status ReadAnswered(Token token);
   // The engine has decoded one token of an answer at the slot's end.
   void AddDecoded(Token token);
   // The engine has lost the sequence.
