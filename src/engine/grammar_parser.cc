@@ -57,8 +57,9 @@ class GrammarParser {
   }
   void Mistake(const std::string& what) {
     if (failed()) return;
-    const auto line =
-        1 + std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(at_), '\n');
+    // A character that is not there any more has been passed.
+    const std::string_view read = text_.substr(0, at_);
+    const auto line = 1 + std::count(read.begin(), read.end(), '\n');
     error_ = "the grammar, line " + std::to_string(line) + ": " + what;
     at_ = text_.size();
   }

@@ -34,6 +34,16 @@ std::string Repeated(std::string_view text, size_t times) {
   return all;
 }
 
+// Behind the text stands a line end, which would be counted if it were read.
+TEST(Grammar, NothingBehindItsTextIsRead) {
+  for (const std::string_view text : {"root ::= \"\\\n", "root ::= [b-\n", "root ::= \"a\\\n"}) {
+    const auto grammar = Grammar::Parse(text.substr(0, text.size() - 1));
+    ASSERT_FALSE(grammar.has_value()) << text;
+    EXPECT_NE(grammar.error().message.find("line 1:"), std::string::npos)
+        << grammar.error().message;
+  }
+}
+
 TEST(Grammar, MatchesLiteralsClassesAndRules) {
   const std::string list =
       "root ::= \"[\" number (\",\" number)* \"]\" # a list\n"
