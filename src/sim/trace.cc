@@ -1,6 +1,7 @@
 #include "sim/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <queue>
@@ -68,12 +69,23 @@ Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
 }  // namespace
 
 Result<size_t> SizeField(const Json& object, const char* field) {
+  constexpr double kSizeMax = 9007199254740992;  // 2^53: a double holds all up to there
   const auto found = object.find(field);
-  if (found == object.end() || !found->is_number() || found->get<double>() < 0) {
+  const double number =
+      found != object.end() && found->is_number() ? found->get<double>() : std::nan("");
+  if (!(number >= 0 && number <= kSizeMax)) {
     return Invalid(std::string(field) + ": expected a number that is not negative");
   }
-  return found->is_number_unsigned() ? found->get<size_t>()
-                                     : static_cast<size_t>(found->get<double>());
+  return static_cast<size_t>(number);
+}
+
+Result<size_t> TokensField(const Json& object, const char* field, std::optional<size_t> absent) {
+  if (absent && !object.contains(field)) return *absent;
+  auto tokens = SizeField(object, field);
+  if (tokens && *tokens > kTraceTokensMax) {
+    return Invalid(std::string(field) + ": more tokens than can be numbered");
+  }
+  return tokens;
 }
 
 Result<TraceFormat> ParseTraceFormat(std::string_view name) {

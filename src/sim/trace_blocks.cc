@@ -24,15 +24,16 @@ class BlocksReader final : public TraceReader {
   Status AddLine(const Json& line, Trace* trace) override {
     trace->absolute_time = true;
     const bool own = line.contains("token_ids");
-    const size_t block_tokens =
-        own ? kOwnBlockTokens : line.value("block_size", kMooncakeBlockTokens);
+    const auto block_size = TokensField(line, "block_size", kMooncakeBlockTokens);
+    if (!own && !block_size) return tl::unexpected(block_size.error());
+    const size_t block_tokens = own ? kOwnBlockTokens : *block_size;
     if (block_tokens == 0 || (trace->block_tokens != 0 && trace->block_tokens != block_tokens)) {
       return Fail(ErrorCode::kInvalidArgument, "block_size: expected one for all requests");
     }
     trace->block_tokens = block_tokens;
     const auto at_ms = SizeField(line, "timestamp");
-    const auto input = SizeField(line, "input_length");
-    const auto output = SizeField(line, "output_length");
+    const auto input = TokensField(line, "input_length");
+    const auto output = TokensField(line, "output_length");
     if (!at_ms) return tl::unexpected(at_ms.error());
     if (!input) return tl::unexpected(input.error());
     if (!output) return tl::unexpected(output.error());
@@ -82,7 +83,7 @@ class BlocksReader final : public TraceReader {
       return Fail(ErrorCode::kInvalidArgument, "more_answers: expected a list");
     }
     for (const Json& answer : more) {
-      const auto output = SizeField(answer, "output_length");
+      const auto output = TokensField(answer, "output_length");
       if (!output) return tl::unexpected(output.error());
       requests.push_back(asked);
       requests.back().output_tokens = *output;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,12 @@ std::unique_ptr<TraceReader> MakeBlocksReader();
 std::unique_ptr<TraceReader> MakeSessionsReader();
 std::unique_ptr<TraceReader> MakeMessagesReader();
 
-// A number that is not negative. kInvalidArgument says which field wants one.
+// A number that is not negative, and at most 2^53. kInvalidArgument says which field wants one.
 Result<size_t> SizeField(const nlohmann::json& object, const char* field);
+// The same of tokens, kTraceTokensMax at most. `absent`: what it is where there is none, if there
+// need be none.
+Result<size_t> TokensField(const nlohmann::json& object, const char* field,
+                           std::optional<size_t> absent = std::nullopt);
 
 }  // namespace cairn
 

@@ -5,6 +5,7 @@
 // last one begins its new message where the last prompt and its answer ended.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
@@ -16,6 +17,8 @@ namespace cairn {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr double kSecondsMax = 1e10;  // some 300 years
 
 // Of one agent of a session.
 struct Agent {
@@ -53,7 +56,7 @@ void AddTurns(const Agent& agent, size_t block_tokens, bool by_user, TraceReques
 class SessionsReader final : public TraceReader {
  public:
   Status AddLine(const Json& line, Trace* trace) override {
-    const auto block_tokens = SizeField(line, "block_size");
+    const auto block_tokens = TokensField(line, "block_size");
     if (!block_tokens) return tl::unexpected(block_tokens.error());
     if (*block_tokens == 0 || (trace->block_tokens != 0 && trace->block_tokens != *block_tokens)) {
       return Fail(ErrorCode::kInvalidArgument, "block_size: expected one for all sessions");
@@ -64,7 +67,10 @@ class SessionsReader final : public TraceReader {
     }
     TraceSession session;
     session.name = line.value("session", std::to_string(trace->sessions.size()));
-    header_tokens_ = line.value("tool_tokens", size_t{0}) + line.value("system_tokens", size_t{0});
+    const auto tools = TokensField(line, "tool_tokens", 0);
+    const auto system = TokensField(line, "system_tokens", 0);
+    if (!tools || !system) return tl::unexpected(tools ? system.error() : tools.error());
+    header_tokens_ = *tools + *system;
     agents_.clear();
     uint64_t ids = 0;
     for (const Json& entry : line["requests"]) {
@@ -81,13 +87,17 @@ class SessionsReader final : public TraceReader {
  private:
   Status AddRequest(const Json& entry, size_t block_tokens, TraceSession* session, uint64_t* ids) {
     TraceRequest request;
-    const auto input = SizeField(entry, "in");
-    const auto output = SizeField(entry, "out");
+    const auto input = TokensField(entry, "in");
+    const auto output = TokensField(entry, "out");
     if (!input || !output) return tl::unexpected(input ? output.error() : input.error());
     if (*input == 0) return Fail(ErrorCode::kInvalidArgument, "in: expected tokens");
     request.input_tokens = *input;
     request.output_tokens = *output;
-    request.at_ms = entry.value("t", 0.0) * 1000;
+    const auto at_s = entry.value("t", 0.0);
+    if (!(std::abs(at_s) <= kSecondsMax)) {
+      return Fail(ErrorCode::kInvalidArgument, "t: expected seconds since the session began");
+    }
+    request.at_ms = at_s * 1000;
     if (!entry.contains("blocks") || !entry["blocks"].is_array()) {
       return Fail(ErrorCode::kInvalidArgument, "blocks: expected a list of ranges");
     }
@@ -97,20 +107,21 @@ class SessionsReader final : public TraceReader {
         return Fail(ErrorCode::kInvalidArgument, "blocks: expected [first, last] of block ids");
       }
       const auto last = range[1].get<uint64_t>();
-      if ((first_id_ + last + 1) * block_tokens > kTraceTokensMax) {
+      if (last >= kTraceTokensMax || (first_id_ + last + 1) * block_tokens > kTraceTokensMax) {
         return Fail(ErrorCode::kInvalidArgument, "blocks: more than tokens can be numbered");
       }
       *ids = std::max(*ids, last + 1);
       request.blocks.push_back({static_cast<uint32_t>(first_id_ + range[0].get<uint64_t>()),
                                 static_cast<uint32_t>(first_id_ + last)});
     }
-    AddShape(entry, block_tokens, &request);
+    const auto agent = SizeField(entry, "agent");
+    if (entry.contains("agent") && !agent) return tl::unexpected(agent.error());
+    AddShape(entry, block_tokens, agent.value_or(0), &request);
     session->requests.push_back(std::move(request));
     return {};
   }
 
-  void AddShape(const Json& entry, size_t block_tokens, TraceRequest* request) {
-    const auto number = entry.value("agent", 0);
+  void AddShape(const Json& entry, size_t block_tokens, size_t number, TraceRequest* request) {
     Agent& agent = agents_[number];
     PromptShape& shape = request->shape;
     shape.tokens = request->input_tokens;
@@ -127,7 +138,7 @@ class SessionsReader final : public TraceReader {
 
   uint64_t first_id_ = 0;  // of the session
   size_t header_tokens_ = 0;
-  std::map<int, Agent> agents_;
+  std::map<size_t, Agent> agents_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace cairn {
 namespace {
@@ -89,6 +91,25 @@ TEST(Trace, ErrorsNameTheLineAndTheField) {
                   .find("line 1: token_ids: expected"),
               std::string::npos)
         << ids;
+  }
+}
+
+TEST(Trace, SizesThatNoTraceHasAreRefused) {
+  const std::string block = R"({"timestamp":0,"hash_ids":[0],"output_length":5)";
+  const std::string request = R"("in":9,"out":1,"blocks":[[0,0]])";
+  const std::string session = R"({"block_size":64,"requests":[{"in":9,"out":1,)";
+  for (const std::string& line : std::vector<std::string>{
+           block + R"(,"input_length":18446744073709551615})",
+           block + R"(,"input_length":1e300})",
+           block + R"(,"input_length":9,"block_size":-1})",
+           R"({"timestamp":0,"hash_ids":[0],"input_length":9,"output_length":1e18})",
+           R"({"block_size":1e300,"requests":[{)" + request + "}]}",
+           R"({"block_size":64,"tool_tokens":-1,"requests":[{)" + request + "}]}",
+           session + R"("blocks":[[0,18446744073709551615]]}]})",
+           session + R"("blocks":[[0,0]],"t":1e308}]})",
+           session + R"("blocks":[[0,0]],"agent":1e300}]})",
+       }) {
+    EXPECT_NE(Message(line).find("line 1: "), std::string::npos) << line;
   }
 }
 
