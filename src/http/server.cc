@@ -182,6 +182,7 @@ class HttpServer::Impl {
     routes_.push_back({std::move(handler), access});
   }
   std::vector<std::string> RouteNames() const { return router_.Names(); }
+  HttpResponse Call(HttpRequest request) const;
   Status Bind();
   int port() const { return listener_.port(); }
   void Serve();
@@ -406,6 +407,16 @@ void HttpServer::Impl::LogFailure(const std::string& path, const char* what) con
   if (options_.log) options_.log(LogLevel::kError, "failed on " + path + ": " + what);
 }
 
+HttpResponse HttpServer::Impl::Call(HttpRequest request) const {
+  RouteMatch match = router_.Find(request.method, request.path);
+  HttpResponse response;
+  response.status = match.path_known ? 405 : 404;
+  if (!match.found) return response;
+  request.path = PercentDecode(request.path);
+  request.captures = std::move(match.captures);
+  return routes_[match.route].handler(request);
+}
+
 Status HttpServer::Impl::Bind() {
   for (const std::string& key : options_.api_keys) {
     if (key.empty()) {
@@ -510,6 +521,10 @@ void HttpServer::Handle(const std::string& method, const std::string& path, Http
 
 std::vector<std::string> HttpServer::RouteNames() const {
   return impl_->RouteNames();
+}
+
+HttpResponse HttpServer::Call(HttpRequest request) const {
+  return impl_->Call(std::move(request));
 }
 
 Status HttpServer::Bind() {

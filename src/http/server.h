@@ -127,6 +127,11 @@ class HttpServer {
   // What was given to Handle(): "POST /slots/:id".
   std::vector<std::string> RouteNames() const;
 
+  // What the handler of `request.method` and `request.path` answers, whose captures are filled in,
+  // without a connection; nobody asks for a key. 404 or 405, and no body, where there is none. What
+  // a handler throws comes through. Any thread, once all Handle() are called.
+  HttpResponse Call(HttpRequest request) const;
+
   // Starts listening. kUnavailable: the port is taken. kInvalidArgument: no such host or port, an
   // empty key, or a host that other machines reach without any key. From here on connections wait
   // for Serve().

@@ -40,6 +40,23 @@ TEST_F(HttpServerTest, HandsTheWholeRequestToItsHandler) {
   EXPECT_TRUE(Eventually([&] { return seen.gone(); })) << "the connection is over";
 }
 
+TEST_F(HttpServerTest, ARequestIsAnsweredWithoutAConnectionToo) {
+  HttpServer& server = MakeServer();
+  server.Handle("POST", "/echo/:id", [](const HttpRequest& request) {
+    return Text(request.captures.at("id") + " " + request.path + " " + request.body);
+  });
+  const auto call = [&](const char* method, const char* path) {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.body = "b";
+    return server.Call(std::move(request));
+  };
+  EXPECT_EQ(call("POST", "/echo/a%20b").body, "a b /echo/a b b");
+  EXPECT_EQ(call("GET", "/echo/a").status, 405);
+  EXPECT_EQ(call("POST", "/echo").status, 404);
+}
+
 TEST_F(HttpServerTest, SendsStatusTypeAndHeaders) {
   MakeServer().Handle("GET", "/", [](const HttpRequest&) {
     HttpResponse response = Text("made");
