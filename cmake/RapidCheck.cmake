@@ -1,12 +1,14 @@
 # RapidCheck, for property tests. The private prefix has it as a static library, compiled by a newer
 # compiler than the host may have: it needs the C++ runtime that came with it, which test programs
 # run with anyway, and which must be the one that the linker sees.
-find_package(rapidcheck CONFIG REQUIRED)
-set(CAIRN_RAPIDCHECK_RUNTIME "")
-if(CAIRN_USES_PREFIX EQUAL 0)
-  set(CAIRN_RAPIDCHECK_RUNTIME "${LLAMA_LIB_DIR}/libstdc++.so.6")
+if(CAIRN_TESTS)
+  find_package(rapidcheck CONFIG REQUIRED)
+  set(CAIRN_RAPIDCHECK_RUNTIME "")
+  if(CAIRN_USES_PREFIX EQUAL 0)
+    set(CAIRN_RAPIDCHECK_RUNTIME "${LLAMA_LIB_DIR}/libstdc++.so.6")
+  endif()
+  cairn_import(cairn_dep_rapidcheck LINK rapidcheck_gtest ${CAIRN_RAPIDCHECK_RUNTIME})
 endif()
-cairn_import(cairn_dep_rapidcheck LINK rapidcheck_gtest ${CAIRN_RAPIDCHECK_RUNTIME})
 
 # cairn_property_test(NAME SOURCES a_property_test.cc DEPENDS cairn_base [TIMEOUT seconds])
 # A GoogleTest program of RapidCheck's properties. Under ctest its cases are the same in every run;
