@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance fuzz-api sdk clients templates bench policies \
+.PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
   tsan web-test bench-peers bench-resume bench-serve codecs crash demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
@@ -29,6 +29,9 @@ conformance: setup ## Try every architecture of libllama and write the table (ON
 fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300, SEED=n)
 	@scripts/build.sh cairn
 	@scripts/fuzz_api.sh
+
+fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
+	@scripts/fuzz.sh $(TARGETS)
 
 tsan: setup ## The tests of what runs on several threads, under the thread sanitizer
 	@scripts/tsan.sh

@@ -45,6 +45,7 @@ main() {
   attempt format scripts/format.sh --check
   attempt lint scripts/lint.sh $scope
   if [[ "${CI:-}" == true ]]; then attempt tsan scripts/tsan.sh; fi
+  if [[ "${CI:-}" == true ]]; then attempt fuzz env FUZZ_SECONDS=20 scripts/fuzz.sh; fi
   # Where no Node.js was to be had there is no page, and nothing to test.
   if [[ "${CI:-}" == true && -d build/web ]]; then attempt web scripts/web_test.sh; fi
   attempt test scripts/test.sh

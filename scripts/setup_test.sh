@@ -6,7 +6,7 @@ set -euo pipefail
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly ROOT
 readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ls mkdir mktemp \
-mv rm sed sha256sum sort tail tee touch tr uname wc"
+mv readlink rm sed sha256sum sort tail tee touch tr uname wc"
 BOX="$(mktemp -d)"
 trap 'rm -rf "$BOX"' EXIT
 failures=0
@@ -240,7 +240,16 @@ test_developers_tools_are_asked_for_only_with_dev() {
   rm "$BOX/now/bin/id"
   stand_in id <<<'echo 1000'
   set_up && succeeds || return 1
-  set_up --dev && fails && says "clang-format-19 clang-tidy-19 shellcheck"
+  set_up --dev && fails && says "clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev shellcheck"
+}
+
+test_clang_without_its_fuzzer_is_given_it() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 1000'
+  make_developers_tools
+  set_up --dev && succeeds || return 1
+  rm -r "$BOX/now/lib/clang"
+  set_up --dev && fails && says "apt-get install -y libclang-rt-19-dev"
 }
 
 test_browser_is_asked_for_only_when_it_is_named() {
@@ -255,6 +264,9 @@ test_browser_is_asked_for_only_when_it_is_named() {
 make_developers_tools() {
   local tool
   for tool in clang-format-19 clang-tidy-19 shellcheck; do stand_in "$tool" </dev/null; done
+  stand_in clang++-19 </dev/null
+  mkdir -p "$BOX/now/lib/clang/19/lib/linux"
+  : >"$BOX/now/lib/clang/19/lib/linux/libclang_rt.fuzzer-made.a"
 }
 
 test_promtool_is_taken_out_of_its_package() {

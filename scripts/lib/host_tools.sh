@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make; for developers
-# the formatter, the linters and what checks metrics; and the browser of some tests, with Node.js.
+# the formatter, the linters, the fuzzer and what checks metrics; and the browser of some tests, with Node.js.
 
 readonly GXX_MIN=12
 readonly CLANG_MIN=16
@@ -80,6 +80,14 @@ ensure_promtool() {
 # What web/ is built with, and its tests run.
 have_node() { have node && have npm; }
 
+# What `make fuzz` links: a package of its own, looked for where Debian's clang has it.
+have_fuzzer() {
+  local program
+  have clang++-19 || return 1
+  program="$(readlink -f "$(command -v clang++-19)")"
+  compgen -G "$(dirname "$program")/../lib/clang/19/lib/*/libclang_rt.fuzzer*.a" >/dev/null
+}
+
 # Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
 # for the browser, and Node.js for the page it shows, as well.
 missing_tools() {
@@ -90,6 +98,8 @@ missing_tools() {
   [[ "$1" -ge 1 ]] || return 0
   have clang-format-19 || echo clang-format-19
   have clang-tidy-19 || echo clang-tidy-19
+  have clang++-19 || echo clang-19
+  have_fuzzer || echo libclang-rt-19-dev
   have shellcheck || echo shellcheck
   [[ "$1" -ge 2 ]] || return 0
   have_browser || echo chromium fonts-dejavu-core

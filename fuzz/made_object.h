@@ -1,0 +1,147 @@
+// An object's file out of fuzzed bytes: what a server could have written, and what only looks so.
+
+#ifndef CAIRN_FUZZ_MADE_OBJECT_H_
+#define CAIRN_FUZZ_MADE_OBJECT_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/float_rows.h"
+#include "base/hash.h"
+#include "fuzz/input.h"
+#include "store/codec.h"
+#include "store/object.h"
+
+namespace cairn::fuzz {
+
+struct MadeObject {
+  ObjectHeader header;
+  Bytes payload;  // before the codec
+  Bytes file;
+};
+
+// A header that contradicts itself in nothing.
+inline ObjectHeader MakeHeader(FuzzInput* input) {
+  ObjectHeader header;
+  header.kind = static_cast<ObjectKind>(1 + input->Below(3));
+  header.fingerprint = {input->Number(8), input->Number(2)};
+  header.name_space = input->Number(2);
+  header.tokens.resize(input->Below(2000));
+  for (size_t i = 0; i < header.tokens.size(); ++i) {
+    header.tokens[i] = static_cast<Token>(i < 16 ? input->Number(4) : i);
+  }
+  header.lineage = input->Number(2);
+  header.checkpoint_class = input->Byte();
+  header.cold_end = input->Flag();
+  header.turns = input->Number(8);
+  header.clean = input->Below(header.tokens.size() + 1);
+  header.worth_ms = static_cast<double>(input->Number(4)) / 8;
+  if (header.kind == ObjectKind::kSegment) {
+    header.begin = input->Below(header.tokens.size() + 1);
+    header.parent = {input->Number(8), input->Number(8)};
+  }
+  size_t at = header.begin;
+  for (size_t i = input->Below(4); i > 0; --i) {
+    const size_t begin = at + input->Byte();
+    at = begin + 1 + input->Byte();
+    if (at > header.tokens.size()) break;
+    header.answers.push_back({begin, at});
+  }
+  at = header.clean;
+  for (size_t i = input->Below(4); i > 0 && at < header.tokens.size(); --i) {
+    header.runs.push_back({1 + input->Number(2), at});
+    at += 1 + input->Byte();
+  }
+  return header;
+}
+
+// Of the payload's floats; whole rows.
+inline std::vector<FloatRows> MakeRows(FuzzInput* input, size_t payload_bytes) {
+  std::vector<FloatRows> rows;
+  size_t at = 0;
+  for (size_t i = input->Below(3); i > 0; --i) {
+    const FloatType type = input->Flag() ? FloatType::kF16 : FloatType::kF32;
+    const size_t row_bytes = (1 + input->Below(300)) * FloatBytes(type);
+    at += input->Byte();
+    if (at + row_bytes > payload_bytes) break;
+    const size_t count = std::min((payload_bytes - at) / row_bytes, 1 + input->Below(20));
+    rows.push_back({at, count * row_bytes, row_bytes, type});
+    at += count * row_bytes;
+  }
+  return rows;
+}
+
+inline MadeObject MakeObject(FuzzInput* input) {
+  MadeObject made;
+  made.header = MakeHeader(input);
+  const auto codec = static_cast<Codec>(1 + input->Below(5));
+  const size_t repeats = 1 + input->Below(40);  // compresses, where there are some
+  const std::vector<FloatRows> rows = MakeRows(input, input->size() * repeats);
+  const ByteSpan rest = input->Rest();
+  for (size_t i = 0; i < repeats; ++i) {
+    made.payload.insert(made.payload.end(), rest.begin(), rest.end());
+  }
+  std::vector<FloatRows> within;  // less may be left than when they were made
+  for (const FloatRows& row : rows) {
+    if (row.offset + row.bytes <= made.payload.size()) within.push_back(row);
+  }
+  const Encoded encoded = Encode(codec, made.payload, within);
+  const Bytes& stored = encoded.codec == Codec::kRaw ? made.payload : encoded.bytes;
+  made.header.codec = encoded.codec;
+  made.header.raw_bytes = made.payload.size();
+  made.header.stored_bytes = stored.size();
+  made.header.payload_checksum = PayloadChecksum(stored);
+  made.header.logits_bytes = std::min<size_t>(made.payload.size(), made.header.turns % 512);
+  made.file = EncodeHeader(made.header);
+  made.file.insert(made.file.end(), stored.begin(), stored.end());
+  return made;
+}
+
+// Little-endian, of eight bytes. REQUIRES: they are there.
+inline void PutNumber(uint64_t value, size_t at, Bytes* file) {
+  for (size_t i = 0; i < 8; ++i) (*file)[at + i] = static_cast<uint8_t>(value >> (8 * i));
+}
+
+// Makes all checksums hold and the sizes of the front agree, so that what is behind them is reached
+// by bytes that nobody chose. The offsets are docs/format.md's.
+inline void RepairChecksums(Bytes* file) {
+  constexpr std::array<uint8_t, 12> kBegin = {0x89, 'C',  'A', 'I', 'R', 'N',
+                                              '\r', '\n', 1,   0,   0,   0};
+  constexpr size_t kFrontBytesAt = 12;
+  constexpr size_t kStoredBytesAt = 120;
+  constexpr size_t kPayloadChecksumAt = 128;
+  constexpr size_t kCountsAt = 136;
+  constexpr size_t kFixedChecksumAt = 248;
+  constexpr size_t kFixedBytes = 256;
+  file->resize(std::max(file->size(), kFixedBytes), 0);
+  std::copy(kBegin.begin(), kBegin.end(), file->begin());
+  size_t used = kFixedBytes + 8;
+  for (size_t i = 0; i < 3; ++i) {
+    uint8_t* const count = file->data() + kCountsAt + 4 * i;
+    count[2] = count[3] = 0;
+    count[1] &= 0x07U;
+    used += (count[0] + 256U * count[1]) * (i == 0 ? 4U : 16U);
+  }
+  const size_t front_bytes = (used + kFrontBytesMin - 1) / kFrontBytesMin * kFrontBytesMin;
+  // What stood behind the fixed header is at the front's begin; the rest of it is payload.
+  const size_t payload_at = std::min(used - 8, file->size());
+  Bytes payload(file->begin() + static_cast<std::ptrdiff_t>(payload_at), file->end());
+  file->resize(payload_at);
+  file->resize(front_bytes, 0);
+  for (size_t i = 0; i < 4; ++i) {
+    (*file)[kFrontBytesAt + i] = static_cast<uint8_t>(front_bytes >> (8 * i));
+  }
+  PutNumber(payload.size(), kStoredBytesAt, file);
+  PutNumber(PayloadChecksum(payload), kPayloadChecksumAt, file);
+  PutNumber(Hash64(file->data(), kFixedChecksumAt), kFixedChecksumAt, file);
+  PutNumber(Hash64(file->data(), front_bytes - 8), front_bytes - 8, file);
+  file->insert(file->end(), payload.begin(), payload.end());
+}
+
+}  // namespace cairn::fuzz
+
+#endif  // CAIRN_FUZZ_MADE_OBJECT_H_

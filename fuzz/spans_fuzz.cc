@@ -1,0 +1,199 @@
+// Prompts of made-up conversations on the built-in templates: messages begin where they are said
+// to, and what a client wrote never becomes a control token.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "chat/builtin_templates.h"
+#include "chat/prompt_text.h"
+#include "chat/span_cache.h"
+#include "fuzz/input.h"
+
+namespace cairn {
+namespace {
+
+constexpr char kTools[] =
+    R"([{"type":"function","function":{"name":"weather","description":"d","parameters":{}}}])";
+
+const std::vector<std::string>& SpecialWords() {
+  static const auto* const words = new std::vector<std::string>{
+      "<|im_start|>",      "<|im_end|>", "<eos>",    "<start_of_turn>",     "<end_of_turn>",
+      "<|eot_id|>",        "<think>",    "</think>", "<|start_header_id|>", "<|end_header_id|>",
+      "<|begin_of_text|>", "<bos>"};
+  return *words;
+}
+
+struct Family {
+  std::string name;
+  std::unique_ptr<ChatTemplate> chat_template;
+};
+
+const std::vector<Family>& Families() {
+  static const auto* const families = [] {
+    auto* all = new std::vector<Family>();
+    for (const std::string& name : BuiltinTemplateNames()) {
+      auto parsed = ChatTemplate::Parse(std::string(*BuiltinTemplate(name)), "<bos>", "<eos>");
+      CHECK(parsed.has_value());
+      all->push_back({name, *std::move(parsed)});
+    }
+    return all;
+  }();
+  return *families;
+}
+
+// A word that only that message has, at its front and its end.
+std::string Word(size_t index, char end) {
+  return "m" + std::to_string(index) + end + "m";
+}
+
+// A line each: a first byte for the role and how it is worded, then its text.
+Conversation MakeConversation(fuzz::FuzzInput* input) {
+  Conversation talk;
+  talk.now_unix_s = 1'700'049'600;
+  if (input->Flag()) talk.tools_json = kTools;
+  while (!input->empty() && talk.messages.size() < 8) {
+    const uint8_t kind = input->Byte();
+    constexpr std::array<Role, 6> kRoles = {Role::kUser,      Role::kAssistant, Role::kUser,
+                                            Role::kAssistant, Role::kSystem,    Role::kTool};
+    Message message;
+    message.role = kRoles[kind % kRoles.size()];
+    message.content = input->ClientText();
+    if ((kind & 0x40U) == 0) {
+      const size_t index = talk.messages.size();
+      message.content = Word(index, 'a') + message.content + Word(index, 'z');
+    }
+    if (message.role == Role::kAssistant && (kind & 0x20U) != 0) {
+      message.reasoning = input->ClientText();
+    }
+    if (message.role == Role::kTool) {
+      talk.messages.push_back(
+          {.role = Role::kAssistant, .tool_calls = {{"call00001", "weather", "{\"city\":\"B\"}"}}});
+      message.tool_call_id = "call00001";
+      message.name = "weather";
+    }
+    talk.messages.push_back(std::move(message));
+  }
+  return talk;
+}
+
+// Where `word` stands; npos when it does not, or in several places.
+size_t OnlyPlace(std::string_view text, std::string_view word) {
+  const size_t at = text.find(word);
+  return at != std::string_view::npos && text.find(word, at + 1) == std::string_view::npos
+             ? at
+             : std::string_view::npos;
+}
+
+void CheckShape(const Conversation& talk, const std::string& text, const TextShape& shape) {
+  CHECK(shape.header_end <= shape.last_message_end);
+  CHECK(shape.last_message_end <= text.size());
+  CHECK(shape.renders <= kRendersMax);
+  size_t at = 0;
+  size_t next_message = 0;
+  for (const TextSpan& span : shape.spans) {
+    CHECK(span.begin >= at && span.begin <= span.end && span.end <= text.size());
+    CHECK(span.message_index >= next_message && span.message_index < talk.messages.size());
+    const Message& message = talk.messages[span.message_index];
+    CHECK(span.role == message.role);
+    at = span.begin;
+    next_message = span.message_index + 1;
+    const std::string_view inside =
+        std::string_view(text).substr(span.begin, span.end - span.begin);
+    const std::string_view own = SpanText(span, message, text);
+    if (!own.empty()) {
+      CHECK(message.content.find(own) != std::string::npos);
+      CHECK(inside.find(own) != std::string_view::npos);
+    }
+    for (const char end : {'a', 'z'}) {
+      const size_t place = OnlyPlace(text, Word(span.message_index, end));
+      if (message.content.find(Word(span.message_index, end)) == std::string::npos) continue;
+      if (place == std::string_view::npos) continue;
+      CHECK(place >= span.begin && place < span.end);
+    }
+  }
+}
+
+// The ranges of a prompt that a tokenizer makes control tokens of.
+std::vector<TextRange> ControlTokens(const PromptText& prompt, const SpecialTexts& specials) {
+  std::vector<TextRange> found;
+  size_t at = 0;
+  for (const PromptPiece& piece : CutAtLiterals(prompt, specials, {0, prompt.text.size()})) {
+    CHECK(piece.range.begin == at && piece.range.end > at);
+    at = piece.range.end;
+    if (!piece.parse_special) continue;
+    const std::string_view text = std::string_view(prompt.text).substr(0, piece.range.end);
+    TextRange next = specials.Find(text, piece.range.begin);
+    for (; next.begin < text.size(); next = specials.Find(text, next.end)) found.push_back(next);
+  }
+  CHECK(at == prompt.text.size());
+  return found;
+}
+
+// `text` with every special one made a word.
+std::string Harmless(const SpecialTexts& specials, const std::string& text) {
+  std::string harmless;
+  size_t at = 0;
+  for (TextRange found = specials.Find(text, 0); found.begin < text.size();
+       found = specials.Find(text, at)) {
+    harmless += text.substr(at, found.begin - at) + "x";
+    at = found.end;
+  }
+  return harmless + text.substr(at);
+}
+
+void CheckPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
+                 const Conversation& talk, const PromptText& prompt) {
+  CheckShape(talk, prompt.text, prompt.shape);
+  size_t at = 0;
+  for (const TextRange& literal : prompt.literals) {
+    CHECK(literal.begin >= at && literal.begin < literal.end);
+    CHECK(literal.end <= prompt.text.size());
+    at = literal.end;
+  }
+  const std::vector<TextRange> control = ControlTokens(prompt, specials);
+  for (const TextSpan& span : prompt.shape.spans) {
+    const std::string_view own = SpanText(span, talk.messages[span.message_index], prompt.text);
+    const auto begin = static_cast<size_t>(own.data() - prompt.text.data());
+    for (const TextRange& token : control) {
+      CHECK(own.empty() || token.end <= begin || token.begin >= begin + own.size());
+    }
+  }
+  Conversation harmless = talk;
+  for (Message& message : harmless.messages) {
+    message.content = Harmless(specials, message.content);
+    message.reasoning = Harmless(specials, message.reasoning);
+  }
+  const auto other = RenderPrompt(chat_template, specials, harmless);
+  CHECK(other.has_value());
+  CHECK(ControlTokens(*other, specials).size() == control.size());
+}
+
+}  // namespace
+}  // namespace cairn
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace cairn;  // NOLINT: this is where the target begins
+  fuzz::FuzzInput input(data, size);
+  const ChatTemplate& family = *Families()[input.Below(Families().size())].chat_template;
+  static const SpecialTexts* const kSpecials = new SpecialTexts(SpecialWords());
+  Conversation talk = MakeConversation(&input);
+  if (const auto text = family.Render(talk, true)) {
+    const auto shape = FindTextShape(family, talk, *text);
+    CHECK(shape.has_value());
+    CheckShape(talk, *text, *shape);
+  }
+  SpanCache cache(1'000'000);
+  const auto prompt = RenderPrompt(family, *kSpecials, talk, &cache);
+  if (!prompt) return 0;
+  CheckPrompt(family, *kSpecials, talk, *prompt);
+  // The conversation grown by two messages, of which the first are known.
+  talk.messages.push_back({.role = Role::kAssistant, .content = "answer"});
+  talk.messages.push_back({.role = Role::kUser, .content = "m8am m8zm"});
+  const auto grown = RenderPrompt(family, *kSpecials, talk, &cache);
+  if (grown) CheckPrompt(family, *kSpecials, talk, *grown);
+  return 0;
+}
