@@ -23,6 +23,7 @@ all_targets() {
   for file in fuzz/*_fuzz.cc; do basename "$file" _fuzz.cc; done
 }
 
+# build TARGET...
 build() {
   have clang++-19 || fail "clang-19 is missing; run scripts/setup.sh --dev."
   mkdir -p "$BUILD"
@@ -30,7 +31,7 @@ build() {
     rm -f "$BUILD/CMakeCache.txt"
     run_step "Configuring" "$BUILD/configure.log" cmake --preset fuzz
   fi
-  ninja -C "$BUILD" fuzz_targets
+  ninja -C "$BUILD" "${@/%/_fuzz}"
 }
 
 # run_one TARGET: the body of one parallel worker. It always succeeds; the report looks at the log.
@@ -113,7 +114,7 @@ main() {
   fi
   targets=("$@")
   if [[ $# -eq 0 ]]; then mapfile -t targets < <(all_targets); fi
-  build
+  build "${targets[@]}"
   use_symbolizer
   mkdir -p "$LOGS"
   say "${#targets[@]} targets, ${FUZZ_SECONDS:-60} s each, $(processors) at a time"
