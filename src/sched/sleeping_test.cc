@@ -170,8 +170,8 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   const auto generation = scheduler.Submit(Bench::Request(Text(500)));
   while (scheduler.stats().sleeps < 1) std::this_thread::yield();
   size_t seen = 0;
-  ASSERT_TRUE(scheduler.Look([&](CheckpointCache* held) { seen = held->stats().checkpoints; })
-                  .has_value());
+  ASSERT_TRUE(
+      scheduler.Look([&](CheckpointCache* held) { seen = held->stats().checkpoints; }).has_value());
   EXPECT_GT(seen, 0u);
   EXPECT_TRUE(scheduler.Flush().has_value());
   EXPECT_TRUE(scheduler.stats().sleeping);
