@@ -10,6 +10,7 @@
 #include "cmd/bench_report.h"
 #include "cmd/cache.h"
 #include "cmd/demo.h"
+#include "cmd/manual.h"
 #include "cmd/model_check.h"
 #include "cmd/model_codecs.h"
 #include "cmd/model_make.h"
@@ -17,13 +18,14 @@
 #include "cmd/short_flags.h"
 #include "cmd/sim.h"
 #include "cmd/top.h"
+#include "cmd/version_text.h"
 
 namespace cairn {
 namespace {
 
 int Main(std::vector<std::string> arguments) {
   CLI::App app("Cairn: an LLM server that never reads twice what it has read once.", "cairn");
-  app.set_version_flag("--version", "cairn " CAIRN_VERSION);
+  app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return failed->get_name() + ": " + error.what() + " (see --help)\n";
@@ -56,6 +58,9 @@ int Main(std::vector<std::string> arguments) {
   ModelCodecsOptions codecs_options;
   const CLI::App* codecs = AddModelCodecs(model, &codecs_options);
 
+  ManualOptions manual_options;
+  const CLI::App* manual = AddManual(&app, &manual_options);
+
   arguments = SpellOutShortFlags(std::move(arguments));
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
@@ -75,6 +80,7 @@ int Main(std::vector<std::string> arguments) {
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
   if (codecs->parsed()) return RunModelCodecs(codecs_options);
+  if (manual->parsed()) return RunManual(app, manual_options);
   return 1;
 }
 

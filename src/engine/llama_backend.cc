@@ -1,6 +1,7 @@
 #include "engine/llama_backend.h"
 
 #include <ggml-backend.h>
+#include <ggml.h>
 #include <llama.h>
 
 #include <cstdlib>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "engine/backends_folder.h"
 
 namespace cairn {
 namespace {
@@ -83,7 +86,7 @@ void OnLog(ggml_log_level level, const char* text, void* /*user_data*/) {
 
 void LoadBackends() {
   const char* folder = std::getenv("CAIRN_BACKENDS_DIR");
-  if (folder == nullptr || *folder == '\0') folder = CAIRN_BACKENDS_DIR;
+  if (folder == nullptr || *folder == '\0') folder = BackendsFolder();
   if (*folder == '\0') {
     ggml_backend_load_all();
   } else {
@@ -105,6 +108,11 @@ void InitLlamaBackend(const LogSink& log) {
     llama_backend_init();
     LoadBackends();
   });
+}
+
+std::string LlamaVersions() {
+  return std::string("libllama ") + llama_version() + ", ggml " + ggml_version() + " (" +
+         ggml_commit() + ")";
 }
 
 }  // namespace cairn

@@ -4,6 +4,8 @@
 #ifndef CAIRN_ENGINE_LLAMA_BACKEND_H_
 #define CAIRN_ENGINE_LLAMA_BACKEND_H_
 
+#include <string>
+
 #include "base/log.h"
 
 namespace cairn {
@@ -17,6 +19,10 @@ namespace cairn {
 // libllama's log belongs to the process, not to a model: there is one sink, and the one given last
 // gets the lines of all models. An empty `log` silences them. The sink must not call libllama.
 void InitLlamaBackend(const LogSink& log);
+
+// The libraries that compute, as they name themselves: those found now, not those built with.
+// Loads no backend. Any thread.
+std::string LlamaVersions();
 
 }  // namespace cairn
 

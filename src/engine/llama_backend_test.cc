@@ -1,6 +1,7 @@
 #include "engine/llama_backend.h"
 
 #include <ggml-backend.h>
+#include <ggml.h>
 #include <gtest/gtest.h>
 #include <llama.h>
 
@@ -40,6 +41,11 @@ TEST(LlamaBackend, LoadsBackendsOnceFromManyThreads) {
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { InitLlamaBackend(LogSink()); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(ggml_backend_dev_count(), devices);
+}
+
+TEST(LlamaBackend, NamesTheLibrariesThatCompute) {
+  EXPECT_EQ(LlamaVersions(), std::string("libllama ") + llama_version() + ", ggml " +
+                                 ggml_version() + " (" + ggml_commit() + ")");
 }
 
 TEST(LlamaBackend, JoinsPiecesIntoLines) {

@@ -1,0 +1,155 @@
+#include "cmd/completions.h"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "cmd/manual.h"
+
+namespace cairn {
+namespace {
+
+// What may follow a command's words.
+struct Offer {
+  std::string word;
+  std::string description;
+  bool takes_value = false;
+  bool is_flag = false;
+};
+
+std::vector<Offer> Offers(const CLI::App& app) {
+  std::vector<Offer> offers;
+  for (const CLI::App* sub : ShownSubcommands(app)) {
+    offers.push_back({sub->get_name(), sub->get_description()});
+  }
+  for (const CLI::Option* option : ShownOptions(app)) {
+    const bool takes_value = option->get_items_expected_max() > 0;
+    for (const std::string& name : option->get_snames()) {
+      offers.push_back({"-" + name, option->get_description(), takes_value, true});
+    }
+    for (const std::string& name : option->get_lnames()) {
+      offers.push_back({"--" + name, option->get_description(), takes_value, true});
+    }
+  }
+  return offers;
+}
+
+// Behind the program's own name: " model make"; empty for the program itself.
+std::string WayBehind(const ManualCommand& command, const CLI::App& app) {
+  return command.way.substr(app.get_name().size());
+}
+
+// Between single quotes; `quote` is how the shell writes one inside.
+std::string Quoted(const std::string& text, const std::string& quote) {
+  std::string safe = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      safe += quote;
+    } else {
+      safe += c == '\n' ? ' ' : c;
+    }
+  }
+  return safe + "'";
+}
+
+// All ways but the program's own, each between double quotes.
+std::string Ways(const CLI::App& app, const std::string& separator) {
+  std::string ways;
+  for (const ManualCommand& command : ManualCommands(app)) {
+    const std::string way = WayBehind(command, app);
+    if (way.empty()) continue;
+    ways += (ways.empty() ? "\"" : separator + "\"") + way + "\"";
+  }
+  return ways.empty() ? "\" \"" : ways;
+}
+
+// An entry of zsh's _describe: a colon ends the word.
+std::string Described(const Offer& offer) {
+  std::string word;
+  for (const char c : offer.word) word += (c == ':' ? "\\:" : std::string(1, c));
+  return Quoted(word + ":" + offer.description, "'\\''");
+}
+
+}  // namespace
+
+std::string BashCompletion(const CLI::App& app) {
+  std::string text =
+      "# bash completion for cairn; made by the program from its own flags.\n"
+      "_cairn() {\n"
+      "  local word=\"${COMP_WORDS[COMP_CWORD]}\" way=\"\" offered=\"\" i\n"
+      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
+      "    case \"$way ${COMP_WORDS[i]}\" in\n"
+      "      " +
+      Ways(app, " | ") +
+      ") way=\"$way ${COMP_WORDS[i]}\" ;;\n"
+      "    esac\n"
+      "  done\n"
+      "  case \"$way\" in\n";
+  for (const ManualCommand& command : ManualCommands(app)) {
+    text += "    \"" + WayBehind(command, app) + "\") offered=\"";
+    for (const Offer& offer : Offers(*command.app)) text += " " + offer.word;
+    text += "\" ;;\n";
+  }
+  return text +
+         "  esac\n"
+         "  mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$word\")\n"
+         "}\n"
+         "complete -o default -F _cairn cairn\n";
+}
+
+std::string ZshCompletion(const CLI::App& app) {
+  std::string text =
+      "#compdef cairn\n"
+      "# Made by the program from its own flags.\n"
+      "local way=\"\" word\n"
+      "local -a offered\n"
+      "for word in \"${(@)words[2,CURRENT-1]}\"; do\n"
+      "  case \"$way $word\" in\n"
+      "    (" +
+      Ways(app, "|") +
+      ") way=\"$way $word\" ;;\n"
+      "  esac\n"
+      "done\n"
+      "case \"$way\" in\n";
+  for (const ManualCommand& command : ManualCommands(app)) {
+    text += "  (\"" + WayBehind(command, app) + "\") offered=(\n";
+    for (const Offer& offer : Offers(*command.app)) text += "    " + Described(offer) + "\n";
+    text += "  ) ;;\n";
+  }
+  return text + "esac\n_describe -o 'command or flag' offered || _files\n";
+}
+
+std::string FishCompletion(const CLI::App& app) {
+  std::string text =
+      "# fish completion for cairn; made by the program from its own flags.\n"
+      "function __cairn_at\n"
+      "  set -l way \"\"\n"
+      "  set -l words (commandline -opc)\n"
+      "  for word in $words[2..-1]\n"
+      "    if contains -- \"$way $word\" " +
+      Ways(app, " ") +
+      "\n"
+      "      set way \"$way $word\"\n"
+      "    end\n"
+      "  end\n"
+      "  test \"$way\" = \"$argv[1]\"\n"
+      "end\n";
+  for (const ManualCommand& command : ManualCommands(app)) {
+    const std::string head =
+        "complete -c cairn -n '__cairn_at \"" + WayBehind(command, app) + "\"' ";
+    for (const Offer& offer : Offers(*command.app)) {
+      text += head;
+      if (!offer.is_flag) {
+        text += "-f -a " + offer.word;
+      } else if (offer.word.rfind("--", 0) == 0) {
+        text += "-l " + offer.word.substr(2);
+      } else {
+        text += "-s " + offer.word.substr(1);
+      }
+      text += (offer.takes_value ? " -r" : "");
+      text += " -d " + Quoted(offer.description, "\\'") + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace cairn

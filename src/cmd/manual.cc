@@ -1,0 +1,176 @@
+#include "cmd/manual.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "cmd/completions.h"
+
+namespace cairn {
+namespace {
+
+// As troff wants it: no character of the text is a command.
+std::string Troff(const std::string& text) {
+  std::string safe;
+  bool line_begins = true;
+  for (const char c : text) {
+    if (line_begins && (c == '.' || c == '\'')) safe += "\\&";
+    line_begins = c == '\n';
+    if (c == '\\') {
+      safe += "\\e";
+    } else if (c == '-') {
+      safe += "\\-";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+// "cairn model make" -> "cairn-model-make".
+std::string PageName(std::string way) {
+  std::replace(way.begin(), way.end(), ' ', '-');
+  return way;
+}
+
+std::string Names(const CLI::Option& option) {
+  if (!option.nonpositional()) return "\\fI" + Troff(option.get_name()) + "\\fR";
+  std::string names;
+  const auto add = [&](const std::string& name) {
+    names += (names.empty() ? "\\fB" : ", \\fB") + Troff(name) + "\\fR";
+  };
+  for (const std::string& name : option.get_snames()) add("-" + name);
+  for (const std::string& name : option.get_lnames()) add("--" + name);
+  return names;
+}
+
+std::string OptionEntry(const CLI::Option& option) {
+  std::string entry = ".TP\n" + Names(option);
+  if (option.nonpositional() && option.get_items_expected_max() > 0) {
+    entry += " \\fI" + Troff(option.get_type_name()) + "\\fR";
+  }
+  entry += "\n" + Troff(option.get_description());
+  if (option.get_required()) entry += " (required)";
+  if (!option.get_default_str().empty()) {
+    entry += " (default: " + Troff(option.get_default_str()) + ")";
+  }
+  return entry + "\n";
+}
+
+std::string Synopsis(const ManualCommand& command) {
+  std::string text = ".SH SYNOPSIS\n.B " + Troff(command.way) + "\n[\\fIoptions\\fR]";
+  for (const CLI::Option* option : ShownOptions(*command.app)) {
+    if (!option->nonpositional()) text += " " + Names(*option);
+  }
+  if (!ShownSubcommands(*command.app).empty()) text += " \\fIcommand\\fR ...";
+  return text + "\n";
+}
+
+std::string Commands(const ManualCommand& command) {
+  std::string text;
+  for (const CLI::App* sub : ShownSubcommands(*command.app)) {
+    if (text.empty()) text = ".SH COMMANDS\n";
+    text += ".TP\n\\fB" + Troff(sub->get_name()) + "\\fR\n" + Troff(sub->get_description()) +
+            ", see \\fB" + Troff(PageName(command.way + " " + sub->get_name())) + "\\fR(1)\n";
+  }
+  return text;
+}
+
+// Options by the headings they have in the help.
+std::string Options(const CLI::App& app) {
+  std::string text;
+  std::vector<std::string> groups;
+  for (const CLI::Option* option : ShownOptions(app)) {
+    const std::string& group = option->get_group();
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+  }
+  for (const std::string& group : groups) {
+    text += text.empty() ? ".SH OPTIONS\n" : "";
+    text += ".SS " + Troff(group) + "\n";
+    for (const CLI::Option* option : ShownOptions(app)) {
+      if (option->get_group() == group) text += OptionEntry(*option);
+    }
+  }
+  return text;
+}
+
+std::string ManPage(const ManualCommand& command) {
+  const std::string name = PageName(command.way);
+  // One line, without a full stop, is what whatis(1) indexes.
+  std::string summary = command.app->get_description();
+  while (!summary.empty() && summary.back() == '.') summary.pop_back();
+  if (name == "cairn") summary = "an LLM server that never reads twice what it has read once";
+  std::string text = ".\\\" Made by the program from its own flags.\n.TH " + Troff(name) +
+                     " 1 \"\" \"cairn " CAIRN_VERSION "\" \"User Commands\"\n.SH NAME\n" +
+                     Troff(name) + " \\- " + Troff(summary) + "\n" + Synopsis(command) +
+                     ".SH DESCRIPTION\n" + Troff(command.app->get_description()) + "\n" +
+                     Commands(command) + Options(*command.app);
+  if (name != "cairn") text += ".SH SEE ALSO\n.BR cairn (1)\n";
+  return text;
+}
+
+void Collect(const std::string& way, const CLI::App& app, std::vector<ManualCommand>* commands) {
+  commands->push_back({way, &app});
+  for (const CLI::App* sub : ShownSubcommands(app)) {
+    Collect(way + " " + sub->get_name(), *sub, commands);
+  }
+}
+
+bool WriteFile(const std::filesystem::path& path, const std::string& text) {
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (out.good()) return true;
+  std::fprintf(stderr, "cairn manual: %s cannot be written\n", path.c_str());
+  return false;
+}
+
+}  // namespace
+
+std::vector<const CLI::App*> ShownSubcommands(const CLI::App& app) {
+  return app.get_subcommands(
+      [](const CLI::App* sub) { return !sub->get_name().empty() && !sub->get_group().empty(); });
+}
+
+std::vector<const CLI::Option*> ShownOptions(const CLI::App& app) {
+  return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
+std::vector<ManualCommand> ManualCommands(const CLI::App& app) {
+  std::vector<ManualCommand> commands;
+  Collect(app.get_name(), app, &commands);
+  return commands;
+}
+
+std::map<std::string, std::string> ManPages(const CLI::App& app) {
+  std::map<std::string, std::string> pages;
+  for (const ManualCommand& command : ManualCommands(app)) {
+    pages[PageName(command.way) + ".1"] = ManPage(command);
+  }
+  return pages;
+}
+
+CLI::App* AddManual(CLI::App* app, ManualOptions* options) {
+  CLI::App* manual = app->add_subcommand("manual", "Write man pages and completions");
+  manual->group("");
+  manual->add_option("folder", options->folder, "Where to write them")->required();
+  return manual;
+}
+
+int RunManual(const CLI::App& app, const ManualOptions& options) {
+  const std::filesystem::path folder(options.folder);
+  for (const auto& [name, text] : ManPages(app)) {
+    if (!WriteFile(folder / "man" / name, text)) return 1;
+  }
+  const std::filesystem::path completions = folder / "completions";
+  const bool written = WriteFile(completions / "cairn.bash", BashCompletion(app)) &&
+                       WriteFile(completions / "_cairn", ZshCompletion(app)) &&
+                       WriteFile(completions / "cairn.fish", FishCompletion(app));
+  return written ? 0 : 1;
+}
+
+}  // namespace cairn
