@@ -140,7 +140,7 @@ std::string FishCompletion(const CLI::App& app) {
       text += head;
       if (!offer.is_flag) {
         text += "-f -a " + offer.word;
-      } else if (offer.word.rfind("--", 0) == 0) {
+      } else if (offer.word.starts_with("--")) {
         text += "-l " + offer.word.substr(2);
       } else {
         text += "-s " + offer.word.substr(1);
