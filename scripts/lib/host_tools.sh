@@ -101,6 +101,7 @@ missing_tools() {
   have clang++-19 || echo clang-19
   have_fuzzer || echo libclang-rt-19-dev
   have shellcheck || echo shellcheck
+  have pkg-config || echo pkg-config
   [[ "$1" -ge 2 ]] || return 0
   have_browser || echo chromium fonts-dejavu-core
   have_node || echo nodejs npm
