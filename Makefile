@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  tsan web-test bench-peers bench-resume bench-serve codecs crash package demo serve model check format lint lint-all ci lock clean distclean
+  tsan web-test bench-peers bench-resume bench-serve codecs crash package package-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,9 @@ ci: ## What .ci/run runs: everything from nothing
 
 package: setup ## The .deb, in build/package; what installs and runs without anything else
 	@scripts/package.sh
+
+package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap
+	@scripts/package_test.sh
 
 lock: ## Write today's library versions and checksums to deps.lock
 	@scripts/setup.sh --update-lock
