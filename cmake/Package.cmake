@@ -79,6 +79,10 @@ if(CAIRN_BUNDLED)
   set(CAIRN_PC_LIBS "-L\${libdir}/cairn -lxxhash -lzstd")
   install(FILES ${LLAMA_LIB_DIR}/libxxhash.a ${LLAMA_LIB_DIR}/libzstd.a
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cairn COMPONENT heart)
+  foreach(package libxxhash-dev libzstd-dev libexpected-dev)
+    install(FILES ${CAIRN_DEPS_PREFIX}/share/doc/${package}/copyright
+      DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev/licences RENAME ${package} COMPONENT heart)
+  endforeach()
   install(DIRECTORY ${CAIRN_DEPS_PREFIX}/include/tl
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn COMPONENT heart)
 endif()
