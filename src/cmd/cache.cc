@@ -57,7 +57,7 @@ CLI::App* AddCommand(CLI::App* cache, CacheCommand command, const std::string& a
   CLI::App* const added = cache->add_subcommand(NameOf(command), about);
   added->callback([options, command] { options->command = command; });
   added->add_option("--cache-dir", options->folder, "The cache's folder, as given to cairn serve")
-      ->capture_default_str();
+      ->default_str("cairn in $XDG_CACHE_HOME or in ~/.cache");
   added->add_flag("--json", options->json, "Print one JSON object");
   return added;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cmd/cache_folder.h"
 #include "cmd/machine_memory.h"
 #include "policy/eviction.h"
 
@@ -56,8 +55,7 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
   serve
       ->add_option("--cache-dir", options->cache_folder,
                    "Folder where checkpoints outlive the server; several servers may share it "
-                   "(default: " +
-                       DefaultCacheFolder() + ")")
+                   "(default: cairn in $XDG_CACHE_HOME or in ~/.cache)")
       ->group(group);
   serve
       ->add_option("--cache-disk", options->cache_disk_gib,

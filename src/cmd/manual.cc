@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cmd/completions.h"
+#include "cmd/flags_page.h"
 
 namespace cairn {
 namespace {
@@ -166,6 +167,7 @@ int RunManual(const CLI::App& app, const ManualOptions& options) {
   for (const auto& [name, text] : ManPages(app)) {
     if (!WriteFile(folder / "man" / name, text)) return 1;
   }
+  if (!WriteFile(folder / "flags.md", FlagsPage(app))) return 1;
   const std::filesystem::path completions = folder / "completions";
   const bool written = WriteFile(completions / "cairn.bash", BashCompletion(app)) &&
                        WriteFile(completions / "_cairn", ZshCompletion(app)) &&

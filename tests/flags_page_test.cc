@@ -1,0 +1,30 @@
+// The page of flags is what the program says of itself.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/golden_file.h"
+#include "made_model.h"
+
+namespace cairn {
+namespace {
+
+TEST(FlagsPage, IsWhatTheProgramSaysOfItsFlags) {
+  const std::string folder = test::OwnPath("");
+  const std::string command = std::string("'" CAIRN_PROGRAM "' manual '") + folder + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(folder + "/flags.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  std::filesystem::remove_all(folder);
+  EXPECT_NE(page.str().find("`--cache-ram`"), std::string::npos);
+  ExpectSourceFile("docs/flags.md", page.str());
+}
+
+}  // namespace
+}  // namespace cairn
