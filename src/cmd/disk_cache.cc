@@ -4,7 +4,6 @@
 #include <random>
 #include <utility>
 
-#include "base/hash.h"
 #include "cmd/cache_flags.h"
 #include "cmd/cache_folder.h"
 #include "engine/state_rows.h"
@@ -30,17 +29,6 @@ Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, Codec code
   return identity;
 }
 
-SavedAs SavedAsOf(const std::string& identity, const ServeOptions& options) {
-  SavedAs saved_as;
-  saved_as.fingerprint = FingerprintOf(identity);
-  saved_as.name_spaces.emplace_back(0, 0);
-  for (size_t i = 0; i < options.api_keys.size(); ++i) {
-    const uint64_t name = Hash64("cairn key " + options.api_keys[i]);
-    saved_as.name_spaces.emplace_back(static_cast<NamespaceId>(i + 1), name);
-  }
-  return saved_as;
-}
-
 // `asked`, unless it is lossy and nobody knows what it may touch.
 Codec ProvenCodec(Codec asked, Engine* engine, const LogSink& log) {
   if (!IsLossy(asked)) return asked;
@@ -54,6 +42,14 @@ Codec ProvenCodec(Codec asked, Engine* engine, const LogSink& log) {
 }
 
 }  // namespace
+
+std::vector<std::pair<NamespaceId, uint64_t>> NameSpacesOf(const ApiKeys& keys) {
+  std::vector<std::pair<NamespaceId, uint64_t>> name_spaces = {{0, 0}};
+  for (const ApiKeys::Known& key : keys.known()) {
+    name_spaces.emplace_back(key.number, key.saved_name);
+  }
+  return name_spaces;
+}
 
 std::string CacheFolderOf(const ServeOptions& options) {
   return options.cache_folder.empty() ? DefaultCacheFolder() : options.cache_folder;
@@ -71,8 +67,8 @@ Result<Codec> CodecOf(const ServeOptions& options) {
   return codec;
 }
 
-Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, ReuseMode reuse,
-                                DiskCallbacks callbacks) {
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
+                                ReuseMode reuse, DiskCallbacks callbacks) {
   DiskCache cache;
   const auto codec = CodecOf(options);
   if (!codec) return tl::unexpected(codec.error());
@@ -84,7 +80,8 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, Reu
   if (!keeps) cache.codec = slot_codec;
   const auto identity = IdentityOf(*engine, reuse, cache.codec);
   if (!identity) return tl::unexpected(identity.error());
-  cache.saved_as = SavedAsOf(*identity, options);
+  cache.saved_as.fingerprint = FingerprintOf(*identity);
+  cache.saved_as.name_spaces = NameSpacesOf(keys);
   cache.fs = MakeRealFs();
   cache.slot_files.folder = options.slot_save_path;
   cache.slot_files.saved_as = cache.saved_as;

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -13,6 +15,7 @@
 #include "cache/resume.h"
 #include "cmd/serve.h"
 #include "engine/engine.h"
+#include "http/keys.h"
 #include "sched/slot_files.h"
 #include "store/disk_store.h"
 #include "store/object.h"
@@ -43,6 +46,10 @@ struct DiskCache {
   bool outlives() const { return store != nullptr || !slot_files.folder.empty(); }
 };
 
+// Namespaces as keys are numbered, with the names that what is saved of them has: that of a key
+// hangs on the key alone.
+std::vector<std::pair<NamespaceId, uint64_t>> NameSpacesOf(const ApiKeys& keys);
+
 // What --codec names. kInvalidArgument: it names none, or one that breaks what --reuse promises.
 Result<Codec> CodecOf(const ServeOptions& options);
 
@@ -51,8 +58,8 @@ Result<Codec> CodecOf(const ServeOptions& options);
 // and what was read on from it, has a fingerprint of its own: no server that promises bits meets
 // it. REQUIRES: no sequence of `engine` holds anything; so it is afterwards. Called by the thread
 // that owns the context. Errors as CodecOf's and Engine::StateIdentity's.
-Result<DiskCache> OpenDiskCache(const ServeOptions& options, Engine* engine, ReuseMode reuse,
-                                DiskCallbacks callbacks);
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
+                                ReuseMode reuse, DiskCallbacks callbacks);
 
 // So far from that of any other process that their runs never have the same number.
 LineageId RandomLineage();

@@ -10,6 +10,7 @@
 #include "cmd/bench_report.h"
 #include "cmd/cache.h"
 #include "cmd/demo.h"
+#include "cmd/key_flags.h"
 #include "cmd/manual.h"
 #include "cmd/model_check.h"
 #include "cmd/model_codecs.h"
@@ -27,8 +28,9 @@ int Main(std::vector<std::string> arguments) {
   CLI::App app("Cairn: an LLM server that never reads twice what it has read once.", "cairn");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + " (see --help)\n";
+  const std::vector<std::string> shown = arguments;
+  app.failure_message([&shown](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + HideKeys(error.what(), shown) + " (see --help)\n";
   });
 
   ServeOptions serve_options;

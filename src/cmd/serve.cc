@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
 #include "cmd/disk_cache.h"
+#include "cmd/key_flags.h"
 #include "cmd/progress_line.h"
 #include "cmd/server_log.h"
 #include "engine/llama_embedder.h"
@@ -168,12 +170,13 @@ class ServeRun {
     script_ = std::move(*script);
     if (Status opened = OpenTrace(); !opened) return opened;
     if (Status opened = OpenTraceEvents(); !opened) return opened;
+    if (Status read = ReadKeys(); !read) return read;
     if (Status listening = StartHttp(); !listening) return listening;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
-    auto disk = OpenDiskCache(options_, engine_.get(), policies->reuse,
+    auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
                               {[this] { Wake(); }, logger_.sink(), events_.get()});
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
@@ -204,7 +207,7 @@ class ServeRun {
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
     SayReady(clock_.NowMs() - started_ms);
-    served_.service.store(service_.get(), std::memory_order_release);
+    BeginService();
     scheduler_->Run();
     SaveToDisk();
     SayTraced();
@@ -219,7 +222,69 @@ class ServeRun {
     scheduler_->Stop();
   }
 
+  // From one thread, as often as it likes. What is wrong with the file changes nothing.
+  void ReloadKeys() {
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    if (keys_ == nullptr) return;  // they are about to be read
+    if (options_.api_key_file.empty()) {
+      logger_->info("SIGHUP: there is no --api-key-file to read again");
+      return;
+    }
+    const auto keys = KeysOf(options_);
+    Status replaced = keys ? keys_->Know(*keys) : Status(tl::unexpected(keys.error()));
+    if (replaced) {
+      // What a new key has stored needs a name from the first request on.
+      NameKeys();
+      replaced = keys_->Replace(*keys);
+    }
+    if (!replaced) {
+      logger_->warn("SIGHUP: the API keys stay as they were: {}", replaced.error().message);
+      return;
+    }
+    logger_->info("SIGHUP: {} API keys from now on", keys_->size());
+    WarnOfReaders();
+  }
+
  private:
+  Status ReadKeys() {
+    const auto texts = KeysOf(options_);
+    if (!texts) return tl::unexpected(texts.error());
+    auto keys = ApiKeys::Make(*texts);
+    if (!keys) return tl::unexpected(keys.error());
+    WarnOfReaders();
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    keys_ = std::move(*keys);
+    return {};
+  }
+
+  void WarnOfReaders() const {
+    if (options_.api_key_file.empty() || !OthersCanRead(options_.api_key_file)) return;
+    logger_->warn("--api-key-file {}: every user of this machine can read it; chmod 600 it",
+                  options_.api_key_file);
+  }
+
+  // REQUIRES: keys_mutex_ is held.
+  void NameKeys() {
+    if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
+    SavedAs saved_as = disk_.saved_as;
+    saved_as.name_spaces = NameSpacesOf(*keys_);
+    if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
+    // When the server is ending nothing is asked any more.
+    static_cast<void>(
+        service_->Look([&](CheckpointCache* cache) { cache->SetSavedAs(std::move(saved_as)); }));
+  }
+
+  // From here on requests are answered, and a new key is named by NameKeys().
+  void BeginService() {
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    if (disk_.outlives()) {
+      disk_.saved_as.name_spaces = NameSpacesOf(*keys_);
+      cache_->SetSavedAs(disk_.saved_as);
+      if (slot_files_ != nullptr) slot_files_->SetNameSpaces(disk_.saved_as.name_spaces);
+    }
+    served_.service.store(service_.get(), std::memory_order_release);
+  }
+
   Status StartHttp() {
     auto grammar = AnswerGrammarOf(options_);
     if (!grammar) return tl::unexpected(grammar.error());
@@ -227,7 +292,8 @@ class ServeRun {
     HttpServerOptions http;
     http.host = options_.host;
     http.port = options_.port;
-    http.api_keys = options_.api_keys;
+    http.keys = keys_;
+    http.insecure = options_.insecure;
     http.error_body = HttpErrorBody;
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
     http.log = logger_.sink();
@@ -246,6 +312,10 @@ class ServeRun {
     AddRoutes(http_.get(), &served_);
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
+    if (options_.insecure && keys_->empty()) {
+      logger_->warn("--insecure: everybody who reaches {} may ask, and sees what others asked",
+                    options_.host);
+    }
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
   }
@@ -400,6 +470,8 @@ class ServeRun {
   const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
   std::unique_ptr<TraceEvents> events_;  // null: nothing is written
   Served served_;
+  std::mutex keys_mutex_;          // one reload at a time, and none while service begins
+  std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
   std::unique_ptr<LlamaEngine> engine_;
   std::unique_ptr<LlamaEmbedder> embedder_;
   std::unique_ptr<ChatTemplate> template_;
@@ -419,11 +491,17 @@ class SignalThread {
  public:
   explicit SignalThread(ServeRun* run) {
     sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::thread([this, run] {
       int signal = 0;
-      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) run->StopOnSignal(signal);
+      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
+        if (signal == SIGHUP) {
+          run->ReloadKeys();
+        } else {
+          run->StopOnSignal(signal);
+        }
+      }
     });
   }
   ~SignalThread() {

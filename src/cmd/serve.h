@@ -2,7 +2,7 @@
 //
 //   main thread    loads the model, then is the scheduler's: it alone touches the context
 //   HTTP threads   parse, render, tokenize, format
-//   signal thread  waits for SIGINT and SIGTERM
+//   signal thread  waits for SIGINT, SIGTERM and SIGHUP
 
 #ifndef CAIRN_CMD_SERVE_H_
 #define CAIRN_CMD_SERVE_H_
@@ -29,6 +29,8 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8080;
   std::vector<std::string> api_keys;
+  std::string api_key_file;  // empty: none
+  bool insecure = false;
 
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template

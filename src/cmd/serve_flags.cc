@@ -7,6 +7,7 @@
 #include "chat/builtin_templates.h"
 #include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
+#include "cmd/key_flags.h"
 #include "cmd/serve.h"
 
 namespace cairn {
@@ -149,18 +150,16 @@ void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
 
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
-  serve->add_option("--host", options->host, "Address to listen on; another needs --api-key")
+  serve
+      ->add_option("--host", options->host,
+                   "Address to listen on; one that other machines reach needs a key")
       ->capture_default_str()
       ->group(group);
   serve->add_option("--port", options->port, "Port to listen on (0: any free one)")
       ->capture_default_str()
       ->check(CLI::Range(0, 65535))
       ->group(group);
-  serve
-      ->add_option("--api-key", options->api_keys,
-                   "Key that requests must show; several with commas, each a cache of its own")
-      ->delimiter(',')
-      ->group(group);
+  AddKeyFlags(serve, options);
   serve->add_option("-a,--alias", options->alias, "Name that clients see (default: the file's)")
       ->group(group);
   serve

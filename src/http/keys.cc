@@ -1,11 +1,33 @@
 #include "http/keys.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
+#include "base/hash.h"
 #include "base/ignore_case.h"
+#include "http/router.h"
 
 namespace cairn {
+namespace {
+
+Status CheckText(const std::string& key) {
+  if (key.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "an API key is empty; give --api-key a value");
+  }
+  const bool plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 127; });
+  if (!plain) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "an API key has spaces or bytes that are not ASCII; no header carries it unchanged");
+  }
+  // The HTTP library decodes that too; nobody needs it.
+  if (key.find("%u") != std::string::npos) {
+    return Fail(ErrorCode::kInvalidArgument, "an API key may not have \"%u\" in it");
+  }
+  return {};
+}
+
+}  // namespace
 
 bool ConstantTimeEquals(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -18,13 +40,67 @@ bool ConstantTimeEquals(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-int MatchKey(std::span<const std::string> keys, std::string_view given) {
-  int match = -1;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const bool equal = ConstantTimeEquals(keys[i], given);
-    if (equal && match < 0) match = static_cast<int>(i);
+Result<std::shared_ptr<ApiKeys>> ApiKeys::Make(const std::vector<std::string>& keys) {
+  auto made = std::make_shared<ApiKeys>();
+  if (Status replaced = made->Replace(keys); !replaced) return tl::unexpected(replaced.error());
+  return made;
+}
+
+Status ApiKeys::Know(const std::vector<std::string>& keys) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return KnowLocked(keys);
+}
+
+Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (Status checked = CheckText(key); !checked) return checked;
+  }
+  for (const std::string& key : keys) {
+    const uint64_t name = Hash64("cairn key " + key);
+    const std::string shown = PercentDecode(key);
+    const auto same = std::find_if(keys_.begin(), keys_.end(), [&](const Key& known) {
+      return known.known.saved_name == name || known.shown == shown;
+    });
+    if (same == keys_.end() && name != 0) {
+      keys_.push_back({{static_cast<Number>(keys_.size() + 1), key, name}, shown, false});
+    } else if (same == keys_.end() || same->known.text != key) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "an API key cannot be told from another one; change one of them");
+    }
+  }
+  return {};
+}
+
+Status ApiKeys::Replace(const std::vector<std::string>& keys) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Status known = KnowLocked(keys); !known) return known;
+  for (Key& key : keys_) {
+    key.valid = std::find(keys.begin(), keys.end(), key.known.text) != keys.end();
+  }
+  return {};
+}
+
+ApiKeys::Number ApiKeys::Match(std::string_view given) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Number match = 0;
+  for (const Key& key : keys_) {
+    const bool equal = ConstantTimeEquals(key.shown, given);
+    if (equal && key.valid) match = key.known.number;
   }
   return match;
+}
+
+size_t ApiKeys::size() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<size_t>(
+      std::count_if(keys_.begin(), keys_.end(), [](const Key& key) { return key.valid; }));
+}
+
+std::vector<ApiKeys::Known> ApiKeys::known() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Known> known;
+  for (const Key& key : keys_) known.push_back(key.known);
+  return known;
 }
 
 std::string_view BearerToken(std::string_view authorization) {

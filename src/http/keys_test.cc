@@ -33,13 +33,53 @@ TEST(Keys, AnotherLengthIsDifferent) {
   EXPECT_FALSE(ConstantTimeEquals(std::string("a\0", 2), "a"));
 }
 
-TEST(Keys, MatchGivesTheIndexOfTheFirstEqualKey) {
-  const std::vector<std::string> keys = {"one", "two", "two"};
-  EXPECT_EQ(MatchKey(keys, "one"), 0);
-  EXPECT_EQ(MatchKey(keys, "two"), 1);
-  EXPECT_EQ(MatchKey(keys, "three"), -1);
-  EXPECT_EQ(MatchKey(keys, ""), -1);
-  EXPECT_EQ(MatchKey({}, "one"), -1);
+TEST(Keys, MatchGivesTheNumberOfTheKeyThatWasShown) {
+  const auto keys = *ApiKeys::Make({"one", "two", "two"});
+  EXPECT_EQ(keys->size(), 2u);
+  EXPECT_EQ(keys->Match("one"), 1u);
+  EXPECT_EQ(keys->Match("two"), 2u);
+  EXPECT_EQ(keys->Match("three"), 0u);
+  EXPECT_EQ(keys->Match(""), 0u);
+  EXPECT_EQ(ApiKeys().Match("one"), 0u);
+}
+
+TEST(Keys, ANumberIsNeverGivenToAnotherKey) {
+  const auto keys = *ApiKeys::Make({"one", "two"});
+  ASSERT_TRUE(keys->Replace({"three", "two"}));
+  EXPECT_EQ(keys->Match("one"), 0u) << "it was taken away";
+  EXPECT_EQ(keys->Match("two"), 2u) << "it stands elsewhere and is the same";
+  EXPECT_EQ(keys->Match("three"), 3u);
+  ASSERT_TRUE(keys->Replace({"four", "one"}));
+  EXPECT_EQ(keys->Match("one"), 1u) << "what came back finds what was its own";
+  EXPECT_EQ(keys->Match("four"), 4u);
+  EXPECT_EQ(keys->Match("two"), 0u);
+}
+
+TEST(Keys, ASavedNameHangsOnTheKeyAlone) {
+  const auto one_way = (*ApiKeys::Make({"one", "two"}))->known();
+  const auto other_way = (*ApiKeys::Make({"two", "zero", "one"}))->known();
+  EXPECT_EQ(one_way[0].saved_name, other_way[2].saved_name);
+  EXPECT_EQ(one_way[1].saved_name, other_way[0].saved_name);
+  EXPECT_NE(one_way[0].saved_name, one_way[1].saved_name);
+}
+
+TEST(Keys, KnowingAKeyLetsNobodyIn) {
+  ApiKeys keys;
+  ASSERT_TRUE(keys.Know({"one"}));
+  EXPECT_EQ(keys.Match("one"), 0u);
+  EXPECT_TRUE(keys.empty());
+  EXPECT_EQ(keys.known().size(), 1u);
+}
+
+TEST(Keys, WhatIsRefusedChangesNothingAndIsNotTold) {
+  const auto keys = *ApiKeys::Make({"one", "5%41"});
+  for (const char* bad : {"", "se cret", "se\ncret", "s\xc3\xa9", "secret%u0041", "5A"}) {
+    const Status replaced = keys->Replace({"two", bad});
+    ASSERT_FALSE(replaced) << bad;
+    EXPECT_EQ(replaced.error().message.find("cret"), std::string::npos);
+    EXPECT_EQ(keys->Match("one"), 1u);
+    EXPECT_EQ(keys->Match("two"), 0u);
+  }
 }
 
 TEST(Keys, BearerTokenIsWhatFollowsTheScheme) {

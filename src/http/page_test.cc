@@ -68,7 +68,7 @@ TEST_F(PageTest, WhoeverHasTheFileGetsNoSecondCopy) {
 }
 
 TEST_F(PageTest, IsPublicSoThatItCanAskForTheKey) {
-  options_.api_keys = {"right"};
+  options_.keys = *ApiKeys::Make({"right"});
   Serve();
   EXPECT_EQ(StatusOf(Get("/")), 200);
   EXPECT_EQ(StatusOf(Get("/assets/page.js")), 200);

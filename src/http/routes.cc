@@ -72,7 +72,7 @@ bool IsMessagesPath(std::string_view path) {
 
 // Every key is a namespace of its own; so is having none.
 NamespaceId NamespaceOf(const HttpRequest& request) {
-  return static_cast<NamespaceId>(request.key_index + 1);
+  return request.key_number;
 }
 
 AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {

@@ -59,7 +59,7 @@ struct Exchange {
   std::string content_type;  // the request's, see Prepare()
   std::string path;
   RouteMatch match;
-  int key_index = -1;
+  uint32_t key_number = 0;
   // An answer that needs no handler and no body: 401, 404, 405, 413, 501.
   int refusal_status = 0;
   std::string refusal_message;
@@ -197,6 +197,7 @@ class HttpServer::Impl {
     HttpAccess access;
   };
 
+  bool has_keys() const { return options_.keys != nullptr && !options_.keys->empty(); }
   void InstallCallbacks();
   // Decides on a request whose headers have been read, before its body is.
   void Prepare(httplib::Request& request, Exchange* exchange) const;
@@ -217,7 +218,6 @@ class HttpServer::Impl {
   // Constant after Bind().
   const HttpServerOptions options_;
   const SocketTimeouts timeouts_;
-  std::vector<std::string> keys_;  // as the library hands out header values: percent-decoded
   Router router_;
   std::vector<Route> routes_;
 
@@ -230,10 +230,6 @@ HttpServer::Impl::Impl(HttpServerOptions options)
     : options_(std::move(options)),
       timeouts_{options_.read_timeout_ms, options_.request_timeout_ms, options_.write_timeout_ms} {
   CHECK(options_.error_body != nullptr);
-  // The library decodes "%41" in every header value it reads, keys included.
-  for (const std::string& key : options_.api_keys) {
-    keys_.push_back(httplib::decode_path_component(key));
-  }
   parser_.set_payload_max_length(options_.body_bytes_max);
   parser_.set_keep_alive_timeout(options_.idle_timeout_ms / 1000);
   InstallCallbacks();
@@ -303,13 +299,13 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
 }
 
 void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* exchange) const {
-  if (keys_.empty()) return;
+  if (!has_keys()) return;
   const std::string authorization = request.get_header_value("Authorization");
-  exchange->key_index = MatchKey(keys_, BearerToken(authorization));
-  if (exchange->key_index < 0) {
-    exchange->key_index = MatchKey(keys_, request.get_header_value("x-api-key"));
+  exchange->key_number = options_.keys->Match(BearerToken(authorization));
+  if (exchange->key_number == 0) {
+    exchange->key_number = options_.keys->Match(request.get_header_value("x-api-key"));
   }
-  if (exchange->key_index >= 0) return;
+  if (exchange->key_number != 0) return;
   if (routes_[exchange->match.route].access == HttpAccess::kPublic) return;
   const bool none = authorization.empty() && !request.has_header("x-api-key");
   exchange->RefuseWith(401, std::string(none ? "an API key is needed" : "the API key is wrong") +
@@ -349,7 +345,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
     request.headers.emplace_back("Content-Type", exchange.content_type);
   }
   request.remote = in.remote_addr;
-  request.key_index = exchange.key_index;
+  request.key_number = exchange.key_number;
   request.gone = [watch = exchange.watch] { return watch->Gone(); };
 
   HttpResponse response;
@@ -418,12 +414,8 @@ HttpResponse HttpServer::Impl::Call(HttpRequest request) const {
 }
 
 Status HttpServer::Impl::Bind() {
-  for (const std::string& key : options_.api_keys) {
-    if (key.empty()) {
-      return Fail(ErrorCode::kInvalidArgument, "an API key is empty; give --api-key a value");
-    }
-  }
-  return listener_.Open(options_.host, options_.port, /*loopback_only=*/keys_.empty());
+  return listener_.Open(options_.host, options_.port,
+                        /*loopback_only=*/!has_keys() && !options_.insecure);
 }
 
 void HttpServer::Impl::Serve() {

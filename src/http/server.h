@@ -18,6 +18,7 @@
 #define CAIRN_HTTP_SERVER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,6 +29,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "http/keys.h"
 
 namespace cairn {
 
@@ -38,8 +40,8 @@ struct HttpRequest {
   std::multimap<std::string, std::string> params;  // the query
   std::map<std::string, std::string> captures;     // what ":name" segments of the pattern took
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string remote;  // "127.0.0.1:54321"
-  int key_index = -1;  // which of the server's API keys was shown; -1: none
+  std::string remote;       // "127.0.0.1:54321"
+  uint32_t key_number = 0;  // of the API key that was shown, see ApiKeys; 0: none
 
   // Whether nobody waits for the answer any more: the client has closed its connection, or the
   // server is stopping. Handlers that wait must ask now and then. Any thread may call it, also
@@ -83,7 +85,9 @@ struct HttpServerOptions {
   int port = 8080;  // 0: any free one
   // When there are any, every path that is not public wants one of them, as "Authorization: Bearer
   // K" or "x-api-key: K".
-  std::vector<std::string> api_keys;
+  std::shared_ptr<const ApiKeys> keys = nullptr;  // null: there are none
+  // Listens where other machines can reach it without a key too.
+  bool insecure = false;
   size_t body_bytes_max = size_t{64} << 20;  // also of a body after decompression
   size_t threads_max = 128;                  // connections served at once
   int read_timeout_ms = 30'000;              // silence while a request is being sent
@@ -132,8 +136,8 @@ class HttpServer {
   // a handler throws comes through. Any thread, once all Handle() are called.
   HttpResponse Call(HttpRequest request) const;
 
-  // Starts listening. kUnavailable: the port is taken. kInvalidArgument: no such host or port, an
-  // empty key, or a host that other machines reach without any key. From here on connections wait
+  // Starts listening. kUnavailable: the port is taken. kInvalidArgument: no such host or port, or
+  // a host that other machines reach without any key. From here on connections wait
   // for Serve().
   Status Bind();
 

@@ -36,7 +36,7 @@ TEST_F(HttpServerTest, HandsTheWholeRequestToItsHandler) {
   EXPECT_EQ(seen.Header("x-ODD"), "Value");
   EXPECT_EQ(seen.Header("absent"), "");
   EXPECT_TRUE(seen.remote.starts_with("127.0.0.1:")) << seen.remote;
-  EXPECT_EQ(seen.key_index, -1);
+  EXPECT_EQ(seen.key_number, 0u);
   EXPECT_TRUE(Eventually([&] { return seen.gone(); })) << "the connection is over";
 }
 
@@ -112,13 +112,14 @@ TEST_F(HttpServerTest, AnswersHeadLikeGetWithoutABody) {
 }
 
 TEST_F(HttpServerTest, WantsOneOfItsKeys) {
-  options_.api_keys = {"first", "50%41"};
+  options_.keys = *ApiKeys::Make({"first", "50%41"});
   HttpServer& server = MakeServer();
-  server.Handle("GET", "/who",
-                [](const HttpRequest& request) { return Text(std::to_string(request.key_index)); });
+  server.Handle("GET", "/who", [](const HttpRequest& request) {
+    return Text(std::to_string(request.key_number));
+  });
   server.Handle(
       "GET", "/health",
-      [](const HttpRequest& request) { return Text(std::to_string(request.key_index)); },
+      [](const HttpRequest& request) { return Text(std::to_string(request.key_number)); },
       HttpAccess::kPublic);
   StartServer();
   const std::string none = AskFor("GET", "/who");
@@ -128,12 +129,36 @@ TEST_F(HttpServerTest, WantsOneOfItsKeys) {
   EXPECT_TRUE(Contains(AskFor("GET", "/who", "x-api-key: firs\r\n"), "the API key is wrong"));
   EXPECT_EQ(StatusOf(AskFor("GET", "/who", "Authorization: Basic first\r\n")), 401);
   EXPECT_EQ(StatusOf(AskFor("GET", "/who", "Authorization: Bearer \r\n")), 401);
-  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "Authorization: Bearer first\r\n")), "0");
-  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "X-API-Key: 50%41\r\n")), "1");
-  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "Authorization: Bearer x\r\nx-api-key: first\r\n")), "0");
-  EXPECT_EQ(BodyOf(AskFor("GET", "/health")), "-1");
-  EXPECT_EQ(BodyOf(AskFor("GET", "/health", "x-api-key: first\r\n")), "0");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "Authorization: Bearer first\r\n")), "1");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "X-API-Key: 50%41\r\n")), "2");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/who", "Authorization: Bearer x\r\nx-api-key: first\r\n")), "1");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/health")), "0");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/health", "x-api-key: first\r\n")), "1");
   EXPECT_EQ(StatusOf(AskFor("POST", "/who", "", "x")), 405) << "whatever the key";
+}
+
+TEST_F(HttpServerTest, ReplacedKeysHoldFromTheNextRequestOn) {
+  const auto keys = *ApiKeys::Make({"old", "stays"});
+  options_.keys = keys;
+  MakeServer().Handle("GET", "/", [](const HttpRequest& request) {
+    return Text(std::to_string(request.key_number));
+  });
+  StartServer();
+  RawClient client(server_->port());
+  const std::string ask = "GET / HTTP/1.1\r\nHost: h\r\nx-api-key: stays\r\n\r\n";
+  client.Send(ask);
+  EXPECT_TRUE(client.ReadUntil("\r\n\r\n2"));
+  EXPECT_EQ(BodyOf(AskFor("GET", "/", "x-api-key: old\r\n")), "1");
+  ASSERT_TRUE(keys->Replace({"new", "stays"}));
+  EXPECT_EQ(StatusOf(AskFor("GET", "/", "x-api-key: old\r\n")), 401);
+  EXPECT_EQ(BodyOf(AskFor("GET", "/", "x-api-key: new\r\n")), "3");
+  client.Forget();
+  client.Send(ask);
+  EXPECT_TRUE(client.ReadUntil("\r\n\r\n2")) << "a connection lives on";
+  ASSERT_TRUE(keys->Replace({"new"}));
+  client.Forget();
+  client.Send(ask);
+  EXPECT_TRUE(client.ReadUntil(" 401 ")) << "no connection keeps a key that was taken away";
 }
 
 TEST_F(HttpServerTest, RefusesBodiesThatAreTooBig) {
@@ -334,11 +359,15 @@ TEST_F(HttpServerTest, ListensBeyondThisMachineOnlyWithAKey) {
         << bound.error().message;
   }
   options_.host = "0.0.0.0";
-  options_.api_keys = {"k"};
+  options_.keys = std::make_shared<ApiKeys>();
+  EXPECT_FALSE(HttpServer(options_).Bind()) << "no keys";
+  options_.keys = *ApiKeys::Make({"k"});
   HttpServer with_key(options_);
   EXPECT_TRUE(with_key.Bind());
-  options_.api_keys = {""};
-  EXPECT_FALSE(HttpServer(options_).Bind()) << "an empty key is none";
+  options_.keys = nullptr;
+  options_.insecure = true;
+  HttpServer insecure(options_);
+  EXPECT_TRUE(insecure.Bind()) << "somebody insisted";
 }
 
 TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
@@ -346,7 +375,7 @@ TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
   EXPECT_EQ(HttpServer(options_).Bind().error().message,
             "port 70000 does not exist; --port takes 0 to 65535");
   options_.port = 0;
-  options_.api_keys = {"k"};
+  options_.keys = *ApiKeys::Make({"k"});
   options_.host = "192.0.2.1";  // an address for documentation, which no machine has
   EXPECT_EQ(HttpServer(options_).Bind().error().message,
             "192.0.2.1 is not an address of this machine; choose another with --host");

@@ -144,8 +144,8 @@ Status Listener::Open(const std::string& host, int port, bool loopback_only) {
     if (loopback_only && !IsLoopback(info->ai_addr)) {
       return Fail(ErrorCode::kInvalidArgument,
                   "listening on " + host +
-                      " needs --api-key, because other machines can reach it; "
-                      "without a key use --host 127.0.0.1");
+                      " needs --api-key, because other machines can reach it; without a key use "
+                      "--host 127.0.0.1, or --insecure to let everybody in");
     }
   }
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {

@@ -166,7 +166,7 @@ class TranscriptsTest : public testing::Test {
       HttpServerOptions options;
       options.port = 0;
       options.error_body = HttpErrorBody;
-      options.api_keys = std::move(keys);
+      options.keys = *ApiKeys::Make(keys);
       return options;
     }
 

@@ -54,7 +54,7 @@ TEST_F(HttpClientTest, GivesErrorStatusesAsAnswers) {
 }
 
 TEST_F(HttpClientTest, SendsItsHeadersAndPutsItsPathFirst) {
-  options_.api_keys = {"k"};
+  options_.keys = *ApiKeys::Make({"k"});
   MakeServer().Handle("GET", "/v1/models", [](const HttpRequest&) { return Text("models"); });
   StartServer();
   const HttpClient client(Url() + "/v1/", {.headers = {{"Authorization", "Bearer k"}}});
@@ -178,7 +178,6 @@ TEST(HttpClient, SaysThatNobodyListens) {
   {
     HttpServer server(
         {.port = 0,
-         .api_keys = {},
          .error_body = [](int, std::string_view, std::string_view) { return std::string(); },
          .log = nullptr});
     ASSERT_TRUE(server.Bind());

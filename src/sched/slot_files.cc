@@ -69,7 +69,13 @@ bool SlotFiles::IsFileName(std::string_view name) {
   return std::none_of(name.begin(), name.end(), IsControl) && ToValidUtf8(name) == name;
 }
 
+void SlotFiles::SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces) {
+  const std::lock_guard<std::mutex> lock(names_mutex_);
+  options_.saved_as.name_spaces = std::move(name_spaces);
+}
+
 Result<uint64_t> SlotFiles::NameOf(NamespaceId name_space) const {
+  const std::lock_guard<std::mutex> lock(names_mutex_);
   for (const auto& [known, name] : options_.saved_as.name_spaces) {
     if (known == name_space) return name;
   }

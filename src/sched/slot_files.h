@@ -18,8 +18,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -51,6 +53,9 @@ class SlotFiles {
   // All outlive it.
   SlotFiles(Fs* fs, Scheduler* scheduler, const Clock* clock, SlotFilesOptions options);
 
+  // Which namespaces have which names from now on. Any thread.
+  void SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces);
+
   // Whether a name is one that a file may have: it leads to no other folder, whatever the system.
   static bool IsFileName(std::string_view name);
 
@@ -78,7 +83,8 @@ class SlotFiles {
   Fs* const fs_;
   Scheduler* const scheduler_;
   const Clock* const clock_;
-  const SlotFilesOptions options_;
+  SlotFilesOptions options_;
+  mutable std::mutex names_mutex_;  // guards options_.saved_as.name_spaces; the rest is constant
   std::atomic<uint64_t> temps_ = 0;
 };
 
