@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/stop_limits.h"
+
 namespace cairn {
 namespace {
 
@@ -290,6 +292,7 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
     if (!text.is_string()) return fields->Fail("stop_sequences", "a list of strings");
     params->stop_texts.push_back(text.get<std::string>());
   }
+  CheckStops(fields, "stop_sequences", params->stop_texts);
 }
 
 void ReadSampling(FieldReader* fields, SamplingParams* sampling) {

@@ -39,6 +39,8 @@ std::string ErrorType(int status) {
       return "permission_error";
     case 404:
       return "not_found_error";
+    case 429:
+      return "rate_limit_error";
     case 501:
       return "not_supported_error";
     case 503:

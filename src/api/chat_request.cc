@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/json_schema.h"
+#include "api/stop_limits.h"
 
 namespace cairn {
 namespace {
@@ -243,6 +244,7 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   fields->Integer("n_keep", -1, int64_t{1} << 40, &params->keep_tokens);
   fields->Bool("ignore_eos", &params->ignore_end);
   ReadStop(fields, &params->stop_texts);
+  CheckStops(fields, "stop", params->stop_texts);
 }
 
 ApiResult<std::string> GrammarOfFormat(const Json& format) {

@@ -126,6 +126,19 @@ TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
                 "stream_options.include_usage", "true or false");
 }
 
+TEST(ChatRequest, StopTextsAreFewAndShort) {
+  const auto read = [](const Json& stop) {
+    return ParseGenerationParams({{"stop", stop}}, GenerationParams());
+  };
+  EXPECT_TRUE(read(Json(std::vector<std::string>(64, std::string(1024, 'a')))));
+  for (const Json& bad : {Json(std::vector<std::string>(65, "a")), Json(std::string(1025, 'a'))}) {
+    const auto refused = read(bad);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().status, 400);
+    EXPECT_EQ(refused.error().message, "'stop' must be at most 64 strings of at most 1024 bytes");
+  }
+}
+
 TEST(ChatRequest, ReadsWhatIsAskedForBesideTheText) {
   const auto plain = Parse(WithField(R"("prompt_cache_key":"k","prompt_cache_retention":"24h")"));
   EXPECT_EQ(plain->options.answers, 1u);

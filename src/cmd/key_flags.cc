@@ -46,6 +46,22 @@ void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
       ->add_flag("--insecure", options->insecure,
                  "Let everybody who reaches --host ask, without a key")
       ->group(group);
+  serve
+      ->add_option("--cors-origin", options->cors_origins,
+                   "Origin whose web pages may ask, as https://example.org; may be repeated; * "
+                   "(with a key): every one (default: none)")
+      ->allow_extra_args(false)
+      ->group(group);
+  serve->add_option("--max-body", options->max_body_mib, "MiB that a request's body may have")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+  serve
+      ->add_option("--max-streams", options->max_streams,
+                   "Requests of one key that are answered at once, streams or not; more get a 429 "
+                   "(0: no limit of its own)")
+      ->capture_default_str()
+      ->group(group);
 }
 
 Result<std::vector<std::string>> ParseKeyFile(std::string_view text) {

@@ -294,6 +294,9 @@ class ServeRun {
     http.port = options_.port;
     http.keys = keys_;
     http.insecure = options_.insecure;
+    http.cors_origins = options_.cors_origins;
+    http.body_bytes_max = options_.max_body_mib << 20;
+    http.key_requests_max = options_.max_streams;
     http.error_body = HttpErrorBody;
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
     http.log = logger_.sink();

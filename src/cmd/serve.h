@@ -31,6 +31,9 @@ struct ServeOptions {
   std::vector<std::string> api_keys;
   std::string api_key_file;  // empty: none
   bool insecure = false;
+  std::vector<std::string> cors_origins;
+  size_t max_body_mib = 64;
+  size_t max_streams = 0;  // of one key; 0: no limit
 
   std::string chat_template;       // a name of ours, or a template's text
   std::string chat_template_file;  // wins over chat_template

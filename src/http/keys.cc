@@ -111,4 +111,15 @@ std::string_view BearerToken(std::string_view authorization) {
   return authorization;
 }
 
+std::shared_ptr<void> KeyLoad::Enter(ApiKeys::Number key, size_t max) {
+  const std::lock_guard<std::mutex> lock(counts_->mutex);
+  size_t& at_work = counts_->at_work[key];
+  if (max > 0 && at_work >= max) return nullptr;
+  ++at_work;
+  return {counts_.get(), [counts = counts_, key](void*) {
+            const std::lock_guard<std::mutex> leaving(counts->mutex);
+            --counts->at_work[key];
+          }};
+}
+
 }  // namespace cairn

@@ -3,7 +3,9 @@
 #ifndef CAIRN_HTTP_KEYS_H_
 #define CAIRN_HTTP_KEYS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -61,6 +63,21 @@ class ApiKeys {
 
   mutable std::mutex mutex_;
   std::vector<Key> keys_;  // guarded by mutex_; number n is at n - 1
+};
+
+// Who is being answered: how many requests of each key are at work. Thread-safe.
+class KeyLoad {
+ public:
+  // One more, until what is returned is let go, which may be after this object's end. Null: there
+  // are `max` of that key already (0: no limit).
+  std::shared_ptr<void> Enter(ApiKeys::Number key, size_t max);
+
+ private:
+  struct Counts {
+    std::mutex mutex;
+    std::map<ApiKeys::Number, size_t> at_work;  // guarded by mutex
+  };
+  const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
 }  // namespace cairn

@@ -90,5 +90,18 @@ TEST(Keys, BearerTokenIsWhatFollowsTheScheme) {
   EXPECT_EQ(BearerToken(""), "");
 }
 
+TEST(Keys, EachHasItsOwnShareOfRequestsAtWork) {
+  KeyLoad load;
+  const auto first = load.Enter(1, 2);
+  auto second = load.Enter(1, 2);
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(load.Enter(1, 2), nullptr);
+  EXPECT_NE(load.Enter(2, 2), nullptr);
+  EXPECT_NE(load.Enter(1, 0), nullptr) << "no limit";
+  second.reset();
+  EXPECT_NE(load.Enter(1, 2), nullptr);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -51,7 +51,8 @@ class RoutesTest : public ApiTest {
 
   std::string Post(const std::string& path, const std::string& body) {
     RawClient client(server_.port());
-    client.Send("POST " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+    client.Send("POST " + path +
+                " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
                 std::to_string(body.size()) + "\r\n\r\n" + body);
     return client.ReadAll();
   }
@@ -213,7 +214,7 @@ TEST_F(RoutesTest, WhatTheServerRefusesByItselfHasTheShapeOfTheApi) {
   FinishLoading();
   const auto get = [&](const std::string& path) {
     RawClient client(server_.port());
-    client.Send("GET " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    client.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return client.ReadAll();
   };
   const Json method = Json::parse(BodyOf(get("/v1/messages")));
@@ -229,7 +230,7 @@ TEST_F(RoutesTest, AnAnswerOnItsWayIsEndedByItsId) {
   FinishLoading();
   const auto end = [&](const std::string& path) {
     RawClient client(server_.port());
-    client.Send("DELETE " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    client.Send("DELETE " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return client.ReadAll();
   };
   const auto generation = std::make_shared<Generation>();
@@ -256,7 +257,7 @@ TEST_F(RoutesTest, WhatClientsSayOfTheirSessionAndModelChangesNothing) {
   const std::string body = R"({"model":"claude-of-another-year",)" + kMessages + "}";
   RawClient client(server_.port());
   client.Send(
-      "POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+      "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
       "X-Claude-Code-Session-Id: 1\r\nx-session-affinity: \"\r\nsession-id: ../..\r\n"
       "x-session-id: " +
       std::string(4000, 'x') + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/ignore_case.h"
 #include "base/utf8.h"
+#include "http/browsers.h"
 #include "http/connection_pool.h"
 #include "http/keys.h"
 #include "http/router.h"
@@ -39,8 +40,6 @@ std::string_view MessageFor(int status) {
     case 400:
       return "the request could not be read: expected an HTTP/1.1 request line, at most 100 header "
              "lines of at most 8 KiB, and a body of the announced length";
-    case 413:
-      return "the request's body is too big for this server";
     case 414:
       return "the request's target is longer than 8 KiB";
     case 415:
@@ -60,6 +59,9 @@ struct Exchange {
   std::string path;
   RouteMatch match;
   uint32_t key_number = 0;
+  std::shared_ptr<void> at_work;  // of its key, see KeyLoad
+  HttpHeaders cors_headers;
+  bool preflight = false;  // it is answered by its headers
   // An answer that needs no handler and no body: 401, 404, 405, 413, 501.
   int refusal_status = 0;
   std::string refusal_message;
@@ -201,7 +203,10 @@ class HttpServer::Impl {
   void InstallCallbacks();
   // Decides on a request whose headers have been read, before its body is.
   void Prepare(httplib::Request& request, Exchange* exchange) const;
+  void CheckBrowser(const httplib::Request& request, Exchange* exchange) const;
   void CheckKey(const httplib::Request& request, Exchange* exchange) const;
+  void CheckLoad(const httplib::Request& request, Exchange* exchange) const;
+  std::string TooBig(const std::string& how) const;
   void CheckBody(httplib::Request& request, Exchange* exchange) const;
   void Answer(const httplib::Request& in, httplib::Response& out) const;
   void SendStream(const httplib::Request& in, StreamBody stream, const std::string& content_type,
@@ -221,6 +226,7 @@ class HttpServer::Impl {
   Router router_;
   std::vector<Route> routes_;
 
+  mutable KeyLoad load_;
   const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();
   Parser parser_;
   Listener listener_;
@@ -239,6 +245,10 @@ void HttpServer::Impl::InstallCallbacks() {
   using HandlerResponse = httplib::Server::HandlerResponse;
   parser_.set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     const Exchange& exchange = *current_exchange;
+    if (exchange.preflight && exchange.refusal_status == 0) {
+      out.status = 204;
+      return HandlerResponse::Handled;
+    }
     if (exchange.refusal_status == 0) return HandlerResponse::Unhandled;
     WriteRefusal(exchange, out);
     return HandlerResponse::Handled;
@@ -254,12 +264,14 @@ void HttpServer::Impl::InstallCallbacks() {
   const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
     current_exchange->close = true;
     if (out.body.empty() && !out.content_provider_) {
-      WriteError(out.status, MessageFor(out.status), out);
+      const std::string too_big = TooBig("is longer");
+      WriteError(out.status, out.status == 413 ? too_big : MessageFor(out.status), out);
     }
     return HandlerResponse::Handled;
   };
   parser_.set_error_handler(on_error);
   parser_.set_post_routing_handler([this](const httplib::Request&, httplib::Response& out) {
+    for (const auto& [name, value] : current_exchange->cors_headers) out.set_header(name, value);
     if (!options_.answer_headers) return;
     for (const auto& [name, value] : options_.answer_headers(current_exchange->path)) {
       out.set_header(name, value);
@@ -286,7 +298,10 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   exchange->content_type = request.get_header_value("Content-Type");
   request.headers.erase("Content-Type");
 
-  if (!exchange->match.path_known) {
+  CheckBrowser(request, exchange);
+  if (exchange->preflight || exchange->refusal_status != 0) {
+    // Decided.
+  } else if (!exchange->match.path_known) {
     exchange->RefuseWith(404, "there is nothing at " + Shown(exchange->path));
   } else if (!exchange->match.found) {
     exchange->RefuseWith(405, Shown(exchange->path) + " does not answer " + request.method +
@@ -296,6 +311,49 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
     CheckKey(request, exchange);
   }
   CheckBody(request, exchange);
+  CheckLoad(request, exchange);
+}
+
+void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* exchange) const {
+  const std::string origin = request.get_header_value("Origin");
+  exchange->cors_headers = CorsHeaders(options_.cors_origins, origin);
+  const bool allowed = !exchange->cors_headers.empty();
+  if (allowed && request.method == "OPTIONS" && exchange->match.path_known &&
+      request.has_header("Access-Control-Request-Method")) {
+    exchange->preflight = true;
+    for (auto& header : PreflightHeaders(
+             exchange->match.allow, request.get_header_value("Access-Control-Request-Headers"))) {
+      exchange->cors_headers.push_back(std::move(header));
+    }
+  }
+  if (has_keys()) return;
+  const std::string host = request.get_header_value("Host");
+  if (!origin.empty() && !allowed && !IsSameOrigin(origin, host)) {
+    exchange->RefuseWith(403,
+                         "web pages of other sites may not ask this server; --cors-origin "
+                         "names those that may");
+  } else if (!options_.insecure && !NamesLoopback(host, options_.host)) {
+    exchange->RefuseWith(403,
+                         "without a key this server answers only to names of its own machine, "
+                         "as localhost; start it with --api-key, or with --insecure");
+  }
+}
+
+void HttpServer::Impl::CheckLoad(const httplib::Request& request, Exchange* exchange) const {
+  // Looking and cancelling must be possible when all else is not.
+  if (request.method != "POST" || !exchange->match.captures.empty()) return;
+  if (exchange->refusal_status != 0) return;
+  exchange->at_work = load_.Enter(exchange->key_number, options_.key_requests_max);
+  if (exchange->at_work != nullptr) return;
+  exchange->RefuseWith(429, std::to_string(options_.key_requests_max) +
+                                " requests of this key are at work, which is what --max-streams "
+                                "allows; try again when one has ended");
+  exchange->refusal_headers.emplace_back("Retry-After", "1");
+}
+
+std::string HttpServer::Impl::TooBig(const std::string& how) const {
+  return "the request's body " + how + " than the " + std::to_string(options_.body_bytes_max) +
+         " bytes that --max-body allows";
 }
 
 void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* exchange) const {
@@ -326,9 +384,7 @@ void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) 
   if (!has_length) request.headers.emplace("Content-Length", "0");
   const uint64_t length = request.get_header_value_u64("Content-Length");
   if (length > options_.body_bytes_max && exchange->refusal_status == 0) {
-    exchange->RefuseWith(413, "the request's body has " + std::to_string(length) +
-                                  " bytes; this server takes at most " +
-                                  std::to_string(options_.body_bytes_max));
+    exchange->RefuseWith(413, TooBig("has " + std::to_string(length) + " bytes, more"));
   }
 }
 
@@ -414,6 +470,7 @@ HttpResponse HttpServer::Impl::Call(HttpRequest request) const {
 }
 
 Status HttpServer::Impl::Bind() {
+  if (Status checked = CheckOrigins(options_.cors_origins, has_keys()); !checked) return checked;
   return listener_.Open(options_.host, options_.port,
                         /*loopback_only=*/!has_keys() && !options_.insecure);
 }

@@ -7,12 +7,15 @@
 // work, it is answered 503 with Retry-After at once instead of being left waiting.
 //
 // Answers the server gives by itself: 400 unreadable, 401 no or wrong key, 404 unknown path, 405
-// known path and other method (with Allow), 413 body too big, 414 target too long (8 KiB), 500 a
+// known path and other method (with Allow), 413 body too big, 414 target too long (8 KiB), 429 too
+// many of one key, 500 a
 // handler threw, 501 unknown transfer coding, 503 full. A header line may have 8 KiB and there may
 // be 100 of them. After an answer of 400 or more the connection is closed.
 //
-// Nothing here speaks CORS: no Access-Control header is ever sent and OPTIONS is a method like any
-// other that no path answers.
+// Web pages may ask only where `cors_origins` names theirs: then preflights are answered and
+// Access-Control headers sent, otherwise never. A server without keys refuses with a 403 what pages
+// of other sites ask, and, while it listens on loopback, what is asked of it by a name that is not
+// this machine's (http/browsers.h).
 
 #ifndef CAIRN_HTTP_SERVER_H_
 #define CAIRN_HTTP_SERVER_H_
@@ -88,6 +91,10 @@ struct HttpServerOptions {
   std::shared_ptr<const ApiKeys> keys = nullptr;  // null: there are none
   // Listens where other machines can reach it without a key too.
   bool insecure = false;
+  // Origins of web pages that may ask ("https://a.example", or "*" alone); see CheckOrigins().
+  std::vector<std::string> cors_origins = {};
+  // Requests of one key being answered at once, streams and others that POST; 0: no limit.
+  size_t key_requests_max = 0;
   size_t body_bytes_max = size_t{64} << 20;  // also of a body after decompression
   size_t threads_max = 128;                  // connections served at once
   int read_timeout_ms = 30'000;              // silence while a request is being sent

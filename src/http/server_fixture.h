@@ -153,7 +153,8 @@ class HttpServerTest : public testing::Test {
   // As Ask(), with a request line and headers that end the connection after the answer.
   std::string AskFor(const std::string& method, const std::string& target,
                      const std::string& headers = "", const std::string& body = "") {
-    std::string request = method + " " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n";
+    std::string request =
+        method + " " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     if (!body.empty()) request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
     return Ask(request + headers + "\r\n" + body);
   }

@@ -82,7 +82,7 @@ TEST_F(HttpServerTest, KnowsNoCors) {
   StartServer();
   const std::string preflight = AskFor(
       "OPTIONS", "/v1/chat", "Origin: http://evil\r\nAccess-Control-Request-Method: POST\r\n");
-  EXPECT_EQ(StatusOf(preflight), 405);
+  EXPECT_EQ(StatusOf(preflight), 403);
   EXPECT_FALSE(Contains(preflight, "Access-Control"));
   EXPECT_FALSE(Contains(AskFor("POST", "/v1/chat", "Origin: http://evil\r\n"), "Access-Control"));
 }
@@ -145,7 +145,7 @@ TEST_F(HttpServerTest, ReplacedKeysHoldFromTheNextRequestOn) {
   });
   StartServer();
   RawClient client(server_->port());
-  const std::string ask = "GET / HTTP/1.1\r\nHost: h\r\nx-api-key: stays\r\n\r\n";
+  const std::string ask = "GET / HTTP/1.1\r\nHost: localhost\r\nx-api-key: stays\r\n\r\n";
   client.Send(ask);
   EXPECT_TRUE(client.ReadUntil("\r\n\r\n2"));
   EXPECT_EQ(BodyOf(AskFor("GET", "/", "x-api-key: old\r\n")), "1");
@@ -161,6 +161,39 @@ TEST_F(HttpServerTest, ReplacedKeysHoldFromTheNextRequestOn) {
   EXPECT_TRUE(client.ReadUntil(" 401 ")) << "no connection keeps a key that was taken away";
 }
 
+TEST_F(HttpServerTest, AKeyMayHaveOnlySoManyRequestsAtWork) {
+  options_.keys = *ApiKeys::Make({"greedy", "modest"});
+  options_.key_requests_max = 1;
+  HttpServer& server = MakeServer();
+  std::atomic<bool> ends = false;
+  server.Handle("POST", "/stream", [&ends](const HttpRequest&) {
+    HttpResponse response;
+    response.stream.next = [&ends](std::string* chunk) {
+      *chunk = "more ";
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return !ends;
+    };
+    return response;
+  });
+  server.Handle("GET", "/look", [](const HttpRequest&) { return Text("seen"); });
+  server.Handle("POST", "/stream/:id/cancel", [](const HttpRequest&) { return Text("ended"); });
+  StartServer();
+  RawClient stream(server.port());
+  stream.Send("POST /stream HTTP/1.1\r\nHost: localhost\r\nx-api-key: greedy\r\n\r\n");
+  EXPECT_TRUE(stream.ReadUntil("more "));
+  const std::string refused = AskFor("POST", "/stream", "x-api-key: greedy\r\n");
+  EXPECT_EQ(StatusOf(refused), 429);
+  EXPECT_TRUE(Contains(refused, "--max-streams"));
+  EXPECT_TRUE(Contains(refused, "Retry-After: 1\r\n"));
+  EXPECT_EQ(BodyOf(AskFor("GET", "/look", "x-api-key: greedy\r\n")), "seen");
+  EXPECT_EQ(BodyOf(AskFor("POST", "/stream/1/cancel", "x-api-key: greedy\r\n")), "ended");
+  ends = true;
+  EXPECT_EQ(StatusOf(AskFor("POST", "/stream", "x-api-key: modest\r\n")), 200);
+  EXPECT_TRUE(stream.ReadUntil("\r\n0\r\n"));
+  EXPECT_TRUE(Eventually(
+      [&] { return StatusOf(AskFor("POST", "/stream", "x-api-key: greedy\r\n")) == 200; }));
+}
+
 TEST_F(HttpServerTest, RefusesBodiesThatAreTooBig) {
   options_.body_bytes_max = 1000;
   std::atomic<int> calls = 0;
@@ -172,7 +205,7 @@ TEST_F(HttpServerTest, RefusesBodiesThatAreTooBig) {
   EXPECT_EQ(BodyOf(AskFor("POST", "/", "", std::string(1000, 'x'))), "1000");
   const std::string announced = AskFor("POST", "/", "", std::string(1001, 'x'));
   EXPECT_EQ(StatusOf(announced), 413);
-  EXPECT_TRUE(Contains(announced, "1001 bytes; this server takes at most 1000"));
+  EXPECT_TRUE(Contains(announced, "1001 bytes, more than the 1000 bytes that --max-body allows"));
   EXPECT_EQ(StatusOf(Ask("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
                          std::string(2000, 'x') + "\r\n0\r\n\r\n")),
             413);

@@ -128,7 +128,7 @@ class TranscriptsTest : public testing::Test {
               const std::string& header = "") {
     RawClient client(world_->server.port());
     // Of HTTP/1.0, so that streams come without chunks.
-    client.Send(method + " " + path + " HTTP/1.0\r\nHost: h\r\n" +
+    client.Send(method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n" +
                 (header.empty() ? "" : header + "\r\n") +
                 "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     const std::string& answer = client.ReadAll();
