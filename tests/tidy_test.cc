@@ -103,11 +103,13 @@ TEST(Tidy, EverySourceFileIsBuilt) {
   EXPECT_EQ(Joined(CheckDeadFiles(Sources(), cmake_files)), "");
 }
 
-TEST(Tidy, TestsThatTheOriginsNameAreThere) {
+TEST(Tidy, TestsThatThePagesNameAreThere) {
   const fs::path root(CAIRN_SOURCE_DIR);
-  const SourceFile page = Read(root, root / "docs" / "origins.md");
-  EXPECT_NE(page.text.find("| held by |"), std::string::npos) << "docs/origins.md has no table";
-  EXPECT_EQ(Joined(CheckNamedTests(page, Sources())), "");
+  for (const char* name : {"origins.md", "security.md"}) {
+    const SourceFile page = Read(root, root / "docs" / name);
+    EXPECT_NE(page.text.find("| held by |"), std::string::npos) << name << " has no table";
+    EXPECT_EQ(Joined(CheckNamedTests(page, Sources())), "");
+  }
 }
 
 TEST(TidyRules, FindIncludesAgainstTheDirection) {
