@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "fuzz/input.h"
+#include "http/keys.h"
 #include "http/server.h"
 
 namespace cairn {
@@ -50,7 +51,7 @@ HttpResponse Stream(const HttpRequest& request) {
 // Runs until the program ends.
 class Servers {
  public:
-  explicit Servers(std::vector<std::string> keys) : server_(Options(std::move(keys))) {
+  explicit Servers(const std::vector<std::string>& keys) : server_(Options(keys)) {
     server_.Handle("POST", "/echo", Echo);
     server_.Handle("GET", "/echo/:id", Echo);
     server_.Handle("POST", "/stream", Stream);
@@ -61,10 +62,10 @@ class Servers {
   int port() const { return server_.port(); }
 
  private:
-  static HttpServerOptions Options(std::vector<std::string> keys) {
+  static HttpServerOptions Options(const std::vector<std::string>& keys) {
     HttpServerOptions options;
     options.port = 0;
-    options.api_keys = std::move(keys);
+    options.keys = *ApiKeys::Make(keys);
     options.body_bytes_max = kBodyBytesMax;
     options.error_body = [](int status, std::string_view message, std::string_view) {
       CHECK(status >= 400 && status < 600 && status != 500);

@@ -20,8 +20,8 @@ struct ManualOptions {
 };
 
 CLI::App* AddManual(CLI::App* app, ManualOptions* options);
-// Writes FOLDER/man/*.1, FOLDER/flags.md and FOLDER/completions/{cairn.bash,_cairn,cairn.fish}. 1 with what went
-// wrong on standard error.
+// Writes FOLDER/man/*.1, FOLDER/flags.md and FOLDER/completions/{cairn.bash,_cairn,cairn.fish}. 1
+// with what went wrong on standard error.
 int RunManual(const CLI::App& app, const ManualOptions& options);
 
 // A command with all the words that call it.
