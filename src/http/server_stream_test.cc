@@ -98,6 +98,23 @@ TEST_F(HttpServerStreamTest, EndsAnHttp10StreamWithItsConnection) {
   EXPECT_EQ(gone_, 0);
 }
 
+TEST_F(HttpServerStreamTest, EndsARequestThatIsSentDropByDrop) {
+  options_.request_timeout_ms = 200;
+  MakeServer();
+  std::atomic<bool> handled = false;
+  server_->Handle("POST", "/read", [&](const HttpRequest&) {
+    handled = true;
+    return HttpResponse{};
+  });
+  StartServer();
+  RawClient slow(server_->port());
+  ASSERT_TRUE(slow.Send("POST /read HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"));
+  // Each byte comes long before silence would end the connection.
+  EXPECT_TRUE(Eventually([&] { return !slow.Send("x"); }));
+  EXPECT_FALSE(handled);
+  EXPECT_EQ(Ask("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n").substr(9, 3), "404");
+}
+
 TEST_F(HttpServerStreamTest, NoticesAClientThatLeavesASilentStream) {
   MakeServer();
   AddStream();
