@@ -218,6 +218,13 @@ class ServeRun {
   // there can be interrupted and nothing is lost.
   void StopOnSignal(int signal) {
     if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
+    // Files are put in place whole, so leaving in the middle of one harms nothing.
+    if (std::exchange(stopping_, true) && signal == SIGINT) {
+      logger_->warn("interrupted again: ended at once, and what was not saved yet is lost");
+      std::_Exit(128 + signal);
+    }
+    logger_->info("stopping{}",
+                  disk_.store ? ": what is worth it is saved; Ctrl-C ends at once" : "");
     http_->Stop();
     scheduler_->Stop();
   }
@@ -469,6 +476,7 @@ class ServeRun {
 
   const ServeOptions& options_;
   const ServerLog logger_;
+  bool stopping_ = false;  // of the thread that takes signals
   const SteadyClock clock_;
   const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
   std::unique_ptr<TraceEvents> events_;  // null: nothing is written
