@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  tsan web-test bench-peers bench-resume bench-serve codecs crash package package-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve codecs crash package package-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,11 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
 	@scripts/fuzz.sh $(TARGETS)
 
-tsan: setup ## The tests of what runs on several threads, under the thread sanitizer
-	@scripts/tsan.sh
+asan: setup ## All tests under the address and undefined-behaviour sanitizers (PROGRAMS=tree/tree_test: some)
+	@scripts/sanitize.sh asan $(PROGRAMS)
+
+tsan: setup ## All tests under the thread sanitizer (PROGRAMS="http/http_test api/api_test": some)
+	@scripts/sanitize.sh tsan $(PROGRAMS)
 
 crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
 	@scripts/build.sh crash_test cairn

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The tests under gcc's sanitizers. Usage: scripts/sanitize.sh asan|tsan [PROGRAM...]
+# asan: addresses and undefined behaviour, in build-asan/; tsan: threads, in build-tsan/. With the
+# names of test programs (http/http_test) these alone are built and run, else all that ctest knows.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
+export UBSAN_OPTIONS="print_stacktrace=1"
+# Leaks are not looked for: libraries that are not built with the sanitizer keep what they made.
+export ASAN_OPTIONS="detect_leaks=0 strict_string_checks=1 check_initialization_order=1"
+
+# The thread sanitizer wants its shadow where kernels with much address randomisation may put
+# something.
+fixed_addresses() { setarch -R "$@"; }
+
+run_some() {
+  local lane="$1" program
+  shift
+  ninja -C "build-$lane" "${@##*/}"
+  for program in "$@"; do
+    echo "$lane: $program"
+    fixed_addresses "build-$lane/src/$program" --gtest_brief=1
+  done
+}
+
+run_all() {
+  ninja -C "build-$1"
+  fixed_addresses ctest --preset "$1" --parallel "$(processors)" --no-tests=error
+}
+
+main() {
+  local lane="${1:-}"
+  case "$lane" in
+    asan | tsan) ;;
+    *) fail "scripts/sanitize.sh takes asan or tsan, and not '$lane'" ;;
+  esac
+  shift
+  mkdir -p "build-$lane"
+  run_step "Configuring" "build-$lane/configure.log" cmake --preset "$lane"
+  if [[ "$#" -gt 0 ]]; then run_some "$lane" "$@"; else run_all "$lane"; fi
+}
+
+main "$@"
