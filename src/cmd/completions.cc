@@ -23,11 +23,8 @@ std::vector<Offer> Offers(const CLI::App& app) {
   }
   for (const CLI::Option* option : ShownOptions(app)) {
     const bool takes_value = option->get_items_expected_max() > 0;
-    for (const std::string& name : option->get_snames()) {
-      offers.push_back({"-" + name, option->get_description(), takes_value, true});
-    }
-    for (const std::string& name : option->get_lnames()) {
-      offers.push_back({"--" + name, option->get_description(), takes_value, true});
+    for (const std::string& flag : FlagsOf(*option)) {
+      offers.push_back({flag, option->get_description(), takes_value, true});
     }
   }
   return offers;

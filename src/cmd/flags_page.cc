@@ -1,8 +1,6 @@
 #include "cmd/flags_page.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <vector>
 
 #include "cmd/manual.h"
 
@@ -36,11 +34,8 @@ std::string Cell(const std::string& text) {
 std::string Names(const CLI::Option& option) {
   if (!option.nonpositional()) return "`" + option.get_name() + "`";
   std::string names;
-  const auto add = [&](const std::string& name) {
-    names += (names.empty() ? "`" : ", `") + name + "`";
-  };
-  for (const std::string& name : option.get_snames()) add("-" + name);
-  for (const std::string& name : option.get_lnames()) add("--" + name);
+  for (const std::string& flag : FlagsOf(option))
+    names += (names.empty() ? "`" : ", `") + flag + "`";
   return names;
 }
 
@@ -52,24 +47,12 @@ std::string Row(const CLI::Option& option) {
   return row + " |\n";
 }
 
-std::vector<std::string> Headings(const CLI::App& app) {
-  std::vector<std::string> headings;
-  for (const CLI::Option* option : ShownOptions(app)) {
-    const std::string& heading = option->get_group();
-    if (std::find(headings.begin(), headings.end(), heading) == headings.end()) {
-      headings.push_back(heading);
-    }
-  }
-  return headings;
-}
-
 std::string Section(const ManualCommand& command) {
   std::string text = "\n## " + command.way + "\n\n" + command.app->get_description() + "\n";
-  for (const std::string& heading : Headings(*command.app)) {
-    text += "\n### " + heading + "\n\n| flag | what it does | default |\n| --- | --- | --- |\n";
-    for (const CLI::Option* option : ShownOptions(*command.app)) {
-      if (option->get_group() == heading) text += Row(*option);
-    }
+  for (const OptionsUnder& under : OptionsByHeading(*command.app)) {
+    text +=
+        "\n### " + under.heading + "\n\n| flag | what it does | default |\n| --- | --- | --- |\n";
+    for (const CLI::Option* option : under.options) text += Row(*option);
   }
   if (const std::string footer = command.app->get_footer(); !footer.empty()) {
     text += "\n```\n" + footer.substr(footer.find_first_not_of('\n'));

@@ -39,11 +39,9 @@ std::string PageName(std::string way) {
 std::string Names(const CLI::Option& option) {
   if (!option.nonpositional()) return "\\fI" + Troff(option.get_name()) + "\\fR";
   std::string names;
-  const auto add = [&](const std::string& name) {
-    names += (names.empty() ? "\\fB" : ", \\fB") + Troff(name) + "\\fR";
-  };
-  for (const std::string& name : option.get_snames()) add("-" + name);
-  for (const std::string& name : option.get_lnames()) add("--" + name);
+  for (const std::string& flag : FlagsOf(option)) {
+    names += (names.empty() ? "\\fB" : ", \\fB") + Troff(flag) + "\\fR";
+  }
   return names;
 }
 
@@ -79,20 +77,12 @@ std::string Commands(const ManualCommand& command) {
   return text;
 }
 
-// Options by the headings they have in the help.
 std::string Options(const CLI::App& app) {
   std::string text;
-  std::vector<std::string> groups;
-  for (const CLI::Option* option : ShownOptions(app)) {
-    const std::string& group = option->get_group();
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
-  }
-  for (const std::string& group : groups) {
+  for (const OptionsUnder& under : OptionsByHeading(app)) {
     text += text.empty() ? ".SH OPTIONS\n" : "";
-    text += ".SS " + Troff(group) + "\n";
-    for (const CLI::Option* option : ShownOptions(app)) {
-      if (option->get_group() == group) text += OptionEntry(*option);
-    }
+    text += ".SS " + Troff(under.heading) + "\n";
+    for (const CLI::Option* option : under.options) text += OptionEntry(*option);
   }
   return text;
 }
@@ -139,6 +129,26 @@ std::vector<const CLI::App*> ShownSubcommands(const CLI::App& app) {
 
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
+std::vector<OptionsUnder> OptionsByHeading(const CLI::App& app) {
+  std::vector<OptionsUnder> all;
+  for (const CLI::Option* option : ShownOptions(app)) {
+    const auto has = [&](const OptionsUnder& under) {
+      return under.heading == option->get_group();
+    };
+    auto under = std::find_if(all.begin(), all.end(), has);
+    if (under == all.end()) under = all.insert(all.end(), {option->get_group(), {}});
+    under->options.push_back(option);
+  }
+  return all;
+}
+
+std::vector<std::string> FlagsOf(const CLI::Option& option) {
+  std::vector<std::string> flags;
+  for (const std::string& name : option.get_snames()) flags.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flags.push_back("--" + name);
+  return flags;
 }
 
 std::vector<ManualCommand> ManualCommands(const CLI::App& app) {

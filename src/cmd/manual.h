@@ -35,6 +35,14 @@ std::vector<ManualCommand> ManualCommands(const CLI::App& app);
 std::vector<const CLI::App*> ShownSubcommands(const CLI::App& app);
 // In the order of the help.
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app);
+// The same by the headings they have in the help.
+struct OptionsUnder {
+  std::string heading;
+  std::vector<const CLI::Option*> options;
+};
+std::vector<OptionsUnder> OptionsByHeading(const CLI::App& app);
+// "-m", "--model"; none of one that is known by its place.
+std::vector<std::string> FlagsOf(const CLI::Option& option);
 
 // By file name.
 std::map<std::string, std::string> ManPages(const CLI::App& app);
