@@ -177,11 +177,9 @@ Status Slot::Read(TokenSpan tokens) {
 }
 
 Status Slot::ReadAnswered(Token token) {
-  if (Status decoded = engine_->Decode(seq_, tokens_.size(), {&token, 1}); !decoded) {
-    if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
-    return decoded;
-  }
-  AddDecoded(token);
+  const size_t begin = tokens_.size();
+  if (Status read = Read({&token, 1}); !read) return read;
+  MarkAnswered(begin);
   return {};
 }
 
@@ -200,8 +198,11 @@ void Slot::AddPiece(TokenSpan tokens) {
 }
 
 void Slot::AddDecoded(Token token) {
-  const size_t begin = tokens_.size();
   AddPiece({&token, 1});
+  MarkAnswered(tokens_.size() - 1);
+}
+
+void Slot::MarkAnswered(size_t begin) {
   std::vector<TokenRange>& answers = provenance_.answers;
   if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});
   answers.back().end = begin + 1;

@@ -91,6 +91,8 @@ class Slot {
   void CutTo(size_t position);
   // The engine has decoded `tokens` at the slot's end as one piece.
   void AddPiece(TokenSpan tokens);
+  // The token at `begin`, which is the last, is an answer's.
+  void MarkAnswered(size_t begin);
   void CountCells() { ledger_->SetTokens(static_cast<size_t>(seq_), tokens_.size()); }
 
   Engine* const engine_;
