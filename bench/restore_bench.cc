@@ -173,10 +173,9 @@ double StoredState::CopyMs(const Way& way) {
   return TimeMs([&] {
     uint8_t* to = copy_.data();
     for (const SegmentPart& part : way.parts) {
-      std::memcpy(to, part.bytes.data(), part.bytes.size());
-      to += part.bytes.size();
+      to = std::copy(part.bytes.begin(), part.bytes.end(), to);
     }
-    std::memcpy(to, way.snapshot.data(), way.snapshot.size());
+    std::copy(way.snapshot.begin(), way.snapshot.end(), to);
   });
 }
 

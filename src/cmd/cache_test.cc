@@ -262,7 +262,8 @@ TEST_F(CachePrune, TakesSegmentsAfterWhatStandsOnThem) {
     options.to_gib = Gib(bytes - 1);
     ASSERT_EQ(Run(options).code, 0);
     EXPECT_EQ(RunJson(CacheCommand::kVerify)["stranded"].size(), 0u);
-    for (const auto& object : RunJson(CacheCommand::kList)["objects"]) {
+    const auto list = RunJson(CacheCommand::kList);
+    for (const auto& object : list["objects"]) {
       const auto shown = RunJson(Command(CacheCommand::kShow, object["name"]));
       EXPECT_EQ(shown["path_whole"], true);
     }
