@@ -33,10 +33,10 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
 	@scripts/fuzz.sh $(TARGETS)
 
-asan: setup ## All tests under the address and undefined-behaviour sanitizers (PROGRAMS=tree/tree_test: some)
+asan: setup-dev ## All tests under the address and undefined-behaviour sanitizers (PROGRAMS=tree/tree_test: some)
 	@scripts/sanitize.sh asan $(PROGRAMS)
 
-tsan: setup ## All tests under the thread sanitizer (PROGRAMS="http/http_test api/api_test": some)
+tsan: setup-dev ## All tests under the thread sanitizer (PROGRAMS="http/http_test api/api_test": some)
 	@scripts/sanitize.sh tsan $(PROGRAMS)
 
 crash: setup ## Kill a server 200 times while it writes (CRASHES=n)

@@ -34,6 +34,7 @@ function(cairn_fuzz name)
     return()
   endif()
   target_sources(${program} PRIVATE play_files.cc)
+  cairn_use_precompiled(${program} library)
   add_test(NAME Fuzz.${name}
     COMMAND ${program} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name} ${PROJECT_SOURCE_DIR}/fuzz/cases/${name})
   set_tests_properties(Fuzz.${name} PROPERTIES LABELS unit TIMEOUT 120)

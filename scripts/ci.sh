@@ -45,9 +45,8 @@ main() {
   attempt format scripts/format.sh --check
   attempt lint scripts/lint.sh $scope
   if [[ "${CI:-}" == true ]]; then
-    # What runs on several threads; `make tsan` has the rest, and `make asan` all of it.
-    attempt tsan scripts/sanitize.sh tsan http/http_test api/api_test sched/sched_test \
-      store/disk_store_test
+    attempt asan scripts/sanitize.sh asan
+    attempt tsan scripts/sanitize.sh tsan
   fi
   if [[ "${CI:-}" == true ]]; then attempt fuzz env FUZZ_SECONDS=20 scripts/fuzz.sh; fi
   # Where no Node.js was to be had there is no page, and nothing to test.

@@ -6,9 +6,19 @@
 namespace cairn {
 namespace {
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CAIRN_THREAD_SANITIZER
+#endif
+#endif
+
 class BenchServe : public test::BenchScriptTest {};
 
 TEST_F(BenchServe, WritesAPageWithEveryWorkloadOfBothServers) {
+#ifdef CAIRN_THREAD_SANITIZER
+  GTEST_SKIP() << "glibc's getaddrinfo_a, by which the players connect in a bounded time, makes a "
+                  "thread that the thread sanitizer does not know, and dies there";
+#endif
   std::string page;
   Play("bench_serve.sh", {"STREAMS=20", "STREAM_SECONDS=2"}, "serve.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
