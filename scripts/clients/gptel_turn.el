@@ -1,6 +1,6 @@
 ;;; gptel_turn.el --- one turn of a conversation in a file  -*- lexical-binding: t -*-
-;; Usage: emacs -Q --batch -L … -l gptel_turn.el HOST:PORT MODEL FILE QUESTION
-;; Opens FILE, adds QUESTION, waits for the answer, prints it and saves FILE for the next turn.
+;; Usage: emacs -Q --batch -L … -l gptel_turn.el SETTINGS FILE QUESTION
+;; Loads SETTINGS, opens FILE, adds QUESTION, waits for the answer, prints it and saves FILE for the next turn.
 
 (require 'gptel)
 (require 'gptel-openai)
@@ -18,19 +18,16 @@
                        (* number number)))
              (number-sequence 1 120) " "))
 
-(pcase-let ((`(,host ,model ,file ,question) command-line-args-left))
+(pcase-let ((`(,settings ,file ,question) command-line-args-left))
   (setq command-line-args-left nil
         enable-local-variables :all
         gptel-default-mode 'org-mode
-        gptel-model (intern model)
         gptel-use-curl t
         gptel-stream t
         gptel-confirm-tool-calls nil
         gptel-include-tool-results t
         gptel-include-reasoning t
         gptel--system-message stone-rules
-        gptel-backend (gptel-make-openai "local" :host host :protocol "http" :stream t :key "x"
-                                         :models (list (intern model)))
         gptel-tools (list (gptel-make-tool
                            :name "run_command"
                            :function (lambda (command) (shell-command-to-string command))
@@ -38,6 +35,7 @@
                            :args (list '(:name "command" :type string
                                                :description "The command to run"))))
         default-directory (file-name-directory file))
+  (load settings nil t)
   (find-file file)
   (gptel-mode 1)
   (goto-char (point-max))

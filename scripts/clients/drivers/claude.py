@@ -2,6 +2,7 @@
 
 import json
 
+import settings
 from driver import Driver
 
 NATIVE = "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
@@ -17,14 +18,12 @@ class Claude(Driver):
         return {"command": command, "description": "Look under a stone"}
 
     def prepare(self, place):
-        settings = {"hasCompletedOnboarding": True,
-                    "projects": {str(place.work): {"hasTrustDialogAccepted": True}}}
-        (place.home / ".claude.json").write_text(json.dumps(settings))
+        state = {"hasCompletedOnboarding": True,
+                 "projects": {str(place.work): {"hasTrustDialogAccepted": True}}}
+        (place.home / ".claude.json").write_text(json.dumps(state))
 
     def environment(self, place):
-        return {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_AUTH_TOKEN": "x",
-                "ANTHROPIC_MODEL": place.model, "DISABLE_AUTOUPDATER": "1",
-                "API_TIMEOUT_MS": "600000"}
+        return settings.exported("Claude Code", place) | {"DISABLE_AUTOUPDATER": "1"}
 
     def command(self, place, turn, question):
         more = ["--continue"] if turn > 1 else []

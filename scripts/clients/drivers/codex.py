@@ -1,20 +1,13 @@
 """Codex: POST /v1/responses."""
 
+import settings
 from driver import Driver
 
 NATIVE = "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
 
-CONFIG = """model = "{model}"
-model_provider = "local"
-
-[model_providers.local]
-name = "local"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "LOCAL_KEY"
-request_max_retries = 0
+# Behind the settings of the page: a request that fails shall be seen.
+NO_RETRIES = """request_max_retries = 0
 stream_max_retries = 0
-stream_idle_timeout_ms = 600000
 """
 
 
@@ -30,10 +23,11 @@ class Codex(Driver):
     def prepare(self, place):
         folder = place.home / ".codex"
         folder.mkdir()
-        (folder / "config.toml").write_text(CONFIG.format(model=place.model, url=place.url))
+        config = settings.filled(settings.block("Codex", "toml"), place)
+        (folder / "config.toml").write_text(config + NO_RETRIES)
 
     def environment(self, place):
-        return {"LOCAL_KEY": "x"}
+        return settings.exported("Codex", place)
 
     def command(self, place, turn, question):
         more = ["resume", "--last"] if turn > 1 else []

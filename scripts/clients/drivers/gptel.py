@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import settings
 from driver import Driver
 
 TURN = Path(__file__).resolve().parents[1] / "gptel_turn.el"
@@ -19,10 +20,13 @@ class Gptel(Driver):
         "before once more."
     )
 
+    def prepare(self, place):
+        lisp = settings.filled(settings.block("gptel", "lisp"), place)
+        (place.home / "settings.el").write_text(lisp)
+
     def command(self, place, turn, question):
         lisp = sorted((place.clients / self.package / "root").glob(
             "usr/share/emacs/site-lisp/elpa-src/*"))
         folders = [argument for folder in lisp for argument in ("-L", str(folder))]
         return [shutil.which("emacs") or "emacs", "-Q", "--batch", *folders, "-l", str(TURN),
-                place.url.removeprefix("http://"), place.model, str(place.work / "chat.org"),
-                question]
+                str(place.home / "settings.el"), str(place.work / "chat.org"), question]

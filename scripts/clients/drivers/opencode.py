@@ -2,6 +2,7 @@
 
 import json
 
+import settings
 from driver import Driver
 
 
@@ -19,14 +20,8 @@ class OpenCode(Driver):
         return {"command": command, "description": "Look under a stone"}
 
     def prepare(self, place):
-        model = {"reasoning": True, "tool_call": True,
-                 "limit": {"context": 131072, "output": 8192}}
-        provider = {"npm": "@ai-sdk/openai-compatible",
-                    "options": {"baseURL": place.url + "/v1", "apiKey": "x"},
-                    "models": {place.model: model}}
-        name = "local/" + place.model
-        config = {"model": name, "small_model": name, "autoupdate": False,
-                  "provider": {"local": provider}}
+        config = json.loads(settings.filled(settings.block("OpenCode", "json"), place))
+        config["autoupdate"] = False
         folder = place.home / ".config" / "opencode"
         folder.mkdir(parents=True)
         (folder / "opencode.json").write_text(json.dumps(config))
