@@ -4,6 +4,7 @@
 #ifndef CAIRN_TESTS_TIDY_RULES_H_
 #define CAIRN_TESTS_TIDY_RULES_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
 // Every row of a table whose last column is headed "held by" names a test in backquotes, or says
 // "not yet"; every test that is named ("Suite.Name") stands in one of `sources`.
 Complaints CheckNamedTests(const SourceFile& page, const std::vector<SourceFile>& sources);
+// Every link of a page that leads to a file of the repository finds it, and where it leads to a
+// heading of a page, the heading. `pages` are all pages; `is_there` says of a path in the
+// repository whether it is a file or folder. Code is not looked at.
+Complaints CheckLinks(const SourceFile& page, const std::vector<SourceFile>& pages,
+                      const std::function<bool(const std::string& path)>& is_there);
 
 }  // namespace cairn::tidy
 

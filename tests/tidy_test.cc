@@ -112,6 +112,30 @@ TEST(Tidy, TestsThatThePagesNameAreThere) {
   }
 }
 
+// Those that are ours: at the top, and below the folders that have some.
+std::vector<SourceFile> Pages() {
+  const fs::path root(CAIRN_SOURCE_DIR);
+  std::vector<SourceFile> pages;
+  const auto add = [&](const fs::directory_entry& entry) {
+    if (entry.path().extension() == ".md") pages.push_back(Read(root, entry.path()));
+  };
+  for (const auto& entry : fs::directory_iterator(root)) add(entry);
+  for (const char* folder : {"docs", "examples", "fuzz", "packaging", "tests"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) add(entry);
+  }
+  return pages;
+}
+
+TEST(Tidy, LinksOfThePagesLeadSomewhere) {
+  const std::vector<SourceFile> pages = Pages();
+  EXPECT_GT(pages.size(), 20u);
+  const auto is_there = [](const std::string& path) {
+    return fs::exists(fs::path(CAIRN_SOURCE_DIR) / path);
+  };
+  for (const SourceFile& page : pages) EXPECT_EQ(Joined(CheckLinks(page, pages, is_there)), "");
+}
+
 TEST(TidyRules, FindIncludesAgainstTheDirection) {
   const std::string text =
       "#include <vector>\n#include \"base/hash.h\"\n#  include \"engine/engine.h\"\n";
@@ -253,6 +277,23 @@ TEST(TidyRules, FindFilesThatNothingBuilds) {
             "src/tree/a.cc:1: no CMakeLists.txt names this file\n"
             "bench/a.cc:1: no CMakeLists.txt names this file\n"
             "bench/b.h:1: nothing includes this header\n");
+}
+
+TEST(TidyRules, FindLinksThatLeadNowhere) {
+  const std::vector<SourceFile> pages = {{"a.md", "# A `b` c?\n"},
+                                         {"docs/b.md", "## One\n```\n## Two\n```\n## One\n"}};
+  const auto says = [&](const std::string& path, const std::string& text) {
+    return Joined(CheckLinks({path, text}, pages, [](const std::string& there) {
+      return there == "a.md" || there == "docs/b.md" || there == "docs";
+    }));
+  };
+  EXPECT_EQ(says("a.md", "[b](docs/b.md), [all](docs) [x](https://c.md#d)\n"), "");
+  EXPECT_EQ(says("docs/b.md", "[a](../a.md#a-b-c) [one](#one) [one](b.md#one-1)\n"), "");
+  EXPECT_EQ(says("a.md", "`[x](no.md)`\n```\n[x](no.md)\n```\n"), "");
+  EXPECT_EQ(says("a.md", "\n[c](docs/c.md)\n"), "a.md:2: there is no docs/c.md\n");
+  EXPECT_EQ(says("a.md", "[`c`](b.md)\n"), "a.md:1: there is no b.md\n");
+  EXPECT_EQ(says("docs/b.md", "[a](../a.md#a)\n"), "docs/b.md:1: a.md has no heading for #a\n");
+  EXPECT_EQ(says("docs/b.md", "[two](#two)\n"), "docs/b.md:1: docs/b.md has no heading for #two\n");
 }
 
 TEST(TidyRules, FindRowsWhoseTestsAreNotThere) {
