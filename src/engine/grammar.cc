@@ -33,19 +33,14 @@ bool Grammar::CharClass::Holds(uint32_t character) const {
   return HoldsAnyOf(character, character);
 }
 
+// The ranges are sorted, and between any two there is something.
 bool Grammar::CharClass::HoldsAnyOf(uint32_t low, uint32_t high) const {
-  if (!negated) {
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const Range& range) { return range.low <= high && low <= range.high; });
-  }
-  // The ranges are sorted: `low` moves up past those that hold it.
-  for (const Range& range : ranges) {
-    if (range.low <= low && low <= range.high) {
-      if (range.high >= high) return false;
-      low = range.high + 1;
-    }
-  }
-  return true;
+  const auto range =
+      std::lower_bound(ranges.begin(), ranges.end(), low,
+                       [](const Range& one, uint32_t character) { return one.high < character; });
+  const bool reaches = range != ranges.end() && range->low <= high;
+  if (!negated) return reaches;
+  return !reaches || low < range->low || range->high < high;
 }
 
 GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar)
@@ -88,6 +83,8 @@ GrammarMatcher::WaysId GrammarMatcher::Close(std::vector<StackId> open) {
       continue;
     }
     const StackId after = Push(stack.element + 1, stack.below);
+    // A rule may have a hundred thousand of them, all the same.
+    opened_ += grammar_->rules_[element.index].alternatives.size();
     for (const uint32_t first : grammar_->rules_[element.index].alternatives) {
       const StackId next = Push(first, after);
       if (seen.insert(next).second) open.push_back(next);
@@ -109,6 +106,7 @@ GrammarMatcher::WaysId GrammarMatcher::Next(WaysId ways, uint32_t character) {
   const uint64_t key = Pair(ways, character);
   if (const auto known = next_.find(key); known != next_.end()) return known->second;
   std::vector<StackId> open;
+  opened_ += ways_[ways].size();
   for (const StackId id : std::vector<StackId>(ways_[ways])) {
     if (id == kBottom) continue;
     const Stack stack = stacks_[id];

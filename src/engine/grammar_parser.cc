@@ -11,6 +11,8 @@ namespace cairn {
 namespace {
 
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
+// Of the matcher that looks how rules begin; then it forgets the rules before.
+constexpr size_t kStacksKeptMax = 100000;
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -178,8 +180,19 @@ class GrammarParser {
   }
 
   void AddClass(Grammar::CharClass char_class, Elements* sequence) {
-    std::sort(char_class.ranges.begin(), char_class.ranges.end(),
+    std::vector<Grammar::Range>& ranges = char_class.ranges;
+    std::sort(ranges.begin(), ranges.end(),
               [](const auto& a, const auto& b) { return a.low < b.low; });
+    // What touches becomes one.
+    size_t kept = 0;
+    for (const Grammar::Range& range : ranges) {
+      if (kept > 0 && range.low <= uint64_t{ranges[kept - 1].high} + 1) {
+        ranges[kept - 1].high = std::max(ranges[kept - 1].high, range.high);
+      } else {
+        ranges[kept++] = range;
+      }
+    }
+    ranges.resize(kept);
     grammar_->classes_.push_back(std::move(char_class));
     sequence->push_back(
         {Element::Kind::kClass, static_cast<uint32_t>(grammar_->classes_.size() - 1)});
@@ -348,9 +361,13 @@ class GrammarParser {
     // The matcher gives up on what would never end, so it is asked beforehand.
     GrammarMatcher matcher(grammar_);
     for (const auto& [name, rule] : names_) {
-      if (matcher.CloseRule(rule) == GrammarMatcher::kNone) {
-        return Mistake("the rule '" + name + "' begins with itself, or can begin in too many ways");
+      if (matcher.stacks_.size() > kStacksKeptMax) matcher.Compact();
+      if (matcher.CloseRule(rule) != GrammarMatcher::kNone) continue;
+      if (matcher.opened_ > GrammarMatcher::kStepsMax) {
+        return Mistake("it takes more than " + std::to_string(GrammarMatcher::kStepsMax) +
+                       " steps to see how its rules begin; make it smaller");
       }
+      return Mistake("the rule '" + name + "' begins with itself, or can begin in too many ways");
     }
   }
 

@@ -150,6 +150,28 @@ TEST(Grammar, GivesUpOnATextWithTooManyWaysInsteadOfFillingMemory) {
   EXPECT_FALSE(matcher.Allows(Repeated("a", 100)));
 }
 
+TEST(Grammar, RefusesWhatTakesTooMuchWorkToRead) {
+  // Each of many elements leads to each of many alternatives, none of which takes a character.
+  const std::string empty = "\ne ::= (" + Repeated("|", 50000) + "\"y\")";
+  ExpectRefused("root ::= " + Repeated("e ", 10000) + empty, "steps");
+  std::string users;
+  for (int i = 0; i < 1000; ++i) users += "u" + std::to_string(i) + " ::= e e e\n";
+  ExpectRefused(users + "root ::= u0" + empty, "steps");
+}
+
+TEST(Grammar, ClassesHoldTheSameInWhateverOrderTheyAreWritten) {
+  const std::string_view texts[] = {"[a-cb-dx]", "[xdcba]", "[b-dax-x]",
+                                    "[^e-wy\\x00-`z-\\U0010FFFF]"};
+  for (const std::string_view text : texts) {
+    const auto grammar = Parsed("root ::= " + std::string(text));
+    for (char c = '!'; c <= '~'; ++c) {
+      const bool held = (c >= 'a' && c <= 'd') || c == 'x';
+      EXPECT_EQ(GrammarMatcher(grammar).Allows(std::string(1, c)), held) << text << " and " << c;
+    }
+    EXPECT_FALSE(GrammarMatcher(grammar).Allows("\xE4"));
+  }
+}
+
 TEST(Grammar, KeepsItsPlaceWhenItForgetsWhatItSaw) {
   // Every nesting is a stack of its own, so many are made.
   GrammarMatcher matcher(Parsed("root ::= [a-z] root [A-Z] | \"-\""));
