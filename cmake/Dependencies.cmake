@@ -55,6 +55,11 @@ cairn_import(cairn_dep_spdlog LINK spdlog::spdlog)
 cairn_import(cairn_dep_expected LINK tl::expected)
 cairn_import(cairn_dep_xxhash LINK ${CAIRN_XXHASH_LIBRARY})
 cairn_import(cairn_dep_zstd INCLUDE ${CAIRN_ZSTD_INCLUDE_DIR} LINK ${CAIRN_ZSTD_LIBRARY})
+cairn_import(cairn_dep_openssl INCLUDE ${CAIRN_OPENSSL_INCLUDE_DIR}
+  LINK ${CAIRN_SSL_LIBRARY} ${CAIRN_CRYPTO_LIBRARY})
+if(NOT CAIRN_OPENSSL_CONFIGURATION_DIR MATCHES "^/usr/include")
+  target_include_directories(cairn_dep_openssl SYSTEM INTERFACE ${CAIRN_OPENSSL_CONFIGURATION_DIR})
+endif()
 cairn_import(cairn_dep_httplib INCLUDE ${CAIRN_HTTPLIB_INCLUDE_DIR}
   LINK ${CAIRN_HTTPLIB_LIBRARY} Threads::Threads DEFINE ${CAIRN_HTTPLIB_DEFINE})
 

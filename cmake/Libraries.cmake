@@ -16,3 +16,9 @@ find_path(CAIRN_MINJA_INCLUDE_DIR minja/minja.hpp REQUIRED)
 # Debian's RE2 neither.
 find_library(CAIRN_RE2_LIBRARY re2 REQUIRED)
 find_path(CAIRN_RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+# CMake's own module would take the machine's OpenSSL where the private prefix has another.
+find_library(CAIRN_SSL_LIBRARY ssl REQUIRED)
+find_library(CAIRN_CRYPTO_LIBRARY crypto REQUIRED)
+find_path(CAIRN_OPENSSL_INCLUDE_DIR openssl/ssl.h REQUIRED)
+# Of which one header may lie with the machine's architecture.
+find_path(CAIRN_OPENSSL_CONFIGURATION_DIR openssl/configuration.h REQUIRED)

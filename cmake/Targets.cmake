@@ -32,13 +32,14 @@ function(cairn_library name)
   cairn_use_precompiled(cairn_${name} library)
 endfunction()
 
-# cairn_test(NAME LABELS unit SOURCES a_test.cc DEPENDS cairn_base [TIMEOUT seconds])
-# A GoogleTest program; each of its tests is a ctest test with the given labels.
+# cairn_test(NAME LABELS unit SOURCES a_test.cc DEPENDS cairn_base [TIMEOUT seconds] [PREFIX x])
+# A GoogleTest program; each of its tests is a ctest test with the given labels. PREFIX: in front of
+# their names, where another program has tests of the same.
 function(cairn_test name)
   if(NOT CAIRN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PREFIX" "SOURCES;DEPENDS;LABELS;PROPERTIES" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()

@@ -81,6 +81,7 @@ const std::vector<Library>& Libraries() {
       {"minja", {"minja/"}, ".hpp", {"src/chat/chat_template.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/volatile_text.cc"}},
       {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec_lossless.cc"}},
+      {"OpenSSL", {"openssl/"}, ".h", {"src/http/tls.cc", "src/http/tls_client.h"}},
       {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},
       {"CLI11", {"CLI/"}, ".hpp", {"src/cmd/", "bench/cache_bench.cc"}},
   };

@@ -43,6 +43,16 @@ void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
                    "comment; SIGHUP reads it again")
       ->group(group);
   serve
+      ->add_option("--ssl-key-file", options->ssl_key_file,
+                   "Private key for HTTPS, in PEM form without a passphrase; with --ssl-cert-file; "
+                   "SIGHUP reads both again")
+      ->group(group);
+  serve
+      ->add_option("--ssl-cert-file", options->ssl_cert_file,
+                   "Certificate for HTTPS, in PEM form, with those that vouch for it behind it; "
+                   "then the port speaks TLS and nothing else")
+      ->group(group);
+  serve
       ->add_flag("--insecure", options->insecure,
                  "Let everybody who reaches --host ask, without a key")
       ->group(group);
@@ -100,6 +110,18 @@ Result<std::vector<std::string>> KeysOf(const ServeOptions& options) {
   }
   keys.insert(keys.end(), more->begin(), more->end());
   return keys;
+}
+
+Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options) {
+  if (options.ssl_cert_file.empty() && options.ssl_key_file.empty()) return nullptr;
+  if (options.ssl_cert_file.empty() || options.ssl_key_file.empty()) {
+    const bool has_key = options.ssl_cert_file.empty();
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(has_key ? "--ssl-key-file" : "--ssl-cert-file") +
+                    " was given without " + (has_key ? "--ssl-cert-file" : "--ssl-key-file") +
+                    "; a certificate and its key go together");
+  }
+  return TlsCertificate::Load(options.ssl_cert_file, options.ssl_key_file);
 }
 
 bool OthersCanRead(const std::string& path) {

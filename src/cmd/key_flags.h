@@ -1,14 +1,16 @@
-// The flags of `cairn serve` that say who may ask.
+// The flags of `cairn serve` that say who may ask, and what is shown to them.
 
 #ifndef CAIRN_CMD_KEY_FLAGS_H_
 #define CAIRN_CMD_KEY_FLAGS_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "cmd/serve.h"
+#include "http/tls.h"
 
 namespace cairn {
 
@@ -22,6 +24,10 @@ Result<std::vector<std::string>> ParseKeyFile(std::string_view text);
 // All keys that the flags, the environment (CAIRN_API_KEY, LLAMA_API_KEY) and the file name, which
 // is read anew. Errors as ParseKeyFile()'s, or kNotFound.
 Result<std::vector<std::string>> KeysOf(const ServeOptions& options);
+
+// What --ssl-cert-file and --ssl-key-file name; null: neither was given. kInvalidArgument: only one
+// was. Errors as TlsCertificate::Load()'s.
+Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options);
 
 // Whether every user of this machine may read the file.
 bool OthersCanRead(const std::string& path);

@@ -171,6 +171,7 @@ class ServeRun {
     if (Status opened = OpenTrace(); !opened) return opened;
     if (Status opened = OpenTraceEvents(); !opened) return opened;
     if (Status read = ReadKeys(); !read) return read;
+    if (Status read = ReadCertificate(); !read) return read;
     if (Status listening = StartHttp(); !listening) return listening;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
@@ -229,14 +230,21 @@ class ServeRun {
     scheduler_->Stop();
   }
 
-  // From one thread, as often as it likes. What is wrong with the file changes nothing.
-  void ReloadKeys() {
+  // From one thread, as often as it likes. What is wrong with a file changes nothing.
+  void Reload() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     if (keys_ == nullptr) return;  // they are about to be read
-    if (options_.api_key_file.empty()) {
+    if (certificate_ != nullptr) ReloadCertificate();
+    if (!options_.api_key_file.empty()) {
+      ReloadKeys();
+    } else if (certificate_ == nullptr) {
       logger_->info("SIGHUP: there is no --api-key-file to read again");
-      return;
     }
+  }
+
+ private:
+  // REQUIRES: keys_mutex_ is held.
+  void ReloadKeys() {
     const auto keys = KeysOf(options_);
     Status replaced = keys ? keys_->Know(*keys) : Status(tl::unexpected(keys.error()));
     if (replaced) {
@@ -249,25 +257,42 @@ class ServeRun {
       return;
     }
     logger_->info("SIGHUP: {} API keys from now on", keys_->size());
-    WarnOfReaders();
+    WarnOfReaders("--api-key-file", options_.api_key_file);
   }
 
- private:
+  // REQUIRES: keys_mutex_ is held.
+  void ReloadCertificate() {
+    if (const Status reloaded = certificate_->Reload(); !reloaded) {
+      logger_->warn("SIGHUP: the certificate stays as it was: {}", reloaded.error().message);
+      return;
+    }
+    logger_->info("SIGHUP: the certificate was read again");
+    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+  }
+
+  Status ReadCertificate() {
+    auto certificate = CertificateOf(options_);
+    if (!certificate) return tl::unexpected(certificate.error());
+    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    certificate_ = std::move(*certificate);
+    return {};
+  }
+
   Status ReadKeys() {
     const auto texts = KeysOf(options_);
     if (!texts) return tl::unexpected(texts.error());
     auto keys = ApiKeys::Make(*texts);
     if (!keys) return tl::unexpected(keys.error());
-    WarnOfReaders();
+    WarnOfReaders("--api-key-file", options_.api_key_file);
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     keys_ = std::move(*keys);
     return {};
   }
 
-  void WarnOfReaders() const {
-    if (options_.api_key_file.empty() || !OthersCanRead(options_.api_key_file)) return;
-    logger_->warn("--api-key-file {}: every user of this machine can read it; chmod 600 it",
-                  options_.api_key_file);
+  void WarnOfReaders(const char* flag, const std::string& file) const {
+    if (file.empty() || !OthersCanRead(file)) return;
+    logger_->warn("{} {}: every user of this machine can read it; chmod 600 it", flag, file);
   }
 
   // REQUIRES: keys_mutex_ is held.
@@ -300,6 +325,7 @@ class ServeRun {
     http.host = options_.host;
     http.port = options_.port;
     http.keys = keys_;
+    http.certificate = certificate_;
     http.insecure = options_.insecure;
     http.cors_origins = options_.cors_origins;
     http.body_bytes_max = options_.max_body_mib << 20;
@@ -470,7 +496,8 @@ class ServeRun {
                  traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
                  PlacementNames(options_), options_.eviction, served_.model.reuse);
     // The answer to --port 0: no log level hides it.
-    logger_.always()->info("ready after {:.1f} s: http://{}:{}", load_ms / 1000, options_.host,
+    logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
+                           certificate_ != nullptr ? "https" : "http", options_.host,
                            http_->port());
   }
 
@@ -483,6 +510,7 @@ class ServeRun {
   Served served_;
   std::mutex keys_mutex_;          // one reload at a time, and none while service begins
   std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
+  std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
   std::unique_ptr<LlamaEngine> engine_;
   std::unique_ptr<LlamaEmbedder> embedder_;
   std::unique_ptr<ChatTemplate> template_;
@@ -508,7 +536,7 @@ class SignalThread {
       int signal = 0;
       while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
         if (signal == SIGHUP) {
-          run->ReloadKeys();
+          run->Reload();
         } else {
           run->StopOnSignal(signal);
         }

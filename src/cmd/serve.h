@@ -29,7 +29,9 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8080;
   std::vector<std::string> api_keys;
-  std::string api_key_file;  // empty: none
+  std::string api_key_file;   // empty: none
+  std::string ssl_cert_file;  // both or none
+  std::string ssl_key_file;
   bool insecure = false;
   std::vector<std::string> cors_origins;
   size_t max_body_mib = 64;

@@ -13,11 +13,11 @@
 
 #include "base/check.h"
 #include "base/ignore_case.h"
-#include "base/utf8.h"
 #include "http/browsers.h"
 #include "http/connection_pool.h"
 #include "http/keys.h"
 #include "http/router.h"
+#include "http/server_words.h"
 #include "http/socket.h"
 
 namespace cairn {
@@ -26,30 +26,11 @@ namespace {
 // How long a refused or failed client gets to read its answer before the connection is closed.
 constexpr Linger kLingerAfterError = {.silence_ms = 500, .total_ms = 5000};
 constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
+// What a refused client gets for its handshake and request, where TLS is spoken: one waits for the
+// other.
+constexpr int kRefusedRequestMs = 500;
 // A connection that has said nothing for this long after it was opened counts as idle.
 constexpr int kFirstByteMs = 100;
-
-// A path as a message can quote it: text, and not too long.
-std::string Shown(const std::string& path) {
-  constexpr size_t kShownMax = 200;
-  return ToValidUtf8(path.size() > kShownMax ? path.substr(0, kShownMax) + "..." : path);
-}
-
-std::string_view MessageFor(int status) {
-  switch (status) {
-    case 400:
-      return "the request could not be read: expected an HTTP/1.1 request line, at most 100 header "
-             "lines of at most 8 KiB, and a body of the announced length";
-    case 414:
-      return "the request's target is longer than 8 KiB";
-    case 415:
-      return "the body's Content-Encoding is not known; send it gzip, br, zstd or as it is";
-    case 416:
-      return "the Range header could not be read; leave it out, ranges are not served";
-    default:
-      return "the server could not answer this request";
-  }
-}
 
 // One request on its way. The library's callbacks get no context of ours; but a connection's
 // thread does nothing else, so it knows.
@@ -218,6 +199,7 @@ class HttpServer::Impl {
   void ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat);
   bool ServeRequest(Connection* connection);
   void RefuseConnection(AcceptedSocket socket);
+  static void SayNotPlain(Connection* connection);
   void SendRefusal(Connection* connection) const;
 
   // Constant after Bind().
@@ -493,7 +475,8 @@ void HttpServer::Impl::Serve() {
 }
 
 void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat) {
-  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_);
+  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_,
+                        options_.certificate.get());
   // A new connection keeps its seat for a moment: its first request is on the way.
   bool idle = false;
   for (;;) {
@@ -509,7 +492,10 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     const bool idle_before = std::exchange(idle, true);
     if (wait == Connection::Wait::kWoken) continue;  // another idle one was faster to go
     if (wait == Connection::Wait::kTimeout && !idle_before) continue;
-    if (!has_request) return;
+    if (!has_request) {
+      if (connection.FellBackToPlain()) SayNotPlain(&connection);
+      return;
+    }
     if (connection.BeginRequest() && !ServeRequest(&connection)) return;
   }
 }
@@ -534,8 +520,19 @@ bool HttpServer::Impl::ServeRequest(Connection* connection) {
 }
 
 void HttpServer::Impl::RefuseConnection(AcceptedSocket socket) {
-  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_);
+  Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_,
+                        options_.certificate.get());
+  // Without a handshake nothing can be said.
+  if (options_.certificate != nullptr &&
+      connection.WaitForRequest(kRefusedRequestMs, -1) != Connection::Wait::kData) {
+    return;
+  }
   SendRefusal(&connection);
+}
+
+void HttpServer::Impl::SayNotPlain(Connection* connection) {
+  connection->Write(kPlainHttpAnswer.data(), kPlainHttpAnswer.size());
+  connection->LingerBriefly(kLingerAfterError);
 }
 
 void HttpServer::Impl::SendRefusal(Connection* connection) const {

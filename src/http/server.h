@@ -33,6 +33,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "http/keys.h"
+#include "http/tls.h"
 
 namespace cairn {
 
@@ -86,6 +87,9 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
   int port = 8080;  // 0: any free one
+  // With one, the port speaks TLS and nothing else; who speaks plain HTTP to it gets a 400 that
+  // says so.
+  std::shared_ptr<const TlsCertificate> certificate = nullptr;  // null: plain HTTP
   // When there are any, every path that is not public wants one of them, as "Authorization: Bearer
   // K" or "x-api-key: K".
   std::shared_ptr<const ApiKeys> keys = nullptr;  // null: there are none

@@ -1,5 +1,6 @@
 // For the tests of the HTTP server: a server on a free port and a client made of one raw socket,
-// which can say what no well-behaved client says.
+// which can say what no well-behaved client says. With CAIRN_TEST_TLS both speak TLS, so that the
+// same tests hold under it.
 
 #ifndef CAIRN_HTTP_SERVER_FIXTURE_H_
 #define CAIRN_HTTP_SERVER_FIXTURE_H_
@@ -22,6 +23,9 @@
 #include <vector>
 
 #include "http/server.h"
+#ifdef CAIRN_TEST_TLS
+#include "http/tls_client.h"
+#endif
 
 namespace cairn {
 
@@ -38,18 +42,18 @@ inline bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-class RawClient {
+class PlainClient {
  public:
-  explicit RawClient(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit PlainClient(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
-  ~RawClient() { Close(); }
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
+  ~PlainClient() { Close(); }
+  PlainClient(const PlainClient&) = delete;
+  PlainClient& operator=(const PlainClient&) = delete;
 
   bool connected() const { return connected_; }
 
@@ -110,10 +114,19 @@ class RawClient {
   std::string received_;
 };
 
+#ifdef CAIRN_TEST_TLS
+using RawClient = test::TlsClient;
+#else
+using RawClient = PlainClient;
+#endif
+
 class HttpServerTest : public testing::Test {
  protected:
   HttpServerTest() {
     options_.port = 0;
+#ifdef CAIRN_TEST_TLS
+    options_.certificate = test::AnyCertificate();
+#endif
     options_.error_body = [](int status, std::string_view message, std::string_view) {
       return "{" + std::to_string(status) + ": " + std::string(message) + "}";
     };

@@ -203,54 +203,105 @@ void PeerWatch::Close() {
 }
 
 Connection::Connection(int fd, std::string remote, std::shared_ptr<const StopSignal> stop,
-                       const SocketTimeouts& timeouts)
+                       const SocketTimeouts& timeouts, const TlsCertificate* certificate)
     : fd_(fd),
       remote_(std::move(remote)),
       stop_(std::move(stop)),
       timeouts_(timeouts),
-      watch_(std::make_shared<PeerWatch>(fd, stop_)) {}
+      watch_(std::make_shared<PeerWatch>(fd, stop_)) {
+  if (certificate == nullptr) return;
+  tls_ = certificate->Accept(fd);
+  lost_ = tls_ == nullptr;
+}
 
 Connection::~Connection() {
+  if (tls_ != nullptr) tls_->End();
   watch_->Close();
 }
 
+bool Connection::FellBackToPlain() {
+  if (tls_ == nullptr || !tls_->spoke_plain_http()) return false;
+  tls_.reset();
+  return true;
+}
+
 Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
-  if (stop_->raised()) return Wait::kClosed;
-  if (HasBufferedBytes()) return Wait::kData;
-  pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
-  const int ready = PollAgain(fds, 3, timeout_ms);
-  if (stop_->raised() || ready < 0) return Wait::kClosed;
-  if (ready == 0) return Wait::kTimeout;
-  if (fds[0].revents == 0) return Wait::kWoken;
-  return Fill() ? Wait::kData : Wait::kClosed;
+  if (lost_) return Wait::kClosed;
+  const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
+  // What TLS has taken from the socket shows there no more.
+  bool is_there = HasBufferedBytes();
+  short events = POLLIN;
+  for (;;) {
+    if (stop_->raised()) return Wait::kClosed;
+    if (buffer_begin_ < buffer_end_) return Wait::kData;
+    if (!is_there) {
+      const auto left =
+          std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
+      pollfd fds[] = {{fd_, events, 0}, {stop_->fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
+      const int ready = PollAgain(fds, 3, static_cast<int>(std::max<int64_t>(left, 0)));
+      if (stop_->raised() || ready < 0) return Wait::kClosed;
+      if (ready == 0) return Wait::kTimeout;
+      if (fds[0].revents == 0) return Wait::kWoken;
+    }
+    is_there = false;
+    Wants wants = Wants::kNothing;
+    const ssize_t n = TryReceive(buffer_, sizeof(buffer_), &wants);
+    if (n <= 0 && wants == Wants::kNothing) return Wait::kClosed;
+    buffer_begin_ = 0;
+    buffer_end_ = n > 0 ? static_cast<size_t>(n) : 0;
+    events = wants == Wants::kWritable ? POLLOUT : POLLIN;
+  }
 }
 
 bool Connection::BeginRequest() {
   request_deadline_ = steady_clock::now() + milliseconds(timeouts_.request_ms);
-  while (HasBufferedBytes() && (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
+  while (buffer_begin_ < buffer_end_ &&
+         (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
     ++buffer_begin_;
   }
-  return HasBufferedBytes();
+  return buffer_begin_ < buffer_end_;
+}
+
+ssize_t Connection::TryReceive(char* bytes, size_t size, Wants* wants) {
+  *wants = Wants::kNothing;
+  if (tls_ != nullptr) {
+    const ssize_t n = tls_->Read(bytes, size);
+    if (n < 0) *wants = tls_->wants();
+    return n;
+  }
+  const ssize_t n = recv(fd_, bytes, size, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) *wants = Wants::kReadable;
+  return n;
+}
+
+ssize_t Connection::TrySend(const char* bytes, size_t size, Wants* wants) {
+  *wants = Wants::kNothing;
+  if (tls_ != nullptr) {
+    const ssize_t n = tls_->Write(bytes, size);
+    if (n < 0) *wants = tls_->wants();
+    return n;
+  }
+  const ssize_t n = send(fd_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) *wants = Wants::kWritable;
+  return n;
+}
+
+bool Connection::WaitFor(Wants wants) {
+  if (wants == Wants::kNothing) return false;
+  return wants == Wants::kReadable ? WaitReadable() : WaitWritable();
 }
 
 ssize_t Connection::Receive(char* bytes, size_t size) {
   for (;;) {
-    const ssize_t n = recv(fd_, bytes, size, MSG_DONTWAIT);
+    Wants wants = Wants::kNothing;
+    const ssize_t n = TryReceive(bytes, size, &wants);
     if (n >= 0) return n;
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN || !WaitReadable()) return -1;
+    if (!WaitFor(wants)) return -1;
   }
 }
 
-bool Connection::Fill() {
-  const ssize_t n = Receive(buffer_, sizeof(buffer_));
-  buffer_begin_ = 0;
-  buffer_end_ = n > 0 ? static_cast<size_t>(n) : 0;
-  return n > 0;
-}
-
 ssize_t Connection::Read(char* bytes, size_t size) {
-  if (!HasBufferedBytes()) {
+  if (buffer_begin_ >= buffer_end_) {
     // Large reads go past the buffer: a body needs no second copy.
     if (size >= sizeof(buffer_)) return Receive(bytes, size);
     const ssize_t n = Receive(buffer_, sizeof(buffer_));
@@ -284,14 +335,15 @@ bool Connection::WaitWritable() {
 
 ssize_t Connection::Write(const char* bytes, size_t size) {
   for (;;) {
-    const ssize_t n = send(fd_, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    Wants wants = Wants::kNothing;
+    const ssize_t n = TrySend(bytes, size, &wants);
     if (n >= 0) return n;
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN || !WaitWritable()) return -1;
+    if (!WaitFor(wants)) return -1;
   }
 }
 
 void Connection::LingerBriefly(const Linger& linger) {
+  if (tls_ != nullptr) tls_->End();
   shutdown(fd_, SHUT_WR);
   const auto deadline = steady_clock::now() + milliseconds(linger.total_ms);
   char discarded[16384];

@@ -1,5 +1,5 @@
 // Sockets under the HTTP server: the listening one, one per connection, and the signal that stops
-// them all. Only POSIX here, no HTTP.
+// them all. Only POSIX and TLS here, no HTTP.
 
 #ifndef CAIRN_HTTP_SOCKET_H_
 #define CAIRN_HTTP_SOCKET_H_
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "http/tls.h"
 
 namespace cairn {
 
@@ -106,10 +107,14 @@ struct Linger {
 };
 
 // One accepted connection; owns its descriptor. Used by one thread; watch() goes anywhere.
+//
+// Under TLS the handshake is part of waiting for the first request: a client that is slow with it
+// idles, and goes when another wants its place.
 class Connection {
  public:
+  // `certificate`: what to speak TLS with; null: plain.
   Connection(int fd, std::string remote, std::shared_ptr<const StopSignal> stop,
-             const SocketTimeouts& timeouts);
+             const SocketTimeouts& timeouts, const TlsCertificate* certificate = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -120,7 +125,11 @@ class Connection {
   // Starts the clock of `request_ms` and drops empty lines that some clients send in between.
   // Returns false when only such lines were there, so that there is no request yet.
   bool BeginRequest();
-  bool HasBufferedBytes() const { return buffer_begin_ < buffer_end_; }
+  bool HasBufferedBytes() const {
+    return buffer_begin_ < buffer_end_ || (tls_ != nullptr && tls_->HasBytes());
+  }
+  // Whether the client spoke plain HTTP where TLS is spoken. From then on Write writes plain too.
+  bool FellBackToPlain();
 
   // Bytes read (at least 1), 0 at the end of the input, -1 for an error, a timeout or a stop.
   ssize_t Read(char* bytes, size_t size);
@@ -140,14 +149,21 @@ class Connection {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
+  // What the socket needs before more can be done with it.
+  using Wants = TlsLayer::Wants;
+  // One try, which waits for nothing; as TlsLayer's Read and Write.
+  ssize_t TryReceive(char* bytes, size_t size, Wants* wants);
+  ssize_t TrySend(const char* bytes, size_t size, Wants* wants);
+  bool WaitFor(Wants wants);
   ssize_t Receive(char* bytes, size_t size);
-  bool Fill();
 
   const int fd_;
   const std::string remote_;
   const std::shared_ptr<const StopSignal> stop_;
   const SocketTimeouts timeouts_;
   const std::shared_ptr<PeerWatch> watch_;
+  std::unique_ptr<TlsLayer> tls_;  // null: plain
+  bool lost_ = false;              // TLS was to be spoken, and there was no memory for it
   TimePoint request_deadline_ = TimePoint::max();
   // What was received and not yet read: bytes of a next request may already be here.
   char buffer_[8192];

@@ -34,9 +34,9 @@ constexpr size_t kLinesKept = 200;
 constexpr size_t kLineBytesMax = 4096;  // a longer line is kept in pieces
 constexpr milliseconds kPollInterval(10);
 
-// The number behind "http://127.0.0.1:" in a line, or 0.
+// The number behind "http://127.0.0.1:", or "https:...", in a line, or 0.
 int PortIn(std::string_view line) {
-  constexpr std::string_view kUrl = "http://127.0.0.1:";
+  constexpr std::string_view kUrl = "://127.0.0.1:";
   const size_t at = line.find(kUrl);
   if (at == std::string_view::npos) return 0;
   int port = 0;
@@ -148,6 +148,7 @@ class ServerProcess::Impl {
   pid_t pid_ = -1;
   std::atomic<int> port_;
   std::atomic<bool> url_port_known_;
+  std::atomic<bool> speaks_tls_ = false;
 
   // Used by the reader only.
   std::ofstream log_;
@@ -213,6 +214,8 @@ Status ServerProcess::Impl::WaitUntilReady() {
       return tl::unexpected<Error>(
           NotReady("ended with code " + std::to_string(*code) + " before it was ready"));
     }
+    // Whoever speaks TLS says its port when it is ready, and HttpClient could not ask it.
+    if (speaks_tls_.load()) return {};
     if (url_port_known_.load()) {
       const HttpClient client("http://127.0.0.1:" + std::to_string(port()),
                               {.timeout_ms = 2000, .headers = {}});
@@ -270,6 +273,7 @@ void ServerProcess::Impl::EndLine() {
     const int port = PortIn(line_);
     if (port != 0) {
       port_.store(port);
+      speaks_tls_.store(line_.find("https://127.0.0.1:") != std::string::npos);
       url_port_known_.store(true);
     }
   }

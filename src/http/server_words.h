@@ -1,0 +1,43 @@
+// What the HTTP server says by itself.
+
+#ifndef CAIRN_HTTP_SERVER_WORDS_H_
+#define CAIRN_HTTP_SERVER_WORDS_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/utf8.h"
+
+namespace cairn {
+
+// A path as a message can quote it: text, and not too long.
+inline std::string Shown(const std::string& path) {
+  constexpr size_t kShownMax = 200;
+  return ToValidUtf8(path.size() > kShownMax ? path.substr(0, kShownMax) + "..." : path);
+}
+
+// Of an answer that the HTTP library gives by itself.
+inline std::string_view MessageFor(int status) {
+  switch (status) {
+    case 400:
+      return "the request could not be read: expected an HTTP/1.1 request line, at most 100 header "
+             "lines of at most 8 KiB, and a body of the announced length";
+    case 414:
+      return "the request's target is longer than 8 KiB";
+    case 415:
+      return "the body's Content-Encoding is not known; send it gzip, br, zstd or as it is";
+    case 416:
+      return "the Range header could not be read; leave it out, ranges are not served";
+    default:
+      return "the server could not answer this request";
+  }
+}
+
+// All that is said to a client who does not speak TLS where it is spoken.
+inline constexpr std::string_view kPlainHttpAnswer =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 47\r\n\r\nthis port speaks TLS: begin the URL with https\n";
+
+}  // namespace cairn
+
+#endif  // CAIRN_HTTP_SERVER_WORDS_H_

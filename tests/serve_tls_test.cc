@@ -1,0 +1,138 @@
+// HTTPS of the real program: a chat and a stream, certificates that are read again, and files that
+// are wrong.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/read_file.h"
+#include "http/tls_client.h"
+#include "made_model.h"
+#include "play/server_process.h"
+
+namespace cairn {
+namespace {
+
+using test::MadeCertificate;
+using test::MakeCertificate;
+using test::TlsClient;
+
+class ServeTlsTest : public testing::Test {
+ protected:
+  ServeTlsTest() { Clear(); }
+  ~ServeTlsTest() override {
+    server_.reset();
+    Clear();
+  }
+  void Clear() const {
+    for (const std::string& path : {log_, certificate_, key_}) std::filesystem::remove(path);
+  }
+  void Write(const MadeCertificate& made) const {
+    std::ofstream(certificate_) << made.certificate;
+    std::ofstream(key_) << made.key;
+    std::filesystem::permissions(key_, std::filesystem::perms::owner_all);
+  }
+  void Serve() {
+    ServerProcessOptions options;
+    options.argv = {CAIRN_PROGRAM,
+                    "serve",
+                    "-m",
+                    test::WriteMadeModel("serve_tls_test"),
+                    "--cache-disk",
+                    "0",
+                    "-c",
+                    "4096",
+                    "-t",
+                    "2",
+                    "--grid",
+                    "64",
+                    "--port",
+                    "0",
+                    "--no-warm",
+                    "--ssl-cert-file",
+                    certificate_,
+                    "--ssl-key-file",
+                    key_};
+    options.log_path = log_;
+    auto server = ServerProcess::Start(options);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+  std::string Log() const {
+    const auto text = ReadFile(log_);
+    return text ? *text : std::string();
+  }
+  void Hup(const std::string& said) {
+    const size_t before = Log().size();
+    server_->Signal(SIGHUP);
+    for (int i = 0; i < 400 && Log().find(said, before) == std::string::npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    ASSERT_NE(Log().find(said, before), std::string::npos) << said << " in:\n" << Log();
+  }
+  std::string Chat(const std::string& more) const {
+    const std::string body =
+        R"({"messages": [{"role": "user", "content": "hello"}], "max_tokens": 5)" + more + "}";
+    TlsClient client(server_->port());
+    client.Send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+                ("Content-Length: " + std::to_string(body.size())) + "\r\n\r\n" + body);
+    return client.ReadAll();
+  }
+  std::string NameShown() const {
+    TlsClient client(server_->port());
+    EXPECT_TRUE(client.Handshake());
+    return client.name();
+  }
+  // Of a start that must fail.
+  std::string Complaint() const {
+    const std::string command = std::string(CAIRN_PROGRAM) + " serve -m nothing.gguf" +
+                                " --ssl-cert-file " + certificate_ + " --ssl-key-file " + key_ +
+                                " >" + log_ + " 2>&1";
+    EXPECT_NE(std::system(command.c_str()), 0);
+    return Log();
+  }
+
+  const std::string log_ = test::OwnPath("serve_tls_test.log");
+  const std::string certificate_ = test::OwnPath("serve_tls_test.crt");
+  const std::string key_ = test::OwnPath("serve_tls_test.key");
+  std::unique_ptr<ServerProcess> server_;
+};
+
+TEST_F(ServeTlsTest, ChatsStreamsAndReadsItsCertificateAgain) {
+  Write(MakeCertificate("first"));
+  Serve();
+  EXPECT_NE(Log().find(": https://127.0.0.1:"), std::string::npos) << Log();
+  EXPECT_TRUE(Chat("").starts_with("HTTP/1.1 200 OK\r\n"));
+  const std::string stream = Chat(R"(, "stream": true)");
+  EXPECT_NE(stream.find("data: [DONE]"), std::string::npos) << stream;
+  EXPECT_EQ(NameShown(), "/CN=first");
+  std::ofstream(key_) << MakeCertificate("other").key;
+  Hup("the certificate stays as it was: --ssl-key-file");
+  EXPECT_EQ(NameShown(), "/CN=first");
+  Write(MakeCertificate("second"));
+  Hup("the certificate was read again");
+  EXPECT_EQ(NameShown(), "/CN=second");
+  EXPECT_EQ(server_->Stop(), 0);
+}
+
+TEST_F(ServeTlsTest, SaysAtOnceWhatIsWrongWithItsFiles) {
+  EXPECT_NE(Complaint().find("--ssl-cert-file '" + certificate_ + "'"), std::string::npos) << Log();
+  Write({MakeCertificate("first").certificate, MakeCertificate("second").key});
+  EXPECT_NE(Complaint().find("it is not the key of the certificate"), std::string::npos) << Log();
+  const std::string command = std::string(CAIRN_PROGRAM) + " serve -m nothing.gguf" +
+                              " --ssl-key-file " + key_ + " >" + log_ + " 2>&1";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_NE(Log().find("--ssl-key-file was given without --ssl-cert-file"), std::string::npos)
+      << Log();
+}
+
+}  // namespace
+}  // namespace cairn
