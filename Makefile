@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve codecs crash package package-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve codecs crash soak package package-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ tsan: setup-dev ## All tests under the thread sanitizer (PROGRAMS="http/http_tes
 crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
 	@scripts/build.sh crash_test cairn
 	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_test
+
+soak: setup ## Random clients, kills and damage for hours, every answer checked (HOURS=0.25, SEED=n)
+	@scripts/soak.sh
 
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
 	@scripts/build.sh cairn

@@ -49,6 +49,8 @@ main() {
     attempt tsan scripts/sanitize.sh tsan
   fi
   if [[ "${CI:-}" == true ]]; then attempt fuzz env FUZZ_SECONDS=20 scripts/fuzz.sh; fi
+  # Five minutes, a round for each class of memory.
+  if [[ "${CI:-}" == true ]]; then attempt soak env HOURS=0.08 scripts/soak.sh; fi
   # Where no Node.js was to be had there is no page, and nothing to test.
   if [[ "${CI:-}" == true && -d build/web ]]; then attempt web scripts/web_test.sh; fi
   attempt test scripts/test.sh

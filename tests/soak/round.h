@@ -1,0 +1,43 @@
+// One round of a soak: a server and its clients, killed, ended and started again, its folder
+// damaged between; then one life in which all is counted.
+
+#ifndef CAIRN_TESTS_SOAK_ROUND_H_
+#define CAIRN_TESTS_SOAK_ROUND_H_
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "soak/plan.h"
+#include "soak/process_sample.h"
+#include "soak/tally.h"
+
+namespace cairn::soak {
+
+struct RoundOptions {
+  std::string program;
+  std::string folder;  // made, and removed again when nothing was wrong
+  const std::atomic<bool>* interrupted = nullptr;
+  // Called now and then with a line of how far it is.
+  std::function<void(const std::string&)> say;
+};
+
+struct RoundResult {
+  RoundPlan plan;
+  Counts counts;
+  std::vector<Fault> faults;
+  size_t lives = 0;
+  // Of the last life, warm and at its end, with nobody asking.
+  ProcessSample begin;
+  ProcessSample end;
+  uint64_t growth_bytes = 0;
+  uint64_t growth_allowed = 0;
+  size_t samples = 0;
+};
+
+// On a thread that lives until it returns; see ServerProcess.
+RoundResult PlayRound(const RoundPlan& plan, const RoundOptions& options);
+
+}  // namespace cairn::soak
+
+#endif  // CAIRN_TESTS_SOAK_ROUND_H_

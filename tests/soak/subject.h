@@ -1,0 +1,64 @@
+// Subject: the server that is soaked, one process after the other on one folder.
+
+#ifndef CAIRN_TESTS_SOAK_SUBJECT_H_
+#define CAIRN_TESTS_SOAK_SUBJECT_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "play/server_process.h"
+#include "soak/plan.h"
+#include "soak/process_sample.h"
+
+namespace cairn::soak {
+
+// One process of it, as clients see it.
+struct Life {
+  size_t number = 0;
+  std::string url;
+  // Its end has been asked for: from now on requests may fail. Set before any signal is sent.
+  std::atomic<bool> ending{false};
+};
+
+struct SubjectOptions {
+  std::string program;
+  std::string model;
+  std::string cache_folder;
+  std::string slot_folder;
+  std::string key_file;
+  std::string log_path;
+};
+
+// One thread, but for Current().
+class Subject {
+ public:
+  explicit Subject(SubjectOptions options) : options_(std::move(options)) {}
+
+  // REQUIRES: none runs.
+  Status Start(const Flags& flags);
+  // What clients ask; null: none runs. Any thread.
+  std::shared_ptr<const Life> Current() const;
+
+  // SIGTERM: its exit code, 137 when it did not end in time. SIGKILL: 137.
+  int End(int signal);
+  void Signal(int signal) { process_->Signal(signal); }
+  // It ended without being asked to.
+  std::optional<int> Died();
+  std::optional<ProcessSample> Sample() const { return SampleProcess(process_->pid()); }
+  std::string LastLines() const { return process_->LastLines(60); }
+
+ private:
+  const SubjectOptions options_;
+  std::unique_ptr<ServerProcess> process_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Life> life_;  // guarded by mutex_
+  size_t lives_ = 0;
+};
+
+}  // namespace cairn::soak
+
+#endif  // CAIRN_TESTS_SOAK_SUBJECT_H_
