@@ -40,16 +40,17 @@ void Scheduler::Run() {
   FailQueued({ErrorCode::kUnavailable, "the server is shutting down"});
 }
 
-// Those in the queue cannot begin while all slots are being saved; the end of that is an order.
+// Those in the queue cannot begin while all slots are being saved; the end of that is an order. A
+// slot that is read ahead in is free for whoever asks.
 bool Scheduler::HasWork() const {
   if (!running_.empty()) return true;
-  const bool has_free = keeper_.has_free();
+  const bool has_free = keeper_.has_free() || (warming_ && warming_->slot);
   const std::lock_guard lock(mutex_);
   return (has_free && !queue_.empty()) || !orders_.empty();
 }
 
 void Scheduler::WaitForWork() {
-  const bool has_free = keeper_.has_free();
+  const bool has_free = keeper_.has_free() || (warming_ && warming_->slot);
   const double until_sleep_ms = UntilSleepMs();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "sched/scheduler_fixture.h"
 
 namespace cairn {
@@ -111,6 +114,49 @@ TEST(Warming, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
     EXPECT_FALSE(bench.scheduler.WarmNext());
     EXPECT_EQ(bench.scheduler.stats().warmed_tokens, warmed);
   }
+}
+
+// Asks while the context's thread runs by itself, as in a server. An answer that has not ended: it
+// did not come in time.
+Bench::Answer AskRunning(Bench* bench, GenerationRequest request) {
+  const auto generation = *bench->scheduler.Submit(std::move(request));
+  std::thread context([bench] { bench->scheduler.Run(); });
+  Bench::Answer answer;
+  while (auto event = generation->Next(std::chrono::seconds(20))) {
+    answer.text += event->text;
+    answer.end = *event;
+    if (event->kind == GenerationEvent::Kind::kDone) break;
+  }
+  bench->scheduler.Stop();
+  context.join();
+  return answer;
+}
+
+TEST(Warming, GivesTheOnlySlotBackWhereNoMoreMayBeReadAheadInIt) {
+  FakeEngineOptions engine = Slots(1, MemoryClass::kHybrid);
+  engine.piece_tokens_max = 128;
+  const Talk talk;
+  Bench bench(engine, Lending(0));
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  ASSERT_GT(WarmAll(&bench), 0u);
+  ASSERT_LT(bench.scheduler.stats().warmed_tokens, 400u) << "it is held up half-way";
+  const auto other = AskRunning(&bench, Bench::Request(Text(300, 'o')));
+  EXPECT_EQ(other.end.kind, GenerationEvent::Kind::kDone);
+}
+
+TEST(Warming, GivesTheOnlySlotBackAfterThePieceThatIsBeingRead) {
+  FakeEngineOptions engine = Slots(1, MemoryClass::kHybrid);
+  engine.piece_tokens_max = 128;
+  const Talk talk;
+  Bench bench(engine, Lending());
+  bench.Run(talk.First());
+  bench.scheduler.Warm({talk.Expected()});
+  ASSERT_TRUE(bench.scheduler.WarmNext());
+  const size_t warmed = bench.scheduler.stats().warmed_tokens;
+  const auto next = AskRunning(&bench, talk.Next(30));
+  EXPECT_EQ(next.end.kind, GenerationEvent::Kind::kDone);
+  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, warmed);
 }
 
 TEST(Warming, GoesOnAfterARequestOfAnotherConversation) {
