@@ -76,7 +76,9 @@ class Round {
     return std::chrono::duration<double>(steady_clock::now() - began_).count();
   }
   bool Interrupted() const { return options_.interrupted->load(); }
+  // What happens while it is being interrupted is nobody's fault.
   void Fail(const std::string& what, const std::string& detail = "") {
+    if (Interrupted()) return;
     tally_.Fail("round " + std::to_string(plan_.number) + " (" + plan_.model.architecture +
                     "), life " + std::to_string(lives_) + ": " + what,
                 detail);
@@ -332,10 +334,12 @@ void Round::CheckFolder() {
   tally_.Count("files at the end", files.objects);
 }
 
-// Clients wait for the server without a cache more than for anything else.
+// So that nobody waits for an answer any more.
 void Round::WatchForInterruption(const Company& company) {
   while (!company.stopped.load() && !Interrupted()) std::this_thread::sleep_for(milliseconds(50));
-  if (Interrupted()) oracle_->Kill();
+  if (!Interrupted()) return;
+  oracle_->Kill();
+  subject_->Kill();
 }
 
 RoundResult Round::Play() {

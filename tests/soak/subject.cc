@@ -24,11 +24,11 @@ Status Subject::Start(const Flags& flags) {
   options.stop_grace_ms = 60'000;
   auto started = ServerProcess::Start(std::move(options));
   if (!started) return tl::unexpected<Error>(started.error());
-  process_ = std::move(*started);
   auto life = std::make_shared<Life>();
   life->number = ++lives_;
-  life->url = process_->url();
+  life->url = (*started)->url();
   const std::lock_guard<std::mutex> lock(mutex_);
+  process_ = std::move(*started);
   life_ = std::move(life);
   return {};
 }
@@ -46,6 +46,12 @@ int Subject::End(int signal) {
   }
   if (signal == SIGKILL) process_->Signal(SIGKILL);
   return process_->Stop();
+}
+
+void Subject::Kill() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (life_) life_->ending.store(true);
+  if (process_) process_->Signal(SIGKILL);
 }
 
 std::optional<int> Subject::Died() {

@@ -33,7 +33,7 @@ struct SubjectOptions {
   std::string log_path;
 };
 
-// One thread, but for Current().
+// One thread, but for Current() and Kill().
 class Subject {
  public:
   explicit Subject(SubjectOptions options) : options_(std::move(options)) {}
@@ -46,6 +46,8 @@ class Subject {
   // SIGTERM: its exit code, 137 when it did not end in time. SIGKILL: 137.
   int End(int signal);
   void Signal(int signal) { process_->Signal(signal); }
+  // SIGKILL without waiting for it, whoever waits for an answer. Any thread.
+  void Kill();
   // It ended without being asked to.
   std::optional<int> Died();
   std::optional<ProcessSample> Sample() const { return SampleProcess(process_->pid()); }
@@ -53,9 +55,9 @@ class Subject {
 
  private:
   const SubjectOptions options_;
-  std::unique_ptr<ServerProcess> process_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Life> life_;  // guarded by mutex_
+  std::unique_ptr<ServerProcess> process_;  // changed under mutex_
+  std::shared_ptr<Life> life_;              // guarded by mutex_
   size_t lives_ = 0;
 };
 
