@@ -48,6 +48,23 @@ std::string Quoted(const std::string& text, const std::string& quote) {
   return safe + "'";
 }
 
+// Those of `offers` that `wanted` is true for, each behind a space.
+template <typename Wanted>
+std::string Words(const std::vector<Offer>& offers, Wanted wanted) {
+  std::string words;
+  for (const Offer& offer : offers) {
+    if (wanted(offer)) words += " " + offer.word;
+  }
+  return words;
+}
+
+bool TakesValue(const Offer& offer) {
+  return offer.takes_value;
+}
+bool IsAny(const Offer&) {
+  return true;
+}
+
 // All ways but the program's own, each between double quotes.
 std::string Ways(const CLI::App& app, const std::string& separator) {
   std::string ways;
@@ -72,7 +89,8 @@ std::string BashCompletion(const CLI::App& app) {
   std::string text =
       "# bash completion for cairn; made by the program from its own flags.\n"
       "_cairn() {\n"
-      "  local word=\"${COMP_WORDS[COMP_CWORD]}\" way=\"\" offered=\"\" i\n"
+      "  local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
+      "  local way=\"\" offered=\"\" valued=\"\" i\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
       "    case \"$way ${COMP_WORDS[i]}\" in\n"
       "      " +
@@ -82,12 +100,14 @@ std::string BashCompletion(const CLI::App& app) {
       "  done\n"
       "  case \"$way\" in\n";
   for (const ManualCommand& command : ManualCommands(app)) {
-    text += "    \"" + WayBehind(command, app) + "\") offered=\"";
-    for (const Offer& offer : Offers(*command.app)) text += " " + offer.word;
-    text += "\" ;;\n";
+    const std::vector<Offer> offers = Offers(*command.app);
+    text += "    \"" + WayBehind(command, app) + "\") offered=\"" + Words(offers, IsAny) +
+            "\" valued=\"" + Words(offers, TakesValue) + "\" ;;\n";
   }
   return text +
          "  esac\n"
+         "  # A flag's value: a file, if anything.\n"
+         "  [[ \"$valued \" == *\" $before \"* ]] && return\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$word\")\n"
          "}\n"
          "complete -o default -F _cairn cairn\n";
@@ -97,8 +117,8 @@ std::string ZshCompletion(const CLI::App& app) {
   std::string text =
       "#compdef cairn\n"
       "# Made by the program from its own flags.\n"
-      "local way=\"\" word\n"
-      "local -a offered\n"
+      "local way=\"\" word found=1\n"
+      "local -a commands flags valued\n"
       "for word in \"${(@)words[2,CURRENT-1]}\"; do\n"
       "  case \"$way $word\" in\n"
       "    (" +
@@ -108,11 +128,23 @@ std::string ZshCompletion(const CLI::App& app) {
       "done\n"
       "case \"$way\" in\n";
   for (const ManualCommand& command : ManualCommands(app)) {
-    text += "  (\"" + WayBehind(command, app) + "\") offered=(\n";
-    for (const Offer& offer : Offers(*command.app)) text += "    " + Described(offer) + "\n";
-    text += "  ) ;;\n";
+    const std::vector<Offer> offers = Offers(*command.app);
+    std::string commands;
+    std::string flags;
+    for (const Offer& offer : offers) {
+      (offer.is_flag ? flags : commands) += "    " + Described(offer) + "\n";
+    }
+    text += "  (\"" + WayBehind(command, app) + "\")\n  commands=(\n" + commands +
+            "  )\n  flags=(\n" + flags + "  )\n  valued=(" + Words(offers, TakesValue) + " ) ;;\n";
   }
-  return text + "esac\n_describe -o 'command or flag' offered || _files\n";
+  // What _describe is told to be flags it offers behind a dash only.
+  return text +
+         "esac\n"
+         "if (( ! ${valued[(Ie)${words[CURRENT-1]}]} )); then\n"
+         "  _describe command commands && found=0\n"
+         "  _describe -o flag flags && found=0\n"
+         "fi\n"
+         "(( found )) && _files\n";
 }
 
 std::string FishCompletion(const CLI::App& app) {

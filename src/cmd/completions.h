@@ -1,5 +1,6 @@
 // What bash, zsh and fish need to complete commands and flags. All three walk the words typed so
-// far to the command they call, then offer its commands and flags; where none fits, files.
+// far to the command they call, then offer its commands and flags; where none fits, and behind a
+// flag that takes a value, files.
 
 #ifndef CAIRN_CMD_COMPLETIONS_H_
 #define CAIRN_CMD_COMPLETIONS_H_

@@ -63,8 +63,8 @@ TEST(Manual, LeavesNoCharacterOfATextToTroff) {
 
 TEST(Completions, OfferFlagsWhereTheyBelong) {
   Program program;
-  EXPECT_TRUE(
-      Holds(BashCompletion(program.app), "\" model make\") offered=\" -h --help -l --loud\" ;;\n"))
+  EXPECT_TRUE(Holds(BashCompletion(program.app),
+                    "\" model make\") offered=\" -h --help -l --loud\" valued=\"\" ;;\n"))
       << BashCompletion(program.app);
   EXPECT_TRUE(Holds(ZshCompletion(program.app), "'--loud:Say more: all'"));
   EXPECT_TRUE(Holds(FishCompletion(program.app), "-n '__cairn_at \" model make\"' -l loud -d "));
