@@ -40,12 +40,18 @@ endif()
 
 set(CAIRN_MAINTAINER "The Cairn authors <cairn@packages.invalid>" CACHE STRING
   "Who answers for the package: a name and an address, as Debian wants them")
-# The last commit's time, so that two packages of one tree are alike.
-execute_process(COMMAND git log -1 --format=%cD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-  OUTPUT_VARIABLE CAIRN_CHANGE_DATE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(NOT CAIRN_CHANGE_DATE)
-  set(CAIRN_CHANGE_DATE "Thu, 01 Jan 1970 00:00:00 +0000")
+# The last commit's time, so that two packages of one tree are alike; of a tree without git whoever
+# builds it says it, as for any package.
+if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
+  execute_process(COMMAND git log -1 --format=%ct WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE commit_time OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT commit_time)
+    set(commit_time 0)
+  endif()
+  set(ENV{SOURCE_DATE_EPOCH} ${commit_time})
 endif()
+string(TIMESTAMP CAIRN_CHANGE_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
+string(TIMESTAMP CAIRN_CHANGE_DAY "%Y-%m-%d" UTC)
 # The rest of the program's package: bundled libraries, manual, licences.
 configure_file(${PROJECT_SOURCE_DIR}/packaging/install_program.cmake.in
   ${PROJECT_BINARY_DIR}/install_program.cmake @ONLY)

@@ -87,14 +87,14 @@ std::string Options(const CLI::App& app) {
   return text;
 }
 
-std::string ManPage(const ManualCommand& command) {
+std::string ManPage(const ManualCommand& command, const std::string& date) {
   const std::string name = PageName(command.way);
   // One line, without a full stop, is what whatis(1) indexes.
   std::string summary = command.app->get_description();
   while (!summary.empty() && summary.back() == '.') summary.pop_back();
   if (name == "cairn") summary = "an LLM server that never reads twice what it has read once";
-  std::string text = ".\\\" Made by the program from its own flags.\n.TH " + Troff(name) +
-                     " 1 \"\" \"cairn " CAIRN_VERSION "\" \"User Commands\"\n.SH NAME\n" +
+  std::string text = ".\\\" Made by the program from its own flags.\n.TH " + Troff(name) + " 1 \"" +
+                     date + "\" \"cairn " CAIRN_VERSION "\" \"User Commands\"\n.SH NAME\n" +
                      Troff(name) + " \\- " + Troff(summary) + "\n" + Synopsis(command) +
                      ".SH DESCRIPTION\n" + Troff(command.app->get_description()) + "\n" +
                      Commands(command) + Options(*command.app);
@@ -157,10 +157,10 @@ std::vector<ManualCommand> ManualCommands(const CLI::App& app) {
   return commands;
 }
 
-std::map<std::string, std::string> ManPages(const CLI::App& app) {
+std::map<std::string, std::string> ManPages(const CLI::App& app, const std::string& date) {
   std::map<std::string, std::string> pages;
   for (const ManualCommand& command : ManualCommands(app)) {
-    pages[PageName(command.way) + ".1"] = ManPage(command);
+    pages[PageName(command.way) + ".1"] = ManPage(command, date);
   }
   return pages;
 }
@@ -169,12 +169,13 @@ CLI::App* AddManual(CLI::App* app, ManualOptions* options) {
   CLI::App* manual = app->add_subcommand("manual", "Write man pages and completions");
   manual->group("");
   manual->add_option("folder", options->folder, "Where to write them")->required();
+  manual->add_option("--date", options->date, "Date of the man pages, as 2026-08-01");
   return manual;
 }
 
 int RunManual(const CLI::App& app, const ManualOptions& options) {
   const std::filesystem::path folder(options.folder);
-  for (const auto& [name, text] : ManPages(app)) {
+  for (const auto& [name, text] : ManPages(app, options.date)) {
     if (!WriteFile(folder / "man" / name, text)) return 1;
   }
   if (!WriteFile(folder / "flags.md", FlagsPage(app))) return 1;

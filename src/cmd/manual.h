@@ -17,6 +17,7 @@ namespace cairn {
 
 struct ManualOptions {
   std::string folder;
+  std::string date;  // in the man pages, as it is; none where empty
 };
 
 CLI::App* AddManual(CLI::App* app, ManualOptions* options);
@@ -45,7 +46,7 @@ std::vector<OptionsUnder> OptionsByHeading(const CLI::App& app);
 std::vector<std::string> FlagsOf(const CLI::Option& option);
 
 // By file name.
-std::map<std::string, std::string> ManPages(const CLI::App& app);
+std::map<std::string, std::string> ManPages(const CLI::App& app, const std::string& date);
 
 }  // namespace cairn
 

@@ -34,14 +34,14 @@ bool Holds(const std::string& text, const std::string& part) {
 TEST(Manual, HasAPageForEveryCommandThatHelpLists) {
   Program program;
   std::vector<std::string> names;
-  for (const auto& [name, text] : ManPages(program.app)) names.push_back(name);
+  for (const auto& [name, text] : ManPages(program.app, "2026-08-01")) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"cairn-model-make.1", "cairn-model.1", "cairn-serve.1",
                                              "cairn.1"}));
 }
 
 TEST(Manual, NamesEveryFlagOfTheServer) {
   Program program;
-  const std::string page = ManPages(program.app).at("cairn-serve.1");
+  const std::string page = ManPages(program.app, "2026-08-01").at("cairn-serve.1");
   size_t flags = 0;
   for (const CLI::Option* option : ShownOptions(*program.app.get_subcommand("serve"))) {
     for (const std::string& name : option->get_lnames()) {
@@ -56,9 +56,16 @@ TEST(Manual, NamesEveryFlagOfTheServer) {
 
 TEST(Manual, LeavesNoCharacterOfATextToTroff) {
   Program program;
-  const std::string page = ManPages(program.app).at("cairn-model-make.1");
+  const std::string page = ManPages(program.app, "2026-08-01").at("cairn-model-make.1");
   EXPECT_TRUE(Holds(page, "\n\\&.gguf to write (required)\n")) << page;
   EXPECT_TRUE(Holds(page, "cairn\\-model\\-make \\- Make the user's model\n")) << page;
+}
+
+TEST(Manual, DatesEveryPage) {
+  Program program;
+  for (const auto& [name, text] : ManPages(program.app, "2026-08-01")) {
+    EXPECT_TRUE(Holds(text, " 1 \"2026-08-01\" \"cairn ")) << name;
+  }
 }
 
 TEST(Completions, OfferFlagsWhereTheyBelong) {
@@ -78,8 +85,9 @@ TEST(Completions, KeepQuotesInsideQuotes) {
 
 TEST(Completions, DoNotSpeakOfHiddenCommands) {
   Program program;
-  for (const std::string& text : {BashCompletion(program.app), ZshCompletion(program.app),
-                                  FishCompletion(program.app), ManPages(program.app)["cairn.1"]}) {
+  for (const std::string& text :
+       {BashCompletion(program.app), ZshCompletion(program.app), FishCompletion(program.app),
+        ManPages(program.app, "2026-08-01")["cairn.1"]}) {
     EXPECT_FALSE(Holds(text, "manual"));
   }
 }
