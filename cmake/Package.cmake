@@ -70,7 +70,11 @@ endforeach()
 add_library(cairn_heart STATIC ${heart_objects})
 set_target_properties(cairn_heart PROPERTIES OUTPUT_NAME cairn LINKER_LANGUAGE CXX
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/heart)
-install(TARGETS cairn_heart ARCHIVE COMPONENT heart)
+set_target_properties(cairn_heart PROPERTIES EXPORT_NAME cairn)
+target_compile_features(cairn_heart INTERFACE cxx_std_20)
+target_include_directories(cairn_heart INTERFACE
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/cairn>)
+install(TARGETS cairn_heart EXPORT cairn ARCHIVE COMPONENT heart)
 foreach(folder ${heart})
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.h)
   # What only tests include.
@@ -81,7 +85,10 @@ endforeach()
 # A system's xxHash, zstd and tl::expected are the asker's too. The prefix's are not: they come
 # along, the first two as archives, which need nothing of the prefix's C library.
 set(CAIRN_PC_LIBS "-lxxhash -lzstd")
+set(heart_links xxhash zstd tl::expected)
 if(CAIRN_BUNDLED)
+  set(heart_links $<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/cairn/libxxhash.a
+    $<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/cairn/libzstd.a)
   set(CAIRN_PC_LIBS "-L\${libdir}/cairn -lxxhash -lzstd")
   install(FILES ${LLAMA_LIB_DIR}/libxxhash.a ${LLAMA_LIB_DIR}/libzstd.a
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cairn COMPONENT heart)
@@ -96,6 +103,21 @@ endif()
 file(RELATIVE_PATH CAIRN_PC_UP "/p/${CMAKE_INSTALL_LIBDIR}" "/p")
 configure_file(${PROJECT_SOURCE_DIR}/packaging/cairn.pc.in ${PROJECT_BINARY_DIR}/cairn.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cairn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT heart)
+# find_package(cairn) finds the same as cairn::cairn.
+foreach(link ${heart_links} Threads::Threads)
+  target_link_libraries(cairn_heart INTERFACE $<INSTALL_INTERFACE:${link}>)
+endforeach()
+include(CMakePackageConfigHelpers)
+set(heart_package ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
+configure_package_config_file(packaging/cairnConfig.cmake.in ${PROJECT_BINARY_DIR}/cairnConfig.cmake
+  INSTALL_DESTINATION ${heart_package})
+# Its interface is not stable yet.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cairnConfig.cmake ${PROJECT_BINARY_DIR}/cairnConfigVersion.cmake
+  DESTINATION ${heart_package} COMPONENT heart)
+install(EXPORT cairn FILE cairnTargets.cmake NAMESPACE cairn:: DESTINATION ${heart_package}
   COMPONENT heart)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev RENAME copyright COMPONENT heart)
 install(FILES examples/other_server.cc DESTINATION ${CMAKE_INSTALL_DOCDIR}-dev/examples

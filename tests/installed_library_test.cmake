@@ -6,18 +6,9 @@ if(NOT PKG_CONFIG)
   message("pkg-config is not here")
   return()
 endif()
+include("${CMAKE_CURRENT_LIST_DIR}/installed_library.cmake")
 
-function(run result)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)
-  if(NOT code EQUAL 0)
-    string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "failed: ${command}\n${output}${errors}")
-  endif()
-  set(${result} "${output}" PARENT_SCOPE)
-endfunction()
-
-file(REMOVE_RECURSE "${FOLDER}")
-run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER} --component heart)
+install_library()
 file(GLOB_RECURSE pc "${FOLDER}/*/cairn.pc")
 get_filename_component(pc_folder "${pc}" DIRECTORY)
 run(flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${PKG_CONFIG} --cflags --libs cairn)
@@ -35,12 +26,4 @@ run(ignored ${CXX} -std=c++20 -fsyntax-only "${FOLDER}/all_headers.cc" ${flags})
 file(GLOB_RECURSE example "${FOLDER}/*/other_server.cc")
 run(ignored ${CXX} -std=c++20 -Wall -Wextra -Werror "${example}" ${flags}
   -o "${FOLDER}/other_server")
-run(output "${FOLDER}/other_server")
-set(expected "66 tokens: 0 reused, 66 read, the state is a cold run's
-108 tokens: 65 reused, 43 read, the state is a cold run's
-67 tokens: 42 reused, 25 read, the state is a cold run's
-67 tokens: 66 reused, 1 read, the state is a cold run's
-")
-if(NOT output STREQUAL expected)
-  message(FATAL_ERROR "the example printed\n${output}and not\n${expected}")
-endif()
+expect_example_works("${FOLDER}/other_server")
