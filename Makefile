@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve codecs crash soak package package-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve codecs crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,8 +122,11 @@ ci: ## What .ci/run runs: everything from nothing
 package: setup ## The .deb, in build/package; what installs and runs without anything else
 	@scripts/package.sh
 
-package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap
-	@scripts/package_test.sh
+package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (SUITE=sid)
+	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package_test.sh
+
+service-test: package ## Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too
+	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/service_test.sh
 
 lock: ## Write today's library versions and checksums to deps.lock
 	@scripts/setup.sh --update-lock

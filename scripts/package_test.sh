@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs the package that scripts/package.sh made in a fresh system of this machine's own release
-# and uses it there: --version, a made model, a server, one chat. Needs root, mmdebstrap and curl.
-# The mirror is the one that this machine's apt is set up for.
+# Installs a package that `make package` made in a fresh system and uses it there: --version, a made
+# model, a server, one chat. Needs root, mmdebstrap and curl. What is tried says the environment:
+#   KIND   bundled, the package with its libraries inside (the default), or system, the one that
+#          depends on the system's libllama
+#   SUITE  the Debian to try it in: this machine's own, or sid for KIND=system
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -10,43 +12,28 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/lib/prefix.sh
 source scripts/lib/prefix.sh
+# shellcheck source=scripts/lib/system.sh
+source scripts/lib/system.sh
 
+choose_kind_and_suite
 readonly PROMPT='{"messages": [{"role": "user", "content": "What is a cairn?"}], "max_tokens": 8}'
 WORK=""
 SERVER=""
 
 # Prints what keeps this machine from the test; nothing when nothing does.
 lacks() {
-  if [[ "$(id -u)" -ne 0 ]]; then
-    echo "it makes a system to install in, which takes root"
-  elif ! have mmdebstrap; then
-    echo "mmdebstrap is not here (apt-get install mmdebstrap)"
+  local complaint
+  complaint="$(system_complaint)"
+  if [[ -n "$complaint" ]]; then
+    echo "$complaint"
   elif ! have curl; then
     echo "curl is not here (apt-get install curl)"
-  elif [[ -z "$(debian_mirrors)" ]]; then
-    echo "apt is not set up for a Debian mirror here"
   fi
 }
 
 clean_up() {
   if [[ -n "$SERVER" ]]; then kill "$SERVER" 2>/dev/null || true; fi
   if [[ -n "$WORK" ]]; then rm -rf "$WORK"; fi
-}
-
-# Reaches the network as this machine's apt does: proxies, certificates, retries.
-make_system() {
-  local release mirror
-  release="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"
-  mirror="$(debian_mirrors | head -n 1)"
-  apt-config dump |
-    sed -n '/^Acquire::\(IndexTargets\|Languages\|Changelogs\)/d; /^Acquire::/p' >"$WORK/apt.conf"
-  mmdebstrap --variant=apt --aptopt="$WORK/apt.conf" "$release" "$WORK/system" "$mirror"
-}
-
-# A package that depends on the system's libraries gets them from apt, as any would.
-install_package() {
-  cp "$1" "$WORK/system/cairn.deb"
-  chroot "$WORK/system" apt-get install -y --no-install-recommends /cairn.deb
 }
 
 url() { sed -n 's|.* \(http://127\.0\.0\.1:[0-9]*\)$|\1|p' "$WORK/server.log"; }
@@ -66,10 +53,18 @@ start_server() {
   return 1
 }
 
-# Whatever the program loaded beside the bundled libraries would be the system's, of another age.
+# What the program loaded, by the names it has in the system.
+loaded_libraries() {
+  awk '$6 ~ /\.so/ { print $6 }' "/proc/$SERVER/maps" | sed "s|^$WORK/system||" | sort -u
+}
+
+# What a package with its libraries inside loads beside them would be the system's, of another age;
+# the other kind has none of its own.
 strange_libraries() {
-  [[ -d "$WORK/system/usr/lib/cairn" ]] || return 0
-  awk '$6 ~ /\.so/ { print $6 }' "/proc/$SERVER/maps" | sort -u | grep -v "/usr/lib/cairn/" || true
+  case "$KIND" in
+    bundled) loaded_libraries | grep -v "^/usr/lib/cairn/" || true ;;
+    system) loaded_libraries | grep "/cairn/" || true ;;
+  esac
 }
 
 ask() {
@@ -78,7 +73,7 @@ ask() {
     -d "$PROMPT")"
   [[ "$answer" == *'"completion_tokens":8'* ]] || fail "the chat was answered so: $answer"
   strange="$(strange_libraries)"
-  [[ -z "$strange" ]] || fail "libraries that are not the package's own are loaded: $strange"
+  [[ -z "$strange" ]] || fail "these libraries should not be loaded: $strange"
 }
 
 check_manual() {
@@ -94,15 +89,27 @@ remove_package() {
   [[ ! -e "$WORK/system/usr/bin/cairn" && ! -e "$WORK/system/usr/lib/cairn" ]]
 }
 
+# Only the kind that brings no libraries asks apt for them.
+check_dependencies() {
+  local depends
+  depends="$(dpkg-deb -f "$1" Depends)"
+  case "$KIND" in
+    bundled) [[ -z "$depends" ]] || fail "$1 has its libraries inside, but depends on $depends" ;;
+    system) [[ "$depends" == *libllama* ]] || fail "$1 depends on no libllama, but on $depends" ;;
+  esac
+}
+
 main() {
   local missing package
   missing="$(lacks)"
   [[ -z "$missing" ]] || fail "the package cannot be tried here: $missing."
-  package="$(ls build/package/*.deb)"
+  package="$(ls "$(package_folder "$KIND" "$SUITE")"/*.deb)"
+  check_dependencies "$package"
   WORK="$(mktemp -d)"
   trap clean_up EXIT
-  run_step "Making a fresh system" build/package-system.log make_system
-  run_step "Installing $package" build/package-install.log install_package "$package"
+  run_step "Making a fresh $SUITE" build/package-system.log make_system "$SUITE" "$WORK/system"
+  run_step "Installing $package" build/package-install.log \
+    install_in_system "$WORK/system" "$package"
   chroot "$WORK/system" cairn --version
   chroot "$WORK/system" cairn model make llama /model.gguf --width 64 --layers 2
   # Not a step of its own: its process must stay this shell's.
