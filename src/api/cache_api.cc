@@ -286,7 +286,8 @@ ApiResult<std::string> FlushBody(const ChatService& service) {
     const auto flushed = service.Flush();
     if (!flushed) return tl::unexpected(ToApiError(flushed.error()));
     left = *flushed;
-    if (left == 0 && service.stats().saved.unsynced_bytes == 0) break;
+    const SavedStats saved = service.stats().saved;
+    if (saved.unsynced_bytes == 0 && (left == 0 || saved.refusing)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(kFlushPauseMs));
   }
   const SavedStats saved = service.stats().saved;

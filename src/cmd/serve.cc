@@ -383,6 +383,9 @@ class ServeRun {
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
                     saved.bytes >> 20);
+    } else if (saved.refusing) {
+      logger_->warn("{} cannot be written: what was not saved before will be read again",
+                    CacheFolderOf(options_));
     } else {
       logger_->warn("--shutdown-timeout {} s was over before all was saved",
                     options_.shutdown_timeout_s);

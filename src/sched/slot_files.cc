@@ -23,8 +23,9 @@ bool IsControl(char c) {
 
 // What goes wrong with the folder is nothing that the asker could do better.
 Error WriteError(const Error& error) {
-  if (error.code == ErrorCode::kNoSpace) return error;
-  return {ErrorCode::kInternal, "the slot could not be saved: " + error.message};
+  const bool full = error.code == ErrorCode::kNoSpace;
+  return {full ? error.code : ErrorCode::kInternal,
+          "the slot could not be saved: " + error.message};
 }
 
 Error ReadError(const std::string& file, const Error& error) {

@@ -98,6 +98,8 @@ bool Scheduler::SaveAll(double ms_max) {
   while (clock_->NowMs() < end_ms) {
     if (Tend(true)) continue;
     if (stats().unsaved_bytes == 0) return true;
+    // It may go on for longer than anybody waits for an end.
+    if (cache_->saved_stats().refusing) return false;
     // The queue to the disk is full.
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, kTendInterval, [this] { return woken_; });

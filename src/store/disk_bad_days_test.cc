@@ -101,17 +101,63 @@ TEST_F(DiskBadDays, GoesOnWhileTheFolderRefusesAndComesBackToIt) {
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 10)), PayloadOf(100)));
 }
 
-TEST_F(DiskBadDays, SaysAtMostOnceAMinuteWhatGoesWrong) {
+TEST_F(DiskBadDays, TakesNothingBetweenScansFromAFolderThatRefuses) {
   SteppedStore store(&fs_, Options());
   store.Settle();
   fs_.SetReadOnly(true);
-  for (Token line = 0; line < 30; ++line) {
+  const ObjectHeader first = Snapshot(TokensOf(10, 0));
+  const ObjectHeader second = Snapshot(TokensOf(10, 1));
+  ASSERT_TRUE(store->Write(first, Shared(PayloadOf(100))));
+  ASSERT_TRUE(store->Write(second, Shared(PayloadOf(100))));
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().failed, (Names{NameOf(first), NameOf(second)}));
+  EXPECT_TRUE(store->stats().refusing);
+  EXPECT_FALSE(store->Write(first, Shared(PayloadOf(100))));
+  EXPECT_EQ(store->stats().errors, 2u);
+  fs_.SetReadOnly(false);
+  store.Rescan();
+  EXPECT_FALSE(store->stats().refusing);
+  EXPECT_TRUE(store.Put(first, PayloadOf(100)));
+}
+
+TEST_F(DiskBadDays, SaysWhatGoesWrongLessAndLessOftenAndThatItIsOver) {
+  SteppedStore store(&fs_, Options());
+  store.Settle();
+  fs_.SetReadOnly(true);
+  for (Token line = 0; line < 80; ++line) {
     EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, line)), PayloadOf(100)));
     store.Advance(6);
   }
-  EXPECT_EQ(store->stats().errors, 30u);
-  EXPECT_EQ(log_.size(), 3u);
-  EXPECT_NE(log_.back().find("and 9 more"), std::string::npos) << log_.back();
+  EXPECT_EQ(store->stats().errors, 80u);
+  // At once, and after one, three and seven minutes.
+  ASSERT_EQ(log_.size(), 4u);
+  EXPECT_NE(log_[0].find("let this user write there"), std::string::npos) << log_[0];
+  EXPECT_NE(log_[1].find("and 9 more"), std::string::npos) << log_[1];
+  EXPECT_NE(log_[2].find("and 19 more"), std::string::npos) << log_[2];
+  fs_.SetReadOnly(false);
+  store.Rescan();
+  for (Token line = 0; line < 3; ++line) {
+    EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, line)), PayloadOf(100)));
+  }
+  ASSERT_EQ(log_.size(), 5u);
+  EXPECT_EQ(log_[4], "disk cache: the folder takes files again");
+}
+
+TEST_F(DiskBadDays, SaysThatOthersHaveFilledTheDevice) {
+  DiskStoreOptions options = Options();
+  options.reserve_bytes = uint64_t{1} << 30;
+  fs_.SetCapacity(uint64_t{1} << 20);
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(100)));
+  EXPECT_EQ(store->stats().errors, 1u);
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("the device has 1 MiB left, of which 1024 are left to others; make room"),
+            std::string::npos)
+      << log_[0];
+  fs_.SetCapacity(uint64_t{4} << 30);
+  store.Rescan();
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10)), PayloadOf(100)));
 }
 
 TEST_F(DiskBadDays, MakesTheFolderAgainWhenItVanished) {
@@ -120,7 +166,7 @@ TEST_F(DiskBadDays, MakesTheFolderAgainWhenItVanished) {
   ASSERT_TRUE(store.Put(header, PayloadOf(100)));
   fs_.RemoveFolder(kFolder);
   store.Rescan();
-  EXPECT_EQ(store->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(store->TakeNews().vanished, Names{NameOf(header)});
   EXPECT_EQ(store->stats().bytes, 0u);
   EXPECT_TRUE(store.Put(header, PayloadOf(100)));
   // Also when nobody has looked since.
@@ -141,8 +187,9 @@ TEST_F(DiskBadDays, LeavesNothingBehindOnAFullDevice) {
   fs_.Fail(FsCall::kAppend, 2, ErrorCode::kNoSpace);
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
   EXPECT_EQ(fs_.bytes(), 0u);
-  EXPECT_EQ(store->stats().errors, 1u);
+  EXPECT_EQ(store->stats().errors, 2u);
   EXPECT_EQ(store->stats().bytes, 0u);
+  store.Rescan();
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
 }
 

@@ -48,6 +48,14 @@ void DiskFolder::Forget(const std::string& model, const ObjectName& name) {
   index_.Erase(model, name);
 }
 
+void DiskFolder::ForgetModel(const std::string& model) {
+  for (const ObjectName& name : index_.NamesOf(model)) {
+    const bool ours = index_.Find(model, name)->good && model == own_model_;
+    if (ours) news_.vanished.push_back(name);
+    index_.Erase(model, name);
+  }
+}
+
 void DiskFolder::LeaveToNewer(const ObjectName& name) {
   Forget(own_model_, name);
   const Result<FileStat> stat = fs_->Stat(PathOf(own_model_, name));

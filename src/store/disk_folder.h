@@ -53,6 +53,8 @@ class DiskFolder {
   // Returns nothing when it is done, well or not (see News), or else the seconds after which it
   // should be called again with the same job.
   std::optional<double> Write(WriteJob* job);
+  // There was no memory in the middle of it: as if the folder had failed.
+  void GiveUpWrite(const WriteJob& job);
   // But for a newer version's, which took its place meanwhile.
   void Remove(const ObjectName& name);
   void Touch(const DiskQueue::Touches& touches);
@@ -60,17 +62,21 @@ class DiskFolder {
   // Since the last call.
   DiskStore::News TakeNews();
   const Counts& counts() const { return counts_; }
+  // Nothing is written before the next scan.
+  bool refusing() const;
   // Of all files in the folder that are known of.
   uint64_t bytes() const { return index_.bytes() + stray_bytes_; }
   uint64_t objects() const { return index_.GoodObjects(own_model_); }
 
  private:
-  enum class Room { kMade, kNone, kLocked, kFailed };
+  enum class Room { kMade, kNone, kDeviceFull, kLocked, kFailed };
 
   std::string PathOf(const std::string& model) const;
   std::string PathOf(const std::string& model, const ObjectName& name) const;
   // It is not there any more; says so if it is ours and was good.
   void Forget(const std::string& model, const ObjectName& name);
+  // The whole folder of the model is not there any more.
+  void ForgetModel(const std::string& model);
   // A newer version's file is in its place.
   void LeaveToNewer(const ObjectName& name);
 
@@ -83,7 +89,8 @@ class DiskFolder {
 
   // In disk_room.cc.
   // Until the budget and the device's reserve hold, with `incoming`, which is in the index, or
-  // without. kNone: what there is is worth more.
+  // without. kNone: what there is is worth more. kDeviceFull: ours would fit the budget, but others
+  // have filled the device.
   Room MakeRoom(const DiskEntry* incoming);
   // Of the device, that the reserve lacks once `bytes` more are written.
   Result<uint64_t> ReserveLacks(uint64_t bytes) const;
@@ -109,6 +116,8 @@ class DiskFolder {
   // After a failure: removes the file, or else counts it as in the way.
   void DropFile(const std::string& path, uint64_t bytes);
   void Failed(const WriteJob& job, const Error& error);
+  // ... for want of room on the device.
+  void FailedFull(const WriteJob& job);
   // ... of which was spoken already.
   void Missed(const WriteJob& job);
   double SecondsToNextWrite() const;

@@ -29,7 +29,7 @@ DiskFolder::Room DiskFolder::MakeRoom(const DiskEntry* incoming) {
     const uint64_t needed = std::max(over, reserve_lacks);
     if (needed == 0) return Room::kMade;
     const auto chosen = index_.ToFree(needed, incoming, options_.now_ns(), options_.half_life_s);
-    if (!chosen) return Room::kNone;
+    if (!chosen) return over == 0 ? Room::kDeviceFull : Room::kNone;
     if (lock == nullptr) {
       Result<std::unique_ptr<FileLock>> held = fs_->TryLock(options_.folder + "/lock");
       if (!held) {

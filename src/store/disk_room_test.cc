@@ -51,13 +51,13 @@ TEST_F(DiskRoom, WritesNothingThatIsWorthLessThanAllThatIsThere) {
   ASSERT_TRUE(store->Write(cheap, Shared(PayloadOf(1000))));
   store.Settle();
   DiskStore::News news = store->TakeNews();
-  EXPECT_EQ(news.failed, Names{NameOf(cheap)});
+  EXPECT_EQ(news.refused, Names{NameOf(cheap)});
   EXPECT_TRUE(news.gone.empty());
   // Nor what is larger than the budget; and nothing is given up for it.
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 1e12), Shared(PayloadOf(10'000))));
   store.Settle();
   news = store->TakeNews();
-  EXPECT_EQ(news.failed.size(), 1u);
+  EXPECT_EQ(news.refused.size(), 1u);
   EXPECT_TRUE(news.gone.empty());
   EXPECT_EQ(store->stats().objects, 2u);
   EXPECT_EQ(store->stats().errors, 0u);

@@ -48,7 +48,7 @@ void DiskFolder::Scan() {
   }
   for (const std::string& model : index_.Models()) {
     if (there.contains(model)) continue;
-    for (const ObjectName& name : index_.NamesOf(model)) Forget(model, name);
+    ForgetModel(model);
   }
   if (!there.contains(own_model_)) folder_made_ = false;
   SortByDepth(&found);

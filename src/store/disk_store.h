@@ -73,8 +73,11 @@ class DiskStore {
     // Others' objects, and those there at the start; what another needs comes before it.
     std::vector<ObjectHeader> found;
     std::vector<ObjectName> written;  // that were handed to Write
-    std::vector<ObjectName> failed;   // ... and could not be
+    std::vector<ObjectName> failed;   // ... and could not be now, as the folder failed
+    std::vector<ObjectName> refused;  // ... and need not be offered again: there is no room, say
     std::vector<ObjectName> gone;     // found or written before, and now given up, removed or lost
+    // Likewise, with the whole folder: nobody gave them up, so they may be offered again.
+    std::vector<ObjectName> vanished;
   };
   using Stats = SavedStats;
 
@@ -85,8 +88,9 @@ class DiskStore {
   virtual ~DiskStore() = default;
 
   virtual News TakeNews() = 0;
-  // False: the queue is full; the object may be offered again later. `bytes` is shared until it is
-  // written. An object that is there already is written without touching the disk.
+  // False: the queue is full, or the folder failed more than once since the last scan; the object
+  // may be offered again later. `bytes` is shared until it is written. An object that is there
+  // already is written without touching the disk.
   virtual bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) = 0;
   // The object's bytes, checked and decoded. kNotFound: it is gone. kUnsupported: a newer
   // version's is in its place. kCorrupt: and is removed.

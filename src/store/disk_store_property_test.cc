@@ -227,6 +227,8 @@ class Story {
       person->written.insert(name);
     }
     for (const ObjectName& name : news.failed) person->pending.erase(name);
+    for (const ObjectName& name : news.refused) person->pending.erase(name);
+    EXPECT_TRUE(news.vanished.empty()) << "nobody removes folders here";
     for (const ObjectName& name : news.gone) {
       EXPECT_EQ(person->held.erase(name), 1u);
       person->written.erase(name);

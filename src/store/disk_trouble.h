@@ -1,5 +1,6 @@
-// DiskTrouble: counts what goes wrong with the disk store's folder, and says it once a minute at
-// most, so that a disk that fails does not fill the log as well.
+// DiskTrouble: counts what goes wrong with the disk store's folder, and says it with what to do:
+// at once, then after a minute, two, four, and at last once an hour, so that a disk that fails does
+// not fill the log as well. Says too when writing goes on.
 //
 // Threads: any.
 
@@ -29,15 +30,22 @@ class DiskTrouble {
   // kCorrupt counts as corrupt, kNotFound not at all (a file may vanish at any time), all else as
   // an error.
   void Note(const Error& error);
+  // A file was written: what was wrong is over.
+  void NoteWritten();
   Counts counts() const;
 
  private:
+  // Of what was said last.
+  bool IsQuietAt(int64_t now_ns) const;
+
   const std::function<int64_t()> now_ns_;
   const LogSink log_;
   mutable std::mutex mutex_;
   Counts counts_;
   std::optional<int64_t> said_ns_;
+  int64_t quiet_ns_ = 0;  // from then on
   uint64_t unsaid_ = 0;
+  bool complained_ = false;  // and nothing was written since
 };
 
 }  // namespace cairn

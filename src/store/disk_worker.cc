@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,7 @@ namespace cairn {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
+constexpr double kNoMemoryWaitS = 1;
 
 template <typename T>
 void MoveTo(std::vector<T>* to, std::vector<T>* from) {
@@ -29,7 +31,8 @@ void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
 }
 
 bool IsEmpty(const DiskStore::News& news) {
-  return news.found.empty() && news.written.empty() && news.failed.empty() && news.gone.empty();
+  return news.found.empty() && news.written.empty() && news.failed.empty() &&
+         news.refused.empty() && news.gone.empty() && news.vanished.empty();
 }
 
 }  // namespace
@@ -51,6 +54,7 @@ DiskStore::News DiskWorker::TakeNews() {
 
 bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
   CHECK(header.fingerprint == options_.fingerprint);
+  if (refusing_) return false;
   DiskTask task;
   task.name = NameOf(header);
   task.header = std::move(header);
@@ -60,7 +64,13 @@ bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) 
 
 Result<Bytes> DiskWorker::Read(const ObjectName& name) {
   TraceSpan span(options_.trace, "disk read");
-  Result<WholeObject> object = ReadWholeObject(*fs_, own_path_, name);
+  Result<WholeObject> object;
+  try {
+    object = ReadWholeObject(*fs_, own_path_, name);
+  } catch (const std::bad_alloc&) {
+    // Nothing is wrong with the disk.
+    return Fail(ErrorCode::kUnavailable, "there is no memory for what is in the file");
+  }
   span.Add("bytes", object ? object->file_bytes : 0).End();
   if (object) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -122,9 +132,22 @@ double DiskWorker::Step() {
 void DiskWorker::Run() {
   if (options_.trace != nullptr) options_.trace->NameThread("disk");
   while (!queue_.stopped()) {
-    const double wait_s = Step();
+    double wait_s = kNoMemoryWaitS;
+    try {
+      wait_s = Step();
+    } catch (const std::bad_alloc&) {
+      GiveUpJob();
+    }
     if (wait_s > 0) queue_.WaitForWork(wait_s);
   }
+}
+
+void DiskWorker::GiveUpJob() {
+  if (!job_) return;
+  if (job_->task.is_write()) folder_.GiveUpWrite(*job_);
+  Publish();
+  queue_.Done(job_->task);
+  job_.reset();
 }
 
 DiskStore::Stats DiskWorker::stats() const {
@@ -135,6 +158,7 @@ DiskStore::Stats DiskWorker::stats() const {
   stats.corrupt = trouble.corrupt;
   stats.errors = trouble.errors;
   stats.unsynced_bytes = queue_.bytes();
+  stats.refusing = refusing_;
   return stats;
 }
 
@@ -147,14 +171,19 @@ double DiskWorker::SecondsToScan() const {
 
 void DiskWorker::Publish() {
   DiskStore::News news = folder_.TakeNews();
-  const bool is_news = !IsEmpty(news);
+  const bool refuses = folder_.refusing();
+  const bool takes_again = refusing_.exchange(refuses) && !refuses;
+  const bool is_news = !IsEmpty(news) || takes_again;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     TakeBack(&news_.gone, news);
+    TakeBack(&news_.vanished, news);
     MoveTo(&news_.found, &news.found);
     MoveTo(&news_.written, &news.written);
     MoveTo(&news_.failed, &news.failed);
+    MoveTo(&news_.refused, &news.refused);
     MoveTo(&news_.gone, &news.gone);
+    MoveTo(&news_.vanished, &news.vanished);
     stats_.objects = folder_.objects();
     stats_.bytes = folder_.bytes();
     stats_.written = folder_.counts().written;

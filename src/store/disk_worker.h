@@ -11,6 +11,7 @@
 #ifndef CAIRN_STORE_DISK_WORKER_H_
 #define CAIRN_STORE_DISK_WORKER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -53,11 +54,14 @@ class DiskWorker {
   double SecondsToScan() const;
   // Hands over what came of the last step, and wakes the caller when there is something.
   void Publish();
+  // There was no memory for the job.
+  void GiveUpJob();
 
   Fs* const fs_;
   const DiskStoreOptions options_;
   const std::string own_path_;
   DiskTrouble trouble_;
+  std::atomic<bool> refusing_{false};  // as the folder was after the last step
   DiskQueue queue_;
 
   // The I/O thread's.

@@ -35,10 +35,14 @@ uint64_t FileBytes(const DiskFolder::WriteJob& job) {
 
 }  // namespace
 
+bool DiskFolder::refusing() const {
+  return !seen_all_ || failures_ >= kFailuresMax;
+}
+
 std::optional<double> DiskFolder::Write(WriteJob* job) {
   const Result<bool> there = IsThere(*job);
   if (!there && there.error().code == ErrorCode::kUnsupported) {
-    news_.failed.push_back(job->task.name);
+    news_.refused.push_back(job->task.name);
     return std::nullopt;
   }
   if (!there) {
@@ -49,7 +53,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     news_.written.push_back(job->task.name);
     return std::nullopt;
   }
-  if (!seen_all_ || failures_ >= kFailuresMax) {
+  if (refusing()) {
     news_.failed.push_back(job->task.name);
     return std::nullopt;
   }
@@ -144,7 +148,11 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
       break;
     case Room::kNone:
       index_.Erase(own_model_, name);
-      news_.failed.push_back(name);
+      news_.refused.push_back(name);
+      return std::nullopt;
+    case Room::kDeviceFull:
+      index_.Erase(own_model_, name);
+      FailedFull(*job);
       return std::nullopt;
     case Room::kLocked:
       index_.Erase(own_model_, name);
@@ -169,6 +177,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
     return std::nullopt;
   }
   failures_ = 0;
+  trouble_->NoteWritten();
   written_ns_ = options_.now_ns();
   written_bytes_ = file_bytes;
   ++counts_.written;
@@ -232,6 +241,20 @@ void DiskFolder::Failed(const WriteJob& job, const Error& error) {
     trouble_->Note(Error{vanished ? ErrorCode::kUnavailable : error.code, error.message});
   }
   Missed(job);
+}
+
+void DiskFolder::GiveUpWrite(const WriteJob& job) {
+  index_.Erase(own_model_, job.task.name);
+  Missed(job);
+}
+
+void DiskFolder::FailedFull(const WriteJob& job) {
+  const Result<uint64_t> free = fs_->FreeBytes(PathOf(own_model_));
+  const uint64_t free_mib = free ? *free >> 20 : 0;
+  Failed(job, Error{ErrorCode::kNoSpace, "\"" + options_.folder + "\": the device has " +
+                                             std::to_string(free_mib) + " MiB left, of which " +
+                                             std::to_string(options_.reserve_bytes >> 20) +
+                                             " are left to others"});
 }
 
 void DiskFolder::Missed(const WriteJob& job) {

@@ -42,19 +42,27 @@ class FakeDisk final : public DiskStore {
     if (writes) Drain(0);
   }
   void SetQueueMax(size_t objects) { queue_max_ = objects; }
-  void FailWrites(bool fails) { fails_ = fails; }
+  // As the real one it takes nothing more once two have failed, until it fails no longer.
+  void FailWrites(bool fails) {
+    fails_ = fails;
+    stats_.refusing = false;
+    failures_ = 0;
+  }
+  void FailReads(bool fails) { fails_reads_ = fails; }
+  bool Holds(const ObjectName& name) const { return objects_.contains(name); }
   // Writes of what was there.
   size_t rewritten() const { return rewritten_; }
 
   News TakeNews() override { return std::exchange(news_, {}); }
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
-    if (waiting_.size() >= queue_max_) return false;
+    if (waiting_.size() >= queue_max_ || stats_.refusing) return false;
     header.raw_bytes = header.stored_bytes = bytes->size();
     waiting_.push_back({std::move(header), std::move(bytes)});
     if (writes_) Drain(0);
     return true;
   }
   Result<Bytes> Read(const ObjectName& name) override {
+    if (fails_reads_) return Fail(ErrorCode::kInternal, "the device fails");
     const auto found = objects_.find(name);
     if (found == objects_.end()) return Fail(ErrorCode::kNotFound, "it is gone");
     ++stats_.read;
@@ -70,6 +78,7 @@ class FakeDisk final : public DiskStore {
       const ObjectName name = NameOf(object.header);
       if (fails_) {
         news_.failed.push_back(name);
+        stats_.refusing = ++failures_ >= 2;
         continue;
       }
       news_.written.push_back(name);
@@ -94,6 +103,8 @@ class FakeDisk final : public DiskStore {
   SavedStats stats_;
   bool writes_ = true;
   bool fails_ = false;
+  bool fails_reads_ = false;
+  int failures_ = 0;
   size_t queue_max_ = SIZE_MAX;
   size_t rewritten_ = 0;
 };

@@ -40,6 +40,14 @@ TEST(ObjectRank, IsANumberWhateverAFileSays) {
   }
 }
 
+TEST(ObjectRank, BelievesNoTimeThatAClockGoneWrongHasLeftBehind) {
+  constexpr int64_t kYearNs = int64_t{365} * 86'400 * kSecondNs;
+  const double now = ObjectRank(1000, 50, kNowNs, kNowNs, kHalfLifeS);
+  EXPECT_NEAR(ObjectRank(1000, 50, kNowNs + 10 * kYearNs, kNowNs, kHalfLifeS), now - 1, 1e-6);
+  // What uses may have come to is believed.
+  EXPECT_GT(ObjectRank(1000, 50, kNowNs + 19 * kHalfLifeNs, kNowNs, kHalfLifeS), now);
+}
+
 TEST(TimeAfterUses, CountsWhatIsLeftOfEarlierUses) {
   // One use now: itself and what was written now.
   EXPECT_EQ(TimeAfterUses(kNowNs, kNowNs, 1, kHalfLifeS), kNowNs + kHalfLifeNs);

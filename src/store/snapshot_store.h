@@ -36,6 +36,7 @@ struct SavedStats {
   uint64_t corrupt = 0;         // that did not say what they should
   uint64_t errors = 0;          // refusals of the file system
   uint64_t unsynced_bytes = 0;  // on their way
+  bool refusing = false;        // nothing can be written just now, and is tried again by itself
 };
 
 class SnapshotStore {
@@ -61,7 +62,8 @@ class SnapshotStore {
     std::vector<SnapshotId> lost;     // were saved only, and are gone
   };
   virtual bool saves() const { return false; }
-  // Begins to save what is in memory. False: not now, too much is being saved already.
+  // Begins to save what is in memory. False: not now, as too much is being saved already or nothing
+  // can be. What could not be saved for a reason that may pass is kUnsaved again.
   // REQUIRES: kUnsaved.
   virtual bool Save(SnapshotId /*id*/, const ObjectHeader& /*header*/) { return false; }
   enum class Place {

@@ -36,8 +36,15 @@ class TieredStore final : public SnapshotStore {
     if (held.memory != nullptr) return ByteSpan(*held.memory);
     if (held.loaded == nullptr) held.loaded = held.queued.lock();
     if (held.loaded == nullptr) {
+      if (held.name.empty()) return Fail(ErrorCode::kNotFound, "the file could not be read");
       auto bytes = disk_->Read(held.name);
-      if (!bytes) return tl::unexpected(bytes.error());
+      if (!bytes) {
+        // A disk that cannot be read just now does not make the file a bad one: it is of no use to
+        // this process any more, and stays for the next.
+        by_name_.erase(held.name);
+        held.name = {};
+        return tl::unexpected(bytes.error());
+      }
       held.loaded = std::make_shared<const Bytes>(std::move(*bytes));
     }
     return ByteSpan(*held.loaded);
@@ -98,8 +105,10 @@ class TieredStore final : public SnapshotStore {
     DiskStore::News disk = disk_->TakeNews();
     News news;
     for (const ObjectName& name : disk.written) SetPlace(name, Place::kSaving, Place::kBoth);
-    for (const ObjectName& name : disk.failed) Forget(name, &news);
-    for (const ObjectName& name : disk.gone) Forget(name, &news);
+    for (const ObjectName& name : disk.failed) Forget(name, Place::kUnsaved, &news);
+    for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &news);
+    for (const ObjectName& name : disk.gone) Forget(name, Place::kRefused, &news);
+    for (const ObjectName& name : disk.vanished) Forget(name, Place::kUnsaved, &news);
     for (ObjectHeader& header : disk.found) {
       if (!by_name_.contains(cairn::NameOf(header))) news.found.push_back(std::move(header));
     }
@@ -149,8 +158,8 @@ class TieredStore final : public SnapshotStore {
     if (held.place == from) held.place = to;
   }
 
-  // The object is not on disk, or no longer.
-  void Forget(const ObjectName& name, News* news) {
+  // The object is not on disk, or no longer. `place`: of what is in memory.
+  void Forget(const ObjectName& name, Place place, News* news) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return;
     Held& held = HeldOf(found->second);
@@ -158,7 +167,7 @@ class TieredStore final : public SnapshotStore {
       news->lost.push_back(found->second);
       return;  // the cache erases it
     }
-    held.place = Place::kRefused;
+    held.place = place;
     held.name = {};
     by_name_.erase(found);
   }

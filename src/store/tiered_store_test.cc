@@ -10,6 +10,7 @@
 
 #include "store/disk_fixture.h"
 #include "store/disk_store.h"
+#include "store/fake_disk.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {
@@ -125,6 +126,47 @@ TEST(TieredStore, NeverWritesAgainWhatItReadBackFromALossyFile) {
   EXPECT_EQ(second->PlaceOf(8), Place::kRefused);
   EXPECT_EQ(second->saved_stats().written, 0u);
   EXPECT_EQ(FileOf(fs, name), file);
+}
+
+TEST(TieredStore, KeepsTheFileOfWhatCouldNotBeReadJustNow) {
+  test::FakeDisk disk;
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  {
+    const auto earlier = MakeTieredStore(&disk);
+    ASSERT_TRUE(earlier->Put(1, SomeFloats()).has_value());
+    ASSERT_TRUE(earlier->Save(1, header));
+  }
+  disk.Restart();
+  const auto store = MakeTieredStore(&disk);
+  ASSERT_EQ(store->TakeNews().found.size(), 1u);
+  store->Adopt(1, NameOf(header));
+  disk.FailReads(true);
+  EXPECT_FALSE(store->Get(1).has_value());
+  // As the cache does with what is of no use.
+  store->Erase(1);
+  EXPECT_TRUE(disk.Holds(NameOf(header)));
+  disk.FailReads(false);
+  // Made anew, it is known to be there.
+  ASSERT_TRUE(store->Put(2, SomeFloats()).has_value());
+  ASSERT_TRUE(store->Save(2, header));
+  store->TakeNews();
+  EXPECT_EQ(store->PlaceOf(2), Place::kBoth);
+}
+
+TEST(TieredStore, OffersAgainWhatTheFolderFailedToTake) {
+  test::FakeDisk disk;
+  const auto store = MakeTieredStore(&disk);
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store->Put(1, SomeFloats()).has_value());
+  disk.FailWrites(true);
+  ASSERT_TRUE(store->Save(1, header));
+  EXPECT_EQ(store->PlaceOf(1), Place::kSaving);
+  store->TakeNews();
+  EXPECT_EQ(store->PlaceOf(1), Place::kUnsaved);
+  disk.FailWrites(false);
+  ASSERT_TRUE(store->Save(1, header));
+  store->TakeNews();
+  EXPECT_EQ(store->PlaceOf(1), Place::kBoth);
 }
 
 // Or by a process that does not know yet that it is there.
