@@ -1,5 +1,6 @@
 #include "api/job_thread.h"
 
+#include <new>
 #include <utility>
 
 #include "base/thread_priority.h"
@@ -36,7 +37,11 @@ void JobThread::Run() {
     const auto job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    job();
+    try {
+      job();
+    } catch (const std::bad_alloc&) {
+      // Nobody waits for it; what asks next says that memory is short.
+    }
     lock.lock();
   }
 }

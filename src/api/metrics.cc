@@ -107,6 +107,18 @@ void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
                 stats.wake_ms / kMsPerS);
 }
 
+void AddMemory(const SchedulerStats& stats, MetricsPage* page) {
+  page->Gauge("cairn_memory_left_bytes",
+              "Bytes that this process may still use; 0: nobody has looked.",
+              Of(stats.memory_left_bytes));
+  page->Counter("cairn_cache_sheddings_total",
+                "Times that the cache gave things up as memory was short.", Of(stats.sheddings));
+  page->Counter("cairn_cache_shed_bytes_total", "Bytes that left memory so.", Of(stats.shed_bytes));
+  page->Counter("cairn_memory_failures_total",
+                "Times that all requests at work failed for want of memory.",
+                Of(stats.memory_failures));
+}
+
 // As a label has it.
 std::string ClassLabel(CheckpointClass checkpoint_class) {
   std::string label(CheckpointClassName(checkpoint_class));
@@ -150,7 +162,8 @@ void AddCache(const CacheStats& cache, MetricsPage* page) {
   AddHeld("cairn_whole_slots", "Slots stored whole.", cache.wholes_held, &Tier::things, page);
   AddHeld("cairn_whole_slot_bytes", "Their bytes.", cache.wholes_held, &Tier::bytes, page);
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(cache.bytes));
-  page->Gauge("cairn_cache_limit_bytes", "The budget.", Of(cache.bytes_max));
+  page->Gauge("cairn_cache_limit_bytes", "The budget in force; less while memory is short.",
+              Of(cache.bytes_max));
   page->BeginCounter("cairn_cache_evicted_total", "Things that the cache gave up, by why.");
   page->Sample({{"reason", "gave_way"}}, Of(cache.evicted - cache.path_full));
   page->Sample({{"reason", "path_full"}}, Of(cache.path_full));
@@ -187,6 +200,8 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_disk_corrupt_total", "Files that did not say what they should.",
                 Of(saved.corrupt));
   page->Counter("cairn_disk_errors_total", "Refusals of the file system.", Of(saved.errors));
+  page->Gauge("cairn_disk_refusing", "1 while nothing can be written to the cache's folder.",
+              saved.refusing ? 1 : 0);
 }
 
 void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
@@ -213,6 +228,7 @@ std::string MetricsText(const MetricsInput& input) {
   AddPrompts(input, &page);
   AddSlots(input.stats, &page);
   AddCache(input.stats.cache, &page);
+  AddMemory(input.stats, &page);
   AddSaved(input.stats, &page);
   AddBoundaries(input.spans, &page);
   return std::move(page).text();

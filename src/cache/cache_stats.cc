@@ -15,7 +15,7 @@ CacheStats CheckpointCache::stats() const {
       std::count_if(marked_.begin(), marked_.end(),
                     [this](const CheckpointId id) { return IsKept(EntryOf(id)); }));
   stats.bytes = HeldBytes();
-  stats.bytes_max = options_.ram_bytes_max;
+  stats.bytes_max = budget_;
   stats.token_bytes = TokenBytes();
   return stats;
 }

@@ -38,7 +38,7 @@ struct CacheStats {
   HeldStats segments_held;
   HeldStats wholes_held;
   size_t bytes = 0;        // all that the budget counts
-  size_t bytes_max = 0;    // the budget
+  size_t bytes_max = 0;    // the budget in force
   size_t token_bytes = 0;  // of these, what tokens take
   uint64_t inserted = 0;
   uint64_t evicted = 0;

@@ -150,7 +150,7 @@ std::vector<CheckpointId> CheckpointCache::Protected(const Ids& in_slots) const 
   size_t bytes = 0;
   for (const Entry* entry : wanted) {
     bytes += KeptBytes(*entry);
-    if (bytes > options_.ram_bytes_max / 2) break;
+    if (bytes > budget_ / 2) break;
     kept.push_back(entry->checkpoint.id);
   }
   std::sort(kept.begin(), kept.end());

@@ -1,6 +1,7 @@
 #include "cache/checkpoint_cache.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -36,6 +37,7 @@ CheckpointCache::CheckpointCache(const CacheOptions& options,
                                  std::unique_ptr<EvictionPolicy> eviction,
                                  std::unique_ptr<SnapshotStore> store)
     : options_(options),
+      budget_(options.ram_bytes_max),
       placement_(std::move(placement)),
       eviction_(std::move(eviction)),
       store_(std::move(store)) {}
@@ -78,7 +80,7 @@ std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const Mat
   asked.grid_tokens = input.grid_tokens;
   asked.read_to = input.read_to;
   asked.parted_at = match.shared < shape.tokens ? match.shared : 0;
-  asked.bytes_budget = options_.ram_bytes_max / kPromptShare;
+  asked.bytes_budget = budget_ / kPromptShare;
   asked.snapshot_bytes = input.snapshot_bytes;
   std::vector<size_t> held;
   for (const Checkpoint& checkpoint : match.checkpoints) held.push_back(checkpoint.position);
@@ -132,7 +134,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   }
   what.bytes = store_->BytesFor(snapshot);
   // For what no empty cache could hold, nothing is given up.
-  if (what.bytes + PrefixTree::BytesOf(prefix.size()) > options_.ram_bytes_max) {
+  if (what.bytes + PrefixTree::BytesOf(prefix.size()) > budget_) {
     return RefuseRoom();
   }
   what.id = ++last_id_;
@@ -251,7 +253,7 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
     const Entry& other = EntryOf(id);
     if (IsKept(other) && id != entry.checkpoint.id) bytes += KeptBytes(other);
   }
-  if (bytes > options_.ram_bytes_max / 2) {
+  if (bytes > budget_ / 2) {
     ++stats_.keeps_refused;
     return false;
   }
@@ -275,7 +277,7 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
       gap.lineage == 0 ? PrefixTree::BytesOf(gap.end) : (gap.end - gap.begin) * sizeof(Token);
   SegmentIndex::Segment segment;
   segment.bytes = store_->BytesFor(bytes);
-  if (segment.bytes + token_bytes > options_.ram_bytes_max) return RefuseRoom();
+  if (segment.bytes + token_bytes > budget_) return RefuseRoom();
   segment.id = ++last_id_;
   segment.name_space = name_space;
   segment.range = gap;
@@ -309,10 +311,16 @@ void CheckpointCache::HoldCheckpoints(const SegmentIndex::Segment& segment, Toke
 }
 
 Status CheckpointCache::StoreBytes(uint64_t id, Bytes bytes) {
-  if (!MakeRoom(store_->BytesFor(bytes))) return RefuseRoom();
-  Status put = store_->Put(id, std::move(bytes));
-  if (!put) ++stats_.refused;
-  return put;
+  try {
+    if (!MakeRoom(store_->BytesFor(bytes))) return RefuseRoom();
+    Status put = store_->Put(id, std::move(bytes));
+    if (!put) ++stats_.refused;
+    return put;
+  } catch (const std::bad_alloc&) {
+    // Its place is there already, and must go again.
+    store_->Erase(id);
+    return RefuseRoom();
+  }
 }
 
 tl::unexpected<Error> CheckpointCache::RefuseRoom() {
@@ -377,7 +385,7 @@ Status CheckpointCache::InsertWhole(NamespaceId name_space, TokenSpan tokens,
     DropWhole(outgrown);
     ++stats_.outgrown;
   }
-  if (whole.bytes + tokens.size_bytes() > options_.ram_bytes_max) return RefuseRoom();
+  if (whole.bytes + tokens.size_bytes() > budget_) return RefuseRoom();
   const WholeId id = whole.id = ++last_id_;
   whole.created_tick = whole.used_tick = ++tick_;
   // It must not be what goes for its own bytes.
@@ -431,13 +439,20 @@ CheckpointCache::Entry& CheckpointCache::EntryOf(CheckpointId id) {
 
 // Gives things up until `bytes` more fit.
 bool CheckpointCache::MakeRoom(size_t bytes) {
-  if (HeldBytes() + bytes <= options_.ram_bytes_max) return true;
+  if (HeldBytes() + bytes <= budget_) return true;
   const Ids in_slots = InSlots();
-  while (HeldBytes() + bytes > options_.ram_bytes_max) {
+  while (HeldBytes() + bytes > budget_) {
     // What is saved can be read again, which costs next to nothing beside reading its tokens.
     if (!ReleaseOne(in_slots) && !GiveUpOne(in_slots)) return false;
   }
   return true;
+}
+
+size_t CheckpointCache::SetBudget(size_t bytes_max) {
+  const size_t before = HeldBytes();
+  budget_ = bytes_max;
+  if (!MakeRoom(0)) budget_ = HeldBytes();  // the rest is in use
+  return before - std::min(before, HeldBytes());
 }
 
 bool CheckpointCache::GiveUpOne(const Ids& in_slots) {
@@ -517,7 +532,7 @@ void CheckpointCache::CheckInvariants() const {
   CHECK(held == 0);
   for (const auto& [id, whole] : wholes_.wholes()) bytes += InMemory(id) ? whole.bytes : 0;
   CHECK(bytes == store_->bytes());
-  CHECK(HeldBytes() <= options_.ram_bytes_max);
+  CHECK(HeldBytes() <= budget_);
 }
 
 }  // namespace cairn

@@ -76,7 +76,8 @@ struct Checkpoint {
 };
 
 struct CacheOptions {
-  // Of all snapshots and segments together, and of the tokens that they are found by.
+  // Of all snapshots and segments together, and of the tokens that they are found by; until
+  // SetBudget says otherwise.
   size_t ram_bytes_max = size_t{8192} << 20;
   // Planned checkpoints nearer than this to the one before them are left out, except the last
   // turn, the prompt's end and the one before it.
@@ -257,6 +258,11 @@ class CheckpointCache {
   void UnpinWhole(WholeId id);
   void DiscardWhole(WholeId id);
 
+  // From now on so much may be held, instead of ram_bytes_max; what is worth least goes until it
+  // fits. What is in use stays, and then the budget is what that takes. How many bytes left memory.
+  size_t SetBudget(size_t bytes_max);
+  size_t held_bytes() const { return HeldBytes(); }
+
   // Walks over everything that is held.
   // Without what is held by class and tier, which takes a walk over all of it.
   CacheStats stats() const;
@@ -377,6 +383,7 @@ class CheckpointCache {
   bool Protectable(const Entry& entry, const Ids& in_slots) const;
 
   const CacheOptions options_;
+  size_t budget_;  // in bytes
   SlotsView slots_;
   const std::unique_ptr<PlacementPolicy> placement_;
   const std::unique_ptr<EvictionPolicy> eviction_;

@@ -128,7 +128,7 @@ CheckpointCache::TakenIn CheckpointCache::TakeIn(const ObjectHeader& header) {
   if (header.fingerprint != saved_as_.fingerprint) return TakenIn::kUseless;
   // The tokens it is found by count too; for what was saved nothing unsaved is given up.
   const size_t token_bytes = PrefixTree::BytesOf(header.tokens.size());
-  if (HeldBytes() + token_bytes > options_.ram_bytes_max) return TakenIn::kUseless;
+  if (HeldBytes() + token_bytes > budget_) return TakenIn::kUseless;
   TakenIn taken = TakenIn::kUseless;
   switch (header.kind) {
     case ObjectKind::kSnapshot:

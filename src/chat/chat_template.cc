@@ -5,6 +5,7 @@
 #include <ctime>
 #include <exception>
 #include <minja/minja.hpp>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -142,6 +143,8 @@ class ChatTemplate::Program {
       std::ostringstream out;
       root_->render(out, context);
       return std::move(out).str();
+    } catch (const std::bad_alloc&) {
+      throw;  // not the conversation's fault
     } catch (const std::exception& error) {
       if (!refusal.empty()) {
         return Fail(ErrorCode::kInvalidArgument,
@@ -312,6 +315,8 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
                           .kwargs = *std::move(kwargs),
                           .add_generation_prompt = add_generation_prompt,
                           .now_unix_s = conversation.now_unix_s});
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kInternal, std::string("rendering the prompt failed: ") + error.what());
   }

@@ -1,5 +1,6 @@
 #include "chat/limited_json.h"
 
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -75,6 +76,8 @@ Result<Json> ParseLimitedJson(std::string_view text, std::string_view field,
       return Fail(ErrorCode::kInvalidArgument, std::string(field) + " " + check.complaint() + ".");
     }
     return Json::parse(text.begin(), text.end());
+  } catch (const std::bad_alloc&) {
+    throw;  // not the text's fault
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kInvalidArgument,
                 std::string(field) + " is not valid JSON: " + error.what());

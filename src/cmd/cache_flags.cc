@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cmd/machine_memory.h"
+#include "base/memory_watch.h"
 #include "policy/eviction.h"
 
 namespace cairn {
@@ -173,7 +173,7 @@ bool StoresCheckpoints(const ServeOptions& options) {
 CacheOptions ToCacheOptions(const ServeOptions& options) {
   CacheOptions cache;
   if (!options.cache_ram_mib) {
-    cache.ram_bytes_max = MachineMemoryBytes() / 4;
+    cache.ram_bytes_max = MakeMemoryWatch(SystemMemorySources())->Look().limit_bytes / 4;
   } else if (*options.cache_ram_mib < 0) {
     cache.ram_bytes_max = SIZE_MAX;
   } else {

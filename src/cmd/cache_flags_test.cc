@@ -4,17 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
-#include "cmd/machine_memory.h"
+#include "base/memory_watch.h"
 #include "cmd/short_flags.h"
 
 namespace cairn {
 namespace {
-
-namespace fs = std::filesystem;
 
 // What `cairn serve -m x` and these words come to.
 ServeOptions Parsed(const std::string& words) {
@@ -63,7 +59,8 @@ TEST(CacheFlags, NoIntervalIsNoPolicy) {
 }
 
 TEST(CacheFlags, CacheRamIsAQuarterOfTheMachineOrWhatItIsTold) {
-  EXPECT_EQ(ToCacheOptions(Parsed("")).ram_bytes_max, MachineMemoryBytes() / 4);
+  EXPECT_EQ(ToCacheOptions(Parsed("")).ram_bytes_max,
+            MakeMemoryWatch(SystemMemorySources())->Look().limit_bytes / 4);
   EXPECT_EQ(ToCacheOptions(Parsed("-cram 100")).ram_bytes_max, size_t{100} << 20);
   EXPECT_EQ(ToCacheOptions(Parsed("-cram -1")).ram_bytes_max, SIZE_MAX);
   EXPECT_FALSE(StoresCheckpoints(Parsed("-cram 0")));
@@ -94,20 +91,6 @@ TEST(CacheFlags, HelpHasALineForEveryPolicy) {
       EXPECT_LE(line.find('\n'), 80u) << policy.name;
     }
   }
-}
-
-TEST(MachineMemory, IsWhatTheContainerMayUse) {
-  const fs::path root = fs::path(testing::TempDir()) / "cairn_machine_memory_test";
-  fs::create_directories(root / "memory");
-  const size_t all = MachineMemoryBytes(root);
-  EXPECT_GT(all, size_t{1} << 20);
-  std::ofstream(root / "memory.max") << "max\n";
-  EXPECT_EQ(MachineMemoryBytes(root), all);
-  std::ofstream(root / "memory" / "memory.limit_in_bytes") << "1048576\n";
-  EXPECT_EQ(MachineMemoryBytes(root), size_t{1} << 20);
-  std::ofstream(root / "memory.max") << "65536\n";
-  EXPECT_EQ(MachineMemoryBytes(root), 65536u);
-  fs::remove_all(root);
 }
 
 TEST(ServeFlags, WriteATraceOnlyWhenTold) {

@@ -37,6 +37,8 @@ namespace cairn {
 namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+// Where allocations can fail, small ones live off this until the cache has made room.
+constexpr size_t kMemoryKeptBack = size_t{16} << 20;
 
 // What the flags name, found out before anything takes time.
 struct Policies {
@@ -188,6 +190,9 @@ class ServeRun {
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
     scheduling.log = logger_.sink();
+    memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
+    scheduling.memory = memory_.get();
+    scheduling.cache_bytes_max = cache_->stats().bytes_max;
     scheduling.trace = events_.get();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
@@ -520,6 +525,7 @@ class ServeRun {
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;
   std::unique_ptr<CheckpointCache> cache_;
+  std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<SlotFiles> slot_files_;  // null: slots are not saved to files

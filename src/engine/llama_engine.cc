@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "engine/llama_sampler.h"
 
@@ -140,7 +141,8 @@ std::span<const float> LlamaEngine::LogitsAt(int32_t index) const {
 }
 
 Status LlamaEngine::WriteState(SeqId seq, size_t front, Bytes* bytes) const {
-  bytes->resize(front + llama_state_seq_get_size_ext(context(), seq, kPartial));
+  const size_t size = llama_state_seq_get_size_ext(context(), seq, kPartial);
+  if (Status room = TryResize(bytes, front + size); !room) return room;
   const size_t room = bytes->size() - front;
   const size_t written =
       llama_state_seq_get_data_ext(context(), bytes->data() + front, room, seq, kPartial);

@@ -21,6 +21,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "engine/llama_engine.h"
 
@@ -61,7 +62,7 @@ Status LlamaEngine::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
       llama_state_seq_get_size_ext(context(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   const size_t state_bytes =
       llama_state_seq_get_size_ext(context(), scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
-  bytes->resize(sizeof(header) + state_bytes);
+  if (Status room = TryResize(bytes, sizeof(header) + state_bytes); !room) return room;
   std::memcpy(bytes->data(), &header, sizeof(header));
   const size_t written =
       llama_state_seq_get_data_ext(context(), bytes->data() + sizeof(header), state_bytes,

@@ -5,6 +5,7 @@
 
 #include <llama.h>
 
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -43,7 +44,14 @@ Status LlamaEngine::Sleep() {
 
 Status LlamaEngine::Wake() {
   CHECK(context_ == nullptr && vocabulary_ != nullptr);
-  auto parts = LoadParts(options_);
+  const auto load = [this]() -> Result<Parts> {
+    try {
+      return LoadParts(options_);
+    } catch (const std::bad_alloc&) {
+      return Fail(ErrorCode::kUnavailable, "there is no memory for the model");
+    }
+  };
+  auto parts = load();
   if (!parts) return tl::unexpected(parts.error());
   model_ = std::move(parts->model);
   context_ = std::move(parts->context);

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "engine/llama_engine.h"
 
@@ -40,7 +41,7 @@ Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapsho
 
 Status LlamaEngine::WriteWhole(SeqId seq, size_t front, Bytes* bytes) const {
   const size_t size = llama_state_seq_get_size_ext(context(), seq, LLAMA_STATE_SEQ_FLAGS_NONE);
-  bytes->resize(front + size);
+  if (Status room = TryResize(bytes, front + size); !room) return room;
   const size_t written = llama_state_seq_get_data_ext(context(), bytes->data() + front, size, seq,
                                                       LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written == size && size > 0) return {};

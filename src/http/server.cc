@@ -15,6 +15,7 @@
 #include "base/ignore_case.h"
 #include "http/browsers.h"
 #include "http/connection_pool.h"
+#include "http/handler_failure.h"
 #include "http/keys.h"
 #include "http/router.h"
 #include "http/server_words.h"
@@ -194,6 +195,7 @@ class HttpServer::Impl {
                   httplib::Response& out) const;
   void WriteRefusal(const Exchange& exchange, httplib::Response& out) const;
   void WriteError(int status, std::string_view message, httplib::Response& out) const;
+  void AnswerFailure(const HandlerFailure& failure, httplib::Response& out) const;
   void LogFailure(const std::string& path, const char* what) const;
 
   void ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat);
@@ -252,6 +254,9 @@ void HttpServer::Impl::InstallCallbacks() {
     return HandlerResponse::Handled;
   };
   parser_.set_error_handler(on_error);
+  parser_.set_exception_handler([this](const auto&, httplib::Response& out, const auto& thrown) {
+    AnswerFailure(FailureOf(thrown), out);
+  });
   parser_.set_post_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     for (const auto& [name, value] : current_exchange->cors_headers) out.set_header(name, value);
     if (!options_.answer_headers) return;
@@ -386,16 +391,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   request.key_number = exchange.key_number;
   request.gone = [watch = exchange.watch] { return watch->Gone(); };
 
-  HttpResponse response;
-  try {
-    response = routes_[exchange.match.route].handler(request);
-  } catch (const std::exception& e) {
-    LogFailure(exchange.path, e.what());
-    return WriteError(500, "the server failed on this request; its log says more", out);
-  } catch (...) {
-    LogFailure(exchange.path, "something unknown was thrown");
-    return WriteError(500, "the server failed on this request; its log says more", out);
-  }
+  HttpResponse response = routes_[exchange.match.route].handler(request);
   out.status = response.status;
   for (const auto& [name, value] : response.headers) out.set_header(name, value);
   // The library promises ranges on every HEAD unless told otherwise.
@@ -435,6 +431,12 @@ void HttpServer::Impl::WriteError(int status, std::string_view message,
     LogFailure("an error answer", "error_body threw");
     out.set_content(std::string(message), "text/plain");
   }
+}
+
+void HttpServer::Impl::AnswerFailure(const HandlerFailure& failure, httplib::Response& out) const {
+  LogFailure(current_exchange->path, failure.why.c_str());
+  if (failure.status == 503) out.set_header("Retry-After", "1");
+  WriteError(failure.status, failure.message, out);
 }
 
 void HttpServer::Impl::LogFailure(const std::string& path, const char* what) const {

@@ -256,6 +256,21 @@ TEST_F(HttpServerTest, TurnsExceptionsInto500AndGoesOn) {
   EXPECT_EQ(Log()[0], "failed on /known: secret detail");
 }
 
+TEST_F(HttpServerTest, SaysThatThereIsNoMemoryForARequestAndGoesOn) {
+  HttpServer& server = MakeServer();
+  server.Handle("GET", "/large",
+                [](const HttpRequest&) -> HttpResponse { throw std::bad_alloc(); });
+  server.Handle("GET", "/", [](const HttpRequest&) { return Text("alive"); });
+  StartServer();
+  const std::string answer = AskFor("GET", "/large");
+  EXPECT_EQ(StatusOf(answer), 503);
+  EXPECT_TRUE(Contains(answer, "Retry-After: 1"));
+  EXPECT_TRUE(Contains(answer, "no memory left for this request; try again later, or send less"));
+  EXPECT_EQ(BodyOf(AskFor("GET", "/")), "alive");
+  ASSERT_EQ(Log().size(), 1u);
+  EXPECT_EQ(Log()[0], "failed on /large: there was no memory for it");
+}
+
 TEST_F(HttpServerTest, SurvivesWhatIsNotHttp) {
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("alive"); });
   StartServer();

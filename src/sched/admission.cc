@@ -90,7 +90,11 @@ bool Scheduler::AdmitNext() {
   return true;
 }
 
-void Scheduler::Admit(Task task) {
+void Scheduler::Admit(Task taken) {
+  const auto after = std::find_if(running_.begin(), running_.end(),
+                                  [&](const Task& other) { return other.number > taken.number; });
+  // Whatever happens from here on, whoever waits for it is told.
+  Task& task = *running_.insert(after, std::move(taken));
   const bool first_time = task.sampler == nullptr;
   if (first_time) {
     task.admitted_ms = clock_->NowMs();
@@ -106,13 +110,10 @@ void Scheduler::Admit(Task task) {
     task.text = std::make_unique<StopText>(task.request.params.stop_texts);
     task.reading = task.request.prompt;
   }
-  const auto after = std::find_if(running_.begin(), running_.end(),
-                                  [&](const Task& other) { return other.number > task.number; });
-  Task* admitted = &*running_.insert(after, std::move(task));
-  if (admitted->generation->cancelled()) return Finish(admitted, FinishReason::kCancelled);
-  admitted->admission = ++last_admission_;
-  trace_.OnLeavesQueue({admitted->number, admitted->queued_ms});
-  Resume(admitted);
+  if (task.generation->cancelled()) return Finish(&task, FinishReason::kCancelled);
+  task.admission = ++last_admission_;
+  trace_.OnLeavesQueue({task.number, task.queued_ms});
+  Resume(&task);
 }
 
 }  // namespace cairn

@@ -44,7 +44,8 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
            options.unused_ms, options.move_tokens_min, options.beside_tokens_max, options.trace}),
       trace_(options.trace, engine->slots()),
       time_(options.prefill_share),
-      warm_budget_(options.warm) {
+      warm_budget_(options.warm),
+      cache_budget_(options.cache_bytes_max) {
   CHECK(options.reuse != ReuseMode::kExact ||
         (options.move_tokens_min == 0 && !options.context_shift));
   stats_.slots.resize(engine->slots());
@@ -123,6 +124,7 @@ void Scheduler::Stop() {
 
 bool Scheduler::Step() {
   if (asleep_ && !WakeForWork()) return false;
+  WatchMemory();
   TraceSpan span(options_.trace, "step");
   PauseWarming();
   FinishCancelled();

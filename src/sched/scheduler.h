@@ -41,6 +41,8 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "base/log.h"
+#include "base/memory_watch.h"
+#include "cache/cache_budget.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
@@ -124,8 +126,11 @@ struct SchedulerOptions {
   // The engine's model is unloaded when nobody asked for so long (sched/sleeping.cc); negative:
   // never. Then Engine::Sleep must be possible.
   double sleep_after_ms = -1;
-  LogSink log = {};              // may be empty
-  TraceEvents* trace = nullptr;  // outlives the scheduler; null: nobody
+  // Looked at now and then; while memory is short the cache holds less (cache/cache_budget.h).
+  MemoryWatch* memory = nullptr;  // outlives the scheduler; null: nobody looks
+  size_t cache_bytes_max = 0;     // what the cache may hold when nothing is short
+  LogSink log = {};               // may be empty
+  TraceEvents* trace = nullptr;   // outlives the scheduler; null: nobody
 };
 
 // What one slot does.
@@ -156,6 +161,10 @@ struct SchedulerStats {
   uint64_t waited_for_reader = 0;
   uint64_t warmed_tokens = 0;       // read before anyone asked
   uint64_t warmed_used_tokens = 0;  // of these, that requests went on behind
+  size_t memory_left_bytes = 0;     // what this process might still use; 0: nobody has looked
+  uint64_t sheddings = 0;           // times that the cache gave things up as memory was short
+  uint64_t shed_bytes = 0;
+  uint64_t memory_failures = 0;  // times that all at work failed for want of memory
   size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
   double prompt_ms = 0;
   double generated_ms = 0;
@@ -297,8 +306,16 @@ class Scheduler {
   void DoLooks();
 
   // In tending.cc.
+  void RunOnce();
   bool HasWork() const;
   void SaveWhileBusy();
+  // In memory.cc.
+  void WatchMemory();
+  void SayBudget(const MemoryRoom& room, size_t before, size_t freed);
+  // There was no memory for something that everything needs. All that is at work fails, no slot
+  // holds anything, and it goes on.
+  void RecoverMemory();
+
   // One bounded thing for a cache that saves. False: there is nothing to do for it now.
   bool Tend(bool now);
   void WaitForWork();
@@ -326,7 +343,7 @@ class Scheduler {
   double ReadMs(size_t tokens) const;
   std::optional<Task> NextTask();
   bool MayAdmit(const Task& task, const Reserved& reserved) const;
-  void Admit(Task task);
+  void Admit(Task taken);
 
   // In waiting.cc.
   // Compares those in the queue with those that read, each pair once.
@@ -424,6 +441,8 @@ class Scheduler {
   FairShares shares_;
   TimeShare time_;
   WarmBudget warm_budget_;
+  CacheBudget cache_budget_;
+  double memory_ms_ = 0;  // when it was last looked at
   std::optional<Warming> warming_;
   WarmedPrompts warmed_;
   std::deque<Asked> asked_;  // the last few

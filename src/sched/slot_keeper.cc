@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "sched/schedule_trace.h"
 
@@ -99,6 +100,15 @@ Result<size_t> SlotKeeper::Erase(size_t slot) {
   const size_t tokens = erased.tokens().size();
   erased.Clear(erased.name_space());
   return tokens;
+}
+
+void SlotKeeper::EmptyAfterFailure(size_t slot) {
+  Kept& kept = slots_[slot];
+  kept.slot.Clear(kept.slot.name_space());
+  kept.pieces_left.reset();
+  kept.stays = false;
+  kept.free = !kept.saving;
+  parking_ = nullptr;
 }
 
 SlotKeeper::Resumed SlotKeeper::Resume(const SlotNeeds& needs) {
@@ -366,7 +376,7 @@ void SlotKeeper::KeepEnd(size_t slot_index, std::span<const float> logits) {
     bytes = std::move(*taken);
   }
   const size_t snapshot_bytes = bytes.size();
-  bytes.resize(snapshot_bytes + logits.size_bytes());
+  if (!TryResize(&bytes, snapshot_bytes + logits.size_bytes())) return;
   std::memcpy(bytes.data() + snapshot_bytes, logits.data(), logits.size_bytes());
   const size_t all_bytes = bytes.size();
   const auto kept = cache_->Insert(slot.name_space(), slot.tokens(), checkpoint, std::move(bytes));

@@ -124,6 +124,9 @@ class SlotKeeper {
   // kInvalidArgument: there is no such slot, or the engine does not take the states. kTooLong: it
   // is more than a slot holds.
   Status Restore(size_t slot, SavedSlot saved);
+  // After a failure in the middle of something: whatever the slot holds is not to be trusted, and
+  // it is free, unless it is being saved.
+  void EmptyAfterFailure(size_t slot);
   // Parks and empties the free slot that was unused for longest. False: none holds anything.
   bool EmptyAFreeSlot();
   // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "sched/slot_keeper.h"
 
@@ -94,8 +95,11 @@ Result<Bytes> SlotKeeper::TakePiece(size_t slot_index, const SlotPiece& piece) {
     case SlotPiece::Kind::kCheckpoint: {
       const auto held = cache_->Pin(piece.checkpoint.id);
       if (!held) return Fail(ErrorCode::kNotFound, held.error().message);
-      Bytes bytes(held->begin(), held->end());
+      Bytes bytes;
+      const Status room = TryResize(&bytes, held->size());
+      if (room) std::copy(held->begin(), held->end(), bytes.begin());
       cache_->Unpin(piece.checkpoint.id);
+      if (!room) return tl::unexpected(room.error());
       return bytes;
     }
     case SlotPiece::Kind::kEnd:

@@ -1,6 +1,7 @@
 // The loop of the context thread, and what it does for a cache that saves while nobody waits.
 
 #include <algorithm>
+#include <new>
 
 #include "sched/scheduler.h"
 
@@ -12,6 +13,8 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 constexpr Milliseconds kTendInterval(250);
 // Nothing is lost by waking up for nothing so rarely.
 constexpr double kWaitMsMax = 60'000;
+// Somebody else may need the memory.
+constexpr double kMemoryWaitMsMax = 5'000;
 
 }  // namespace
 
@@ -21,14 +24,10 @@ void Scheduler::Run() {
       const std::lock_guard lock(mutex_);
       if (stopping_) break;
     }
-    DoLooks();
-    if (HasWork()) {
-      Step();
-      SaveWhileBusy();
-    } else if (WarmNext()) {
-      SaveWhileBusy();
-    } else if (!Tend(false) && !SleepIfIdle()) {
-      WaitForWork();
+    try {
+      RunOnce();
+    } catch (const std::bad_alloc&) {
+      RecoverMemory();
     }
   }
   DoLooks();
@@ -38,6 +37,19 @@ void Scheduler::Run() {
   // Whoever was saving one is told no more.
   keeper_.EndAllSaving();
   FailQueued({ErrorCode::kUnavailable, "the server is shutting down"});
+}
+
+void Scheduler::RunOnce() {
+  WatchMemory();
+  DoLooks();
+  if (HasWork()) {
+    Step();
+    SaveWhileBusy();
+  } else if (WarmNext()) {
+    SaveWhileBusy();
+  } else if (!Tend(false) && !SleepIfIdle()) {
+    WaitForWork();
+  }
 }
 
 // Those in the queue cannot begin while all slots are being saved; the end of that is an order. A
@@ -60,6 +72,7 @@ void Scheduler::WaitForWork() {
   double wait_ms = std::min(until_sleep_ms, kWaitMsMax);
   // A slot may have been unused for long enough by then, or the disk have caught up; or more may be
   // read ahead.
+  if (options_.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
   if (stats_.unsaved_bytes > 0 || warming_) wait_ms = std::min(wait_ms, kTendInterval.count());
   arrived_.wait_for(lock, Milliseconds(wait_ms), ready);
   woken_ = false;

@@ -1,0 +1,25 @@
+#include "http/handler_failure.h"
+
+#include <new>
+
+namespace cairn {
+
+HandlerFailure FailureOf(const std::exception_ptr& thrown) {
+  HandlerFailure failure;
+  failure.message = "the server failed on this request; its log says more";
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    failure.status = 503;
+    failure.why = "there was no memory for it";
+    failure.message =
+        "the server has no memory left for this request; try again later, or send less";
+  } catch (const std::exception& error) {
+    failure.why = error.what();
+  } catch (...) {
+    failure.why = "something unknown was thrown";
+  }
+  return failure;
+}
+
+}  // namespace cairn
