@@ -203,8 +203,8 @@ ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest req
   return tl::unexpected(error);
 }
 
-ApiResult<size_t> ChatService::EraseSlot(size_t slot) const {
-  const auto erased = scheduler_->EraseSlot(slot);
+ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) const {
+  const auto erased = scheduler_->EraseSlot(slot, name_space);
   if (!erased) return tl::unexpected(ToApiError(erased.error()));
   return *erased;
 }

@@ -82,7 +82,7 @@ class ChatService {
   // A prompt that is there already.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // How many tokens it held. See Scheduler::EraseSlot.
-  ApiResult<size_t> EraseSlot(size_t slot) const;
+  ApiResult<size_t> EraseSlot(size_t slot, NamespaceId name_space) const;
   // See Scheduler.
   Status Look(std::function<void(CheckpointCache* cache)> look) const {
     return scheduler_->Look(std::move(look));

@@ -226,7 +226,7 @@ ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* fil
   const auto slot = ParseNumber(request.slot);
   if (!slot) return tl::unexpected(FieldError("id_slot", "a slot's number"));
   if (uses_file) return SlotFileBody(files, *slot, request);
-  const auto erased = service.EraseSlot(*slot);
+  const auto erased = service.EraseSlot(*slot, request.name_space);
   if (!erased) return tl::unexpected(erased.error());
   return ToText({{"id_slot", *slot}, {"n_erased", *erased}});
 }

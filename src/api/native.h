@@ -45,9 +45,9 @@ struct SlotRequest {
   std::string_view body;
   NamespaceId name_space = 0;
 };
-// `erase` empties a free slot; what was stored of it stays: that is each key's own. `save` and
-// `restore` take a slot to a file and back; without `files` they are 501. 503 while the slot is in
-// use.
+// `erase` empties a free slot that holds nothing of another key; what was stored of it stays.
+// `save` and `restore` take a slot to a file and back; without `files` they are 501. 503 while the
+// slot is in use.
 ApiResult<std::string> SlotActionBody(const ChatService& service, SlotFiles* files,
                                       const SlotRequest& request);
 

@@ -197,7 +197,7 @@ class Scheduler {
   // under the same names. kUnavailable: the scheduler is stopping. A piece is taken between two
   // steps, so that other slots wait for one at most; between BeginSaving and EndSaving requests get
   // other slots, or wait.
-  Result<size_t> EraseSlot(size_t slot);
+  Result<size_t> EraseSlot(size_t slot, NamespaceId name_space);
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
   Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
   void EndSaving(size_t slot);

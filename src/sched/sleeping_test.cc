@@ -208,7 +208,7 @@ TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
   }
   // An order wakes it too.
   while (scheduler.stats().sleeps < 4) std::this_thread::yield();
-  EXPECT_EQ(*scheduler.EraseSlot(0), 0u);
+  EXPECT_EQ(*scheduler.EraseSlot(0, 0), 0u);
   scheduler.Stop();
   context.join();
 }

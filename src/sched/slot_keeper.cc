@@ -94,10 +94,15 @@ void SlotKeeper::Release(size_t slot) {
   slots_[slot].stays = false;
 }
 
-Result<size_t> SlotKeeper::Erase(size_t slot) {
+Result<size_t> SlotKeeper::Erase(size_t slot, NamespaceId name_space) {
   if (Status usable = CheckFree(slot); !usable) return tl::unexpected(usable.error());
   Slot& erased = slots_[slot].slot;
   const size_t tokens = erased.tokens().size();
+  if (tokens > 0 && erased.name_space() != name_space) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "slot " + std::to_string(slot) +
+                    " holds a conversation of another API key; only that one can erase it");
+  }
   erased.Clear(erased.name_space());
   return tokens;
 }

@@ -105,8 +105,8 @@ class SlotKeeper {
   // tokens; 0: it cannot be done, and the slot is as it was or, where the engine failed, empty.
   size_t DropOldest(size_t slot, size_t keep);
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
-  // use. kInvalidArgument: there is no such slot.
-  Result<size_t> Erase(size_t slot);
+  // use. kInvalidArgument: there is no such slot, or what it holds is another asker's.
+  Result<size_t> Erase(size_t slot, NamespaceId name_space);
   // Begins to save a slot to a file: what it holds, in pieces. The slot is in use until EndSaving,
   // so that it stays as it is while other slots go on. kUnavailable: it is in use.
   // kInvalidArgument: there is no such slot, it is empty, or another asker's. kUnsupported: the

@@ -82,8 +82,8 @@ Result<size_t> Scheduler::Flush() {
   return left;
 }
 
-Result<size_t> Scheduler::EraseSlot(size_t slot) {
-  return Order<size_t>([this, slot] { return keeper_.Erase(slot); });
+Result<size_t> Scheduler::EraseSlot(size_t slot, NamespaceId name_space) {
+  return Order<size_t>([this, slot, name_space] { return keeper_.Erase(slot, name_space); });
 }
 
 Result<SlotContent> Scheduler::BeginSaving(size_t slot, NamespaceId name_space) {

@@ -48,8 +48,9 @@ TEST(SlotWish, ASlotThatIsNotThereIsRefused) {
 }
 
 // As an HTTP thread asks, while this one is the context's.
-Result<size_t> Erase(Bench* bench, size_t slot) {
-  auto erased = std::async(std::launch::async, [&] { return bench->scheduler.EraseSlot(slot); });
+Result<size_t> Erase(Bench* bench, size_t slot, NamespaceId name_space = 0) {
+  auto erased =
+      std::async(std::launch::async, [&] { return bench->scheduler.EraseSlot(slot, name_space); });
   while (erased.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     bench->scheduler.Step();
   }
@@ -67,6 +68,16 @@ TEST(EraseSlot, DropsWhatTheSlotHoldsAndSaysHowMuch) {
   EXPECT_EQ(*Erase(&bench, 1), 0u);
 }
 
+TEST(EraseSlot, AnotherAskersConversationStays) {
+  Bench bench(Slots(2), {});
+  bench.Run(In(1, Text(300), 8));
+  const auto refused = Erase(&bench, 1, 7);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(*Erase(&bench, 0, 7), 0u) << "an empty one is nobody's";
+  EXPECT_EQ(*Erase(&bench, 1), 307u);
+}
+
 TEST(EraseSlot, ABusySlotStaysAsItIs) {
   Bench bench(Slots(2), {});
   auto running = *bench.scheduler.Submit(In(0, Text(300), 4000));
@@ -76,7 +87,7 @@ TEST(EraseSlot, ABusySlotStaysAsItIs) {
   EXPECT_EQ(busy.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(Erase(&bench, 7).error().code, ErrorCode::kInvalidArgument);
   bench.scheduler.Stop();
-  EXPECT_EQ(bench.scheduler.EraseSlot(0).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(bench.scheduler.EraseSlot(0, 0).error().code, ErrorCode::kUnavailable);
   bench.scheduler.Run();
 }
 
