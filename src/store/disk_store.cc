@@ -2,6 +2,9 @@
 
 #include "store/disk_store.h"
 
+#include <chrono>
+#include <future>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -11,13 +14,19 @@
 namespace cairn {
 namespace {
 
+// A folder that takes longer to look through is known when it is known.
+constexpr std::chrono::seconds kFirstScanMax(5);
+
 class ThreadedDiskStore final : public DiskStore {
  public:
   ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
       : worker_(fs, std::move(options)), thread_([this] {
+          Scan();
           LowerThreadPriority();
           worker_.Run();
-        }) {}
+        }) {
+    scanned_.get_future().wait_for(kFirstScanMax);
+  }
   ~ThreadedDiskStore() override {
     worker_.Stop();
     thread_.join();
@@ -34,7 +43,17 @@ class ThreadedDiskStore final : public DiskStore {
   Stats stats() const override { return worker_.stats(); }
 
  private:
+  void Scan() {
+    try {
+      worker_.Step();
+    } catch (const std::bad_alloc&) {
+      // The next scan comes soon.
+    }
+    scanned_.set_value();
+  }
+
   DiskWorker worker_;
+  std::promise<void> scanned_;
   std::thread thread_;  // last: it uses the rest
 };
 

@@ -81,7 +81,8 @@ class DiskStore {
   };
   using Stats = SavedStats;
 
-  // Starts the I/O thread, which scans first. Never fails: a folder that cannot be used is an error
+  // Starts the I/O thread, which scans first, and waits for that for some seconds, so that the
+  // first to ask finds what is there. Never fails: a folder that cannot be used is an error
   // counted, and tried again at the next scan. `fs` outlives the store.
   static std::unique_ptr<DiskStore> Open(Fs* fs, DiskStoreOptions options);
   // Stops without waiting for what is queued; see Drain.
