@@ -78,7 +78,7 @@ install(TARGETS cairn_heart EXPORT cairn ARCHIVE COMPONENT heart)
 foreach(folder ${heart})
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.h)
   # What only tests include.
-  list(FILTER headers EXCLUDE REGEX "_fixture\\.h$|_sample\\.h$|/test_|/fake_|/memory_|/golden_")
+  list(FILTER headers EXCLUDE REGEX "_fixture\\.h$|_sample\\.h$|/test_|/fake_|/memory_fs|/memory_machine|/golden_")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn/${folder} COMPONENT heart)
 endforeach()
 
