@@ -95,7 +95,7 @@ Reply Ask(const std::string& url, const Question& question, const Manner& manner
 
 int Send(const std::string& url, const std::string& key, const std::string& method,
          const std::string& path, const std::string& body, std::string* answer) {
-  constexpr int kTimeoutMs = 120'000;
+  constexpr int kTimeoutMs = 600'000;
   const HttpClient client = ClientOf(url, key, kTimeoutMs);
   const auto got = method == "GET"      ? client.Get(path)
                    : method == "DELETE" ? client.Delete(path)

@@ -21,7 +21,7 @@ struct Question {
 struct Manner {
   std::string key = {};  // API key; empty: none
   bool streamed = false;
-  int timeout_ms = 120'000;  // of silence
+  int timeout_ms = 600'000;  // of silence
   // After so many events of a stream the connection is closed, or the answer is cancelled by its id
   // (see `cancels`); 0: it waits for the end.
   size_t events_max = 0;

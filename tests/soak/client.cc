@@ -168,6 +168,8 @@ void RunClient(Company* company, size_t number) {
     Choice heard;
     if (AskAndJudge(company, *life, question, manner, talker.talk().header, &heard)) {
       talker.Heard(heard);
+    } else {
+      SleepMs(talker.dice().Number(200));  // it may have been full
     }
     if (talker.dice().Number(4) == 0) SleepMs(talker.dice().Number(80));
   }

@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr double kShareOfKills = 0.5;  // of a round's time; the rest is one life
-constexpr size_t kBurst = 24;
-constexpr size_t kConnectionsHeld = 48;  // more than clients and a burst have at once
+constexpr size_t kBurst = 12;
+constexpr size_t kConnectionsHeld = 32;  // more than clients and a burst have at once
 
 Status MakeModel(const std::string& architecture, const std::string& path) {
   ModelShape shape;
