@@ -12,12 +12,17 @@ endif()
 
 # cairn_property_test(NAME SOURCES a_property_test.cc DEPENDS cairn_base [TIMEOUT seconds])
 # A GoogleTest program of RapidCheck's properties. Under ctest its cases are the same in every run;
-# called by hand, the program draws new ones.
+# called by hand, the program draws new ones. Under a sanitizer a fifth of them is played.
 function(cairn_property_test name)
   if(NOT CAIRN_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  set(parameters "seed=1")
+  if(CAIRN_SANITIZE)
+    string(APPEND parameters " max_success=20")
+  endif()
   cairn_test(${name} LABELS property TIMEOUT "${ARG_TIMEOUT}" SOURCES ${ARG_SOURCES}
-    DEPENDS ${ARG_DEPENDS} cairn_dep_rapidcheck PROPERTIES ENVIRONMENT RC_PARAMS=seed=1)
+    DEPENDS ${ARG_DEPENDS} cairn_dep_rapidcheck
+    PROPERTIES ENVIRONMENT "RC_PARAMS=${parameters}")
 endfunction()

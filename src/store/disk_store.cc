@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <future>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -21,7 +20,8 @@ class ThreadedDiskStore final : public DiskStore {
  public:
   ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
       : worker_(fs, std::move(options)), thread_([this] {
-          Scan();
+          worker_.TryStep();
+          scanned_.set_value();
           LowerThreadPriority();
           worker_.Run();
         }) {
@@ -43,15 +43,6 @@ class ThreadedDiskStore final : public DiskStore {
   Stats stats() const override { return worker_.stats(); }
 
  private:
-  void Scan() {
-    try {
-      worker_.Step();
-    } catch (const std::bad_alloc&) {
-      // The next scan comes soon.
-    }
-    scanned_.set_value();
-  }
-
   DiskWorker worker_;
   std::promise<void> scanned_;
   std::thread thread_;  // last: it uses the rest

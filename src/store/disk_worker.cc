@@ -132,13 +132,17 @@ double DiskWorker::Step() {
 void DiskWorker::Run() {
   if (options_.trace != nullptr) options_.trace->NameThread("disk");
   while (!queue_.stopped()) {
-    double wait_s = kNoMemoryWaitS;
-    try {
-      wait_s = Step();
-    } catch (const std::bad_alloc&) {
-      GiveUpJob();
-    }
+    const double wait_s = TryStep();
     if (wait_s > 0) queue_.WaitForWork(wait_s);
+  }
+}
+
+double DiskWorker::TryStep() {
+  try {
+    return Step();
+  } catch (const std::bad_alloc&) {
+    GiveUpJob();
+    return kNoMemoryWaitS;
   }
 }
 

@@ -43,6 +43,8 @@ class DiskWorker {
   // Scans if it is time to, else notes the uses and does one task. Returns after how many seconds
   // there may be more to do, if nothing is pushed before; 0: at once.
   double Step();
+  // The same where there may be no memory for it: then the job at hand is given up.
+  double TryStep();
   // Steps until Stop.
   void Run();
 
