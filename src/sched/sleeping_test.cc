@@ -166,8 +166,9 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   SchedulerOptions options;
   options.sleep_after_ms = 1;
   Scheduler scheduler(&engine, &cache, &clock, options);
-  std::thread context([&] { scheduler.Run(); });
+  // Before it runs, or it might sleep before there is anything to keep.
   const auto generation = scheduler.Submit(Bench::Request(Text(500)));
+  std::thread context([&] { scheduler.Run(); });
   while (scheduler.stats().sleeps < 1) std::this_thread::yield();
   size_t seen = 0;
   ASSERT_TRUE(
