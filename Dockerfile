@@ -7,6 +7,8 @@
 # and nothing else. What is kept on disk is in /var/lib/cairn.
 
 FROM debian:bookworm AS build
+# The date that the package and its man pages bear; git, which knows it, stays outside.
+ARG SOURCE_DATE_EPOCH
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates g++ cmake ninja-build make nodejs npm \
  && rm -rf /var/lib/apt/lists/*

@@ -119,10 +119,10 @@ lint-all: setup-dev ## Linters over everything
 ci: ## What .ci/run runs: everything from nothing
 	@scripts/ci.sh
 
-package: setup ## The .deb, in build/package; what installs and runs without anything else
-	@scripts/package.sh
+package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's)
+	@$(if $(filter system,$(KIND)),scripts/package_system.sh $(SUITE),scripts/package.sh)
 
-package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (SUITE=sid)
+package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, SUITE=sid)
 	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package_test.sh
 
 service-test: package ## Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too

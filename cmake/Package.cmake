@@ -36,6 +36,7 @@ if(CAIRN_BUNDLED)
 else()
   add_custom_target(cairn-packaged DEPENDS cairn)  # a name for scripts
   install(TARGETS cairn RUNTIME COMPONENT program)
+  target_link_options(cairn PRIVATE -Wl,-z,relro -Wl,-z,now)
 endif()
 
 set(CAIRN_MAINTAINER "The Cairn authors <cairn@packages.invalid>" CACHE STRING
@@ -149,5 +150,12 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 if(NOT CAIRN_BUNDLED)  # there the program is linked without symbols, and libraries stay as they are
   set(CPACK_STRIP_FILES ON)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  # Its functions alone would do with an older one, but the structs they take change.
+  execute_process(COMMAND dpkg-query --show --showformat=\${Version} libllama0
+    OUTPUT_VARIABLE llama_package ERROR_QUIET)
+  if(llama_package)
+    string(REGEX REPLACE "-[^-]*$" "" llama_package "${llama_package}")
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS "libllama0 (>= ${llama_package})")
+  endif()
 endif()
 include(CPack)
