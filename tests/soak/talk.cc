@@ -53,7 +53,8 @@ Json MessagesBody(const Talk& talk) {
 
 Json ResponsesBody(const Talk& talk) {
   Json input = Json::array();
-  for (const Json& message : ChatBody(talk)["messages"]) {
+  const Json chat = ChatBody(talk);  // a part of a temporary would not live as long as the loop
+  for (const Json& message : chat["messages"]) {
     if (message["role"] == "system") continue;
     if (message.contains("reasoning_content")) {
       Json reasoning = {{"type", "reasoning"}};
