@@ -22,6 +22,9 @@ endif()
 # what a build took. What it calls is optimised as ever.
 add_library(cairn_test_flags INTERFACE)
 target_compile_options(cairn_test_flags INTERFACE -O0 -g1)
+if(CAIRN_SANITIZE)
+  target_compile_definitions(cairn_test_flags INTERFACE CAIRN_SANITIZED)
+endif()
 
 # cairn_library(NAME SOURCES a.cc b.cc DEPENDS cairn_base PRIVATE_DEPENDS other)
 # One static library per folder, so that the linker holds the direction of includes.

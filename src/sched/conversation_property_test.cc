@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/played_share.h"
 #include "engine/fake_engine.h"
 #include "sched/played_conversation.h"
 #include "sched/scheduler.h"
@@ -24,6 +25,8 @@
 
 namespace cairn {
 namespace {
+
+using test::Played;
 
 constexpr test::MessageTokens kMessageTokens = {FakeEngine::kMessageStart, FakeEngine::kMessageEnd};
 constexpr test::PersonLetters kLetters = {200, 60, 60, 20, 50};
@@ -365,11 +368,13 @@ constexpr std::array<const char*, 8> kPlacements = {
 constexpr std::array<const char*, 6> kEvictions = {"value",        "lru",     "fifo",
                                                    "closest-pair", "marconi", "none"};
 
-// Plays conversations `first` to `last` with every kind of memory. Adds up what was done.
+// Plays conversations `first` to `last` (see Played) with every kind of memory, and adds up what
+// was done.
 Done PlayMany(uint64_t first, uint64_t last, int turns,
               const std::function<void(Scenario*)>& change) {
   Done sum;
-  for (uint64_t seed = first; seed <= last; ++seed) {
+  const uint64_t end = first + Played(last + 1 - first);
+  for (uint64_t seed = first; seed < end; ++seed) {
     for (const MemoryClass memory_class : kClasses) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << MemoryClassName(memory_class));
       Scenario scenario{seed, memory_class, ReuseMode::kLive};
@@ -385,7 +390,7 @@ Done PlayMany(uint64_t first, uint64_t last, int turns,
 
 TEST(ConversationProperty, ExactReuseAnswersAsAnEngineWithoutACache) {
   const auto done = PlayMany(1, 1000, 10, [](Scenario* s) { s->reuse = ReuseMode::kExact; });
-  EXPECT_GT(done.checkpoints_restored, 1000u);
+  EXPECT_GT(done.checkpoints_restored, Played(1000));
 }
 
 TEST(ConversationProperty, ExactReuseOfManyPeopleUnderEveryPolicyAnswersAsAnEngineWithoutACache) {
@@ -395,8 +400,8 @@ TEST(ConversationProperty, ExactReuseOfManyPeopleUnderEveryPolicyAnswersAsAnEngi
     s->placement = kPlacements[s->seed % kPlacements.size()];
     s->eviction = kEvictions[s->seed / 2 % kEvictions.size()];
   });
-  EXPECT_GT(done.parked, 1000u);
-  EXPECT_GT(done.joined, 1000u);
+  EXPECT_GT(done.parked, Played(1000));
+  EXPECT_GT(done.joined, Played(1000));
 }
 
 TEST(ConversationProperty, LiveReuseAnswersAsAnUninterruptedConversation) {
@@ -409,8 +414,8 @@ TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConve
     s->placement = s->seed % 3 == 0 ? "near-end,user-turns" : "auto";
     s->eviction = "value";
   });
-  EXPECT_GT(done.parked, 100u);
-  EXPECT_GT(done.joined, 100u);
+  EXPECT_GT(done.parked, Played(100));
+  EXPECT_GT(done.joined, Played(100));
 }
 
 TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutACache) {
@@ -422,7 +427,7 @@ TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutA
     s->together = 1 + s->seed % 3;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.wholes_set, 500u);
+  EXPECT_GT(done.wholes_set, Played(500));
 }
 
 TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversations) {
@@ -432,8 +437,8 @@ TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversa
     s->together = 1 + s->seed % 4;
     s->segments = s->seed % 5 != 0;
   });
-  EXPECT_GT(done.forked, 50u);
-  EXPECT_GT(done.joined, 20u);
+  EXPECT_GT(done.forked, Played(50));
+  EXPECT_GT(done.joined, Played(20));
 }
 
 TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
@@ -445,8 +450,8 @@ TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
       s->together = 1 + s->seed % 3;
       s->beside_tokens_max = 1 + s->seed % 200;
     });
-    EXPECT_GT(done.parked, 100u);
-    EXPECT_GT(done.joined, 100u);
+    EXPECT_GT(done.parked, Played(100));
+    EXPECT_GT(done.joined, Played(100));
   }
 }
 
@@ -458,7 +463,7 @@ TEST(ConversationProperty, ThoseThatWaitForAnothersReadingGetUninterruptedConver
     s->twins = true;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.waited_for_reader, 100u);
+  EXPECT_GT(done.waited_for_reader, Played(100));
 }
 
 TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {
@@ -470,7 +475,7 @@ TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {
     s->answer_tokens_max = 200;
     s->segments = s->seed % 4 != 0;
   });
-  EXPECT_GT(done.given_up, 5u);
+  EXPECT_GT(done.given_up, Played(5));
 }
 
 TEST(ConversationProperty, ExactAnswersStayAColdRunsWhenTheServerIsStartedAgain) {
@@ -483,8 +488,8 @@ TEST(ConversationProperty, ExactAnswersStayAColdRunsWhenTheServerIsStartedAgain)
     s->refuse_one_in = s->seed % 5 == 0 ? 3 : 0;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.taken_in, 1000u);
-  EXPECT_GT(done.lost, 100u);
+  EXPECT_GT(done.taken_in, Played(1000));
+  EXPECT_GT(done.lost, Played(100));
 }
 
 TEST(ConversationProperty, ConversationsGoOnAsIfTheServerHadNeverBeenStartedAgain) {
@@ -496,7 +501,7 @@ TEST(ConversationProperty, ConversationsGoOnAsIfTheServerHadNeverBeenStartedAgai
     s->placement = s->seed % 3 == 0 ? "near-end,user-turns" : "auto";
     s->eviction = "value";
   });
-  EXPECT_GT(done.taken_in, 100u);
+  EXPECT_GT(done.taken_in, Played(100));
 }
 
 TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {
@@ -506,7 +511,7 @@ TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {
     s->slots = 1 + s->seed / 2 % 3;
     s->refuse_one_in = 3;
   });
-  EXPECT_GT(done.failed, 100u);
+  EXPECT_GT(done.failed, Played(100));
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/played_share.h"
 #include "sched/played_schedule.h"
 
 namespace cairn {
 namespace {
 
+using test::Played;
 using test::PlayMany;
 using test::Schedule;
 using test::Told;
@@ -18,14 +20,14 @@ TEST(FaultProperty, AnEngineThatFailsNowAndThenNeverMakesAWrongAnswer) {
     s->failing_per_mille = 1 + s->seed % 20;
     s->warms = s->seed % 2 == 0;
   });
-  EXPECT_GT(told.failures, 5000u);
-  EXPECT_GT(told.answered, 5000u);
+  EXPECT_GT(told.failures, Played(5000));
+  EXPECT_GT(told.answered, Played(5000));
 }
 
 TEST(FaultProperty, AnEngineThatFailsHalfTheTimeStillAnswersEachRequestOrSaysWhyNot) {
   const Told told = PlayMany(2001, 2400, [](Schedule* s) { s->failing_per_mille = 500; });
-  EXPECT_GT(told.failures, 5000u);
-  EXPECT_GT(told.failed, 1000u);
+  EXPECT_GT(told.failures, Played(5000));
+  EXPECT_GT(told.failed, Played(1000));
 }
 
 TEST(FaultProperty, FailuresInAFullContextAndAcrossSleepLoseNothing) {
@@ -38,8 +40,8 @@ TEST(FaultProperty, FailuresInAFullContextAndAcrossSleepLoseNothing) {
     s->vanishing_percent = s->seed % 3 == 0 ? 20 : 0;
     s->request_ms_max = s->seed % 5 == 0 ? 400 : 0;
   });
-  EXPECT_GT(told.failures, 3000u);
-  EXPECT_GT(told.answered, 3000u);
+  EXPECT_GT(told.failures, Played(3000));
+  EXPECT_GT(told.answered, Played(3000));
 }
 
 }  // namespace

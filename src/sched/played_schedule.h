@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "base/played_share.h"
 #include "engine/fake_engine.h"
 #include "sched/played_conversation.h"
 #include "sched/scheduler.h"
@@ -493,9 +494,11 @@ inline constexpr std::array<MemoryClass, 4> kClasses = {
     MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
     MemoryClass::kHybrid};
 
+// Plays schedules `first` to `last` (see Played). Adds up what clients were told.
 inline Told PlayMany(uint64_t first, uint64_t last, const std::function<void(Schedule*)>& change) {
   Told told;
-  for (uint64_t seed = first; seed <= last; ++seed) {
+  const uint64_t end = first + Played(last + 1 - first);
+  for (uint64_t seed = first; seed < end; ++seed) {
     Schedule schedule;
     schedule.seed = seed;
     schedule.memory_class = kClasses[seed % kClasses.size()];

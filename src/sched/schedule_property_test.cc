@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/played_share.h"
+
 namespace cairn {
 namespace {
 
+using test::Played;
 using test::PlayMany;
 using test::Schedule;
 using test::Told;
@@ -14,7 +17,7 @@ using test::Told;
 TEST(ScheduleProperty, EveryAnswerIsRightHoweverRequestsComeTogether) {
   const Told told = PlayMany(1, 800, [](Schedule*) {});
   EXPECT_EQ(told.cancelled + told.timed_out + told.refused, 0u);
-  EXPECT_GT(told.reused, 100'000u);
+  EXPECT_GT(told.reused, Played(100'000));
 }
 
 TEST(ScheduleProperty, NobodyPassesWhoHasWaitedForLongerThanItReads) {
@@ -24,13 +27,13 @@ TEST(ScheduleProperty, NobodyPassesWhoHasWaitedForLongerThanItReads) {
     s->name_spaces = 1 + s->seed % 3;
     s->slots = 1 + s->seed % 3;
   });
-  EXPECT_GT(told.answered, 10'000u);
+  EXPECT_GT(told.answered, Played(10'000));
 }
 
 TEST(ScheduleProperty, ClientsThatVanishTakeNobodyWithThem) {
   const Told told = PlayMany(2001, 2500, [](Schedule* s) { s->vanishing_percent = 30; });
-  EXPECT_GT(told.cancelled, 1000u);
-  EXPECT_GT(told.answered, 3000u);
+  EXPECT_GT(told.cancelled, Played(1000));
+  EXPECT_GT(told.answered, Played(3000));
 }
 
 TEST(ScheduleProperty, AFullQueueRefusesAndSixtyFourClientsAreAnsweredAllTheSame) {
@@ -40,8 +43,8 @@ TEST(ScheduleProperty, AFullQueueRefusesAndSixtyFourClientsAreAnsweredAllTheSame
     s->name_spaces = 1 + s->seed % 5;
     s->vanishing_percent = 10;
   });
-  EXPECT_GT(told.refused, 1000u);
-  EXPECT_GT(told.answered, 10'000u);
+  EXPECT_GT(told.refused, Played(1000));
+  EXPECT_GT(told.answered, Played(10'000));
 }
 
 TEST(ScheduleProperty, WhatIsReadAheadChangesNoAnswer) {
@@ -50,7 +53,7 @@ TEST(ScheduleProperty, WhatIsReadAheadChangesNoAnswer) {
     s->ram_bytes_max = s->seed % 3 == 0 ? 20'000 : 1 << 20;
     s->vanishing_percent = 5;
   });
-  EXPECT_GT(told.warmed, 10'000u);
+  EXPECT_GT(told.warmed, Played(10'000));
 }
 
 TEST(ScheduleProperty, SlotsThatOutgrowTheContextGiveWayAndComeBack) {
@@ -60,7 +63,7 @@ TEST(ScheduleProperty, SlotsThatOutgrowTheContextGiveWayAndComeBack) {
     s->clients = 6 + s->seed % 10;
     s->warms = s->seed % 2 == 0;
   });
-  EXPECT_GT(told.answered, 5000u);
+  EXPECT_GT(told.answered, Played(5000));
 }
 
 TEST(ScheduleProperty, WhoRunsOutOfTimeIsToldAndTheOthersAreNot) {
@@ -68,8 +71,8 @@ TEST(ScheduleProperty, WhoRunsOutOfTimeIsToldAndTheOthersAreNot) {
     s->request_ms_max = 400;
     s->prefill_share = s->seed % 2 == 0 ? 1 : 0.2;
   });
-  EXPECT_GT(told.timed_out, 500u);
-  EXPECT_GT(told.answered, 1000u);
+  EXPECT_GT(told.timed_out, Played(500));
+  EXPECT_GT(told.answered, Played(1000));
 }
 
 TEST(ScheduleProperty, AModelThatIsUnloadedBetweenRequestsAnswersAsOneThatStays) {
@@ -85,10 +88,10 @@ TEST(ScheduleProperty, AModelThatIsUnloadedBetweenRequestsAnswersAsOneThatStays)
     s->vanishing_percent = s->seed % 13 == 0 ? 20 : 0;
     s->request_ms_max = s->seed % 17 == 0 ? 400 : 0;
   });
-  EXPECT_GT(told.slept, 700u);
-  EXPECT_GT(told.refused_to_wake, 200u);
-  EXPECT_GT(told.answered, 8000u);
-  EXPECT_GT(told.reused_after_sleep, 500'000u);
+  EXPECT_GT(told.slept, Played(700));
+  EXPECT_GT(told.refused_to_wake, Played(200));
+  EXPECT_GT(told.answered, Played(8000));
+  EXPECT_GT(told.reused_after_sleep, Played(500'000));
 }
 
 }  // namespace

@@ -181,8 +181,8 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   EXPECT_EQ(scheduler.Look([](CheckpointCache*) {}).error().code, ErrorCode::kUnavailable);
 }
 
-// The thread of its own, with real time. The fake engine reads in no time, so attention KV that took
-// longer to join would rightly be read again; a recurrent state is only set back.
+// The thread of its own, with real time. The fake engine reads in no time, so attention KV that
+// took longer to join would rightly be read again; a recurrent state is only set back.
 TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
   const SteadyClock clock;
   FakeEngine engine(Bench::EngineOptions(MemoryClass::kRecurrent));

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/played_share.h"
 #include "store/disk_fixture.h"
 #include "store/disk_index.h"
 #include "store/object_rank.h"
@@ -141,7 +142,7 @@ void CompareWithOracle(uint64_t seed) {
 }
 
 TEST(DiskIndexProperty, GivesUpTheLeastThatNothingHigherNeeds) {
-  for (uint64_t seed = 1; seed <= 3000 && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 1; seed <= test::Played(3000) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     CompareWithOracle(seed);
   }
