@@ -23,12 +23,12 @@ class ClockTest : public test::FaultyServerTest {
 };
 
 TEST_F(ClockTest, NoRequestFailsWhenTheClockJumpsAndCreatedIsWhatItSays) {
-  Start({"--request-timeout", "600", "--save-after-ms", "0"});
+  ServeFaulty({"--request-timeout", "600", "--save-after-ms", "0"});
   const int64_t began = std::time(nullptr);
   int talk = 0;
   for (const int64_t jump : {int64_t{0}, 10 * kYear, -10 * kYear, 3 * kYear, int64_t{0}}) {
     SCOPED_TRACE(jump / kYear);
-    world_->MoveClock(jump);
+    world_.MoveClock(jump);
     const Json reply = Ask(Talk(talk));
     EXPECT_EQ(reply["choices"][0]["message"]["content"], PlainAnswer(Talk(talk)));
     const int64_t created = reply["created"].get<int64_t>() - jump;
@@ -45,7 +45,7 @@ TEST_F(ClockTest, NoRequestFailsWhenTheClockJumpsAndCreatedIsWhatItSays) {
 
 // One stream that was begun before, and those that wait behind it.
 TEST_F(ClockTest, WhoWaitsIsAnsweredInOrderWhenTheClockJumps) {
-  Start({"--request-timeout", "600"});
+  ServeFaulty({"--request-timeout", "600"});
   Json lengthy = Talk(0);
   lengthy["max_tokens"] = 600;
   lengthy["ignore_eos"] = true;
@@ -54,10 +54,10 @@ TEST_F(ClockTest, WhoWaitsIsAnsweredInOrderWhenTheClockJumps) {
   std::vector<int> places(3, -1);
   clients.emplace_back([&] { AskInLine(lengthy, &answered, &places[0]); });
   WaitUntil("it answers", [&] { return Metric("cairn_slots_busy") == 1; });
-  world_->MoveClock(20 * kYear);
+  world_.MoveClock(20 * kYear);
   clients.emplace_back([&] { AskInLine(Talk(1), &answered, &places[1]); });
   WaitUntil("one waits", [&] { return Metric("cairn_requests_waiting") == 1; });
-  world_->MoveClock(-20 * kYear);
+  world_.MoveClock(-20 * kYear);
   clients.emplace_back([&] { AskInLine(Talk(2), &answered, &places[2]); });
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(places, (std::vector<int>{0, 1, 2}));
@@ -66,20 +66,20 @@ TEST_F(ClockTest, WhoWaitsIsAnsweredInOrderWhenTheClockJumps) {
 // Files that were written while the clock was ahead must not be kept for years in place of others.
 TEST_F(ClockTest, AFolderFilledWhileTheClockWasYearsAheadTakesNewFiles) {
   const std::vector<std::string> small = {"--cache-disk", "0.004", "--save-after-ms", "0"};
-  world_->MoveClock(10 * kYear);
-  Start(small);
+  world_.MoveClock(10 * kYear);
+  ServeFaulty(small);
   int talk = 0;
   while (talk < 40 && Metric("cairn_disk_given_up_total") == 0) {
     AskAndCompare(Talk(talk++));
     WaitUntilSaved();
   }
   ASSERT_GT(Metric("cairn_disk_given_up_total"), 0) << "the folder is not full";
-  world_->MoveClock(0);
+  world_.MoveClock(0);
   AskAndCompare(Talk(100));
   AskAndCompare(Talk(101));
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0);
-  Start(small);
+  ServeFaulty(small);
   // One at least: which of two is worth its bytes hangs on how long each took to read.
   const auto first = AskAndCompare(Talk(100));
   const auto second = AskAndCompare(Talk(101));

@@ -30,28 +30,28 @@ class DiskFaultsTest : public test::FaultyServerTest {
 };
 
 TEST_F(DiskFaultsTest, AFullDiskIsSaidOnceAndWritingGoesOnWhenThereIsRoom) {
-  Start();
-  world_->Fail(FaultCall::kWrite, ENOSPC);
+  ServeFaulty();
+  world_.Fail(FaultCall::kWrite, ENOSPC);
   for (int talk = 0; talk < 4; ++talk) AskAndCompare(Talk(talk));
   WaitUntilRefusing();
   EXPECT_TRUE(IsHealthy());
   EXPECT_GT(Metric("cairn_disk_errors_total"), 0);
   EXPECT_GT(Metric("cairn_disk_unsynced_bytes"), 0) << "nobody is told that it is saved";
-  EXPECT_GT(world_->failed(FaultCall::kWrite), 0u);
+  EXPECT_GT(world_.failed(FaultCall::kWrite), 0u);
   EXPECT_EQ(ObjectFiles(), 0u);
   // What is in memory is found all the same.
   for (int talk = 0; talk < 4; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
   WaitUntil("it is said", [&] { return LinesWith("No space left on device; make room") > 0; });
   EXPECT_EQ(LinesWith("disk cache:"), 1u);
 
-  world_->Heal();
+  world_.Heal();
   WaitUntilSaved();
   WaitUntil("it is said", [&] { return LinesWith("the folder takes files again") > 0; });
   EXPECT_EQ(LinesWith("disk cache:"), 2u);
   EXPECT_EQ(Metric("cairn_disk_refusing"), 0);
   EXPECT_EQ(UnfinishedFiles(), 0u);
   Kill();
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 4; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
   EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
 }
@@ -69,21 +69,21 @@ TEST_F(DiskFaultsTest, WhateverFailsNothingIsLostThatWasToldToBeSaved) {
       {FaultCall::kSync, EIO, 1},      {FaultCall::kRename, EACCES, 0},
       {FaultCall::kSpace, ENOSPC, 0},  {FaultCall::kList, EIO, 0},
   };
-  Start({"--save-after-ms", "0"});
+  ServeFaulty({"--save-after-ms", "0"});
   for (size_t i = 0; i < faults.size(); ++i) {
     SCOPED_TRACE("fault " + std::to_string(i));
-    world_->Fail(faults[i].call, faults[i].error, faults[i].good);
+    world_.Fail(faults[i].call, faults[i].error, faults[i].good);
     const Json talk = Talk(static_cast<int>(i));
     EXPECT_GT(AskAndCompare(talk), kReadAgainMax);
-    WaitUntil("it fails", [&] { return world_->failed(faults[i].call) > 1; });
+    WaitUntil("it fails", [&] { return world_.failed(faults[i].call) > 1; });
     EXPECT_LT(AskAndCompare(talk), kReadAgainMax);
     EXPECT_TRUE(IsHealthy());
-    world_->Heal();
+    world_.Heal();
     WaitUntilSaved();
   }
   EXPECT_EQ(UnfinishedFiles(), 0u);
   Kill();
-  Start();
+  ServeFaulty();
   for (size_t i = 0; i < faults.size(); ++i) {
     EXPECT_LT(AskAndCompare(Talk(static_cast<int>(i))), kReadAgainMax) << i;
   }
@@ -92,37 +92,37 @@ TEST_F(DiskFaultsTest, WhateverFailsNothingIsLostThatWasToldToBeSaved) {
 // A file that cannot be removed, or a folder that cannot be listed, must not stop it either.
 TEST_F(DiskFaultsTest, AFolderThatIsFullOfFilesThatCannotBeRemovedIsNoMoreThanFull) {
   const std::vector<std::string> small = {"--cache-disk", "0.002", "--save-after-ms", "0"};
-  Start(small);
-  world_->Fail(FaultCall::kRemove, EPERM);
+  ServeFaulty(small);
+  world_.Fail(FaultCall::kRemove, EPERM);
   for (int talk = 0; talk < 12; ++talk) AskAndCompare(Talk(talk));
-  WaitUntil("it fails", [&] { return world_->failed(FaultCall::kRemove) > 1; });
+  WaitUntil("it fails", [&] { return world_.failed(FaultCall::kRemove) > 1; });
   EXPECT_TRUE(IsHealthy());
   // That files can be written meanwhile is a line too.
   EXPECT_LE(LinesWith("warning disk cache:"), 1u) << server_->LastLines();
-  world_->Heal();
+  world_.Heal();
   WaitUntilSaved();
   for (int talk = 0; talk < 12; ++talk) AskAndCompare(Talk(talk));
 }
 
 TEST_F(DiskFaultsTest, WhatCannotBeReadIsReadByTheModelAndItsFileStays) {
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 3; ++talk) AskAndCompare(Talk(talk));
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  Start();
+  ServeFaulty();
   const size_t files = ObjectFiles();
-  world_->Fail(FaultCall::kRead, EIO);
+  world_.Fail(FaultCall::kRead, EIO);
   EXPECT_GT(AskAndCompare(Talk(0)), kReadAgainMax);
-  world_->Heal();
-  world_->Fail(FaultCall::kOpen, EMFILE);
+  world_.Heal();
+  world_.Fail(FaultCall::kOpen, EMFILE);
   EXPECT_GT(AskAndCompare(Talk(1)), kReadAgainMax);
   EXPECT_GT(Metric("cairn_disk_errors_total"), 0);
-  EXPECT_GT(world_->failed(FaultCall::kRead) + world_->failed(FaultCall::kOpen), 1u);
+  EXPECT_GT(world_.failed(FaultCall::kRead) + world_.failed(FaultCall::kOpen), 1u);
   EXPECT_TRUE(IsHealthy());
   Kill();
-  world_->Heal();
+  world_.Heal();
   EXPECT_GE(ObjectFiles(), files) << "a disk that failed once loses nothing for good";
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 3; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
 }
 
@@ -132,22 +132,22 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
                                FaultCall::kRename, FaultCall::kSpace, FaultCall::kList}) {
     SCOPED_TRACE(static_cast<int>(call));
     std::filesystem::remove_all(folder_);
-    Start({"--save-after-ms", "0"});
-    world_->Hang(call);
+    ServeFaulty({"--save-after-ms", "0"});
+    world_.Hang(call);
     AskAndCompare(Talk(0));
-    WaitUntil("it hangs", [&] { return world_->held(call) > 0; });
+    WaitUntil("it hangs", [&] { return world_.held(call) > 0; });
     for (int talk = 0; talk < 3; ++talk) AskAndCompare(Talk(talk));
     for (int talk = 0; talk < 3; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
     EXPECT_TRUE(IsHealthy());
     EXPECT_GT(Metric("cairn_disk_unsynced_bytes"), 0);
-    world_->Heal();
+    world_.Heal();
     WaitUntilSaved();
   }
 }
 
 TEST_F(DiskFaultsTest, AServerWhoseDiskIsFullEndsWithoutWaitingForRoom) {
-  Start({"--shutdown-timeout", "3600"});
-  world_->Fail(FaultCall::kWrite, ENOSPC);
+  ServeFaulty({"--shutdown-timeout", "3600"});
+  world_.Fail(FaultCall::kWrite, ENOSPC);
   AskAndCompare(Talk(0));
   WaitUntilRefusing();
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
@@ -159,20 +159,20 @@ TEST_F(DiskFaultsTest, AServerWhoseDiskIsFullEndsWithoutWaitingForRoom) {
 }
 
 TEST_F(DiskFaultsTest, AFlushToAFullDiskSaysWhatIsLeft) {
-  Start();
-  world_->Fail(FaultCall::kWrite, ENOSPC);
+  ServeFaulty();
+  world_.Fail(FaultCall::kWrite, ENOSPC);
   AskAndCompare(Talk(0));
   WaitUntilRefusing();
   const auto reply = Post("/cairn/cache/flush", Json::object());
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_GT(Json::parse(reply.body)["unsaved_bytes"].get<size_t>(), 0u);
-  world_->Heal();
+  world_.Heal();
   WaitUntilSaved();
   EXPECT_EQ(Json::parse(Post("/cairn/cache/flush", Json::object()).body)["unsaved_bytes"], 0);
 }
 
 TEST_F(DiskFaultsTest, AFolderThatVanishesIsMadeAgain) {
-  Start({"--save-after-ms", "0"});
+  ServeFaulty({"--save-after-ms", "0"});
   AskAndCompare(Talk(0));
   WaitUntilSaved();
   std::filesystem::remove_all(folder_);
@@ -182,13 +182,13 @@ TEST_F(DiskFaultsTest, AFolderThatVanishesIsMadeAgain) {
   AskAndCompare(Talk(1));
   WaitUntilSaved();
   Kill();
-  Start();
+  ServeFaulty();
   EXPECT_LT(AskAndCompare(Talk(0)), kReadAgainMax);
   EXPECT_LT(AskAndCompare(Talk(1)), kReadAgainMax);
 }
 
 TEST_F(DiskFaultsTest, WhatIsNoneOfOursOrBrokenInTheFolderIsLeftOrAMiss) {
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 2; ++talk) AskAndCompare(Talk(talk));
   ASSERT_EQ(server_->Stop(), 0);
   std::string model_folder;
@@ -199,14 +199,14 @@ TEST_F(DiskFaultsTest, WhatIsNoneOfOursOrBrokenInTheFolderIsLeftOrAMiss) {
   }
   std::ofstream(model_folder + "/letter.txt") << "dear folder";
   std::ofstream(folder_ + "/letter.txt") << "dear folder";
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 2; ++talk) EXPECT_GT(AskAndCompare(Talk(talk)), kReadAgainMax);
   EXPECT_GT(Metric("cairn_disk_corrupt_total"), 0);
   WaitUntilSaved();
   Kill();
   EXPECT_TRUE(std::filesystem::exists(model_folder + "/letter.txt"));
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/letter.txt"));
-  Start();
+  ServeFaulty();
   for (int talk = 0; talk < 2; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
 }
 

@@ -6,81 +6,46 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "faulty_world.h"
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn::test {
 
-using Json = nlohmann::json;
-
-class FaultyServerTest : public ::testing::Test {
+class FaultyServerTest : public ServedTest {
  protected:
-  void SetUp() override {
-    model_ = WriteMadeModel("faulty_server_test");
-    folder_ = OwnPath("faulty_server_cache");
-    log_ = OwnPath("faulty_server_log");
-    std::filesystem::remove_all(folder_);
-    std::filesystem::remove(log_);
-    world_ = std::make_unique<FaultyWorld>(OwnPath("faulty_server_control"), folder_);
-  }
-  void TearDown() override {
-    // One that hangs could not be ended.
-    world_->Heal();
-    server_ = nullptr;
-    std::filesystem::remove_all(folder_);
-    std::filesystem::remove(log_);
-  }
+  // One that hangs could not be ended.
+  void TearDown() override { world_.Heal(); }
 
-  Result<std::unique_ptr<ServerProcess>> Run(const std::vector<std::string>& flags,
-                                             bool faulty) const {
+  Result<std::unique_ptr<ServerProcess>> Run(const Flags& flags, bool faulty) const {
     ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m",     model_, "--port",  "0",     "-c",  "4096",
-                    "-t",          "1",     "--grid", "64",   "--reuse", "exact", "-np", "1"};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    options.argv = ServeCommand(Join({"-t", "1", "--reuse", "exact", "-np", "1"}, flags));
     if (faulty) {
-      options.environment = world_->environment();
+      options.environment = world_.environment();
       options.log_path = log_;
     }
     return ServerProcess::Start(options);
   }
   // Ends the server that runs, if one does.
-  void Start(std::vector<std::string> flags = {}) {
+  void ServeFaulty(const Flags& flags = {}) {
     server_ = nullptr;
-    flags.insert(flags.end(), {"--cache-dir", folder_});
-    auto server = Run(flags, true);
+    auto server = Run(Join(flags, {"--cache-dir", folder_}), true);
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = std::move(*server);
   }
 
-  HttpReply Post(const std::string& path, const Json& body) const {
-    auto reply = HttpClient(server_->url()).Post(path, body.dump());
-    EXPECT_TRUE(reply.has_value()) << reply.error().message;
-    return reply.value_or(HttpReply{});
-  }
-  Json Ask(const Json& body) const {
-    const HttpReply reply = Post("/v1/chat/completions", body);
-    EXPECT_EQ(reply.status, 200) << reply.body;
-    return reply.status == 200 ? Json::parse(reply.body) : Json();
-  }
   // Asks, and compares with a server without a cache. Returns how many tokens it had to read.
   int AskAndCompare(const Json& body) {
     const Json reply = Ask(body);
     if (reply.is_null()) return 0;
     EXPECT_EQ(reply["choices"][0]["message"]["content"], PlainAnswer(body));
-    return reply["timings"]["prompt_n"].get<int>();
+    return ReadTokens(reply);
   }
   std::string PlainAnswer(const Json& body) {
     std::string& answer = plain_answers_[body.dump()];
@@ -106,25 +71,6 @@ class FaultyServerTest : public ::testing::Test {
   // What a server that has read it before reads at most.
   static constexpr int kReadAgainMax = 100;
 
-  double Metric(const std::string& name) const {
-    const std::string metrics = HttpClient(server_->url()).Get("/metrics")->body;
-    const size_t found = metrics.find("\n" + name + " ");
-    EXPECT_NE(found, std::string::npos) << name;
-    return std::stod(metrics.substr(found + name.size() + 2));
-  }
-  template <typename Condition>
-  void WaitUntil(const std::string& what, const Condition& condition) const {
-    constexpr std::chrono::milliseconds kStep(20);
-    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
-      if (condition()) return;
-      std::this_thread::sleep_for(kStep);
-    }
-    FAIL() << "in vain until " << what << ":\n" << server_->LastLines();
-  }
-  // Until it says that nothing would be lost if the power went.
-  void WaitUntilSaved() const {
-    WaitUntil("all is saved", [&] { return Metric("cairn_disk_unsynced_bytes") == 0; });
-  }
   void WaitUntilRefusing() const {
     WaitUntil("it is refused", [&] { return Metric("cairn_disk_refusing") == 1; });
   }
@@ -150,11 +96,8 @@ class FaultyServerTest : public ::testing::Test {
     return files;
   }
 
-  std::string model_;
-  std::string folder_;
-  std::string log_;
-  std::unique_ptr<FaultyWorld> world_;
-  std::unique_ptr<ServerProcess> server_;
+  const std::string folder_ = files_ + "/cache";
+  FaultyWorld world_{files_ + "/control", folder_};
 
  private:
   std::unique_ptr<ServerProcess> plain_;

@@ -10,45 +10,32 @@
 namespace cairn {
 namespace {
 
+using test::Flags;
+using test::Join;
 using test::Json;
+using test::ServeCommand;
 
 constexpr uint64_t kMib = uint64_t{1} << 20;
 
 class MemoryFaultsTest : public test::FaultyServerTest {
  protected:
   // A shell sets the limit and becomes the server.
-  void StartWithin(uint64_t bytes, const std::vector<std::string>& flags) {
+  void ServeWithin(uint64_t bytes, const Flags& flags) {
+    const std::string limit = "ulimit -v " + std::to_string(bytes / 1024);
+    const Flags small = {"-c",    "8192", "-t", "1",          "--reuse",
+                         "exact", "-np",  "1",  "--max-body", "1024"};
     ServerProcessOptions options;
-    options.argv = {"sh",
-                    "-c",
-                    "ulimit -v " + std::to_string(bytes / 1024) + "; exec \"$0\" \"$@\"",
-                    CAIRN_PROGRAM,
-                    "serve",
-                    "-m",
-                    model_,
-                    "--port",
-                    "0",
-                    "-c",
-                    "8192",
-                    "-t",
-                    "1",
-                    "--grid",
-                    "64",
-                    "--reuse",
-                    "exact",
-                    "-np",
-                    "1",
-                    "--max-body",
-                    "1024"};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+    options.argv =
+        Join({"sh", "-c", limit + "; exec \"$0\" \"$@\""}, ServeCommand(Join(small, flags)));
     options.log_path = log_;
+    server_.reset();
     auto server = ServerProcess::Start(options);
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = std::move(*server);
   }
   // Bytes of address space that a server takes which answers and keeps nothing.
   uint64_t BytesNeeded() {
-    StartWithin(uint64_t{1} << 40, {"--cache-disk", "0", "--cache-ram", "0"});
+    ServeWithin(uint64_t{1} << 40, {"--cache-disk", "0", "--cache-ram", "0"});
     for (int talk = 0; talk < 2; ++talk) Ask(LongTalk(talk));
     std::ifstream file("/proc/" + std::to_string(server_->pid()) + "/statm");
     uint64_t pages = 0;
@@ -71,7 +58,7 @@ TEST_F(MemoryFaultsTest, TheCacheGivesUpWhatItHoldsAndAnswersGoOn) {
   const uint64_t needed = BytesNeeded();
   ASSERT_GT(needed, 10 * kMib);
   // As much again as the reserve, which is 32 MiB at least, beyond what it needs.
-  StartWithin(needed + 128 * kMib,
+  ServeWithin(needed + 128 * kMib,
               {"--cache-disk", "0", "--cache-ram", "4096", "--checkpoint-every-nb", "1"});
   int talk = 0;
   while (talk < 200 && Metric("cairn_cache_sheddings_total") == 0) {
@@ -89,7 +76,7 @@ TEST_F(MemoryFaultsTest, TheCacheGivesUpWhatItHoldsAndAnswersGoOn) {
 
 TEST_F(MemoryFaultsTest, ARequestThatIsTooLargeForTheMemoryIsA503AndNoMore) {
   const uint64_t needed = BytesNeeded();
-  StartWithin(needed + 128 * kMib, {"--cache-disk", "0"});
+  ServeWithin(needed + 128 * kMib, {"--cache-disk", "0"});
   const Json small = Talk(0);
   AskAndCompare(small);
   std::string huge = R"({"messages": [{"role": "user", "content": ")";
@@ -109,7 +96,7 @@ TEST_F(MemoryFaultsTest, ARequestThatIsTooLargeForTheMemoryIsA503AndNoMore) {
 
 TEST_F(MemoryFaultsTest, TheUsualBudgetIsAQuarterOfWhatMayBeUsed) {
   const uint64_t limit = uint64_t{4} << 30;
-  StartWithin(limit, {"--cache-disk", "0"});
+  ServeWithin(limit, {"--cache-disk", "0"});
   EXPECT_LE(Metric("cairn_cache_limit_bytes"), static_cast<double>(limit / 4));
 }
 

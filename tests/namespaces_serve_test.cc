@@ -4,82 +4,35 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Json;
 
 constexpr const char* kSecret = "mauve-giraffe";
 
-class NamespacesServeTest : public testing::Test {
+class NamespacesServeTest : public test::ServedTest {
  protected:
-  NamespacesServeTest() { Clear(); }
-  ~NamespacesServeTest() override {
-    server_.reset();
-    Clear();
-  }
-  void Clear() const {
-    std::filesystem::remove_all(cache_);
-    std::filesystem::remove_all(slots_);
-  }
-  void Serve(const std::string& keys) {
-    std::filesystem::create_directories(slots_);
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM,
-                    "serve",
-                    "-m",
-                    test::WriteMadeModel("namespaces_serve_test"),
-                    "--cache-dir",
-                    cache_,
-                    "--slot-save-path",
-                    slots_,
-                    "--save-after-ms",
-                    "0",
-                    "-c",
-                    "4096",
-                    "-t",
-                    "2",
-                    "--grid",
-                    "64",
-                    "--port",
-                    "0",
-                    "--api-key",
-                    keys};
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
-  }
-  HttpClient ClientOf(const std::string& key) const {
-    return HttpClient(server_->url(), {.headers = {{"x-api-key", key}}});
-  }
-  HttpReply Get(const std::string& key, const std::string& path) const {
-    const auto reply = ClientOf(key).Get(path);
-    EXPECT_TRUE(reply.has_value()) << path;
-    return reply ? *reply : HttpReply();
-  }
-  HttpReply Post(const std::string& key, const std::string& path, const Json& body) const {
-    const auto reply = ClientOf(key).Post(path, body.dump());
-    EXPECT_TRUE(reply.has_value()) << path;
-    return reply ? *reply : HttpReply();
+  void ServeTo(const std::string& keys) {
+    const std::string slots = files_ + "/slots";
+    std::filesystem::create_directories(slots);
+    Serve({"--cache-dir", files_ + "/cache", "--slot-save-path", slots, "--save-after-ms", "0",
+           "--api-key", keys});
   }
   // What is the same whoever asks, and then what is not.
-  Json Ask(const std::string& key, const std::string& last) const {
-    const HttpReply reply = Post(key, "/v1/chat/completions",
+  Json AskAs(const std::string& key, const std::string& last) const {
+    const HttpReply reply = Post("/v1/chat/completions",
                                  {{"max_tokens", 4},
                                   {"temperature", 0},
                                   {"cairn", {{"explain", true}}},
                                   {"messages",
                                    {{{"role", "system"}, {"content", std::string(900, 's')}},
-                                    {{"role", "user"}, {"content", last}}}}});
+                                    {{"role", "user"}, {"content", last}}}}},
+                                 key);
     EXPECT_EQ(reply.status, 200) << reply.body;
     EXPECT_TRUE(key == "anna" || reply.body.find(kSecret) == std::string::npos) << reply.body;
     return Json::parse(reply.body);
@@ -87,42 +40,38 @@ class NamespacesServeTest : public testing::Test {
   static int Reused(const Json& answer) {
     return answer["usage"]["prompt_tokens_details"]["cached_tokens"];
   }
-
-  const std::string cache_ = test::OwnPath("namespaces_serve_test.cache");
-  const std::string slots_ = test::OwnPath("namespaces_serve_test.slots");
-  std::unique_ptr<ServerProcess> server_;
 };
 
 TEST_F(NamespacesServeTest, WhatOneKeySaidIsNowhereForAnother) {
-  Serve("anna,bert");
-  const Json first = Ask("anna", kSecret);
+  ServeTo("anna,bert");
+  const Json first = AskAs("anna", kSecret);
   const std::string id = first["id"];
-  EXPECT_EQ(Reused(Ask("bert", "something else")), 0);
-  EXPECT_GT(Reused(Ask("anna", kSecret)), 800);
-  Post("anna", "/slots/0?action=save", {{"filename", "talk.bin"}});
-  Post("anna", "/slots/1?action=save", {{"filename", "talk.bin"}});
+  EXPECT_EQ(Reused(AskAs("bert", "something else")), 0);
+  EXPECT_GT(Reused(AskAs("anna", kSecret)), 800);
+  Post("/slots/0?action=save", {{"filename", "talk.bin"}}, "anna");
+  Post("/slots/1?action=save", {{"filename", "talk.bin"}}, "anna");
   for (const char* slot : {"0", "1", "2"}) {
     const HttpReply restored =
-        Post("bert", std::string("/slots/") + slot + "?action=restore", {{"filename", "talk.bin"}});
+        Post(std::string("/slots/") + slot + "?action=restore", {{"filename", "talk.bin"}}, "bert");
     EXPECT_EQ(restored.status, 400) << restored.body;
   }
-  const std::string named = Json::parse(Get("anna", "/cairn/cache/tree").body)["nodes"][0]["id"];
-  EXPECT_EQ(Get("anna", "/cairn/cache/checkpoints/" + named).status, 200);
-  EXPECT_EQ(Get("anna", "/cairn/requests/" + id).status, 200);
-  EXPECT_EQ(Get("bert", "/cairn/cache/checkpoints/" + named).status, 404);
-  EXPECT_EQ(Get("bert", "/cairn/requests/" + id).status, 404);
+  const std::string named = Json::parse(Get("/cairn/cache/tree", "anna").body)["nodes"][0]["id"];
+  EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "anna").status, 200);
+  EXPECT_EQ(Get("/cairn/requests/" + id, "anna").status, 200);
+  EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "bert").status, 404);
+  EXPECT_EQ(Get("/cairn/requests/" + id, "bert").status, 404);
   for (const char* path :
        {"/cairn/requests", "/cairn/cache", "/cairn/cache/tree", "/slots", "/metrics", "/props"}) {
-    const HttpReply seen = Get("bert", path);
+    const HttpReply seen = Get(path, "bert");
     EXPECT_EQ(seen.status, 200) << path;
     EXPECT_EQ(seen.body.find(kSecret), std::string::npos) << path;
     EXPECT_EQ(seen.body.find(id), std::string::npos) << path;
   }
   EXPECT_EQ(server_->Stop(), 0);
   // What is on disk is its key's as well.
-  Serve("carl,anna");
-  EXPECT_EQ(Reused(Ask("carl", "something else")), 0);
-  EXPECT_GT(Reused(Ask("anna", kSecret)), 800);
+  ServeTo("carl,anna");
+  EXPECT_EQ(Reused(AskAs("carl", "something else")), 0);
+  EXPECT_GT(Reused(AskAs("anna", kSecret)), 800);
 }
 
 }  // namespace

@@ -14,24 +14,16 @@
 #include <regex>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "conformance/child_process.h"
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-const std::string& ModelPath() {
-  static const std::string path = test::WriteMadeModel("promtool_test");
-  return path;
-}
+using test::Json;
 
 constexpr const char* kNoPromtool = "there is no promtool to check with (scripts/setup.sh --dev)";
 
@@ -74,65 +66,28 @@ std::vector<std::string> QueriesOfTheDashboard() {
   return queries;
 }
 
-class MetricsPageTest : public testing::Test {
+class MetricsPageTest : public test::ServedTest {
  protected:
-  MetricsPageTest() : folder_(test::OwnPath("promtool_test")) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~MetricsPageTest() override {
-    // It still writes until it has ended.
-    server_.reset();
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  void Start() {
-    server_.reset();
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM,
-                    "serve",
-                    "-m",
-                    ModelPath(),
-                    "--port",
-                    "0",
-                    "-c",
-                    "4096",
-                    "-t",
-                    "2",
-                    "--grid",
-                    "64",
-                    "--no-warm",
-                    "-a",
-                    "a \"model\"",
-                    "-np",
-                    "2",
-                    "--cache-dir",
-                    folder_ + "/cache"};
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
+  void ServeCached() {
+    Serve({"--no-warm", "-a", "a \"model\"", "-np", "2", "--cache-dir", files_ + "/cache"});
   }
   void Stop() { ASSERT_EQ(server_->Stop(), 0); }
 
-  std::string Page() const { return HttpClient(server_->url()).Get("/metrics")->body; }
+  std::string Page() const { return Get("/metrics").body; }
   // How many tokens the prompt had.
-  double Ask(const std::string& system, const std::string& question, bool reuse = true) {
+  double AskOf(const std::string& system, const std::string& question, bool reuse = true) {
     const Json body = {
         {"max_tokens", 4},
         {"temperature", 0},
         {"cache_prompt", reuse},
         {"messages",
          {{{"role", "system"}, {"content", system}}, {{"role", "user"}, {"content", question}}}}};
-    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
-    EXPECT_TRUE(reply.has_value());
-    EXPECT_EQ(reply->status, 200) << reply->body;
-    return Json::parse(reply->body)["usage"]["prompt_tokens"];
+    return Ask(body)["usage"]["prompt_tokens"];
   }
   // Its exit code and all it says: "0: " when it has nothing to say.
   std::string Check(const std::string& promtool, const std::string& page,
                     const std::string& command = "check metrics <\"$1\"") const {
-    const std::string file = folder_ + "/page";
+    const std::string file = files_ + "/page";
     std::ofstream(file) << page;
     conformance::ChildOptions options;
     options.argv = {"/bin/sh", "-c", "\"$0\" " + command + " 2>&1", promtool, file};
@@ -156,20 +111,17 @@ class MetricsPageTest : public testing::Test {
     }
     return sum;
   }
-
-  const std::string folder_;
-  std::unique_ptr<ServerProcess> server_;
 };
 
 TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
-  Start();
+  ServeCached();
   const std::string document(1500, 'd');
-  double asked = Ask(document, "first");
+  double asked = AskOf(document, "first");
   const double first = asked;
   EXPECT_EQ(Source(Page(), "read"), first);
   // The header's checkpoint, or that before it, is set again on what the slot holds.
-  asked += Ask(document, "another way to ask");
-  asked += Ask(document, "and without reuse", false);
+  asked += AskOf(document, "another way to ask");
+  asked += AskOf(document, "and without reuse", false);
   const std::string page = Page();
   EXPECT_EQ(Sources(page), asked);
   EXPECT_GT(Source(page, "live") + Source(page, "ram"), 1000);
@@ -183,12 +135,12 @@ TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
 }
 
 TEST_F(MetricsPageTest, SaysWhatCameFromTheDisk) {
-  Start();
+  ServeCached();
   const std::string document(1500, 'd');
-  Ask(document, "first");
+  AskOf(document, "first");
   Stop();
-  Start();
-  const double asked = Ask(document, "first");
+  ServeCached();
+  const double asked = AskOf(document, "first");
   const std::string page = Page();
   EXPECT_EQ(Sources(page), asked);
   EXPECT_GT(Source(page, "disk"), 1000) << page;
@@ -200,9 +152,9 @@ TEST_F(MetricsPageTest, SaysWhatCameFromTheDisk) {
 TEST_F(MetricsPageTest, PassesPromtool) {
   const std::string promtool = FindPromtool();
   if (promtool.empty()) GTEST_SKIP() << kNoPromtool;
-  Start();
-  Ask(std::string(1500, 'd'), "first");
-  Ask(std::string(1500, 'd'), "second");
+  ServeCached();
+  AskOf(std::string(1500, 'd'), "first");
+  AskOf(std::string(1500, 'd'), "second");
   const std::string page = Page();
   // Colons are for rules, says promtool; llama-server's names have them all the same.
   const std::string ours =

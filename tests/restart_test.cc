@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
@@ -14,54 +12,25 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 #include "store/codec.h"
 #include "store/object_folder.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::FirstTurn;
+using test::Flags;
+using test::Join;
+using test::Json;
+using test::kNewTokensMax;
+using test::MetricOf;
+using test::NextTurn;
+using test::ReadTokens;
 
-const std::string& ModelPath() {
-  static const std::string path = test::WriteMadeModel("restart_test");
-  return path;
-}
-
-class RestartTest : public ::testing::Test {
+class RestartTest : public test::ServedTest {
  protected:
-  void SetUp() override {
-    folder_ = test::OwnPath("restart_test_cache");
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  void Start(const std::vector<std::string>& flags = {}) {
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m", ModelPath(), "--port", "0",           "-c",
-                    "4096",        "-t",    "2",  "--grid",    "64",     "--cache-dir", folder_};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
-  }
-
-  Json Ask(const Json& body) {
-    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
-    EXPECT_TRUE(reply.has_value());
-    EXPECT_EQ(reply->status, 200) << reply->body;
-    return Json::parse(reply->body);
-  }
-
-  double Metric(const std::string& name) { return MetricOf(*server_, name); }
-  static double MetricOf(const ServerProcess& server, const std::string& name) {
-    const std::string metrics = HttpClient(server.url()).Get("/metrics")->body;
-    const size_t found = metrics.find("\n" + name + " ");
-    EXPECT_NE(found, std::string::npos) << name;
-    return std::stod(metrics.substr(found + name.size() + 2));
-  }
+  void ServeCached(const Flags& flags = {}) { Serve(Join({"--cache-dir", folder_}, flags)); }
 
   // The names of those that files there were written with.
   std::set<std::string> CodecsInFolder() const {
@@ -76,67 +45,41 @@ class RestartTest : public ::testing::Test {
     return codecs;
   }
 
-  // Until nothing would be lost if the power went.
-  void WaitUntilSaved() {
-    constexpr std::chrono::milliseconds kStep(50);
-    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
-      if (Metric("cairn_disk_unsynced_bytes") == 0) return;
-      std::this_thread::sleep_for(kStep);
-    }
-    FAIL() << "still unsaved: " << Metric("cairn_disk_unsynced_bytes") << " bytes";
-  }
-
-  static Json FirstTurn() {
-    return {{"max_tokens", 16},
-            {"temperature", 0},
-            {"messages",
-             {{{"role", "system"}, {"content", std::string(1500, 's')}},
-              {{"role", "user"}, {"content", "first question"}}}}};
-  }
-  static Json NextTurn(Json body, const Json& reply) {
-    body["messages"].push_back(reply["choices"][0]["message"]);
-    body["messages"].push_back({{"role", "user"}, {"content", "second question"}});
-    return body;
-  }
-  // What the next turn reads in a server that was never ended, and a grid step.
-  static constexpr int kNewTokensMax = 100 + 64;
-
-  std::string folder_;
-  std::unique_ptr<ServerProcess> server_;
+  std::string folder_ = files_ + "/cache";
 };
 
 TEST_F(RestartTest, AConversationGoesOnAfterTheServerWasEnded) {
-  Start();
+  ServeCached();
   const Json reply = Ask(FirstTurn());
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  Start();
+  ServeCached();
   const Json next = Ask(NextTurn(FirstTurn(), reply));
-  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+  EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
 
 TEST_F(RestartTest, AConversationGoesOnAfterTheServerWasKilledOnceNothingIsUnsynced) {
-  Start();
+  ServeCached();
   const Json reply = Ask(FirstTurn());
   WaitUntilSaved();
   server_->Signal(SIGKILL);
   EXPECT_EQ(server_->WaitForExit(10'000), 128 + SIGKILL);
-  Start();
+  ServeCached();
   const Json next = Ask(NextTurn(FirstTurn(), reply));
-  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+  EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
 
 TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
-  const std::vector<std::string> exact = {"--reuse", "exact"};
-  Start(exact);
+  const Flags exact = {"--reuse", "exact"};
+  ServeCached(exact);
   const Json body = NextTurn(FirstTurn(), Ask(FirstTurn()));
   ASSERT_EQ(server_->Stop(), 0);
-  Start(exact);
+  ServeCached(exact);
   const Json reused = Ask(body);
-  EXPECT_LT(reused["timings"]["prompt_n"].get<int>(), kNewTokensMax + 16);
+  EXPECT_LT(ReadTokens(reused), kNewTokensMax + 16);
   ASSERT_EQ(server_->Stop(), 0);
-  Start({"--reuse", "exact", "--cache-ram", "0"});
+  ServeCached({"--reuse", "exact", "--cache-ram", "0"});
   const Json cold = Ask(body);
-  EXPECT_GT(cold["timings"]["prompt_n"].get<int>(), 1500);
+  EXPECT_GT(ReadTokens(cold), 1500);
   EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
 }
 
@@ -144,14 +87,14 @@ TEST_F(RestartTest, AConversationGoesOnWithEveryCodec) {
   for (const char* codec : {"raw", "lossless", "fp16", "int8", "rint16"}) {
     SCOPED_TRACE(codec);
     std::filesystem::remove_all(folder_);
-    Start({"--codec", codec});
+    ServeCached({"--codec", codec});
     const Json reply = Ask(FirstTurn());
     ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
     EXPECT_EQ(server_->LastLines().find("falls back"), std::string::npos) << server_->LastLines();
     EXPECT_TRUE(CodecsInFolder().contains(codec));
-    Start({"--codec", codec});
+    ServeCached({"--codec", codec});
     const Json next = Ask(NextTurn(FirstTurn(), reply));
-    EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+    EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
     EXPECT_EQ(Metric("cairn_disk_corrupt_total"), 0);
   }
 }
@@ -165,10 +108,10 @@ TEST_F(RestartTest, AConversationGoesOnWithFilesOfAnotherCodec) {
     Json body = FirstTurn();
     for (size_t i = 0; i < codecs.size(); ++i) {
       SCOPED_TRACE(codecs[i]);
-      Start({"--codec", codecs[i]});
+      ServeCached({"--codec", codecs[i]});
       const Json reply = Ask(body);
       if (i > 0) {
-        EXPECT_LT(reply["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+        EXPECT_LT(ReadTokens(reply), kNewTokensMax) << server_->LastLines();
       }
       body = NextTurn(body, reply);
       ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
@@ -179,47 +122,39 @@ TEST_F(RestartTest, AConversationGoesOnWithFilesOfAnotherCodec) {
 
 // What lost something would break the promise of a server that was started without a lossy codec.
 TEST_F(RestartTest, AServerThatKeepsEveryBitTakesNothingFromOneThatDoesNot) {
-  Start({"--codec", "int8"});
+  ServeCached({"--codec", "int8"});
   const Json body = NextTurn(FirstTurn(), Ask(FirstTurn()));
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  Start({"--reuse", "exact"});
-  EXPECT_GT(Ask(body)["timings"]["prompt_n"].get<int>(), 1500);
+  ServeCached({"--reuse", "exact"});
+  EXPECT_GT(ReadTokens(Ask(body)), 1500);
   EXPECT_EQ(Metric("cairn_cache_taken_in_total"), 0);
 }
 
 TEST_F(RestartTest, ALossyCodecIsRefusedWhereEveryBitIsPromised) {
-  ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m",      ModelPath(), "--port",      "0",
-                  "--codec",     "int8",  "--reuse", "exact",     "--cache-dir", folder_};
-  const auto server = ServerProcess::Start(options);
-  ASSERT_FALSE(server.has_value());
-  EXPECT_NE(
-      server.error().message.find("--codec int8 changes bits, and --reuse exact promises that "
-                                  "none changes; take --codec lossless, or --reuse live"),
-      std::string::npos)
-      << server.error().message;
+  const std::string refusal =
+      Refusal({"--codec", "int8", "--reuse", "exact", "--cache-dir", folder_});
+  EXPECT_NE(refusal.find("--codec int8 changes bits, and --reuse exact promises that none changes; "
+                         "take --codec lossless, or --reuse live"),
+            std::string::npos)
+      << refusal;
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 
 TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
-  Start();
+  ServeCached();
   std::unique_ptr<ServerProcess> other = std::move(server_);
-  Start();
+  ServeCached();
   const Json reply = Ask(FirstTurn());
   WaitUntilSaved();
   std::swap(server_, other);
-  constexpr std::chrono::milliseconds kStep(50);
-  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
-    if (Metric("cairn_cache_taken_in_total") > 0) break;
-    std::this_thread::sleep_for(kStep);
-  }
+  WaitUntil("it is taken in", [&] { return Metric("cairn_cache_taken_in_total") > 0; });
   const Json next = Ask(NextTurn(FirstTurn(), reply));
-  EXPECT_LT(next["timings"]["prompt_n"].get<int>(), kNewTokensMax) << server_->LastLines();
+  EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
 
 TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWithoutACache) {
-  const std::vector<std::string> small = {"--reuse",      "exact", "--save-after-ms", "0",
-                                          "--cache-disk", "0.001", "--cache-ram",     "8"};
+  const Flags small = {"--reuse",      "exact", "--save-after-ms", "0",
+                       "--cache-disk", "0.001", "--cache-ram",     "8"};
   constexpr int kTurns = 30;
   constexpr int kConversations = 5;
   const auto body_of = [](int number) {
@@ -228,12 +163,12 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
     body["messages"][0]["content"] = std::string(700, static_cast<char>('a' + number));
     return body;
   };
-  Start({"--cache-ram", "0", "--reuse", "exact"});
+  ServeCached({"--cache-ram", "0", "--reuse", "exact"});
   std::vector<Json> plain;
   for (int i = 0; i < kConversations; ++i) plain.push_back(Ask(body_of(i))["choices"]);
-  Start(small);
+  ServeCached(small);
   const std::unique_ptr<ServerProcess> one = std::move(server_);
-  Start(small);
+  ServeCached(small);
   const auto play = [&](const ServerProcess& server) {
     for (int turn = 0; turn < kTurns; ++turn) {
       const int number = turn % kConversations;
@@ -258,7 +193,7 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
 }
 
 TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {
-  Start({"--cache-disk", "0"});
+  ServeCached({"--cache-disk", "0"});
   Ask(FirstTurn());
   ASSERT_EQ(server_->Stop(), 0);
   EXPECT_FALSE(std::filesystem::exists(folder_));
@@ -266,14 +201,9 @@ TEST_F(RestartTest, NothingIsKeptWhereTheBudgetIsNothing) {
 
 TEST_F(RestartTest, AFolderThatCannotBeUsedIsSaidAndTheServerGoesOn) {
   folder_ = "/proc/no-such-folder";
-  Start({"--save-after-ms", "0"});
+  ServeCached({"--save-after-ms", "0"});
   Ask(FirstTurn());
-  constexpr std::chrono::milliseconds kStep(50);
-  for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
-    if (Metric("cairn_disk_errors_total") > 0) break;
-    std::this_thread::sleep_for(kStep);
-  }
-  EXPECT_GT(Metric("cairn_disk_errors_total"), 0);
+  WaitUntil("it fails", [&] { return Metric("cairn_disk_errors_total") > 0; });
   ASSERT_EQ(server_->Stop(), 0);
   EXPECT_NE(server_->LastLines().find("/proc/no-such-folder"), std::string::npos)
       << server_->LastLines();

@@ -2,21 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Json;
 
 constexpr char kScript[] = R"json({"rules": [
   {"text": "amber", "answer": {"reasoning": "So it is.", "content": "It is amber."}},
@@ -25,19 +19,14 @@ constexpr char kScript[] = R"json({"rules": [
   {"answer": {"content": "Stones"}}
 ]})json";
 
-std::unique_ptr<ServerProcess> Serve() {
-  const std::string script = test::OwnPath("script_test.json");
-  std::ofstream(script) << kScript;
-  ServerProcessOptions options;
-  options.argv = {
-      CAIRN_PROGRAM, "serve", "--cache-disk", "0",    "-m", test::WriteMadeModel("script_test"),
-      "--port",      "0",     "-c",           "8192", "-t", "2",
-      "--grid",      "64",    "--script",     script};
-  auto server = ServerProcess::Start(options);
-  EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
-  std::filesystem::remove(script);
-  return server ? std::move(*server) : nullptr;
-}
+class ScriptTest : public test::ServedTest {
+ protected:
+  std::string Write(const std::string& text) const {
+    const std::string path = files_ + "/script.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+};
 
 Json Text(const std::string& text) {
   return Json::array({{{"type", "text"}, {"text", text}}});
@@ -95,10 +84,9 @@ int ReadTokens(const Json& answer) {
   return usage["input_tokens"].get<int>() + usage["cache_creation_input_tokens"].get<int>();
 }
 
-TEST(Script, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessages) {
-  const auto server = Serve();
-  ASSERT_NE(server, nullptr);
-  MessagesSession session(*server);
+TEST_F(ScriptTest, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessages) {
+  Serve({"--cache-disk", "0", "-c", "8192", "--script", Write(kScript)});
+  MessagesSession session(*server_);
   for (int turn = 1; turn <= 3; ++turn) {
     const Json call = session.Ask(Text("Look under the stone, turn " + std::to_string(turn)));
     EXPECT_EQ(call["stop_reason"], "tool_use");
@@ -117,19 +105,12 @@ TEST(Script, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessages) {
     }
     EXPECT_LT(ReadTokens(answer), 200) << "turn " << turn;
   }
-  EXPECT_EQ(server->Stop(), 0) << server->LastLines();
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
 }
 
-TEST(Script, AFileThatIsNoScriptIsNamedBeforeTheModelLoads) {
-  const std::string script = test::OwnPath("no_script.json");
-  std::ofstream(script) << "stones";
-  ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m", "no-model.gguf", "--port", "0", "--script", script};
-  const auto server = ServerProcess::Start(options);
-  std::filesystem::remove(script);
-  ASSERT_FALSE(server.has_value());
-  EXPECT_NE(server.error().message.find("no_script.json"), std::string::npos)
-      << server.error().message;
+TEST_F(ScriptTest, AFileThatIsNoScriptIsNamedBeforeTheModelLoads) {
+  const std::string refusal = Refusal({"--script", Write("stones")}, "no-model.gguf");
+  EXPECT_NE(refusal.find("script.json"), std::string::npos) << refusal;
 }
 
 }  // namespace

@@ -9,27 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Json;
 
 class ServeAnswersTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ServerProcessOptions options;
     // One slot: answers are written one after the other, so each is as if it were alone.
-    options.argv = {CAIRN_PROGRAM, "serve",   "--cache-disk",
-                    "0",           "-m",      test::WriteMadeModel("serve_answers_test"),
-                    "--port",      "0",       "-c",
-                    "2048",        "-t",      "2",
-                    "--grid",      "64",      "--parallel",
-                    "1",           "--top-k", "0",
-                    "--temp",      "1",       "--embeddings"};
+    options.argv = test::ServeCommand({"--cache-disk", "0", "-c", "2048", "--parallel", "1",
+                                       "--top-k", "0", "--temp", "1", "--embeddings"});
     auto server = ServerProcess::Start(options);
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = server->release();

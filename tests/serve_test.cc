@@ -12,27 +12,19 @@
 #include <thread>
 #include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
 #include "play/sse.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Flags;
+using test::Json;
+using test::MadeModel;
 
-// A small qwen35, made once for all tests of this program.
-const std::string& ModelPath() {
-  static const std::string path = test::WriteMadeModel("serve_test");
-  return path;
-}
-
-std::unique_ptr<ServerProcess> Serve(std::vector<std::string> flags = {}) {
+std::unique_ptr<ServerProcess> Serve(const Flags& flags = {}) {
   ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "--cache-disk", "0",  "-m", ModelPath(), "--port",
-                  "0",           "-c",    "4096",         "-t", "2",  "--grid",    "64"};
-  options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+  options.argv = test::ServeCommand(test::Join({"--cache-disk", "0"}, flags));
   auto server = ServerProcess::Start(options);
   EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
   return server ? std::move(*server) : nullptr;
@@ -272,7 +264,7 @@ TEST_F(ServeTest, SaysWhatItServes) {
   EXPECT_EQ(props["cairn"]["memory_class"], "hybrid");
   EXPECT_EQ(props["default_generation_settings"]["n_ctx"], 4096);
   const Json models = Json::parse(Client().Get("/v1/models")->body);
-  EXPECT_EQ(models["data"][0]["id"], "serve_test_qwen35.gguf");
+  EXPECT_EQ(models["data"][0]["id"], "served_qwen35.gguf");
   const Json prompt = Json::parse(
       Client().Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})")->body);
   EXPECT_NE(prompt["prompt"].get<std::string>().find("<|im_start|>user\nhi<|im_end|>"),
@@ -332,7 +324,7 @@ TEST(ServeProgram, AModelThatCannotLoadIsOneLineAndExitCode1) {
 }
 
 TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
-  const std::string model = "serve --port 0 -m " + ModelPath() + " ";
+  const std::string model = "serve --port 0 -m " + MadeModel() + " ";
   EXPECT_NE(RunProgram(model + "--placement nowhere").second.find("eog, every-nb, every-nt"),
             std::string::npos);
   EXPECT_NE(RunProgram(model + "-ctk q99").second.find("f32, f16, bf16, q8_0"), std::string::npos);

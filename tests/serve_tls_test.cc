@@ -3,20 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "base/read_file.h"
 #include "http/tls_client.h"
-#include "made_model.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
@@ -25,58 +18,12 @@ using test::MadeCertificate;
 using test::MakeCertificate;
 using test::TlsClient;
 
-class ServeTlsTest : public testing::Test {
+class ServeTlsTest : public test::ServedTest {
  protected:
-  ServeTlsTest() { Clear(); }
-  ~ServeTlsTest() override {
-    server_.reset();
-    Clear();
-  }
-  void Clear() const {
-    for (const std::string& path : {log_, certificate_, key_}) std::filesystem::remove(path);
-  }
   void Write(const MadeCertificate& made) const {
     std::ofstream(certificate_) << made.certificate;
     std::ofstream(key_) << made.key;
     std::filesystem::permissions(key_, std::filesystem::perms::owner_all);
-  }
-  void Serve() {
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM,
-                    "serve",
-                    "-m",
-                    test::WriteMadeModel("serve_tls_test"),
-                    "--cache-disk",
-                    "0",
-                    "-c",
-                    "4096",
-                    "-t",
-                    "2",
-                    "--grid",
-                    "64",
-                    "--port",
-                    "0",
-                    "--no-warm",
-                    "--ssl-cert-file",
-                    certificate_,
-                    "--ssl-key-file",
-                    key_};
-    options.log_path = log_;
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
-  }
-  std::string Log() const {
-    const auto text = ReadFile(log_);
-    return text ? *text : std::string();
-  }
-  void Hup(const std::string& said) {
-    const size_t before = Log().size();
-    server_->Signal(SIGHUP);
-    for (int i = 0; i < 400 && Log().find(said, before) == std::string::npos; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    ASSERT_NE(Log().find(said, before), std::string::npos) << said << " in:\n" << Log();
   }
   std::string Chat(const std::string& more) const {
     const std::string body =
@@ -100,15 +47,14 @@ class ServeTlsTest : public testing::Test {
     return Log();
   }
 
-  const std::string log_ = test::OwnPath("serve_tls_test.log");
-  const std::string certificate_ = test::OwnPath("serve_tls_test.crt");
-  const std::string key_ = test::OwnPath("serve_tls_test.key");
-  std::unique_ptr<ServerProcess> server_;
+  const std::string certificate_ = files_ + "/crt";
+  const std::string key_ = files_ + "/key";
 };
 
 TEST_F(ServeTlsTest, ChatsStreamsAndReadsItsCertificateAgain) {
   Write(MakeCertificate("first"));
-  Serve();
+  Serve(
+      {"--cache-disk", "0", "--no-warm", "--ssl-cert-file", certificate_, "--ssl-key-file", key_});
   EXPECT_NE(Log().find(": https://127.0.0.1:"), std::string::npos) << Log();
   EXPECT_TRUE(Chat("").starts_with("HTTP/1.1 200 OK\r\n"));
   const std::string stream = Chat(R"(, "stream": true)");

@@ -10,7 +10,7 @@ using test::Json;
 
 class SlotFaultsTest : public test::FaultyServerTest {
  protected:
-  void Serve() {
+  void ServeSlots() {
     std::filesystem::create_directories(folder_);
     server_ = nullptr;
     auto server = Run({"--cache-disk", "0", "--slot-save-path", folder_}, true);
@@ -23,7 +23,7 @@ class SlotFaultsTest : public test::FaultyServerTest {
 };
 
 TEST_F(SlotFaultsTest, AFailedSaveIsAClearErrorAndLeavesTheFileThatWasThere) {
-  Serve();
+  ServeSlots();
   AskAndCompare(Talk(0));
   ASSERT_EQ(Act("save").status, 200);
   const auto bytes = std::filesystem::file_size(folder_ + "/talk.bin");
@@ -42,7 +42,7 @@ TEST_F(SlotFaultsTest, AFailedSaveIsAClearErrorAndLeavesTheFileThatWasThere) {
       {FaultCall::kRename, EACCES, "Permission denied"},
   };
   for (const Fault& fault : faults) {
-    world_->Fail(fault.call, fault.error);
+    world_.Fail(fault.call, fault.error);
     const HttpReply reply = Act("save");
     EXPECT_EQ(reply.status, 500) << reply.body;
     EXPECT_NE(reply.body.find("the slot could not be saved"), std::string::npos) << reply.body;
@@ -51,38 +51,38 @@ TEST_F(SlotFaultsTest, AFailedSaveIsAClearErrorAndLeavesTheFileThatWasThere) {
     EXPECT_EQ(std::filesystem::file_size(folder_ + "/talk.bin"), bytes);
     EXPECT_TRUE(IsHealthy());
     EXPECT_LT(AskAndCompare(Talk(1)), kReadAgainMax);
-    world_->Heal();
+    world_.Heal();
   }
   ASSERT_EQ(Act("restore").status, 200) << "the first one's file is whole";
   EXPECT_LT(AskAndCompare(Talk(0)), kReadAgainMax);
 }
 
 TEST_F(SlotFaultsTest, AFailedRestoreIsAClearErrorAndTheFileIsGoodLater) {
-  Serve();
+  ServeSlots();
   AskAndCompare(Talk(0));
   ASSERT_EQ(Act("save").status, 200);
-  Serve();
+  ServeSlots();
   for (const FaultCall call : {FaultCall::kOpen, FaultCall::kRead}) {
-    world_->Fail(call, EIO);
+    world_.Fail(call, EIO);
     const HttpReply reply = Act("restore");
     EXPECT_EQ(reply.status, 500) << reply.body;
     EXPECT_NE(reply.body.find("Input/output error"), std::string::npos) << reply.body;
-    world_->Heal();
+    world_.Heal();
   }
   ASSERT_EQ(Act("restore").status, 200);
   EXPECT_LT(AskAndCompare(Talk(0)), kReadAgainMax);
 }
 
 TEST_F(SlotFaultsTest, OthersAreAnsweredWhileADiskDoesNotTakeAFile) {
-  Serve();
+  ServeSlots();
   AskAndCompare(Talk(0));
-  world_->Hang(FaultCall::kSync);
+  world_.Hang(FaultCall::kSync);
   HttpReply saved;
   std::thread saving([&] { saved = Act("save"); });
-  WaitUntil("it hangs", [&] { return world_->held(FaultCall::kSync) > 0; });
+  WaitUntil("it hangs", [&] { return world_.held(FaultCall::kSync) > 0; });
   AskAndCompare(Talk(1));
   EXPECT_TRUE(IsHealthy());
-  world_->Heal();
+  world_.Heal();
   saving.join();
   EXPECT_EQ(saved.status, 200) << saved.body;
 }

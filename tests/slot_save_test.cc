@@ -5,65 +5,32 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::FirstTurn;
+using test::Flags;
+using test::Join;
+using test::Json;
+using test::kNewTokensMax;
+using test::NextTurn;
+using test::ReadTokens;
 
-const std::string& ModelPath() {
-  static const std::string path = test::WriteMadeModel("slot_save_test");
-  return path;
-}
-
-class SlotSaveTest : public ::testing::Test {
+class SlotSaveTest : public test::ServedTest {
  protected:
-  void SetUp() override {
-    folder_ = test::OwnPath("slot_save_test_files");
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  SlotSaveTest() { std::filesystem::create_directories(folder_); }
 
-  // Ends the server that runs, if one does.
-  void Start(const std::vector<std::string>& flags = {}) {
-    server_ = nullptr;
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m",           ModelPath(), "--port",
-                    "0",           "-c",    "4096",         "-t",        "2",
-                    "--grid",      "64",    "--cache-disk", "0"};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
-  }
-  std::vector<std::string> With(std::vector<std::string> flags = {}) const {
-    flags.insert(flags.end(), {"--slot-save-path", folder_});
-    return flags;
-  }
+  void ServeInMemory(const Flags& flags = {}) { Serve(Join({"--cache-disk", "0"}, flags)); }
+  Flags With(const Flags& flags = {}) const { return Join(flags, {"--slot-save-path", folder_}); }
 
-  HttpReply Post(const std::string& path, const Json& body) {
-    auto reply = HttpClient(server_->url()).Post(path, body.dump());
-    EXPECT_TRUE(reply.has_value()) << reply.error().message;
-    return reply.value_or(HttpReply{});
-  }
-  Json Ask(const Json& body) {
-    const HttpReply reply = Post("/v1/chat/completions", body);
-    EXPECT_EQ(reply.status, 200) << reply.body;
-    return Json::parse(reply.body);
-  }
   HttpReply Act(const std::string& action, const std::string& file = "talk.bin", size_t slot = 0) {
     return Post("/slots/" + std::to_string(slot) + "?action=" + action, {{"filename", file}});
   }
-  Json Slots() { return Json::parse(HttpClient(server_->url()).Get("/slots")->body); }
+  Json Slots() const { return Json::parse(Get("/slots").body); }
   // The slot that holds the conversation.
   size_t UsedSlot() {
     const Json slots = Slots();
@@ -74,22 +41,10 @@ class SlotSaveTest : public ::testing::Test {
     return 0;
   }
 
-  static Json FirstTurn() {
-    return {{"max_tokens", 16},
-            {"temperature", 0},
-            {"messages",
-             {{{"role", "system"}, {"content", std::string(1500, 's')}},
-              {{"role", "user"}, {"content", "first question"}}}}};
-  }
-  static Json NextTurn(Json body, const Json& reply, const std::string& question) {
-    body["messages"].push_back(reply["choices"][0]["message"]);
-    body["messages"].push_back({{"role", "user"}, {"content", question}});
-    return body;
-  }
   // Plays two turns; the prompt of a third one.
   Json PlayTwoTurns() {
     const Json first = FirstTurn();
-    const Json second = NextTurn(first, Ask(first), "second question");
+    const Json second = NextTurn(first, Ask(first));
     return NextTurn(second, Ask(second), "third question");
   }
   // With the second of its questions another.
@@ -99,16 +54,12 @@ class SlotSaveTest : public ::testing::Test {
     while (messages.size() > 4) messages.erase(messages.size() - 1);
     return body;
   }
-  static int ReadTokens(const Json& reply) { return reply["timings"]["prompt_n"].get<int>(); }
-  // A message with what the template puts around it, and a grid step.
-  static constexpr int kNewTokensMax = 100 + 64;
 
-  std::string folder_;
-  std::unique_ptr<ServerProcess> server_;
+  const std::string folder_ = files_ + "/slots";
 };
 
 TEST_F(SlotSaveTest, AConversationGoesOnInAFreshServerAndSoDoesAnEditedOne) {
-  Start(With());
+  ServeInMemory(With());
   const Json next = PlayTwoTurns();
   const size_t used = UsedSlot();
   const HttpReply reply = Act("save", "talk.bin", used);
@@ -122,7 +73,7 @@ TEST_F(SlotSaveTest, AConversationGoesOnInAFreshServerAndSoDoesAnEditedOne) {
   const int edited_before = ReadTokens(Ask(Edited(next)));
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
 
-  Start(With());
+  ServeInMemory(With());
   const Json restored = Json::parse(Act("restore", "talk.bin", 1).body);
   EXPECT_EQ(restored["id_slot"], 1) << restored;
   EXPECT_EQ(restored["n_restored"], saved["n_saved"]);
@@ -136,16 +87,16 @@ TEST_F(SlotSaveTest, AConversationGoesOnInAFreshServerAndSoDoesAnEditedOne) {
 }
 
 TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
-  Start(With({"--reuse", "exact"}));
+  ServeInMemory(With({"--reuse", "exact"}));
   const Json next = PlayTwoTurns();
   ASSERT_EQ(Act("save").status, 200);
-  Start(With({"--reuse", "exact"}));
+  ServeInMemory(With({"--reuse", "exact"}));
   const HttpReply restored = Act("restore");
   ASSERT_EQ(restored.status, 200) << restored.body;
   const Json reused = Ask(next);
   EXPECT_LT(ReadTokens(reused), kNewTokensMax + 16) << "its answer is read again";
   const Json reused_edited = Ask(Edited(next));
-  Start({"--reuse", "exact", "--cache-ram", "0"});
+  ServeInMemory({"--reuse", "exact", "--cache-ram", "0"});
   const Json cold = Ask(next);
   EXPECT_GT(ReadTokens(cold), 1500);
   EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
@@ -154,27 +105,27 @@ TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
 
 // There slots have a part of the context each, and are stored whole.
 TEST_F(SlotSaveTest, SlotsWithAPartOfTheContextEachAreSavedToo) {
-  const std::vector<std::string> flags = With({"--reuse", "exact", "-np", "2"});
-  Start(flags);
+  const Flags flags = With({"--reuse", "exact", "-np", "2"});
+  ServeInMemory(flags);
   const Json next = PlayTwoTurns();
   ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
-  Start(flags);
+  ServeInMemory(flags);
   const HttpReply restored = Act("restore");
   ASSERT_EQ(restored.status, 200) << restored.body;
   EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax + 16);
 }
 
 TEST_F(SlotSaveTest, WithoutACacheTheConversationGoesOnAllTheSame) {
-  Start(With());
+  ServeInMemory(With());
   const Json next = PlayTwoTurns();
   ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
-  Start(With({"--cache-ram", "0"}));
+  ServeInMemory(With({"--cache-ram", "0"}));
   ASSERT_EQ(Act("restore").status, 200);
   EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax);
 }
 
 TEST_F(SlotSaveTest, WhatCannotBeRestoredIsSaidAndTheServerGoesOn) {
-  Start(With());
+  ServeInMemory(With());
   PlayTwoTurns();
   ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
   const std::string path = folder_ + "/talk.bin";
@@ -196,17 +147,17 @@ TEST_F(SlotSaveTest, WhatCannotBeRestoredIsSaidAndTheServerGoesOn) {
 }
 
 TEST_F(SlotSaveTest, AnotherModelsFileIsRefused) {
-  Start(With());
+  ServeInMemory(With());
   PlayTwoTurns();
   ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
-  Start(With({"--ubatch-size", "128"}));
+  ServeInMemory(With({"--ubatch-size", "128"}));
   const HttpReply refused = Act("restore");
   EXPECT_EQ(refused.status, 400);
   EXPECT_NE(refused.body.find("is of another model"), std::string::npos) << refused.body;
 }
 
 TEST_F(SlotSaveTest, WithoutTheFlagTheServerSaysWhichOneItTakes) {
-  Start();
+  ServeInMemory();
   for (const char* action : {"save", "restore"}) {
     const HttpReply refused = Act(action);
     EXPECT_EQ(refused.status, 501);

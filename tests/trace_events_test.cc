@@ -4,33 +4,22 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
-
-const std::string& ModelPath() {
-  static const std::string path = test::WriteMadeModel("trace_events_test");
-  return path;
-}
+using test::Flags;
+using test::Join;
+using test::Json;
 
 // An X event, in nanoseconds.
 struct Span {
@@ -39,48 +28,23 @@ struct Span {
   Json event;
 };
 
-class TraceEventsServeTest : public ::testing::Test {
+class TraceEventsServeTest : public test::ServedTest {
  protected:
-  void TearDown() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::remove(path_);
+  void ServeTraced(const Flags& flags = {}) {
+    Serve(Join({"-t", "1", "-np", "2", "-ub", "128", "--no-warm", "--cache-dir", files_ + "/cache",
+                "--trace-events", path_},
+               flags));
   }
 
-  void Serve(const std::vector<std::string>& flags = {}) {
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve",          "-m",  ModelPath(), "--port", "0",
-                    "-c",          "4096",           "-t",  "1",         "--grid", "64",
-                    "--cache-dir", folder_,          "-np", "2",         "-ub",    "128",
-                    "--no-warm",   "--trace-events", path_};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
-  }
-
-  void Ask(const std::string& question) {
+  void Say(const std::string& question) {
     messages_.push_back({{"role", "user"}, {"content", question}});
-    const Json body = {{"max_tokens", 8}, {"temperature", 0}, {"messages", messages_}};
-    const auto reply = HttpClient(server_->url()).Post("/v1/chat/completions", body.dump());
-    ASSERT_TRUE(reply.has_value());
-    ASSERT_EQ(reply->status, 200) << reply->body;
-    messages_.push_back(Json::parse(reply->body)["choices"][0]["message"]);
+    const Json reply = Ask({{"max_tokens", 8}, {"temperature", 0}, {"messages", messages_}});
+    messages_.push_back(reply["choices"][0]["message"]);
   }
 
-  std::string Text() const {
-    std::ifstream in(path_);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
+  std::string Text() const { return ReadFile(path_).value_or(std::string()); }
   void WaitFor(const std::string& text) const {
-    constexpr std::chrono::milliseconds kStep(50);
-    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
-      if (Text().find(text) != std::string::npos) return;
-      std::this_thread::sleep_for(kStep);
-    }
-    FAIL() << "never in the file: " << text << "\n" << server_->LastLines();
+    WaitUntil("it is in the file: " + text, [&] { return Text().find(text) != std::string::npos; });
   }
 
   static std::vector<Json> Named(const Json& events, const std::string& name,
@@ -125,17 +89,15 @@ class TraceEventsServeTest : public ::testing::Test {
     }
   }
 
-  const std::string path_ = test::OwnPath("trace_events.json");
-  const std::string folder_ = test::OwnPath("trace_events_cache");
+  const std::string path_ = files_ + "/trace.json";
   Json messages_ =
       Json::array({{{"role", "system"}, {"content", "lighthouse " + std::string(1000, 'h')}}});
-  std::unique_ptr<ServerProcess> server_;
 };
 
 TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
-  Serve();
-  Ask("which marigold");
-  Ask("and the steamer");
+  ServeTraced();
+  Say("which marigold");
+  Say("and the steamer");
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   const std::string text = Text();
   for (const char* word : {"lighthouse", "marigold", "steamer", "hhhh"}) {
@@ -184,11 +146,11 @@ TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
 }
 
 TEST_F(TraceEventsServeTest, TellsWhatCameFromDisk) {
-  Serve();
-  Ask("which marigold");
+  ServeTraced();
+  Say("which marigold");
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
-  Serve();
-  Ask("and the steamer");
+  ServeTraced();
+  Say("and the steamer");
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   const Json events = Json::parse(Text());
   CheckTimes(events);
@@ -204,10 +166,10 @@ TEST_F(TraceEventsServeTest, TellsWhatCameFromDisk) {
 }
 
 TEST_F(TraceEventsServeTest, TellsWhenTheModelSleeps) {
-  Serve({"--sleep-idle-seconds", "1"});
-  Ask("which marigold");
+  ServeTraced({"--sleep-idle-seconds", "1"});
+  Say("which marigold");
   WaitFor(R"("asleep":1)");
-  Ask("and the steamer");
+  Say("and the steamer");
   WaitFor(R"("asleep":0)");
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   const Json events = Json::parse(Text());
@@ -218,8 +180,8 @@ TEST_F(TraceEventsServeTest, TellsWhenTheModelSleeps) {
 }
 
 TEST_F(TraceEventsServeTest, AKilledServerLeavesWholeLines) {
-  Serve();
-  Ask("which marigold");
+  ServeTraced();
+  Say("which marigold");
   WaitFor("\"request\",\"ph\":\"X\"");
   server_->Signal(SIGKILL);
   ASSERT_TRUE(server_->WaitForExit(10'000).has_value());
@@ -237,13 +199,8 @@ TEST_F(TraceEventsServeTest, AKilledServerLeavesWholeLines) {
 }
 
 TEST_F(TraceEventsServeTest, AFileThatCannotBeWrittenIsSaidBeforeTheModelLoads) {
-  const auto complaint = [](const std::string& path) {
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve",          "-m", "/no/model.gguf", "--port",
-                    "0",           "--trace-events", path};
-    const auto server = ServerProcess::Start(options);
-    EXPECT_FALSE(server.has_value());
-    return server ? "" : server.error().message;
+  const auto complaint = [&](const std::string& path) {
+    return Refusal({"--trace-events", path}, "/no/model.gguf");
   };
   const std::string nowhere = complaint("/nowhere/trace.json");
   EXPECT_NE(nowhere.find("--trace-events cannot be written: \"/nowhere/trace.json\": No such file"),

@@ -10,55 +10,32 @@
 #include <string>
 #include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 #include "sim/simulator.h"
 #include "sim/trace.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Json;
 
-class TraceOutTest : public testing::Test {
+class TraceOutTest : public test::ServedTest {
  protected:
-  TraceOutTest() { std::filesystem::remove(path_); }
-
-  std::unique_ptr<ServerProcess> Serve() {
-    const std::string model = test::WriteMadeModel(name_);
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "--cache-disk", "0",  "-m",          model, "--port",
-                    "0",           "-c",    "8192",         "-t", "1",           "-np", "1",
-                    "--cache-ram", "-1",    "--grid",       "64", "--trace-out", path_};
-    auto server = ServerProcess::Start(options);
-    EXPECT_TRUE(server.has_value()) << (server ? "" : server.error().message);
-    return server ? std::move(*server) : nullptr;
+  void ServeTraced() {
+    Serve({"--cache-disk", "0", "-c", "8192", "-t", "1", "-np", "1", "--cache-ram", "-1",
+           "--trace-out", path_});
   }
 
   // Asks for the next message of a conversation and adds it; remembers what was reused.
-  void Ask(const ServerProcess& server, const std::string& question, Json* messages) {
+  void Say(const std::string& question, Json* messages) {
     messages->push_back({{"role", "user"}, {"content", question}});
     const Json body = {{"max_tokens", 16}, {"temperature", 0}, {"messages", *messages}};
-    const auto reply = HttpClient(server.url()).Post("/v1/chat/completions", body.dump());
-    ASSERT_TRUE(reply.has_value());
-    ASSERT_EQ(reply->status, 200) << reply->body;
-    const Json answer = Json::parse(reply->body);
+    const Json answer = Ask(body);
     reused_.push_back(answer["usage"]["prompt_tokens_details"]["cached_tokens"]);
     messages->push_back(answer["choices"][0]["message"]);
   }
 
-  std::string Text() const {
-    std::ifstream in(path_);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-
-  // Tests may run side by side, each with files of its own.
-  const std::string name_ = std::string("trace_out_test_") +
-                            testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string path_ = testing::TempDir() + name_ + ".jsonl";
+  const std::string path_ = files_ + "/trace.jsonl";
   std::vector<size_t> reused_;
 };
 
@@ -67,16 +44,15 @@ TEST_F(TraceOutTest, AReplayOfWhatWasServedReusesTheSame) {
   Json one = Json::array({{{"role", "system"}, {"content", header}}});
   Json other = one;
   {
-    const auto server = Serve();
-    ASSERT_NE(server, nullptr);
-    Ask(*server, "which marigold " + std::string(300, 'a'), &one);
-    Ask(*server, "whose barque " + std::string(300, 'b'), &other);
-    Ask(*server, "and the steamer", &one);
-    Ask(*server, "and the cutter", &other);
-    Ask(*server, "and the harbour", &other);
-    EXPECT_EQ(server->Stop(), 0) << server->LastLines();
+    ServeTraced();
+    Say("which marigold " + std::string(300, 'a'), &one);
+    Say("whose barque " + std::string(300, 'b'), &other);
+    Say("and the steamer", &one);
+    Say("and the cutter", &other);
+    Say("and the harbour", &other);
+    EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   }
-  const std::string text = Text();
+  const std::string text = ReadFile(path_).value_or(std::string());
   for (const char* word : {"lighthouse", "marigold", "barque", "steamer", "hhhh"}) {
     EXPECT_EQ(text.find(word), std::string::npos) << word;
   }
@@ -103,11 +79,10 @@ TEST_F(TraceOutTest, AReplayOfWhatWasServedReusesTheSame) {
 TEST_F(TraceOutTest, TheProgramReplaysTheFile) {
   Json messages = Json::array();
   {
-    const auto server = Serve();
-    ASSERT_NE(server, nullptr);
-    Ask(*server, std::string(700, 'q'), &messages);
-    Ask(*server, "go on", &messages);
-    EXPECT_EQ(server->Stop(), 0) << server->LastLines();
+    ServeTraced();
+    Say(std::string(700, 'q'), &messages);
+    Say("go on", &messages);
+    EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   }
   const std::string figures = path_ + ".json";
   const std::string command =
@@ -120,14 +95,9 @@ TEST_F(TraceOutTest, TheProgramReplaysTheFile) {
 }
 
 TEST_F(TraceOutTest, AFileThatCannotBeWrittenIsSaidBeforeTheModelLoads) {
-  ServerProcessOptions options;
-  options.argv = {CAIRN_PROGRAM, "serve", "-m",          "/no/model.gguf",
-                  "--port",      "0",     "--trace-out", "/nowhere/trace"};
-  const auto server = ServerProcess::Start(options);
-  ASSERT_FALSE(server.has_value());
-  EXPECT_NE(server.error().message.find("--trace-out '/nowhere/trace' cannot be written"),
-            std::string::npos)
-      << server.error().message;
+  const std::string refusal = Refusal({"--trace-out", "/nowhere/trace"}, "/no/model.gguf");
+  EXPECT_NE(refusal.find("--trace-out '/nowhere/trace' cannot be written"), std::string::npos)
+      << refusal;
 }
 
 }  // namespace

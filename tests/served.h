@@ -1,0 +1,173 @@
+// ServedTest: a test that runs `cairn serve` on a made model and asks it over HTTP.
+
+#ifndef CAIRN_TESTS_SERVED_H_
+#define CAIRN_TESTS_SERVED_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/read_file.h"
+#include "made_model.h"
+#include "play/http_client.h"
+#include "play/server_process.h"
+
+namespace cairn::test {
+
+using Json = nlohmann::json;
+using Flags = std::vector<std::string>;
+
+// One file for all tests.
+inline const std::string& MadeModel() {
+  static const std::string path = WriteMadeModel("served");
+  return path;
+}
+
+inline Flags Join(Flags flags, const Flags& more) {
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+// `cairn serve` on a port that is free, and small where `flags` do not say otherwise.
+inline Flags ServeCommand(const Flags& flags, const std::string& model = MadeModel()) {
+  Flags command = {CAIRN_PROGRAM, "serve", "-m", model, "--port", "0"};
+  for (const Flags& small : {Flags{"-c", "4096"}, Flags{"-t", "2"}, Flags{"--grid", "64"}}) {
+    if (std::find(flags.begin(), flags.end(), small.front()) == flags.end()) {
+      command = Join(std::move(command), small);
+    }
+  }
+  return Join(std::move(command), flags);
+}
+
+// The body of a conversation's first question, and of the one behind its answer.
+inline Json FirstTurn(int tokens_max = 16, size_t header_bytes = 1500) {
+  return {{"max_tokens", tokens_max},
+          {"temperature", 0},
+          {"messages",
+           {{{"role", "system"}, {"content", std::string(header_bytes, 's')}},
+            {{"role", "user"}, {"content", "first question"}}}}};
+}
+inline Json NextTurn(Json body, const Json& reply,
+                     const std::string& question = "second question") {
+  body["messages"].push_back(reply["choices"][0]["message"]);
+  body["messages"].push_back({{"role", "user"}, {"content", question}});
+  return body;
+}
+inline int ReadTokens(const Json& reply) {
+  return reply["timings"]["prompt_n"];
+}
+// What a turn reads whose conversation is kept: a message, what the template puts around it, and a
+// grid step.
+inline constexpr int kNewTokensMax = 100 + 64;
+
+inline double MetricOf(const ServerProcess& server, const std::string& name) {
+  const std::string metrics = HttpClient(server.url()).Get("/metrics")->body;
+  const size_t found = metrics.find("\n" + name + " ");
+  EXPECT_NE(found, std::string::npos) << name;
+  return found == std::string::npos ? 0 : std::stod(metrics.substr(found + name.size() + 2));
+}
+
+class ServedTest : public ::testing::Test {
+ protected:
+  ServedTest() {
+    std::filesystem::remove_all(files_);
+    std::filesystem::create_directories(files_);
+  }
+  ~ServedTest() override {
+    server_.reset();  // which still writes
+    std::filesystem::remove_all(files_);
+  }
+
+  // In the place of the server that runs, if one does.
+  void Serve(const Flags& flags = {}, const std::string& model = MadeModel()) {
+    server_.reset();
+    auto server = Start(flags, model);
+    ASSERT_TRUE(server.has_value()) << server.error().message;
+    server_ = std::move(*server);
+  }
+  // What a server says that must not start.
+  std::string Refusal(const Flags& flags, const std::string& model = MadeModel()) const {
+    const auto server = Start(flags, model);
+    EXPECT_FALSE(server.has_value());
+    return server ? std::string() : server.error().message;
+  }
+  Result<std::unique_ptr<ServerProcess>> Start(const Flags& flags,
+                                               const std::string& model = MadeModel()) const {
+    ServerProcessOptions options;
+    options.argv = ServeCommand(flags, model);
+    options.log_path = log_;
+    return ServerProcess::Start(options);
+  }
+
+  HttpClient ClientOf(const std::string& key) const {
+    HttpClientOptions options;
+    if (!key.empty()) options.headers = {{"x-api-key", key}};
+    return HttpClient(server_->url(), options);
+  }
+  HttpReply Post(const std::string& path, const Json& body, const std::string& key = "") const {
+    auto reply = ClientOf(key).Post(path, body.dump());
+    EXPECT_TRUE(reply.has_value()) << path << ": " << reply.error().message;
+    return reply.value_or(HttpReply{});
+  }
+  HttpReply Get(const std::string& path, const std::string& key = "") const {
+    auto reply = ClientOf(key).Get(path);
+    EXPECT_TRUE(reply.has_value()) << path << ": " << reply.error().message;
+    return reply.value_or(HttpReply{});
+  }
+  Json Ask(const Json& body, const std::string& key = "") const {
+    const HttpReply reply = Post("/v1/chat/completions", body, key);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return reply.status == 200 ? Json::parse(reply.body) : Json();
+  }
+  double Metric(const std::string& name) const { return MetricOf(*server_, name); }
+
+  template <typename Condition>
+  void WaitUntil(const std::string& what, const Condition& condition) const {
+    constexpr std::chrono::milliseconds kStep(20);
+    for (std::chrono::milliseconds waited(0); waited < std::chrono::minutes(1); waited += kStep) {
+      if (condition()) return;
+      std::this_thread::sleep_for(kStep);
+    }
+    FAIL() << "in vain until " << what << ":\n" << server_->LastLines();
+  }
+  // Until nothing would be lost if the power went.
+  void WaitUntilSaved() const {
+    WaitUntil("all is saved", [&] { return Metric("cairn_disk_unsynced_bytes") == 0; });
+  }
+  bool Sleeps() const { return Json::parse(Get("/props").body)["is_sleeping"].get<bool>(); }
+  void WaitUntilAsleep() const {
+    WaitUntil("it sleeps", [&] { return Sleeps(); });
+  }
+
+  // What the servers of this test have logged, one behind the other.
+  std::string Log() const { return ReadFile(log_).value_or(std::string()); }
+  void WaitUntilLogged(std::string_view said, size_t from = 0) const {
+    WaitUntil("the log says " + std::string(said),
+              [&] { return Log().find(said, from) != std::string::npos; });
+  }
+  // Sends SIGHUP and waits until the log says what became of it.
+  void Hup(std::string_view said) const {
+    const size_t before = Log().size();
+    server_->Signal(SIGHUP);
+    WaitUntilLogged(said, before);
+  }
+
+  // A folder of this test alone, which goes with it.
+  const std::string files_ = OwnPath("served");
+  const std::string log_ = files_ + "/log";
+  std::unique_ptr<ServerProcess> server_;
+};
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTS_SERVED_H_
