@@ -107,6 +107,10 @@ TEST(QwenXmlCalls, AValueThatFitsNoTypeIsAString) {
   EXPECT_EQ(Xml("<tool_call><function=weather><parameter=days>two</parameter>"
                 "<parameter=where>{oops</parameter></function></tool_call>"),
             "call0{weather {\"days\": \"two\", \"where\": \"{oops\"}}");
+  // It went into the arguments as it was, which then were no JSON.
+  EXPECT_EQ(Xml(std::string("<tool_call><function=weather><parameter=days>2") + '\0' +
+                "</parameter></function></tool_call>"),
+            "call0{weather {\"days\": \"2\\u0000\"}}");
 }
 
 TEST(QwenXmlCalls, ValuesKeepTheirLinesQuotesAndMarkup) {

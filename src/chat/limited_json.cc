@@ -70,6 +70,12 @@ class LimitCheck final : public nlohmann::json_sax<Json> {
 
 Result<Json> ParseLimitedJson(std::string_view text, std::string_view field,
                               const JsonLimits& limits) {
+  // The parser takes one for the end, and whatever follows for nothing.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return Fail(ErrorCode::kInvalidArgument, std::string(field) + " is not valid JSON: byte " +
+                                                 std::to_string(zero) +
+                                                 " is zero, which JSON writes as \\u0000.");
+  }
   try {
     LimitCheck check(limits);
     if (!Json::sax_parse(text.begin(), text.end(), &check)) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace cairn {
 namespace {
@@ -39,6 +40,17 @@ TEST(LimitedJson, RefusesTooManyKeysAndTooManyValues) {
 
 TEST(LimitedJson, RefusesNumbersThatNoTypeHolds) {
   EXPECT_FALSE(ParseLimitedJson("[1e999]", "x").has_value());
+}
+
+TEST(LimitedJson, DoesNotTakeAZeroByteForTheEnd) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"2\0"sv, "{}\0{}"sv, "\0"sv, "\"\0\""sv}) {
+    const auto json = ParseLimitedJson(text, "the request body");
+    ASSERT_FALSE(json.has_value());
+    EXPECT_EQ(json.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(ParseLimitedJson("[1]\0"sv, "x").error().message,
+            "x is not valid JSON: byte 3 is zero, which JSON writes as \\u0000.");
 }
 
 }  // namespace
