@@ -11,15 +11,15 @@
 namespace cairn {
 namespace {
 
-constexpr std::array<CallBegin, 1> kBegins = {{{"<|tool_call|>"}}};
+constexpr std::array<CallBegin, 1> kGraniteBegins = {{{"<|tool_call|>"}}};
 
 class GraniteCalls final : public CallSyntax {
  public:
-  std::span<const CallBegin> begins() const override { return kBegins; }
+  std::span<const CallBegin> begins() const override { return kGraniteBegins; }
   std::string_view last_bytes() const override { return "]}>"; }
 
   CallRead Read(std::string_view text, bool finished) const override {
-    const size_t begin = kBegins[0].text.size();
+    const size_t begin = kGraniteBegins[0].text.size();
     size_t at = begin;
     std::vector<FoundCall> calls;
     const Scan scan = TakeJsonCalls(text, &at, &calls);

@@ -12,17 +12,17 @@
 namespace cairn {
 namespace {
 
-constexpr std::array<CallBegin, 2> kBegins = {{{"{", true}, {"<|python_tag|>"}}};
+constexpr std::array<CallBegin, 2> kLlamaBegins = {{{"{", true}, {"<|python_tag|>"}}};
 constexpr std::string_view kPartings = "; \t\r\n";
 
 class LlamaJsonCalls final : public CallSyntax {
  public:
-  std::span<const CallBegin> begins() const override { return kBegins; }
+  std::span<const CallBegin> begins() const override { return kLlamaBegins; }
   std::string_view last_bytes() const override { return "}"; }
 
   CallRead Read(std::string_view text, bool finished) const override {
-    const bool tagged = text.starts_with(kBegins[1].text);
-    const size_t begin = tagged ? kBegins[1].text.size() : 0;
+    const bool tagged = text.starts_with(kLlamaBegins[1].text);
+    const size_t begin = tagged ? kLlamaBegins[1].text.size() : 0;
     CallRead no_call = CallRead::Text(tagged ? begin : 1);
     size_t at = SkipWhiteSpace(text, begin);
     std::vector<FoundCall> calls;

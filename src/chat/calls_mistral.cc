@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::array<CallBegin, 1> kBegins = {{{"[TOOL_CALLS]"}}};
+constexpr std::array<CallBegin, 1> kMistralBegins = {{{"[TOOL_CALLS]"}}};
 constexpr std::string_view kArguments = "[ARGS]";
 constexpr std::string_view kCallId = "[CALL_ID]";
 constexpr std::string_view kNoName = "[]{}\"'<> \t\r\n";
@@ -46,11 +46,11 @@ Scan TakeNamedCall(std::string_view text, size_t* at, std::vector<FoundCall>* ca
 
 class MistralCalls final : public CallSyntax {
  public:
-  std::span<const CallBegin> begins() const override { return kBegins; }
+  std::span<const CallBegin> begins() const override { return kMistralBegins; }
   std::string_view last_bytes() const override { return "]}"; }
 
   CallRead Read(std::string_view text, bool /*finished*/) const override {
-    const size_t begin = kBegins[0].text.size();
+    const size_t begin = kMistralBegins[0].text.size();
     size_t at = SkipWhiteSpace(text, begin);
     if (at == text.size()) return CallRead::More();
     std::vector<FoundCall> calls;

@@ -28,7 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Types = std::set<std::string>;
 
-constexpr std::array<CallBegin, 2> kBegins = {{{"<tool_call>"}, {"<function="}}};
+constexpr std::array<CallBegin, 2> kQwenBegins = {{{"<tool_call>"}, {"<function="}}};
 constexpr std::string_view kFunctionEnd = "</function>";
 constexpr std::string_view kParameter = "<parameter=";
 constexpr std::string_view kParameterEnd = "</parameter>";
@@ -156,7 +156,7 @@ Scan TakeParameter(std::string_view text, size_t* at, Parameter* parameter) {
 // Steps over <function=…>…</function>.
 Scan TakeFunction(std::string_view text, size_t* at, std::string* name,
                   std::vector<Parameter>* parameters) {
-  Scan scan = TakeWord(text, kBegins[1].text, at);
+  Scan scan = TakeWord(text, kQwenBegins[1].text, at);
   if (scan == Scan::kFound) scan = TakeNameUntilBracket(text, at, name);
   while (scan == Scan::kFound) {
     *at = SkipWhiteSpace(text, *at);
@@ -174,13 +174,13 @@ class QwenXmlCalls final : public CallSyntax {
  public:
   explicit QwenXmlCalls(const OfferedTools* tools) : tools_(tools) {}
 
-  std::span<const CallBegin> begins() const override { return kBegins; }
+  std::span<const CallBegin> begins() const override { return kQwenBegins; }
   std::string_view last_bytes() const override { return ">"; }
 
   CallRead Read(std::string_view text, bool finished) const override {
-    const bool tagged = text.starts_with(kBegins[0].text);
-    CallRead no_call = CallRead::Text(kBegins[tagged ? 0 : 1].text.size());
-    size_t at = tagged ? SkipWhiteSpace(text, kBegins[0].text.size()) : 0;
+    const bool tagged = text.starts_with(kQwenBegins[0].text);
+    CallRead no_call = CallRead::Text(kQwenBegins[tagged ? 0 : 1].text.size());
+    size_t at = tagged ? SkipWhiteSpace(text, kQwenBegins[0].text.size()) : 0;
     std::string name;
     std::vector<Parameter> parameters;
     const Scan scan = TakeFunction(text, &at, &name, &parameters);

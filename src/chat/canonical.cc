@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
 constexpr std::string_view kBlanks = " \t";
-constexpr std::string_view kWhiteSpace = " \t\r\n";
+constexpr std::string_view kLineSpace = " \t\r\n";
 constexpr std::array<std::string_view, 3> kNotOfTools = {"cache_control", "id", "metadata"};
 
 std::string_view WithoutFront(std::string_view text, std::string_view characters) {
@@ -60,13 +60,13 @@ void CleanTools(std::string* tools_json) {
 }  // namespace
 
 std::string_view WithoutBillingHeader(std::string_view system_text) {
-  std::string_view rest = WithoutFront(system_text, kWhiteSpace);
+  std::string_view rest = WithoutFront(system_text, kLineSpace);
   if (!rest.starts_with(kBillingHeader)) return system_text;
   rest = WithoutFront(rest.substr(kBillingHeader.size()), kBlanks);
   for (size_t bytes = ItemBytes(rest); bytes > 0; bytes = ItemBytes(rest)) {
     rest = WithoutFront(rest.substr(bytes), kBlanks);
   }
-  return WithoutFront(rest, kWhiteSpace);
+  return WithoutFront(rest, kLineSpace);
 }
 
 void DropBillingHeader(std::vector<std::string>* system_blocks) {

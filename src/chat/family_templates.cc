@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "base/golden_file.h"
+#include "base/white_space.h"
 #include "chat/test_templates.h"
 
 namespace cairn::test {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 
 std::string Word(char kind, size_t index, char edge) {
   return kind + std::to_string(index) + edge;
@@ -39,12 +38,6 @@ Message Answers(const std::string& text) {
   Message message = ToolAnswer(text);
   message.name = "weather";
   return message;
-}
-
-std::string Trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(kWhiteSpace);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kWhiteSpace) + 1 - begin);
 }
 
 // As it would stand inside the quotes of a JSON text.
@@ -92,7 +85,7 @@ class BoundaryJudge {
 
   // The boundary is said to be right in front of the message's text.
   std::string JudgeText(const TextSpan& span) const {
-    const std::string wanted = Trimmed(messages_[span.message_index].content);
+    const std::string wanted(Trimmed(messages_[span.message_index].content));
     // Some templates cut switches out: the words alone must do.
     if (wanted.empty() || wanted.find("/think") != std::string::npos ||
         wanted.find("/no_think") != std::string::npos) {

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/white_space.h"
+
 namespace cairn {
 namespace {
-
-constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kWhiteSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kWhiteSpace) + 1 - begin);
-}
 
 class RangeFinder {
  public:

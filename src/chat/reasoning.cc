@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kOpen = "<think>";
 constexpr std::string_view kClose = "</think>";
-constexpr std::string_view kWhiteSpace = " \t\r\n";
+constexpr std::string_view kLineSpace = " \t\r\n";
 
 // Bytes at the end of `text` that are a beginning of `tag`, but not all of it.
 size_t TagBegun(std::string_view text, std::string_view tag) {
@@ -19,7 +19,7 @@ size_t TagBegun(std::string_view text, std::string_view tag) {
 
 // `text` without the white space at its end.
 size_t TrimmedSize(std::string_view text) {
-  return text.find_last_not_of(kWhiteSpace) + 1;
+  return text.find_last_not_of(kLineSpace) + 1;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ bool ReasoningSplitter::Step(bool finished, std::vector<Piece>* pieces) {
 
 bool ReasoningSplitter::StepStart(bool finished) {
   const bool inside = state_ == State::kReasoningStart;
-  const size_t begin = held_.find_first_not_of(kWhiteSpace);
+  const size_t begin = held_.find_first_not_of(kLineSpace);
   if (begin != std::string::npos) {
     const std::string_view rest = std::string_view(held_).substr(begin);
     if (rest.starts_with(kOpen)) {  // inside, a model repeats the tag that its prompt ended with
@@ -97,7 +97,7 @@ bool ReasoningSplitter::StepReasoning(bool finished, std::vector<Piece>* pieces)
 
 // Drops lines of white space from the held text once it is known where they end.
 bool ReasoningSplitter::DropBlankLines(State next) {
-  const size_t begin = held_.find_first_not_of(kWhiteSpace);
+  const size_t begin = held_.find_first_not_of(kLineSpace);
   if (begin == std::string::npos) return false;
   if (begin > 0) {
     const size_t newline = held_.find_last_of("\r\n", begin - 1);
@@ -129,7 +129,7 @@ std::vector<TextRange> FindReasoning(std::string_view text) {
 bool OpensReasoning(std::string_view generation_prompt) {
   const size_t open = generation_prompt.rfind(kOpen);
   if (open == std::string_view::npos) return false;
-  return generation_prompt.find_first_not_of(kWhiteSpace, open + kOpen.size()) ==
+  return generation_prompt.find_first_not_of(kLineSpace, open + kOpen.size()) ==
          std::string_view::npos;
 }
 

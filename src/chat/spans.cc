@@ -7,11 +7,10 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
-
-constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 
 bool BeginsSpan(const Message& message) {
   return message.role == Role::kUser || message.role == Role::kTool;
@@ -20,11 +19,6 @@ bool BeginsSpan(const Message& message) {
 // A message's place: where its first visible byte would stand.
 size_t LeadingSpace(std::string_view content) {
   return std::min(content.find_first_not_of(kWhiteSpace), content.size());
-}
-
-std::string_view Trimmed(std::string_view content) {
-  content.remove_prefix(LeadingSpace(content));
-  return content.substr(0, content.find_last_not_of(kWhiteSpace) + 1);
 }
 
 bool OccursOnce(std::string_view text, std::string_view wanted) {

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "base/white_space.h"
 #include "chat/test_templates.h"
 
 namespace cairn {
@@ -32,12 +33,6 @@ std::string Drawn(const Shaped& shaped) {
   return drawn;
 }
 
-std::string Trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 // What must hold of every shape, whatever the template.
 void CheckShape(const Conversation& talk, const Shaped& shaped) {
   const auto& [text, shape] = shaped;
@@ -48,7 +43,7 @@ void CheckShape(const Conversation& talk, const Shaped& shaped) {
     ASSERT_LE(before, span.begin);
     ASSERT_LE(span.begin, span.end);
     ASSERT_LE(span.end, shape.last_message_end);
-    const std::string wanted = Trimmed(message.content);
+    const std::string wanted(Trimmed(message.content));
     // Somewhere behind a boundary that is earlier, but still in front of the next.
     const size_t content = span.earlier ? std::min(text.find(wanted, span.begin), span.end)
                                         : text.find_first_not_of(" \t\r\n", span.begin);
