@@ -6,6 +6,9 @@
 
 namespace cairn {
 
+inline constexpr double kNsPerMs = 1e6;
+inline constexpr double kNsPerSecond = 1e9;
+
 // Thread-safe.
 class Clock {
  public:

@@ -23,10 +23,10 @@ namespace {
 // of those in a process.
 std::atomic<void*> kept_back{nullptr};
 std::atomic<size_t> kept_back_bytes{0};
-std::atomic<bool> refused{false};
+std::atomic<bool> allocation_refused{false};
 
 void OnNoMemory() {
-  refused = true;
+  allocation_refused = true;
   void* const block = kept_back.exchange(nullptr);
   if (block == nullptr) throw std::bad_alloc();
   // The allocation is tried again.
@@ -132,7 +132,7 @@ class SystemMemoryWatch final : public MemoryWatch {
     while (std::getline(groups, line)) LookAtLine(line, &room);
     LookAtProcess(&room);
     if (!keeps_back_) return room;
-    room.refused = refused.exchange(false);
+    room.refused = allocation_refused.exchange(false);
     // What was given away is kept back again as soon as there is room for more than it.
     if (room.left_bytes / 2 > kept_back_bytes) KeepBack();
     return room;

@@ -19,7 +19,7 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kNsPerSecond = 1'000'000'000;
+constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kFolderMode = 0700;
 
@@ -170,7 +170,7 @@ Result<FileStat> RealFs::Stat(const std::string& path) const {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return Refused(path, errno);
   return FileStat{static_cast<uint64_t>(found.st_size),
-                  int64_t{found.st_mtim.tv_sec} * kNsPerSecond + found.st_mtim.tv_nsec};
+                  int64_t{found.st_mtim.tv_sec} * kSecondNs + found.st_mtim.tv_nsec};
 }
 
 Status RealFs::MakeFolders(const std::string& folder) {
@@ -232,11 +232,11 @@ Status RealFs::Remove(const std::string& path) {
 }
 
 Status RealFs::SetTime(const std::string& path, int64_t time_ns) {
-  int64_t seconds = time_ns / kNsPerSecond;
-  int64_t rest = time_ns % kNsPerSecond;
+  int64_t seconds = time_ns / kSecondNs;
+  int64_t rest = time_ns % kSecondNs;
   if (rest < 0) {
     --seconds;
-    rest += kNsPerSecond;
+    rest += kSecondNs;
   }
   std::array<timespec, 2> times = {};  // of the last access, and of the last change
   times[0].tv_nsec = UTIME_OMIT;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 namespace cairn {
@@ -22,7 +23,6 @@ constexpr size_t kGatherBytes = size_t{64} << 10;
 constexpr std::string_view kOpening = "[\n{\"name\":\"process_name\",";
 constexpr std::string_view kBetween = "\n,";
 constexpr std::string_view kEnding = "\n]\n";
-constexpr double kNsPerMs = 1e6;
 
 void AppendNumber(uint64_t value, std::string* to) {
   std::array<char, 20> text{};

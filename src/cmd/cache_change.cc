@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/clock.h"
 #include "cmd/cache_commands.h"
 #include "cmd/cache_text.h"
 #include "store/disk_store.h"
@@ -15,11 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNsPerS = 1e9;
-constexpr double kNsPerDay = 24 * 3600 * kNsPerS;
+constexpr double kNsPerDay = 24 * 3600 * kNsPerSecond;
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 // As servers have it: what was not written to for so long has lost its writer.
-constexpr double kUnfinishedNs = 3600 * kNsPerS;
+constexpr double kUnfinishedNs = 3600 * kNsPerSecond;
 
 Removal RemovalOf(const ObjectFolder& folder, const FoundObject& object) {
   return {folder.PathOf(object), ToText(object.name), object.file_bytes};

@@ -5,20 +5,20 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "policy/placement.h"
 #include "store/codec.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kNsPerS = 1e9;
 constexpr int64_t kMinuteS = 60;
 constexpr int64_t kHourS = 60 * kMinuteS;
 constexpr int64_t kDayS = 24 * kHourS;
 constexpr size_t kShortDigits = 8;
 
 double SecondsSince(int64_t time_ns, int64_t now_ns) {
-  return (static_cast<double>(now_ns) - static_cast<double>(time_ns)) / kNsPerS;
+  return (static_cast<double>(now_ns) - static_cast<double>(time_ns)) / kNsPerSecond;
 }
 
 // Characters, of which a class' or a model's name may have more bytes than columns.

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/disk_store.h"
 #include "store/object_rank.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 constexpr double kMsPerS = 1000;
 
 }  // namespace

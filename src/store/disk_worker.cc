@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/disk_files.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
 constexpr double kNoMemoryWaitS = 1;
 
 template <typename T>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "store/disk_files.h"
 #include "store/disk_folder.h"
 
@@ -17,7 +18,6 @@ constexpr int kLockTriesMax = 10;
 constexpr double kLockWaitS = 0.05;
 // Between two of these it is seen that the store was told to stop.
 constexpr size_t kAppendBytes = size_t{8} << 20;
-constexpr double kNsPerSecond = 1e9;
 
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;

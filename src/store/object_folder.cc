@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kLockFile = "lock";
 
-tl::unexpected<Error> Corrupt(const std::string& why) {
+tl::unexpected<Error> CorruptFile(const std::string& why) {
   return Fail(ErrorCode::kCorrupt, why);
 }
 
@@ -28,14 +28,14 @@ std::string Foreign(const std::string& path) {
 
 Status CheckStored(const ObjectHeader& header, ByteSpan payload) {
   if (payload.size() != header.stored_bytes) {
-    return Corrupt("of " + std::to_string(header.stored_bytes) + " bytes it has " +
-                   std::to_string(payload.size()));
+    return CorruptFile("of " + std::to_string(header.stored_bytes) + " bytes it has " +
+                       std::to_string(payload.size()));
   }
   if (PayloadChecksum(payload) != header.payload_checksum) {
-    return Corrupt("the checksum of its payload is wrong");
+    return CorruptFile("the checksum of its payload is wrong");
   }
   if (header.codec == Codec::kRaw && header.raw_bytes != header.stored_bytes) {
-    return Corrupt("its sizes disagree");
+    return CorruptFile("its sizes disagree");
   }
   return {};
 }
@@ -48,7 +48,7 @@ struct OpenedFile {
 Result<OpenedFile> OpenFile(ByteSpan file) {
   const Result<size_t> front = FrontBytes(file.first(std::min(file.size(), kFrontBytesMin)));
   if (!front) return tl::unexpected(front.error());
-  if (*front > file.size()) return Corrupt("it ends within its front");
+  if (*front > file.size()) return CorruptFile("it ends within its front");
   Result<ObjectHeader> header = DecodeHeader(file.first(*front));
   if (!header) return tl::unexpected(header.error());
   const ByteSpan payload = file.subspan(*front);
@@ -327,8 +327,8 @@ Result<Bytes> ObjectFolder::ReadFile(const FoundObject& object) const {
   Result<Bytes> file = fs_->Read(path, 0, object.file_bytes);
   if (!file) return file;
   const auto header = CheckObject(*file);
-  if (!header) return Corrupt("\"" + path + "\": " + header.error().message);
-  if (NameOf(*header) != object.name) return Corrupt("\"" + path + "\": it is another object");
+  if (!header) return CorruptFile("\"" + path + "\": " + header.error().message);
+  if (NameOf(*header) != object.name) return CorruptFile("\"" + path + "\": it is another object");
   return file;
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
+
 namespace cairn {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
 // log2 of the most uses that a time is believed to stand for.
 constexpr double kHalfLivesAheadMax = 20;
 // Far less than what a 64-bit time could not take.
