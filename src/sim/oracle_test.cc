@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/played_share.h"
 #include "sim/oracle_needs.h"
 #include "sim/simulator.h"
 #include "sim/trace_fixture.h"
@@ -237,7 +238,7 @@ class OracleByForce : public testing::TestWithParam<bool> {};
 TEST_P(OracleByForce, EqualsBruteForceOnTinyTraces) {
   size_t compared = 0;
   size_t pressed = 0;
-  for (uint32_t seed = 1; seed <= 400; ++seed) {
+  for (uint32_t seed = 1; seed <= test::Played(400); ++seed) {
     RandomTraces random(seed);
     const size_t requests = random.Between(3, 6);
     const Trace trace = GetParam() ? random.NextAnswered(requests, 60) : random.Next(requests, 2);
@@ -254,8 +255,8 @@ TEST_P(OracleByForce, EqualsBruteForceOnTinyTraces) {
     ++compared;
     if (best.saved_tokens_max < SharedTokens(steps, input)) ++pressed;
   }
-  EXPECT_GT(compared, 200u);
-  EXPECT_GT(pressed, 80u);
+  EXPECT_GT(compared, test::Played(200u));
+  EXPECT_GT(pressed, test::Played(80u));
 }
 
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutAnswers, OracleByForce, testing::Bool());
@@ -306,22 +307,22 @@ TEST_P(OracleAndPolicies, IsNeverBelowAnyOfThem) {
   constexpr uint32_t kTraces = 250;
   size_t exact = 0;
   size_t pressed = 0;
-  for (uint32_t i = 1; i <= kTraces; ++i) {
+  for (uint32_t i = 1; i <= test::Played(kTraces); ++i) {
     const uint32_t seed = GetParam() * kTraces + i;
     RandomTraces random(seed);
     const Trace trace = random.Next(random.Between(2, 14));
     const auto steps = Interleave(trace, 0);
     ExpectNoPolicyIsBetter(steps, RandomOptions(steps, &random), seed, &exact, &pressed);
   }
-  EXPECT_GT(exact, 200u);
-  EXPECT_GT(pressed, 20u);
+  EXPECT_GT(exact, test::Played(200u));
+  EXPECT_GT(pressed, test::Played(20u));
 }
 
 TEST_P(OracleAndPolicies, IsNeverBelowAnyOfThemWhenAnswersAreGoneOnFrom) {
   constexpr uint32_t kTraces = 75;
   size_t exact = 0;
   size_t pressed = 0;
-  for (uint32_t i = 1; i <= kTraces; ++i) {
+  for (uint32_t i = 1; i <= test::Played(kTraces); ++i) {
     const uint32_t seed = 10'000 + GetParam() * kTraces + i;
     RandomTraces random(seed);
     const Trace trace = random.NextAnswered(random.Between(6, 14), 150);
@@ -330,8 +331,8 @@ TEST_P(OracleAndPolicies, IsNeverBelowAnyOfThemWhenAnswersAreGoneOnFrom) {
     options.cache.ram_bytes_max /= 8;
     ExpectNoPolicyIsBetter(steps, options, seed, &exact, &pressed);
   }
-  EXPECT_GT(exact, 40u);
-  EXPECT_GT(pressed, 10u);
+  EXPECT_GT(exact, test::Played(40u));
+  EXPECT_GT(pressed, test::Played(10u));
 }
 
 INSTANTIATE_TEST_SUITE_P(ManyTraces, OracleAndPolicies, testing::Range(0U, 4U));
