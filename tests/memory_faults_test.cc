@@ -97,7 +97,7 @@ TEST_F(MemoryFaultsTest, ARequestThatIsTooLargeForTheMemoryIsA503AndNoMore) {
 TEST_F(MemoryFaultsTest, TheUsualBudgetIsAQuarterOfWhatMayBeUsed) {
   const uint64_t limit = uint64_t{4} << 30;
   ServeWithin(limit, {"--cache-disk", "0"});
-  EXPECT_LE(Metric("cairn_cache_limit_bytes"), static_cast<double>(limit / 4));
+  EXPECT_LE(Metric("cairn_cache_limit_bytes"), static_cast<double>(limit) / 4);
 }
 
 }  // namespace
