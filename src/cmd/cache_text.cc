@@ -80,7 +80,7 @@ std::string ShortText(std::string_view name) {
 }
 
 std::string TokensText(const FoundObject& object) {
-  const std::string end = std::to_string(object.end);
+  std::string end = std::to_string(object.end);
   if (object.header.kind != ObjectKind::kSegment) return end;
   return std::to_string(object.header.begin) + "-" + end;
 }
