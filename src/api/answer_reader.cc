@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/left_unfinished.h"
 #include "base/check.h"
 
 namespace cairn {
@@ -70,14 +71,19 @@ ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
                                                    const std::function<bool()>& gone) {
   AnswerReader reader(std::move(chat));
   std::vector<WholeAnswer> answers(reader.answers());
+  bool left = false;
   while (true) {
-    if (gone()) reader.Cancel();
+    left = left || gone();
+    if (left) reader.Cancel();
     auto step = reader.Next();
     if (!step) continue;
     if (step->error) return tl::unexpected(*step->error);
     WholeAnswer& answer = answers.at(step->answer);
     for (AnswerPiece& piece : step->pieces) Add(std::move(piece), &answer);
     std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
+    if (step->end && left && step->end->reason == FinishReason::kCancelled) {
+      return tl::unexpected(LeftUnfinished());
+    }
     if (step->end) answer.end = std::move(*step->end);
     if (step->all_ended) return answers;
   }

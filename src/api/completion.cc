@@ -7,6 +7,7 @@
 #include "api/answer_reader.h"
 #include "api/chat_request.h"
 #include "api/cost_json.h"
+#include "api/left_unfinished.h"
 #include "api/settings_json.h"
 
 namespace cairn {
@@ -225,8 +226,10 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone) {
   std::vector<WholeText> answers(started.options.answers);
+  bool left = false;
   for (size_t ended = 0; ended < answers.size();) {
-    if (gone()) started.generation->Cancel();
+    left = left || gone();
+    if (left) started.generation->Cancel();
     auto event = started.generation->Next(kAnswerWait);
     if (!event) continue;
     if (event->kind == GenerationEvent::Kind::kFailed) {
@@ -237,6 +240,9 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
     answer.text += event->text;
     std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
     if (event->kind != GenerationEvent::Kind::kDone) continue;
+    if (left && event->reason == FinishReason::kCancelled) {
+      return tl::unexpected(LeftUnfinished());
+    }
     answer.end = std::move(*event);
     ++ended;
   }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "api/left_unfinished.h"
+
 namespace cairn {
 namespace {
 
@@ -200,10 +202,13 @@ ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& i
                                        const std::function<bool()>& gone) {
   ResponseStream stream(std::move(chat), identity, std::move(namespaces));
   std::string events;  // nobody reads them: the response is put together beside them
+  bool left = false;
   while (stream.Next(&events)) {
     events.clear();
-    if (gone()) stream.Cancel();
+    left = left || gone();
+    if (left) stream.Cancel();
   }
+  if (left) return tl::unexpected(LeftUnfinished());
   return stream.Whole();
 }
 
