@@ -49,7 +49,7 @@ TEST_F(CompletionTest, OpenAiAnswersWithTextAndUsage) {
   EXPECT_EQ(answer["usage"]["prompt_tokens"], 3);
 }
 
-// As it is told of an ending server, its beginning was a whole answer to whoever still heard it.
+// It went out as 200 with what there was by then, as if the model had stopped there.
 TEST_F(CompletionTest, AnAnswerThatIsCutByTheServersEndIsAnErrorAndNotItsBeginning) {
   const auto started =
       Ask(R"({"prompt":"abc","max_tokens":3000,"ignore_eos":true})", CompletionDialect::kOpenAi);
