@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "api/left_unfinished.h"
 #include "base/check.h"
 
 namespace cairn {
@@ -40,9 +39,9 @@ std::optional<AnswerStep> AnswerReader::Next() {
   if (!event) return std::nullopt;
   AnswerStep step;
   step.answer = event->answer;
-  if (event->kind == GenerationEvent::Kind::kFailed) {
-    generation_->Cancel();
-    step.error = ToApiError(event->error);
+  if (const auto failure = generation_->FailureOf(*event)) {
+    generation_->Abandon();
+    step.error = ToApiError(*failure);
     return step;
   }
   if (event->kind == GenerationEvent::Kind::kProgress) {
@@ -71,19 +70,14 @@ ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
                                                    const std::function<bool()>& gone) {
   AnswerReader reader(std::move(chat));
   std::vector<WholeAnswer> answers(reader.answers());
-  bool left = false;
   while (true) {
-    left = left || gone();
-    if (left) reader.Cancel();
+    if (gone()) reader.Abandon();
     auto step = reader.Next();
     if (!step) continue;
     if (step->error) return tl::unexpected(*step->error);
     WholeAnswer& answer = answers.at(step->answer);
     for (AnswerPiece& piece : step->pieces) Add(std::move(piece), &answer);
     std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
-    if (step->end && left && step->end->reason == FinishReason::kCancelled) {
-      return tl::unexpected(LeftUnfinished());
-    }
     if (step->end) answer.end = std::move(*step->end);
     if (step->all_ended) return answers;
   }

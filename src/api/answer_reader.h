@@ -59,7 +59,7 @@ class AnswerReader {
   std::optional<AnswerStep> Next();
   size_t answers() const { return answers_.size(); }
   // The client is gone.
-  void Cancel() { generation_->Cancel(); }
+  void Abandon() { generation_->Abandon(); }
 
  private:
   struct Reading {

@@ -55,7 +55,7 @@ class MessageStream {
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
   // The client is gone.
-  void Cancel() { reader_.Cancel(); }
+  void Abandon() { reader_.Abandon(); }
   // What may be sent between two chunks to show that the stream is alive.
   std::string_view ping() const;
 

@@ -262,11 +262,11 @@ ApiResult<std::string> WarmBody(const ChatService& service, std::string_view bod
   const Reading reading = start(service, *json, name_space);
   if (!reading) return tl::unexpected(reading.error());
   while (true) {
-    if (gone()) (*reading)->Cancel();
+    if (gone()) (*reading)->Abandon();
     const auto event = (*reading)->Next(kAnswerWait);
     if (!event) continue;
-    if (event->kind == GenerationEvent::Kind::kFailed) {
-      return tl::unexpected(ToApiError(event->error));
+    if (const auto failure = (*reading)->FailureOf(*event)) {
+      return tl::unexpected(ToApiError(*failure));
     }
     if (event->kind == GenerationEvent::Kind::kDone) return ToText(WarmedJson(*event));
   }

@@ -7,7 +7,6 @@
 #include "api/answer_reader.h"
 #include "api/chat_request.h"
 #include "api/cost_json.h"
-#include "api/left_unfinished.h"
 #include "api/settings_json.h"
 
 namespace cairn {
@@ -226,23 +225,18 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone) {
   std::vector<WholeText> answers(started.options.answers);
-  bool left = false;
   for (size_t ended = 0; ended < answers.size();) {
-    left = left || gone();
-    if (left) started.generation->Cancel();
+    if (gone()) started.generation->Abandon();
     auto event = started.generation->Next(kAnswerWait);
     if (!event) continue;
-    if (event->kind == GenerationEvent::Kind::kFailed) {
-      started.generation->Cancel();
-      return tl::unexpected(ToApiError(event->error));
+    if (const auto failure = started.generation->FailureOf(*event)) {
+      started.generation->Abandon();
+      return tl::unexpected(ToApiError(*failure));
     }
     WholeText& answer = answers.at(event->answer);
     answer.text += event->text;
     std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
     if (event->kind != GenerationEvent::Kind::kDone) continue;
-    if (left && event->reason == FinishReason::kCancelled) {
-      return tl::unexpected(LeftUnfinished());
-    }
     answer.end = std::move(*event);
     ++ended;
   }
@@ -253,9 +247,9 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
 bool CompletionStream::Next(std::string* chunk) {
   auto event = started_.generation->Next(kAnswerWait);
   if (!event) return true;
-  if (event->kind == GenerationEvent::Kind::kFailed) {
-    started_.generation->Cancel();
-    *chunk += "data: " + ErrorBody(ToApiError(event->error)) + "\n\n";
+  if (const auto failure = started_.generation->FailureOf(*event)) {
+    started_.generation->Abandon();
+    *chunk += "data: " + ErrorBody(ToApiError(*failure)) + "\n\n";
     return false;
   }
   if (event->kind == GenerationEvent::Kind::kProgress) {

@@ -70,7 +70,7 @@ class CompletionStream {
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
   // The client is gone.
-  void Cancel() { started_.generation->Cancel(); }
+  void Abandon() { started_.generation->Abandon(); }
 
  private:
   // What is known of one answer of those asked for.

@@ -49,16 +49,6 @@ TEST_F(CompletionTest, OpenAiAnswersWithTextAndUsage) {
   EXPECT_EQ(answer["usage"]["prompt_tokens"], 3);
 }
 
-// It went out as 200 with what there was by then, as if the model had stopped there.
-TEST_F(CompletionTest, AnAnswerThatIsCutByTheServersEndIsAnErrorAndNotItsBeginning) {
-  const auto started =
-      Ask(R"({"prompt":"abc","max_tokens":3000,"ignore_eos":true})", CompletionDialect::kOpenAi);
-  ASSERT_TRUE(started.has_value());
-  const auto answer = CollectCompletion(*started, [] { return true; });
-  ASSERT_FALSE(answer.has_value());
-  EXPECT_EQ(answer.error().status, 503);
-}
-
 TEST_F(CompletionTest, OpenAiStopsAfterSixteenTokensUnlessToldOtherwise) {
   const Json answer = Answer(R"({"prompt":"abc"})", CompletionDialect::kOpenAi);
   EXPECT_EQ(answer["usage"]["completion_tokens"], 16);

@@ -45,7 +45,7 @@ class ChatStream {
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
   // The client is gone.
-  void Cancel() { reader_.Cancel(); }
+  void Abandon() { reader_.Abandon(); }
 
  private:
   // What is known of one answer of those asked for.

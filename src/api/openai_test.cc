@@ -73,14 +73,6 @@ TEST_F(OpenAiTest, AWholeAnswerCountsWhatWasReused) {
             second["usage"]["prompt_tokens"].get<int>());
 }
 
-TEST_F(OpenAiTest, AnAnswerNobodyWaitsForEnds) {
-  auto chat = Start(R"({"messages":[{"role":"user","content":"hi"}]})");
-  ASSERT_TRUE(chat.has_value());
-  const auto answer = CollectChat(std::move(*chat), kIdentity, [] { return true; });
-  ASSERT_TRUE(answer.has_value());
-  EXPECT_LT(Json::parse(*answer)["usage"]["completion_tokens"].get<int>(), 4000);
-}
-
 TEST_F(OpenAiTest, APromptThatIsTooLongIsToldTheSizes) {
   auto chat =
       Start(R"({"messages":[{"role":"user","content":")" + std::string(5000, 'x') + R"("}]})");

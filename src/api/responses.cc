@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "api/left_unfinished.h"
-
 namespace cairn {
 namespace {
 
@@ -202,13 +200,10 @@ ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& i
                                        const std::function<bool()>& gone) {
   ResponseStream stream(std::move(chat), identity, std::move(namespaces));
   std::string events;  // nobody reads them: the response is put together beside them
-  bool left = false;
   while (stream.Next(&events)) {
     events.clear();
-    left = left || gone();
-    if (left) stream.Cancel();
+    if (gone()) stream.Abandon();
   }
-  if (left) return tl::unexpected(LeftUnfinished());
   return stream.Whole();
 }
 

@@ -40,7 +40,7 @@ class ResponseStream {
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
   // The client is gone.
-  void Cancel() { reader_.Cancel(); }
+  void Abandon() { reader_.Abandon(); }
 
   // The response as its last event told it, or how it failed. REQUIRES: Next() returned false.
   ApiResult<std::string> Whole() const;

@@ -48,7 +48,7 @@ std::string_view PingOf(const Stream& stream) {
   }
 }
 
-// An answer in events, by a class with Next() and Cancel().
+// An answer in events, by a class with Next() and Abandon().
 template <typename Stream>
 HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
@@ -61,7 +61,7 @@ HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>&
         if (more) ping.Fill(PingOf(*stream), chunk);
         return more;
       };
-  response.stream.on_gone = [stream] { stream->Cancel(); };
+  response.stream.on_gone = [stream] { stream->Abandon(); };
   return response;
 }
 

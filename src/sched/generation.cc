@@ -10,6 +10,16 @@ std::optional<GenerationEvent> Generation::Next(std::chrono::milliseconds timeou
   return event;
 }
 
+std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
+  if (event.kind == GenerationEvent::Kind::kFailed) return event.error;
+  const bool cut = event.kind == GenerationEvent::Kind::kDone &&
+                   event.reason == FinishReason::kCancelled &&
+                   abandoned_.load(std::memory_order_relaxed);
+  if (!cut) return std::nullopt;
+  return Error{ErrorCode::kUnavailable,
+               "the server is shutting down, and the answer was not finished; ask again"};
+}
+
 std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   // Waiting for no time at all still asks the kernel.

@@ -1,7 +1,7 @@
 // Generation: one answer on its way from the thread that computes it to the thread that sends it.
 //
 //   Scheduler (context thread) ── Push ──>  [ progress, …, text, …, done ]  ── Next ──> HTTP thread
-//                              <───────────────────── Cancel ─────────────────────────
+//                              <──────────────── Cancel, Abandon ─────────────────────
 //
 // Of a request that asked for several answers, all come by one Generation, each event with the
 // number of its answer.
@@ -32,7 +32,7 @@ namespace cairn {
 enum class FinishReason {
   kStop,       // the model ended its answer, or a stop text came
   kLength,     // tokens_max or the context was reached
-  kCancelled,  // the asker went away
+  kCancelled,  // somebody ended it, or the asker went away
 };
 
 // What a request cost. Milliseconds are of the request's own work; waiting in the queue is apart.
@@ -89,9 +89,18 @@ class Generation {
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
   void Push(GenerationEvent event);
 
-  // The asker is gone: the work on all answers stops at the next piece.
+  // The work on all answers stops at the next piece; what there is by then is the answer.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  // As Cancel, because the asker is gone or the server ends; what there is by then is no answer.
+  void Abandon() {
+    abandoned_.store(true, std::memory_order_relaxed);
+    Cancel();
+  }
+  // Why nothing more is to be had of the answers; nothing: they go on, or `event` ended one well.
+  // An event of this generation. A beginning must not be taken for the answer where somebody
+  // still hears it, as in the first moment of a server's end.
+  std::optional<Error> FailureOf(const GenerationEvent& event) const;
 
   // The first answer has its prompt: the others can begin there.
   void MarkPromptRead() { prompt_read_.store(true, std::memory_order_relaxed); }
@@ -105,6 +114,7 @@ class Generation {
   std::condition_variable arrived_;
   std::deque<GenerationEvent> events_;  // guarded by mutex_
   std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> abandoned_ = false;
   std::atomic<bool> prompt_read_ = false;
 };
 
