@@ -23,21 +23,14 @@ class FaultyServerTest : public ServedTest {
   // One that hangs could not be ended.
   void TearDown() override { world_.Heal(); }
 
-  Result<std::unique_ptr<ServerProcess>> Run(const Flags& flags, bool faulty) const {
-    ServerProcessOptions options;
-    options.argv = ServeCommand(Join({"-t", "1", "--reuse", "exact", "-np", "1"}, flags));
-    if (faulty) {
-      options.environment = world_.environment();
-      options.log_path = log_;
-    }
-    return ServerProcess::Start(options);
+  static Flags ExactCommand(const Flags& flags) {
+    return ServeCommand(Join({"-t", "1", "--reuse", "exact", "-np", "1"}, flags));
   }
-  // Ends the server that runs, if one does.
+  void ServeInFaultyWorld(const Flags& flags) {
+    ServeAs({.argv = ExactCommand(flags), .environment = world_.environment()});
+  }
   void ServeFaulty(const Flags& flags = {}) {
-    server_ = nullptr;
-    auto server = Run(Join(flags, {"--cache-dir", folder_}), true);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
+    ServeInFaultyWorld(Join(flags, {"--cache-dir", folder_}));
   }
 
   // Asks, and compares with a server without a cache. Returns how many tokens it had to read.
@@ -51,7 +44,8 @@ class FaultyServerTest : public ServedTest {
     std::string& answer = plain_answers_[body.dump()];
     if (!answer.empty()) return answer;
     if (plain_ == nullptr) {
-      auto server = Run({"--cache-ram", "0", "--cache-disk", "0"}, false);
+      auto server =
+          ServerProcess::Start({.argv = ExactCommand({"--cache-ram", "0", "--cache-disk", "0"})});
       EXPECT_TRUE(server.has_value()) << server.error().message;
       plain_ = std::move(*server);
     }

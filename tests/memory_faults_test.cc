@@ -24,14 +24,8 @@ class MemoryFaultsTest : public test::FaultyServerTest {
     const std::string limit = "ulimit -v " + std::to_string(bytes / 1024);
     const Flags small = {"-c",    "8192", "-t", "1",          "--reuse",
                          "exact", "-np",  "1",  "--max-body", "1024"};
-    ServerProcessOptions options;
-    options.argv =
-        Join({"sh", "-c", limit + "; exec \"$0\" \"$@\""}, ServeCommand(Join(small, flags)));
-    options.log_path = log_;
-    server_.reset();
-    auto server = ServerProcess::Start(options);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
+    const Flags shell = {"sh", "-c", limit + "; exec \"$0\" \"$@\""};
+    ServeAs({.argv = Join(shell, ServeCommand(Join(small, flags)))});
   }
   // Bytes of address space that a server takes which answers and keeps nothing.
   uint64_t BytesNeeded() {

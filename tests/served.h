@@ -90,23 +90,21 @@ class ServedTest : public ::testing::Test {
 
   // In the place of the server that runs, if one does.
   void Serve(const Flags& flags = {}, const std::string& model = MadeModel()) {
+    ServeAs({.argv = ServeCommand(flags, model)});
+  }
+  void ServeAs(ServerProcessOptions options) {
     server_.reset();
-    auto server = Start(flags, model);
+    options.log_path = log_;
+    auto server = ServerProcess::Start(std::move(options));
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = std::move(*server);
   }
   // What a server says that must not start.
   std::string Refusal(const Flags& flags, const std::string& model = MadeModel()) const {
-    const auto server = Start(flags, model);
+    const auto server =
+        ServerProcess::Start({.argv = ServeCommand(flags, model), .log_path = log_});
     EXPECT_FALSE(server.has_value());
     return server ? std::string() : server.error().message;
-  }
-  Result<std::unique_ptr<ServerProcess>> Start(const Flags& flags,
-                                               const std::string& model = MadeModel()) const {
-    ServerProcessOptions options;
-    options.argv = ServeCommand(flags, model);
-    options.log_path = log_;
-    return ServerProcess::Start(options);
   }
 
   HttpClient ClientOf(const std::string& key) const {

@@ -12,10 +12,7 @@ class SlotFaultsTest : public test::FaultyServerTest {
  protected:
   void ServeSlots() {
     std::filesystem::create_directories(folder_);
-    server_ = nullptr;
-    auto server = Run({"--cache-disk", "0", "--slot-save-path", folder_}, true);
-    ASSERT_TRUE(server.has_value()) << server.error().message;
-    server_ = std::move(*server);
+    ServeInFaultyWorld({"--cache-disk", "0", "--slot-save-path", folder_});
   }
   HttpReply Act(const std::string& action) {
     return Post("/slots/0?action=" + action, {{"filename", "talk.bin"}});

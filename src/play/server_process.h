@@ -16,14 +16,14 @@ namespace cairn {
 struct ServerProcessOptions {
   // The program and its arguments. A program without a slash is looked up in PATH.
   std::vector<std::string> argv;
-  std::vector<std::pair<std::string, std::string>> environment;  // added to ours
+  std::vector<std::pair<std::string, std::string>> environment = {};  // added to ours
   // The port it was told to take; 0: it says so in a line with "http://127.0.0.1:PORT" (run it with
   // `--port 0`).
   int port = 0;
   std::string health_path = "/health";  // answers 200 once the server is ready
   int start_timeout_ms = 120'000;       // a model may have to be loaded
   int stop_grace_ms = 10'000;           // from SIGTERM to SIGKILL
-  std::string log_path;                 // its output is appended to this file too; empty: kept only
+  std::string log_path = {};            // its output is appended to this file too; empty: kept only
 };
 
 // The child's standard output and error are read by a thread of this object, which keeps the last
