@@ -18,6 +18,14 @@ if(CAIRN_SANITIZE)
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 endif()
 
+# The usual linker takes four times as long for the programs of a sanitizer.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  find_program(CAIRN_LLD ld.lld-19)
+  if(CAIRN_LLD)
+    target_link_options(cairn_flags INTERFACE --ld-path=${CAIRN_LLD})
+  endif()
+endif()
+
 # A test's own code runs once and briefly: it is not worth an optimiser's time, which was half of
 # what a build took. What it calls is optimised as ever.
 add_library(cairn_test_flags INTERFACE)

@@ -131,6 +131,7 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
   for (const FaultCall call : {FaultCall::kCreate, FaultCall::kWrite, FaultCall::kSync,
                                FaultCall::kRename, FaultCall::kSpace, FaultCall::kList}) {
     SCOPED_TRACE(static_cast<int>(call));
+    server_.reset();  // which writes to its end
     std::filesystem::remove_all(folder_);
     ServeFaulty({"--save-after-ms", "0"});
     world_.Hang(call);
@@ -175,7 +176,12 @@ TEST_F(DiskFaultsTest, AFolderThatVanishesIsMadeAgain) {
   ServeFaulty({"--save-after-ms", "0"});
   AskAndCompare(Talk(0));
   WaitUntilSaved();
-  std::filesystem::remove_all(folder_);
+  // The server may be taking a file away in the same moment.
+  WaitUntil("it is gone", [&] {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+    return !error;
+  });
   WaitUntil("it is noticed, and what memory holds is saved again",
             [&] { return ObjectFiles() > 0 && Metric("cairn_disk_unsynced_bytes") == 0; });
   EXPECT_LT(AskAndCompare(Talk(0)), kReadAgainMax);

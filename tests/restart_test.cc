@@ -49,10 +49,10 @@ class RestartTest : public test::ServedTest {
 };
 
 TEST_F(RestartTest, AConversationGoesOnAfterTheServerWasEnded) {
-  ServeCached();
+  ServeCached({"-t", "2"});
   const Json reply = Ask(FirstTurn());
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  ServeCached();
+  ServeCached({"-t", "2"});
   const Json next = Ask(NextTurn(FirstTurn(), reply));
   EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
@@ -86,6 +86,7 @@ TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
 TEST_F(RestartTest, AConversationGoesOnWithEveryCodec) {
   for (const char* codec : {"raw", "lossless", "fp16", "int8", "rint16"}) {
     SCOPED_TRACE(codec);
+    server_.reset();  // which writes to its end
     std::filesystem::remove_all(folder_);
     ServeCached({"--codec", codec});
     const Json reply = Ask(FirstTurn());
@@ -104,6 +105,7 @@ TEST_F(RestartTest, AConversationGoesOnWithFilesOfAnotherCodec) {
   const std::vector<std::vector<const char*>> alike = {{"raw", "lossless"},
                                                        {"rint16", "fp16", "int8"}};
   for (const std::vector<const char*>& codecs : alike) {
+    server_.reset();
     std::filesystem::remove_all(folder_);
     Json body = FirstTurn();
     for (size_t i = 0; i < codecs.size(); ++i) {

@@ -99,6 +99,7 @@ missing_tools() {
   have clang-format-19 || echo clang-format-19
   have clang-tidy-19 || echo clang-tidy-19
   have clang++-19 || echo clang-19
+  have ld.lld-19 || echo lld-19
   have_fuzzer || echo libclang-rt-19-dev
   have shellcheck || echo shellcheck
   have pkg-config || echo pkg-config
