@@ -240,7 +240,7 @@ test_developers_tools_are_asked_for_only_with_dev() {
   rm "$BOX/now/bin/id"
   stand_in id <<<'echo 1000'
   set_up && succeeds || return 1
-  set_up --dev && fails && says "clang-format-19 clang-tidy-19 clang-19 libclang-rt-19-dev shellcheck pkg-config"
+  set_up --dev && fails && says "clang-format-19 clang-tidy-19 clang-19 lld-19 libclang-rt-19-dev shellcheck pkg-config"
 }
 
 test_clang_without_its_fuzzer_is_given_it() {
@@ -263,8 +263,9 @@ test_browser_is_asked_for_only_when_it_is_named() {
 
 make_developers_tools() {
   local tool
-  for tool in clang-format-19 clang-tidy-19 shellcheck pkg-config; do stand_in "$tool" </dev/null; done
-  stand_in clang++-19 </dev/null
+  for tool in clang-format-19 clang-tidy-19 clang++-19 ld.lld-19 shellcheck pkg-config; do
+    stand_in "$tool" </dev/null
+  done
   mkdir -p "$BOX/now/lib/clang/19/lib/linux"
   : >"$BOX/now/lib/clang/19/lib/linux/libclang_rt.fuzzer-made.a"
 }
