@@ -24,7 +24,7 @@ class FaultyServerTest : public ServedTest {
   void TearDown() override { world_.Heal(); }
 
   static Flags ExactCommand(const Flags& flags) {
-    return ServeCommand(Join({"-t", "1", "--reuse", "exact", "-np", "1"}, flags));
+    return ServeCommand(Join({"--reuse", "exact", "-np", "1"}, flags));
   }
   void ServeInFaultyWorld(const Flags& flags) {
     ServeAs({.argv = ExactCommand(flags), .environment = world_.environment()});

@@ -22,8 +22,7 @@ class MemoryFaultsTest : public test::FaultyServerTest {
   // A shell sets the limit and becomes the server.
   void ServeWithin(uint64_t bytes, const Flags& flags) {
     const std::string limit = "ulimit -v " + std::to_string(bytes / 1024);
-    const Flags small = {"-c",    "8192", "-t", "1",          "--reuse",
-                         "exact", "-np",  "1",  "--max-body", "1024"};
+    const Flags small = {"-c", "8192", "--reuse", "exact", "-np", "1", "--max-body", "1024"};
     const Flags shell = {"sh", "-c", limit + "; exec \"$0\" \"$@\""};
     ServeAs({.argv = Join(shell, ServeCommand(Join(small, flags)))});
   }

@@ -31,7 +31,7 @@ struct Span {
 class TraceEventsServeTest : public test::ServedTest {
  protected:
   void ServeTraced(const Flags& flags = {}) {
-    Serve(Join({"-t", "1", "-np", "2", "-ub", "128", "--no-warm", "--cache-dir", files_ + "/cache",
+    Serve(Join({"-np", "2", "-ub", "128", "--no-warm", "--cache-dir", files_ + "/cache",
                 "--trace-events", path_},
                flags));
   }

@@ -22,8 +22,8 @@ using test::Json;
 class TraceOutTest : public test::ServedTest {
  protected:
   void ServeTraced() {
-    Serve({"--cache-disk", "0", "-c", "8192", "-t", "1", "-np", "1", "--cache-ram", "-1",
-           "--trace-out", path_});
+    Serve(
+        {"--cache-disk", "0", "-c", "8192", "-np", "1", "--cache-ram", "-1", "--trace-out", path_});
   }
 
   // Asks for the next message of a conversation and adds it; remembers what was reused.
