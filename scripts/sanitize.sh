@@ -32,8 +32,7 @@ run_some() {
 
 run_all() {
   ninja -C "build-$1"
-  # One more than there are processors, for tests that wait for their servers.
-  fixed_addresses ctest --preset "$1" --parallel "$(($(processors) + 1))" --no-tests=error
+  fixed_addresses ctest --preset "$1" --parallel "$(tests_at_once)" --no-tests=error
 }
 
 main() {

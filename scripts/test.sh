@@ -8,5 +8,4 @@ cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
 
-# One more than there are processors, for tests that wait for their servers.
-exec ctest --preset release --parallel "$(($(processors) + 1))" --no-tests=error "$@"
+exec ctest --preset release --parallel "$(tests_at_once)" --no-tests=error "$@"

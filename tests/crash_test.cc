@@ -11,20 +11,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
+#include "served.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
+using test::Json;
+using test::MetricOf;
 
 constexpr uintmax_t kBudgetMib = 24;
 // As the flag takes it.
@@ -39,21 +37,15 @@ int Crashes() {
 class CrashTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    model_ = test::WriteMadeModel("crash_test");
     folder_ = test::OwnPath("crash_test_cache");
     std::filesystem::remove_all(folder_);
     plain_ = Start({"--cache-ram", "0"});
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<ServerProcess> Start(const std::vector<std::string>& flags) {
-    ServerProcessOptions options;
-    options.argv = {CAIRN_PROGRAM, "serve", "-m",          model_,
-                    "--port",      "0",     "-c",          "4096",
-                    "-t",          "1",     "--grid",      "64",
-                    "--reuse",     "exact", "--cache-dir", folder_.string()};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
-    auto server = ServerProcess::Start(options);
+  std::unique_ptr<ServerProcess> Start(const test::Flags& flags) {
+    const test::Flags exact = {"--reuse", "exact", "--cache-dir", folder_.string()};
+    auto server = ServerProcess::Start({.argv = test::ServeCommand(test::Join(exact, flags))});
     EXPECT_TRUE(server.has_value()) << server.error().message;
     return server ? std::move(*server) : nullptr;
   }
@@ -62,13 +54,6 @@ class CrashTest : public ::testing::Test {
     const auto reply = HttpClient(server.url()).Post("/v1/chat/completions", body.dump());
     if (!reply || reply->status != 200) return "";
     return Json::parse(reply->body)["choices"][0]["message"]["content"];
-  }
-
-  static double Metric(const ServerProcess& server, const std::string& name) {
-    const std::string metrics = HttpClient(server.url()).Get("/metrics")->body;
-    const size_t found = metrics.find("\n" + name + " ");
-    EXPECT_NE(found, std::string::npos) << name;
-    return std::stod(metrics.substr(found + name.size() + 2));
   }
 
   // What a server without a cache says, asked once.
@@ -122,7 +107,6 @@ class CrashTest : public ::testing::Test {
     }
   }
 
-  std::string model_;
   std::filesystem::path folder_;
   std::unique_ptr<ServerProcess> plain_;
   std::map<std::string, std::string> plain_answers_;
@@ -164,9 +148,9 @@ TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
     const Json body = AnyTurn();
     EXPECT_EQ(Ask(*server, body), PlainAnswer(body));
   }
-  taken_in = Metric(*server, "cairn_cache_taken_in_total");
+  taken_in = MetricOf(*server, "cairn_cache_taken_in_total");
   EXPECT_GT(taken_in, 0);
-  EXPECT_EQ(Metric(*server, "cairn_disk_corrupt_total"), 0);
+  EXPECT_EQ(MetricOf(*server, "cairn_disk_corrupt_total"), 0);
   EXPECT_EQ(server->Stop(), 0) << server->LastLines();
   EXPECT_LE(FolderBytes(), kBudgetMib << 20);
 }

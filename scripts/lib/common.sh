@@ -19,6 +19,9 @@ sha256() {
 
 processors() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1; }
 
+# One more than there are processors, for tests that wait for their servers.
+tests_at_once() { echo "$(($(processors) + 1))"; }
+
 # run_step "What happens" LOG command...: one line while it runs, its seconds at the end of the
 # line, and the end of what it printed when it fails. The command stops at its first error; for
 # that, run_step must not be called in a condition (`if`, `||`), where bash would go on.

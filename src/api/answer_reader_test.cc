@@ -11,7 +11,6 @@
 
 #include "api/anthropic.h"
 #include "api/completion.h"
-#include "api/json.h"
 #include "api/openai.h"
 #include "api/played_answer.h"
 #include "api/responses.h"
