@@ -29,21 +29,30 @@ void Add(AnswerPiece piece, WholeAnswer* answer) {
 
 }  // namespace
 
+ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation) {
+  auto event = generation->Next(kAnswerWait);
+  if (!event) return std::nullopt;
+  const auto failure = generation->FailureOf(*event);
+  if (!failure) return event;
+  generation->Abandon();
+  return tl::unexpected(ToApiError(*failure));
+}
+
 AnswerReader::AnswerReader(StartedChat chat) : generation_(std::move(chat.generation)) {
   answers_.push_back({std::move(chat.parser)});
   for (auto& parser : chat.other_parsers) answers_.push_back({std::move(parser)});
 }
 
 std::optional<AnswerStep> AnswerReader::Next() {
-  auto event = generation_->Next(kAnswerWait);
-  if (!event) return std::nullopt;
+  auto next = NextEvent(generation_.get());
   AnswerStep step;
-  step.answer = event->answer;
-  if (const auto failure = generation_->FailureOf(*event)) {
-    generation_->Abandon();
-    step.error = ToApiError(*failure);
+  if (!next) {
+    step.error = next.error();
     return step;
   }
+  auto& event = *next;
+  if (!event) return std::nullopt;
+  step.answer = event->answer;
   if (event->kind == GenerationEvent::Kind::kProgress) {
     step.progress = AnswerProgress{event->processed_tokens, event->cost};
     return step;

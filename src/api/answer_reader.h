@@ -24,6 +24,10 @@ namespace cairn {
 // client that went away is noticed soon.
 inline constexpr std::chrono::milliseconds kAnswerWait{100};
 
+// Waits a moment for what comes next of a generation; nothing: it did not come yet. An error is
+// that of any of its answers, and then all are given up.
+ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation);
+
 struct AnswerEnd {
   FinishReason reason = FinishReason::kStop;
   bool context_full = false;  // with kLength: the context ended it, not tokens_max

@@ -263,12 +263,10 @@ ApiResult<std::string> WarmBody(const ChatService& service, std::string_view bod
   if (!reading) return tl::unexpected(reading.error());
   while (true) {
     if (gone()) (*reading)->Abandon();
-    const auto event = (*reading)->Next(kAnswerWait);
-    if (!event) continue;
-    if (const auto failure = (*reading)->FailureOf(*event)) {
-      return tl::unexpected(ToApiError(*failure));
-    }
-    if (event->kind == GenerationEvent::Kind::kDone) return ToText(WarmedJson(*event));
+    const auto next = NextEvent(reading->get());
+    if (!next) return tl::unexpected(next.error());
+    const auto& event = *next;
+    if (event && event->kind == GenerationEvent::Kind::kDone) return ToText(WarmedJson(*event));
   }
 }
 

@@ -227,12 +227,10 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
   std::vector<WholeText> answers(started.options.answers);
   for (size_t ended = 0; ended < answers.size();) {
     if (gone()) started.generation->Abandon();
-    auto event = started.generation->Next(kAnswerWait);
+    auto next = NextEvent(started.generation.get());
+    if (!next) return tl::unexpected(next.error());
+    auto& event = *next;
     if (!event) continue;
-    if (const auto failure = started.generation->FailureOf(*event)) {
-      started.generation->Abandon();
-      return tl::unexpected(ToApiError(*failure));
-    }
     WholeText& answer = answers.at(event->answer);
     answer.text += event->text;
     std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
@@ -245,13 +243,13 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
 }
 
 bool CompletionStream::Next(std::string* chunk) {
-  auto event = started_.generation->Next(kAnswerWait);
-  if (!event) return true;
-  if (const auto failure = started_.generation->FailureOf(*event)) {
-    started_.generation->Abandon();
-    *chunk += "data: " + ErrorBody(ToApiError(*failure)) + "\n\n";
+  const auto next = NextEvent(started_.generation.get());
+  if (!next) {
+    *chunk += "data: " + ErrorBody(next.error()) + "\n\n";
     return false;
   }
+  const auto& event = *next;
+  if (!event) return true;
   if (event->kind == GenerationEvent::Kind::kProgress) {
     if (started_.options.progress) AppendDataEvent(ProgressEvent(started_, *event), chunk);
     return true;
