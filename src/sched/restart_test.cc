@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sched/scheduler_fixture.h"
 #include "store/fake_disk.h"
@@ -15,7 +16,7 @@ using test::Join;
 using test::kClasses;
 using test::Text;
 
-constexpr double kPlenty = 1e9;
+constexpr double kPlentyMs = 2000;
 
 // Each look at it takes a while, so that reading takes time and is worth sparing.
 class TickingClock final : public Clock {
@@ -30,9 +31,10 @@ class TickingClock final : public Clock {
 class Life {
  public:
   Life(test::FakeDisk* disk, const FakeEngineOptions& engine_options, LineageId first_lineage,
-       ReuseMode reuse = ReuseMode::kLive, const char* placement = "near-end,user-turns")
+       ReuseMode reuse = ReuseMode::kLive, const char* placement = "near-end,user-turns",
+       const CacheOptions& cache_options = {})
       : engine_(engine_options),
-        cache_(CacheOptions{}, *MakePlacement(placement), *MakeEviction("value"),
+        cache_(cache_options, *MakePlacement(placement), *MakeEviction("value"),
                MakeTieredStore(disk)),
         scheduler_(&engine_, &cache_, &clock_, Options(first_lineage, reuse)) {
     disk->Restart();
@@ -46,13 +48,15 @@ class Life {
     }
     return Bench::Collect(generation->get());
   }
+  void Expect(const WarmPrompt& prompt) { scheduler_.Warm({prompt}); }
   // While nobody asks.
   void Idle() {
     while (scheduler_.WarmNext()) {
     }
   }
   // As at the end of a server.
-  void SaveAll() { EXPECT_TRUE(scheduler_.SaveAll(kPlenty)); }
+  void SaveAll() { EXPECT_TRUE(SavesAll(kPlentyMs)); }
+  bool SavesAll(double ms_max) { return scheduler_.SaveAll(ms_max); }
   void CheckInvariants() const { cache_.CheckInvariants(); }
   SchedulerStats stats() const { return scheduler_.stats(); }
 
@@ -103,6 +107,49 @@ TEST(Restart, TheNextTurnReadsItsMessageAndAtMostAGridStep) {
     Bench uninterrupted(SlowReader(memory_class), {});
     uninterrupted.Run(Bench::Request(prompt, 20));
     EXPECT_EQ(after.text, uninterrupted.Run(Bench::Request(next, 20)).text);
+  }
+}
+
+TEST(Restart, ASlotWhereNoMoreMayBeReadAheadIsSavedAsAnyOther) {
+  test::FakeDisk disk;
+  const Tokens prompt = Text(1000, 'q');
+  const Tokens expected = Join(prompt, Text(2000, 'w'));
+  size_t warmed = 0;
+  {
+    Life life(&disk, SlowReader(MemoryClass::kHybrid), 1 << 20);
+    life.Ask(Bench::Request(prompt, 50));
+    life.Expect({0, expected, prompt.size(), false});
+    life.Idle();
+    warmed = life.stats().warmed_tokens;
+    ASSERT_GT(warmed, 500u);
+    ASSERT_LT(warmed, 1900u) << "it is held up half-way";
+    life.SaveAll();
+  }
+  Life life(&disk, SlowReader(MemoryClass::kHybrid), 2 << 20);
+  const auto next = life.Ask(Bench::Request(expected));
+  EXPECT_LT(next.end.cost.read_tokens(), expected.size() - prompt.size());
+}
+
+TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhile) {
+  test::FakeDisk disk;
+  disk.SetQueueMax(1);
+  const FakeEngineOptions engine = SlowReader(MemoryClass::kAttention, 3);
+  const std::array<Tokens, 3> talks = {Text(1000, 'a'), Text(1000, 'b'), Text(1000, 'c')};
+  CacheOptions room_for_one;
+  room_for_one.ram_bytes_max = talks.size() * PrefixTree::BytesOf(1000) +
+                               1600 * FakeEngine(engine).traits().kv_bytes_per_token;
+  {
+    Life life(&disk, engine, 1 << 20, ReuseMode::kLive, "none", room_for_one);
+    for (const Tokens& talk : talks) life.Ask(Bench::Request(talk));
+    disk.SetWrites(false);
+    EXPECT_FALSE(life.SavesAll(10));
+    disk.SetWrites(true);
+    life.SaveAll();
+    life.CheckInvariants();
+  }
+  Life life(&disk, engine, 2 << 20);
+  for (const Tokens& talk : talks) {
+    EXPECT_GT(life.Ask(Bench::Request(talk)).end.cost.reused_tokens, 900u);
   }
 }
 

@@ -43,7 +43,11 @@ bool Scheduler::WarmNext() {
   if (BringHeaderBack()) return true;
   while (warming_ || TakeWarmPrompt()) {
     const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
-    if (allowed < grid_tokens_) return false;
+    if (allowed < grid_tokens_) {
+      // For as long as it takes until more may be read, the slot is as any that nobody uses.
+      PauseWarming();
+      return false;
+    }
     if (!warming_->slot && !BeginWarming()) {
       EndWarming();
       continue;
