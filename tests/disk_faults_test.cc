@@ -146,6 +146,28 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
   }
 }
 
+// Several MiB of states, of conversations that have nothing in common.
+Json LongTalk(int number) {
+  Json body = test::FirstTurn(8);
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::to_string(number) + " and " + std::to_string(i) + " ";
+  body["messages"][0]["content"] = text;
+  return body;
+}
+
+TEST_F(DiskFaultsTest, WhatWaitsForASlowDiskTakesNoMoreMemoryThanTheCacheMay) {
+  ServeFaulty({"--cache-ram", "2", "--save-after-ms", "0", "-c", "8192"});
+  world_.Hang(FaultCall::kWrite);
+  for (int talk = 0; talk < 16; ++talk) Ask(LongTalk(talk));
+  // As much in the queue, as much in memory that did not fit into it, and what the slot holds.
+  constexpr double kMib = 1 << 20;
+  EXPECT_GT(Metric("cairn_disk_unsynced_bytes"), 1 * kMib);
+  EXPECT_LE(Metric("cairn_disk_unsynced_bytes"), 6 * kMib);
+  EXPECT_TRUE(IsHealthy());
+  world_.Heal();
+  WaitUntilSaved();
+}
+
 TEST_F(DiskFaultsTest, AServerWhoseDiskIsFullEndsWithoutWaitingForRoom) {
   ServeFaulty({"--shutdown-timeout", "3600"});
   world_.Fail(FaultCall::kWrite, ENOSPC);

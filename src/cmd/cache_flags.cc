@@ -170,15 +170,17 @@ bool StoresCheckpoints(const ServeOptions& options) {
   return options.cache_ram_mib != 0 && options.ctx_checkpoints != 0u;
 }
 
+size_t CacheRamBytes(const ServeOptions& options) {
+  if (!options.cache_ram_mib) {
+    return MakeMemoryWatch(SystemMemorySources())->Look().limit_bytes / 4;
+  }
+  if (*options.cache_ram_mib < 0) return SIZE_MAX;
+  return static_cast<size_t>(*options.cache_ram_mib) << 20;
+}
+
 CacheOptions ToCacheOptions(const ServeOptions& options) {
   CacheOptions cache;
-  if (!options.cache_ram_mib) {
-    cache.ram_bytes_max = MakeMemoryWatch(SystemMemorySources())->Look().limit_bytes / 4;
-  } else if (*options.cache_ram_mib < 0) {
-    cache.ram_bytes_max = SIZE_MAX;
-  } else {
-    cache.ram_bytes_max = static_cast<size_t>(*options.cache_ram_mib) << 20;
-  }
+  cache.ram_bytes_max = CacheRamBytes(options);
   cache.min_step_tokens = options.checkpoint_min_step;
   cache.path_checkpoints_max = options.ctx_checkpoints.value_or(0);
   return cache;

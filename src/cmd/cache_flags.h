@@ -3,6 +3,7 @@
 #ifndef CAIRN_CMD_CACHE_FLAGS_H_
 #define CAIRN_CMD_CACHE_FLAGS_H_
 
+#include <cstddef>
 #include <string>
 
 #include "cache/checkpoint_cache.h"
@@ -24,6 +25,8 @@ PlacementOptions ToPlacementOptions(const ServeOptions& options);
 
 // False: nothing is stored, whatever the policies say.
 bool StoresCheckpoints(const ServeOptions& options);
+// Of checkpoints in memory, at most; SIZE_MAX: no limit.
+size_t CacheRamBytes(const ServeOptions& options);
 CacheOptions ToCacheOptions(const ServeOptions& options);
 
 }  // namespace cairn

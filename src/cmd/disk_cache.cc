@@ -1,5 +1,6 @@
 #include "cmd/disk_cache.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -92,6 +93,9 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.folder = CacheFolderOf(options);
   disk.fingerprint = cache.saved_as.fingerprint;
   disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
+  // What waits for a slow disk is in memory too, and of no use where the folder cannot take it.
+  disk.queue_bytes_max =
+      std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
   disk.codec = cache.codec;
   if (IsLossy(cache.codec)) disk.find_rows = FindFloatRows;

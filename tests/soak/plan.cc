@@ -93,6 +93,11 @@ Flags FlagsOfLife(const RoundPlan& plan, size_t life) {
   return flags;
 }
 
+uint64_t QueueBytesMax(const Flags& flags) {
+  if (FlagOf(flags, "--disk-write-mib-s").empty()) return 0;
+  return std::stoull(FlagOf(flags, "--cache-ram")) << 20U;
+}
+
 std::string FlagOf(const Flags& flags, const std::string& name) {
   const auto found = std::find(flags.rbegin(), flags.rend(), name);
   return found == flags.rend() || found == flags.rbegin() ? "" : *std::prev(found);

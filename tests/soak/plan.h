@@ -55,6 +55,9 @@ RoundPlan PlanRound(uint64_t seed, size_t number, double seconds);
 // What one life of the server is started with beyond that: nothing of it may change an answer.
 Flags FlagsOfLife(const RoundPlan& plan, size_t life);
 
+// Of what may wait in memory, in a life with such flags, for a disk that is held up.
+uint64_t QueueBytesMax(const Flags& flags);
+
 // The value behind the last `name`; empty: it is not there.
 std::string FlagOf(const Flags& flags, const std::string& name);
 

@@ -66,6 +66,11 @@ TEST(SoakTalk, AsksTheSameForTheSameSeedAndAnswers) {
   }
 }
 
+TEST(SoakPlan, AllowsMemoryForWhatWaitsOnlyWhereTheDiskIsHeldUp) {
+  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4"}), 0u);
+  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4", "--disk-write-mib-s", "4"}), uint64_t{4} << 20);
+}
+
 TEST(SoakTalk, GrowsPartsGoesBackAndComesInEveryApi) {
   Talker talker({.seed = 5, .name = "a", .header_seed = 1});
   std::set<Api> apis;

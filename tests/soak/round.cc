@@ -315,7 +315,7 @@ void Round::JudgeLastLife(Company* company, const std::vector<uint64_t>& series)
   if (!changed.empty()) Fail(changed);
   result_.samples = series.size();
   result_.growth_bytes = GrowthBytes(series);
-  result_.growth_allowed = GrowthAllowed(series);
+  result_.growth_allowed = GrowthAllowed(series) + QueueBytesMax(FlagsOfLife(plan_, lives_));
   if (result_.growth_bytes > result_.growth_allowed) {
     Fail("memory grew by " + std::to_string(result_.growth_bytes >> 10U) + " KiB");
   }
