@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kWarmPromptsMax = 16;
 // Requests that an answer's rendering may be late for.
 constexpr size_t kAskedMax = 16;
+constexpr double kMinuteMs = 60'000;
 
 bool GoesOn(const WarmPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
   return expected.name_space == name_space &&
@@ -42,10 +43,11 @@ bool Scheduler::WarmNext() {
   }
   if (BringHeaderBack()) return true;
   while (warming_ || TakeWarmPrompt()) {
-    const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
+    const double now_ms = clock_->NowMs();
+    const size_t allowed = warm_budget_.Allowed(now_ms);
     if (allowed < grid_tokens_) {
-      // For as long as it takes until more may be read, the slot is as any that nobody uses.
-      PauseWarming();
+      // What a minute does not bring waits for requests, and until then nobody uses the slot.
+      if (warm_budget_.Allowed(now_ms + kMinuteMs) < grid_tokens_) PauseWarming();
       return false;
     }
     if (!warming_->slot && !BeginWarming()) {
