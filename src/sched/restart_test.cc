@@ -114,13 +114,12 @@ TEST(Restart, ASlotWhereNoMoreMayBeReadAheadIsSavedAsAnyOther) {
   test::FakeDisk disk;
   const Tokens prompt = Text(1000, 'q');
   const Tokens expected = Join(prompt, Text(2000, 'w'));
-  size_t warmed = 0;
   {
     Life life(&disk, SlowReader(MemoryClass::kHybrid), 1 << 20);
     life.Ask(Bench::Request(prompt, 50));
     life.Expect({0, expected, prompt.size(), false});
     life.Idle();
-    warmed = life.stats().warmed_tokens;
+    const size_t warmed = life.stats().warmed_tokens;
     ASSERT_GT(warmed, 500u);
     ASSERT_LT(warmed, 1900u) << "it is held up half-way";
     life.SaveAll();

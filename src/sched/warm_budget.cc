@@ -23,12 +23,17 @@ void WarmBudget::OnWarmed(size_t tokens, double now_ms) {
   filled_ms_ = now_ms;
 }
 
-size_t WarmBudget::Allowed(double now_ms) const {
+size_t WarmBudget::LoanLeft() const {
   const double most = options_.read_share_max * static_cast<double>(read_ + used_) +
                       static_cast<double>(options_.first_tokens);
-  double left = most - static_cast<double>(read_ + warmed_);
-  if (options_.tokens_per_minute > 0) left = std::min(left, MinuteTokens(now_ms));
+  const double left = most - static_cast<double>(read_ + warmed_);
   return left > 0 ? static_cast<size_t>(left) : 0;
+}
+
+size_t WarmBudget::Allowed(double now_ms) const {
+  const size_t left = LoanLeft();
+  if (options_.tokens_per_minute == 0) return left;
+  return std::min(left, static_cast<size_t>(MinuteTokens(now_ms)));
 }
 
 }  // namespace cairn

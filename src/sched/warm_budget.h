@@ -36,8 +36,11 @@ class WarmBudget {
   // A request went on behind so many of them.
   void OnUsed(size_t tokens) { used_ += tokens; }
 
-  // That may be read ahead now.
+  // That may be read ahead now: no more than is left of the loan, nor of the minute's tokens where
+  // these are counted.
   size_t Allowed(double now_ms) const;
+  // Of the loan; more comes by requests alone.
+  size_t LoanLeft() const;
 
   uint64_t warmed() const { return warmed_; }
   uint64_t used() const { return used_; }

@@ -61,6 +61,7 @@ TEST(WarmBudget, KeepsToTokensAMinute) {
   EXPECT_EQ(budget.Allowed(1000), 10u);
   EXPECT_EQ(budget.Allowed(60'000), 600u);
   EXPECT_EQ(budget.Allowed(600'000), 600u);
+  EXPECT_EQ(budget.LoanLeft(), 99'400u);
 }
 
 WarmedPrompt Warmed(size_t begin, size_t end, NamespaceId name_space = 1) {

@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kWarmPromptsMax = 16;
 // Requests that an answer's rendering may be late for.
 constexpr size_t kAskedMax = 16;
-constexpr double kMinuteMs = 60'000;
 
 bool GoesOn(const WarmPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
   return expected.name_space == name_space &&
@@ -43,11 +42,10 @@ bool Scheduler::WarmNext() {
   }
   if (BringHeaderBack()) return true;
   while (warming_ || TakeWarmPrompt()) {
-    const double now_ms = clock_->NowMs();
-    const size_t allowed = warm_budget_.Allowed(now_ms);
+    const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
     if (allowed < grid_tokens_) {
-      // What a minute does not bring waits for requests, and until then nobody uses the slot.
-      if (warm_budget_.Allowed(now_ms + kMinuteMs) < grid_tokens_) PauseWarming();
+      // Until a request comes nobody uses the slot.
+      if (warm_budget_.LoanLeft() < grid_tokens_) PauseWarming();
       return false;
     }
     if (!warming_->slot && !BeginWarming()) {
