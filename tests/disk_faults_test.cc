@@ -146,15 +146,6 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
   }
 }
 
-// Several MiB of states, of conversations that have nothing in common.
-Json LongTalk(int number) {
-  Json body = test::FirstTurn(8);
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += std::to_string(number) + " and " + std::to_string(i) + " ";
-  body["messages"][0]["content"] = text;
-  return body;
-}
-
 TEST_F(DiskFaultsTest, WhatWaitsForASlowDiskTakesNoMoreMemoryThanTheCacheMay) {
   ServeFaulty({"--cache-ram", "2", "--save-after-ms", "0", "-c", "8192"});
   world_.Hang(FaultCall::kWrite);

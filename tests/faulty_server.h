@@ -62,7 +62,17 @@ class FaultyServerTest : public ServedTest {
              {{{"role", "system"}, {"content", name + std::string(900, 's')}},
               {{"role", "user"}, {"content", "first question"}}}}};
   }
-  // What a server that has read it before reads at most.
+  // Each leaves some hundred KiB of snapshots.
+  static Json LongTalk(int number) {
+    Json body = Talk(number);
+    std::string text;
+    for (int i = 0; i < 300; ++i) {
+      text += std::to_string(number) + " and " + std::to_string(i) + " ";
+    }
+    body["messages"][1]["content"] = text;
+    return body;
+  }
+  // What a server that has read a Talk before reads at most.
   static constexpr int kReadAgainMax = 100;
 
   void WaitUntilRefusing() const {

@@ -36,15 +36,6 @@ class MemoryFaultsTest : public test::FaultyServerTest {
     server_ = nullptr;
     return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
-  // Each leaves some hundred KiB of snapshots.
-  static Json LongTalk(int number) {
-    Json body = Talk(number);
-    std::string text;
-    for (int i = 0; i < 300; ++i)
-      text += std::to_string(number) + " and " + std::to_string(i) + " ";
-    body["messages"][1]["content"] = text;
-    return body;
-  }
 };
 
 TEST_F(MemoryFaultsTest, TheCacheGivesUpWhatItHoldsAndAnswersGoOn) {
