@@ -56,6 +56,11 @@ TEST(SoakPlan, GivesBothServersWhatDecidesAnAnswerAndTheirContextsTheSameSize) {
   }
 }
 
+TEST(SoakPlan, AllowsMemoryForWhatWaitsOnlyWhereTheDiskIsHeldUp) {
+  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4"}), 0u);
+  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4", "--disk-write-mib-s", "4"}), uint64_t{4} << 20);
+}
+
 TEST(SoakTalk, AsksTheSameForTheSameSeedAndAnswers) {
   Talker one({.seed = 5, .name = "a", .header_seed = 1});
   Talker same({.seed = 5, .name = "a", .header_seed = 1});
@@ -64,11 +69,6 @@ TEST(SoakTalk, AsksTheSameForTheSameSeedAndAnswers) {
     one.Heard({.text = "k"});
     same.Heard({.text = "k"});
   }
-}
-
-TEST(SoakPlan, AllowsMemoryForWhatWaitsOnlyWhereTheDiskIsHeldUp) {
-  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4"}), 0u);
-  EXPECT_EQ(QueueBytesMax({"--cache-ram", "4", "--disk-write-mib-s", "4"}), uint64_t{4} << 20);
 }
 
 TEST(SoakTalk, GrowsPartsGoesBackAndComesInEveryApi) {
