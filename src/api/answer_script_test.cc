@@ -58,7 +58,7 @@ TEST(AnswerScript, AllowsOnlyAnAnswerThatParsesAsTheScriptsOwn) {
     const auto script = Stones();
     const auto text = WrittenAnswer(*script->AnswerTo(talk), "", *chat_template);
     ASSERT_TRUE(text.has_value()) << text.error().message;
-    const AnswerFormat format = FindAnswerFormat(chat_template->source(), "", kTools);
+    const AnswerFormat format = FindAnswerFormat(*chat_template, "", kTools);
     const std::string reasoning = std::string(name) == "qwen" ? "reasoning{I look.} " : "";
     EXPECT_EQ(Parse(format, *text),
               reasoning + R"(content{Wait.} call0{weather {"city":"Rome \"\\ \n"}})");

@@ -303,15 +303,15 @@ std::string OnlyNamed(const std::string& tools_json, const std::vector<std::stri
 
 }  // namespace
 
-ApiResult<std::string> GrammarOfCalls(std::string_view template_source,
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
                                       const std::string& tools_json, const ToolChoice& choice) {
   auto tools = CallableTools(tools_json, choice);
   if (!tools) return tl::unexpected(tools.error());
   return CallWriter(*std::move(tools), choice.several)
-      .Write(DetectCallFormat(template_source), template_source);
+      .Write(DetectCallFormat(chat_template.source()), chat_template.source());
 }
 
-ApiResult<std::string> ApplyToolChoice(std::string_view template_source, ChatRequest* request) {
+ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {
   const ToolChoice& choice = request->tool_choice;
   const std::string& tools_json = request->conversation.tools_json;
   if (choice.kind == ToolChoice::Kind::kNone) return std::string();
@@ -319,7 +319,7 @@ ApiResult<std::string> ApplyToolChoice(std::string_view template_source, ChatReq
     if (!request->grammar.empty()) {
       return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a format"));
     }
-    auto grammar = GrammarOfCalls(template_source, tools_json, choice);
+    auto grammar = GrammarOfCalls(chat_template, tools_json, choice);
     if (!grammar) return grammar;
     request->grammar = *std::move(grammar);
   }

@@ -15,6 +15,7 @@
 #include "api/api_error.h"
 #include "api/chat_request.h"
 #include "api/tool_choice.h"
+#include "chat/chat_template.h"
 
 namespace cairn {
 
@@ -24,12 +25,12 @@ inline constexpr size_t kForcedCallsMax = 16;
 // Rules of which the first is "root". `tools_json`: the OpenAI `tools` array. Threads: any.
 // Errors, all 400: there is no such tool; a tool's schema has a keyword that cannot be enforced;
 // how the model writes calls is not known.
-ApiResult<std::string> GrammarOfCalls(std::string_view template_source,
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
                                       const std::string& tools_json, const ToolChoice& choice);
 
 // Makes a request's tool_choice hold: sets its grammar when a call is forced. Returns the tools of
 // which calls are looked for in the answer, as a `tools` array; empty: of none.
-ApiResult<std::string> ApplyToolChoice(std::string_view template_source, ChatRequest* request);
+ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
 
 }  // namespace cairn
 

@@ -6,6 +6,7 @@
 
 #include "api/json.h"
 #include "chat/answer_parser.h"
+#include "chat/test_templates.h"
 #include "engine/grammar.h"
 
 namespace cairn {
@@ -57,9 +58,7 @@ struct Parsed {
 };
 
 Parsed Parse(const std::string& source, const std::string& answer, const std::string& tools) {
-  AnswerFormat format;
-  format.calls = DetectCallFormat(source);
-  format.tools_json = tools;
+  const AnswerFormat format = FindAnswerFormat(*test::Parsed(source), "", tools);
   const auto parser = MakeAnswerParser(format);
   std::vector<AnswerPiece> pieces = parser->Push(answer);
   for (AnswerPiece& piece : parser->Finish()) pieces.push_back(std::move(piece));
@@ -107,7 +106,7 @@ std::string RandomSentence(const std::string& text, uint64_t seed) {
 
 TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
   for (const Source& source : Sources()) {
-    const auto grammar = GrammarOfCalls(source.text, kTools, Required());
+    const auto grammar = GrammarOfCalls(*test::Parsed(source.text), kTools, Required());
     ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
     size_t weather = 0;
     for (uint64_t seed = 0; seed < 25; ++seed) {
@@ -139,7 +138,8 @@ TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
 
 TEST(CallGrammar, OneToolByNameOnce) {
   for (const Source& source : Sources()) {
-    const auto grammar = GrammarOfCalls(source.text, kTools, Required({"now"}, false));
+    const auto grammar =
+        GrammarOfCalls(*test::Parsed(source.text), kTools, Required({"now"}, false));
     ASSERT_TRUE(grammar.has_value()) << source.name;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       const std::string answer = RandomSentence(*grammar, seed);
@@ -151,7 +151,8 @@ TEST(CallGrammar, OneToolByNameOnce) {
 }
 
 TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
-  const auto grammar = GrammarOfCalls(Sources()[1].text, kTools, Required({"weather"}));
+  const auto grammar =
+      GrammarOfCalls(*test::Parsed(Sources()[1].text), kTools, Required({"weather"}));
   ASSERT_TRUE(grammar.has_value());
   GrammarMatcher matcher(*Grammar::Parse(*grammar));
   const std::string answer =
@@ -167,7 +168,7 @@ TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
 
 void ExpectRefused(const std::string& source, const std::string& tools, const ToolChoice& choice,
                    const std::string& field) {
-  const auto grammar = GrammarOfCalls(source, tools, choice);
+  const auto grammar = GrammarOfCalls(*test::Parsed(source), tools, choice);
   ASSERT_FALSE(grammar.has_value()) << source;
   EXPECT_EQ(grammar.error().status, 400);
   EXPECT_EQ(grammar.error().field, field) << grammar.error().message;
@@ -185,21 +186,22 @@ TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
 }
 
 TEST(ApplyToolChoice, LooksForCallsOnlyOfWhatMayBeCalled) {
+  const auto hermes = test::Parsed("<tool_call>");
   ChatRequest request;
   request.conversation.tools_json = kTools;
-  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).value_or("?"), kTools);
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), kTools);
   request.tool_choice.kind = ToolChoice::Kind::kNone;
-  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).value_or("?"), "");
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), "");
   request.tool_choice = {ToolChoice::Kind::kAuto, {"now"}, true};
-  EXPECT_EQ(Json::parse(ApplyToolChoice("<tool_call>", &request).value_or("?")),
+  EXPECT_EQ(Json::parse(ApplyToolChoice(*hermes, &request).value_or("?")),
             Json::parse("[" + kNow + "]"));
   EXPECT_EQ(request.grammar, "");
   EXPECT_EQ(request.conversation.tools_json, kTools);
   request.tool_choice.kind = ToolChoice::Kind::kRequired;
-  EXPECT_TRUE(ApplyToolChoice("<tool_call>", &request).has_value());
+  EXPECT_TRUE(ApplyToolChoice(*hermes, &request).has_value());
   EXPECT_NE(request.grammar, "");
   // Two grammars cannot both hold.
-  EXPECT_EQ(ApplyToolChoice("<tool_call>", &request).error().field, "tool_choice");
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).error().field, "tool_choice");
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     scripted = std::move(*grammar);
   }
-  auto callable = ApplyToolChoice(template_->source(), &request);
+  auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());
   AskedTurn asked{.name_space = name_space};
   if (jobs_ && request.reuse && request.options.answers == 1) {
@@ -260,8 +260,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
                                       std::to_string(prompt->pinned_texts));
   }
   generation.params = std::move(request.params);
-  const AnswerFormat format =
-      FindAnswerFormat(template_->source(), generation_prompt, std::move(*callable));
+  const AnswerFormat format = FindAnswerFormat(*template_, generation_prompt, std::move(*callable));
   generation.params.control_texts = TagsOf(format);
   generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;

@@ -242,10 +242,10 @@ CallFormat DetectCallFormat(std::string_view template_source) {
   return CallFormat::kNone;
 }
 
-AnswerFormat FindAnswerFormat(std::string_view template_source, std::string_view generation_prompt,
+AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_view generation_prompt,
                               std::string tools_json) {
   AnswerFormat format;
-  format.calls = DetectCallFormat(template_source);
+  format.calls = DetectCallFormat(chat_template.source());
   format.starts_in_reasoning = format.calls == CallFormat::kHarmony
                                    ? OpensAnalysis(generation_prompt)
                                    : OpensReasoning(generation_prompt);

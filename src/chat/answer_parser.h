@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "chat/chat_template.h"
+
 namespace cairn {
 
 struct AnswerPiece {
@@ -64,7 +66,7 @@ struct AnswerFormat {
   std::string tools_json = {};
 };
 
-AnswerFormat FindAnswerFormat(std::string_view template_source, std::string_view generation_prompt,
+AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_view generation_prompt,
                               std::string tools_json);
 
 // The tags of a format that may be control tokens. Their text must be in the answer that is

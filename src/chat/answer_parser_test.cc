@@ -200,7 +200,8 @@ TEST(CallFormat, IsKnownByTheTemplatesTags) {
 
 TEST(AnswerFormat, KnowsWhatTheGenerationPromptOpened) {
   const auto starts = [](const char* source, const char* prompt) {
-    return FindAnswerFormat(source, prompt, "").starts_in_reasoning;
+    const auto chat_template = test::Parsed(source);
+    return FindAnswerFormat(*chat_template, prompt, "").starts_in_reasoning;
   };
   EXPECT_TRUE(starts("", "<|im_start|>assistant\n<think>\n"));
   EXPECT_FALSE(starts("", "<|im_start|>assistant\n"));
