@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import OpenAI from "openai";
-import { zodResponseFormat } from "openai/helpers/zod";
+import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
 import {
@@ -189,6 +189,122 @@ test("a response that explains itself is a response like others", async () => {
     .finalResponse();
   assert.equal(streamed.output_text, whole.output_text);
   assert.equal(streamed.cairn.prompt_tokens, whole.cairn.prompt_tokens);
+});
+
+const sky = {
+  type: "object",
+  properties: { warm: { type: "boolean" }, sky: { enum: ["clear", "grey"] } },
+  required: ["warm", "sky"],
+  additionalProperties: false,
+};
+
+test("a response keeps to a JSON schema, whole and streamed", async () => {
+  const asked = {
+    model: "m",
+    input: "What is the weather?",
+    max_output_tokens: 300,
+    temperature: 0,
+    text: { format: { type: "json_schema", name: "weather", strict: true, schema: sky } },
+  };
+  const whole = await client.responses.create(asked);
+  const json = JSON.parse(whole.output_text);
+  assert.equal(typeof json.warm, "boolean");
+  assert.ok(["clear", "grey"].includes(json.sky));
+  assert.equal(whole.text.format.name, "weather");
+  const streamed = await client.responses.stream(asked).finalResponse();
+  assert.equal(streamed.output_text, whole.output_text);
+});
+
+test("a response's zod schema comes back parsed", async () => {
+  const shape = z.object({ warm: z.boolean(), sky: z.enum(["clear", "grey"]) });
+  const answer = await client.responses.parse({
+    model: "m",
+    input: "What is the weather?",
+    max_output_tokens: 300,
+    temperature: 0,
+    text: { format: zodTextFormat(shape, "weather") },
+  });
+  assert.deepEqual(shape.parse(answer.output_parsed), answer.output_parsed);
+});
+
+test("a response is continued, and prefills its own items alone", async () => {
+  const long = `What is a cairn? ${"It is said to be a pile of stones. ".repeat(40)}`;
+  const asked = { model: "m", max_output_tokens: 8, temperature: 0 };
+  const first = await client.responses.create({ ...asked, input: long });
+  assert.equal(first.store, true);
+  const second = await client.responses
+    .stream({ ...asked, input: "Go on.", previous_response_id: first.id })
+    .finalResponse();
+  assert.equal(second.previous_response_id, first.id);
+  const { input_tokens: all, input_tokens_details: details } = second.usage;
+  assert.ok(all > first.usage.input_tokens);
+  assert.ok(all - details.cached_tokens < 100, `${all} tokens, ${details.cached_tokens} cached`);
+  const third = await client.responses.create({
+    ...asked,
+    input: "And on.",
+    previous_response_id: second.id,
+  });
+  assert.ok(third.usage.input_tokens > all);
+});
+
+test("a call in a response is answered by previous_response_id", async () => {
+  const city = { enum: ["Rome", "Oslo"] };
+  const parameters = { type: "object", properties: { city }, required: ["city"] };
+  const asked = {
+    model: "m",
+    temperature: 0,
+    tools: [{ type: "function", name: "weather", parameters, strict: true }],
+  };
+  const first = await client.responses.create({
+    ...asked,
+    input: "Is it warm in Rome?",
+    max_output_tokens: 400,
+    tool_choice: "required",
+    parallel_tool_calls: false,
+  });
+  const call = first.output.find((item) => item.type === "function_call");
+  assert.ok(city.enum.includes(JSON.parse(call.arguments).city));
+  const second = await client.responses.create({
+    ...asked,
+    max_output_tokens: 8,
+    previous_response_id: first.id,
+    input: [{ type: "function_call_output", call_id: call.call_id, output: "18 degrees" }],
+  });
+  // A random model does not write its call as the template shows calls: that is prefilled again.
+  assert.ok(second.usage.input_tokens > first.usage.input_tokens);
+  assert.ok(second.usage.input_tokens_details.cached_tokens > first.usage.input_tokens - 64);
+});
+
+test("a stored response is fetched, listed and deleted", async () => {
+  const asked = { model: "m", max_output_tokens: 8, temperature: 0, metadata: { for: "a test" } };
+  const first = await client.responses.create({ ...asked, input: "What is a cairn?" });
+  const second = await client.responses.create({
+    ...asked,
+    input: "Go on.",
+    previous_response_id: first.id,
+  });
+  const fetched = await client.responses.retrieve(second.id);
+  assert.equal(fetched.output_text, second.output_text);
+  assert.deepEqual(fetched.metadata, asked.metadata);
+  const items = await all(client.responses.inputItems.list(second.id, { order: "asc", limit: 1 }));
+  assert.deepEqual(
+    items.map((item) => item.role),
+    ["user", "assistant", "user"],
+  );
+  await client.responses.delete(second.id);
+  await assert.rejects(client.responses.retrieve(second.id), OpenAI.NotFoundError);
+  await assert.rejects(
+    client.responses.create({ ...asked, input: "More?", previous_response_id: second.id }),
+    (error) => {
+      assert.ok(error instanceof OpenAI.NotFoundError);
+      assert.equal(error.param, "previous_response_id");
+      assert.match(error.message, /was deleted/);
+      return true;
+    },
+  );
+  const unstored = await client.responses.create({ ...asked, input: "And?", store: false });
+  assert.equal(unstored.store, false);
+  await assert.rejects(client.responses.retrieve(unstored.id), OpenAI.NotFoundError);
 });
 
 test("embeddings are numbers", async (t) => {

@@ -247,8 +247,7 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   CheckStops(fields, "stop", params->stop_texts);
 }
 
-ApiResult<std::string> GrammarOfFormat(const Json& format) {
-  const std::string field = "response_format";
+ApiResult<std::string> GrammarOfFormat(const Json& format, const std::string& field) {
   const Json type = format.is_object() ? format.value("type", Json()) : Json();
   if (type == Json("text")) return std::string();
   if (type == Json("json_object")) {
@@ -267,7 +266,22 @@ ApiResult<std::string> GrammarOfFormat(const Json& format) {
   return GrammarOfSchema((*holder)["schema"], place + ".schema");
 }
 
+// `grammar` if decoding can be held to it; an empty one is none.
+ApiResult<std::string> Enforceable(std::string grammar, const std::string& field) {
+  if (grammar.empty()) return grammar;
+  if (const auto parsed = Grammar::Parse(grammar); !parsed) {
+    return tl::unexpected(FieldError(field, "what can be enforced: " + parsed.error().message));
+  }
+  return grammar;
+}
+
 }  // namespace
+
+ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field) {
+  auto grammar = GrammarOfFormat(format, field);
+  if (!grammar) return grammar;
+  return Enforceable(std::move(*grammar), field);
+}
 
 ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
   FieldReader fields(body, "");
@@ -277,7 +291,7 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
     const Json* value = fields.Find(name);
     if (value == nullptr) continue;
     auto made = grammar;
-    if (name == std::string_view("response_format")) made = GrammarOfFormat(*value);
+    if (name == std::string_view("response_format")) made = GrammarOfFormat(*value, name);
     if (name == std::string_view("json_schema")) made = GrammarOfSchema(*value, name);
     if (name == std::string_view("grammar") && !value->is_string()) {
       return tl::unexpected(FieldError(name, "a string of GBNF"));
@@ -291,11 +305,7 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
     source = name;
     grammar = std::move(made);
   }
-  if (grammar->empty()) return grammar;
-  if (const auto parsed = Grammar::Parse(*grammar); !parsed) {
-    return tl::unexpected(FieldError(source, "what can be enforced: " + parsed.error().message));
-  }
-  return grammar;
+  return Enforceable(std::move(*grammar), source);
 }
 
 ApiResult<Conversation> ParseConversation(const Json& body) {

@@ -37,6 +37,9 @@ ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
 // empty when there is none.
 ApiResult<std::string> ParseAnswerGrammar(const Json& body);
 
+// The same from `response_format`, or from Responses' `text.format`; `field` names it in errors.
+ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field);
+
 // `messages`, `tools` and `chat_template_kwargs` alone: what a prompt is rendered from.
 ApiResult<Conversation> ParseConversation(const Json& body);
 

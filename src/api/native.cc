@@ -203,10 +203,13 @@ ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::stri
 }
 
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
-                                                NamespaceId name_space) {
+                                                NamespaceId name_space, StoredResponses* stored) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto request = ParseResponsesRequest(*json, {});
+  const auto previous = FindPreviousResponse(*json, name_space, stored);
+  if (!previous) return tl::unexpected(previous.error());
+  const auto request =
+      ParseResponsesRequest(*json, {}, *previous ? (*previous)->turns() : ResponseTurns());
   if (!request) return tl::unexpected(request.error());
   return InputTokens(service, request->chat.conversation, name_space);
 }

@@ -10,6 +10,7 @@
 
 #include "api/api_error.h"
 #include "api/chat_service.h"
+#include "api/stored_responses.h"
 #include "sched/slot_files.h"
 
 namespace cairn {
@@ -32,11 +33,12 @@ std::string ModelsBody(const ChatService& service, const ServedModel& served);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);
-// How many tokens the prompt of a request would have: of chat/completions, of responses.
+// How many tokens the prompt of a request would have: of chat/completions, of responses. `stored`:
+// what `previous_response_id` is looked for in; null: nothing is stored.
 ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,
                                            NamespaceId name_space);
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
-                                                NamespaceId name_space);
+                                                NamespaceId name_space, StoredResponses* stored);
 
 // What is asked of a slot by `POST /slots/<slot>?action=<action>`.
 struct SlotRequest {

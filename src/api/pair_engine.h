@@ -12,7 +12,7 @@
 namespace cairn::test {
 
 // Texts must be ASCII: the tokens above are the pairs.
-class PairEngine final : public FakeEngine {
+class PairEngine : public FakeEngine {
  public:
   using FakeEngine::FakeEngine;
 

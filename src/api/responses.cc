@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "api/response_items.h"
+
 namespace cairn {
 namespace {
 
@@ -27,14 +29,10 @@ Json Begun(const AnswerIdentity& identity) {
           {"parallel_tool_calls", true},
           {"previous_response_id", nullptr},
           {"store", false},
+          {"text", {{"format", {{"type", "text"}}}}},
           {"tool_choice", "auto"},
           {"tools", Json::array()},
           {"usage", nullptr}};
-}
-
-// What follows "resp_".
-std::string Number(const std::string& id) {
-  return id.substr(id.find('_') + 1);
 }
 
 std::string TypeOf(const Json& item) {
@@ -58,12 +56,16 @@ std::string TextEvent(const std::string& item_type) {
 }  // namespace
 
 ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
-                               ToolNamespaces namespaces)
+                               ToolNamespaces namespaces, ResponseContext context)
     : record_(chat.record),
       reader_(std::move(chat)),
       namespaces_(std::move(namespaces)),
-      number_(Number(identity.id)),
-      response_(Begun(identity)) {}
+      number_(ResponseNumber(identity.id)),
+      on_end_(std::move(context.on_end)),
+      response_(Begun(identity)) {
+  response_["store"] = on_end_ != nullptr;
+  response_.update(context.repeated);
+}
 
 bool ResponseStream::Next(std::string* chunk) {
   if (!begun_) {
@@ -191,14 +193,15 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
   response_["status"] = status;
   if (cut_off) response_["incomplete_details"]["reason"] = "max_output_tokens";
   response_["usage"] = Usage(end.cost);
+  if (on_end_) on_end_(response_);
   AddExplanation(record_, &response_);
   EmitResponse("response." + status, chunk);
 }
 
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
-                                       ToolNamespaces namespaces,
-                                       const std::function<bool()>& gone) {
-  ResponseStream stream(std::move(chat), identity, std::move(namespaces));
+                                       ToolNamespaces namespaces, const std::function<bool()>& gone,
+                                       ResponseContext context) {
+  ResponseStream stream(std::move(chat), identity, std::move(namespaces), std::move(context));
   std::string events;  // nobody reads them: the response is put together beside them
   while (stream.Next(&events)) {
     events.clear();

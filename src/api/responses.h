@@ -23,6 +23,13 @@ namespace cairn {
 // Of the tools that came inside a namespace, by name.
 using ToolNamespaces = std::map<std::string, std::string>;
 
+// What a response has of its request, and who keeps it. May be all empty.
+struct ResponseContext {
+  Json repeated = Json::object();  // fields of the request that every response repeats
+  // Told the response when it has ended, before the client is.
+  std::function<void(const Json& response)> on_end = {};
+};
+
 // An answer as Server-Sent Events, numbered by `sequence_number`. Used by one thread.
 //
 //   response.created, response.in_progress      at once, before the prompt is read
@@ -35,7 +42,8 @@ using ToolNamespaces = std::map<std::string, std::string>;
 //                                               answer, with `cairn` where it was asked for
 class ResponseStream {
  public:
-  ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces);
+  ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces,
+                 ResponseContext context = {});
 
   // Waits a moment for more and appends it to `chunk`. False: that was all.
   bool Next(std::string* chunk);
@@ -58,6 +66,7 @@ class ResponseStream {
   AnswerReader reader_;
   const ToolNamespaces namespaces_;
   const std::string number_;  // of the answer; part of its items' ids
+  const std::function<void(const Json& response)> on_end_;
   Json response_;
   bool begun_ = false;
   int64_t sequence_ = 0;
@@ -68,8 +77,8 @@ class ResponseStream {
 
 // Waits for the whole answer. `gone` is asked while it waits: true ends the work.
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
-                                       ToolNamespaces namespaces,
-                                       const std::function<bool()>& gone);
+                                       ToolNamespaces namespaces, const std::function<bool()>& gone,
+                                       ResponseContext context = {});
 
 }  // namespace cairn
 

@@ -160,7 +160,28 @@ ApiResult<void> AddItem(const Json& item, const std::string& place,
   return {};  // of tools that only their maker's service has
 }
 
-ApiResult<void> ReadInput(const Json& body, std::vector<Message>* messages) {
+ApiResult<void> AddItems(const Json& items, const std::string& place,
+                         std::vector<Message>* messages) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto added = AddItem(items[i], At(place, i), messages);
+    if (!added) return added;
+  }
+  return {};
+}
+
+// One turn after the other, as all of them may be large.
+ApiResult<void> AddHistory(const ResponseTurns& history, std::vector<Message>* messages) {
+  for (const auto& turn : history) {
+    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", messages);
+    if (!added) return added;
+    added = AddItems(Json::parse(turn->response)["output"], turn->id + ".output", messages);
+    if (!added) return added;
+  }
+  return {};
+}
+
+ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
+                          std::vector<Message>* messages) {
   std::string instructions;
   FieldReader fields(body, "");
   fields.String("instructions", &instructions);
@@ -170,6 +191,8 @@ ApiResult<void> ReadInput(const Json& body, std::vector<Message>* messages) {
     messages->back().role = Role::kSystem;
     messages->back().content = std::move(instructions);
   }
+  auto added = AddHistory(history, messages);
+  if (!added) return added;
   if (const std::string* input = StringOf(body, "input")) {
     messages->emplace_back();
     messages->back().content = *input;
@@ -179,10 +202,8 @@ ApiResult<void> ReadInput(const Json& body, std::vector<Message>* messages) {
   if (items == body.end() || !items->is_array()) {
     return tl::unexpected(FieldError("input", "a string or a list of items"));
   }
-  for (size_t i = 0; i < items->size(); ++i) {
-    auto added = AddItem((*items)[i], At("input", i), messages);
-    if (!added) return added;
-  }
+  added = AddItems(*items, "input", messages);
+  if (!added) return added;
   if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));
   return {};
 }
@@ -231,34 +252,93 @@ class ToolReader {
 
 // What would change the answer and cannot be done must not be passed over in silence.
 void RefuseUnsupported(FieldReader* fields) {
-  for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
-    if (fields->Find(name) == nullptr) continue;
-    fields->Fail(name, "absent: this server stores no responses; send the whole conversation");
+  if (fields->Find("conversation") != nullptr) {
+    fields->Fail("conversation", "absent: continue a response by 'previous_response_id'");
   }
-  const Json* text = fields->Find("text");
-  if (text == nullptr) return;
-  if (!text->is_object()) return fields->Fail("text", "an object");
+  if (fields->Find("prompt") != nullptr) {
+    fields->Fail("prompt", "absent: this server stores no prompts; send 'instructions'");
+  }
+}
+
+// GBNF that the answer's text must follow, from `text.format`; empty: it may be anything.
+ApiResult<std::string> ReadTextFormat(const Json& body) {
+  const Json* text = FieldReader(body, "").Find("text");
+  if (text == nullptr) return std::string();
+  if (!text->is_object()) return tl::unexpected(FieldError("text", "an object"));
   const Json* format = FieldReader(*text, "").Find("format");
-  const std::string* type = format == nullptr ? nullptr : StringOf(*format, "type");
-  if (format != nullptr && (type == nullptr || *type != "text")) {
-    fields->Fail("text.format.type", "'text': this server does not constrain answers yet");
+  return format == nullptr ? std::string() : ParseAnswerFormat(*format, "text.format");
+}
+
+// OpenAI's bounds: they keep what is stored beside a conversation small.
+void CheckMetadata(FieldReader* fields) {
+  constexpr size_t kPairsMax = 16;
+  constexpr size_t kNameBytesMax = 64;
+  constexpr size_t kValueBytesMax = 512;
+  const Json* metadata = fields->Find("metadata");
+  if (metadata == nullptr) return;
+  bool fits = metadata->is_object() && metadata->size() <= kPairsMax;
+  if (fits) {
+    for (const auto& [name, value] : metadata->items()) {
+      fits = fits && name.size() <= kNameBytesMax && value.is_string() &&
+             value.get_ref<const std::string&>().size() <= kValueBytesMax;
+    }
   }
+  if (!fits) {
+    fields->Fail("metadata",
+                 "an object of at most 16 strings of at most 512 bytes, with names of at most 64");
+  }
+}
+
+Json RepeatedFields(const Json& body) {
+  Json repeated = Json::object();
+  for (const char* name : {"instructions", "metadata", "previous_response_id"}) {
+    const Json* value = FieldReader(body, "").Find(name);
+    if (value != nullptr && *value != "") repeated[name] = *value;
+  }
+  if (const Json* text = FieldReader(body, "").Find("text")) {
+    repeated["text"]["format"]["type"] = "text";
+    repeated["text"].update(*text);
+  }
+  return repeated;
 }
 
 }  // namespace
 
+ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
+    const Json& body, NamespaceId name_space, StoredResponses* stored) {
+  constexpr const char* kField = "previous_response_id";
+  FieldReader fields(body, "");
+  std::string id;
+  fields.String(kField, &id);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  if (id.empty()) return nullptr;
+  if (stored == nullptr) {
+    return tl::unexpected(FieldError(kField,
+                                     "absent: this server stores no responses (--responses-store "
+                                     "0); send the whole conversation"));
+  }
+  auto chain = stored->Find(id, name_space);
+  if (!chain) chain.error().field = kField;
+  return chain;
+}
+
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
-                                                  const GenerationParams& defaults) {
+                                                  const GenerationParams& defaults,
+                                                  const ResponseTurns& history) {
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
-  auto read = ReadInput(body, &chat.conversation.messages);
+  auto read = ReadInput(body, history, &chat.conversation.messages);
   if (!read) return tl::unexpected(read.error());
   FieldReader fields(body, "");
   RefuseUnsupported(&fields);
+  CheckMetadata(&fields);
   ToolReader tools(&request);
   if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");
   if (!read) return tl::unexpected(read.error());
   chat.conversation.tools_json = tools.Text();
+  auto grammar = ReadTextFormat(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  chat.grammar = std::move(*grammar);
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   chat.tool_choice = std::move(*choice);
@@ -272,6 +352,8 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   fields.Number("temperature", 0, kLarge, &chat.params.sampling.temperature);
   fields.Number("top_p", 0, 1, &chat.params.sampling.top_p);
   fields.Bool("stream", &chat.stream);
+  fields.Bool("store", &request.store);
+  request.repeated = RepeatedFields(body);
   if (fields.error()) return tl::unexpected(*fields.error());
   return request;
 }

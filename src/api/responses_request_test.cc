@@ -110,6 +110,70 @@ TEST(ResponsesRequest, LimitsAreReadAndWhatCodexSendsBesidesIsIgnored) {
   EXPECT_TRUE(chat.stream);
 }
 
+TEST(ResponsesRequest, ATextFormatIsTheGrammarOfChatsResponseFormat) {
+  const std::string schema =
+      R"({"type":"object","properties":{"warm":{"type":"boolean"}},"required":["warm"]})";
+  const auto grammar = [](const std::string& format) {
+    return Parse(R"({"input":"hi","text":{"verbosity":"low","format":)" + format + "}}")
+        .chat.grammar;
+  };
+  const auto of_chat = [](const std::string& format) {
+    const auto request = ParseChatRequest(
+        Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"response_format":)" + format +
+                    "}"),
+        GenerationParams{});
+    return request ? request->grammar : request.error().message;
+  };
+  EXPECT_EQ(grammar(R"({"type":"text"})"), "");
+  EXPECT_EQ(grammar(R"({"type":"json_object"})"), of_chat(R"({"type":"json_object"})"));
+  const std::string constrained =
+      grammar(R"({"type":"json_schema","name":"sky","strict":true,"schema":)" + schema + "}");
+  EXPECT_NE(constrained.find("warm"), std::string::npos);
+  EXPECT_EQ(constrained, of_chat(R"({"type":"json_schema","json_schema":{"name":"sky","schema":)" +
+                                 schema + "}}"));
+}
+
+TEST(ResponsesRequest, AContinuedOneHasTheItemsOfItsHistoryBehindItsOwnInstructions) {
+  const ResponseTurns history = {std::make_shared<ResponseTurn>(ResponseTurn{
+      "resp_1", R"([{"role":"user","content":"Rome?"}])",
+      R"({"instructions":"Be loud.","output":[
+          {"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]},
+          {"type":"function_call","call_id":"c1","name":"weather","arguments":"{}"}]})"})};
+  const auto request = ParseResponsesRequest(
+      Json::parse(R"({"instructions":"Be brief.","previous_response_id":"resp_1","input":[
+          {"type":"function_call_output","call_id":"c1","output":"warm"}]})"),
+      GenerationParams{}, history);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(Lines(*request),
+            "system Be brief.\nuser Rome?\nassistant (Hm.)  [weather {} c1]\ntool warm <- c1\n");
+  EXPECT_EQ(request->repeated["previous_response_id"], "resp_1");
+  EXPECT_TRUE(request->store);
+}
+
+TEST(ResponsesRequest, APreviousResponseIsFoundOrSaidToBeMissing) {
+  ManualClock clock;
+  StoredResponses stored(&clock, {});
+  stored.Store(1, {"resp_1", "[]", "{}"}, nullptr);
+  const auto find = [&](const char* body, StoredResponses* where) {
+    return FindPreviousResponse(Json::parse(body), 1, where);
+  };
+  EXPECT_EQ((*find(R"({"previous_response_id":"resp_1"})", &stored))->turns().size(), 1u);
+  EXPECT_EQ(*find(R"({"previous_response_id":null})", &stored), nullptr);
+  EXPECT_EQ(*find("{}", nullptr), nullptr);
+  const auto missing = find(R"({"previous_response_id":"resp_2"})", &stored);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().status, 404);
+  EXPECT_EQ(missing.error().field, "previous_response_id");
+  for (const auto& [body, where] :
+       {std::pair<const char*, StoredResponses*>{R"({"previous_response_id":"resp_1"})", nullptr},
+        {R"({"previous_response_id":7})", &stored}}) {
+    const auto wrong = find(body, where);
+    ASSERT_FALSE(wrong.has_value());
+    EXPECT_EQ(wrong.error().status, 400);
+    EXPECT_EQ(wrong.error().field, "previous_response_id");
+  }
+}
+
 TEST(ResponsesRequest, MistakesAreNamed) {
   const auto begins = [](const std::string& body, const std::string& field) {
     const std::string error = ErrorOf(body);
@@ -127,10 +191,20 @@ TEST(ResponsesRequest, MistakesAreNamed) {
   begins(R"({"input":[{"type":"function_call_output","call_id":"1"}]})", "input[0].output");
   begins(R"({"input":[{"type":"item_reference","id":"msg_1"}]})", "input[0].type");
   begins(R"({"input":"x","instructions":[]})", "instructions");
-  begins(R"({"input":"x","previous_response_id":"resp_1"})", "previous_response_id");
+  begins(R"({"input":"x","conversation":"conv_1"})", "conversation");
+  begins(R"({"input":"x","prompt":{"id":"pmpt_1"}})", "prompt");
+  begins(R"({"input":"x","store":"yes"})", "store");
+  begins(R"({"input":"x","metadata":{"a":1}})", "metadata");
+  begins(R"({"input":"x","metadata":["a"]})", "metadata");
+  begins(R"({"input":"x","metadata":{"a":")" + std::string(513, 'x') + R"("}})", "metadata");
   begins(R"({"input":"x","tools":[{"type":"function"}]})", "tools[0].name");
   begins(R"({"input":"x","tool_choice":"always"})", "tool_choice");
-  begins(R"({"input":"x","text":{"format":{"type":"json_schema"}}})", "text.format.type");
+  begins(R"({"input":"x","text":7})", "text");
+  begins(R"({"input":"x","text":{"format":"json"}})", "text.format.type");
+  begins(R"({"input":"x","text":{"format":{"type":"xml"}}})", "text.format.type");
+  begins(R"({"input":"x","text":{"format":{"type":"json_schema"}}})", "text.format.schema");
+  begins(R"({"input":"x","text":{"format":{"type":"json_schema","schema":{"type":"pile"}}}})",
+         "text.format.schema.type");
   begins(R"({"input":"x","max_output_tokens":"7"})", "max_output_tokens");
 }
 

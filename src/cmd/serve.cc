@@ -349,6 +349,11 @@ class ServeRun {
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
+    if (options_.responses_store_mib > 0 && options_.responses_ttl_s > 0) {
+      served_.responses = std::make_unique<StoredResponses>(
+          &clock_, StoredResponsesOptions{options_.responses_store_mib << 20U,
+                                          static_cast<double>(options_.responses_ttl_s) * 1000});
+    }
     served_.request_log.SetLog(logger_.request_sink());
     AddRoutes(http_.get(), &served_);
     AddPageRoutes(http_.get(), BuiltPage());

@@ -82,7 +82,9 @@ struct ServeOptions {
   bool warm = true;
   size_t warm_budget = 0;  // tokens a minute; 0: no limit of its own
   int64_t sse_ping_interval_s = 30;
-  int64_t sleep_idle_s = -1;  // negative: never
+  size_t responses_store_mib = 32;   // of each key; 0: none are stored
+  int64_t responses_ttl_s = 86'400;  // 0: none are stored
+  int64_t sleep_idle_s = -1;         // negative: never
   std::string context_overflow = "error";
   bool verbose = false;
   std::string log_format = "human";

@@ -215,6 +215,23 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+void AddResponsesFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve
+      ->add_option("--responses-store", options->responses_store_mib,
+                   "MiB of memory in which each key's responses of /v1/responses are stored, for "
+                   "previous_response_id; its oldest go first (0: none are stored)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(group);
+  serve
+      ->add_option("--responses-ttl", options->responses_ttl_s,
+                   "Seconds for which a response is stored (0: none are)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 366 * 86400))
+      ->group(group);
+}
+
 void AddLogFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says: --log-level debug")
@@ -292,6 +309,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
+  AddResponsesFlags(serve, options);
   AddLogFlags(serve, options);
   AddSchedulingFlags(serve, options);
   AddIdleFlags(serve, options);

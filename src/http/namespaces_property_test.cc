@@ -332,6 +332,8 @@ class Player {
     SendAndHear(key, "GET", paths[Below(paths.size())]);
     const std::string own = stage_.played->CheckpointOf(key, random_());
     if (!own.empty()) SendAndHear(key, "GET", "/cairn/cache/checkpoints/" + own);
+    const std::string id = stage_.played->RequestOf(key, random_());
+    if (id.starts_with("resp")) SendAndHear(key, "GET", "/v1/responses/" + id + "/input_items");
   }
 
   void ReachForOthers(size_t key) {
@@ -350,6 +352,12 @@ class Player {
                                : is_message             ? "/v1/messages/"
                                : id.starts_with("resp") ? "/v1/responses/"
                                                         : "/v1/completions/";
+      if (id.starts_with("resp")) {
+        reach("GET", path + id, id);
+        reach("GET", path + id + "/input_items", id);
+        reach("POST", "/v1/responses", id,
+              R"({"input": "What was said?", "previous_response_id": ")" + id + R"("})");
+      }
       reach("DELETE", path + id, id);
     }
     if (const std::string id = stage_.played->CheckpointOf(other, random_()); !id.empty()) {

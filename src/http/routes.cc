@@ -12,6 +12,7 @@
 #include "api/json.h"
 #include "api/metrics.h"
 #include "api/openai.h"
+#include "api/response_items.h"
 #include "api/responses.h"
 #include "api/responses_request.h"
 #include "api/wall_clock.h"
@@ -186,25 +187,47 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
                        *begun.record, MessagesErrorBody);
 }
 
+// Stores what the response `id` answers and says, behind `previous`.
+ResponseContext ContextOf(Served& served, const ResponsesRequest& request, const Json& body,
+                          const std::string& id, NamespaceId name_space,
+                          std::shared_ptr<const StoredResponses::Chain> previous) {
+  ResponseContext context{request.repeated, {}};
+  if (!request.store || served.responses == nullptr) return context;
+  context.on_end =
+      [stored = served.responses.get(), id, name_space, previous = std::move(previous),
+       input = ToText(ListedInput(body["input"], ResponseNumber(id)))](const Json& response) {
+        stored->Store(name_space, {id, input, ToText(response)}, previous.get());
+      };
+  return context;
+}
+
 HttpResponse Responses(const ChatService& service, Served& served,
                        const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  auto request = ParseResponsesRequest(*body, served.defaults);
+  const NamespaceId name_space = NamespaceOf(http_request);
+  auto previous = FindPreviousResponse(*body, name_space, served.responses.get());
+  if (!previous) return ErrorResponse(previous.error());
+  auto request = ParseResponsesRequest(*body, served.defaults,
+                                       *previous ? (*previous)->turns() : ResponseTurns());
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
   const bool explain = request->chat.options.explain;
-  auto chat = service.Start(std::move(request->chat), NamespaceOf(http_request));
+  auto chat = service.Start(std::move(request->chat), name_space);
   if (!chat) return ErrorResponse(chat.error());
   const Begun begun = Begin("resp_", served, service, http_request, explain, &*chat);
+  ResponseContext context =
+      ContextOf(served, *request, *body, begun.identity.id, name_space, std::move(*previous));
   if (!streams) {
-    return WholeResponse(CollectResponse(std::move(*chat), begun.identity,
-                                         std::move(request->namespaces), http_request.gone),
-                         *begun.record);
+    return WholeResponse(
+        CollectResponse(std::move(*chat), begun.identity, std::move(request->namespaces),
+                        http_request.gone, std::move(context)),
+        *begun.record);
   }
-  return StreamResponse(served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
-                                                                 std::move(request->namespaces)));
+  return StreamResponse(
+      served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
+                                               std::move(request->namespaces), std::move(context)));
 }
 
 using ServiceHandler =
@@ -276,9 +299,44 @@ void AddCancelRoutes(HttpServer* server, Served* served) {
   };
   add("DELETE", "/v1/chat/completions/:id", ErrorBody);
   add("DELETE", "/v1/completions/:id", ErrorBody);
-  add("DELETE", "/v1/responses/:id", ErrorBody);
   add("POST", "/v1/responses/:id/cancel", ErrorBody);
   add("DELETE", "/v1/messages/:id", MessagesErrorBody);
+}
+
+ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindResponse(const Served& served,
+                                                                      const HttpRequest& request) {
+  if (served.responses != nullptr) {
+    return served.responses->Find(request.captures.at("id"), NamespaceOf(request));
+  }
+  return tl::unexpected(
+      ToApiError({ErrorCode::kNotFound, "this server stores no responses (--responses-store 0)"}));
+}
+
+// Where it is not stored but on its way, it is ended.
+ApiResult<std::string> DeleteResponse(Served& served, const HttpRequest& request) {
+  const std::string& id = request.captures.at("id");
+  if (served.responses == nullptr) return served.running.Cancel(id, NamespaceOf(request));
+  const auto removed = served.responses->Remove(id, NamespaceOf(request));
+  if (removed) return ToText({{"id", id}, {"object", "response"}, {"deleted", true}});
+  auto cancelled = served.running.Cancel(id, NamespaceOf(request));
+  if (!cancelled) return tl::unexpected(removed.error());
+  return cancelled;
+}
+
+void AddStoredResponseRoutes(HttpServer* server, Served* served) {
+  server->Handle("GET", "/v1/responses/:id", [served](const HttpRequest& request) {
+    auto chain = FindResponse(*served, request);
+    if (!chain) return ErrorResponse(chain.error());
+    return ToResponse((*chain)->turns().back()->response);
+  });
+  server->Handle("GET", "/v1/responses/:id/input_items", [served](const HttpRequest& request) {
+    auto chain = FindResponse(*served, request);
+    if (!chain) return ErrorResponse(chain.error());
+    return ToResponse(InputItemsBody((*chain)->turns(), request.params));
+  });
+  server->Handle("DELETE", "/v1/responses/:id", [served](const HttpRequest& request) {
+    return ToResponse(DeleteResponse(*served, request));
+  });
 }
 
 void AddRequestRoutes(HttpServer* server, Served* served) {
@@ -328,7 +386,10 @@ void AddInputTokensRoutes(HttpServer* server, const Served* served) {
         }));
   };
   add("/v1/chat/completions/input_tokens", ChatInputTokensBody);
-  add("/v1/responses/input_tokens", ResponsesInputTokensBody);
+  add("/v1/responses/input_tokens",
+      [served](const ChatService& service, std::string_view body, NamespaceId name_space) {
+        return ResponsesInputTokensBody(service, body, name_space, served->responses.get());
+      });
 }
 
 void AddEmbeddingsRoutes(HttpServer* server, const Served* served) {
@@ -420,6 +481,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddCompletionRoutes(server, served);
   AddMessagesRoutes(server, served);
   AddCancelRoutes(server, served);
+  AddStoredResponseRoutes(server, served);
   AddRequestRoutes(server, served);
   AddCacheRoutes(server, served);
   AddInputTokensRoutes(server, served);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "api/native.h"
 #include "api/request_log.h"
 #include "api/running_answers.h"
+#include "api/stored_responses.h"
 #include "base/clock.h"
 #include "engine/embedder.h"
 #include "http/server.h"
@@ -40,6 +42,7 @@ struct Served {
   // Seconds of silence after which a stream is pinged; 0 or less: never.
   int64_t sse_ping_interval_s = 30;
   RunningAnswers running;
+  std::unique_ptr<StoredResponses> responses;  // null: none are stored
   RequestLog request_log;
   std::atomic<uint64_t> answers = 0;   // begun since the start; numbers them
   std::atomic<uint64_t> requests = 0;  // of any kind, likewise

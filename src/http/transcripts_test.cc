@@ -159,6 +159,7 @@ class TranscriptsTest : public testing::Test {
       EXPECT_TRUE(fs.MakeFolders(kSlotFolder).has_value());
       served.model.alias = "m";
       served.model.version = "0";
+      served.responses = std::make_unique<StoredResponses>(&clock, StoredResponsesOptions{});
       AddRoutes(&server, &served);
       AddPageRoutes(&server, kPage);
     }
@@ -285,9 +286,53 @@ TEST_F(TranscriptsTest, Responses) {
   Post("/v1/responses", R"({"input":"What is a cairn?","max_output_tokens":2})");
   Post("/v1/responses", "{" + kExplain + R"("input":"What is a slot?","max_output_tokens":1})");
   Post("/v1/responses", "{" + kExplain + R"("stream":true,"input":"What is a stone?"})");
-  Post("/v1/responses", R"({"input":"What is a cairn?","previous_response_id":"resp_1"})");
   Post("/v1/responses", "{\"input\":" + Quoted(kTooLong) + "}");
   ExpectTranscript("responses");
+}
+
+// As Codex sends them with --output-schema: `--output-schema` becomes text.format, and its own
+// fields are beside it.
+const std::string kCodexFields =
+    R"("model":"m","tool_choice":"auto","parallel_tool_calls":true,"reasoning":{"summary":"auto"},)"
+    R"("include":["reasoning.encrypted_content"],"prompt_cache_key":"session",)"
+    R"("client_metadata":{"x":"y"},)";
+
+TEST_F(TranscriptsTest, ResponsesWithASchema) {
+  const std::string schema =
+      R"("text":{"verbosity":"low","format":{"type":"json_schema","name":"sky","strict":true,)"
+      R"("schema":{"type":"object","properties":{"warm":{"type":"boolean"}},)"
+      R"("required":["warm"],"additionalProperties":false}}})";
+  Serve({"{\"warm\"", ": ", "true}"});
+  Post("/v1/responses",
+       "{" + kCodexFields + R"("store":false,"input":"Is it warm in Rome?",)" + schema + "}");
+  Post("/v1/responses", R"({"input":"Is it warm?","text":{"format":{"type":"json_schema"}}})");
+  ExpectTranscript("responses_schema");
+}
+
+TEST_F(TranscriptsTest, StoredResponses) {
+  Serve(kThoughtAndCall);
+  Post("/v1/responses",
+       R"({"instructions":"Be brief.","metadata":{"for":"me"},"input":"Is it warm in Rome?",)" +
+           kResponsesTool + "}");
+  Post("/v1/responses",
+       "{" + kCodexFields +
+           R"("stream":true,"previous_response_id":"resp_0-1","input":[)"
+           R"({"type":"function_call_output","call_id":"call_0-1-2","output":"18 degrees"}],)" +
+           kResponsesTool + "}");
+  Post("/v1/responses/input_tokens",
+       R"({"previous_response_id":"resp_0-1","input":"Is it warm in Oslo?"})");
+  Get("/v1/responses/resp_0-2");
+  Get("/v1/responses/resp_0-2/input_items?order=asc");
+  Get("/v1/responses/resp_0-2/input_items?limit=1");
+  Get("/v1/responses/resp_0-2/input_items?limit=many");
+  Record("DELETE", "/v1/responses/resp_0-1", "");
+  Get("/v1/responses/resp_0-1");
+  Post("/v1/responses", R"({"previous_response_id":"resp_0-1","input":"And now?"})");
+  Post("/v1/responses", R"({"store":false,"input":"What is a cairn?","max_output_tokens":2})");
+  Get("/v1/responses/resp_0-3");
+  Get("/v1/responses/0");
+  Get("/v1/responses/0/input_items");
+  ExpectTranscript("stored_responses");
 }
 
 TEST_F(TranscriptsTest, Messages) {

@@ -77,6 +77,8 @@ class WholeServer {
                                                      engine_.traits().NeedsSnapshots()});
     served_.slot_files = slot_files_.get();
     served_.embedder = &embedder_;
+    served_.responses =
+        std::make_unique<StoredResponses>(&clock_, StoredResponsesOptions{size_t{1} << 20U, 1e9});
     served_.model.alias = "m";
     served_.model.started_unix_s = 1000 + static_cast<int64_t>(options.life);
     served_.request_log.SetLog([this](std::string_view line, const Json& fields) {
