@@ -51,6 +51,14 @@ function same(ours, theirs) {
   return ours.error.endsWith(`refuses this conversation: ${theirs.error}`);
 }
 
+// `full` is `bare` with one text inserted.
+function isInsertion(bare, full) {
+  if (typeof bare !== 'string' || typeof full !== 'string') return false;
+  let at = 0;
+  while (at < bare.length && bare[at] === full[at]) ++at;
+  return full.length > bare.length && full.endsWith(bare.slice(at));
+}
+
 const shown = (value) => (typeof value === 'string' ? JSON.stringify(value) : `error: ${value.error}`);
 
 function firstDifference(ours, theirs) {
@@ -81,8 +89,14 @@ for (const [name, conversations] of Object.entries(golden.prompts)) {
         typeof ours[kind] === 'number'
           ? Buffer.from(ours.prompt, 'utf8').subarray(0, ours[kind]).toString('utf8')
           : ours[kind];
-      const theirs = render(template, input, generate);
+      // The template would move the tools to the last question: all but them is compared.
+      const theirs = render(
+        template,
+        ours.tools_inserted ? { ...input, tools: null } : input,
+        generate,
+      );
       ++compared;
+      if (ours.tools_inserted && isInsertion(theirs, expected)) continue;
       if (same(expected, theirs)) continue;
       ++different;
       const reason = known.find(

@@ -103,6 +103,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["cairn"] = MemoryJson(engine.traits());
   props["cairn"]["placement"] = served.placement;
   props["cairn"]["reuse"] = served.reuse;
+  props["cairn"]["late_system"] = LateSystemName(caps.late_system);
   props["cairn"]["pin_volatile"] = service.volatile_patterns();
   props["cairn"]["cache"] = CacheJson(stats);
   return ToText(props);

@@ -73,7 +73,7 @@ TEST(BuiltinTemplates, GemmaMergesTheSystemTextAndDemandsTurns) {
   EXPECT_EQ(Render(*gemma, {.messages = {System("S"), User(" U1 "), Assistant("A"), User("U2")}}),
             "<s><start_of_turn>user\nS\n\nU1<end_of_turn>\n<start_of_turn>model\nA<end_of_turn>\n"
             "<start_of_turn>user\nU2<end_of_turn>\n<start_of_turn>model\n");
-  EXPECT_EQ(Render(*gemma, {.messages = {User("U1"), User("U2")}}),
+  EXPECT_EQ(Render(*gemma, {.messages = {Assistant("A"), User("U1")}}),
             "error: the chat template refuses this conversation: the messages must alternate "
             "between user and assistant, after at most one system message");
 }

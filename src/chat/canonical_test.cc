@@ -88,29 +88,5 @@ TEST(Canonical, CacheMarksInToolsDoNotReachThePrompt) {
   EXPECT_EQ(broken.tools_json, R"([{"id":)");
 }
 
-TEST(Canonical, LaterSystemMessagesRenderInTheirPlace) {
-  const Conversation talk{
-      .messages = {System("S1"), User("U1"), Assistant("A1"), System("S2"), User("U2")}};
-  for (const std::string_view name : {"chatml", "qwen", "llama3"}) {
-    const std::string text = Render(*Builtin(name), talk);
-    EXPECT_LT(text.find("A1"), text.find("S2")) << name << text;
-    EXPECT_LT(text.find("S2"), text.find("U2")) << name << text;
-  }
-  // Where the template knows no system role, the text goes in front of the next user message.
-  const std::string merged = Render(*Parsed(kToolsLast), talk);
-  EXPECT_LT(merged.find("A1"), merged.find("S2")) << merged;
-  EXPECT_NE(merged.find("S2\n\nU2"), std::string::npos) << merged;
-}
-
-TEST(Canonical, ATemplateThatRefusesALateSystemMessageSaysSo) {
-  const auto strict = Parsed(
-      "{%- for m in messages %}{%- if m.role == 'system' and not loop.first %}"
-      "{{- raise_exception('System message must be at the beginning.') }}{%- endif %}"
-      "{{- m.role + ':' + m.content + '\\n' }}{%- endfor %}");
-  EXPECT_EQ(Render(*strict, {.messages = {System("S"), User("U"), System("late"), User("U2")}}),
-            "error: the chat template refuses this conversation: System message must be at the "
-            "beginning.");
-}
-
 }  // namespace
 }  // namespace cairn

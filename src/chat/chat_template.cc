@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "chat/caps_probe.h"
 #include "chat/template_input.h"
 #include "chat/template_source.h"
+#include "chat/tools_block.h"
 
 namespace cairn {
 namespace {
@@ -119,10 +121,6 @@ std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
   return complaint.substr(0, keep_place ? complaint.find(":\n", place) : place);
 }
 
-bool Contains(const std::string& text, std::string_view needle) {
-  return text.find(needle) != std::string::npos;
-}
-
 }  // namespace
 
 // The parsed template and what every rendering of it shares.
@@ -158,6 +156,27 @@ class ChatTemplate::Program {
     }
   }
 
+  // With the tools where the first user message has them, wherever the template moves them later.
+  Result<std::string> RunToolsInFront(const RenderInput& input) const {
+    RenderInput bare = input;
+    bare.tools = nullptr;
+    RenderInput first = input;
+    const auto user = std::find_if(first.messages.begin(), first.messages.end(),
+                                   [](const Json& message) { return message["role"] == "user"; });
+    if (user != first.messages.end()) first.messages.erase(user + 1, first.messages.end());
+    RenderInput first_bare = first;
+    first_bare.tools = nullptr;
+    auto with_tools = Run(input);
+    auto without = Run(bare);
+    auto first_with_tools = Run(first);
+    auto first_without = Run(first_bare);
+    if (!with_tools || !without || !first_with_tools || !first_without) return with_tools;
+    return WithToolsInFront({.with_tools = *std::move(with_tools),
+                             .bare = *std::move(without),
+                             .first_with_tools = *std::move(first_with_tools),
+                             .first_bare = *std::move(first_without)});
+  }
+
  private:
   void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
     // A client's values come first, so that none can stand in for one of ours.
@@ -187,89 +206,6 @@ class ChatTemplate::Program {
   const std::string eos_text_;
 };
 
-namespace {
-
-constexpr std::string_view kUser = "UserNeedle";
-constexpr std::string_view kSystem = "SystemNeedle";
-constexpr std::string_view kTool = "tool_needle";
-constexpr std::string_view kAnswer = "AnswerNeedle";
-
-Json ProbeMessage(std::string_view role, std::string_view text, bool typed) {
-  if (!typed) return {{"role", role}, {"content", text}};
-  return {{"role", role}, {"content", Json::array({{{"type", "text"}, {"text", text}}})}};
-}
-
-Json ProbeCall(const Json& content, const Json& arguments) {
-  const Json function = {{"name", kTool}, {"arguments", arguments}};
-  const Json calls =
-      Json::array({{{"id", "call00001"}, {"type", "function"}, {"function", function}}});
-  return {{"role", "assistant"}, {"content", content}, {"tool_calls", calls}};
-}
-
-Json ProbeTools() {
-  const Json parameters = {{"type", "object"},
-                           {"properties", {{"arg", {{"type", "string"}}}}},
-                           {"required", Json::array({"arg"})}};
-  const Json function = {{"name", kTool}, {"description", "A tool."}, {"parameters", parameters}};
-  return Json::array({{{"type", "function"}, {"function", function}}});
-}
-
-// Renders small conversations and looks for what came through.
-template <typename Render>
-class CapsProbe {
- public:
-  explicit CapsProbe(const Render& render) : render_(render) {}
-
-  TemplateCaps Find(const std::string& source) {
-    TemplateCaps caps;
-    caps.typed_content = !Contains(Text(Json::array({User(false)})), kUser) &&
-                         Contains(Text(Json::array({User(true)})), kUser);
-    typed_ = caps.typed_content;
-    caps.system_role = Contains(
-        Text(Json::array({ProbeMessage("system", kSystem, typed_), User(typed_)})), kSystem);
-    caps.developer_role = Contains(source, "developer");
-    caps.thinking_field = !Contains(source, "reasoning_content") && Contains(source, ".thinking");
-    caps.tools = Contains(render_(Json::array({User(typed_)}), ProbeTools()), kTool);
-    FindCallShape(&caps);
-    return caps;
-  }
-
- private:
-  Json User(bool typed) const { return ProbeMessage("user", kUser, typed); }
-  std::string Text(const Json& messages) const { return render_(messages, Json()); }
-
-  // Whether both names come through, and not as an escaped text inside a text.
-  bool ShowsCall(const Json& content, const Json& arguments) const {
-    const std::string text = Text(Json::array({User(typed_), ProbeCall(content, arguments)}));
-    return Contains(text, kTool) && Contains(text, "key_needle") &&
-           !Contains(text, "key_needle\\\"") && !Contains(text, "None");
-  }
-
-  void FindCallShape(TemplateCaps* caps) const {
-    const Json object = {{"key_needle", "value"}};
-    const Json text = object.dump();
-    const Json empty = "";
-    const bool with_text = ShowsCall(nullptr, text) || ShowsCall(empty, text);
-    const bool with_object = ShowsCall(nullptr, object) || ShowsCall(empty, object);
-    caps->tool_calls = with_text || with_object;
-    caps->object_arguments = !with_text && with_object;
-    const Json arguments = caps->object_arguments ? object : text;
-    // Text that is always there is the safer of the two: null prints as "None" in some places.
-    caps->null_content = !ShowsCall(empty, arguments) && ShowsCall(nullptr, arguments);
-    Json answer = ProbeMessage("tool", kAnswer, typed_);
-    answer["tool_call_id"] = "call00001";
-    answer["name"] = kTool;
-    const Json content = caps->null_content ? Json() : empty;
-    caps->tool_responses =
-        Contains(Text(Json::array({User(typed_), ProbeCall(content, arguments), answer})), kAnswer);
-  }
-
-  const Render& render_;
-  bool typed_ = false;
-};
-
-}  // namespace
-
 ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
     : source_(std::move(source)), program_(std::move(program)), caps_([this] {
         const auto render = [this](const Json& messages, const Json& tools) {
@@ -277,7 +213,7 @@ ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
           input.now_unix_s = 1;
           return program_->Run(input).value_or("");
         };
-        return CapsProbe(render).Find(source_);
+        return FindTemplateCaps(source_, render);
       }()) {}
 
 ChatTemplate::~ChatTemplate() = default;
@@ -310,11 +246,13 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
     if (!tools) return tl::unexpected(tools.error());
     Result<Json> kwargs = TemplateKwargs(conversation);
     if (!kwargs) return tl::unexpected(kwargs.error());
-    return program_->Run({.messages = *std::move(messages),
-                          .tools = *std::move(tools),
-                          .kwargs = *std::move(kwargs),
-                          .add_generation_prompt = add_generation_prompt,
-                          .now_unix_s = conversation.now_unix_s});
+    const RenderInput input{.messages = *std::move(messages),
+                            .tools = *std::move(tools),
+                            .kwargs = *std::move(kwargs),
+                            .add_generation_prompt = add_generation_prompt,
+                            .now_unix_s = conversation.now_unix_s};
+    if (caps_.tools_move && !input.tools.is_null()) return program_->RunToolsInFront(input);
+    return program_->Run(input);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

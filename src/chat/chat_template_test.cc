@@ -64,7 +64,8 @@ TEST(ChatTemplate, PutsSystemTextInFrontOfTheNextUserMessageWhereThereIsNoSystem
   EXPECT_FALSE(chat_template->caps().system_role);
   EXPECT_EQ(Render(*chat_template, {.messages = {System("S1"), User("U1"), Assistant("A"),
                                                  System("S2"), User("U2")}}),
-            "<s>[INST] S1\n\nU1[/INST] A</s>[INST] S2\n\nU2[/INST]");
+            "<s>[INST] S1\n\nU1[/INST] A</s>[INST] <system-reminder>\nS2\n</system-reminder>\n\n"
+            "U2[/INST]");
   EXPECT_EQ(Render(*chat_template, {.messages = {System("S")}}), "<s>[INST] S[/INST]");
 }
 
@@ -72,8 +73,9 @@ TEST(ChatTemplate, CallsDevelopersSystemsWhereTheTemplateKnowsNone) {
   const Message developer{.role = Role::kDeveloper, .content = "D"};
   EXPECT_NE(Render(*Builtin("chatml"), {.messages = {developer}}).find("system\nD"),
             std::string::npos);
-  const auto knows = Parsed("{% for m in messages %}{{ m.role }}{# developer #} {% endfor %}");
-  EXPECT_EQ(Render(*knows, {.messages = {developer}}), "developer ");
+  const auto knows =
+      Parsed("{% for m in messages %}{{ m.role + m.content }}{# developer #} {% endfor %}");
+  EXPECT_EQ(Render(*knows, {.messages = {developer}}), "developerD ");
 }
 
 TEST(ChatTemplate, GivesArgumentsAsObjectsOnlyWhereTheTemplateWantsThem) {

@@ -135,7 +135,10 @@ class ShapeFinder {
                         .now_unix_s = conversation_.now_unix_s};
     if (with_header) {
       end.tools_json = conversation_.tools_json;
-      if (messages.front().role == Role::kSystem) end.messages.push_back(messages.front());
+      for (const Message& message : messages) {
+        if (message.role != Role::kSystem && message.role != Role::kDeveloper) break;
+        end.messages.push_back(message);
+      }
     }
     size_t first = anchor;
     while (first > 0 && messages[first].role == Role::kTool) --first;

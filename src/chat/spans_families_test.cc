@@ -104,6 +104,8 @@ TEST(SpansOfFamilies, HavePromptsThatAnotherEngineCanMake) {
       while (file["inputs"].value(input_name, input) != input) input_name += "'";
       file["inputs"][input_name] = input;
       Json prompt = {{"input", input_name}};
+      // Then it is the rendering without tools, and the block of tools inserted (tools_block.h).
+      if (family->caps().tools_move && !tools->is_null()) prompt["tools_inserted"] = true;
       for (const bool generate : {true, false}) {
         const auto text = family->Render(conversation, generate);
         prompt[generate ? "prompt" : "bare"] =

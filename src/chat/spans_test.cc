@@ -78,11 +78,12 @@ TEST(Spans, SurviveATemplateThatDemandsTurnsAndMergesTheSystemText) {
             "<s>[INST] S\n\n|U1[/INST] A</s>[INST] |U2[/INST]$");
 }
 
-TEST(Spans, PutTheBoundaryAfterToolsThatStandInFrontOfTheLastMessage) {
+TEST(Spans, PutTheBoundaryAfterToolsThatStayInFrontOfTheFirstQuestion) {
   const Conversation talk{.messages = {User("U1"), Assistant("A"), User("U2")},
                           .tools_json = R"([{"type":"function","function":{"name":"f"}}])"};
   const std::string drawn = Drawn(Shape(*Parsed(kToolsLast), talk));
-  EXPECT_NE(drawn.find("[/AVAILABLE_TOOLS][INST] |U2"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("[/AVAILABLE_TOOLS][INST] |U1"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("</s>[INST] |U2"), std::string::npos) << drawn;
 }
 
 TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {

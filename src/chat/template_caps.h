@@ -1,17 +1,59 @@
-// What a chat template can and wants, found out once by rendering small conversations.
+// What a chat template can and wants, found out once by rendering small conversations
+// (chat/caps_probe.h).
 
 #ifndef CAIRN_CHAT_TEMPLATE_CAPS_H_
 #define CAIRN_CHAT_TEMPLATE_CAPS_H_
 
+#include <cstdint>
+
 namespace cairn {
 
+// What a template does with a system message that is not the first one.
+enum class LateSystem : uint8_t {
+  kInPlace,     // shows it where it stands
+  kRefused,     // raises
+  kDropped,     // leaves its text out
+  kHoisted,     // shows it before the messages that precede it
+  kStrictTurns  // raises unless user and assistant take turns
+};
+
+// "in_place", "refused", "dropped", "hoisted", "strict_turns".
+constexpr const char* LateSystemName(LateSystem late_system) {
+  switch (late_system) {
+    case LateSystem::kInPlace:
+      return "in_place";
+    case LateSystem::kRefused:
+      return "refused";
+    case LateSystem::kDropped:
+      return "dropped";
+    case LateSystem::kHoisted:
+      return "hoisted";
+    case LateSystem::kStrictTurns:
+      return "strict_turns";
+  }
+  return "";
+}
+
 struct TemplateCaps {
-  // The system text shows. Where it does not, it is put in front of the next user message.
+  // The system text shows in front of the first user message, also when the conversation goes on.
+  // Where it does not, it is put in front of the first user message as a part of it.
   bool system_role = true;
-  // The template speaks of developers. Where it does not, they are systems.
+  // The text of a leading developer message shows. Where it does not, developers are systems.
   bool developer_role = false;
+  // For all but kInPlace the text joins the turn beside it (chat/template_turns.h).
+  LateSystem late_system = LateSystem::kInPlace;
+  // A user message right behind a tool's result is refused.
+  bool no_user_after_tool = false;
+  // Ids of calls must have nine letters and digits.
+  bool short_call_ids = false;
+  // Two calls in one message are refused.
+  bool single_calls = false;
+  // An assistant message without text and calls is refused.
+  bool no_empty_answers = false;
   // The names of offered tools, calls and tool answers show.
   bool tools = false;
+  // The tools stand in front of the last user message, so each one moves them (chat/tools_block.h).
+  bool tools_move = false;
   bool tool_calls = false;
   bool tool_responses = false;
   // Call arguments must be objects; else they stay the text that the model wrote.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chat/limited_json.h"
+#include "chat/template_turns.h"
 
 namespace cairn {
 namespace {
@@ -45,13 +46,8 @@ Result<Json> ToolCalls(const Message& message, size_t index, const TemplateCaps&
   return calls;
 }
 
-Role ShownRole(Role role, const TemplateCaps& caps) {
-  return role == Role::kDeveloper && !caps.developer_role ? Role::kSystem : role;
-}
-
 Result<Json> OneMessage(const Message& message, size_t index, const TemplateCaps& caps) {
-  Json json = {{"role", RoleName(ShownRole(message.role, caps))},
-               {"content", Content(message.content, caps)}};
+  Json json = {{"role", RoleName(message.role)}, {"content", Content(message.content, caps)}};
   if (!message.reasoning.empty()) {
     json[caps.thinking_field ? "thinking" : "reasoning_content"] = message.reasoning;
   }
@@ -75,23 +71,10 @@ Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCa
                     " entries; at most " + std::to_string(kMessagesMax) + " are taken.");
   }
   Json json = Json::array();
-  std::string held_system;  // waits for the user message that will carry it
-  for (size_t i = 0; i < conversation.messages.size(); ++i) {
-    Message message = conversation.messages[i];
-    if (!caps.system_role && ShownRole(message.role, caps) == Role::kSystem) {
-      if (!message.content.empty()) held_system += message.content + "\n\n";
-      continue;
-    }
-    if (message.role == Role::kUser) {
-      message.content.insert(0, std::exchange(held_system, {}));
-    }
-    Result<Json> one = OneMessage(message, i, caps);
+  for (const TemplateTurn& turn : TurnsForTemplate(conversation, caps)) {
+    Result<Json> one = OneMessage(turn.message, turn.index, caps);
     if (!one) return one;
     json.push_back(*std::move(one));
-  }
-  if (!held_system.empty()) {
-    held_system.resize(held_system.size() - 2);
-    json.push_back({{"role", "user"}, {"content", Content(held_system, caps)}});
   }
   return json;
 }

@@ -104,6 +104,9 @@ inline std::string Render(const ChatTemplate& chat_template, const Conversation&
 inline Message System(std::string text) {
   return {.role = Role::kSystem, .content = std::move(text)};
 }
+inline Message Developer(std::string text) {
+  return {.role = Role::kDeveloper, .content = std::move(text)};
+}
 inline Message User(std::string text) {
   return {.role = Role::kUser, .content = std::move(text)};
 }
