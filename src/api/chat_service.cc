@@ -218,11 +218,6 @@ Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
-  const bool may_call = request.tool_choice.kind != ToolChoice::Kind::kNone;
-  if (!may_call && !template_->caps().tools) request.conversation.tools_json.clear();
-  if (!request.conversation.tools_json.empty() && !template_->caps().tools) {
-    return tl::unexpected(FieldError("tools", "absent: this model's chat template shows none"));
-  }
   std::shared_ptr<const Grammar> scripted;
   if (options_.script != nullptr) {
     auto grammar = options_.script->GrammarFor(request.conversation, *template_);

@@ -64,6 +64,10 @@ struct TemplateCaps {
   bool typed_content = false;
   // An assistant's reasoning is called `thinking`, not `reasoning_content`.
   bool thinking_field = false;
+
+  // Whether the template has a form of its own for any of tools, calls and results. Where it has
+  // none, all of them are text in the form of Hermes (chat/template_turns.h).
+  bool knows_tools() const { return tools || tool_calls || tool_responses; }
 };
 
 }  // namespace cairn

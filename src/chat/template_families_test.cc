@@ -73,7 +73,7 @@ TEST(TemplateFamilies, LateSystemMessagesAreShownAndLeaveEarlierTurnsAsTheyWere)
       EXPECT_TRUE(IsPrefixOf(*family, front, talk)) << name << ", " << count << " messages\n"
                                                     << whole;
     }
-    EXPECT_GE(compared, 2U) << name;
+    EXPECT_GE(compared, 1U) << name;
   }
 }
 
@@ -96,7 +96,7 @@ TEST(TemplateFamilies, SeveralLeadingSystemAndDeveloperMessagesAreAllShownInFron
 
 TEST(TemplateFamilies, SayWhatEachDoesWithLateSystemMessages) {
   std::string table =
-      "template       late system   tools calls results developer ids moves-tools\n";
+      "template          late system   tools calls results developer ids moves-tools\n";
   for (const std::string& name : FamilyNames()) {
     const auto family = Family(name);
     ASSERT_NE(family, nullptr);
@@ -106,7 +106,7 @@ TEST(TemplateFamilies, SayWhatEachDoesWithLateSystemMessages) {
       return text;
     };
     const auto yes = [&](bool is, size_t width) { return column(is ? "yes" : "-", width); };
-    std::string line = column(name, 15) + column(LateSystemName(caps.late_system), 14) +
+    std::string line = column(name, 18) + column(LateSystemName(caps.late_system), 14) +
                        yes(caps.tools, 6) + yes(caps.tool_calls, 6) + yes(caps.tool_responses, 8) +
                        yes(caps.developer_role, 10) + (caps.short_call_ids ? "9   " : "any ") +
                        yes(caps.tools_move, 3);

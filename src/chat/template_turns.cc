@@ -86,14 +86,12 @@ class TurnBuilder {
   }
 
  private:
-  bool KnowsTools() const { return caps_.tools || caps_.tool_calls || caps_.tool_responses; }
-
   // Leading system and developer messages as one. Returns how many there are.
   size_t AddLeading() {
     const auto& messages = conversation_.messages;
     const auto end = std::find_if_not(messages.begin(), messages.end(), IsInstruction);
     const auto count = static_cast<size_t>(end - messages.begin());
-    const bool tools = !KnowsTools() && !conversation_.tools_json.empty();
+    const bool tools = !caps_.knows_tools() && !conversation_.tools_json.empty();
     if (count == 0 && !tools) return 0;
     Message leading = count > 0 ? messages.front() : Message{.role = Role::kSystem};
     for (size_t i = 1; i < count; ++i) AppendText(messages[i].content, &leading.content);
@@ -196,13 +194,13 @@ class TurnBuilder {
 
   // Calls and results as text where the template shows none, ids as it wants them.
   Message Adapted(Message message) const {
-    if (!KnowsTools() && !message.tool_calls.empty()) {
+    if (!caps_.knows_tools() && !message.tool_calls.empty()) {
       for (const ToolCall& call : message.tool_calls) {
         AppendText(CallAsText(call), &message.content);
       }
       message.tool_calls.clear();
     }
-    if (!KnowsTools() && message.role == Role::kTool) {
+    if (!caps_.knows_tools() && message.role == Role::kTool) {
       message = {.role = Role::kUser,
                  .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
     }
