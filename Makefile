@@ -57,10 +57,11 @@ web-test: setup ## The page in a browser, against made models; needs Node.js 18 
 templates: ## Compare prompts with those of another template engine; needs node
 	@scripts/templates/compare.sh
 
-clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex: some)
+clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex, TEMPLATES=gemma3: some)
 	@scripts/build.sh cairn
 	@scripts/model.sh
-	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) $(if $(KEEP),--keep $(KEEP))
+	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(TEMPLATES),--templates $(TEMPLATES)) $(if $(KEEP),--keep $(KEEP))
 
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench

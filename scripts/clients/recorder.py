@@ -37,6 +37,15 @@ class Request:
     def digest(self) -> str:
         return hashlib.sha256(self.path.encode() + b"\n" + self.body).hexdigest()
 
+    @property
+    def refusal(self) -> str:
+        """The message of an error, in all APIs' forms."""
+        try:
+            error = json.loads(self.answer)["error"]
+            return str(error["message"] if isinstance(error, dict) else error)
+        except (ValueError, KeyError, TypeError):
+            return self.answer[:200].decode(errors="replace") or "without a word"
+
     def offers_tools(self) -> bool:
         try:
             return bool(json.loads(self.body).get("tools"))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Runs real clients against `cairn serve` and writes docs/clients.md. Called by `make clients`.
 
-    run.py [--only KEY,…] [--keep FOLDER]
+    run.py [--only KEY,…] [--templates NAME,…] [--keep FOLDER]
 
-The exit code is 0 when every client that was to run did, and passed.
+First each client on its own, then the matrix: some clients under the templates of several families
+of models. With --templates the matrix alone is run, with these templates (`all`: with all of them);
+`none` leaves it out. The exit code is 0 when every client that was to run did, and passed.
 """
 
 import argparse
@@ -18,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import matrix  # noqa: E402
 import table  # noqa: E402
 from drivers.claude import Claude, ClaudeWithChangingHeader  # noqa: E402
 from drivers.cline import Cline  # noqa: E402
@@ -36,6 +39,8 @@ DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cl
 FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"
 ROWS = CLIENTS / "rows"
+CELLS = CLIENTS / "cells"
+PAGE = ROOT / "docs" / "clients.md"
 PROGRAM = ROOT / "build" / "cairn"
 
 
@@ -69,48 +74,88 @@ def make_model():
                         "2", "--train-ctx", "262144", "--quant", "f16"], check=True)
 
 
-def run_one(driver, model: Model, folder: Path) -> Row:
+def run_one(driver, model: Model, name: str, folder: Path, flags: list) -> Row:
+    """`name`: of the model or the template, as in the table."""
     version = PACKAGES[driver.package].version
     reason = install(driver.package, CLIENTS)
     if not reason and not model.path.is_file():
         reason = f"{model.path.name} is not here"
     if reason:
-        return Row(driver.name, version, model.name, not_run=reason)
-    print(f"{driver.name} {version} on {model.name}", flush=True)
-    setting = Setting(PROGRAM, model.path, model.name, model.reasons, FLAGS + model.flags,
-                      folder / key_of(driver, model), CLIENTS)
+        return Row(driver.name, version, name, not_run=reason)
+    print(f"{driver.name} {version} on {name}", flush=True)
+    setting = Setting(PROGRAM, model.path, name, model.reasons, FLAGS + model.flags + flags,
+                      folder, CLIENTS)
     try:
         return play(driver, version, setting)
     except RuntimeError as error:
-        return Row(driver.name, version, model.name, problems=[str(error).replace("\n", " ")])
+        return Row(driver.name, version, name, problems=[str(error).replace("\n", " ")])
+
+
+def run_rows(only: list, folder: Path) -> bool:
+    passed = True
+    for driver, model in RUNS:
+        key = key_of(driver, model)
+        if only and key not in only:
+            continue
+        row = run_one(driver, model, model.name, folder / key, [])
+        passed = passed and row.passed
+        table.keep(row, key, ROWS)
+    rows = table.kept([key_of(*run) for run in RUNS], ROWS)
+    needs = {driver.name: driver.needs for driver in DRIVERS}
+    notes = {driver.name: driver.notes for driver in DRIVERS if driver.notes}
+    table.write_block(PAGE, "rows", table.as_markdown(rows))
+    table.write_block(PAGE, "needs", table.needs_and_notes(rows, needs, notes))
+    print("\n" + table.as_markdown(rows), flush=True)
+    return passed
+
+
+def run_matrix(only: list, templates: list, folder: Path) -> bool:
+    passed = True
+    by_package = {driver.package: driver for driver in DRIVERS}
+    for name in templates:
+        for client in matrix.CLIENTS:
+            if only and client not in only:
+                continue
+            key = matrix.key_of(client, name)
+            flags = ["--chat-template-file", str(matrix.template_file(name))]
+            cell = run_one(by_package[client], MADE, name, folder / key, flags)
+            print(matrix.explain(cell), flush=True)
+            passed = passed and matrix.reached(cell)
+            table.keep(cell, key, CELLS)
+    keys = [matrix.key_of(client, name) for client in matrix.CLIENTS for name in matrix.TEMPLATES]
+    cells = table.kept(keys, CELLS)
+    table.write_block(PAGE, "matrix", matrix.as_markdown(cells))
+    print("\n" + matrix.overview(cells), flush=True)
+    return passed
+
+
+def listed(text: str, known: list, parser) -> list:
+    names = [name for name in text.split(",") if name]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: there are {', '.join(known)}")
+    return names
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="clients, by their keys, with commas")
+    parser.add_argument("--templates", default="",
+                        help="columns of the matrix, with commas; the rows are then left out")
     parser.add_argument("--keep", type=Path, help="folder for what is sent and said")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    only = [name for name in options.only.split(",") if name]
-    keys = [key_of(*run) for run in RUNS]
-    unknown = [name for name in only if name not in keys]
-    if unknown:
-        parser.error(f"{', '.join(unknown)}: the clients are {', '.join(keys)}")
+    only = listed(options.only, [key_of(*run) for run in RUNS], parser)
+    templates = listed(options.templates, [*matrix.TEMPLATES, "all", "none"], parser)
     make_model()
     passed = True
     with tempfile.TemporaryDirectory(prefix="cairn-clients-") as temporary:
-        for driver, model in RUNS:
-            key = key_of(driver, model)
-            if only and key not in only:
-                continue
-            row = run_one(driver, model, options.keep or Path(temporary))
-            passed = passed and row.passed
-            table.keep(row, key, ROWS)
-    rows = table.kept(keys, ROWS)
-    needs = {driver.name: driver.needs for driver in DRIVERS}
-    notes = {driver.name: driver.notes for driver in DRIVERS if driver.notes}
-    (ROOT / "docs" / "clients.md").write_text(table.document(rows, needs, notes))
-    print("\n" + table.as_markdown(rows))
+        folder = options.keep.resolve() if options.keep else Path(temporary)
+        if not templates or templates == ["none"]:
+            passed = run_rows(only, folder)
+        columns = list(matrix.TEMPLATES) if not templates or "all" in templates else templates
+        if "none" not in columns and (not only or set(only) & set(matrix.CLIENTS)):
+            passed = run_matrix(only, columns, folder) and passed
     return 0 if passed else 1
 
 

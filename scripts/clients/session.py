@@ -28,9 +28,11 @@ class Row:
     prompt_tokens: int = 0
     read_tokens: int = 0
     share: float = 0  # of prompt tokens reused, the session's first long request aside
-    resends: int = 0
+    refused: int = 0  # requests answered with an error
+    resends: int = 0  # requests that came again with the same body
     problems: list = field(default_factory=list)
     not_run: str = ""  # why; empty when it ran
+    steps: list = field(default_factory=list)  # a line for each request that was answered
 
     @property
     def passed(self) -> bool:
@@ -58,6 +60,8 @@ def first_of_main_thread(requests: list):
 
 def add_figures(row: Row, requests: list):
     answered = [r for r in requests if r.answering]
+    row.steps = [f"request {r.number}, {r.path}: {r.reused_tokens:,} of {r.prompt_tokens:,} "
+                 f"tokens reused, status {r.status}" for r in answered]
     row.requests = len(answered)
     row.prompt_tokens = sum(r.prompt_tokens for r in answered)
     row.read_tokens = row.prompt_tokens - sum(r.reused_tokens for r in answered)
@@ -74,12 +78,17 @@ def add_figures(row: Row, requests: list):
 
 def add_resends(row: Row, requests: list):
     seen = Counter(r.digest for r in requests if r.answering)
-    again = sum(count - 1 for count in seen.values())
+    row.resends = sum(count - 1 for count in seen.values())
     refused = [r for r in requests if r.method == "POST" and not 200 <= r.status < 300]
-    row.resends = again + len(refused)
-    if again:
-        row.problems.append(f"{again} requests sent again")
-    row.problems += [f"{r.path}: status {r.status}" for r in refused if r.status]
+    row.refused = len(refused)
+    if row.resends:
+        row.problems.append(f"{row.resends} requests sent again")
+    causes = {}
+    for r in refused:
+        if r.status:
+            cause = f"{r.path.split('?')[0]} refused with {r.status}: {r.refusal}"
+            causes.setdefault(cause, []).append(str(r.number))
+    row.problems += [f"request {', '.join(numbers)}: {cause}" for cause, numbers in causes.items()]
     row.problems += [f"request {r.number}: {r.problem}" for r in requests if r.problem]
 
 
