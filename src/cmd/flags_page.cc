@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cmd/environment_flags.h"
 #include "cmd/manual.h"
 
 namespace cairn {
@@ -42,7 +43,7 @@ std::string Names(const CLI::Option& option) {
 std::string Row(const CLI::Option& option) {
   std::string row = "| " + Names(option) + " | " + Cell(option.get_description());
   if (option.get_required()) row += " (required)";
-  row += " | ";
+  row += EnvironmentNote(option) + " | ";
   if (!option.get_default_str().empty()) row += "`" + option.get_default_str() + "`";
   return row + " |\n";
 }
@@ -68,7 +69,7 @@ std::string FlagsPage(const CLI::App& app) {
   std::string text =
       "# Flags\n\nEvery command and what it takes, written by the program from its own flags\n"
       "(`cairn manual FOLDER`); a test holds this page to them. Flags that llama-server has too\n"
-      "keep its names.\n";
+      "keep its names, and its environment variables, which the command line wins over.\n";
   for (const ManualCommand& command : ManualCommands(app)) text += Section(command);
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 
 #include "cmd/bench.h"
@@ -10,6 +11,7 @@
 #include "cmd/bench_report.h"
 #include "cmd/cache.h"
 #include "cmd/demo.h"
+#include "cmd/environment_flags.h"
 #include "cmd/key_flags.h"
 #include "cmd/manual.h"
 #include "cmd/model_check.h"
@@ -64,6 +66,13 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* manual = AddManual(&app, &manual_options);
 
   arguments = SpellOutShortFlags(std::move(arguments));
+  const auto environment = ReadEnvironmentFlags(ProcessEnvironment(), arguments);
+  if (!environment) {
+    std::fprintf(stderr, "serve: %s (see --help)\n", environment.error().message.c_str());
+    return 1;
+  }
+  arguments.insert(arguments.end(), environment->arguments.begin(), environment->arguments.end());
+  serve_options.unknown_variables = environment->unknown;
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);

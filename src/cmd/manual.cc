@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cmd/completions.h"
+#include "cmd/environment_flags.h"
 #include "cmd/flags_page.h"
 
 namespace cairn {
@@ -52,6 +53,7 @@ std::string OptionEntry(const CLI::Option& option) {
   }
   entry += "\n" + Troff(option.get_description());
   if (option.get_required()) entry += " (required)";
+  entry += Troff(EnvironmentNote(option));
   if (!option.get_default_str().empty()) {
     entry += " (default: " + Troff(option.get_default_str()) + ")";
   }

@@ -16,6 +16,7 @@
 #include "api/chat_service.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
+#include "base/join.h"
 #include "base/read_file.h"
 #include "base/trace_events.h"
 #include "cache/resume.h"
@@ -167,6 +168,7 @@ class ServeRun {
   Status Run() {
     auto policies = MakePolicies(options_);
     if (!policies) return tl::unexpected(policies.error());
+    WarnOfUnknownVariables();
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
@@ -293,6 +295,12 @@ class ServeRun {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     keys_ = std::move(*keys);
     return {};
+  }
+
+  void WarnOfUnknownVariables() const {
+    if (options_.unknown_variables.empty()) return;
+    logger_->warn("environment variables of llama-server that have no flag here are ignored: {}",
+                  JoinNames(options_.unknown_variables));
   }
 
   void WarnOfReaders(const char* flag, const std::string& file) const {

@@ -89,6 +89,7 @@ struct ServeOptions {
   bool verbose = false;
   std::string log_format = "human";
   std::string log_level = "info";
+  std::vector<std::string> unknown_variables;  // of llama-server, which no flag here has
 };
 
 // As many as asked for. Else four, as llama-server has; one with `--reuse exact`, where each more

@@ -7,6 +7,7 @@
 #include "chat/builtin_templates.h"
 #include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
+#include "cmd/environment_flags.h"
 #include "cmd/key_flags.h"
 #include "cmd/serve.h"
 
@@ -314,12 +315,14 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddSchedulingFlags(serve, options);
   AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
+  NameEnvironmentFlags(serve);
   // The policies are a table: no filling of lines.
   serve->get_formatter()->enable_footer_formatting(false);
   serve->footer(
       PolicyHelp() +
       "\n"
-      "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …).\n"
+      "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …),\n"
+      "and its environment variables (Env above); the command line wins over these.\n"
       "Not there yet: images, LoRA adapters, several models in one process.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
