@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests under clang's sanitizers. Usage: scripts/sanitize.sh asan|tsan [PROGRAM...]
 # asan: addresses and undefined behaviour, in build-asan/; tsan: threads, in build-tsan/. With the
-# names of test programs (http/http_test) these alone are built and run, else all that ctest knows.
+# names of test programs (http/http_test) these alone are built, and the tests of what is built are
+# run; else all that ctest knows.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -21,13 +22,12 @@ export ASAN_OPTIONS="detect_leaks=0 strict_string_checks=1 check_initialization_
 fixed_addresses() { setarch -R "$@"; }
 
 run_some() {
-  local lane="$1" program
+  local lane="$1"
   shift
   ninja -C "build-$lane" "${@##*/}"
-  for program in "$@"; do
-    echo "$lane: $program"
-    fixed_addresses "build-$lane/src/$program" --gtest_brief=1
-  done
+  # ctest knows the tests of the programs that are built; each other one is a test of that name.
+  fixed_addresses ctest --preset "$lane" --parallel "$(tests_at_once)" --no-tests=error \
+    --exclude-regex '_NOT_BUILT'
 }
 
 run_all() {
