@@ -6,6 +6,8 @@
 
 #include "base/number_text.h"
 #include "base/utf8.h"
+#include "chat/volatile_patterns.h"
+#include "chat/volatile_text.h"
 
 namespace cairn {
 namespace {
@@ -207,9 +209,19 @@ std::string Where(const Place& place) {
   return character;
 }
 
-// `kept_tokens`: of the prompt, behind the place. `text_begin`: of the place's content.
-std::string AdviceFor(const Place& place, std::string_view text, size_t offset, size_t text_begin,
-                      size_t kept_tokens) {
+// The argument of --pin-volatile that sees past what changed; empty: people may have changed it.
+std::string VolatilePattern(const Place& place, std::string_view text, size_t offset,
+                            size_t text_begin) {
+  if (place.part != Part::kContent || !place.message || place.role == Role::kAssistant) return "";
+  if (IsBuiltinVolatile(text, offset)) return std::string(kBuiltinVolatile);
+  const std::string_view word = ChangingWord(text, offset);
+  // People change numbers in what they ask; dates and times they do not write twice.
+  const bool by_itself = IsHeaderRole(place.role) ? !word.empty() : LooksLikeTime(word);
+  return by_itself ? ToValidUtf8(PatternFor(text, word, text_begin)) : "";
+}
+
+// `kept_tokens`: of the prompt, behind the place. `pattern`: VolatilePattern's.
+std::string AdviceFor(const Place& place, const std::string& pattern, size_t kept_tokens) {
   if (place.part == Part::kTools) {
     return "send the same tools in every request of a conversation; what differs in them stands "
            "before all messages";
@@ -220,14 +232,12 @@ std::string AdviceFor(const Place& place, std::string_view text, size_t offset, 
            "with --warm that is read ahead while nobody waits";
   }
   if (place.part != Part::kContent || !place.message) return "";
-  const std::string_view word = ChangingWord(text, offset);
-  // People change numbers in what they ask; dates and times they do not write twice.
-  const bool by_itself = IsHeaderRole(place.role) ? !word.empty() : LooksLikeTime(word);
-  if (by_itself && place.role != Role::kAssistant) {
+  if (!pattern.empty()) {
     const std::string what = IsHeaderRole(place.role) ? "the system prompt" : "the message";
-    return what + " holds a value that seems to change by itself; --pin-volatile '" +
-           ToValidUtf8(PatternFor(text, word, text_begin)) + "' would keep " +
-           WithCommas(kept_tokens) + " tokens";
+    const bool builtin = pattern == kBuiltinVolatile;
+    return what + " holds a value that seems to change by itself; --pin-volatile " +
+           (builtin ? pattern : "'" + pattern + "'") + " would keep " + WithCommas(kept_tokens) +
+           " tokens";
   }
   if (IsHeaderRole(place.role)) {
     return "what changes in the system prompt is read again with all that follows; put it into the "
@@ -290,8 +300,9 @@ class Explainer {
     told.place = finder.Find(offset);
     told.sentence =
         "the prompt parts from the nearest one that is known at " + Where(*told.place) + Short();
+    told.volatile_pattern = VolatilePattern(*told.place, text, offset, finder.text_begin());
     told.advice =
-        AdviceFor(*told.place, text, offset, finder.text_begin(),
+        AdviceFor(*told.place, told.volatile_pattern,
                   report_.prompt_tokens - std::min(report_.prompt_tokens, report_.shared_tokens));
     return told;
   }

@@ -81,6 +81,8 @@ struct Explanation {
   std::string stored_excerpt = {};
   std::string sentence = {};
   std::string advice = {};  // empty: there is nothing to do about it
+  // The argument of --pin-volatile that would have kept the prompt; empty: none would.
+  std::string volatile_pattern = {};
   // In order; none of a prompt that came as text.
   std::vector<MessageTokens> messages = {};
 };

@@ -132,9 +132,14 @@ void RequestRecord::OnReport(const ReuseReport& report) {
     prompt_ = {};
   }
   Explanation explanation = Explain(report, prompt, *engine_);
-  const std::lock_guard lock(log_->mutex_);
-  ++log_->whys_[explanation.why];
-  explanation_ = std::move(explanation);
+  std::optional<std::string> hint;
+  {
+    const std::lock_guard lock(log_->mutex_);
+    ++log_->whys_[explanation.why];
+    hint = log_->hints_.Note(begun_.name_space, begun_.id, explanation);
+    explanation_ = std::move(explanation);
+  }
+  if (hint && log_->hint_log_) log_->hint_log_(LogLevel::kInfo, *hint);
 }
 
 void RequestRecord::OnEnd(State state, const GenerationCost& cost) {

@@ -21,6 +21,8 @@
 #include "api/api_error.h"
 #include "api/explanation.h"
 #include "api/json.h"
+#include "api/volatile_hints.h"
+#include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/generation.h"
 
@@ -80,6 +82,9 @@ class RequestLog {
 
   // A line for each request that has ended; may be empty. Before any request.
   void SetLog(RequestSink log) { log_ = std::move(log); }
+  // A line for each value that keeps changing in prompts (api/volatile_hints.h); may be empty.
+  // Before any request.
+  void SetHintLog(LogSink log) { hint_log_ = std::move(log); }
   // `engine` outlives the record.
   std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                        const Engine* engine);
@@ -95,7 +100,9 @@ class RequestLog {
 
   const size_t records_max_;
   RequestSink log_;
+  LogSink hint_log_;
   mutable std::mutex mutex_;
+  VolatileHints hints_;                                // guarded by mutex_
   std::map<Explanation::Why, uint64_t> whys_;          // guarded by mutex_
   std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
 };

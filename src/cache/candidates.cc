@@ -148,10 +148,18 @@ std::vector<CheckpointId> CheckpointCache::Protected(const Ids& in_slots) const 
   });
   std::vector<CheckpointId> kept;
   size_t bytes = 0;
+  bool query_seen = false;
   for (const Entry* entry : wanted) {
-    bytes += KeptBytes(*entry);
-    if (bytes > budget_ / 2) break;
-    kept.push_back(entry->checkpoint.id);
+    // The latest query's is kept as long as it fits at all, until another query's wants its room.
+    const bool latest_query = entry->last_query && !query_seen && !query_incoming_;
+    query_seen |= entry->last_query;
+    const size_t bytes_with = bytes + KeptBytes(*entry);
+    if (bytes_with <= (latest_query ? budget_ : budget_ / 2)) {
+      bytes = bytes_with;
+      kept.push_back(entry->checkpoint.id);
+    } else if (query_seen) {
+      break;
+    }
   }
   std::sort(kept.begin(), kept.end());
   return kept;

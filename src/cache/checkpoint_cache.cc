@@ -142,7 +142,10 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   what.created_ms = now_ms_;
   // The tokens first: then room is made for just those that others do not hold already.
   const PrefixTree::Node* node = tree_.Put(name_space, prefix, what.id);
-  if (Status put = StoreBytes(what.id, std::move(snapshot)); !put) {
+  query_incoming_ = what.checkpoint_class == CheckpointClass::kQuery;
+  const Status put = StoreBytes(what.id, std::move(snapshot));
+  query_incoming_ = false;
+  if (!put) {
     tree_.Erase(node);
     return tl::unexpected(put.error());
   }

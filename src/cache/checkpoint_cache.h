@@ -375,7 +375,8 @@ class CheckpointCache {
   EvictionCandidate CandidateOf(const Entry& entry) const;
   EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment, const Ids& in_slots) const;
   EvictionCandidate CandidateOf(const WholeState& whole) const;
-  // Entries that are worth more to keep than policies know; at most half the budget.
+  // Entries that are worth more to keep than policies know: at most half the budget, or the latest
+  // query's alone if it is larger.
   std::vector<CheckpointId> Protected(const Ids& in_slots) const;
   bool IsKept(const Entry& entry) const { return entry.kept_until_ms > now_ms_; }
   // What keeping it takes of the budget.
@@ -395,6 +396,7 @@ class CheckpointCache {
   WholeIndex wholes_;
   uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
   uint64_t tick_ = 0;
+  bool query_incoming_ = false;  // room is made for a kQuery
   double now_ms_ = 0;
   double read_ms_per_token_ = 0;             // 0: nobody has said
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over

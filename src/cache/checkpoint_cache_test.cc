@@ -443,6 +443,26 @@ TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
   EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
 }
 
+TEST(CheckpointCache, TheLastQueryOutlivesAToolLoopWhereItTakesMoreThanHalfTheBudget) {
+  CheckpointCache cache = MakeCache(kSnapshot * 3 / 2 + kTrees, "none", "lru");
+  Checkpoint query;
+  query.checkpoint_class = CheckpointClass::kQuery;
+  std::string text = "q";
+  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(kSnapshot)));
+  for (int step = 0; step < 20; ++step) {
+    text += "t";
+    // Small ones come and go beside it; for a second one of its size there is no room.
+    ASSERT_TRUE(Insert(&cache, text, kSnapshot / 4));
+    EXPECT_FALSE(Insert(&cache, text + "u", kSnapshot));
+  }
+  EXPECT_EQ(cache.Match(kAsker, T("qX")).checkpoints.size(), 1u);
+  // The next query takes its place, in this conversation or in another.
+  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(kSnapshot)));
+  EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
+  ASSERT_TRUE(cache.Insert(kAsker, T("other q"), query, Bytes(kSnapshot)));
+  EXPECT_EQ(cache.Match(kAsker, T("other q")).checkpoints.size(), 1u);
+}
+
 TEST(CheckpointCache, APathHoldsNoMoreCheckpointsThanAsked) {
   CacheOptions options;
   options.path_checkpoints_max = 3;

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 #include <re2/stringpiece.h>
 
+#include <algorithm>
 #include <functional>
 #include <list>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "chat/volatile_patterns.h"
 
 namespace cairn {
 namespace {
@@ -159,6 +161,7 @@ class VolatileText::Impl {
 
 Result<std::unique_ptr<VolatileText>> VolatileText::Make(std::vector<std::string> patterns,
                                                          size_t bytes_max) {
+  patterns = WithBuiltinPatterns(patterns);
   std::vector<std::unique_ptr<RE2>> compiled;
   for (const std::string& pattern : patterns) {
     RE2::Options options;
@@ -172,6 +175,23 @@ Result<std::unique_ptr<VolatileText>> VolatileText::Make(std::vector<std::string
   }
   return std::unique_ptr<VolatileText>(new VolatileText(
       std::make_unique<Impl>(std::move(patterns), std::move(compiled), bytes_max)));
+}
+
+bool IsBuiltinVolatile(std::string_view text, size_t offset) {
+  constexpr size_t kLookedAt = 256;
+  const size_t begin = offset - std::min(offset, kLookedAt);
+  const re2::StringPiece around(text.data() + begin,
+                                std::min(text.size() - begin, offset - begin + kLookedAt));
+  for (const std::string& pattern : BuiltinVolatilePatterns()) {
+    const RE2 expression(pattern);
+    re2::StringPiece match;
+    for (size_t from = 0; expression.Match(around, from, around.size(), RE2::UNANCHORED, &match, 1);
+         from = static_cast<size_t>(match.data() - around.data()) + match.size()) {
+      const auto at = static_cast<size_t>(match.data() - text.data());
+      if (at <= offset && offset <= at + match.size()) return true;
+    }
+  }
+  return false;
 }
 
 VolatileText::VolatileText(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

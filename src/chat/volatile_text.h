@@ -15,12 +15,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "chat/message.h"
 
 namespace cairn {
+
+// Whether a pattern of `--pin-volatile auto` matches a piece of `text` that holds byte `offset` or
+// ends there. Any thread.
+bool IsBuiltinVolatile(std::string_view text, size_t offset);
 
 // Any thread.
 class VolatileText {
@@ -29,7 +34,8 @@ class VolatileText {
   static constexpr size_t kMatchBytesMax = 512;
   static constexpr size_t kMatchesMax = 1024;
 
-  // First values may take so many bytes; conversations unused for longest are forgotten.
+  // "auto" among the patterns stands for those of chat/volatile_patterns.h. First values may take so
+  // many bytes; conversations unused for longest are forgotten.
   // kInvalidArgument: a pattern is no regular expression.
   static Result<std::unique_ptr<VolatileText>> Make(std::vector<std::string> patterns,
                                                     size_t bytes_max = size_t{16} << 20);

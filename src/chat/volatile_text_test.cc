@@ -100,5 +100,42 @@ TEST(VolatileText, PatternsThatMatchNothingOrDoNotParseHarmNoOne) {
   EXPECT_NE(broken.error().message.find("'('"), std::string::npos) << broken.error().message;
 }
 
+// A conversation's first value, and what a later one becomes.
+std::string PinnedLater(const std::string& first, const std::string& later) {
+  const auto text = *VolatileText::Make({"auto"});
+  Pinned(text.get(), {User(first)});
+  return Pinned(text.get(), {User(later)});
+}
+
+TEST(VolatileText, AutoPinsDatesAndTimesThatAreNamed) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"Today's date: 2026-11-23. Go.", "Today's date: 2026-11-24. Go."},
+      {"Today is Monday, November 23rd, 2026\nGo", "Today is Tuesday, November 24th, 2026\nGo"},
+      {"Current time: 2026-11-23T10:04:05.123Z", "Current time: 2026-11-23T10:05:59.9Z"},
+      {"# Current Time\n11/23/2026, 4:05:06 PM (Europe/Berlin)",
+       "# Current Time\n11/23/2026, 4:06:59 PM (Europe/Berlin)"},
+      {"The current date and time is Mon 23 Nov 2026 16:05 UTC.",
+       "The current date and time is Tue 24 Nov 2026 09:15 UTC."},
+      {"<total_tokens>181204 left</total_tokens>", "<total_tokens>7 left</total_tokens>"}};
+  for (const auto& [first, later] : pairs) EXPECT_EQ(PinnedLater(first, later), first);
+}
+
+TEST(VolatileText, AutoLeavesWhatAPersonMayHaveMeant) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"The meeting is on 2026-11-23.", "The meeting is on 2026-11-24."},
+      {"Today 5 came, 6 today.", "Today 7 came, 8 today."},
+      {"It is 10:04 now.", "It is 10:05 now."},
+      {"Today is a good day 1.", "Today is a good day 2."}};
+  for (const auto& [first, later] : pairs) EXPECT_EQ(PinnedLater(first, later), later);
+}
+
+TEST(VolatileText, AutoIsFoundAroundAPlaceInAText) {
+  const std::string text = std::string(400, 'x') + " Today's date: 2026-11-23. On 2026-11-24.";
+  EXPECT_TRUE(IsBuiltinVolatile(text, text.find("23")));
+  EXPECT_FALSE(IsBuiltinVolatile(text, text.find("24.")));
+  EXPECT_FALSE(IsBuiltinVolatile(text, 3));
+  EXPECT_FALSE(IsBuiltinVolatile("", 0));
+}
+
 }  // namespace
 }  // namespace cairn

@@ -34,7 +34,7 @@ void AddPlacementFlags(CLI::App* serve, ServeOptions* options, const std::string
       ->group(group);
   serve
       ->add_option("--checkpoint-every-nb", options->checkpoint_every_nb,
-                   "A checkpoint every N micro-batches, besides --placement (0: none)")
+                   "A checkpoint every N batches (of --batch-size), besides --placement (0: none)")
       ->check(CLI::Range(int64_t{-1}, INT64_MAX))
       ->group(group);
   serve
@@ -157,8 +157,9 @@ std::string PlacementNames(const ServeOptions& options) {
 
 PlacementOptions ToPlacementOptions(const ServeOptions& options) {
   PlacementOptions placement;
-  if (const auto pieces = options.checkpoint_every_nb) {
-    placement.every_nb_pieces = static_cast<size_t>(std::max<int64_t>(*pieces, 0));
+  placement.batch_tokens = options.llama.batch_tokens;
+  if (const auto batches = options.checkpoint_every_nb) {
+    placement.every_nb_batches = static_cast<size_t>(std::max<int64_t>(*batches, 0));
   }
   if (const auto tokens = options.checkpoint_every_nt) {
     placement.every_nt_tokens = static_cast<size_t>(std::max<int64_t>(*tokens, 0));

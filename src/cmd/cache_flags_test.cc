@@ -36,10 +36,10 @@ TEST(CacheFlags, ChooseAutoAndValueUnlessTold) {
 TEST(CacheFlags, AnIntervalBringsItsPolicyWithIt) {
   const ServeOptions every_nb = Parsed("--checkpoint-every-nb 3");
   EXPECT_EQ(PlacementNames(every_nb), "auto,every-nb");
-  EXPECT_EQ(ToPlacementOptions(every_nb).every_nb_pieces, 3u);
+  EXPECT_EQ(ToPlacementOptions(every_nb).every_nb_batches, 3u);
   const ServeOptions both = Parsed("--placement every-nb -cpent 4096 --checkpoint-every-nb 5");
   EXPECT_EQ(PlacementNames(both), "every-nb,every-nt");
-  EXPECT_EQ(ToPlacementOptions(both).every_nb_pieces, 5u);
+  EXPECT_EQ(ToPlacementOptions(both).every_nb_batches, 5u);
   EXPECT_EQ(ToPlacementOptions(both).every_nt_tokens, 4096u);
 }
 

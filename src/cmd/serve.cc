@@ -363,6 +363,7 @@ class ServeRun {
                                           static_cast<double>(options_.responses_ttl_s) * 1000});
     }
     served_.request_log.SetLog(logger_.request_sink());
+    served_.request_log.SetHintLog(logger_.sink());
     AddRoutes(http_.get(), &served_);
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;

@@ -195,7 +195,8 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--pin-volatile", options->pin_volatile,
                    "Regular expression (RE2) for what clients change in their messages without "
-                   "meaning it: a conversation keeps the value that it had first; may be repeated")
+                   "meaning it: a conversation keeps the value that it had first; may be repeated. "
+                   "auto: dates and times behind words that name them, and <total_tokens>")
       ->allow_extra_args(false)
       ->group(group);
   serve

@@ -190,6 +190,7 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
   sim.piece_tokens_max = options.piece_tokens;
+  sim.intervals.batch_tokens = options.piece_tokens;
   // As serve: without checkpoints nothing is kept at all.
   sim.keep_ends = sim.park = options.placement != "none" && options.ram_mib != 0;
   for (const std::string& word : options.without) {

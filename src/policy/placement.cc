@@ -20,7 +20,7 @@ struct NamedPlacement {
 constexpr std::array<NamedPlacement, 8> kPlacements{{
     {{"auto", "what every prompt needs, then where most is saved; learns"}, MakeAutoPlacement},
     {{"eog", "after every message"}, MakeEogPlacement},
-    {{"every-nb", "every N micro-batches (--checkpoint-every-nb)"}, MakeEveryNbPlacement},
+    {{"every-nb", "every N batches of -b tokens (--checkpoint-every-nb)"}, MakeEveryNbPlacement},
     {{"every-nt", "every N tokens (--checkpoint-every-nt)"}, MakeEveryNtPlacement},
     {{"marconi", "where prompts were seen to part, and the end"}, MakeMarconiPlacement},
     {{"near-end", "end of the last message, one micro-batch before"}, MakeNearEndPlacement},

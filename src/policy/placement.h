@@ -82,7 +82,8 @@ class PlacementPolicy {
 
 struct PlacementOptions {
   size_t every_nt_tokens = 8192;  // of every-nt, and of auto's insurance; 0: none
-  size_t every_nb_pieces = 3;     // of every-nb; 0: none
+  size_t every_nb_batches = 3;    // of every-nb; 0: none
+  size_t batch_tokens = 2048;     // of one batch, for every-nb
 };
 
 // `names` is one name or several with commas between them, which add up: "near-end,user-turns".

@@ -345,7 +345,7 @@ TEST(AutoPlacement, LearnsWhichMessagesAreEdited) {
 TEST(AutoPlacement, GoesByWhatTheOthersOfItsListDoNotKnow) {
   const PromptShape shape = Session(10);
   std::vector<Placement> both;
-  (*MakePlacement("auto,every-nb"))->Place({shape, kPiece}, &both);
+  (*MakePlacement("auto,every-nb", {.batch_tokens = kPiece}))->Place({shape, kPiece}, &both);
   EXPECT_EQ(both.size(), Placed({shape, kPiece}).size() + shape.tokens / (3 * kPiece));
 }
 

@@ -1,5 +1,5 @@
-// A checkpoint every so many micro-batches: between two of them the state stands still anyway, so
-// that none is cut short for a checkpoint. The first form that was asked for (llama.cpp #20087).
+// A checkpoint every so many batches (`-b`), as llama.cpp #20087 asked for first: a whole number of
+// micro-batches, so none is cut short for it.
 
 #include "policy/placement.h"
 
@@ -8,24 +8,23 @@ namespace {
 
 class EveryNbPlacement final : public PlacementPolicy {
  public:
-  explicit EveryNbPlacement(size_t every_pieces) : every_pieces_(every_pieces) {}
+  explicit EveryNbPlacement(size_t step) : step_(step) {}
 
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
-    const size_t step = every_pieces_ * input.piece_tokens;
-    if (step == 0) return;
-    for (size_t position = step; position <= input.shape.tokens; position += step) {
+    if (step_ == 0) return;
+    for (size_t position = step_; position <= input.shape.tokens; position += step_) {
       placements->push_back({position, CheckpointClass::kInterval});
     }
   }
 
  private:
-  const size_t every_pieces_;
+  const size_t step_;  // tokens
 };
 
 }  // namespace
 
 std::unique_ptr<PlacementPolicy> MakeEveryNbPlacement(const PlacementOptions& options) {
-  return std::make_unique<EveryNbPlacement>(options.every_nb_pieces);
+  return std::make_unique<EveryNbPlacement>(options.every_nb_batches * options.batch_tokens);
 }
 
 }  // namespace cairn

@@ -11,7 +11,7 @@ using test::Conversation;
 
 std::vector<Placement> Placed(std::string_view names, const PromptShape& shape) {
   std::vector<Placement> placements;
-  (*MakePlacement(names))->Place({shape, 100}, &placements);
+  (*MakePlacement(names, {.batch_tokens = 100}))->Place({shape, 100}, &placements);
   return placements;
 }
 
@@ -41,17 +41,26 @@ TEST(Placement, EveryNtTakesMultiplesOfTokens) {
                                                 {800, CheckpointClass::kInterval}}));
 }
 
-TEST(Placement, EveryNbTakesMultiplesOfMicroBatches) {
+TEST(Placement, EveryNbTakesMultiplesOfBatches) {
   EXPECT_EQ(Placed("every-nb", Conversation()),
             (std::vector<Placement>{{300, CheckpointClass::kInterval},
                                     {600, CheckpointClass::kInterval},
                                     {900, CheckpointClass::kInterval}}));
 }
 
+TEST(Placement, EveryNbCountsBatchesAndNotMicroBatches) {
+  PromptShape shape;
+  shape.tokens = 5000;
+  std::vector<Placement> placements;
+  (*MakePlacement("every-nb", {.every_nb_batches = 1}))->Place({shape, 512}, &placements);
+  EXPECT_EQ(placements, (std::vector<Placement>{{2048, CheckpointClass::kInterval},
+                                                {4096, CheckpointClass::kInterval}}));
+}
+
 TEST(Placement, AnIntervalOfZeroIsNoInterval) {
   const PromptShape shape = Conversation();
   std::vector<Placement> placements;
-  const PlacementOptions options{.every_nt_tokens = 0, .every_nb_pieces = 0};
+  const PlacementOptions options{.every_nt_tokens = 0, .every_nb_batches = 0};
   (*MakePlacement("every-nt,every-nb", options))->Place({shape, 100}, &placements);
   EXPECT_TRUE(placements.empty());
 }

@@ -230,6 +230,7 @@ class ConversationRun {
   static PlacementOptions Placement() {
     PlacementOptions options;
     options.every_nt_tokens = 96;
+    options.batch_tokens = 48;
     return options;
   }
   static FakeEngineOptions EngineOptions(const Scenario& scenario) {
