@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cairn;  // NOLINT: this is where the target begins
   fuzz::FuzzInput input(data, size);
   AnswerFormat format;
-  format.calls = static_cast<CallFormat>(input.Below(9));
+  format.calls = static_cast<CallFormat>(input.Below(10));
   format.starts_in_reasoning = input.Flag();
   format.tools_json = kTools;
   const ByteSpan cuts = input.Take(1 + input.Below(4));

@@ -18,7 +18,7 @@ void Add(AnswerPiece piece, WholeAnswer* answer) {
       answer->content += piece.text;
       return;
     case AnswerPiece::Kind::kCallBegin:
-      answer->calls.push_back({std::move(piece.text), ""});
+      answer->calls.push_back({std::move(piece.text), "", std::move(piece.id)});
       return;
     case AnswerPiece::Kind::kCallArguments:
       CHECK(!answer->calls.empty());
@@ -38,7 +38,8 @@ ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation) {
   return tl::unexpected(ToApiError(*failure));
 }
 
-AnswerReader::AnswerReader(StartedChat chat) : generation_(std::move(chat.generation)) {
+AnswerReader::AnswerReader(StartedChat chat)
+    : generation_(std::move(chat.generation)), log_(std::move(chat.log)) {
   answers_.push_back({std::move(chat.parser)});
   for (auto& parser : chat.other_parsers) answers_.push_back({std::move(parser)});
 }
@@ -69,10 +70,18 @@ std::optional<AnswerStep> AnswerReader::Next() {
     reading.called_tools = reading.called_tools || piece.kind == AnswerPiece::Kind::kCallBegin;
   }
   if (!done) return step;
+  LogBrokenCalls(*reading.parser);
   step.end = AnswerEnd{event->reason, event->context_full, event->stop_text, reading.called_tools,
                        event->cost};
   step.all_ended = ++ended_ == answers_.size();
   return step;
+}
+
+void AnswerReader::LogBrokenCalls(const AnswerParser& parser) const {
+  if (parser.broken_calls() == 0 || !log_) return;
+  log_(LogLevel::kWarning, "an answer has " + std::to_string(parser.broken_calls()) +
+                               " texts that begin like a call of a tool and are none, or break "
+                               "off: they were given as they are");
 }
 
 ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,

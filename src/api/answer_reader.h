@@ -15,6 +15,7 @@
 
 #include "api/api_error.h"
 #include "api/chat_service.h"
+#include "base/log.h"
 #include "chat/answer_parser.h"
 #include "sched/generation.h"
 
@@ -71,7 +72,10 @@ class AnswerReader {
     bool called_tools = false;
   };
 
+  void LogBrokenCalls(const AnswerParser& parser) const;
+
   const std::shared_ptr<Generation> generation_;
+  const LogSink log_;
   std::vector<Reading> answers_;
   size_t ended_ = 0;
 };
@@ -80,6 +84,7 @@ struct WholeAnswer {
   struct Call {
     std::string name;
     std::string arguments;  // JSON text
+    std::string id = {};    // that the model gave it, or empty
   };
   std::string reasoning;
   std::string content;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/call_grammar_learned.h"
 #include "api/call_values.h"
 #include "api/json_grammar.h"
 #include "api/json_schema.h"
@@ -18,14 +19,6 @@ namespace {
 constexpr const char* kField = "tool_choice";
 // What some family does not take for a part of a tool's name.
 constexpr std::string_view kNoName = "[]{}()\"'<> \t\r\n\\";
-
-// A tool that may be called, and where its rules are.
-struct Tool {
-  std::string name;
-  Json schema;         // of an object
-  std::string place;   // in errors
-  std::string prefix;  // of its rules
-};
 
 bool IsIdentifier(std::string_view text, std::string_view more) {
   const auto fits = [&](char c) {
@@ -49,9 +42,9 @@ ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
 }
 
 // Of the tools, those that may be called, each once.
-ApiResult<std::vector<Tool>> CallableTools(const std::string& tools_json,
-                                           const ToolChoice& choice) {
-  std::vector<Tool> tools;
+ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json,
+                                                   const ToolChoice& choice) {
+  std::vector<CallableTool> tools;
   const auto list = ParseLimitedJson(tools_json.empty() ? "[]" : tools_json, "tools");
   if (!list) return tl::unexpected(ToApiError(list.error()));
   for (const Json& entry : *list) {
@@ -63,7 +56,7 @@ ApiResult<std::vector<Tool>> CallableTools(const std::string& tools_json,
     const bool wanted =
         choice.names.empty() || std::any_of(choice.names.begin(), choice.names.end(), named);
     const bool again = std::any_of(tools.begin(), tools.end(),
-                                   [&](const Tool& tool) { return tool.name == name; });
+                                   [&](const CallableTool& tool) { return tool.name == name; });
     if (!wanted || again) continue;
     if (name.empty() || name.find_first_of(kNoName) != std::string::npos) {
       return tl::unexpected(
@@ -76,7 +69,7 @@ ApiResult<std::vector<Tool>> CallableTools(const std::string& tools_json,
   }
   for (const std::string& name : choice.names) {
     const bool there = std::any_of(tools.begin(), tools.end(),
-                                   [&](const Tool& tool) { return tool.name == name; });
+                                   [&](const CallableTool& tool) { return tool.name == name; });
     if (!there) return tl::unexpected(FieldError(kField, "one of 'tools', not '" + name + "'"));
   }
   if (tools.empty()) return tl::unexpected(FieldError(kField, "'auto' where there are no 'tools'"));
@@ -100,7 +93,8 @@ void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
 // Writes the rules of one family after the other; a mistake in a tool's schema ends it.
 class CallWriter {
  public:
-  CallWriter(std::vector<Tool> tools, bool several) : tools_(std::move(tools)), several_(several) {}
+  CallWriter(std::vector<CallableTool> tools, bool several)
+      : tools_(std::move(tools)), several_(several) {}
 
   ApiResult<std::string> Write(CallFormat format, std::string_view source) {
     switch (format) {
@@ -118,7 +112,7 @@ class CallWriter {
         if (source.find("[ARGS]") == std::string_view::npos) {
           return Whole(Quoted("[TOOL_CALLS][", List("arguments"), "]"));
         }
-        return Whole(Repeated(Choice([](const Tool& tool) {
+        return Whole(Repeated(Choice([](const CallableTool& tool) {
                                 return GbnfLiteral("[TOOL_CALLS]" + tool.name + "[ARGS]");
                               }),
                               "", several_));
@@ -129,7 +123,9 @@ class CallWriter {
       case CallFormat::kLlamaPythonic:
         return Python("[", "]");
       case CallFormat::kQwenXml:
-        return QwenXml();
+        return GrammarOfLearnedCalls(QwenXml(), tools_, several_ ? kForcedCallsMax : 1);
+      case CallFormat::kMiniMaxM3:
+      case CallFormat::kLearned:  // not written here
       case CallFormat::kNone:
         break;
     }
@@ -149,7 +145,7 @@ class CallWriter {
   }
 
   // The rule of a tool's arguments as JSON.
-  std::string Arguments(const Tool& tool) {
+  std::string Arguments(const CallableTool& tool) {
     auto rules = RulesOfSchema(tool.schema, tool.place, tool.prefix);
     if (!rules && !error_) error_ = rules.error();
     if (rules) rules_ += *rules;
@@ -160,7 +156,7 @@ class CallWriter {
   template <typename Begin>
   std::string Choice(Begin begin, const std::string& end = "") {
     std::string choices;
-    for (const Tool& tool : tools_) {
+    for (const CallableTool& tool : tools_) {
       choices += choices.empty() ? "" : " | ";
       choices += begin(tool) + " " + Arguments(tool);
       if (!end.empty()) choices += " " + GbnfLiteral(end);
@@ -170,7 +166,7 @@ class CallWriter {
 
   // {"name": …, "arguments": {…}}
   std::string Call(const std::string& arguments) {
-    const auto begin = [&](const Tool& tool) {
+    const auto begin = [&](const CallableTool& tool) {
       return GbnfLiteral("{\"name\": " + ToText(Json(tool.name)) + ", \"" + arguments + "\": ");
     };
     return Choice(begin, "}");
@@ -187,7 +183,7 @@ class CallWriter {
   // The reasoning is a message of its own, which may come or not; so it is no business of those who
   // put reasoning before a grammar.
   ApiResult<std::string> Harmony() {
-    const auto begin = [](const Tool& tool) {
+    const auto begin = [](const CallableTool& tool) {
       return GbnfLiteral("<|channel|>commentary to=functions." + tool.name +
                          " <|constrain|>json<|message|>");
     };
@@ -207,7 +203,7 @@ class CallWriter {
   // [weather(city="Rome", days=2)]. JSON's literals are Python's too, but for one escape.
   ApiResult<std::string> Python(std::string_view before, std::string_view after) {
     std::string choices;
-    for (const Tool& tool : tools_) {
+    for (const CallableTool& tool : tools_) {
       if (!IsIdentifier(tool.name, ".-")) {
         Refuse(kField, "a tool whose name this model can write in a call, not '" + tool.name + "'");
       }
@@ -220,57 +216,38 @@ class CallWriter {
     return text;
   }
 
-  // Members from the last to the first, as what may follow the ones before.
-  std::string PythonArguments(const Tool& tool) {
-    const std::vector<CallMember> members = Members(tool);
-    std::string tail;
-    std::vector<std::string> firsts = {"\"\""};
-    for (size_t i = members.size(); i > 0; --i) {
-      const CallMember& member = members[i - 1];
+  std::string PythonArguments(const CallableTool& tool) {
+    std::vector<GbnfMember> written;
+    for (const CallMember& member : Members(tool)) {
       if (!IsIdentifier(member.name, "")) {
         Refuse(tool.place + ".properties." + member.name, "named as a Python argument");
       }
       auto rules = RulesOfSchema(member.schema, member.place, member.prefix);
       if (!rules && !error_) error_ = rules.error();
       if (rules) rules_ += *rules;
-      const std::string text = GbnfLiteral(member.name + "=") + " " + member.prefix + "root";
-      if (member.required) firsts.clear();
-      firsts.push_back(text + (tail.empty() ? "" : " " + tail));
-      const std::string next = GbnfLiteral(", ") + " " + text;
-      tail = AddRule(member.prefix + "tail", (member.required ? next : "(" + next + ")?") +
-                                                 (tail.empty() ? "" : " " + tail));
+      written.push_back(
+          {GbnfLiteral(member.name + "=") + " " + member.prefix + "root", member.required});
     }
-    std::string all;
-    for (const std::string& first : firsts) all += (all.empty() ? "" : " | ") + first;
+    const std::string all = GbnfMembers(written, ", ", tool.prefix, &rules_);
     return AddRule(tool.prefix + "args", all);
   }
 
-  ApiResult<std::string> QwenXml() {
-    std::string choices;
-    for (const Tool& tool : tools_) {
-      std::string parameters;
-      for (const CallMember& member : Members(tool)) {
-        if (member.name.find_first_of("<>\r\n") != std::string::npos) {
-          Refuse(member.place, "named without brackets and line breaks");
-        }
-        auto value = RulesOfBareValue(member);
-        if (!value && !error_) error_ = value.error();
-        if (value) rules_ += *value;
-        const std::string text =
-            GbnfLiteral("<parameter=" + member.name + ">\n") + " " + member.prefix + "bare";
-        parameters += member.required ? text + " " : "(" + text + ")? ";
-      }
-      choices += choices.empty() ? "" : " | ";
-      choices += GbnfLiteral("<function=" + tool.name + ">\n") + " " + parameters;
-    }
-    AddRule("call", choices);
-    rules_ += BareTextRules();
-    const std::string one = Quoted("<tool_call>\n", "call", "</function>\n</tool_call>");
-    return Whole(Repeated(one, "\n", several_));
+  static LearnedCalls QwenXml() {
+    LearnedCalls calls;
+    calls.call_open = "<tool_call>\n<function=";
+    calls.name_end = ">";
+    calls.call_close = "\n</function>\n</tool_call>";
+    calls.between = "\n";
+    calls.several = true;
+    calls.arguments = LearnedCalls::Arguments::kPairs;
+    calls.key_open = "\n<parameter=";
+    calls.string_open = calls.other_open = ">\n";
+    calls.string_close = calls.other_close = "\n</parameter>";
+    return calls;
   }
 
   // The properties of a tool that takes an object of some, and nothing else.
-  std::vector<CallMember> Members(const Tool& tool) {
+  std::vector<CallMember> Members(const CallableTool& tool) {
     auto members = MembersOf(tool.schema, tool.place, tool.prefix);
     if (members) return *std::move(members);
     if (!error_) error_ = members.error();
@@ -281,7 +258,7 @@ class CallWriter {
     if (!error_) error_ = FieldError(place, expected);
   }
 
-  const std::vector<Tool> tools_;
+  const std::vector<CallableTool> tools_;
   const bool several_;
   std::string rules_;
   std::optional<ApiError> error_;
@@ -307,8 +284,12 @@ ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
                                       const std::string& tools_json, const ToolChoice& choice) {
   auto tools = CallableTools(tools_json, choice);
   if (!tools) return tl::unexpected(tools.error());
-  return CallWriter(*std::move(tools), choice.several)
-      .Write(DetectCallFormat(chat_template.source()), chat_template.source());
+  const CallFormat format = CallFormatOf(chat_template);
+  if (format == CallFormat::kLearned) {
+    return GrammarOfLearnedCalls(*chat_template.learned_calls(), *tools,
+                                 choice.several ? kForcedCallsMax : 1);
+  }
+  return CallWriter(*std::move(tools), choice.several).Write(format, chat_template.source());
 }
 
 ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {

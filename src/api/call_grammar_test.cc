@@ -5,6 +5,7 @@
 #include <random>
 
 #include "api/json.h"
+#include "base/golden_file.h"
 #include "chat/answer_parser.h"
 #include "chat/test_templates.h"
 #include "engine/grammar.h"
@@ -18,18 +19,30 @@ struct Source {
   std::string text;
 };
 const std::vector<Source>& Sources() {
-  static const std::vector<Source> sources = {
-      {"Hermes", "<tool_call>"},
-      {"QwenXml", "<tool_call><function=a><parameter=b>"},
-      {"Lfm2", "<|tool_call_start|>"},
-      {"LlamaJson", "<|python_tag|>"},
-      {"LlamaPythonic", "[func_name1(a=1)]"},
-      {"Mistral", "[TOOL_CALLS]"},
-      {"MistralArgs", "[TOOL_CALLS][ARGS]"},
-      {"Granite", "<|tool_call|>"},
-      {"Phi", "<|tool_call|><|/tool_call|>"},
-      {"Harmony", "<|channel|><|message|>"},
-  };
+  static const std::vector<Source> sources = [] {
+    std::vector<Source> all = {
+        {"Hermes", "<tool_call>"},
+        {"QwenXml", "<tool_call><function=a><parameter=b>"},
+        {"Lfm2", "<|tool_call_start|>"},
+        {"LlamaJson", "<|python_tag|>"},
+        {"LlamaPythonic", "[func_name1(a=1)]"},
+        {"Mistral", "[TOOL_CALLS]"},
+        {"MistralArgs", "[TOOL_CALLS][ARGS]"},
+        {"Granite", "<|tool_call|>"},
+        {"Phi", "<|tool_call|><|/tool_call|>"},
+        {"Harmony", "<|channel|><|message|>"},
+    };
+    // Those of which the syntax is learned.
+    for (const std::string name :
+         {"cohere2-moe", "command-r7b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4.1",
+          "falcon-h1",   "gemma4",      "glm-4.5",     "glm-5.2",       "granite4",
+          "kimi-k2",     "kimi-k3",     "minimax-m2",  "mistral-small", "mistral-v3",
+          "nemotron-3",  "nemotron-h",  "qwen3",       "qwen3-coder",   "seed-oss"}) {
+      all.push_back({name, ReadSourceFile("testdata/templates/" + name + ".jinja")});
+      EXPECT_EQ(CallFormatOf(*test::Parsed(all.back().text)), CallFormat::kLearned) << name;
+    }
+    return all;
+  }();
   return sources;
 }
 
@@ -80,7 +93,8 @@ std::string RandomSentence(const std::string& text, uint64_t seed) {
   EXPECT_TRUE(grammar.has_value()) << grammar.error().message << "\n" << text;
   if (!grammar) return "";
   constexpr size_t kLong = 200;
-  const std::vector<std::string> closers = {"</parameter>\n", "<|end|>", "\"", "}", "]", ")"};
+  const std::vector<std::string> closers = {
+      "</parameter>", "<|end|>", "</arg_value>", "<|\"|>", "\"", "}", "]", ")"};
   std::mt19937_64 random(seed);
   GrammarMatcher matcher(*grammar);
   std::string sentence;
@@ -88,6 +102,9 @@ std::string RandomSentence(const std::string& text, uint64_t seed) {
     std::vector<std::string> allowed;
     for (char c = 1; c < 127; ++c) {
       if (matcher.Allows(std::string(1, c))) allowed.emplace_back(1, c);
+    }
+    for (const char* character : {"｜", "▁"}) {
+      if (allowed.empty() && matcher.Allows(character)) allowed.emplace_back(character);
     }
     if (allowed.empty()) break;
     if (matcher.MayEnd() && (sentence.size() > kLong || random() % 3 == 0)) break;

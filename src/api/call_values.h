@@ -10,6 +10,7 @@
 
 #include "api/api_error.h"
 #include "api/json.h"
+#include "chat/learned_calls.h"
 
 namespace cairn {
 
@@ -26,13 +27,24 @@ struct CallMember {
 ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::string& place,
                                              const std::string& prefix);
 
-// Rules for a value as Qwen's XML has it, with its closing tag and the line break behind: text as
-// it is, all else as JSON. The first is `prefix` + "bare". They name those of BareTextRules().
-ApiResult<std::string> RulesOfBareValue(const CallMember& member);
-std::string BareTextRules();
+struct GbnfMember {
+  std::string text;  // in GBNF
+  bool required = false;
+};
 
-// Rules for any text up to the first `end`, and that: the first is `name`.
-// REQUIRES: only the first byte of `end` begins it again.
+// Members one after the other, of which those that are not required may be left out, with
+// `separator` between two. Adds rules whose names begin with `prefix`.
+std::string GbnfMembers(const std::vector<GbnfMember>& members, const std::string& separator,
+                        const std::string& prefix, std::string* rules);
+
+// Rules for a member's value with what opens and closes it, as a syntax that writes pairs has them:
+// strings as they are, all else as JSON or in the syntax's own notation. The first is `prefix` +
+// "bare". They name those of BareTextRules().
+ApiResult<std::string> RulesOfBareValue(const CallMember& member, const LearnedCalls& syntax);
+std::string BareTextRules(const LearnedCalls& syntax);
+
+// Rules for any text up to the first `end`, and that: the first is `name`. Nothing: the first
+// character of `end` stands in it again, so that this cannot be told.
 std::string GbnfUntil(const std::string& name, std::string_view end);
 
 }  // namespace cairn

@@ -255,7 +255,8 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
                                       std::to_string(prompt->pinned_texts));
   }
   generation.params = std::move(request.params);
-  const AnswerFormat format = FindAnswerFormat(*template_, generation_prompt, std::move(*callable));
+  AnswerFormat format = FindAnswerFormat(*template_, generation_prompt, std::move(*callable));
+  format.stream_arguments = request.stream;
   generation.params.control_texts = TagsOf(format);
   generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
@@ -272,6 +273,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   }
   chat.marks = std::move(marks);
   chat.explained = std::move(explained);
+  chat.log = options_.log;
   return chat;
 }
 

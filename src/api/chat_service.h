@@ -45,6 +45,7 @@ struct StartedChat {
   ExplainedPrompt explained = {};
   // Told in the answer; null: nobody asked for it.
   std::shared_ptr<const RequestRecord> record = {};
+  LogSink log = {};  // may be empty
 };
 
 struct ChatServiceOptions {

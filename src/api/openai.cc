@@ -15,7 +15,10 @@ std::string FinishReasonName(const AnswerEnd& end) {
   return end.called_tools ? "tool_calls" : "stop";
 }
 
-std::string CallId(const AnswerIdentity& identity, size_t index, size_t call) {
+// `given`: by the model, which is to find it again in its prompt.
+std::string CallId(const AnswerIdentity& identity, size_t index, size_t call,
+                   const std::string& given) {
+  if (!given.empty()) return given;
   const std::string answer = index > 0 ? std::to_string(index) + "-" : "";
   return "call_" + identity.id + "-" + answer + std::to_string(call);
 }
@@ -42,7 +45,7 @@ Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer
     if (whole.content.empty()) message["content"] = nullptr;
     for (const WholeAnswer::Call& call : whole.calls) {
       message["tool_calls"].push_back(
-          {{"id", CallId(identity, index, message["tool_calls"].size())},
+          {{"id", CallId(identity, index, message["tool_calls"].size(), call.id)},
            {"type", "function"},
            {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
@@ -63,7 +66,7 @@ Json Delta(const AnswerIdentity& identity, size_t index, const AnswerPiece& piec
     case AnswerPiece::Kind::kCallBegin:
       return {
           {"tool_calls", Json::array({{{"index", piece.call},
-                                       {"id", CallId(identity, index, piece.call)},
+                                       {"id", CallId(identity, index, piece.call, piece.id)},
                                        {"type", "function"},
                                        {"function", {{"name", piece.text}, {"arguments", ""}}}}})}};
     case AnswerPiece::Kind::kCallArguments:

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/response_items.h"
+#include "chat/calls_json.h"
 
 namespace cairn {
 namespace {
@@ -138,8 +139,9 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
   const size_t index = response_["output"].size();
   const std::string number = number_ + "-" + std::to_string(index);
   if (type == "function_call") {
-    item_ = {{"id", "fc_" + number},        {"type", type},       {"status", "in_progress"},
-             {"call_id", "call_" + number}, {"name", piece.text}, {"arguments", ""}};
+    item_ = {{"id", "fc_" + number},    {"type", type},
+             {"status", "in_progress"}, {"call_id", piece.id.empty() ? "call_" + number : piece.id},
+             {"name", piece.text},      {"arguments", ""}};
     const auto found = namespaces_.find(piece.text);
     if (found != namespaces_.end() && !found->second.empty()) item_["namespace"] = found->second;
   } else if (type == "reasoning") {
@@ -165,7 +167,9 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
 void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
   if (item_.is_null()) return;
   const std::string type = TypeOf(item_);
-  item_["status"] = status;
+  // A call that broke off is not to be carried out.
+  const bool broken = type == "function_call" && !IsJsonObject(text_);
+  item_["status"] = broken ? "incomplete" : status;
   Json fields;
   if (type == "function_call") {
     item_["arguments"] = text_;

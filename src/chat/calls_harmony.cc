@@ -8,6 +8,7 @@
 
 #include "chat/calls_json.h"
 #include "chat/calls_scan.h"
+#include "chat/json_scanner.h"
 
 namespace cairn {
 namespace {
@@ -60,8 +61,9 @@ std::string_view WordBehind(std::string_view header, std::string_view mark) {
 
 class HarmonyParser final : public AnswerParser {
  public:
-  HarmonyParser(OfferedTools tools, bool starts_in_reasoning)
+  HarmonyParser(OfferedTools tools, bool starts_in_reasoning, bool stream_arguments)
       : tools_(std::move(tools)),
+        stream_arguments_(stream_arguments),
         state_(starts_in_reasoning ? State::kText : State::kBetween),
         kind_(starts_in_reasoning ? AnswerPiece::Kind::kReasoning : AnswerPiece::Kind::kContent) {}
 
@@ -70,13 +72,15 @@ class HarmonyParser final : public AnswerParser {
     return Steps(false);
   }
   std::vector<AnswerPiece> Finish() override { return Steps(true); }
+  size_t broken_calls() const override { return broken_calls_; }
 
  private:
   enum class State : uint8_t {
-    kBetween,  // before the first header, or behind the end of a message
-    kHeader,   // up to <|message|>
-    kText,     // a message to nobody, in pieces as it comes
-    kCall,     // a message to somebody, held from its header on
+    kBetween,    // before the first header, or behind the end of a message
+    kHeader,     // up to <|message|>
+    kText,       // a message to nobody, in pieces as it comes
+    kCall,       // a message to somebody, held from its header on
+    kArguments,  // of a call, in pieces as they come
   };
 
   std::vector<AnswerPiece> Steps(bool finished) {
@@ -97,6 +101,8 @@ class HarmonyParser final : public AnswerParser {
         return StepText(finished, pieces);
       case State::kCall:
         return StepCall(finished, pieces);
+      case State::kArguments:
+        return StepArguments(finished, pieces);
     }
     return false;
   }
@@ -143,6 +149,7 @@ class HarmonyParser final : public AnswerParser {
     }
     // It ends without a message: of a call begun that much is text, of anything else nothing.
     if (to_somebody) {
+      ++broken_calls_;
       Emit(AnswerPiece::Kind::kContent, header.size(), pieces);
     } else {
       held_.erase(0, header.size());
@@ -166,27 +173,48 @@ class HarmonyParser final : public AnswerParser {
     return true;
   }
 
-  bool StepCall(bool finished, std::vector<AnswerPiece>* pieces) {
-    FoundTag found = FindTag(held_, body_);
+  // The first tag from `from` on that ends a message.
+  FoundTag FindEnd(size_t from) const {
+    FoundTag found = FindTag(held_, from);
     while (found.at != std::string_view::npos && !EndsMessage(found.tag)) {
       found = FindTag(held_, found.at + 1);
     }
+    return found;
+  }
+
+  void BeginCall(std::string_view name, std::vector<AnswerPiece>* pieces) {
+    pieces->push_back({AnswerPiece::Kind::kCallBegin, std::string(name), calls_++, {}});
+  }
+
+  bool StepCall(bool finished, std::vector<AnswerPiece>* pieces) {
+    std::string_view name = WordBehind(header_, " to=");
+    if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
+    if (stream_arguments_ && tools_.Has(name)) {
+      const size_t begin = SkipWhiteSpace(held_, body_);
+      if (begin == held_.size() && !finished) return false;
+      if (begin < held_.size() && held_[begin] == '{') {
+        BeginCall(name, pieces);
+        held_.erase(0, begin);
+        json_.emplace();
+        state_ = State::kArguments;
+        return true;
+      }
+    }
+    FoundTag found = FindEnd(body_);
     if (found.at == std::string_view::npos) {
       if (!finished) return false;
       found.at = held_.size();  // <|call|> ends the answer, and what ends it is not sent
     }
-    std::string_view name = WordBehind(header_, " to=");
-    if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
     const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
     if (tools_.Has(name) && IsJsonObject(body)) {
       const size_t begin = SkipWhiteSpace(body, 0);
       const std::string_view object =
           body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
-      pieces->push_back({AnswerPiece::Kind::kCallBegin, std::string(name), calls_});
-      pieces->push_back({AnswerPiece::Kind::kCallArguments, std::string(object), calls_});
-      ++calls_;
+      BeginCall(name, pieces);
+      pieces->push_back({AnswerPiece::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
       held_.erase(0, found.at);
     } else {
+      ++broken_calls_;
       const bool ended = !found.tag.empty() && !BeginsHeader(found.tag);
       Emit(AnswerPiece::Kind::kContent, found.at + (ended ? found.tag.size() : 0), pieces);
     }
@@ -194,19 +222,46 @@ class HarmonyParser final : public AnswerParser {
     return !held_.empty();
   }
 
+  // held_ begins with arguments that were not given yet.
+  bool StepArguments(bool finished, std::vector<AnswerPiece>* pieces) {
+    using Status = JsonScanner::Status;
+    const FoundTag found = FindEnd(0);
+    const bool ended = found.at != std::string_view::npos;
+    const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_);
+    Status status = Status::kMore;
+    size_t at = 0;
+    while (at < end && status == Status::kMore) {
+      status = json_->Push(held_[at]);
+      at += status == Status::kInvalid ? 0 : 1;
+    }
+    if (at > 0) {
+      pieces->push_back({AnswerPiece::Kind::kCallArguments, held_.substr(0, at), calls_ - 1, {}});
+    }
+    held_.erase(0, at);
+    if (status == Status::kMore && !ended && !finished) return false;
+    if (status != Status::kEnd) ++broken_calls_;
+    // Behind arguments that are none any more the rest is content.
+    kind_ = AnswerPiece::Kind::kContent;
+    state_ = status == Status::kInvalid ? State::kText : State::kBetween;
+    return !held_.empty();
+  }
+
   void Emit(AnswerPiece::Kind kind, size_t size, std::vector<AnswerPiece>* pieces) {
     if (size == 0) return;
-    pieces->push_back({kind, held_.substr(0, size)});
+    pieces->push_back({kind, held_.substr(0, size), 0, {}});
     held_.erase(0, size);
   }
 
   const OfferedTools tools_;
+  const bool stream_arguments_;
   State state_;
   AnswerPiece::Kind kind_;  // of the message in kText
   std::string held_;
-  std::string header_;  // of the message in kCall
-  size_t body_ = 0;     // where that message's text begins in held_
+  std::string header_;               // of the message in kCall
+  size_t body_ = 0;                  // where that message's text begins in held_
+  std::optional<JsonScanner> json_;  // of the call in kArguments
   size_t calls_ = 0;
+  size_t broken_calls_ = 0;
   bool seen_tag_ = false;
 };
 
@@ -223,8 +278,9 @@ bool OpensAnalysis(std::string_view generation_prompt) {
   return WordBehind(header, kChannel) == "analysis" && header.ends_with(kMessage);
 }
 
-std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning) {
-  return std::make_unique<HarmonyParser>(std::move(tools), starts_in_reasoning);
+std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning,
+                                                bool stream_arguments) {
+  return std::make_unique<HarmonyParser>(std::move(tools), starts_in_reasoning, stream_arguments);
 }
 
 }  // namespace cairn

@@ -28,7 +28,8 @@ std::span<const std::string_view> HarmonyTags();
 bool OpensAnalysis(std::string_view generation_prompt);
 
 // `starts_in_reasoning`: see OpensAnalysis.
-std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning);
+std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning,
+                                                bool stream_arguments);
 
 }  // namespace cairn
 

@@ -12,96 +12,19 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
 #include <string>
 
+#include "chat/argument_types.h"
 #include "chat/calls_json.h"
-#include "chat/calls_python.h"
 #include "chat/calls_syntax.h"
-#include "chat/limited_json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using Types = std::set<std::string>;
 
 constexpr std::array<CallBegin, 2> kQwenBegins = {{{"<tool_call>"}, {"<function="}}};
 constexpr std::string_view kFunctionEnd = "</function>";
 constexpr std::string_view kParameter = "<parameter=";
 constexpr std::string_view kParameterEnd = "</parameter>";
-
-constexpr size_t kReferencesMax = 50;
-
-// What a reference names in the schema that it stands in; null: nothing.
-const Json* FindReference(const Json& root, const Json& reference) {
-  const auto* text = reference.get_ptr<const std::string*>();
-  if (text == nullptr || !text->starts_with('#')) return nullptr;
-  try {
-    const Json::json_pointer pointer(text->substr(1));
-    return root.contains(pointer) ? &root.at(pointer) : nullptr;
-  } catch (const Json::exception&) {
-    return nullptr;
-  }
-}
-
-// The types that a schema allows, a part of `root`; none when it does not say. Schemas come from
-// clients: limited in depth where they are parsed, and here in the references that are `left`.
-void AddTypes(const Json& schema, const Json& root, size_t* left, Types* types) {
-  if (!schema.is_object()) return;
-  if (const auto reference = schema.find("$ref"); reference != schema.end()) {
-    const Json* target = FindReference(root, *reference);
-    if (target != nullptr && *left > 0) {
-      --*left;
-      AddTypes(*target, root, left, types);
-    }
-  }
-  for (const auto& [key, value] : schema.items()) {
-    if (key == "type" && value.is_string()) types->insert(value.get<std::string>());
-    if (key == "type" && value.is_array()) {
-      for (const Json& type : value) {
-        if (type.is_string()) types->insert(type.get<std::string>());
-      }
-    }
-    if ((key == "anyOf" || key == "oneOf") && value.is_array()) {
-      for (const Json& choice : value) AddTypes(choice, root, left, types);
-    }
-    if (key == "enum" && value.is_array() && !schema.contains("type")) {
-      for (const Json& choice : value) {
-        if (choice.is_string()) types->insert("string");
-      }
-    }
-  }
-}
-
-std::string_view TypeOf(const Json& value) {
-  if (value.is_number_integer()) return "integer";
-  if (value.is_number()) return "number";
-  return value.type_name();  // JSON's and the schemas' words for the others are the same
-}
-
-bool Allows(const Types& types, const Json& value) {
-  if (types.empty()) return !value.is_string();
-  return types.contains(std::string(TypeOf(value))) ||
-         (value.is_number_integer() && types.contains("number"));
-}
-
-// The value as JSON text. What fits none of the types stays a string: the tool will say so better.
-std::string TypedValue(const std::string& text, const Types& types) {
-  const bool only_text = types.size() == 1 && types.contains("string");
-  if (only_text) return JsonString(text);
-  for (const auto& json : {std::optional<std::string>(text), JsonOfPython(text)}) {
-    if (!json) continue;
-    const auto value = ParseLimitedJson(*json, "a value");
-    if (!value || !Allows(types, *value)) continue;
-    // Of a tool that takes text or a number, "12" is as good as 12; the text was written bare.
-    if (types.contains("string") && !value->is_null() && !value->is_structured()) continue;
-    return *json;
-  }
-  return JsonString(text);
-}
 
 struct Parameter {
   std::string name;
@@ -195,29 +118,17 @@ class QwenXmlCalls final : public CallSyntax {
 
  private:
   std::string Arguments(const std::string& name, const std::vector<Parameter>& parameters) const {
-    const Json schema = Schema(name);
-    const Json properties = schema.value("properties", Json::object());
+    const auto schema = tools_->schemas.find(name);
+    const ArgumentTypes types(schema == tools_->schemas.end() ? "" : schema->second);
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
       // Written twice, the last one counts.
       const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
       if (std::any_of(&parameter + 1, parameters.data() + parameters.size(), same)) continue;
-      Types types;
-      if (properties.contains(parameter.name)) {
-        size_t left = kReferencesMax;
-        AddTypes(properties[parameter.name], schema, &left, &types);
-      }
       if (json.size() > 1) json += ", ";
-      json += JsonString(parameter.name) + ": " + TypedValue(parameter.value, types);
+      json += JsonString(parameter.name) + ": " + types.Value(parameter.name, parameter.value);
     }
     return json + "}";
-  }
-
-  Json Schema(const std::string& name) const {
-    const auto schema = tools_->schemas.find(name);
-    if (schema == tools_->schemas.end() || schema->second.empty()) return Json::object();
-    const auto json = ParseLimitedJson(schema->second, "tools");
-    return json && json->is_object() ? *json : Json::object();
   }
 
   const OfferedTools* const tools_;

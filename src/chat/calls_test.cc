@@ -235,6 +235,36 @@ TEST(GraniteCalls, AreAListBehindATag) {
   }
 }
 
+std::string MiniMax(std::string text) {
+  for (size_t at = text.find('@'); at != std::string::npos; at = text.find('@')) {
+    text.replace(at, 1, "]<]minimax[>[");
+  }
+  return Parse(Format(CallFormat::kMiniMaxM3), text);
+}
+
+TEST(MiniMaxCalls, AreElementsAllTheWayDown) {
+  EXPECT_EQ(
+      MiniMax("I look.@<tool_call>\n@<invoke name=\"weather\">@<city>12@</city>@<days>2@</days>"
+              "@<list>@<item>1@</item>@<item>x@</item>@</list>"
+              "@<where>@<a b>1@</a b>@<c>@<item>@<d>e@</d>@</item>@</c>@</where>@</invoke>\n"
+              "@<invoke name=\"now\">@</invoke>\n@</tool_call>"),
+      "content{I look.} call0{weather {\"city\": \"12\", \"days\": 2, \"list\": [1, \"x\"], "
+      "\"where\": {\"a b\": 1, \"c\": [{\"d\": \"e\"}]}}} call1{now {}}");
+  EXPECT_EQ(MiniMax("@<tool_call>@<invoke name=\"weather\">@<city>a\n<b>@</city>@<list>@</list>"
+                    "@</invoke>"),
+            "call0{weather {\"city\": \"a\\n<b>\", \"list\": []}}");
+}
+
+TEST(MiniMaxCalls, WhatIsNoCallIsText) {
+  for (const std::string text :
+       {"<tool_call>", "]<]minimax[>[<tool_call> is a tag",
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"other\">]<]minimax[>[</invoke>",
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</city>",
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Ro"}) {
+    EXPECT_EQ(MiniMax(text), Content(text));
+  }
+}
+
 TEST(Harmony, ChannelsAreReasoningContentAndCalls) {
   EXPECT_EQ(Harmony("<|channel|>analysis<|message|>Weather.\nLook.<|end|><|start|>assistant"
                     "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>"

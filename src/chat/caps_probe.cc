@@ -123,7 +123,16 @@ class CapsProbe {
     const bool with_text = ShowsCall(nullptr, text) || ShowsCall(empty, text);
     const bool with_object = ShowsCall(nullptr, object) || ShowsCall(empty, object);
     caps_.tool_calls = with_text || with_object;
-    caps_.object_arguments = !with_text && with_object;
+    // One that writes the members of an object one by one, but a text as it is, was made for
+    // objects.
+    const auto one_by_one = [&](const Json& content) {
+      const Json call = Call(content, object);
+      const std::string shown = Text(Json::array({User(), call})) +
+                                Text(Json::array({User(), call, Said("assistant", kReply)}));
+      return !Contains(shown, "\"key_needle\":") && !Contains(shown, "'key_needle':");
+    };
+    const bool by_member = with_object && one_by_one(nullptr) && one_by_one(empty);
+    caps_.object_arguments = with_object && (!with_text || by_member);
     const Json arguments = caps_.object_arguments ? object : text;
     // Text that is always there is the safer of the two: null prints as "None" in some places.
     caps_.null_content = !ShowsCall(empty, arguments) && ShowsCall(nullptr, arguments);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "chat/caps_probe.h"
+#include "chat/learn_calls.h"
 #include "chat/template_input.h"
 #include "chat/template_source.h"
 #include "chat/tools_block.h"
@@ -228,7 +229,9 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, st
         .trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false};
     auto program = std::make_unique<Program>(minja::Parser::parse(*prepared, options),
                                              std::move(bos_text), std::move(eos_text));
-    return std::unique_ptr<ChatTemplate>(new ChatTemplate(std::move(source), std::move(program)));
+    std::unique_ptr<ChatTemplate> made(new ChatTemplate(std::move(source), std::move(program)));
+    made->learned_calls_ = LearnCalls(*made);
+    return made;
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kInvalidArgument,
                 "the chat template cannot be read: " + WithoutExcerpts(error.what(), true));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "chat/learned_calls.h"
 #include "chat/message.h"
 #include "chat/template_caps.h"
 
@@ -32,6 +33,8 @@ class ChatTemplate {
 
   const std::string& source() const { return source_; }
   const TemplateCaps& caps() const { return caps_; }
+  // How it writes calls of tools; null when that could not be learned.
+  const std::shared_ptr<const LearnedCalls>& learned_calls() const { return learned_calls_; }
 
  private:
   class Program;
@@ -41,6 +44,7 @@ class ChatTemplate {
   const std::string source_;
   const std::unique_ptr<const Program> program_;
   const TemplateCaps caps_;
+  std::shared_ptr<const LearnedCalls> learned_calls_;
 };
 
 }  // namespace cairn

@@ -260,11 +260,13 @@ std::vector<NamedConversation> OddConversations() {
 
 const std::vector<std::string>& FamilyNames() {
   static const auto* const names = new std::vector<std::string>{
-      "cohere2-moe", "command-r7b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4", "deepseek-v4.1",
-      "falcon-h1", "gemma2", "gemma3", "gemma4", "glm-4.5", "glm-4.7", "glm-5.2", "gpt-oss",
-      "granite4", "kimi-k2", "kimi-k2-thinking", "kimi-k3", "lfm2", "llama3.1", "minimax-m2",
-      "minimax-m3", "mistral-small", "mistral-v3", "nemotron-3", "nemotron-h", "qwen2.5", "qwen3",
-      "qwen3-coder", "qwen3.5", "seed-oss"};
+      "cohere2-moe",   "command-r7b",      "deepseek-v3",   "deepseek-v3.2", "deepseek-v4",
+      "deepseek-v4.1", "falcon-h1",        "gemma2",        "gemma3",        "gemma4",
+      "glm-4.5",       "glm-4.7",          "glm-5.2",       "gpt-oss",       "granite4",
+      "kimi-k2",       "kimi-k2-thinking", "kimi-k3",       "lfm2",          "llama3.1",
+      "minimax-m2",    "minimax-m3",       "mistral-small", "mistral-v3",    "nemotron-3",
+      "nemotron-h",    "qwen2.5",          "qwen3",         "qwen3-coder",   "qwen3.5",
+      "seed-oss"};
   return *names;
 }
 
