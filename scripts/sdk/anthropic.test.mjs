@@ -75,6 +75,21 @@ test("a conversation reads its own prefix from the cache", async () => {
   assert.ok(second.usage.cache_read_input_tokens > 500);
 });
 
+test("a last message of the assistant is a prefill", async () => {
+  const messages = [...question, { role: "assistant", content: "A cairn is" }];
+  const message = await client.messages.create({ ...ask, messages });
+  assert.equal(message.usage.output_tokens, 8);
+  const all = ({ usage }) =>
+    usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+  const without = await client.messages.create(ask);
+  const closed = await client.messages.create({
+    ...ask,
+    messages: [...messages, { role: "user", content: "" }],
+  });
+  assert.ok(all(message) > all(without));
+  assert.ok(all(message) < all(closed) - 10);
+});
+
 test("marks of cache_control are taken", async () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const message = await client.messages.create({

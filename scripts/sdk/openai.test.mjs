@@ -150,6 +150,22 @@ test("a zod schema comes back parsed", async () => {
   assert.deepEqual(shape.parse(answer.choices[0].message.parsed), answer.choices[0].message.parsed);
 });
 
+test("a last message of the assistant is continued, whole and streamed", async () => {
+  const messages = [...question, { role: "assistant", content: "A cairn is" }];
+  const asked = { ...ask, messages, continue_final_message: true, add_generation_prompt: false };
+  const whole = await client.chat.completions.create(asked);
+  assert.equal(whole.usage.completion_tokens, 8);
+  const usual = await client.chat.completions.create({ ...ask, messages });
+  assert.equal(usual.choices[0].message.content, whole.choices[0].message.content);
+  assert.equal(usual.usage.prompt_tokens, whole.usage.prompt_tokens);
+  const streamed = await client.chat.completions.stream(asked).finalChatCompletion();
+  assert.equal(streamed.choices[0].message.content, whole.choices[0].message.content);
+  await assert.rejects(
+    client.chat.completions.create({ ...ask, continue_final_message: true }),
+    OpenAI.BadRequestError,
+  );
+});
+
 test("a text goes on, whole and streamed", async () => {
   const asked = { model: "m", prompt: "A cairn is", max_tokens: 6, temperature: 0 };
   const whole = await client.completions.create(asked);

@@ -325,6 +325,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
   auto kwargs = ReadThinking(body);
   if (!kwargs) return tl::unexpected(kwargs.error());
   conversation.template_kwargs_json = std::move(*kwargs);
+  conversation.end = PromptEnd::kUsual;
   return conversation;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/json_schema.h"
+#include "api/prefill.h"
 #include "api/stop_limits.h"
 
 namespace cairn {
@@ -327,6 +328,9 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   if (kwargs != nullptr && !kwargs->is_object()) fields.Fail("chat_template_kwargs", "an object");
   if (kwargs != nullptr) conversation.template_kwargs_json = ToText(*kwargs);
   if (fields.error()) return tl::unexpected(*fields.error());
+  const auto end = ParsePromptEnd(body, conversation.messages);
+  if (!end) return tl::unexpected(end.error());
+  conversation.end = *end;
   return conversation;
 }
 

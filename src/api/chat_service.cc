@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "api/call_grammar.h"
+#include "api/prefill.h"
 #include "api/prompt_tokens.h"
 #include "api/wall_clock.h"
 #include "chat/message_ranges.h"
+#include "chat/open_message.h"
+#include "chat/prefilled_parser.h"
 #include "chat/reasoning.h"
 
 namespace cairn {
@@ -65,8 +68,12 @@ ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) cons
   // Rendered more than once, it must name the same second.
   Conversation timed = conversation;
   if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();
-  auto text = RenderPrompt(*template_, specials_, timed, spans_.get());
+  SettlePromptEnd(options_.prefill_assistant, &timed);
+  auto text = timed.end == PromptEnd::kOpenMessage
+                  ? RenderOpenMessage(*template_, specials_, timed, spans_.get())
+                  : RenderPrompt(*template_, specials_, timed, spans_.get());
   if (!text) return tl::unexpected(ToApiError(text.error()));
+  if (timed.end == PromptEnd::kLastMessage) text->text.resize(text->shape.last_message_end);
   return std::move(*text);
 }
 
@@ -210,8 +217,10 @@ ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) co
 }
 
 Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
-    const std::string& content, std::string_view generation_prompt) const {
-  const bool inside = OpensReasoning(generation_prompt);
+    const std::string& content, std::string_view generation_prompt,
+    std::string_view prefilled) const {
+  if (EndsReasoning(generation_prompt, prefilled)) return Grammar::Parse(content);
+  const bool inside = OpensReasoning(generation_prompt) || !prefilled.empty();
   const bool may_reason = inside || template_->source().find("<think>") != std::string::npos;
   if (!may_reason) return Grammar::Parse(content);
   return Grammar::Parse(GrammarWithReasoning(content, inside), kAnswerRule);
@@ -224,21 +233,27 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     scripted = std::move(*grammar);
   }
+  SettlePromptEnd(options_.prefill_assistant, &request.conversation);
+  const bool continues = request.conversation.end == PromptEnd::kOpenMessage;
   auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());
   AskedTurn asked{.name_space = name_space};
-  if (jobs_ && request.reuse && request.options.answers == 1) {
+  // How a message comes back that was continued is not known.
+  if (jobs_ && request.reuse && request.options.answers == 1 && !continues) {
     asked.conversation = std::make_shared<const Conversation>(request.conversation);
   }
   auto prompt =
       ToPrompt(std::move(request.conversation), name_space, request.reuse, Overflow::kCut);
   if (!prompt) return tl::unexpected(prompt.error());
-  const std::string_view generation_prompt =
+  std::string_view generation_prompt =
       std::string_view(prompt->text.text).substr(prompt->text.shape.last_message_end);
+  const std::string prefilled(
+      generation_prompt.substr(generation_prompt.size() - prompt->text.prefilled_bytes));
+  generation_prompt.remove_suffix(prefilled.size());
   if (scripted != nullptr) {
     request.params.sampling.grammar = std::move(scripted);
   } else if (!request.grammar.empty()) {
-    auto grammar = AnswerGrammar(request.grammar, generation_prompt);
+    auto grammar = AnswerGrammar(request.grammar, generation_prompt, prefilled);
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     request.params.sampling.grammar = std::move(*grammar);
   }
@@ -267,9 +282,9 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   ExplainedPrompt explained = ToExplain(std::move(*prompt), generation.prompt);
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
-  StartedChat chat{std::move(*submitted), MakeAnswerParser(format)};
+  StartedChat chat{std::move(*submitted), MakePrefilledParser(format, prefilled)};
   for (size_t i = 1; i < request.options.answers; ++i) {
-    chat.other_parsers.push_back(MakeAnswerParser(format));
+    chat.other_parsers.push_back(MakePrefilledParser(format, prefilled));
   }
   chat.marks = std::move(marks);
   chat.explained = std::move(explained);

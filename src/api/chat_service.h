@@ -67,6 +67,8 @@ struct ChatServiceOptions {
   // Leave out the oldest turns of a conversation that does not fit the context, instead of
   // refusing it (api/conversation_cut.h).
   bool cuts_overflow = false;
+  // An assistant's message at the end of a conversation is continued (api/prefill.h).
+  bool prefill_assistant = true;
   LogSink log = {};  // may be empty
 };
 
@@ -89,7 +91,7 @@ class ChatService {
     return scheduler_->Look(std::move(look));
   }
   Result<size_t> Flush() const { return scheduler_->Flush(); }
-  // The prompt's text, generation prompt included; tools in the order of the request.
+  // The prompt's text, up to where the answer begins; tools in the order of the request.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // The prompt's tokens, as Start would send them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
@@ -130,8 +132,10 @@ class ChatService {
   ApiResult<Prompt> ToWholePrompt(const Conversation& conversation, NamespaceId name_space,
                                   bool reuse) const;
   // Of answers whose content is `content`, with the reasoning that this model puts before it.
+  // `prefilled`: of the answer, what stands behind the generation prompt already.
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
-                                                       std::string_view generation_prompt) const;
+                                                       std::string_view generation_prompt,
+                                                       std::string_view prefilled) const;
   ExplainedPrompt ToExplain(Prompt prompt, Tokens tokens) const;
   // What placement needs to know of the prompt. Leaves the map in it if it had to make one.
   PromptShape ShapeOf(Prompt* prompt) const;

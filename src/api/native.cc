@@ -4,6 +4,7 @@
 
 #include "api/json.h"
 #include "api/memory_json.h"
+#include "api/response_items.h"
 #include "api/responses_request.h"
 #include "api/settings_json.h"
 #include "base/number_text.h"
@@ -122,24 +123,6 @@ std::string SlotsBody(const ChatService& service) {
   return ToText(slots);
 }
 
-std::string ModelsBody(const ChatService& service, const ServedModel& served) {
-  const Engine& engine = service.engine();
-  const ModelInfo& info = engine.info();
-  Json model = {{"id", served.alias},
-                {"object", "model"},
-                {"created", served.started_unix_s},
-                {"owned_by", "cairn"},
-                {"status", {{"value", "loaded"}}}};
-  model["meta"] = {{"architecture", info.architecture},
-                   {"n_vocab", info.vocab_size},
-                   {"n_ctx", engine.context_tokens()},
-                   {"n_ctx_train", info.train_context_tokens},
-                   {"n_embd", info.embedding_size},
-                   {"n_params", info.parameters},
-                   {"size", info.size_bytes}};
-  return ToText({{"object", "list"}, {"data", Json::array({std::move(model)})}});
-}
-
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
@@ -205,8 +188,10 @@ ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::stri
 
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
                                                 NamespaceId name_space, StoredResponses* stored) {
-  const auto json = ParseBody(body);
+  auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
+  const auto resolved = ResolveReferences(&(*json)["input"], name_space, stored);
+  if (!resolved) return tl::unexpected(resolved.error());
   const auto previous = FindPreviousResponse(*json, name_space, stored);
   if (!previous) return tl::unexpected(previous.error());
   const auto request =

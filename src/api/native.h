@@ -1,5 +1,5 @@
-// The parts of llama-server's own API that say what is served: /props, /v1/models, /tokenize,
-// /detokenize, /apply-template, /slots, and how many tokens a prompt has.
+// The parts of llama-server's own API that say what is served: /props, /tokenize, /detokenize,
+// /apply-template, /slots, and how many tokens a prompt has.
 
 #ifndef CAIRN_API_NATIVE_H_
 #define CAIRN_API_NATIVE_H_
@@ -29,7 +29,6 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
                       const ServedModel& served);
 // What each slot does. Without texts: they may be another asker's.
 std::string SlotsBody(const ChatService& service);
-std::string ModelsBody(const ChatService& service, const ServedModel& served);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);

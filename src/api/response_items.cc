@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,6 +37,24 @@ void AppendItems(const Json& list, std::vector<Json>* items) {
   for (const Json& item : list) items->push_back(item);
 }
 
+// Of the response whose item has this id, as ids of items are made: "msg_<number>-<index>".
+std::string ResponseOfItem(const std::string& item_id) {
+  const size_t begin = item_id.find('_');
+  const size_t end = item_id.rfind('-');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  return "resp_" + item_id.substr(begin + 1, end - begin - 1);
+}
+
+// Of one turn; null: it has none of that id.
+Json FindItem(const Json& input, const Json& output, const std::string& id) {
+  for (const Json* list : {&input, &output}) {
+    for (const Json& item : *list) {
+      if (item["id"] == id) return item;
+    }
+  }
+  return nullptr;
+}
+
 struct Page {
   size_t limit = 20;
   bool newest_first = true;
@@ -66,6 +85,42 @@ ApiResult<Page> ReadPage(const std::multimap<std::string, std::string>& params) 
 
 std::string ResponseNumber(const std::string& response_id) {
   return response_id.substr(response_id.find('_') + 1);
+}
+
+ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored) {
+  if (stored == nullptr || !input->is_array()) return {};
+  std::map<std::string, std::vector<size_t>> references;  // by response
+  for (size_t i = 0; i < input->size(); ++i) {
+    const Json& item = (*input)[i];
+    const bool refers = item.is_object() && item.value("type", Json()) == "item_reference";
+    if (refers && HasText(item, "id")) references[ResponseOfItem(item["id"])].push_back(i);
+  }
+  size_t bytes = 0;
+  for (const auto& [response, places] : references) {
+    const auto chain = stored->Find(response, name_space);
+    const ResponseTurn* const turn = chain ? (*chain)->turns().back().get() : nullptr;
+    const Json given = turn != nullptr ? Json::parse(turn->input) : Json::array();
+    const Json answer = turn != nullptr ? Json::parse(turn->response)["output"] : Json::array();
+    for (const size_t place : places) {
+      const std::string field = "input[" + std::to_string(place) + "].id";
+      Json item = FindItem(given, answer, (*input)[place]["id"]);
+      if (item.is_null()) {
+        ApiError error =
+            FieldError(field, "the id of a stored item; this one is not, or no longer");
+        error.status = 404;
+        error.type = ErrorType(404);
+        return tl::unexpected(error);
+      }
+      bytes += ToText(item).size();
+      if (bytes > stored->key_bytes_max()) {
+        return tl::unexpected(FieldError(field,
+                                         "of an item for which there is room: those before it "
+                                         "have as many bytes as a key may store"));
+      }
+      (*input)[place] = std::move(item);
+    }
+  }
+  return {};
 }
 
 Json ListedInput(const Json& input, const std::string& number) {

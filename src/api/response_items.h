@@ -1,6 +1,7 @@
-// The items of stored responses, as GET /v1/responses/{id}/input_items lists them.
+// The items of stored responses: as GET /v1/responses/{id}/input_items lists them, and as later
+// requests refer to them.
 //
-// Pure functions; any thread.
+// Any thread.
 
 #ifndef CAIRN_API_RESPONSE_ITEMS_H_
 #define CAIRN_API_RESPONSE_ITEMS_H_
@@ -16,6 +17,11 @@ namespace cairn {
 
 // What follows "resp_" in a response's id: the ids of its items are made of it.
 std::string ResponseNumber(const std::string& response_id);
+
+// Puts stored items of this namespace in the place of `input`'s references to them
+// ({"type": "item_reference", "id": …}). 404: one is not stored. 400: together they are larger than
+// what a namespace may store. `stored` may be null: then nothing is replaced.
+ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored);
 
 // A request's `input` as a list of items, each with an id, a type and a status. `number` is
 // that of its response; it makes ids for items that came without.

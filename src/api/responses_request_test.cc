@@ -134,9 +134,9 @@ TEST(ResponsesRequest, ATextFormatIsTheGrammarOfChatsResponseFormat) {
 }
 
 TEST(ResponsesRequest, AContinuedOneHasTheItemsOfItsHistoryBehindItsOwnInstructions) {
-  const ResponseTurns history = {std::make_shared<ResponseTurn>(ResponseTurn{
-      "resp_1", R"([{"role":"user","content":"Rome?"}])",
-      R"({"instructions":"Be loud.","output":[
+  const ResponseTurns history = {std::make_shared<ResponseTurn>(
+      ResponseTurn{"resp_1", R"([{"role":"user","content":"Rome?"}])",
+                   R"({"instructions":"Be loud.","output":[
           {"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]},
           {"type":"function_call","call_id":"c1","name":"weather","arguments":"{}"}]})"})};
   const auto request = ParseResponsesRequest(

@@ -81,6 +81,7 @@ class StoredResponses {
   // Turns that later responses stand on stay for them. 404 as Find.
   ApiResult<void> Remove(const std::string& id, NamespaceId name_space);
 
+  size_t key_bytes_max() const { return options_.key_bytes_max; }
   // What one namespace takes.
   size_t bytes(NamespaceId name_space) const;
 

@@ -161,6 +161,49 @@ TEST(ResponseItems, InputIsListedAsItemsWithIds) {
   EXPECT_EQ(items[2]["id"], "item_7-in2");
 }
 
+class References : public ::testing::Test {
+ protected:
+  References() {
+    stored_.Store(1,
+                  {"resp_5-2", R"([{"id":"msg_5-2-in0","type":"message","role":"user"}])",
+                   R"({"output":[{"id":"msg_5-2-0","type":"message","role":"assistant"}]})"},
+                  nullptr);
+  }
+
+  // The ids and roles of the items, or the error.
+  std::string Resolved(const std::string& input, NamespaceId name_space = 1) {
+    Json items = Json::parse(input);
+    const auto resolved = ResolveReferences(&items, name_space, &stored_);
+    if (!resolved) return std::to_string(resolved.error().status) + " " + resolved.error().field;
+    std::string lines;
+    for (const Json& item : items) {
+      lines += item.value("id", "") + " " + item.value("role", "") + "\n";
+    }
+    return lines;
+  }
+
+  ManualClock clock_;
+  StoredResponses stored_{&clock_, {.key_bytes_max = 1000}};
+};
+
+TEST_F(References, AreReplacedByTheStoredItems) {
+  EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"msg_5-2-in0"},
+                         {"type":"item_reference","id":"msg_5-2-0"},{"id":"x","role":"user"}])"),
+            "msg_5-2-in0 user\nmsg_5-2-0 assistant\nx user\n");
+}
+
+TEST_F(References, ToWhatIsNotStoredForTheKeyAreMissing) {
+  EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"msg_5-2-1"}])"), "404 input[0].id");
+  EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"nonsense"}])"), "404 input[0].id");
+  EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"msg_5-2-0"}])", 2), "404 input[0].id");
+}
+
+TEST_F(References, TakeNoMoreBytesThanAKeyMayStore) {
+  std::string input = "[";
+  for (int i = 0; i < 50; ++i) input += R"({"type":"item_reference","id":"msg_5-2-0"},)";
+  EXPECT_TRUE(Resolved(input + "{}]").starts_with("400 input["));
+}
+
 class InputItems : public ::testing::Test {
  protected:
   InputItems() {

@@ -46,6 +46,14 @@ struct Message {
   std::vector<CacheMark> marks = {};
 };
 
+// Where a conversation's prompt ends.
+enum class PromptEnd : uint8_t {
+  kGenerationPrompt,  // behind what the template opens an answer with
+  kLastMessage,       // behind the last message
+  kOpenMessage,  // inside the last message, which is the assistant's: the answer goes on from it
+  kUsual,        // the client left it to the server (api/prefill.h)
+};
+
 struct Conversation {
   std::vector<Message> messages = {};
   std::string tools_json = {};  // the OpenAI `tools` array; empty when there are none
@@ -55,6 +63,7 @@ struct Conversation {
   // What a template that asks for the date is told, in seconds since 1970. 0: the machine's clock
   // at every rendering. A caller that keeps one value for a conversation keeps its prefix.
   int64_t now_unix_s = 0;
+  PromptEnd end = PromptEnd::kGenerationPrompt;
 };
 
 }  // namespace cairn

@@ -252,6 +252,17 @@ Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const Special
   return stand_ins.PutBack(*rendered);
 }
 
+Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,
+                              const Conversation& conversation, bool add_generation_prompt) {
+  Conversation replaced = conversation;
+  StandIns stand_ins(specials);
+  const bool any = stand_ins.Replace(chat_template.caps(), &replaced);
+  auto text = chat_template.Render(replaced, add_generation_prompt);
+  if (!text) return tl::unexpected(text.error());
+  PromptText rendered{.text = std::move(*text), .literals = {}, .shape = {}};
+  return any ? stand_ins.PutBack(rendered) : rendered;
+}
+
 std::vector<PromptPiece> CutAtLiterals(const PromptText& prompt, const SpecialTexts& specials,
                                        TextRange range) {
   if (range.begin >= range.end) return {};

@@ -33,6 +33,8 @@ struct PromptText {
   std::vector<TextRange> literals;
   // Where its messages begin, in bytes of `text`.
   TextShape shape;
+  // At the end of `text`: of the answer, what the client has written itself (chat/open_message.h).
+  size_t prefilled_bytes = 0;
 };
 
 // Renders `conversation` with the generation prompt. When the template asks for the date, set
@@ -40,6 +42,10 @@ struct PromptText {
 // messages again. Any thread. Errors: those of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
                                 const Conversation& conversation, SpanCache* spans = nullptr);
+
+// The same without `shape`.
+Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,
+                              const Conversation& conversation, bool add_generation_prompt);
 
 // A piece of a prompt's text that is tokenised in one go.
 struct PromptPiece {

@@ -205,6 +205,7 @@ class ServeRun {
     service.volatile_text = policies->volatile_text;
     service.find_boundaries = trace_ != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
+    service.prefill_assistant = options_.prefill_assistant;
     service.cuts_overflow = options_.context_overflow == "truncate";
     service.log = logger_.sink();
     // What a cold server makes of a conversation knows nothing of earlier ones.

@@ -85,6 +85,7 @@ struct ServeOptions {
   size_t responses_store_mib = 32;   // of each key; 0: none are stored
   int64_t responses_ttl_s = 86'400;  // 0: none are stored
   int64_t sleep_idle_s = -1;         // negative: never
+  bool prefill_assistant = true;
   std::string context_overflow = "error";
   bool verbose = false;
   std::string log_format = "human";

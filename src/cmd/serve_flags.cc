@@ -217,6 +217,14 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+void AddPrefillFlag(CLI::App* serve, ServeOptions* options) {
+  serve
+      ->add_flag("--prefill-assistant,!--no-prefill-assistant", options->prefill_assistant,
+                 "Continue a message of the assistant that is last in a chat or in Anthropic's "
+                 "messages; without, it is a whole message and another answer follows")
+      ->group("Server");
+}
+
 void AddResponsesFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
@@ -311,6 +319,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
+  AddPrefillFlag(serve, options);
   AddResponsesFlags(serve, options);
   AddLogFlags(serve, options);
   AddSchedulingFlags(serve, options);

@@ -11,6 +11,7 @@
 #include "api/embeddings.h"
 #include "api/json.h"
 #include "api/metrics.h"
+#include "api/model_catalog.h"
 #include "api/openai.h"
 #include "api/response_items.h"
 #include "api/responses.h"
@@ -203,9 +204,11 @@ ResponseContext ContextOf(Served& served, const ResponsesRequest& request, const
 
 HttpResponse Responses(const ChatService& service, Served& served,
                        const HttpRequest& http_request) {
-  const auto body = ParseBody(http_request.body);
+  auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
   const NamespaceId name_space = NamespaceOf(http_request);
+  const auto resolved = ResolveReferences(&(*body)["input"], name_space, served.responses.get());
+  if (!resolved) return ErrorResponse(resolved.error());
   auto previous = FindPreviousResponse(*body, name_space, served.responses.get());
   if (!previous) return ErrorResponse(previous.error());
   auto request = ParseResponsesRequest(*body, served.defaults,

@@ -290,21 +290,27 @@ TEST_F(TranscriptsTest, Responses) {
   ExpectTranscript("responses");
 }
 
-// As Codex sends them with --output-schema: `--output-schema` becomes text.format, and its own
-// fields are beside it.
+// As Codex 0.169 sends them, with prompts of our own.
 const std::string kCodexFields =
     R"("model":"m","tool_choice":"auto","parallel_tool_calls":true,"reasoning":{"summary":"auto"},)"
     R"("include":["reasoning.encrypted_content"],"prompt_cache_key":"session",)"
     R"("client_metadata":{"x":"y"},)";
+const std::string kCodexInput =
+    R"("input":[{"type":"message","id":"msg_a","role":"developer",)"
+    R"("content":[{"type":"input_text","text":"Be brief."}]},)"
+    R"({"type":"message","id":"msg_b","role":"user",)"
+    R"("content":[{"type":"input_text","text":"Is it warm in Rome?"}]}])";
 
+// `codex exec --output-schema FILE`.
 TEST_F(TranscriptsTest, ResponsesWithASchema) {
   const std::string schema =
-      R"("text":{"verbosity":"low","format":{"type":"json_schema","name":"sky","strict":true,)"
-      R"("schema":{"type":"object","properties":{"warm":{"type":"boolean"}},)"
-      R"("required":["warm"],"additionalProperties":false}}})";
+      R"("text":{"format":{"type":"json_schema","strict":true,"schema":{"type":"object",)"
+      R"("properties":{"warm":{"type":"boolean"}},"required":["warm"],)"
+      R"("additionalProperties":false},"name":"codex_output_schema"}})";
   Serve({"{\"warm\"", ": ", "true}"});
   Post("/v1/responses",
-       "{" + kCodexFields + R"("store":false,"input":"Is it warm in Rome?",)" + schema + "}");
+       "{" + kCodexFields + R"("stream":true,"store":false,)" + kCodexInput + "," + schema + "}");
+  Post("/v1/responses", "{" + kCodexInput + "," + schema + "}");
   Post("/v1/responses", R"({"input":"Is it warm?","text":{"format":{"type":"json_schema"}}})");
   ExpectTranscript("responses_schema");
 }
@@ -376,6 +382,12 @@ TEST_F(TranscriptsTest, ApplyTemplate) {
   Serve(kText);
   Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
   Post("/apply-template", R"({"messages":"hi"})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}],)"
+                          R"("add_generation_prompt":false})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"},)"
+                          R"({"role":"assistant","content":"Well,"}]})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}],)"
+                          R"("continue_final_message":true})");
   ExpectTranscript("apply_template");
 }
 
