@@ -166,6 +166,10 @@ constexpr std::array kFields = {"messages",
                                 "max_output_tokens",
                                 "dry_sequence_breakers",
                                 "previous_response_id",
+                                "metadata",
+                                "store",
+                                "continue_final_message",
+                                "add_generation_prompt",
                                 "logprobs",
                                 "n"};
 

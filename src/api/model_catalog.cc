@@ -31,8 +31,6 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
 
 // As llama-server has it for Ollama's clients.
 Json OllamaModel(const ChatService& service, const ServedModel& served) {
-  Json capabilities = Json::array({"completion"});
-  if (service.chat_template().caps().tools) capabilities.push_back("tools");
   const std::string& family = service.engine().info().architecture;
   return {{"name", served.alias},
           {"model", served.alias},
@@ -42,7 +40,7 @@ Json OllamaModel(const ChatService& service, const ServedModel& served) {
           {"type", "model"},
           {"description", ""},
           {"tags", Json::array()},
-          {"capabilities", std::move(capabilities)},
+          {"capabilities", Json::array({"completion", "tools"})},
           {"parameters", ""},
           {"details",
            {{"parent_model", ""},
@@ -85,7 +83,7 @@ Json CodexModel(const ChatService& service, const ServedModel& served) {
           {"apply_patch_tool_type", nullptr},
           {"web_search_tool_type", "text"},
           {"truncation_policy", {{"mode", "bytes"}, {"limit", kToolOutputBytesMax}}},
-          {"supports_parallel_tool_calls", service.chat_template().caps().tools},
+          {"supports_parallel_tool_calls", !service.chat_template().caps().single_calls},
           {"supports_image_detail_original", false},
           {"context_window", context_tokens},
           {"max_context_window", context_tokens},
