@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "api/written_answer.h"
 
 namespace cairn {
 namespace {
@@ -37,7 +38,7 @@ ApiResult<Message> ReadAnswer(const Json& json, const std::string& path) {
       fields.Fail("call", "an object with a 'name' and an object 'arguments'");
     } else {
       FieldReader call_fields(*call, path + "call.");
-      ToolCall made{.id = "call", .arguments = ToText(*arguments)};
+      ToolCall made{.id = "call00001", .arguments = ToText(*arguments)};
       call_fields.String("name", &made.name);
       if (call_fields.error()) return tl::unexpected(*call_fields.error());
       answer.tool_calls.push_back(std::move(made));
@@ -102,35 +103,9 @@ Result<std::shared_ptr<const Grammar>> AnswerScript::GrammarFor(
     const Conversation& conversation, const ChatTemplate& chat_template) const {
   const Message* const answer = AnswerTo(conversation);
   if (answer == nullptr) return nullptr;
-  const auto text = WrittenAnswer(*answer, conversation.template_kwargs_json, chat_template);
+  const auto text = WrittenAnswer(*answer, conversation, chat_template);
   if (!text) return tl::unexpected(text.error());
   return Grammar::Parse(OnlyThis(*text));
-}
-
-Result<std::string> WrittenAnswer(const Message& answer, const std::string& template_kwargs_json,
-                                  const ChatTemplate& chat_template) {
-  constexpr std::string_view kStandIn = "stand-in-for-content";
-  // What is asked does not matter to how an answer is written.
-  Conversation asked{.messages = {{.role = Role::kUser, .content = "?"}},
-                     .template_kwargs_json = template_kwargs_json};
-  const auto prompt = chat_template.Render(asked, true);
-  asked.messages.push_back({.role = Role::kAssistant, .content = std::string(kStandIn)});
-  const auto closed = chat_template.Render(asked, false);
-  asked.messages.back() = answer;
-  const auto answered = chat_template.Render(asked, false);
-  for (const auto* const text : {&prompt, &closed, &answered}) {
-    if (!*text) return tl::unexpected(text->error());
-  }
-  const size_t close_at = closed->rfind(kStandIn);
-  const std::string close =
-      close_at == std::string::npos ? "" : closed->substr(close_at + kStandIn.size());
-  if (!answered->starts_with(*prompt) || !answered->ends_with(close) ||
-      answered->size() < prompt->size() + close.size()) {
-    return Fail(ErrorCode::kUnsupported,
-                "the chat template does not show an answer as it would be drawn, so the script's "
-                "cannot be written; try another with --chat-template");
-  }
-  return answered->substr(prompt->size(), answered->size() - prompt->size() - close.size());
 }
 
 }  // namespace cairn

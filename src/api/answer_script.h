@@ -40,8 +40,8 @@ class AnswerScript {
   // The answer that `conversation` gets; null when no rule holds.
   const Message* AnswerTo(const Conversation& conversation) const;
 
-  // That answer as the only one that may be drawn; null when no rule holds. kUnsupported: the
-  // template does not show an answer as it would be drawn.
+  // That answer as the only one that may be drawn; null when no rule holds. Errors: as those of
+  // WrittenAnswer (written_answer.h).
   Result<std::shared_ptr<const Grammar>> GrammarFor(const Conversation& conversation,
                                                     const ChatTemplate& chat_template) const;
 
@@ -54,11 +54,6 @@ class AnswerScript {
 
   std::vector<Rule> rules_;
 };
-
-// What a model under this template writes to give `answer`: what follows the generation prompt, up
-// to what closes the message. `template_kwargs_json` as in a Conversation.
-Result<std::string> WrittenAnswer(const Message& answer, const std::string& template_kwargs_json,
-                                  const ChatTemplate& chat_template);
 
 }  // namespace cairn
 

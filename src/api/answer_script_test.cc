@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/written_answer.h"
 #include "chat/answer_parser.h"
 #include "chat/parsed_answer.h"
 #include "chat/test_templates.h"
@@ -56,7 +57,7 @@ TEST(AnswerScript, AllowsOnlyAnAnswerThatParsesAsTheScriptsOwn) {
     const auto chat_template = Builtin(name);
     const Conversation talk{.messages = {User("stone")}, .tools_json = kTools};
     const auto script = Stones();
-    const auto text = WrittenAnswer(*script->AnswerTo(talk), "", *chat_template);
+    const auto text = WrittenAnswer(*script->AnswerTo(talk), talk, *chat_template);
     ASSERT_TRUE(text.has_value()) << text.error().message;
     const AnswerFormat format = FindAnswerFormat(*chat_template, "", kTools);
     const std::string reasoning = std::string(name) == "qwen" ? "reasoning{I look.} " : "";
@@ -71,18 +72,6 @@ TEST(AnswerScript, AllowsOnlyAnAnswerThatParsesAsTheScriptsOwn) {
     matcher.Accept(*text);
     EXPECT_TRUE(matcher.MayEnd());
   }
-}
-
-TEST(AnswerScript, RefusesATemplateThatOpensReasoningTheAnswerDoesNotHave) {
-  const auto chat_template = ChatTemplate::Parse(
-      "{%- for m in messages %}{{- m.role + ':' + m.content + ';' }}{%- endfor %}"
-      "{%- if add_generation_prompt %}{{- 'assistant:<think>' }}{%- endif %}",
-      "", "");
-  ASSERT_TRUE(chat_template.has_value());
-  const Message answer{.role = Role::kAssistant, .content = "A"};
-  const auto text = WrittenAnswer(answer, "", **chat_template);
-  ASSERT_FALSE(text.has_value());
-  EXPECT_EQ(text.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(AnswerScript, SaysWhichRuleIsNoRule) {
