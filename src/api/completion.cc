@@ -133,6 +133,29 @@ std::string OpenAiWhole(const StartedCompletion& started, const std::vector<Whol
   return ToText(whole);
 }
 
+// What stands at `path`, whose steps are divided by slashes; null: nothing does.
+const Json* FindPath(const Json& whole, std::string_view path) {
+  const Json* found = &whole;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const auto step = found->find(std::string(path.substr(begin, end - begin)));
+    if (!found->is_object() || step == found->end()) return nullptr;
+    found = &*step;
+    begin = end + 1;
+  }
+  return found;
+}
+
+// The parts of an answer that were asked for, by their paths; what is not there is left out.
+Json OnlyFields(Json whole, const std::vector<std::string>& paths) {
+  if (paths.empty()) return whole;
+  Json parts = Json::object();
+  for (const std::string& path : paths) {
+    if (const Json* found = FindPath(whole, path)) parts[path] = *found;
+  }
+  return parts;
+}
+
 std::string NativeWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
   Json list = Json::array();
   for (const WholeText& answer : answers) {
@@ -140,7 +163,7 @@ std::string NativeWhole(const StartedCompletion& started, const std::vector<Whol
     if (started.options.logprobs) {
       whole["completion_probabilities"] = NativeProbabilitiesJson(answer.logprobs);
     }
-    list.push_back(std::move(whole));
+    list.push_back(OnlyFields(std::move(whole), started.response_fields));
   }
   return ToText(list.size() == 1 ? list.front() : list);
 }
@@ -152,6 +175,20 @@ Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& even
                                    Json::array({OpenAiChoice(event.answer, "", nullptr, nullptr)}));
   told["prompt_progress"] = ProgressJson(event.processed_tokens, event.cost);
   return told;
+}
+
+void ReadResponseFields(FieldReader* fields, std::vector<std::string>* paths) {
+  constexpr size_t kPathsMax = 256;
+  const Json* list = fields->Find("response_fields");
+  if (list == nullptr) return;
+  const std::string expected =
+      "a list of at most " + std::to_string(kPathsMax) + " strings, such as \"timings/prompt_n\"";
+  if (!list->is_array() || list->size() > kPathsMax)
+    return fields->Fail("response_fields", expected);
+  for (const Json& path : *list) {
+    if (!path.is_string()) return fields->Fail("response_fields", expected);
+    paths->push_back(path.get<std::string>());
+  }
 }
 
 }  // namespace
@@ -169,10 +206,23 @@ ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& b
   auto tokens = PromptTokens(engine, *prompt);
   if (!tokens) return tl::unexpected(tokens.error());
   request.prompt = std::move(*tokens);
+  request.shape.tokens = request.prompt.size();
   if (prompt->is_string()) request.prompt_text = prompt->get<std::string>();
+  return ParseCompletionFields(body, defaults, dialect, std::move(request));
+}
+
+ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
+                                                   const GenerationParams& defaults,
+                                                   CompletionDialect dialect,
+                                                   CompletionRequest request) {
+  FieldReader fields(body, "");
   fields.Bool("stream", &request.stream);
   fields.Bool("cache_prompt", &request.reuse);
   fields.Bool("echo", &request.echo);
+  if (dialect == CompletionDialect::kNative) {
+    ReadResponseFields(&fields, &request.response_fields);
+    fields.Number("t_max_predict_ms", -1, 1e12, &request.line_ms_max);
+  }
   if (fields.error()) return tl::unexpected(*fields.error());
   auto options =
       ParseAnswerOptions(body, dialect == CompletionDialect::kNative ? LogprobsField::kNative
@@ -205,9 +255,11 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   started.params = request.params;
   started.options = request.options;
   started.echo = request.echo;
+  started.response_fields = std::move(request.response_fields);
+  started.line_ms_max = request.line_ms_max;
   GenerationRequest generation;
   generation.name_space = name_space;
-  generation.shape.tokens = request.prompt.size();
+  generation.shape = std::move(request.shape);
   generation.prompt = std::move(request.prompt);
   started.explained.tokens = generation.prompt;
   for (const Token token : generation.prompt) {
@@ -222,15 +274,29 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   return started;
 }
 
+void LineDeadline::See(Generation* generation, GenerationEvent* event) {
+  const bool done = event->kind == GenerationEvent::Kind::kDone;
+  if (done && ended_ && event->reason == FinishReason::kCancelled) {
+    event->reason = FinishReason::kLength;
+  }
+  if (ms_max_ <= 0 || ended_ || event->kind != GenerationEvent::Kind::kText) return;
+  has_line_ = has_line_ || event->text.find('\n') != std::string::npos;
+  if (!has_line_ || event->cost.generated_ms <= ms_max_) return;
+  ended_ = true;
+  generation->Cancel();
+}
+
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone) {
   std::vector<WholeText> answers(started.options.answers);
+  LineDeadline deadline(started.line_ms_max);
   for (size_t ended = 0; ended < answers.size();) {
     if (gone()) started.generation->Abandon();
     auto next = NextEvent(started.generation.get());
     if (!next) return tl::unexpected(next.error());
     auto& event = *next;
     if (!event) continue;
+    deadline.See(started.generation.get(), &*event);
     WholeText& answer = answers.at(event->answer);
     answer.text += event->text;
     std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
@@ -243,13 +309,14 @@ ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
 }
 
 bool CompletionStream::Next(std::string* chunk) {
-  const auto next = NextEvent(started_.generation.get());
+  auto next = NextEvent(started_.generation.get());
   if (!next) {
     *chunk += "data: " + ErrorBody(next.error()) + "\n\n";
     return false;
   }
-  const auto& event = *next;
+  auto& event = *next;
   if (!event) return true;
+  deadline_.See(started_.generation.get(), &*event);
   if (event->kind == GenerationEvent::Kind::kProgress) {
     if (started_.options.progress) AppendDataEvent(ProgressEvent(started_, *event), chunk);
     return true;
@@ -293,7 +360,8 @@ void CompletionStream::AppendEnd(const GenerationEvent& event, std::string* chun
   AddAnswerCost(event.answer, event.cost, &cost_);
   ++ended_;
   if (started_.dialect == CompletionDialect::kNative) {
-    return AppendDataEvent(NativeEnd(started_, "", event), chunk);
+    return AppendDataEvent(OnlyFields(NativeEnd(started_, "", event), started_.response_fields),
+                           chunk);
   }
   const bool last = ended_ == choices_.size();
   Json end = OpenAiEnvelope(

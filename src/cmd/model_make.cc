@@ -36,6 +36,9 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
       ->check(positive)
       ->capture_default_str();
   make->add_option("--seed", shape.seed, "Seed of the weights")->capture_default_str();
+  make->add_flag("--infill", shape.infill, "With tokens for filling in, as /infill needs them");
+  make->add_flag("--rank", shape.ranks,
+                 "With a classification head, as --reranking needs it: qwen3");
   make->add_option("--quant", options->quant, "Number type: " + JoinNames(KnownQuants()))
       ->capture_default_str();
   make->add_flag("--verbose", options->verbose, "Show libllama's log");

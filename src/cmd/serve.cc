@@ -27,7 +27,7 @@
 #include "cmd/key_flags.h"
 #include "cmd/progress_line.h"
 #include "cmd/server_log.h"
-#include "engine/llama_embedder.h"
+#include "cmd/text_models.h"
 #include "engine/llama_engine.h"
 #include "http/page.h"
 #include "http/routes.h"
@@ -55,10 +55,10 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
                 "default");
   }
-  if (options.sleep_idle_s >= 0 && options.embeddings) {
+  if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--sleep-idle-seconds cannot unload a model that makes embeddings too; leave out "
-                "one of it and --embeddings");
+                "--sleep-idle-seconds cannot unload a model that makes embeddings or ranks too; "
+                "leave out one of it and --embeddings, --reranking");
   }
   if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -467,12 +467,7 @@ class ServeRun {
     span.End();
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
-    if (!options_.embeddings) return {};
-    auto embedder = LlamaEmbedder::Make(*engine_, llama, options_.pooling);
-    if (!embedder) return tl::unexpected(embedder.error());
-    embedder_ = std::move(*embedder);
-    served_.embedder = embedder_.get();
-    return {};
+    return ServeTexts(options_, llama, *engine_, &text_models_, &served_);
   }
 
   Status ParseTemplate() {
@@ -535,7 +530,7 @@ class ServeRun {
   std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
   std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
   std::unique_ptr<LlamaEngine> engine_;
-  std::unique_ptr<LlamaEmbedder> embedder_;
+  TextModels text_models_;
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;

@@ -68,6 +68,8 @@ struct ServeOptions {
 
   bool embeddings = false;
   std::string pooling;  // empty: the model's
+  bool reranking = false;
+  bool spm_infill = false;
 
   GenerationParams defaults;
   // What the next four come to is in cmd/answer_flags.h.

@@ -149,6 +149,30 @@ void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+// What the model is asked for beside answers.
+void AddTextFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve
+      ->add_flag("--embeddings,--embedding", options->embeddings,
+                 "Make embeddings too, in a context of their own; texts of up to --ubatch-size "
+                 "tokens")
+      ->group(group);
+  serve
+      ->add_option("--pooling", options->pooling,
+                   "How tokens become a text's vector: mean, cls, last (default: the model's, or "
+                   "mean); rank is --reranking")
+      ->group(group);
+  serve
+      ->add_flag("--reranking,--rerank", options->reranking,
+                 "Rank documents too, by a model made for it, such as Qwen3-Reranker; query and "
+                 "document have up to --ubatch-size tokens")
+      ->group(group);
+  serve
+      ->add_flag("--spm-infill", options->spm_infill,
+                 "/infill shows the model the suffix before the prefix: for models trained so")
+      ->group(group);
+}
+
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
@@ -181,16 +205,6 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("--script", options->script_path,
                    "For testing clients: JSON file of rules that decide answers beforehand; the "
                    "model reads every prompt and draws the answer that its rule gives")
-      ->group(group);
-  serve
-      ->add_flag("--embeddings,--embedding", options->embeddings,
-                 "Make embeddings too, in a context of their own; texts of up to --ubatch-size "
-                 "tokens")
-      ->group(group);
-  serve
-      ->add_option("--pooling", options->pooling,
-                   "How tokens become a text's vector: mean, cls, last (default: the model's, or "
-                   "mean)")
       ->group(group);
   serve
       ->add_option("--pin-volatile", options->pin_volatile,
@@ -320,6 +334,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddCacheFlags(serve, options);
   AddServerFlags(serve, options);
   AddPrefillFlag(serve, options);
+  AddTextFlags(serve, options);
   AddResponsesFlags(serve, options);
   AddLogFlags(serve, options);
   AddSchedulingFlags(serve, options);

@@ -1,21 +1,17 @@
 // LlamaEmbedder: an Embedder on libllama. The same model as a LlamaEngine's, with a context of its
-// own that is made when the first text comes: until then embeddings cost nothing.
-//
-// A text is computed as one micro-batch, so it may have as many tokens as --ubatch-size says.
+// own (engine/llama_pooled_context.h): until the first text comes embeddings cost nothing.
 
 #ifndef CAIRN_ENGINE_LLAMA_EMBEDDER_H_
 #define CAIRN_ENGINE_LLAMA_EMBEDDER_H_
 
 #include <memory>
-#include <mutex>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/embedder.h"
 #include "engine/llama_engine.h"
 #include "engine/llama_options.h"
-#include "engine/llama_pointers.h"
+#include "engine/llama_pooled_context.h"
 
 namespace cairn {
 
@@ -29,25 +25,15 @@ class LlamaEmbedder final : public Embedder {
   static Result<std::unique_ptr<LlamaEmbedder>> Make(const LlamaEngine& engine,
                                                      const LlamaOptions& options,
                                                      std::string_view pooling);
-  ~LlamaEmbedder() override;
 
-  size_t size() const override { return size_; }
-  size_t tokens_max() const override { return tokens_max_; }
+  size_t size() const override { return context_.size(); }
+  size_t tokens_max() const override { return context_.tokens_max(); }
   Result<std::vector<float>> Embed(TokenSpan tokens) override;
 
  private:
   LlamaEmbedder(const LlamaEngine& engine, const LlamaOptions& options, int pooling);
 
-  Status MakeContext();
-  Status Compute(TokenSpan tokens);
-
-  llama_model* const model_;
-  const LlamaOptions options_;
-  const int pooling_;  // a llama_pooling_type
-  const size_t size_;
-  const size_t tokens_max_;
-  std::mutex mutex_;
-  LlamaContextPtr context_;  // null until it is needed; guarded by mutex_
+  LlamaPooledContext context_;
 };
 
 }  // namespace cairn

@@ -170,7 +170,8 @@ Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
   std::vector<std::vector<float>> weights;  // gguf points into them
   uint64_t parameters = 0;
   for (const TensorShape& shape : shapes) {
-    if (!WantsTensor(recipe.shape.architecture, shape.name)) continue;
+    const bool head = recipe.shape.ranks && shape.name == "cls.output.weight";
+    if (!head && !WantsTensor(recipe.shape.architecture, shape.name)) continue;
     ggml_tensor* tensor =
         ggml_new_tensor(context.get(), GGML_TYPE_F32, shape.dimensions, shape.sizes.data());
     ggml_set_name(tensor, shape.name.c_str());

@@ -276,6 +276,10 @@ Status CheckShape(const Architecture& architecture, const ModelShape& shape) {
   if (shape.train_context_tokens == 0 || shape.train_context_tokens > 1U << 30) {
     return BadSize("train context", shape.train_context_tokens, "it must be 1 to 2^30 tokens");
   }
+  if (shape.ranks && name != "qwen3") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "a model that ranks can be made of qwen3 only, not of " + name + ".");
+  }
   if (Status status = CheckLayers(architecture, shape); !status) return status;
   if (Status status = CheckWidths(architecture, shape); !status) return status;
   if (ParametersAtMost(shape) > kParametersMax) {
@@ -340,14 +344,22 @@ Result<ModelRecipe> MakeRecipe(const ModelShape& wanted) {
   keys.Add("context_length", shape.train_context_tokens);
   keys.Add("embedding_length", shape.width);
   keys.Add("block_count", shape.layers);
-  keys.Add("vocab_size", static_cast<uint32_t>(kVocabularySize));
+  keys.Add("vocab_size",
+           static_cast<uint32_t>(shape.infill ? kInfillVocabularySize : kVocabularySize));
   keys.Add("attention.layer_norm_rms_epsilon", 1e-5F);
   architecture.add_keys(shape, architecture.period, &keys);
   // Nemotron-H has set its own, one a layer.
   const std::string ff_key = shape.architecture + ".feed_forward_length";
   if (FindMetadata(recipe.metadata, ff_key) == nullptr) keys.Add("feed_forward_length", shape.ff);
 
-  for (auto& entry : VocabularyMetadata()) recipe.metadata.push_back(std::move(entry));
+  if (shape.ranks) {
+    constexpr uint32_t kPoolingRank = 4;
+    keys.Add("pooling_type", kPoolingRank);
+    keys.Add("classifier.output_labels", std::vector<std::string>{"yes", "no"});
+    recipe.metadata.emplace_back("tokenizer.chat_template.rerank",
+                                 std::string(SyntheticRerankTemplate()));
+  }
+  for (auto& entry : VocabularyMetadata(shape.infill)) recipe.metadata.push_back(std::move(entry));
   return recipe;
 }
 

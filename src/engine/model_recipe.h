@@ -40,7 +40,9 @@ struct ModelShape {
   uint32_t heads = 0;          // attention heads, or state heads where there is no attention
   uint32_t window_tokens = 0;  // sliding window, for the architectures that have one
   uint32_t train_context_tokens = 262144;
-  uint64_t seed = 1;  // of the weights
+  uint64_t seed = 1;    // of the weights
+  bool infill = false;  // the vocabulary has tokens for filling in
+  bool ranks = false;   // a classification head and a template for it; qwen3 alone
 };
 
 struct ModelRecipe {

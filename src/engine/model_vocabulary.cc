@@ -103,7 +103,12 @@ std::string_view SyntheticChatTemplate() {
   return kTemplate;
 }
 
-Metadata VocabularyMetadata() {
+std::string_view SyntheticRerankTemplate() {
+  return "<|im_start|>user\nQuery: {query}\nDocument: {document}<|im_end|>\n"
+         "<|im_start|>assistant\n";
+}
+
+Metadata VocabularyMetadata(bool infill) {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(kByteTokens, kTypeNormal);
   uint32_t next_spare = 0x100;
@@ -119,6 +124,12 @@ Metadata VocabularyMetadata() {
   add("<|im_end|>", kTypeControl);
   add("<think>", kTypeUserDefined);
   add("</think>", kTypeUserDefined);
+  if (infill) {
+    for (const char* text : {"<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>",
+                             "<|repo_name|>", "<|file_sep|>"}) {
+      add(text, kTypeControl);
+    }
+  }
   return {
       {"tokenizer.ggml.model", std::string("gpt2")},
       {"tokenizer.ggml.pre", std::string("qwen2")},

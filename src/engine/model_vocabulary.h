@@ -21,8 +21,22 @@ inline constexpr Token kThinkStartToken = 259;  // <think>
 inline constexpr Token kThinkEndToken = 260;    // </think>
 inline constexpr Token kVocabularySize = 261;
 
-// The tokenizer.* keys of a GGUF file, chat template included.
-Metadata VocabularyMetadata();
+// Behind these, where they are asked for, the tokens for filling in, with the texts that
+// Qwen2.5-Coder has for them.
+inline constexpr Token kInfillPrefixToken = 261;      // <|fim_prefix|>
+inline constexpr Token kInfillMiddleToken = 262;      // <|fim_middle|>
+inline constexpr Token kInfillSuffixToken = 263;      // <|fim_suffix|>
+inline constexpr Token kInfillPaddingToken = 264;     // <|fim_pad|>
+inline constexpr Token kInfillRepositoryToken = 265;  // <|repo_name|>
+inline constexpr Token kInfillSeparatorToken = 266;   // <|file_sep|>
+inline constexpr Token kInfillVocabularySize = 267;
+
+// The tokenizer.* keys of a GGUF file, chat template included. `infill`: with the tokens for it.
+Metadata VocabularyMetadata(bool infill = false);
+
+// How a query and a document become a prompt for a model that ranks, as Qwen3-Reranker's file says
+// it: a text with {query} and {document}.
+std::string_view SyntheticRerankTemplate();
 
 // The chat template, in Jinja. ChatML, with old reasoning stripped: an assistant message shows its
 // reasoning (reasoning_content, or what stands between <think> and </think> in its content) only

@@ -146,11 +146,8 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
       served, std::make_shared<ChatStream>(std::move(*chat), std::move(begun.identity), options));
 }
 
-HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
-                         const HttpRequest& http_request) {
-  const auto body = ParseBody(http_request.body);
-  if (!body) return ErrorResponse(body.error());
-  auto request = ParseCompletion(service.engine(), *body, served.defaults, dialect);
+HttpResponse Complete(const ChatService& service, Served& served, CompletionDialect dialect,
+                      const HttpRequest& http_request, ApiResult<CompletionRequest> request) {
   if (!request) return ErrorResponse(request.error());
   if (!served.grammar.empty() && request->params.sampling.grammar == nullptr) {
     auto grammar = Grammar::Parse(served.grammar);
@@ -167,6 +164,21 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   if (started->options.explain) started->record = record;
   if (!streams) return WholeResponse(CollectCompletion(*started, http_request.gone), *record);
   return StreamResponse(served, std::make_shared<CompletionStream>(std::move(*started)));
+}
+
+HttpResponse Completions(const ChatService& service, Served& served, CompletionDialect dialect,
+                         const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error());
+  return Complete(service, served, dialect, http_request,
+                  ParseCompletion(service.engine(), *body, served.defaults, dialect));
+}
+
+HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {
+  const auto body = ParseBody(http_request.body);
+  if (!body) return ErrorResponse(body.error());
+  return Complete(service, served, CompletionDialect::kNative, http_request,
+                  ParseInfill(service.engine(), *body, served.defaults, served.infill));
 }
 
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
@@ -257,6 +269,11 @@ void AddCompletionRoutes(HttpServer* server, Served* served) {
   add("/v1/completions", CompletionDialect::kOpenAi);
   add("/completion", CompletionDialect::kNative);
   add("/completions", CompletionDialect::kNative);
+  server->Handle(
+      "POST", "/infill",
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        return Infill(service, *served, request);
+      }));
 }
 
 void AddStateRoutes(HttpServer* server, Served* served) {
@@ -406,6 +423,16 @@ void AddEmbeddingsRoutes(HttpServer* server, const Served* served) {
   }
 }
 
+void AddRerankRoutes(HttpServer* server, const Served* served) {
+  for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
+    server->Handle(
+        "POST", path, WhenLoaded(served, [served](const ChatService&, const HttpRequest& request) {
+          return ToResponse(
+              RerankBody(served->rerank, served->model.alias, request.body, request.gone));
+        }));
+  }
+}
+
 void AddMessagesRoutes(HttpServer* server, Served* served) {
   server->Handle("POST", "/v1/messages",
                  WhenLoaded(
@@ -489,6 +516,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddCacheRoutes(server, served);
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
+  AddRerankRoutes(server, served);
 }
 
 }  // namespace cairn

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "api/chat_service.h"
+#include "api/infill.h"
 #include "api/native.h"
 #include "api/request_log.h"
+#include "api/rerank.h"
 #include "api/running_answers.h"
 #include "api/stored_responses.h"
 #include "base/clock.h"
@@ -33,6 +35,8 @@ struct Served {
   // clients know. The rest is set before it.
   std::atomic<const ChatService*> service = nullptr;
   Embedder* embedder = nullptr;     // null: none was asked for
+  const Rerank* rerank = nullptr;   // likewise
+  InfillOptions infill;             // no tokens: /infill is 501
   SlotFiles* slot_files = nullptr;  // null: slots are not saved to files
   uint64_t disk_bytes_max = 0;      // of what is kept on disk; 0: nothing is
   GenerationParams defaults;

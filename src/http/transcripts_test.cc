@@ -121,6 +121,10 @@ class TranscriptsTest : public testing::Test {
     world_->context_thread = std::thread([this] { world_->scheduler.Run(); });
   }
 
+  // While nothing is asked.
+  void UseReranker(const Rerank* rerank) { world_->served.rerank = rerank; }
+  void UseInfillTokens(const InfillTokens& tokens) { world_->served.infill.tokens = tokens; }
+
   void Get(const std::string& path) { Record("GET", path, ""); }
   void Post(const std::string& path, const std::string& body) { Record("POST", path, body); }
 
@@ -481,6 +485,44 @@ TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Post("/v1/embeddings", R"({"input":"A cairn"})");
   Post("/embeddings", R"({"input":"A cairn"})");
   ExpectTranscript("embeddings");
+}
+
+// Which document has more bytes than the other; FakeEngine ranks none.
+class LengthReranker final : public Reranker {
+ public:
+  const RerankLayout& layout() const override { return layout_; }
+  size_t tokens_max() const override { return 4096; }
+  Result<float> Score(TokenSpan tokens) override { return static_cast<float>(tokens.size()); }
+
+ private:
+  const RerankLayout layout_;
+};
+
+TEST_F(TranscriptsTest, RankingDocuments) {
+  const FakeEngine engine{FakeEngineOptions{}};
+  LengthReranker reranker;
+  const Rerank rerank(&engine, &reranker);
+  Serve(kText);
+  const std::string asked = R"({"query":"Cairn?","documents":["A fish","A pile of stones"]})";
+  Post("/v1/rerank", asked);
+  UseReranker(&rerank);
+  for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
+    Post(path, asked);
+  }
+  Post("/rerank", R"({"query":"Cairn?","texts":["A fish","Stones"],"return_text":true})");
+  Post("/rerank", R"({"query":"Cairn?","documents":["A fish",7]})");
+  ExpectTranscript("rerank");
+}
+
+TEST_F(TranscriptsTest, FillingIn) {
+  Serve(kText);
+  const std::string gap = R"("input_prefix":"int f() {","input_suffix":"}")";
+  Post("/infill", "{" + gap + "}");
+  UseInfillTokens({1, 2, 3, 4, 5});
+  Post("/infill", "{" + gap + R"(,"input_extra":[{"filename":"a.c","text":"int a;"}],)" +
+                      R"("n_predict":4,"response_fields":["content","timings/prompt_n"]})");
+  Post("/infill", "{" + gap + R"(,"input_extra":[{"filename":"a.c"}]})");
+  ExpectTranscript("infill");
 }
 
 TEST_F(TranscriptsTest, WhatTheServerRefuses) {

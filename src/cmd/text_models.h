@@ -1,0 +1,31 @@
+// What `cairn serve` does with the model beside answering: vectors of texts and ranks of documents.
+
+#ifndef CAIRN_CMD_TEXT_MODELS_H_
+#define CAIRN_CMD_TEXT_MODELS_H_
+
+#include <memory>
+
+#include "api/rerank.h"
+#include "cmd/serve.h"
+#include "engine/llama_embedder.h"
+#include "engine/llama_engine.h"
+#include "engine/llama_reranker.h"
+#include "http/routes.h"
+
+namespace cairn {
+
+// Null: not asked for.
+struct TextModels {
+  std::unique_ptr<LlamaEmbedder> embedder;
+  std::unique_ptr<LlamaReranker> reranker;
+  std::unique_ptr<const Rerank> rerank;  // by `reranker`
+};
+
+// Makes what the flags ask for and tells `served` of it, and of the vocabulary's tokens for
+// /infill. `engine` and `models` outlive `served`; `llama` are the options it was loaded with.
+Status ServeTexts(const ServeOptions& options, const LlamaOptions& llama, const LlamaEngine& engine,
+                  TextModels* models, Served* served);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_TEXT_MODELS_H_
