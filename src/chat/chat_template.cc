@@ -1,6 +1,5 @@
 #include "chat/chat_template.h"
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 #include <exception>
@@ -14,6 +13,7 @@
 
 #include "chat/caps_probe.h"
 #include "chat/learn_calls.h"
+#include "chat/template_functions.h"
 #include "chat/template_input.h"
 #include "chat/template_source.h"
 #include "chat/tools_block.h"
@@ -63,45 +63,6 @@ struct RenderInput {
   bool add_generation_prompt = false;
   int64_t now_unix_s = 0;
 };
-
-// Jinja's tojson takes more than minja's does; what it would change about white space or escapes
-// is what minja writes anyway.
-Value ToJson(const ContextPtr&, ArgumentsValue& args) {
-  args.expectArgs("tojson", {1, 2}, {0, 4});
-  int64_t indent = args.args.size() == 2 ? args.args[1].to_int() : -1;
-  for (auto& [name, value] : args.kwargs) {
-    if (name == "indent" && !value.is_null()) indent = value.to_int();
-  }
-  const int spaces = static_cast<int>(std::clamp<int64_t>(indent, -1, 8));
-  if (spaces < 0) return args.args[0].dump(spaces, true);
-  // minja's own takes two lines for an empty list or object.
-  return args.args[0].get<Json>().dump(spaces, ' ', false, Json::error_handler_t::replace);
-}
-
-Value First(const ContextPtr&, ArgumentsValue& args) {
-  args.expectArgs("first", {1, 1}, {0, 0});
-  Value& items = args.args[0];
-  if (!items.is_array()) throw std::runtime_error("first expects a list");
-  return items.empty() ? Value() : items.at(size_t{0});
-}
-
-Value Replace(const ContextPtr&, ArgumentsValue& args) {
-  args.expectArgs("replace", {3, 3}, {0, 0});
-  std::string text = args.args[0].to_str();
-  const std::string from = args.args[1].to_str();
-  const std::string to = args.args[2].to_str();
-  if (from.empty()) return text;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-// minja's own writes six decimals of every number that has any.
-Value String(const ContextPtr&, ArgumentsValue& args) {
-  args.expectArgs("string", {1, 1}, {0, 0});
-  return args.args[0].is_number_float() ? args.args[0].dump() : args.args[0].to_str();
-}
 
 Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
   args.expectArgs("strftime_now", {1, 1}, {0, 0});
@@ -187,10 +148,7 @@ class ChatTemplate::Program {
     context.set("add_generation_prompt", Value(input.add_generation_prompt));
     context.set("bos_token", Value(bos_text_));
     context.set("eos_token", Value(eos_text_));
-    context.set("tojson", Value::callable(ToJson));
-    context.set("first", Value::callable(First));
-    context.set("replace", Value::callable(Replace));
-    context.set("string", Value::callable(String));
+    DefineTemplateFunctions(&context);
     context.set("strftime_now",
                 Value::callable([now = input.now_unix_s](const ContextPtr&, ArgumentsValue& args) {
                   return StrftimeNow(args, now);

@@ -1,9 +1,11 @@
 #include "chat/template_source.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
+#include <utility>
 #include <vector>
+
+#include "chat/template_expression.h"
 
 namespace cairn {
 namespace {
@@ -24,98 +26,77 @@ std::string_view Keyword(std::string_view tag) {
   return tag.substr(begin, end == std::string_view::npos ? end : end - begin);
 }
 
-bool IsNameByte(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+// A tag of the template, or the text between two.
+struct Segment {
+  enum class Kind { kText, kComment, kBlock, kPrint } kind = Kind::kText;
+  std::string_view source = {};  // with the delimiters
+  std::string_view code = {};    // of a tag: without delimiters and marks of white space
+  bool closed = true;
+  bool strips_before = false;
+  bool strips_behind = false;
+  // Of a loop: names that one turn sets and the next one may look at.
+  std::vector<std::string> carried = {};
+};
+
+bool IsMark(char c) {
+  return c == '-' || c == '~' || c == '+';
 }
 
-// Words that may stand in front of a bracket that is no call's.
-constexpr std::string_view kKeywords[] = {"and", "or",   "not",  "in",  "is",
-                                          "if",  "elif", "else", "for", "set"};
-
-// Where the name of the function begins that `code`, which is about to get a bracket, calls; its
-// end when it calls none, or a value's method.
-size_t CalledName(std::string_view code) {
-  size_t begin = code.size();
-  while (begin > 0 && IsNameByte(code[begin - 1])) --begin;
-  const std::string_view name = code.substr(begin);
-  const bool keyword =
-      std::find(std::begin(kKeywords), std::end(kKeywords), name) != std::end(kKeywords);
-  return keyword || (begin > 0 && code[begin - 1] == '.') ? code.size() : begin;
-}
-
-// Puts brackets around calls of functions whose result is looked into at once.
-std::string WithBracketedCalls(std::string_view tag) {
-  if (tag.find(").") == std::string_view::npos && tag.find(")[") == std::string_view::npos) {
-    return std::string(tag);
-  }
-  std::string out;
-  std::vector<size_t> begins;  // in `out`, of what each open bracket belongs to
-  char quote = 0;
-  for (size_t i = 0; i < tag.size(); ++i) {
-    const char c = tag[i];
-    if (quote != 0) {
-      if (c == '\\' && i + 1 < tag.size()) out += tag[i++];
-      if (tag[i] == quote && c != '\\') quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '(') {
-      begins.push_back(CalledName(out));
-    } else if (c == ')' && !begins.empty()) {
-      const size_t begin = begins.back();
-      begins.pop_back();
-      const char next = i + 1 < tag.size() ? tag[i + 1] : ' ';
-      if (out[begin] != '(' && (next == '.' || next == '[')) {
-        out.insert(begin, 1, '(');
-        out += ')';
-      }
-    }
-    out += tag[i];
-  }
-  return out;
-}
-
-// Reads a template tag by tag.
+// Takes a template apart.
 class SourceScan {
  public:
   explicit SourceScan(std::string_view source) : source_(source) {}
 
-  Result<std::string> Run() {
+  Result<std::vector<Segment>> Run() {
     while (at_ < source_.size()) {
       const std::string_view mark = source_.substr(at_, 2);
       if (mark == "{#") {
-        SkipComment();
+        AddComment();
       } else if (mark == "{{" || mark == "{%") {
-        if (Status tag = ReadTag(mark == "{%"); !tag) return tl::unexpected(tag.error());
+        if (Status tag = AddTag(mark == "{%"); !tag) return tl::unexpected(tag.error());
       } else {
-        out_ += source_[at_++];
+        const size_t begin = at_;
+        while (at_ < source_.size() && !TagBegins()) ++at_;
+        segments_.push_back({.source = source_.substr(begin, at_ - begin)});
       }
     }
-    return std::move(out_);
+    return std::move(segments_);
   }
 
  private:
-  // Keeps the delimiters and their white space marks: they change the text around the comment.
-  void SkipComment() {
-    const size_t end = source_.find("#}", at_ + 2);
-    if (end == std::string_view::npos) {  // the engine's own complaint is the clearest
-      out_ += "{#";
-      at_ = source_.size();
-      return;
-    }
-    const std::string_view inside = source_.substr(at_ + 2, end - at_ - 2);
-    out_ += "{#";
-    if (!inside.empty() && (inside.front() == '-' || inside.front() == '~')) out_ += inside.front();
-    if (inside.size() > 1 && (inside.back() == '-' || inside.back() == '~')) out_ += inside.back();
-    out_ += "#}";
-    at_ = end + 2;
+  bool TagBegins() const {
+    const std::string_view mark = source_.substr(at_, 2);
+    return mark == "{#" || mark == "{{" || mark == "{%";
   }
 
-  Status ReadTag(bool block) {
+  void Add(Segment::Kind kind, size_t begin, bool closed) {
+    Segment segment{.kind = kind, .source = source_.substr(begin, at_ - begin), .closed = closed};
+    segment.code = segment.source.substr(2, segment.source.size() - (closed ? 4 : 2));
+    if (!segment.code.empty() && IsMark(segment.code.front())) {
+      segment.strips_before = segment.code.front() == '-';
+      segment.code.remove_prefix(1);
+    }
+    if (closed && !segment.code.empty() && IsMark(segment.code.back())) {
+      segment.strips_behind = segment.code.back() == '-';
+      segment.code.remove_suffix(1);
+    }
+    segments_.push_back(std::move(segment));
+  }
+
+  void AddComment() {
+    const size_t begin = at_;
+    const size_t end = source_.find("#}", at_ + 2);
+    at_ = end == std::string_view::npos ? source_.size() : end + 2;
+    Add(Segment::Kind::kComment, begin, end != std::string_view::npos);
+  }
+
+  Status AddTag(bool block) {
     const size_t begin = at_;
     const std::string_view close = block ? "%}" : "}}";
     size_t depth = 0;
     size_t code_bytes = 0;
     char quote = 0;
+    bool closed = false;
     for (at_ += 2; at_ < source_.size(); ++at_) {
       const char c = source_[at_];
       if (quote == 0 && ++code_bytes > kTagCodeBytesMax) {
@@ -129,6 +110,7 @@ class SourceScan {
         quote = c;
       } else if (depth == 0 && source_.substr(at_, 2) == close) {
         at_ += 2;
+        closed = true;
         break;
       } else if (c == '(' || c == '[' || c == '{') {
         if (++depth > kNestingMax) return TooDeep("brackets");
@@ -136,10 +118,9 @@ class SourceScan {
         --depth;
       }
     }
-    if (at_ > source_.size()) at_ = source_.size();
-    const std::string_view tag = source_.substr(begin, at_ - begin);
-    out_ += WithBracketedCalls(tag);
-    return block ? CountBlock(Keyword(tag.substr(2))) : Status{};
+    at_ = std::min(at_, source_.size());
+    Add(block ? Segment::Kind::kBlock : Segment::Kind::kPrint, begin, closed);
+    return block ? CountBlock(Keyword(segments_.back().code)) : Status{};
   }
 
   Status CountBlock(std::string_view keyword) {
@@ -158,6 +139,184 @@ class SourceScan {
   const std::string_view source_;
   size_t at_ = 0;
   size_t blocks_ = 0;
+  std::vector<Segment> segments_;
+};
+
+// The name that a set tag gives a value, unless it is an attribute of a namespace.
+std::string SetTarget(std::string_view code) {
+  const size_t equals = code.find('=');
+  const std::string_view target = code.substr(0, equals);
+  if (target.find('.') != std::string_view::npos || target.find(',') != std::string_view::npos) {
+    return "";
+  }
+  const std::vector<std::string> names = NamesIn(target);
+  return names.empty() ? "" : names.front();
+}
+
+// Finds what one turn of a loop hands to the next. In Jinja that is nothing; the engine keeps one
+// scope for all turns.
+class LoopScan {
+ public:
+  explicit LoopScan(std::vector<Segment>* segments) : segments_(*segments) {}
+
+  void Run() {
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      const Segment& segment = segments_[i];
+      if (segment.kind == Segment::Kind::kPrint) Read(segment.code);
+      if (segment.kind == Segment::Kind::kBlock) Block(i, Keyword(segment.code));
+    }
+  }
+
+ private:
+  struct Scope {
+    size_t segment = 0;
+    bool is_loop = false;
+    size_t conditions = 0;
+    std::vector<std::string> safe = {};  // set at the start of every turn, before anything looks
+    std::vector<std::string> read_early = {};
+    std::vector<std::string> set = {};
+  };
+
+  static bool Has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  void Read(std::string_view code) {
+    for (const std::string& name : NamesIn(code)) {
+      for (Scope& scope : scopes_) {
+        if (scope.is_loop && !Has(scope.safe, name) && !Has(scope.read_early, name)) {
+          scope.read_early.push_back(name);
+        }
+      }
+    }
+  }
+
+  void Block(size_t index, std::string_view keyword) {
+    const std::string_view code = segments_[index].code;
+    if (keyword == "set") return Set(code);
+    Read(code);
+    if (keyword == "for" || keyword == "macro" || keyword == "call") {
+      scopes_.push_back({.segment = index, .is_loop = keyword == "for"});
+      if (keyword == "for") scopes_.back().safe = NamesIn(code.substr(0, code.find(" in ")));
+    } else if (scopes_.empty()) {
+      return;
+    } else if (keyword == "if") {
+      ++scopes_.back().conditions;
+    } else if (keyword == "endif" && scopes_.back().conditions > 0) {
+      --scopes_.back().conditions;
+    } else if (keyword == "endfor" || keyword == "endmacro" || keyword == "endcall") {
+      Close();
+    }
+  }
+
+  void Set(std::string_view code) {
+    const size_t equals = code.find('=');
+    if (equals != std::string_view::npos) Read(code.substr(equals + 1));
+    const std::string name = SetTarget(code);
+    if (name.empty() || scopes_.empty() || !scopes_.back().is_loop) return;
+    Scope& scope = scopes_.back();
+    if (!Has(scope.set, name)) scope.set.push_back(name);
+    if (scope.conditions == 0 && !Has(scope.read_early, name)) scope.safe.push_back(name);
+  }
+
+  void Close() {
+    const Scope& scope = scopes_.back();
+    for (const std::string& name : scope.set) {
+      if (Has(scope.read_early, name)) segments_[scope.segment].carried.push_back(name);
+    }
+    scopes_.pop_back();
+  }
+
+  std::vector<Segment>& segments_;
+  std::vector<Scope> scopes_;
+};
+
+// Puts the template together again, for the engine.
+class SourceWriter {
+ public:
+  explicit SourceWriter(const std::vector<Segment>& segments) : segments_(segments) {}
+
+  std::string Run() {
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      const Segment& segment = segments_[i];
+      if (segment.kind == Segment::Kind::kText) {
+        WriteText(i);
+      } else if (segment.kind == Segment::Kind::kComment) {
+        WriteComment(segment);
+      } else {
+        WriteTag(segment);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // White space in front of {{ is text, also at the start of a line. The engine takes it for that
+  // of a block, which is left out.
+  void WriteText(size_t index) {
+    const std::string_view text = segments_[index].source;
+    const size_t end = text.find_last_not_of(" \t") + 1;
+    const bool printed = index + 1 < segments_.size() &&
+                         segments_[index + 1].kind == Segment::Kind::kPrint &&
+                         !segments_[index + 1].strips_before;
+    const bool starts_line = end == 0 ? index == 0 : text[end - 1] == '\n';
+    const bool stripped = index > 0 && segments_[index - 1].strips_behind &&
+                          text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+    out_ += text.substr(0, end);
+    if (printed && starts_line && !stripped && end < text.size()) {
+      out_ += "{{ '" + std::string(text.substr(end)) + "' }}";
+    } else {
+      out_ += text.substr(end);
+    }
+  }
+
+  // Keeps the delimiters and their white space marks: they change the text around the comment.
+  void WriteComment(const Segment& comment) {
+    if (!comment.closed) {  // the engine's own complaint is the clearest
+      out_ += "{#";
+      return;
+    }
+    const std::string_view inside = comment.source.substr(2, comment.source.size() - 4);
+    out_ += "{#";
+    if (!inside.empty() && (inside.front() == '-' || inside.front() == '~')) out_ += inside.front();
+    if (inside.size() > 1 && (inside.back() == '-' || inside.back() == '~')) out_ += inside.back();
+    out_ += "#}";
+  }
+
+  void WriteTag(const Segment& tag) {
+    if (!tag.closed) {
+      out_ += tag.source;
+      return;
+    }
+    const auto head = static_cast<size_t>(tag.code.data() - tag.source.data());
+    const std::string_view tail = tag.source.substr(head + tag.code.size());
+    out_ += tag.source.substr(0, head);
+    const std::string code = RewriteExpression(tag.code);
+    out_ += tag.kind == Segment::Kind::kPrint ? Printed(code) : code;
+    out_ += tail;
+    if (tag.carried.empty()) return;
+    out_.resize(out_.size() - tail.size());
+    out_ += "-%}{%- if loop.first -%}";
+    for (const std::string& name : tag.carried) {
+      out_ += "{%- set cairn_outer_" + name + " = " + name + " -%}";
+    }
+    out_ += "{%- else -%}";
+    for (const std::string& name : tag.carried) {
+      out_ += "{%- set " + name + " = cairn_outer_" + name + " -%}";
+    }
+    out_ += "{%- endif " + std::string(tail);
+  }
+
+  // Python's way to write values. Texts, which most are, need nothing.
+  static std::string Printed(const std::string& code) {
+    const size_t begin = code.find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos) return code;
+    const size_t end = code.find_last_not_of(" \t\r\n") + 1;
+    return code.substr(0, begin) + std::string(kTextFunction) + "(" +
+           code.substr(begin, end - begin) + ")" + code.substr(end);
+  }
+
+  const std::vector<Segment>& segments_;
   std::string out_;
 };
 
@@ -169,7 +328,10 @@ Result<std::string> PrepareTemplateSource(std::string_view source) {
                                                  std::to_string(source.size()) +
                                                  " bytes long; at most 524288 are read.");
   }
-  return SourceScan(source).Run();
+  Result<std::vector<Segment>> segments = SourceScan(source).Run();
+  if (!segments) return tl::unexpected(segments.error());
+  LoopScan(&*segments).Run();
+  return SourceWriter(*segments).Run();
 }
 
 }  // namespace cairn

@@ -11,9 +11,10 @@
 
 namespace cairn {
 
-// The source with the insides of its comments taken out, because the engine's parser recurses
-// once for every character of a comment, and with f(x).y written as (f(x)).y, the only way in which
-// the engine can read it. Any thread.
+// The source as the engine must see it to render what Jinja renders: without the insides of
+// comments, on each character of which the engine's parser recurses; with the code of tags as
+// template_expression.h writes it; with white space in front of {{ kept; and with loops whose turns
+// do not see what the turns before them set. Any thread.
 // kInvalidArgument: too long, or expressions or blocks nested deeper than any real template's,
 // which would overflow the parser's stack.
 Result<std::string> PrepareTemplateSource(std::string_view source);
