@@ -116,6 +116,14 @@ class CapsProbe {
            shows(Text(Json::array({User(), call, Said("assistant", kReply)})));
   }
 
+  // Whether an object of arguments shows as JSON, or as Python's text of it, which no model wants.
+  bool ShowsAsOneText(const Json& arguments) const {
+    const Json call = Call("", arguments);
+    const std::string text = Text(Json::array({User(), call, Said("assistant", kReply)})) +
+                             Text(Json::array({User(), call}));
+    return Contains(text, "\"key_needle\":") || Contains(text, "'key_needle':");
+  }
+
   void FindCallShape() {
     const Json object = {{"key_needle", "value"}};
     const Json text = object.dump();
@@ -123,16 +131,9 @@ class CapsProbe {
     const bool with_text = ShowsCall(nullptr, text) || ShowsCall(empty, text);
     const bool with_object = ShowsCall(nullptr, object) || ShowsCall(empty, object);
     caps_.tool_calls = with_text || with_object;
-    // One that writes the members of an object one by one, but a text as it is, was made for
-    // objects.
-    const auto one_by_one = [&](const Json& content) {
-      const Json call = Call(content, object);
-      const std::string shown = Text(Json::array({User(), call})) +
-                                Text(Json::array({User(), call, Said("assistant", kReply)}));
-      return !Contains(shown, "\"key_needle\":") && !Contains(shown, "'key_needle':");
-    };
-    const bool by_member = with_object && one_by_one(nullptr) && one_by_one(empty);
-    caps_.object_arguments = with_object && (!with_text || by_member);
+    // A text that goes into the prompt as it came keeps the model's own bytes. It may do so only
+    // where an object would be JSON too: Gemma 4 has a notation of its own.
+    caps_.object_arguments = with_object && !(with_text && ShowsAsOneText(object));
     const Json arguments = caps_.object_arguments ? object : text;
     // Text that is always there is the safer of the two: null prints as "None" in some places.
     caps_.null_content = !ShowsCall(empty, arguments) && ShowsCall(nullptr, arguments);

@@ -92,6 +92,22 @@ TEST(ChatTemplate, GivesArgumentsAsObjectsOnlyWhereTheTemplateWantsThem) {
   EXPECT_NE(verbatim.find(R"("arguments": {"a":   "x"})"), std::string::npos) << verbatim;
 }
 
+TEST(ChatTemplate, GivesArgumentsAsObjectsWhereTheTemplateHasANotationOfItsOwn) {
+  const std::string calls =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
+      "{{ c.function.name }}{% set a = c.function.arguments %}";
+  const auto own = Parsed(calls +
+                          "{% if a is string %}{{ a }}{% else %}{% for k, v in a | items %}"
+                          "<{{ k }}>{{ v }}{% endfor %}{% endif %}{% endfor %}{% endfor %}");
+  EXPECT_TRUE(own->caps().object_arguments);
+  const Conversation talk = {.messages = {User("Hi"), Call("f", R"({"a":"b"})")}};
+  EXPECT_EQ(Render(*own, talk), "Hif<a>b");
+  const auto json =
+      Parsed(calls + "{{ a if a is string else a | tojson }}{% endfor %}{% endfor %}");
+  EXPECT_FALSE(json->caps().object_arguments);
+  EXPECT_EQ(Render(*json, talk), R"(Hif{"a":"b"})");
+}
+
 TEST(ChatTemplate, NamesTheCallWhoseArgumentsAreNoObject) {
   const auto wants = Parsed(kOpenThink);
   for (const char* bad : {"{broken", "[1]"}) {
