@@ -34,6 +34,10 @@ Message Calls(size_t index, bool thinks = false) {
               thinks ? Word('r', index, 'a') + " look " + Word('r', index, 'z') : "");
 }
 
+Message Develops(size_t index, const std::string& text) {
+  return {.role = Role::kDeveloper, .content = Said(index, text)};
+}
+
 Message Answers(const std::string& text) {
   Message message = ToolAnswer(text);
   message.name = "weather";
@@ -73,7 +77,7 @@ class BoundaryJudge {
     if ((next & 0xC0U) == 0x80U) return "inside a character";
     for (size_t i = 0; i < messages_.size(); ++i) {
       // System texts stand where the template wants them.
-      if (messages_[i].role == Role::kSystem) continue;
+      if (IsSystem(i)) continue;
       const auto [first, last] = Extent(i);
       if (i < span.message_index && last > span.begin)
         return "before the end of a message before it";
@@ -115,10 +119,15 @@ class BoundaryJudge {
     return extent;
   }
 
+  bool IsSystem(size_t index) const {
+    const Role role = messages_[index].role;
+    return role == Role::kSystem || role == Role::kDeveloper;
+  }
+
   std::string JudgeHeader() const {
     if (shape_.header_end == 0) return "";
     for (size_t i = 0; i < messages_.size(); ++i) {
-      if (messages_[i].role != Role::kSystem && Extent(i).first < shape_.header_end) {
+      if (!IsSystem(i) && Extent(i).first < shape_.header_end) {
         return "the header ends inside message " + std::to_string(i);
       }
     }
@@ -166,6 +175,33 @@ std::vector<NamedConversation> PlainConversations() {
       {"thinking_off",
        {.messages = {User(Said(0, "Hi")), Thinks(1, "Ho"), User(Said(2, "?"))},
         .template_kwargs_json = R"({"enable_thinking":false})"}},
+  };
+}
+
+// System and developer messages where agents put them.
+std::vector<NamedConversation> SystemConversations() {
+  return {
+      {"two_developers",
+       {.messages = {Develops(0, "Be brief."), Develops(1, "Be kind."), User(Said(2, "Hi")),
+                     Assistant(Said(3, "Ho")), User(Said(4, "?"))}}},
+      {"system_after_user",
+       {.messages = {User(Said(0, "Hi")), System(Said(1, "Be brief.")), Assistant(Said(2, "Ho")),
+                     User(Said(3, "?"))}}},
+      {"late_system_last",
+       {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Assistant(Said(2, "Ho")),
+                     User(Said(3, "?")), System(Said(4, "Be rude."))}}},
+      {"late_system_behind_answer",
+       {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Assistant(Said(2, "Ho")),
+                     System(Said(3, "Be rude."))}}},
+      {"two_late_systems",
+       {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Assistant(Said(2, "Ho")),
+                     System(Said(3, "Be rude.")), System(Said(4, "Be fast.")),
+                     User(Said(5, "?"))}}},
+      {"late_system_in_tool_loop",
+       {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Calls(2, true),
+                     Answers(Said(3, "warm")), System(Said(4, "Be rude.")), Calls(5, true),
+                     Answers(Said(6, "cold")), Assistant(Said(7, "So so.")), User(Said(8, "?"))},
+        .tools_json = kWeatherTool}},
   };
 }
 
@@ -217,6 +253,32 @@ std::vector<NamedConversation> ToolConversations() {
        {.messages = {User(Said(0, "Hi")), Calls(1), Answers(""), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
         .tools_json = tools}},
+  };
+}
+
+// Calls beside text and reasoning, and with arguments of every kind.
+std::vector<NamedConversation> CallConversations() {
+  Message beside_text = Calls(1, true);
+  beside_text.content = "I will look.";  // Gemma 4 writes it behind the results
+  Message kinds = Call("odd", kOddArguments);
+  kinds.tool_calls.front().arguments =
+      R"({"z":"c1a","n":-3,"f":2.5,"t":true,"u":null,"l":["a",1,{"k":[]}],"o":{"p":{"q":"r"}},)"
+      R"("e":"","m":"two\nlines","w":"c1z"})";
+  kinds.tool_calls.push_back({"call00002", "odd", "{}"});
+  Message second = Answers(Said(3, "cold"));
+  second.tool_call_id = "call00002";
+  return {
+      {"call_after_text",
+       {.messages = {User(Said(0, "Hi")), beside_text, Answers(Said(2, "warm")),
+                     Assistant(Said(3, "So so.")), User(Said(4, "?"))},
+        .tools_json = kWeatherTool}},
+      {"call_after_text_last",
+       {.messages = {User(Said(0, "Hi")), beside_text, Answers(Said(2, "warm"))},
+        .tools_json = kWeatherTool}},
+      {"kinds_of_arguments",
+       {.messages = {User(Said(0, "Hi")), kinds, Answers(Said(2, "warm")), second,
+                     Assistant(Said(4, "So so.")), User(Said(5, "?"))},
+        .tools_json = kOddTool}},
   };
 }
 
@@ -279,7 +341,7 @@ std::unique_ptr<ChatTemplate> Family(const std::string& name) {
 
 std::vector<NamedConversation> FamilyConversations() {
   std::vector<NamedConversation> all = PlainConversations();
-  for (auto* more : {ToolConversations, OddConversations}) {
+  for (auto* more : {ToolConversations, OddConversations, SystemConversations, CallConversations}) {
     for (NamedConversation& named : more()) all.push_back(std::move(named));
   }
   // Noon: the day is the same almost everywhere.

@@ -51,7 +51,8 @@ std::string Begins(const TextShape& shape) {
 // rendering of all of it; with it, one of a few messages instead.
 TEST(SpanCache, TakesAboutOneRenderingATurnWhileAConversationGrows) {
   constexpr size_t kTurns = 20;
-  std::string table = "template       turns  prompts  more, whole  more, short  without cache\n";
+  std::string table =
+      "template           turns  prompts  more, whole  more, short  without cache\n";
   for (const std::string& name : FamilyNames()) {
     const auto family = Family(name);
     ASSERT_NE(family, nullptr);
@@ -79,7 +80,7 @@ TEST(SpanCache, TakesAboutOneRenderingATurnWhileAConversationGrows) {
     }
     const SpanStats stats = cache.stats();
     std::ostringstream line;
-    line << std::left << std::setw(14) << name << std::right << std::setw(6) << turns
+    line << std::left << std::setw(18) << name << std::right << std::setw(6) << turns
          << std::setw(9) << turns << std::setw(13) << stats.renders << std::setw(13)
          << stats.short_renders << std::setw(15) << without << "\n";
     table += line.str();

@@ -45,7 +45,7 @@ void AddTo(const std::string& conversation, const TextShape& shape, Row* row) {
 
 std::string Line(const std::string& name, const Row& row) {
   std::ostringstream line;
-  line << std::left << std::setw(14) << name << std::right << std::setw(6) << row.conversations
+  line << std::left << std::setw(18) << name << std::right << std::setw(6) << row.conversations
        << std::setw(8) << row.refused << std::setw(9) << row.messages << std::setw(6) << row.exact
        << std::setw(8) << row.earlier << std::setw(8) << row.unknown << std::setw(8) << row.renders
        << " " << row.notes;
@@ -58,7 +58,7 @@ std::string Line(const std::string& name, const Row& row) {
 // does not take.
 TEST(SpansOfFamilies, AreRightAndCounted) {
   std::string table =
-      "template       talks refused messages exact earlier unknown renders  where\n";
+      "template           talks refused messages exact earlier unknown renders  where\n";
   for (const std::string& name : FamilyNames()) {
     const auto family = Family(name);
     ASSERT_NE(family, nullptr);
