@@ -8,9 +8,9 @@
 namespace cairn {
 namespace {
 
-bool IsAnswer(std::string_view answer, bool starts_inside) {
+bool IsAnswer(std::string_view answer, bool starts_inside, const ReasoningTags& tags = {}) {
   const auto grammar =
-      Grammar::Parse(GrammarWithReasoning("root ::= \"7\"", starts_inside), kAnswerRule);
+      Grammar::Parse(GrammarWithReasoning(tags, "root ::= \"7\"", starts_inside), kAnswerRule);
   EXPECT_TRUE(grammar.has_value());
   GrammarMatcher matcher(*grammar);
   if (!matcher.Allows(answer)) return false;
@@ -27,6 +27,19 @@ TEST(GrammarWithReasoning, HoldsForWhatFollowsTheReasoning) {
   EXPECT_TRUE(IsAnswer("<think>a</think>\n7", false));
   EXPECT_FALSE(IsAnswer("<think>7", false));
   EXPECT_FALSE(IsAnswer("a</think>7", false));
+}
+
+TEST(GrammarWithReasoning, GoesThroughAnyTag) {
+  const ReasoningTags brackets{"[THINK]", "[/THINK]", true};
+  EXPECT_TRUE(IsAnswer("[THINK]a ] [ \\ \" [/THINX] [/[/THINK]\n7", false, brackets));
+  EXPECT_FALSE(IsAnswer("[THINK]a[/THINK]b[/THINK]7", false, brackets));
+  // The begin of the tag stands in the tag again.
+  const ReasoningTags again{"◁a▷", "ababac", true};
+  EXPECT_TRUE(IsAnswer("◁a▷ xababababac7", false, again));
+  EXPECT_FALSE(IsAnswer("ababab7", true, again));
+  const ReasoningTags kimi{"◁think▷", "◁/think▷", true};
+  EXPECT_TRUE(IsAnswer("ä◁◁/think▷7", true, kimi));
+  EXPECT_FALSE(IsAnswer("ä◁◁/think7", true, kimi));
 }
 
 }  // namespace

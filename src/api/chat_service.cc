@@ -28,8 +28,9 @@ void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape
   }
 }
 
-void AddReasoning(std::string_view text, const TokenMap& map, PromptShape* shape) {
-  for (const TextRange& range : FindReasoning(text)) {
+void AddReasoning(const ReasoningTags& tags, std::string_view text, const TokenMap& map,
+                  PromptShape* shape) {
+  for (const TextRange& range : FindReasoning(tags, text)) {
     const auto begin = map.PositionAt(range.begin);
     const auto end = map.PositionAt(range.end);
     if (begin && end && *begin < *end) shape->reasoning.push_back({*begin, *end});
@@ -194,7 +195,7 @@ PromptShape ChatService::ShapeOf(Prompt* prompt) const {
   AddMarks(prompt->marks, map, &shape);
   if (!placed) return shape;
   AddPositions(prompt->text.shape, map, &shape);
-  AddReasoning(prompt->text.text, map, &shape);
+  AddReasoning(template_->reasoning_tags(), prompt->text.text, map, &shape);
   return shape;
 }
 
@@ -219,11 +220,12 @@ ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) co
 Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
     const std::string& content, std::string_view generation_prompt,
     std::string_view prefilled) const {
-  if (EndsReasoning(generation_prompt, prefilled)) return Grammar::Parse(content);
-  const bool inside = OpensReasoning(generation_prompt) || !prefilled.empty();
-  const bool may_reason = inside || template_->source().find("<think>") != std::string::npos;
-  if (!may_reason) return Grammar::Parse(content);
-  return Grammar::Parse(GrammarWithReasoning(content, inside), kAnswerRule);
+  const ReasoningTags& tags = template_->reasoning_tags();
+  if (EndsReasoning(tags, generation_prompt, prefilled)) return Grammar::Parse(content);
+  const bool inside = OpensReasoning(tags, generation_prompt) || !prefilled.empty();
+  const bool harmony = DetectCallFormat(template_->source()) == CallFormat::kHarmony;
+  if (harmony || (!inside && !tags.learned)) return Grammar::Parse(content);
+  return Grammar::Parse(GrammarWithReasoning(tags, content, inside), kAnswerRule);
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {

@@ -50,13 +50,14 @@ void SettlePromptEnd(bool prefills, Conversation* conversation) {
   }
 }
 
-bool EndsReasoning(std::string_view generation_prompt, std::string_view prefilled) {
+bool EndsReasoning(const ReasoningTags& tags, std::string_view generation_prompt,
+                   std::string_view prefilled) {
   if (prefilled.empty()) return false;
   const size_t text = prefilled.find_first_not_of(" \t\r\n");
   const bool opened =
-      OpensReasoning(generation_prompt) ||
-      (text != std::string_view::npos && prefilled.substr(text).starts_with("<think>"));
-  return !opened || prefilled.find("</think>") != std::string_view::npos;
+      OpensReasoning(tags, generation_prompt) ||
+      (text != std::string_view::npos && prefilled.substr(text).starts_with(tags.open));
+  return !opened || prefilled.find(tags.close) != std::string_view::npos;
 }
 
 }  // namespace cairn

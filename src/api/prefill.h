@@ -16,6 +16,7 @@
 
 #include "api/json.h"
 #include "chat/message.h"
+#include "chat/reasoning_tags.h"
 
 namespace cairn {
 
@@ -30,7 +31,8 @@ void SettlePromptEnd(bool prefills, Conversation* conversation);
 
 // Whether no reasoning can follow `prefilled`, which stands behind `generation_prompt`: it has
 // closed it, or has content. An empty one ends nothing.
-bool EndsReasoning(std::string_view generation_prompt, std::string_view prefilled);
+bool EndsReasoning(const ReasoningTags& tags, std::string_view generation_prompt,
+                   std::string_view prefilled);
 
 }  // namespace cairn
 

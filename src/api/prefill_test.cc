@@ -67,12 +67,12 @@ TEST(PromptEnds, LeftToTheServerAreInsideAnAssistantsMessage) {
 }
 
 TEST(PromptEnds, ReasoningIsOverOnceItIsClosedOrThereIsContent) {
-  EXPECT_FALSE(EndsReasoning("<a>", ""));
-  EXPECT_FALSE(EndsReasoning("<a><think>\n", "Let me"));
-  EXPECT_FALSE(EndsReasoning("<a>", "\n<think>Let me"));
-  EXPECT_TRUE(EndsReasoning("<a>", "A cairn is"));
-  EXPECT_TRUE(EndsReasoning("<a>", "<think>Hm.</think>"));
-  EXPECT_TRUE(EndsReasoning("<a><think>\n", "\n</think>\n\nA cairn"));
+  EXPECT_FALSE(EndsReasoning({}, "<a>", ""));
+  EXPECT_FALSE(EndsReasoning({}, "<a><think>\n", "Let me"));
+  EXPECT_FALSE(EndsReasoning({}, "<a>", "\n<think>Let me"));
+  EXPECT_TRUE(EndsReasoning({}, "<a>", "A cairn is"));
+  EXPECT_TRUE(EndsReasoning({}, "<a>", "<think>Hm.</think>"));
+  EXPECT_TRUE(EndsReasoning({}, "<a><think>\n", "\n</think>\n\nA cairn"));
 }
 
 class PrefillTest : public ApiTest {

@@ -56,7 +56,6 @@ constexpr std::array<Family, 8> kFamilies = {{
 }};
 
 constexpr std::array<std::string_view, 2> kHarmonyMarks = {"<|channel|>", "<|message|>"};
-constexpr std::array<std::string_view, 2> kReasoningTags = {"<think>", "</think>"};
 
 bool HasAll(std::string_view text, const std::array<std::string_view, 2>& marks) {
   if (marks[0].empty()) return false;
@@ -71,11 +70,11 @@ const Family* FamilyOf(CallFormat format) {
   return found == kFamilies.end() ? nullptr : found;
 }
 
-// Reasoning in <think>, then content, with calls in it if there is a splitter for them.
+// Reasoning in its tags, then content, with calls in it if there is a splitter for them.
 class TaggedParser final : public AnswerParser {
  public:
-  TaggedParser(bool starts_in_reasoning, std::unique_ptr<CallSplitter> calls)
-      : reasoning_(starts_in_reasoning), calls_(std::move(calls)) {}
+  TaggedParser(const AnswerFormat& format, std::unique_ptr<CallSplitter> calls)
+      : reasoning_(format.reasoning, format.starts_in_reasoning), calls_(std::move(calls)) {}
 
   std::vector<AnswerPiece> Push(std::string_view text) override {
     return ToPieces(reasoning_.Push(text));
@@ -138,16 +137,17 @@ AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_vie
   AnswerFormat format;
   format.calls = CallFormatOf(chat_template);
   if (format.calls == CallFormat::kLearned) format.learned = chat_template.learned_calls();
+  format.reasoning = chat_template.reasoning_tags();
   format.starts_in_reasoning = format.calls == CallFormat::kHarmony
                                    ? OpensAnalysis(generation_prompt)
-                                   : OpensReasoning(generation_prompt);
+                                   : OpensReasoning(format.reasoning, generation_prompt);
   format.tools_json = std::move(tools_json);
   return format;
 }
 
 std::vector<std::string> TagsOf(const AnswerFormat& format) {
   if (format.calls == CallFormat::kHarmony) return {HarmonyTags().begin(), HarmonyTags().end()};
-  std::vector<std::string> tags(kReasoningTags.begin(), kReasoningTags.end());
+  std::vector<std::string> tags = ControlTextsOf(format.reasoning);
   if (format.tools_json.empty()) return tags;
   if (format.calls == CallFormat::kLearned && format.learned) {
     for (std::string& tag : TagsOfCalls(*format.learned)) tags.push_back(std::move(tag));
@@ -174,7 +174,7 @@ std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format) {
   } else if (family != nullptr) {
     calls = std::make_unique<CallSplitter>(family->make, std::move(tools));
   }
-  return std::make_unique<TaggedParser>(format.starts_in_reasoning, std::move(calls));
+  return std::make_unique<TaggedParser>(format, std::move(calls));
 }
 
 std::unique_ptr<AnswerParser> MakeReasoningParser(bool starts_in_reasoning) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "chat/chat_template.h"
+#include "chat/reasoning_tags.h"
 
 namespace cairn {
 
@@ -79,6 +80,8 @@ struct AnswerFormat {
   std::shared_ptr<const LearnedCalls> learned = {};
   // A call's arguments are given while they are written; see MakeAnswerParser.
   bool stream_arguments = false;
+  // The tags that reasoning stands between. Harmony's parser knows its own.
+  ReasoningTags reasoning = {};
 };
 
 AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_view generation_prompt,

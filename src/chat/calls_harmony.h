@@ -21,6 +21,10 @@
 
 namespace cairn {
 
+// What a message of the channel `analysis` begins and ends with.
+inline constexpr std::string_view kAnalysisOpen = "<|channel|>analysis<|message|>";
+inline constexpr std::string_view kAnalysisClose = "<|end|>";
+
 // All of them.
 std::span<const std::string_view> HarmonyTags();
 

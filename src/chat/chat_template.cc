@@ -166,14 +166,17 @@ class ChatTemplate::Program {
 };
 
 ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
-    : source_(std::move(source)), program_(std::move(program)), caps_([this] {
+    : source_(std::move(source)),
+      program_(std::move(program)),
+      caps_([this] {
         const auto render = [this](const Json& messages, const Json& tools) {
           RenderInput input{.messages = messages, .tools = tools};
           input.now_unix_s = 1;
           return program_->Run(input).value_or("");
         };
         return FindTemplateCaps(source_, render);
-      }()) {}
+      }()),
+      reasoning_tags_(LearnReasoningTags(*this)) {}
 
 ChatTemplate::~ChatTemplate() = default;
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "chat/learned_calls.h"
 #include "chat/message.h"
+#include "chat/reasoning_tags.h"
 #include "chat/template_caps.h"
 
 namespace cairn {
@@ -35,6 +36,8 @@ class ChatTemplate {
   const TemplateCaps& caps() const { return caps_; }
   // How it writes calls of tools; null when that could not be learned.
   const std::shared_ptr<const LearnedCalls>& learned_calls() const { return learned_calls_; }
+  // What the model's reasoning stands between.
+  const ReasoningTags& reasoning_tags() const { return reasoning_tags_; }
 
  private:
   class Program;
@@ -45,6 +48,7 @@ class ChatTemplate {
   const std::unique_ptr<const Program> program_;
   const TemplateCaps caps_;
   std::shared_ptr<const LearnedCalls> learned_calls_;
+  const ReasoningTags reasoning_tags_;
 };
 
 }  // namespace cairn

@@ -82,11 +82,11 @@ Error CannotContinue() {
 }
 
 // The last `bytes` of `prompt` behind the generation prompt of `asked`.
-Result<PromptText> BehindGenerationPrompt(PromptText asked, const PromptText& prompt,
-                                          size_t bytes) {
+Result<PromptText> BehindGenerationPrompt(const ReasoningTags& tags, PromptText asked,
+                                          const PromptText& prompt, size_t bytes) {
   const std::string_view generation_prompt =
       std::string_view(asked.text).substr(asked.shape.last_message_end);
-  if (OpensReasoning(generation_prompt)) return tl::unexpected(CannotContinue());
+  if (OpensReasoning(tags, generation_prompt)) return tl::unexpected(CannotContinue());
   const size_t from = prompt.text.size() - bytes;
   for (const TextRange& literal : prompt.literals) {
     if (literal.begin < from) continue;
@@ -131,7 +131,7 @@ Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
   const auto common = CommonFront(*asked, Trimmed(before.messages.back().content), prompt->text);
   if (!common) {
     if (conversation.messages.back().content.empty()) return tl::unexpected(CannotContinue());
-    return BehindGenerationPrompt(std::move(*asked), *prompt, prefilled.size());
+    return BehindGenerationPrompt(chat_template.reasoning_tags(), std::move(*asked), *prompt, prefilled.size());
   }
   const size_t message_begin = std::min(*common, end - prefilled.size());
   prompt->shape = ShapeUpTo(asked->shape, message_begin);

@@ -10,13 +10,15 @@
 #include <string_view>
 #include <vector>
 
+#include "chat/reasoning_tags.h"
+
 namespace cairn {
 
 // One per answer; not thread-safe. Bytes pass through as they come: a piece may end inside a
 // character when the text pushed did.
 //
-// Reasoning is what stands between a <think> at the very start of the answer (white space aside)
-// and the first </think>; any other <think> is ordinary text. Blank lines at the start of the
+// Reasoning is what stands between an opening tag at the very start of the answer (white space
+// aside) and the first closing one; any other tag is ordinary text. Blank lines at the start of the
 // reasoning and of the content after it, and white space at the end of the reasoning, are dropped.
 class ReasoningSplitter {
  public:
@@ -25,8 +27,8 @@ class ReasoningSplitter {
     std::string text;  // never empty
   };
 
-  // `starts_inside`: the generation prompt has already opened <think>; see OpensReasoning.
-  explicit ReasoningSplitter(bool starts_inside);
+  // `starts_inside`: the generation prompt has already opened it; see OpensReasoning.
+  ReasoningSplitter(ReasoningTags tags, bool starts_inside);
 
   // What can be told from the text so far. Keeps back only white space that may turn out to be
   // dropped, and what may be the beginning of a tag.
@@ -36,10 +38,10 @@ class ReasoningSplitter {
 
  private:
   enum class State {
-    kStart,           // only white space so far: a <think> may follow
+    kStart,           // only white space so far: the opening tag may follow
     kReasoningStart,  // inside, only white space so far
     kReasoning,
-    kContentStart,  // after </think>, only white space so far
+    kContentStart,  // after the closing tag, only white space so far
     kContent,
   };
 
@@ -49,18 +51,20 @@ class ReasoningSplitter {
   bool DropBlankLines(State next);
   void Emit(bool reasoning, size_t size, std::vector<Piece>* pieces);
 
+  const ReasoningTags tags_;
   State state_;
   std::string held_;
 };
 
-// Whether a generation prompt ends inside an opened <think>.
-bool OpensReasoning(std::string_view generation_prompt);
+// Whether a generation prompt ends with an opening tag.
+bool OpensReasoning(const ReasoningTags& tags, std::string_view generation_prompt);
 
 // GBNF rules for an answer whose content is what the rule "root" says, with reasoning before it:
 // the answer itself is the rule kAnswerRule. `starts_inside`: as ReasoningSplitter's; otherwise
 // reasoning may come, in tags of its own.
 inline constexpr std::string_view kAnswerRule = "answer-with-reasoning";
-std::string GrammarWithReasoning(std::string_view content_rules, bool starts_inside);
+std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view content_rules,
+                                 bool starts_inside);
 
 // Bytes [begin, end) of a text.
 struct TextRange {
@@ -70,10 +74,10 @@ struct TextRange {
   friend bool operator==(const TextRange&, const TextRange&) = default;
 };
 
-// Where a rendered prompt has reasoning, tags included: each <think> that is closed again before
-// the next one opens. A person who writes the tags is taken at their word: it only keeps
+// Where a rendered prompt has reasoning, tags included: each opening tag that is closed again
+// before the next one opens. A person who writes the tags is taken at their word: it only keeps
 // checkpoints out of there.
-std::vector<TextRange> FindReasoning(std::string_view text);
+std::vector<TextRange> FindReasoning(const ReasoningTags& tags, std::string_view text);
 
 }  // namespace cairn
 

@@ -20,8 +20,9 @@ void Collect(const std::vector<ReasoningSplitter::Piece>& pieces, Parts* parts) 
   }
 }
 
-Parts Split(const std::vector<std::string>& pushes, bool starts_inside) {
-  ReasoningSplitter splitter(starts_inside);
+Parts Split(const std::vector<std::string>& pushes, bool starts_inside,
+            const ReasoningTags& tags = {}) {
+  ReasoningSplitter splitter(tags, starts_inside);
   Parts parts;
   for (const std::string& push : pushes) Collect(splitter.Push(push), &parts);
   Collect(splitter.Finish(), &parts);
@@ -68,7 +69,7 @@ TEST(Reasoning, GivesBackWhatLookedLikeATagWhenTheAnswerEnds) {
 }
 
 TEST(Reasoning, HoldsBackOnlyWhatMayBeATag) {
-  ReasoningSplitter splitter(false);
+  ReasoningSplitter splitter(ReasoningTags(), false);
   EXPECT_TRUE(splitter.Push("<thi").empty());
   EXPECT_TRUE(splitter.Push("nk>\n").empty());
   Parts parts;
@@ -98,22 +99,36 @@ TEST(Reasoning, GivesTheSameForEverySplitOfATextIntoPushes) {
   }
 }
 
+TEST(Reasoning, TakesTheTagsOfTheTemplate) {
+  const ReasoningTags thought{"<|channel>thought", "<channel|>", true};
+  EXPECT_EQ(Split({"<|channel>thought\nhm </think>\n<chan", "nel|>yes"}, false, thought),
+            (Parts{"hm </think>", "yes"}));
+  EXPECT_EQ(Split({"<think>hm</think>yes"}, false, thought), (Parts{"", "<think>hm</think>yes"}));
+  const ReasoningTags brackets{"[THINK]", "[/THINK]", true};
+  EXPECT_EQ(Split({"[THI", "NK]a[b[/THIN[/THINK]c"}, false, brackets), (Parts{"a[b[/THIN", "c"}));
+  EXPECT_TRUE(OpensReasoning(brackets, "[/INST][THINK]\n"));
+  EXPECT_FALSE(OpensReasoning(thought, "<|turn>model\n<|channel>thought\n<channel|>"));
+  EXPECT_EQ(FindReasoning(brackets, "a[THINK]b[/THINK]c"), (std::vector<TextRange>{{1, 17}}));
+}
+
 TEST(Reasoning, KnowsWhichGenerationPromptsOpenIt) {
-  EXPECT_TRUE(OpensReasoning("<|im_start|>assistant\n<think>\n"));
-  EXPECT_FALSE(OpensReasoning("<|im_start|>assistant\n<think>\n\n</think>\n\n"));
-  EXPECT_FALSE(OpensReasoning("<|im_start|>assistant\n"));
+  EXPECT_TRUE(OpensReasoning(ReasoningTags(), "<|im_start|>assistant\n<think>\n"));
+  EXPECT_FALSE(OpensReasoning(ReasoningTags(), "<|im_start|>assistant\n<think>\n\n</think>\n\n"));
+  EXPECT_FALSE(OpensReasoning(ReasoningTags(), "<|im_start|>assistant\n"));
 }
 
 TEST(FindReasoning, FindsWhatIsOpenedAndClosed) {
-  EXPECT_EQ(FindReasoning("a<think>b</think>c"), (std::vector<TextRange>{{1, 17}}));
-  EXPECT_EQ(FindReasoning("<think></think><think>x</think>"),
+  EXPECT_EQ(FindReasoning(ReasoningTags(), "a<think>b</think>c"),
+            (std::vector<TextRange>{{1, 17}}));
+  EXPECT_EQ(FindReasoning(ReasoningTags(), "<think></think><think>x</think>"),
             (std::vector<TextRange>{{0, 15}, {15, 31}}));
 }
 
 TEST(FindReasoning, ATagWithoutItsPartnerIsText) {
-  EXPECT_TRUE(FindReasoning("a<think>b").empty());
-  EXPECT_TRUE(FindReasoning("a</think>b").empty());
-  EXPECT_EQ(FindReasoning("<think>a<think>b</think></think>"), (std::vector<TextRange>{{8, 24}}));
+  EXPECT_TRUE(FindReasoning(ReasoningTags(), "a<think>b").empty());
+  EXPECT_TRUE(FindReasoning(ReasoningTags(), "a</think>b").empty());
+  EXPECT_EQ(FindReasoning(ReasoningTags(), "<think>a<think>b</think></think>"),
+            (std::vector<TextRange>{{8, 24}}));
 }
 
 }  // namespace
