@@ -60,4 +60,8 @@ Status Engine::Wake() {
   return Fail(ErrorCode::kUnsupported, "this engine does not sleep");
 }
 
+bool Sampler::Accept(Token /*token*/) {
+  return true;
+}
+
 }  // namespace cairn

@@ -154,6 +154,9 @@ class Sampler {
   // Draws from `logits`, a row of vocabulary size, and remembers the token for the penalties.
   // kNoToken: the grammar leaves none to draw.
   virtual Token Sample(std::span<const float> logits) = 0;
+  // A token that something else chose comes next; it is remembered as one sampled. False: the
+  // grammar does not allow it, and nothing has changed.
+  virtual bool Accept(Token token);
 };
 
 // What Join uses of a segment: positions [begin, end), all of it or its front.

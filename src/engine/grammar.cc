@@ -174,6 +174,18 @@ void GrammarMatcher::Accept(std::string_view bytes) {
   opened_ = 0;
 }
 
+bool GrammarMatcher::AcceptAfterCut(std::string_view bytes) {
+  if (Allows(bytes)) {
+    Accept(bytes);
+    return true;
+  }
+  const Place place = Walk({.ways = place_.ways}, bytes);
+  if (place.ways == kNone || (place.missing > 0 && !MayBegin(place))) return false;
+  place_ = place;
+  opened_ = 0;
+  return true;
+}
+
 bool GrammarMatcher::MayEnd() const {
   if (place_.missing > 0) return false;
   const std::vector<StackId>& ways = ways_[place_.ways];

@@ -81,6 +81,10 @@ class GrammarMatcher {
   bool Allows(std::string_view bytes);
   // REQUIRES: Allows(bytes).
   void Accept(std::string_view bytes);
+  // As Accept, where the text may have been cut inside a character: what there is of it is taken
+  // back. False: the bytes are not allowed even so,
+  // and nothing has changed. REQUIRES: there are some.
+  bool AcceptAfterCut(std::string_view bytes);
   // Whether the answer may end here.
   bool MayEnd() const;
 

@@ -190,6 +190,18 @@ TEST(Grammar, KeepsItsPlaceWhenItForgetsWhatItSaw) {
   EXPECT_FALSE(matcher.Allows("Q"));
 }
 
+TEST(Grammar, TakesBackACharacterThatWasCut) {
+  GrammarMatcher matcher(Parsed("root ::= [^<]* \"<\" [0-9]"));
+  matcher.Accept("a\xE2\x82");
+  EXPECT_FALSE(matcher.Allows("<"));
+  EXPECT_FALSE(matcher.AcceptAfterCut("<x"));
+  EXPECT_TRUE(matcher.Allows("\xAC"));
+  EXPECT_TRUE(matcher.AcceptAfterCut("<"));
+  EXPECT_FALSE(matcher.AcceptAfterCut("a"));
+  EXPECT_TRUE(matcher.AcceptAfterCut("7"));
+  EXPECT_TRUE(matcher.MayEnd());
+}
+
 TEST(Grammar, LoopsOverWhatMayBeEmptyEnd) {
   EXPECT_TRUE(Matches("root ::= ws* \"a\" ws*\nws ::= [ ]*", "  a  "));
   EXPECT_TRUE(Matches("root ::= (\"a\"? \"b\"?)*", "abba"));

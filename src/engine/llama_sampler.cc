@@ -56,6 +56,13 @@ class LlamaSampler final : public Sampler {
     return token;
   }
 
+  bool Accept(Token token) override {
+    const std::string_view text = matcher_ ? TextOf(token) : "";
+    if (!text.empty() && !matcher_->AcceptAfterCut(text)) return false;
+    llama_sampler_accept(chain_.get(), token);
+    return true;
+  }
+
  private:
   void Fill(std::span<const float> logits, bool allowed_only) {
     candidates_.clear();

@@ -107,6 +107,7 @@ void Scheduler::Admit(Task taken) {
     task.cost.pinned_texts = task.request.pinned_texts;
     task.cost.dropped_messages = task.request.dropped_messages;
     task.sampler = engine_->MakeSampler(task.request.params.sampling);
+    task.reasoning = ReasoningMeter(task.request.params.reasoning, engine_);
     task.text = std::make_unique<StopText>(task.request.params.stop_texts);
     task.reading = task.request.prompt;
   }

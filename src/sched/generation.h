@@ -42,6 +42,7 @@ struct GenerationCost {
   double queue_ms = 0;
   double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
   size_t generated_tokens = 0;
+  size_t reasoning_tokens = 0;  // of these, between the tags of reasoning
   double generated_ms = 0;
   size_t pinned_texts = 0;      // of the prompt, changed back to what they said first
   size_t dropped_messages = 0;  // the conversation's oldest, for want of room

@@ -270,7 +270,8 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
 
 void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
   const GenerationParams& params = task->request.params;
-  const Token token = task->sampler->Sample(logits);
+  const std::optional<Token> forced = task->reasoning.ForceOn(task->sampler.get());
+  const Token token = forced ? *forced : task->sampler->Sample(logits);
   if (token == Sampler::kNoToken) {
     return FailTask(task, {ErrorCode::kInvalidArgument,
                            "the grammar allows none of the model's tokens at this point of the "
@@ -281,11 +282,13 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
     return Finish(task, FinishReason::kLength);
   }
   ++task->cost.generated_tokens;
-  if (engine_->IsEndOfGeneration(token) && !params.ignore_end) {
+  if (engine_->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
     return Finish(task, FinishReason::kStop);
   }
   task->answer.push_back(token);
   const std::string text = TokenText(*engine_, token, params.control_texts);
+  task->reasoning.Add(text);
+  task->cost.reasoning_tokens = task->reasoning.tokens();
   if (params.logprobs) {
     task->logprobs.Add(FindLogprobs(*engine_, logits, token, *params.logprobs), text.size());
   }

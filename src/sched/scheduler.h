@@ -50,6 +50,7 @@
 #include "sched/in_flight.h"
 #include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
+#include "sched/reasoning_meter.h"
 #include "sched/request_observer.h"
 #include "sched/schedule_trace.h"
 #include "sched/slot_keeper.h"
@@ -72,6 +73,7 @@ struct GenerationParams {
   int64_t keep_tokens = 0;
   // Report each token's log-probability, and those of so many likeliest ones beside it.
   std::optional<size_t> logprobs;
+  ReasoningParams reasoning = {};
 };
 
 // What an asker's callback hears of an answer. What it points to lives as long as the call.
@@ -255,6 +257,7 @@ class Scheduler {
     double first_token_ms = 0;
     GenerationCost cost;
     std::unique_ptr<Sampler> sampler;
+    ReasoningMeter reasoning;
     std::unique_ptr<StopText> text;
     HeldLogprobs logprobs;
     std::vector<Placement> plan;                // checkpoints still to take, nearest first

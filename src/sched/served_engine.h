@@ -112,6 +112,7 @@ class RecordingEngine final : public Engine {
       drawn_->leads.push_back(best - second);
       return sampler_->Sample(logits);
     }
+    bool Accept(Token token) override { return sampler_->Accept(token); }
 
    private:
     const std::unique_ptr<Sampler> sampler_;
