@@ -58,7 +58,8 @@ Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
           {"cache_creation",
            {{"ephemeral_5m_input_tokens", written - written_long},
             {"ephemeral_1h_input_tokens", written_long}}},
-          {"output_tokens", cost.generated_tokens}};
+          {"output_tokens", cost.generated_tokens},
+          {"output_tokens_details", {{"thinking_tokens", cost.reasoning_tokens}}}};
 }
 
 Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost,
@@ -151,6 +152,7 @@ void MessageStream::Begin(const GenerationCost& cost, std::string* chunk) {
   begun_ = cost;
   GenerationCost prompt = cost;
   prompt.generated_tokens = 0;
+  prompt.reasoning_tokens = 0;
   AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, prompt, marks_)}}, chunk);
   *chunk += kPingEvent;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/reasoning_request.h"
 #include "api/stop_limits.h"
 
 namespace cairn {
@@ -257,16 +258,6 @@ ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks
   return shown.empty() ? std::string() : ToText(shown);
 }
 
-// What the template is told of `thinking`: nothing, unless it is not wanted. How much of it there
-// may be is not held to.
-ApiResult<std::string> ReadThinking(const Json& body) {
-  const Json* thinking = FieldReader(body, "").Find("thinking");
-  if (thinking == nullptr) return std::string();
-  const auto type = BlockType(*thinking, "thinking");
-  if (!type) return tl::unexpected(type.error());
-  return *type == "disabled" ? ToText({{"enable_thinking", false}}) : std::string();
-}
-
 // In the words that Anthropic's clients know.
 ApiResult<void> CheckMarks(const Conversation& conversation) {
   size_t marks = conversation.tools_marks.size();
@@ -322,9 +313,10 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
   added = AddMark(body, "", true, &conversation.messages.back().marks);
   if (added) added = CheckMarks(conversation);
   if (!added) return tl::unexpected(added.error());
-  auto kwargs = ReadThinking(body);
-  if (!kwargs) return tl::unexpected(kwargs.error());
-  conversation.template_kwargs_json = std::move(*kwargs);
+  FieldReader fields(body, "");
+  ReadThinking(&fields, &conversation.reasoning);
+  ReadTemplateKwargs(&fields, &conversation);
+  if (fields.error()) return tl::unexpected(*fields.error());
   conversation.end = PromptEnd::kUsual;
   return conversation;
 }
@@ -339,6 +331,8 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   fields.Bool("stream", &request.stream);
   ReadLimits(&fields, &request.params);
   ReadSampling(&fields, &request.params.sampling);
+  ReadThinkingBudgetTokens(&fields, &request.params.reasoning);
+  ReadThinkingBudget(&fields, &request.params.reasoning);
   auto choice = ParseMessagesToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);

@@ -211,13 +211,17 @@ TEST(AnthropicRequest, WhatClaudeCodeSendsBesidesIsIgnored) {
          "thinking":{"type":"adaptive","display":"omitted"},"output_config":{"effort":"high"},
          "context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]})");
   EXPECT_EQ(request.conversation.template_kwargs_json, "");
+  EXPECT_EQ(request.conversation.reasoning, (ReasoningWish{.effort = "high"}));
   EXPECT_FALSE(request.stream);
 }
 
-TEST(AnthropicRequest, ThinkingThatIsNotWantedIsToldToTheTemplate) {
-  EXPECT_EQ(ParseRequest(R"("max_tokens":1,"thinking":{"type":"disabled"})")
-                .conversation.template_kwargs_json,
-            R"({"enable_thinking":false})");
+TEST(AnthropicRequest, ThinkingHasASwitchAndABudget) {
+  const auto off = ParseRequest(R"("max_tokens":1,"thinking":{"type":"disabled"})");
+  EXPECT_EQ(off.conversation.reasoning.enabled, false);
+  const auto on =
+      ParseRequest(R"("max_tokens":1,"thinking":{"type":"enabled","budget_tokens":1024})");
+  EXPECT_EQ(on.conversation.reasoning.enabled, true);
+  EXPECT_EQ(on.params.reasoning.tokens_max, 1024u);
 }
 
 TEST(AnthropicRequest, AnImageIsRefusedInWords) {

@@ -7,6 +7,7 @@
 
 #include "api/json_schema.h"
 #include "api/prefill.h"
+#include "api/reasoning_request.h"
 #include "api/stop_limits.h"
 
 namespace cairn {
@@ -324,9 +325,8 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   const Json* tools = fields.Find("tools");
   if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
   if (tools != nullptr && !tools->empty()) conversation.tools_json = ToText(*tools);
-  const Json* kwargs = fields.Find("chat_template_kwargs");
-  if (kwargs != nullptr && !kwargs->is_object()) fields.Fail("chat_template_kwargs", "an object");
-  if (kwargs != nullptr) conversation.template_kwargs_json = ToText(*kwargs);
+  ReadTemplateKwargs(&fields, &conversation);
+  ReadReasoningEffort(&fields, &conversation.reasoning);
   if (fields.error()) return tl::unexpected(*fields.error());
   const auto end = ParsePromptEnd(body, conversation.messages);
   if (!end) return tl::unexpected(end.error());
@@ -351,6 +351,8 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto params = ParseGenerationParams(body, defaults);
   if (!params) return tl::unexpected(params.error());
   request.params = std::move(*params);
+  ReadThinkingBudget(&fields, &request.params.reasoning);
+  if (fields.error()) return tl::unexpected(*fields.error());
   auto grammar = ParseAnswerGrammar(body);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);

@@ -40,7 +40,8 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body);
 // The same from `response_format`, or from Responses' `text.format`; `field` names it in errors.
 ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field);
 
-// `messages`, `tools` and `chat_template_kwargs` alone: what a prompt is rendered from.
+// `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort` alone: what a prompt is
+// rendered from.
 ApiResult<Conversation> ParseConversation(const Json& body);
 
 }  // namespace cairn

@@ -1,11 +1,13 @@
 #include "api/chat_service.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "api/call_grammar.h"
 #include "api/prefill.h"
 #include "api/prompt_tokens.h"
+#include "api/reasoning_request.h"
 #include "api/wall_clock.h"
 #include "chat/message_ranges.h"
 #include "chat/open_message.h"
@@ -53,6 +55,7 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       scheduler_(scheduler),
       options_(options),
       specials_(FindSpecialTexts(*engine)),
+      reasoning_controls_(FindReasoningControls(*chat_template)),
       answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
       spans_(std::make_unique<SpanCache>(options.span_bytes_max)),
       tool_order_(std::make_unique<ToolOrder>(options.tool_lists_max)),
@@ -63,6 +66,28 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
 
 ChatService::~ChatService() {
   if (jobs_) jobs_->Stop();
+}
+
+void ChatService::TellReasoning(Conversation* conversation) const {
+  ReasoningWish& wish = conversation->reasoning;
+  const bool says = !wish.effort.empty() || wish.enabled;
+  const std::string usual = KwargsFor(reasoning_controls_, {.effort = options_.reasoning_effort});
+  const std::string wished = KwargsFor(reasoning_controls_, wish);
+  const bool set = SetsSwitch(reasoning_controls_, options_.template_kwargs_json) ||
+                   SetsSwitch(reasoning_controls_, conversation->template_kwargs_json);
+  if (!says && !set) wish.effort = options_.reasoning_effort;
+  if (!usual.empty() || !wished.empty() || !options_.template_kwargs_json.empty()) {
+    conversation->template_kwargs_json =
+        MergedKwargs({says ? "" : usual, options_.template_kwargs_json, wished,
+                      conversation->template_kwargs_json});
+  }
+  const std::string note = EffortNote(reasoning_controls_, wish.effort);
+  if (note.empty() || !options_.log) return;
+  const auto& efforts = ReasoningEfforts();
+  const auto bit = uint32_t{1} << static_cast<uint32_t>(
+                       std::find(efforts.begin(), efforts.end(), wish.effort) - efforts.begin());
+  if ((efforts_told_.fetch_or(bit) & bit) != 0) return;
+  options_.log(LogLevel::kInfo, "reasoning effort '" + wish.effort + "': " + note);
 }
 
 ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) const {
@@ -164,6 +189,7 @@ std::vector<std::string> ChatService::volatile_patterns() const {
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
   Conversation canonical = conversation;
+  TellReasoning(&canonical);
   MakeCanonical(options_.canonical, &canonical);
   auto text = ToText(canonical);
   if (!text) return tl::unexpected(text.error());
@@ -172,7 +198,9 @@ ApiResult<std::string> ChatService::Render(const Conversation& conversation) con
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
                                             NamespaceId name_space) const {
-  auto prompt = ToPrompt(conversation, name_space, true, Overflow::kKeep);
+  Conversation told = conversation;
+  TellReasoning(&told);
+  auto prompt = ToPrompt(std::move(told), name_space, true, Overflow::kKeep);
   if (!prompt) return tl::unexpected(prompt.error());
   return std::move(prompt->tokens);
 }
@@ -229,6 +257,8 @@ Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
+  TellReasoning(&request.conversation);
+  if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   std::shared_ptr<const Grammar> scripted;
   if (options_.script != nullptr) {
     auto grammar = options_.script->GrammarFor(request.conversation, *template_);
@@ -275,6 +305,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   AnswerFormat format = FindAnswerFormat(*template_, generation_prompt, std::move(*callable));
   format.stream_arguments = request.stream;
   generation.params.control_texts = TagsOf(format);
+  generation.params.reasoning = ReasoningOf(format, generation.params.reasoning);
   generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
   ApplyAnswerOptions(request.options, &generation);

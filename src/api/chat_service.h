@@ -7,6 +7,7 @@
 #ifndef CAIRN_API_CHAT_SERVICE_H_
 #define CAIRN_API_CHAT_SERVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@
 #include "chat/chat_template.h"
 #include "chat/mark_places.h"
 #include "chat/prompt_text.h"
+#include "chat/reasoning_controls.h"
 #include "chat/span_cache.h"
 #include "chat/token_map.h"
 #include "chat/volatile_text.h"
@@ -69,6 +71,10 @@ struct ChatServiceOptions {
   bool cuts_overflow = false;
   // An assistant's message at the end of a conversation is continued (api/prefill.h).
   bool prefill_assistant = true;
+  // Of conversations that do not say; one of ReasoningEfforts(), or empty.
+  std::string reasoning_effort;
+  // The text of a JSON object, or empty. A request's own keys win.
+  std::string template_kwargs_json;
   LogSink log = {};  // may be empty
 };
 
@@ -119,6 +125,8 @@ class ChatService {
     std::shared_ptr<const TokenMap> map = {};  // null: nobody wanted it so far
   };
 
+  // Tells the template of the reasoning that is wanted, by kwargs.
+  void TellReasoning(Conversation* conversation) const;
   // REQUIRES: `conversation` is canonical.
   ApiResult<PromptText> ToText(const Conversation& conversation) const;
   // What becomes of one that does not fit the context, where the server cuts at all.
@@ -166,6 +174,8 @@ class ChatService {
   Scheduler* const scheduler_;
   const ChatServiceOptions options_;
   const SpecialTexts specials_;
+  const ReasoningControls reasoning_controls_;
+  mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit each, of those that were logged
   // Shared with requests that are on their way.
   const std::shared_ptr<AnswerTokens> answers_;
   const std::unique_ptr<SpanCache> spans_;

@@ -33,7 +33,8 @@ Json UsageJson(const GenerationCost& cost) {
   return {{"prompt_tokens", cost.prompt_tokens},
           {"completion_tokens", cost.generated_tokens},
           {"total_tokens", cost.prompt_tokens + cost.generated_tokens},
-          {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}}};
+          {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
+          {"completion_tokens_details", {{"reasoning_tokens", cost.reasoning_tokens}}}};
 }
 
 Json ProgressJson(size_t processed_tokens, const GenerationCost& cost) {
@@ -48,6 +49,7 @@ void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* al
   if (answer == 0) *all = cost;
   if (answer > 0) all->generated_tokens = cost.generated_tokens;
   all->generated_tokens += before.generated_tokens;
+  if (answer > 0) all->reasoning_tokens = before.reasoning_tokens + cost.reasoning_tokens;
   all->generated_ms = std::max(before.generated_ms, cost.generated_ms);
 }
 

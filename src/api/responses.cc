@@ -12,7 +12,7 @@ Json Usage(const GenerationCost& cost) {
   return {{"input_tokens", cost.prompt_tokens},
           {"input_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
           {"output_tokens", cost.generated_tokens},
-          {"output_tokens_details", {{"reasoning_tokens", 0}}},
+          {"output_tokens_details", {{"reasoning_tokens", cost.reasoning_tokens}}},
           {"total_tokens", cost.prompt_tokens + cost.generated_tokens}};
 }
 

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/reasoning_request.h"
+
 namespace cairn {
 namespace {
 
@@ -354,6 +356,9 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   fields.Bool("stream", &chat.stream);
   fields.Bool("store", &request.store);
   request.repeated = RepeatedFields(body);
+  ReadTemplateKwargs(&fields, &chat.conversation);
+  ReadReasoningOptions(&fields, &chat.conversation.reasoning);
+  ReadThinkingBudget(&fields, &chat.params.reasoning);
   if (fields.error()) return tl::unexpected(*fields.error());
   return request;
 }

@@ -54,11 +54,25 @@ enum class PromptEnd : uint8_t {
   kUsual,        // the client left it to the server (api/prefill.h)
 };
 
+// How much reasoning a client wants, in no template's words.
+struct ReasoningWish {
+  std::string effort = {};           // one of ReasoningEfforts(); empty: not said
+  std::optional<bool> enabled = {};  // nothing: not said
+
+  friend bool operator==(const ReasoningWish&, const ReasoningWish&) = default;
+};
+
+// Whether no reasoning is wanted.
+inline bool IsOff(const ReasoningWish& wish) {
+  return wish.effort == "none" || wish.enabled == false;
+}
+
 struct Conversation {
   std::vector<Message> messages = {};
   std::string tools_json = {};  // the OpenAI `tools` array; empty when there are none
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty when there are none
+  ReasoningWish reasoning = {};
   std::vector<CacheMark> tools_marks = {};
   // What a template that asks for the date is told, in seconds since 1970. 0: the machine's clock
   // at every rendering. A caller that keeps one value for a conversation keeps its prefix.

@@ -8,6 +8,8 @@
 #include "api/chat_request.h"
 #include "api/json.h"
 #include "base/read_file.h"
+#include "chat/limited_json.h"
+#include "chat/reasoning_controls.h"
 
 namespace cairn {
 namespace {
@@ -116,6 +118,46 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
       ->group(kGroup);
 }
 
+void AddReasoning(CLI::App* serve, ServeOptions* options) {
+  serve
+      ->add_option("--reasoning-effort", options->reasoning_effort,
+                   "How much reasoning: none, minimal, low, medium, high, xhigh, max (default: the "
+                   "template's own)")
+      ->check(CLI::IsMember(ReasoningEfforts()))
+      ->group(kGroup);
+  serve
+      ->add_option_function<int64_t>(
+          "--reasoning-budget",
+          [options](int64_t tokens) {
+            std::optional<size_t>* target = &options->defaults.reasoning.tokens_max;
+            target->reset();
+            if (tokens >= 0) *target = static_cast<size_t>(tokens);
+          },
+          "Most tokens of reasoning in an answer, which is closed then (0: at once; -1: no limit)")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->type_name("N")
+      ->default_str("-1")
+      ->group(kGroup);
+  serve
+      ->add_option("--reasoning-budget-message", options->defaults.reasoning.message,
+                   "Text put before the closing tag when the budget is spent")
+      ->group(kGroup);
+  serve
+      ->add_option_function<std::string>(
+          "--chat-template-kwargs",
+          [options](const std::string& text) {
+            const auto kwargs = ParseLimitedJson(text, "--chat-template-kwargs");
+            if (!kwargs || !kwargs->is_object()) {
+              throw CLI::ValidationError(
+                  "--chat-template-kwargs",
+                  "takes a JSON object such as '{\"enable_thinking\":false}', not '" + text + "'");
+            }
+            options->template_kwargs_json = text;
+          },
+          "JSON object of variables for the chat template; a request's own win")
+      ->group(kGroup);
+}
+
 Result<std::string> TextOrFile(const std::string& text, const std::string& file,
                                const std::string& flag) {
   if (file.empty()) return text;
@@ -137,6 +179,7 @@ void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
   AddRarer(serve, &options->defaults.sampling);
   AddDry(serve, &options->defaults.sampling.dry);
   AddShape(serve, options);
+  AddReasoning(serve, options);
 }
 
 Result<std::string> AnswerGrammarOf(const ServeOptions& options) {

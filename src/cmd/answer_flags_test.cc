@@ -78,6 +78,26 @@ TEST(AnswerFlags, ListsReplaceTheUsualOnes) {
   EXPECT_EQ(sampling.logit_bias, (std::vector<std::pair<Token, float>>{{97, 1.5F}, {98, -2.0F}}));
 }
 
+TEST(AnswerFlags, SayHowMuchReasoningThereIs) {
+  ServeOptions options;
+  ASSERT_EQ(
+      Parse({"--reasoning-effort", "low", "--reasoning-budget", "512", "--reasoning-budget-message",
+             " Time is up.", "--chat-template-kwargs", R"({"enable_thinking":true})"},
+            &options),
+      "");
+  EXPECT_EQ(options.reasoning_effort, "low");
+  EXPECT_EQ(options.defaults.reasoning.tokens_max, 512u);
+  EXPECT_EQ(options.defaults.reasoning.message, " Time is up.");
+  EXPECT_EQ(options.template_kwargs_json, R"({"enable_thinking":true})");
+  ASSERT_EQ(Parse({"--reasoning-budget", "-1"}, &options), "");
+  EXPECT_EQ(options.defaults.reasoning.tokens_max, std::nullopt);
+  EXPECT_NE(Parse({"--reasoning-budget", "-2"}, &options).find("--reasoning-budget"),
+            std::string::npos);
+  EXPECT_NE(Parse({"--reasoning-effort", "most"}, &options).find("minimal"), std::string::npos);
+  EXPECT_NE(Parse({"--chat-template-kwargs", "[1]"}, &options).find("--chat-template-kwargs"),
+            std::string::npos);
+}
+
 TEST(AnswerFlags, WhatCannotBeReadIsRefusedByName) {
   ServeOptions options;
   EXPECT_NE(Parse({"--samplers", "top_k;magic"}, &options).find("--samplers"), std::string::npos);

@@ -207,6 +207,8 @@ class ServeRun {
     service.warm = options_.warm && KeepsCheckpoints(options_);
     service.prefill_assistant = options_.prefill_assistant;
     service.cuts_overflow = options_.context_overflow == "truncate";
+    service.reasoning_effort = options_.reasoning_effort;
+    service.template_kwargs_json = options_.template_kwargs_json;
     service.log = logger_.sink();
     // What a cold server makes of a conversation knows nothing of earlier ones.
     if (policies->reuse == ReuseMode::kExact) {

@@ -78,6 +78,8 @@ struct ServeOptions {
   std::string json_schema;
   std::string json_schema_file;  // wins over json_schema
   int64_t predict = -1;
+  std::string reasoning_effort;      // empty: the template's own
+  std::string template_kwargs_json;  // an object's text, or empty
   size_t queue_limit = 64;
   double prefill_share = 0.5;
   double request_timeout_s = 0;  // 0: none
