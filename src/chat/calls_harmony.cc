@@ -14,6 +14,7 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kStart = "<|start|>";
+constexpr std::string_view kRecipient = " to=";
 constexpr std::string_view kChannel = "<|channel|>";
 constexpr std::string_view kMessage = "<|message|>";
 constexpr std::string_view kConstrain = "<|constrain|>";
@@ -108,6 +109,13 @@ class HarmonyParser final : public AnswerParser {
   }
 
   bool StepBetween(bool finished, std::vector<AnswerPiece>* pieces) {
+    // Behind `<|start|>assistant` a call may begin with the name of whom it goes to.
+    if (!seen_tag_ && held_.starts_with(kRecipient)) {
+      seen_tag_ = true;
+      state_ = State::kHeader;
+      return true;
+    }
+    if (!seen_tag_ && !finished && kRecipient.starts_with(held_)) return false;
     const size_t begin = SkipWhiteSpace(held_, 0);
     const bool tag_begun = begin < held_.size() && TagBegun(held_) == begin;
     if (!finished && (begin == held_.size() || tag_begun)) return false;
@@ -137,7 +145,7 @@ class HarmonyParser final : public AnswerParser {
     }
     if (found.at == std::string_view::npos && !finished) return false;
     const std::string_view header = std::string_view(held_).substr(0, found.at);
-    const bool to_somebody = header.find(" to=") != std::string_view::npos;
+    const bool to_somebody = header.find(kRecipient) != std::string_view::npos;
     if (found.tag == kMessage) {
       header_ = header;
       kind_ = WordBehind(header, kChannel) == "analysis" ? AnswerPiece::Kind::kReasoning

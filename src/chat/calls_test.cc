@@ -288,6 +288,13 @@ TEST(Harmony, TakesTheReceiverFromEitherPlaceAndCallsInARow) {
             "call0{now {}} call1{now {\"a\":1}}");
 }
 
+TEST(Harmony, AnAnswerMayBeginWithTheReceiverOfItsCall) {
+  EXPECT_EQ(Harmony(" to=functions.now<|channel|>commentary json<|message|>{\"a\":1}<|call|>"),
+            "call0{now {\"a\":1}}");
+  EXPECT_EQ(Harmony(" to be or not"), Content(" to be or not"));
+  EXPECT_EQ(Harmony(" to=nobody"), Content(" to=nobody"));
+}
+
 TEST(Harmony, ACallThatIsNoneIsTextAsWritten) {
   for (const std::string text :
        {"<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{\"city\": \"Ro",

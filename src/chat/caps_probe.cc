@@ -144,6 +144,12 @@ class CapsProbe {
     if (!caps_.tool_calls || !caps_.tool_responses) return;
     Json two_calls = Call();
     two_calls["tool_calls"].push_back(two_calls["tool_calls"][0]);
+    Json talkative = Call();
+    talkative["content"] = Said("assistant", kReply)["content"];
+    Json thoughtful = talkative;
+    thoughtful[caps_.thinking_field ? "thinking" : "reasoning_content"] = kLate;
+    caps_.no_text_beside_thinking = Refuses(Json::array({User(), thoughtful, Answer()})) &&
+                                    !Refuses(Json::array({User(), talkative, Answer()}));
     caps_.single_calls = Refuses(Json::array({User(), two_calls, Answer(), Answer()}));
     caps_.short_call_ids = Refuses(Json::array({User(), Call(kLongId), Answer(kLongId)}));
     caps_.no_user_after_tool =

@@ -48,6 +48,8 @@ struct TemplateCaps {
   bool short_call_ids = false;
   // Two calls in one message are refused.
   bool single_calls = false;
+  // A message with calls, text and reasoning is refused.
+  bool no_text_beside_thinking = false;
   // An assistant message without text and calls is refused.
   bool no_empty_answers = false;
   // The names of offered tools, calls and tool answers show.

@@ -204,6 +204,10 @@ class TurnBuilder {
       message = {.role = Role::kUser,
                  .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
     }
+    if (caps_.no_text_beside_thinking && !message.tool_calls.empty() &&
+        !message.reasoning.empty()) {
+      AppendText(std::exchange(message.content, {}), &message.reasoning);
+    }
     if (caps_.short_call_ids) {
       for (ToolCall& call : message.tool_calls) call.id = ShortId(call.id);
       message.tool_call_id = ShortId(message.tool_call_id);

@@ -132,6 +132,16 @@ TEST(TemplateTurns, AnEmptyAnswerIsLeftOutWhereTheTemplateRefusesIt) {
   EXPECT_EQ(Shown(talk, caps), "user:U\n\nV|assistant:[call00001 f{}]");
 }
 
+TEST(TemplateTurns, TextBesideACallJoinsItsReasoningWhereTheTemplateTakesOnlyOneOfThem) {
+  TemplateCaps caps = Caps(LateSystem::kDropped);
+  Message call = Call("f", "{}", "R");
+  call.content = "C";
+  EXPECT_EQ(Shown({call}, caps), "assistant:C(R)[call00001 f{}]");
+  caps.no_text_beside_thinking = true;
+  EXPECT_EQ(Shown({call}, caps), "assistant:(R\n\nC)[call00001 f{}]");
+  EXPECT_EQ(Shown({Assistant("C", "R")}, caps), "assistant:C(R)");
+}
+
 TEST(TemplateTurns, ToolsAreTextForATemplateThatKnowsNone) {
   const TemplateCaps caps;
   const std::string shown =
