@@ -131,7 +131,8 @@ Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
   const auto common = CommonFront(*asked, Trimmed(before.messages.back().content), prompt->text);
   if (!common) {
     if (conversation.messages.back().content.empty()) return tl::unexpected(CannotContinue());
-    return BehindGenerationPrompt(chat_template.reasoning_tags(), std::move(*asked), *prompt, prefilled.size());
+    return BehindGenerationPrompt(chat_template.reasoning_tags(), std::move(*asked), *prompt,
+                                  prefilled.size());
   }
   const size_t message_begin = std::min(*common, end - prefilled.size());
   prompt->shape = ShapeUpTo(asked->shape, message_begin);

@@ -12,17 +12,18 @@ std::string DateOrTime() {
       "[ap]\\.?m\\.?|utc|gmt|[a-z]+/[a-z_]+|at)";
   const std::string figures = "(?:\\d+(?:st|nd|rd|th)?(?:[-:/.T+]\\d+)*Z?)";
   const std::string space = "[ ,()]{0,3}";
-  return "(?:" + word + "\\b" + space + "){0,3}" + figures + "(?:" + space + "(?:" + word +
-         "\\b|" + figures + "|[+-]\\d\\d:?\\d\\d)){0,8}";
+  return "(?:" + word + "\\b" + space + "){0,3}" + figures + "(?:" + space + "(?:" + word + "\\b|" +
+         figures + "|[+-]\\d\\d:?\\d\\d)){0,8}";
 }
 
 }  // namespace
 
 std::vector<std::string> BuiltinVolatilePatterns() {
-  return {"(?i)\\b(?:today(?:'s date| is)|(?:current|local) (?:date(?: and time|/time)?|time|"
-          "datetime|timestamp)|date and time)(?: is)?(?: \\([^)\\n]{0,40}\\))?[ :=*]*\\n? *" +
-              DateOrTime(),
-          "<total_tokens>[^<]{0,64}</total_tokens>"};
+  return {
+      "(?i)\\b(?:today(?:'s date| is)|(?:current|local) (?:date(?: and time|/time)?|time|"
+      "datetime|timestamp)|date and time)(?: is)?(?: \\([^)\\n]{0,40}\\))?[ :=*]*\\n? *" +
+          DateOrTime(),
+      "<total_tokens>[^<]{0,64}</total_tokens>"};
 }
 
 std::vector<std::string> WithBuiltinPatterns(const std::vector<std::string>& patterns) {

@@ -34,9 +34,9 @@ class VolatileText {
   static constexpr size_t kMatchBytesMax = 512;
   static constexpr size_t kMatchesMax = 1024;
 
-  // "auto" among the patterns stands for those of chat/volatile_patterns.h. First values may take so
-  // many bytes; conversations unused for longest are forgotten.
-  // kInvalidArgument: a pattern is no regular expression.
+  // "auto" among the patterns stands for those of chat/volatile_patterns.h. First values may take
+  // so many bytes; conversations unused for longest are forgotten. kInvalidArgument: a pattern is
+  // no regular expression.
   static Result<std::unique_ptr<VolatileText>> Make(std::vector<std::string> patterns,
                                                     size_t bytes_max = size_t{16} << 20);
   ~VolatileText();
