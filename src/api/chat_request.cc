@@ -177,14 +177,14 @@ void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
   const Json* list = fields->Find("samplers");
   if (list == nullptr) return;
   std::string names;
-  for (const SamplingStep step : UsualSamplingOrder()) {
+  for (const SamplingStep step : AllSamplingSteps()) {
     names += (names.empty() ? "'" : ", '") + std::string(SamplingStepName(step)) + "'";
   }
   const std::string expected = "a list of " + names + ", each at most once";
   if (!list->is_array()) return fields->Fail("samplers", expected);
   order->clear();
   for (const Json& name : *list) {
-    const auto& known = UsualSamplingOrder();
+    const auto& known = AllSamplingSteps();
     const auto step = std::find_if(known.begin(), known.end(), [&](SamplingStep one) {
       return name == Json(SamplingStepName(one));
     });
@@ -214,6 +214,8 @@ void ReadRarerSampling(FieldReader* fields, SamplingParams* sampling) {
   ReadInt32(fields, "mirostat", 0, 2, &sampling->mirostat);
   fields->Number("mirostat_tau", 0, kLarge, &sampling->mirostat_tau);
   fields->Number("mirostat_eta", 0, kLarge, &sampling->mirostat_eta);
+  fields->Number("adaptive_target", -1, 1, &sampling->adaptive_target);
+  fields->Number("adaptive_decay", 0, 0.99, &sampling->adaptive_decay);
   ReadInt32(fields, "min_keep", 0, std::numeric_limits<int32_t>::max(), &sampling->min_keep);
   ReadDry(fields, &sampling->dry);
   ReadOrder(fields, &sampling->order);

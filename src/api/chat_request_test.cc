@@ -228,6 +228,8 @@ TEST(ChatRequest, ReadsTheRarerSamplingFields) {
   EXPECT_EQ(sampling.logit_bias.at(0), (std::pair<Token, float>(5, 1.5F)));
   EXPECT_TRUE(std::isinf(sampling.logit_bias.at(1).second));
   ExpectRefused(WithField(R"("samplers":["top_q"])"), "samplers", "'top_p'");
+  ExpectRefused(WithField(R"("adaptive_target":1.5)"), "adaptive_target", "1");
+  ExpectRefused(WithField(R"("adaptive_decay":1)"), "adaptive_decay", "0.99");
   ExpectRefused(WithField(R"("samplers":["top_p","top_p"])"), "samplers", "at most once");
   ExpectRefused(WithField(R"("samplers":"edkypmxt")"), "samplers", "a list");
   ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");

@@ -73,19 +73,6 @@ ApiResult<InfillFields> ReadFields(const Json& body) {
   return read;
 }
 
-// llama.vim and llama.vscode name a sampler "infill" that is not among this server's; the others
-// they name are taken.
-Json WithoutInfillSampler(Json body) {
-  const auto samplers = body.find("samplers");
-  if (samplers == body.end() || !samplers->is_array()) return body;
-  Json others = Json::array();
-  for (const Json& name : *samplers) {
-    if (name != Json("infill")) others.push_back(name);
-  }
-  *samplers = std::move(others);
-  return body;
-}
-
 void Append(const Tokens& more, Tokens* tokens) {
   tokens->insert(tokens->end(), more.begin(), more.end());
 }
@@ -229,8 +216,7 @@ ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
   if (!fields) return tl::unexpected(fields.error());
   auto request = Layout(engine, options, defaults).Write(*fields);
   if (!request) return tl::unexpected(ToApiError(request.error()));
-  return ParseCompletionFields(WithoutInfillSampler(body), defaults, CompletionDialect::kNative,
-                               std::move(*request));
+  return ParseCompletionFields(body, defaults, CompletionDialect::kNative, std::move(*request));
 }
 
 }  // namespace cairn

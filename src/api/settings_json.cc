@@ -44,6 +44,8 @@ Json SettingsJson(const GenerationParams& params) {
                {"mirostat", sampling.mirostat},
                {"mirostat_tau", sampling.mirostat_tau},
                {"mirostat_eta", sampling.mirostat_eta},
+               {"adaptive_target", sampling.adaptive_target},
+               {"adaptive_decay", sampling.adaptive_decay},
                {"min_keep", sampling.min_keep},
                {"max_tokens", tokens_max},
                {"n_predict", tokens_max},

@@ -48,6 +48,19 @@ void AddRarer(CLI::App* serve, SamplingParams* sampling) {
       ->group(kGroup);
   Add(serve, "--mirostat-lr", &sampling->mirostat_eta, "Its learning rate, eta");
   Add(serve, "--mirostat-ent", &sampling->mirostat_tau, "Its target entropy, tau");
+  serve
+      ->add_option("--adaptive-target", sampling->adaptive_target,
+                   "With adaptive_p among --samplers: draw tokens near this probability (negative: "
+                   "off)")
+      ->capture_default_str()
+      ->check(CLI::Range(-1.0, 1.0))
+      ->group(kGroup);
+  serve
+      ->add_option("--adaptive-decay", sampling->adaptive_decay,
+                   "How slowly it adapts to the tokens drawn so far")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.99))
+      ->group(kGroup);
 }
 
 void AddDry(CLI::App* serve, DryParams* dry) {
@@ -97,7 +110,8 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option_function<std::string>(
           "--samplers", [sampling](const std::string& names) { ReadSamplers(names, sampling); },
-          "The steps and their order, with semicolons: penalties;dry;top_k;temperature")
+          "The steps and their order, with semicolons: penalties;dry;top_k;temperature; "
+          "infill and adaptive_p are taken only where they are named")
       ->group(kGroup);
   serve
       ->add_option_function<std::vector<std::string>>(

@@ -98,6 +98,19 @@ TEST(AnswerFlags, SayHowMuchReasoningThereIs) {
             std::string::npos);
 }
 
+TEST(AnswerFlags, TakeTheStepsThatAreOnlyTakenWhereTheyAreNamed) {
+  ServeOptions options;
+  ASSERT_EQ(Parse({"--samplers", "top_k;infill;adaptive_p", "--adaptive-target", "0.3",
+                   "--adaptive-decay", "0.5"},
+                  &options),
+            "");
+  EXPECT_EQ(options.defaults.sampling.order,
+            (std::vector<SamplingStep>{SamplingStep::kTopK, SamplingStep::kInfill,
+                                       SamplingStep::kAdaptiveP}));
+  EXPECT_FLOAT_EQ(options.defaults.sampling.adaptive_target, 0.3F);
+  EXPECT_FLOAT_EQ(options.defaults.sampling.adaptive_decay, 0.5F);
+}
+
 TEST(AnswerFlags, WhatCannotBeReadIsRefusedByName) {
   ServeOptions options;
   EXPECT_NE(Parse({"--samplers", "top_k;magic"}, &options).find("--samplers"), std::string::npos);

@@ -36,6 +36,10 @@ std::string_view SamplingStepName(SamplingStep step) {
       return "xtc";
     case SamplingStep::kTemperature:
       return "temperature";
+    case SamplingStep::kInfill:
+      return "infill";
+    case SamplingStep::kAdaptiveP:
+      return "adaptive_p";
   }
   return "unknown";
 }
@@ -46,6 +50,15 @@ const std::vector<SamplingStep>& UsualSamplingOrder() {
       SamplingStep::kTopK,      SamplingStep::kTypicalP, SamplingStep::kTopP,
       SamplingStep::kMinP,      SamplingStep::kXtc,      SamplingStep::kTemperature};
   return order;
+}
+
+const std::vector<SamplingStep>& AllSamplingSteps() {
+  static const std::vector<SamplingStep> steps = [] {
+    std::vector<SamplingStep> all = UsualSamplingOrder();
+    all.insert(all.end(), {SamplingStep::kInfill, SamplingStep::kAdaptiveP});
+    return all;
+  }();
+  return steps;
 }
 
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {

@@ -102,11 +102,15 @@ enum class SamplingStep : uint8_t {
   kMinP,
   kXtc,
   kTemperature,
+  kInfill,     // joins tokens that begin alike, and ends the answer early: for gaps in code
+  kAdaptiveP,  // chooses the token, so it comes last wherever it is named
 };
 // llama-server's names: "penalties", "dry", … "temperature".
 std::string_view SamplingStepName(SamplingStep step);
-// All of them, in llama-server's order.
+// Those taken where none are named, in llama-server's order: all but kInfill and kAdaptiveP.
 const std::vector<SamplingStep>& UsualSamplingOrder();
+// All of them.
+const std::vector<SamplingStep>& AllSamplingSteps();
 
 // Against repeating whole sequences of tokens.
 struct DryParams {
@@ -138,7 +142,9 @@ struct SamplingParams {
   int32_t mirostat = 0;  // 0: off; 1 and 2: it takes the place of all steps but the temperature
   float mirostat_tau = 5.0F;
   float mirostat_eta = 0.1F;
-  int32_t min_keep = 0;  // tokens that every step leaves
+  float adaptive_target = -1.0F;  // the probability that kAdaptiveP prefers; negative: off
+  float adaptive_decay = 0.9F;    // how long it remembers, 0 to 0.99
+  int32_t min_keep = 0;           // tokens that every step leaves
   DryParams dry;
   // A step that is not named is not taken.
   std::vector<SamplingStep> order = UsualSamplingOrder();

@@ -14,6 +14,9 @@ namespace {
 // What llama-server gives mirostat 1 to estimate from, as its paper does.
 constexpr int32_t kMirostatTokens = 100;
 
+// Before the infill step; with more it takes long, and top_k may be off.
+constexpr int32_t kInfillCandidatesMax = 256;
+
 struct SamplerDeleter {
   void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
 };
@@ -38,7 +41,7 @@ class LlamaSampler final : public Sampler {
     }
     if (mirostat) AddMirostat(params);
     if (greedy) Add(llama_sampler_init_greedy());
-    if (!greedy && !mirostat) Add(llama_sampler_init_dist(params.seed));
+    if (!greedy && !mirostat) AddChoice(params);
   }
 
   Token Sample(std::span<const float> logits) override {
@@ -138,6 +141,7 @@ class LlamaSampler final : public Sampler {
 
   void AddCut(SamplingStep step, const SamplingParams& params) {
     const auto min_keep = static_cast<size_t>(params.min_keep);
+    if (step == SamplingStep::kInfill) AddInfill();
     if (step == SamplingStep::kTopNSigma && params.top_n_sigma > 0) {
       Add(llama_sampler_init_top_n_sigma(params.top_n_sigma));
     }
@@ -157,6 +161,21 @@ class LlamaSampler final : public Sampler {
       Add(llama_sampler_init_xtc(params.xtc_probability, params.xtc_threshold, min_keep,
                                  params.seed));
     }
+  }
+
+  // It compares all candidates with each other, and ends an answer by a token that must be there.
+  void AddInfill() {
+    if (llama_vocab_eot(model_.vocab) < 0 && llama_vocab_eos(model_.vocab) < 0) return;
+    Add(llama_sampler_init_top_k(kInfillCandidatesMax));
+    Add(llama_sampler_init_infill(model_.vocab));
+  }
+
+  // The last of the chain, which draws the token.
+  void AddChoice(const SamplingParams& params) {
+    const bool adapts = std::find(params.order.begin(), params.order.end(),
+                                  SamplingStep::kAdaptiveP) != params.order.end();
+    if (!adapts) return Add(llama_sampler_init_dist(params.seed));
+    Add(llama_sampler_init_adaptive_p(params.adaptive_target, params.adaptive_decay, params.seed));
   }
 
   void AddTemperature(const SamplingParams& params) {
