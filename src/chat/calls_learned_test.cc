@@ -262,7 +262,8 @@ TEST(LearnedCalls, NameTheTagsThatMayBeControlTokens) {
                                       "<|tool_call_end|>", "<|tool_calls_section_end|>"}));
   EXPECT_EQ(
       TagsOf(FormatOf("gemma4")),
-      (std::vector<std::string>{"<think>", "</think>", "<|tool_call>", "<|\"|>", "<tool_call|>"}));
+      (std::vector<std::string>{"<|channel>thought", "<|channel>", "<channel|>",
+                                      "<|tool_call>", "<|\"|>", "<tool_call|>"}));
 }
 
 TEST(Harmony, ArgumentsComeWhileTheyAreWritten) {
