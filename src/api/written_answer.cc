@@ -128,18 +128,27 @@ class AnswerWriter {
     // The reasoning that the generation prompt opens is not in the rendering.
     const size_t opened = format_.starts_in_reasoning ? prompt.rfind(kReasoningBegin) : prompt.npos;
     if (opened == prompt.npos || !rendered.starts_with(prompt.substr(0, opened))) return;
-    candidates->push_back(answer_.reasoning + std::string(kReasoningEnd) + rendered.substr(opened));
+    // An earlier answer may show the closing tag, as DeepSeek's do.
+    constexpr std::string_view kClose = "</think>";
+    std::string shown = rendered.substr(opened);
+    if (shown.starts_with(kClose)) shown.erase(0, kClose.size());
+    candidates->push_back(answer_.reasoning + std::string(kReasoningEnd) + shown);
   }
 
+  // The shortest beginning of a text that parses as the answer; the longest of one with calls, so
+  // that it has what closes them, which a parser may do without.
   std::optional<std::string> BeginningThatParses(const std::string& text, bool reasons) const {
+    std::optional<std::string> found;
     for (size_t size = 0; size <= text.size(); ++size) {
       const std::string_view beginning = std::string_view(text).substr(0, size);
       const ParsedText parsed = Parse(format_, beginning);
       if (Trimmed(parsed.reasoning) != (reasons ? Trimmed(answer_.reasoning) : "")) continue;
       if (Trimmed(parsed.content) != Trimmed(answer_.content)) continue;
-      if (SameCalls(parsed.calls, answer_.tool_calls)) return std::string(beginning);
+      if (!SameCalls(parsed.calls, answer_.tool_calls)) continue;
+      found = beginning;
+      if (answer_.tool_calls.empty()) break;
     }
-    return std::nullopt;
+    return found;
   }
 
   const Message& answer_;

@@ -79,6 +79,15 @@ TEST(WrittenAnswer, WritesCallsAsTheTemplateDoes) {
   }
 }
 
+TEST(WrittenAnswer, HasWhatClosesItsCalls) {
+  Message answer = Saying("");
+  answer.tool_calls = {{"call00001", "weather", kArguments}};
+  const Conversation talk{.tools_json = kTools};
+  const auto text = WrittenAnswer(answer, talk, *TemplateOf("qwen3"));
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_TRUE(text->ends_with("}\n</tool_call>")) << *text;
+}
+
 TEST(WrittenAnswer, WritesReasoningWhereTheTemplateShowsSome) {
   for (const char* family : {"qwen3.5", "gpt-oss", "glm-4.5", "nemotron-h"}) {
     EXPECT_EQ(ReadBack(Saying("Granite.", "I look."), *TemplateOf(family)),
@@ -99,6 +108,12 @@ TEST(WrittenAnswer, ClosesReasoningThatTheGenerationPromptOpensAndTheTemplateDoe
   ASSERT_TRUE(chat_template.has_value());
   EXPECT_EQ(WrittenAnswer(Saying("A"), {}, **chat_template), "\n</think>\n\nA");
   EXPECT_EQ(WrittenAnswer(Saying("A", "B"), {}, **chat_template), "B\n</think>\n\nA");
+}
+
+TEST(WrittenAnswer, ClosesReasoningOnceWhereEarlierAnswersShowTheClosingTag) {
+  const Conversation talk{.template_kwargs_json = R"({"thinking":true})"};
+  EXPECT_EQ(WrittenAnswer(Saying("A", "B"), talk, *TemplateOf("deepseek-v3")),
+            "B\n</think>\n\nA");
 }
 
 TEST(WrittenAnswer, RefusesATemplateThatDoesNotShowAnswers) {
