@@ -18,7 +18,7 @@ readonly ASAN_PROGRAMS=(
 )
 # CI's short form of make tsan: programs whose threads share something.
 readonly TSAN_PROGRAMS=(
-  store/store_test store/disk_store_test sched/sched_test api/api_test http/http_test
+  store/store_test store/disk_store_test sched/sched_test http/http_test
   http/http_tls_test
 )
 FAILED=""

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "api/json.h"
@@ -46,7 +47,7 @@ const std::vector<Source>& Sources() {
     for (Source& source : all) {
       source.parsed = test::Parsed(source.text);
       const bool learned = source.text.size() > 100;
-      if (learned) EXPECT_EQ(CallFormatOf(*source.parsed), CallFormat::kLearned) << source.name;
+      EXPECT_EQ(CallFormatOf(*source.parsed) == CallFormat::kLearned, learned) << source.name;
     }
     return all;
   }();
@@ -93,39 +94,54 @@ Parsed Parse(const ChatTemplate& source, const std::string& answer, const std::s
   return parsed;
 }
 
-// A sentence of the grammar, byte by byte at random; from a certain length on what closes things is
-// preferred.
-std::string RandomSentence(const std::string& text, uint64_t seed) {
+// A sentence of the grammar, character by character at random; from a certain length on what closes
+// things is preferred. `value_end` closes a bare text in the syntax; empty: no text is bare.
+std::string RandomSentence(const std::string& text, uint64_t seed, const std::string& value_end) {
   const auto grammar = Grammar::Parse(text);
   EXPECT_TRUE(grammar.has_value()) << grammar.error().message << "\n" << text;
   if (!grammar) return "";
   constexpr size_t kLong = 200;
-  const std::vector<std::string> closers = {
-      "</parameter>", "<|end|>", "</arg_value>", "<|\"|>", "\"", "}", "]", ")"};
+  constexpr size_t kCharacters = 126;
+  std::vector<std::string> closers = {"</parameter>", "<|end|>", "\"", "}", "]", ")"};
+  if (!value_end.empty()) closers.push_back(value_end);
   std::mt19937_64 random(seed);
   GrammarMatcher matcher(*grammar);
   std::string sentence;
+  // The first of `count` candidates that may follow, in an order of chance.
+  const auto pick = [&](size_t count, const auto& candidate) {
+    constexpr std::array<size_t, 6> kStrides = {5, 11, 13, 17, 19, 23};  // prime to all counts
+    const size_t first = random() % count;
+    const size_t stride = kStrides[random() % kStrides.size()];
+    for (size_t i = 0; i < count; ++i) {
+      std::string text_of = candidate((first + i * stride) % count);
+      if (matcher.Allows(text_of)) return text_of;
+    }
+    return std::string();
+  };
   while (sentence.size() < 4000) {
-    std::vector<std::string> allowed;
-    for (char c = 1; c < 127; ++c) {
-      if (matcher.Allows(std::string(1, c))) allowed.emplace_back(1, c);
-    }
-    for (const char* character : {"｜", "▁"}) {
-      if (allowed.empty() && matcher.Allows(character)) allowed.emplace_back(character);
-    }
-    if (allowed.empty()) break;
     if (matcher.MayEnd() && (sentence.size() > kLong || random() % 3 == 0)) break;
-    std::string next = allowed[random() % allowed.size()];
+    std::string next;
     // Long runs of text are dull.
     if (sentence.size() > kLong || random() % 8 == 0) {
-      const std::string& closer = closers[random() % closers.size()];
-      if (matcher.Allows(closer)) next = closer;
+      next = pick(closers.size(), [&](size_t i) { return closers[i]; });
     }
+    if (next.empty()) {
+      next = pick(kCharacters, [](size_t i) { return std::string(1, static_cast<char>(i + 1)); });
+    }
+    for (const char* character : {"｜", "▁"}) {
+      if (next.empty() && matcher.Allows(character)) next = character;
+    }
+    if (next.empty()) break;
     matcher.Accept(next);
     sentence += next;
   }
   EXPECT_TRUE(matcher.MayEnd()) << sentence;
   return sentence;
+}
+
+std::string ValueEnd(const Source& source) {
+  const auto& learned = source.parsed->learned_calls();
+  return learned ? learned->string_close : "";
 }
 
 TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
@@ -134,7 +150,7 @@ TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
     ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
     size_t weather = 0;
     for (uint64_t seed = 0; seed < test::Played(25); ++seed) {
-      const std::string answer = RandomSentence(*grammar, seed);
+      const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
       const Parsed parsed = Parse(*source.parsed, answer, kTools);
       ASSERT_FALSE(parsed.calls.empty()) << source.name << ": " << answer;
       EXPECT_EQ(parsed.content, "") << source.name << ": " << answer;
@@ -165,7 +181,7 @@ TEST(CallGrammar, OneToolByNameOnce) {
     const auto grammar = GrammarOfCalls(*source.parsed, kTools, Required({"now"}, false));
     ASSERT_TRUE(grammar.has_value()) << source.name;
     for (uint64_t seed = 0; seed < 10; ++seed) {
-      const std::string answer = RandomSentence(*grammar, seed);
+      const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
       const Parsed parsed = Parse(*source.parsed, answer, kTools);
       ASSERT_EQ(parsed.calls.size(), 1u) << source.name << ": " << answer;
       EXPECT_EQ(parsed.calls[0].name, "now");
@@ -188,22 +204,24 @@ TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
             Json::parse(R"({"city":"<b>Ro</b>\n\"me\"","days":12})"));
 }
 
-void ExpectRefused(const std::string& source, const std::string& tools, const ToolChoice& choice,
+void ExpectRefused(const ChatTemplate& source, const std::string& tools, const ToolChoice& choice,
                    const std::string& field) {
-  const auto grammar = GrammarOfCalls(*test::Parsed(source), tools, choice);
-  ASSERT_FALSE(grammar.has_value()) << source;
+  const auto grammar = GrammarOfCalls(source, tools, choice);
+  ASSERT_FALSE(grammar.has_value()) << source.source();
   EXPECT_EQ(grammar.error().status, 400);
   EXPECT_EQ(grammar.error().field, field) << grammar.error().message;
 }
 
 TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
-  ExpectRefused("<tool_call>", kTools, Required({"other"}), "tool_choice");
-  ExpectRefused("<tool_call>", "", Required(), "tool_choice");
-  ExpectRefused("a template of nobody", kTools, Required(), "tool_choice");
-  const std::string odd = R"([{"type":"function","function":{"name":"odd-one","parameters":)"
-                          R"({"type":"object","properties":{"n":{"multipleOf":3}}}}}])";
+  ExpectRefused(*test::Parsed("<tool_call>"), kTools, Required({"other"}), "tool_choice");
+  ExpectRefused(*test::Parsed("<tool_call>"), "", Required(), "tool_choice");
+  ExpectRefused(*test::Parsed("a template of nobody"), kTools, Required(), "tool_choice");
+  const std::string odd =
+      R"([{"type":"function","function":{"name":"odd-one","parameters":)"
+      R"({"type":"object","properties":{"n":{"type":"integer","multipleOf":3}}}}}])";
   for (const Source& source : Sources()) {
-    ExpectRefused(source.text, odd, Required(), "tools.odd-one.parameters.properties.n.multipleOf");
+    ExpectRefused(*source.parsed, odd, Required(),
+                  "tools.odd-one.parameters.properties.n.multipleOf");
   }
 }
 

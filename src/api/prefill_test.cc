@@ -75,15 +75,20 @@ TEST(PromptEnds, ReasoningIsOverOnceItIsClosedOrThereIsContent) {
   EXPECT_TRUE(EndsReasoning({}, "<a><think>\n", "\n</think>\n\nA cairn"));
 }
 
+// On a template that writes the last answer as it writes every other.
 class PrefillTest : public ApiTest {
  protected:
   std::string Prompt(const std::string& fields) {
     const auto conversation = ParseConversation(Body("{" + fields + "}"));
     EXPECT_TRUE(conversation.has_value());
-    const auto prompt = service_.Render(*conversation);
+    const auto prompt = chat_.Render(*conversation);
     EXPECT_TRUE(prompt.has_value()) << prompt.error().message;
     return prompt ? *prompt : "";
   }
+
+  const std::unique_ptr<ChatTemplate> chatml_ =
+      *ChatTemplate::Parse(std::string(*BuiltinTemplate("chatml")), "", engine_.info().eos_text);
+  const ChatService chat_{&engine_, chatml_.get(), &scheduler_};
 };
 
 TEST_F(PrefillTest, ThePromptEndsInsideTheMessage) {
@@ -97,7 +102,10 @@ TEST_F(PrefillTest, ThePromptEndsInsideTheMessage) {
 
 TEST_F(PrefillTest, AnAnswerGoesOnFromTheMessageAndIsReadFromTheCacheWithIt) {
   const auto ask = [&](const std::string& last, const std::string& more) {
-    auto chat = Start(R"({"max_tokens":4,"messages":[)" + kAsked + "," + last + more + "]}");
+    auto request = ParseChatRequest(
+        Body(R"({"max_tokens":4,"messages":[)" + kAsked + "," + last + more + "]}"), {});
+    EXPECT_TRUE(request.has_value());
+    auto chat = chat_.Start(std::move(*request), 0);
     EXPECT_TRUE(chat.has_value());
     return *CollectAnswer(std::move(*chat), [] { return false; });
   };
@@ -114,7 +122,16 @@ TEST_F(PrefillTest, ALastMessageOfTheAssistantIsAPrefillInAnthropicsMessagesToo)
       ParseMessagesConversation(Body(R"({"messages":[{"role":"user","content":"Hi."},
                            {"role":"assistant","content":[{"type":"text","text":"Well,"}]}]})"));
   ASSERT_TRUE(conversation.has_value());
-  EXPECT_TRUE(service_.Render(*conversation)->ends_with("<|im_start|>assistant\nWell,"));
+  EXPECT_TRUE(chat_.Render(*conversation)->ends_with("<|im_start|>assistant\nWell,"));
+}
+
+TEST_F(PrefillTest, TheMessageIsOpenedAsTheTemplateOpensTheLastAnswer) {
+  const auto conversation =
+      ParseConversation(Body("{\"messages\":[" + kAsked + "," + kBegun + "]}"));
+  const auto prompt = service_.Render(*conversation);
+  ASSERT_TRUE(prompt.has_value());
+  EXPECT_TRUE(prompt->ends_with("<|im_start|>assistant\n<think>\n\n</think>\n\nA cairn is"))
+      << *prompt;
 }
 
 TEST_F(PrefillTest, WithoutItAnotherAnswerFollowsTheMessage) {

@@ -112,8 +112,7 @@ TEST(WrittenAnswer, ClosesReasoningThatTheGenerationPromptOpensAndTheTemplateDoe
 
 TEST(WrittenAnswer, ClosesReasoningOnceWhereEarlierAnswersShowTheClosingTag) {
   const Conversation talk{.template_kwargs_json = R"({"thinking":true})"};
-  EXPECT_EQ(WrittenAnswer(Saying("A", "B"), talk, *TemplateOf("deepseek-v3")),
-            "B\n</think>\n\nA");
+  EXPECT_EQ(WrittenAnswer(Saying("A", "B"), talk, *TemplateOf("deepseek-v3")), "B\n</think>\n\nA");
 }
 
 TEST(WrittenAnswer, RefusesATemplateThatDoesNotShowAnswers) {

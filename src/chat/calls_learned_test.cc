@@ -260,9 +260,8 @@ TEST(LearnedCalls, NameTheTagsThatMayBeControlTokens) {
             (std::vector<std::string>{"<think>", "</think>", "<|tool_calls_section_begin|>",
                                       "<|tool_call_begin|>", "<|tool_call_argument_begin|>",
                                       "<|tool_call_end|>", "<|tool_calls_section_end|>"}));
-  EXPECT_EQ(
-      TagsOf(FormatOf("gemma4")),
-      (std::vector<std::string>{"<|channel>thought", "<|channel>", "<channel|>",
+  EXPECT_EQ(TagsOf(FormatOf("gemma4")),
+            (std::vector<std::string>{"<|channel>thought", "<|channel>", "<channel|>",
                                       "<|tool_call>", "<|\"|>", "<tool_call|>"}));
 }
 
