@@ -167,11 +167,11 @@ std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format) {
   }
   const Family* const family = FamilyOf(format.calls);
   std::unique_ptr<CallSplitter> calls;
-  if (tools.schemas.empty()) {
-  } else if (format.calls == CallFormat::kLearned && format.learned) {
+  const bool offered = !tools.schemas.empty();
+  if (offered && format.calls == CallFormat::kLearned && format.learned) {
     calls =
         std::make_unique<CallSplitter>(*format.learned, std::move(tools), format.stream_arguments);
-  } else if (family != nullptr) {
+  } else if (offered && family != nullptr) {
     calls = std::make_unique<CallSplitter>(family->make, std::move(tools));
   }
   return std::make_unique<TaggedParser>(format, std::move(calls));
