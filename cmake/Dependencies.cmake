@@ -48,6 +48,7 @@ endif()
 
 cairn_import(cairn_dep_llama INCLUDE ${LLAMA_INCLUDE_DIR} LINK llama)
 cairn_import(cairn_dep_json LINK nlohmann_json::nlohmann_json)
+include(cmake/Minja.cmake)
 cairn_import(cairn_dep_minja INCLUDE ${CAIRN_MINJA_INCLUDE_DIR} LINK nlohmann_json::nlohmann_json)
 cairn_import(cairn_dep_re2 INCLUDE ${CAIRN_RE2_INCLUDE_DIR} LINK ${CAIRN_RE2_LIBRARY})
 cairn_import(cairn_dep_cli11 LINK CLI11::CLI11)
