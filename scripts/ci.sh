@@ -14,7 +14,7 @@ readonly LINES_MAX=60
 readonly ASAN_PROGRAMS=(
   tree/tree_test cache/cache_test cache/cache_property_test store/store_test store/disk_store_test
   store/disk_store_property_test engine/engine_test engine/llama_engine_test chat/chat_test
-  api/api_test api/api_property_test http/http_test
+  http/http_test
 )
 # CI's short form of make tsan: programs whose threads share something.
 readonly TSAN_PROGRAMS=(
