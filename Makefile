@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve codecs crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve bench-start codecs crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ bench-resume: setup ## How long a conversation takes to go on after a restart, i
 bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
 	@scripts/build.sh cairn
 	@scripts/bench_serve.sh $(if $(QUICK),--quick)
+
+bench-start: setup ## How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
+	@scripts/build.sh cairn
+	@scripts/bench_start.sh $(MODELS)
 
 codecs: setup ## What each codec does to bytes and logits, into docs/codecs.md (MODEL=NAME=file, QUICK=1)
 	@scripts/build.sh cairn

@@ -134,7 +134,8 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
   serve
       ->add_option("--grid", options->llama.grid_tokens,
-                   "Tokens between cuts that leave every bit unchanged (0: measured at start)")
+                   "Tokens between cuts that leave every bit unchanged (0: measured once and kept in the "
+                   "cache folder)")
       ->group(group);
   AddDiskFlags(serve, options, group);
 }

@@ -56,6 +56,10 @@ std::string CacheFolderOf(const ServeOptions& options) {
   return options.cache_folder.empty() ? DefaultCacheFolder() : options.cache_folder;
 }
 
+bool KeepsOnDisk(const ServeOptions& options) {
+  return options.cache_disk_gib > 0 && StoresCheckpoints(options);
+}
+
 Result<Codec> CodecOf(const ServeOptions& options) {
   auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
@@ -73,7 +77,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   DiskCache cache;
   const auto codec = CodecOf(options);
   if (!codec) return tl::unexpected(codec.error());
-  const bool keeps = options.cache_disk_gib > 0 && StoresCheckpoints(options);
+  const bool keeps = KeepsOnDisk(options);
   if (!keeps && options.slot_save_path.empty()) return cache;
   cache.codec = keeps ? ProvenCodec(*codec, engine, callbacks.log) : *codec;
   // A slot that was saved by hand loses nothing.

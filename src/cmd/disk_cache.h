@@ -25,6 +25,9 @@ namespace cairn {
 // Where --cache-dir says, or the user's own folder.
 std::string CacheFolderOf(const ServeOptions& options);
 
+// Whether checkpoints are kept in that folder.
+bool KeepsOnDisk(const ServeOptions& options);
+
 // See DiskStoreOptions.
 struct DiskCallbacks {
   std::function<void()> wake;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,7 @@
 #include "cmd/key_flags.h"
 #include "cmd/progress_line.h"
 #include "cmd/server_log.h"
+#include "cmd/start_grid.h"
 #include "cmd/text_models.h"
 #include "engine/llama_engine.h"
 #include "http/page.h"
@@ -197,6 +199,7 @@ class ServeRun {
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
     scheduling.trace = events_.get();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
+    scheduling.idle_work = grid_->AfterLoad(engine_.get(), engine_->GridFacts());
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
@@ -460,6 +463,9 @@ class ServeRun {
     llama.unified = llama.slots == 1 || options_.reuse != "exact";
     // While it loads, what goes wrong is said once, by the error Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
+    grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
+                  options_.reuse == "exact", &clock_, logger_.sink());
+    grid_->Fill(&llama);
     ProgressLine progress("Loading " + served_.model.alias);
     if (logger_.format() == LogFormat::kHuman) {
       llama.progress = [&progress](float share) { progress.Update(share); };
@@ -531,6 +537,7 @@ class ServeRun {
   std::mutex keys_mutex_;          // one reload at a time, and none while service begins
   std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
   std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
+  std::optional<StartGrid> grid_;  // from the loading on
   std::unique_ptr<LlamaEngine> engine_;
   TextModels text_models_;
   std::unique_ptr<ChatTemplate> template_;

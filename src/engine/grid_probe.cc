@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <vector>
 
 namespace cairn {
 namespace {
@@ -15,107 +16,146 @@ constexpr size_t kPromptTokensMin = 3 * kUsualGridTokens;
 // be chosen by the size of a piece.
 constexpr int kDensityMax = 3;
 
-class Prober {
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+// For each candidate some prompts, and each of them whole (density 0) and cut (the densities).
+class GridSearch::Steps {
  public:
-  Prober(Engine* engine, SeqId seq, const Clock& clock, const GridProbeOptions& options)
+  Steps(Engine* engine, SeqId seq, const GridProbeOptions& options)
       : engine_(engine),
         seq_(seq),
-        clock_(clock),
-        deadline_ms_(clock.NowMs() + options.ms_max),
         prompts_(options.find_smallest ? 4 : 2),
         density_min_(options.find_smallest ? 1 : 2),
-        progress_(options.progress) {}
-
-  // Whether some prompt gives other logits when it is cut at multiples of `grid`.
-  // What is tried here takes [share_begin, share_begin + share] of the progress.
-  bool Disproves(size_t grid, float share_begin, float share) {
-    const auto prompts_float = static_cast<float>(prompts_);
-    for (int i = 0; i < prompts_ && !out_of_time(); ++i) {
-      if (progress_) progress_(share_begin + share * static_cast<float>(i) / prompts_float);
-      const size_t length = std::max(3 * grid, kPromptTokensMin) + 1 + Random(grid + 31);
-      const Tokens prompt = RandomPrompt(length);
-      const std::vector<float> whole = Read(prompt, grid, 0);
-      for (int density = density_min_; density <= kDensityMax && !out_of_time(); ++density) {
-        if (!SameBits(whole, Read(prompt, grid, density))) return true;
-      }
-    }
-    return false;
+        progress_(options.progress) {
+    while (!options.find_smallest && kCandidates[candidate_] < kUsualGridTokens) ++candidate_;
+    BeginCandidate();
   }
-  bool out_of_time() const { return failed_ || clock_.NowMs() > deadline_ms_; }
-  size_t tokens_read() const { return tokens_read_; }
+
+  bool Step() {
+    if (done_) return false;
+    if (begin_ == 0) BeginRead();
+    DecodeChunk();
+    if (!done_ && begin_ == prompt_.size()) EndRead();
+    return true;
+  }
+
+  GridProbe result() const {
+    const bool finished = done_ && !unfinished_;
+    return {finished ? found_ : 0, finished, tokens_read_};
+  }
 
  private:
+  size_t grid() const { return kCandidates[candidate_]; }
   size_t Random(size_t below) { return below == 0 ? 0 : random_() % below; }
 
-  Tokens RandomPrompt(size_t tokens) {
-    const size_t vocab = std::max<size_t>(1, engine_->info().vocab_size);
-    Tokens prompt(std::min(tokens, engine_->context_tokens() - 1));
-    for (Token& token : prompt) token = static_cast<Token>(Random(vocab));
-    return prompt;
-  }
+  void EndUnfinished() { done_ = unfinished_ = true; }
 
-  // Reads `prompt` cut at multiples of `grid`, the oftener the larger `density` (0: only before the
-  // last piece, kDensityMax: everywhere). Returns the last logits.
-  std::vector<float> Read(const Tokens& prompt, size_t grid, int density) {
-    engine_->Clear(seq_);
-    const size_t last_cut = (prompt.size() - 1) / grid * grid;
-    const size_t piece_max = std::max(grid, engine_->piece_tokens_max() / grid * grid);
-    size_t begin = 0;
-    while (begin < prompt.size() && !failed_) {
-      size_t end = begin;
-      do {
-        end += grid;
-      } while (end < last_cut && end - begin < piece_max &&
-               static_cast<int>(Random(kDensityMax)) >= density);
-      end = begin >= last_cut ? prompt.size() : std::min(end, last_cut);
-      const TokenSpan piece = TokenSpan(prompt).subspan(begin, end - begin);
-      failed_ = !engine_->Decode(seq_, begin, piece).has_value();
-      tokens_read_ += piece.size();
-      begin = end;
+  void BeginCandidate() {
+    prompt_index_ = 0;
+    if (candidate_ == kCandidates.size()) {
+      done_ = true;
+    } else if (grid() > engine_->piece_tokens_max() || 4 * grid() >= engine_->context_tokens()) {
+      EndUnfinished();  // too large to try here, so nothing is known of it
+    } else {
+      BeginPrompt();
     }
-    return {engine_->Logits().begin(), engine_->Logits().end()};
   }
 
-  static bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  void BeginPrompt() {
+    if (progress_) {
+      const float of_candidate = static_cast<float>(prompt_index_) / static_cast<float>(prompts_);
+      progress_((static_cast<float>(candidate_) + of_candidate) /
+                static_cast<float>(kCandidates.size()));
+    }
+    const size_t length = std::max(3 * grid(), kPromptTokensMin) + 1 + Random(grid() + 31);
+    const size_t vocab = std::max<size_t>(1, engine_->info().vocab_size);
+    prompt_.resize(std::min(length, engine_->context_tokens() - 1));
+    for (Token& token : prompt_) token = static_cast<Token>(Random(vocab));
+    density_ = 0;
+    begin_ = 0;
+  }
+
+  void BeginRead() { engine_->Clear(seq_); }
+
+  // The oftener cut the larger `density_` (0: only before the last chunk, kDensityMax: everywhere).
+  void DecodeChunk() {
+    const size_t last_cut = (prompt_.size() - 1) / grid() * grid();
+    const size_t chunk_max = std::max(grid(), engine_->piece_tokens_max() / grid() * grid());
+    size_t end = begin_;
+    do {
+      end += grid();
+    } while (end < last_cut && end - begin_ < chunk_max &&
+             static_cast<int>(Random(kDensityMax)) >= density_);
+    end = begin_ >= last_cut ? prompt_.size() : std::min(end, last_cut);
+    const TokenSpan chunk = TokenSpan(prompt_).subspan(begin_, end - begin_);
+    if (!engine_->Decode(seq_, begin_, chunk)) return EndUnfinished();
+    tokens_read_ += chunk.size();
+    begin_ = end;
+  }
+
+  void EndRead() {
+    const std::vector<float> logits(engine_->Logits().begin(), engine_->Logits().end());
+    begin_ = 0;
+    if (density_ == 0) {
+      whole_ = logits;
+      density_ = density_min_;
+    } else if (!SameBits(whole_, logits)) {
+      ++candidate_;
+      BeginCandidate();
+    } else if (++density_ > kDensityMax) {
+      EndPrompt();
+    }
+  }
+
+  void EndPrompt() {
+    if (++prompt_index_ < prompts_) return BeginPrompt();
+    found_ = grid();
+    done_ = true;
   }
 
   Engine* const engine_;
   const SeqId seq_;
-  const Clock& clock_;
-  const double deadline_ms_;
   const int prompts_;
   const int density_min_;
   const std::function<void(float)> progress_;
   std::mt19937_64 random_{20260817};  // the same prompts at every start
+  size_t candidate_ = 0;
+  int prompt_index_ = 0;
+  Tokens prompt_;
+  int density_ = 0;
+  size_t begin_ = 0;  // of the next chunk
+  std::vector<float> whole_;
+  bool done_ = false;
+  bool unfinished_ = false;
+  size_t found_ = 0;
   size_t tokens_read_ = 0;
-  bool failed_ = false;
 };
 
-}  // namespace
+GridSearch::GridSearch(Engine* engine, SeqId seq, const GridProbeOptions& options)
+    : steps_(std::make_unique<Steps>(engine, seq, options)) {}
+
+GridSearch::~GridSearch() = default;
+
+bool GridSearch::Step() {
+  return steps_->Step();
+}
+
+GridProbe GridSearch::result() const {
+  return steps_->result();
+}
 
 GridProbe ProbeGrid(Engine* engine, SeqId seq, const Clock& clock,
                     const GridProbeOptions& options) {
-  GridProbe probe;
-  Prober prober(engine, seq, clock, options);
-  constexpr float kShare = 1.0F / static_cast<float>(kCandidates.size());
-  float share_begin = -kShare;
-  for (const size_t grid : kCandidates) {
-    share_begin += kShare;
-    if (grid < kUsualGridTokens && !options.find_smallest) continue;
-    if (grid > engine->piece_tokens_max() || 4 * grid >= engine->context_tokens()) {
-      // Too large to try here, so nothing is known of it.
-      probe.finished = false;
-      break;
-    }
-    if (prober.Disproves(grid, share_begin, kShare)) continue;
-    probe.finished = !prober.out_of_time();
-    if (probe.finished) probe.grid_tokens = grid;
-    break;
+  GridSearch search(engine, seq, options);
+  const double deadline_ms = clock.NowMs() + options.ms_max;
+  while (clock.NowMs() <= deadline_ms && search.Step()) {
   }
-  probe.tokens_read = prober.tokens_read();
   engine->Clear(seq);
-  return probe;
+  return search.result();
 }
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #define CAIRN_ENGINE_GRID_PROBE_H_
 
 #include <functional>
+#include <memory>
 
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -27,11 +28,33 @@ struct GridProbeOptions {
 
 struct GridProbe {
   size_t grid_tokens = 0;  // 0: every candidate was disproved
-  bool finished = true;    // false: time ran out; grid_tokens says nothing then
+  bool finished = true;    // false: it was cut short; grid_tokens says nothing then
   size_t tokens_read = 0;
 };
 
-// Uses sequence `seq` and leaves it empty. Threads: the one that owns the context.
+// The probe in steps of one chunk each, for a thread that has something better to do at any time.
+// Uses sequence `seq` and expects that nobody else uses the context between the first step and the
+// last. Threads: the one that owns the context.
+class GridSearch {
+ public:
+  // `engine` outlives it. Of `options`, ms_max has no meaning here.
+  GridSearch(Engine* engine, SeqId seq, const GridProbeOptions& options);
+  ~GridSearch();
+  GridSearch(const GridSearch&) = delete;
+  GridSearch& operator=(const GridSearch&) = delete;
+
+  // Decodes at most one chunk. False: there was nothing left to try.
+  bool Step();
+  // finished: Step() has returned false and no decode failed.
+  GridProbe result() const;
+
+ private:
+  class Steps;
+  const std::unique_ptr<Steps> steps_;
+};
+
+// All of it in one go. Uses sequence `seq` and leaves it empty. Threads: the one that owns the
+// context.
 GridProbe ProbeGrid(Engine* engine, SeqId seq, const Clock& clock, const GridProbeOptions& options);
 
 }  // namespace cairn

@@ -35,6 +35,22 @@ TEST(GridProbe, SaysWhenThereIsNone) {
   EXPECT_TRUE(probe.finished);
 }
 
+TEST(GridSearch, FindsInStepsOfOneChunkWhatTheProbeFindsInOneGo) {
+  FakeEngineOptions options;
+  options.grid_tokens = 128;
+  FakeEngine engine(options);
+  GridSearch search(&engine, 0, {});
+  EXPECT_FALSE(search.result().finished);
+  size_t read_before = 0;
+  while (search.Step()) {
+    EXPECT_LE(search.result().tokens_read - read_before, engine.piece_tokens_max());
+    read_before = search.result().tokens_read;
+  }
+  EXPECT_TRUE(search.result().finished);
+  EXPECT_EQ(search.result().grid_tokens, 128u);
+  EXPECT_EQ(search.result().tokens_read, Probe(128, {1e9, false}).tokens_read);
+}
+
 TEST(GridProbe, SaysWhenTimeRanOut) {
   const GridProbe probe = Probe(64, {-1, true});
   EXPECT_FALSE(probe.finished);

@@ -35,6 +35,8 @@ class LlamaEngine final : public Engine {
   size_t cells() const override;
   size_t piece_tokens_max() const override { return piece_tokens_max_; }
   Result<std::string> StateIdentity() const override;
+  // All that the exactness grid hangs on: StateIdentity without the grid. Errors as that one's.
+  Result<std::string> GridFacts() const;
   // For contexts beside the engine's own, which it outlives; null while it sleeps, after which it
   // is another.
   llama_model* model() const { return model_.get(); }
@@ -89,8 +91,12 @@ class LlamaEngine final : public Engine {
   // again: what the model, the settings and the machine come to.
   Status ProveBits(TokenSpan tokens, uint64_t bits);
   uint64_t HashOfLogits() const;
+  static std::string BitsText(uint64_t bits);
+  Result<StateFacts> Facts() const;
   // After loading again: whether states from before may still be set.
   Status ProveTheSame();
+  // False: no start before this one measured it. REQUIRES: proven_bits_ is set.
+  Result<bool> FindKnownGrid(const LlamaOptions& options);
   Status MeasureGrid(const LlamaOptions& options);
   // Finds traits().segments and traits().whole_states with what the probe's sequence holds.
   void ProveTransport(const LogSink& log);

@@ -21,6 +21,8 @@ constexpr SeqId kProbeSeq = 0;
 // whenever a change moves bits or bytes of snapshots, segments or whole states.
 constexpr int kOurVersion = 1;
 
+constexpr const char* kGridFact = "grid_tokens";
+
 std::string Text(const char* text) {
   return text == nullptr ? "" : text;
 }
@@ -40,7 +42,7 @@ std::string Devices() {
 
 }  // namespace
 
-Result<std::string> LlamaEngine::StateIdentity() const {
+Result<StateFacts> LlamaEngine::Facts() const {
   const auto model = DigestModel(info_.path);
   if (!model) return tl::unexpected(model.error());
   StateFacts facts = {{"cairn_states", std::to_string(kOurVersion)},
@@ -57,13 +59,32 @@ Result<std::string> LlamaEngine::StateIdentity() const {
   // and so does the end of a prompt whose last piece is one token. Those of larger pieces move
   // nothing.
   facts.emplace_back("threads", std::to_string(llama_n_threads(context())));
-  facts.emplace_back("grid_tokens", std::to_string(traits_.grid_tokens));
+  facts.emplace_back(kGridFact, std::to_string(traits_.grid_tokens));
   facts.emplace_back("libllama", Text(llama_version()));
   facts.emplace_back("ggml", Text(ggml_version()) + " " + Text(ggml_commit()));
   facts.emplace_back("devices", Devices());
   facts.emplace_back("features", Text(llama_print_system_info()));
   facts.emplace_back("proven_bits", proven_bits_);
-  return FactsText(facts);
+  return facts;
+}
+
+Result<std::string> LlamaEngine::StateIdentity() const {
+  const auto facts = Facts();
+  if (!facts) return tl::unexpected(facts.error());
+  return FactsText(*facts);
+}
+
+Result<std::string> LlamaEngine::GridFacts() const {
+  auto facts = Facts();
+  if (!facts) return tl::unexpected(facts.error());
+  std::erase_if(*facts, [](const auto& fact) { return fact.first == kGridFact; });
+  return FactsText(*facts);
+}
+
+std::string LlamaEngine::BitsText(uint64_t bits) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, bits);
+  return text.data();
 }
 
 uint64_t LlamaEngine::HashOfLogits() const {
@@ -78,11 +99,7 @@ Status LlamaEngine::ProveBits(TokenSpan tokens, uint64_t bits) {
   Status read = Decode(kProbeSeq, kFewTokens, tokens.subspan(kFewTokens));
   if (!read) return read;
   proven_bits_ = "not twice the same";
-  if (HashOfLogits() == bits) {
-    std::array<char, 17> text{};
-    std::snprintf(text.data(), text.size(), "%016" PRIx64, bits);
-    proven_bits_ = text.data();
-  }
+  if (HashOfLogits() == bits) proven_bits_ = BitsText(bits);
   Clear(kProbeSeq);
   return {};
 }

@@ -81,6 +81,7 @@ MemoryClass ClassOf(const llama_model* model, bool has_window) {
 LlamaOptions WithoutProgress(LlamaOptions options) {
   options.progress = nullptr;
   options.probe_progress = nullptr;
+  options.find_grid = nullptr;
   return options;
 }
 
@@ -229,8 +230,24 @@ Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   traits_.shifts = MayShift();
   ProveTransport(options.log);
   Clear(kProbeSeq);
+  proven_bits_ = BitsText(bits);
+  const auto known = FindKnownGrid(options);
+  if (!known) return tl::unexpected(known.error());
+  // The start that measured it saw these bits twice.
+  if (*known) return {};
   if (Status proven = ProveBits(tokens, bits); !proven) return proven;
   return MeasureGrid(options);
+}
+
+Result<bool> LlamaEngine::FindKnownGrid(const LlamaOptions& options) {
+  if (options.grid_tokens > 0 || !options.find_grid) return false;
+  const auto facts = GridFacts();
+  if (!facts) return tl::unexpected(facts.error());
+  const size_t known_tokens = options.find_grid(*facts);
+  if (known_tokens == 0) return false;
+  traits_.grid_tokens = known_tokens;
+  traits_.grid_measured = true;
+  return true;
 }
 
 void LlamaEngine::ProveTransport(const LogSink& log) {
@@ -258,6 +275,8 @@ Status LlamaEngine::MeasureGrid(const LlamaOptions& options) {
     traits_.grid_tokens = options.grid_tokens;
     return {};
   }
+  traits_.grid_tokens = kUsualGridTokens;
+  if (!options.measure_grid) return {};
   const SteadyClock clock;
   const GridProbe probe =
       ProbeGrid(this, kProbeSeq, clock,

@@ -58,8 +58,13 @@ struct LlamaOptions {
   float yarn_beta_slow = -1;    // negative: as the model says
   float yarn_beta_fast = -1;    // negative: as the model says
 
-  // The exactness grid; 0: find it by trying, for at most `grid_probe_ms_max`.
+  // The exactness grid. 0: the one that `find_grid` knows; else it is measured, for at most
+  // `grid_probe_ms_max`, unless `measure_grid` is false: then it is kUsualGridTokens, unmeasured.
   size_t grid_tokens = 0;
+  bool measure_grid = true;
+  // The grid that was measured earlier for what `facts` describe (LlamaEngine::GridFacts); 0: none
+  // was. Null: nothing is known.
+  std::function<size_t(const std::string& facts)> find_grid;
   double grid_probe_ms_max = 5000;
   bool find_smallest_grid = false;            // see engine/grid_probe.h
   std::function<void(float)> probe_progress;  // see engine/grid_probe.h

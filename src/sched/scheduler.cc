@@ -44,6 +44,7 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
            options.unused_ms, options.move_tokens_min, options.beside_tokens_max, options.trace}),
       trace_(options.trace, engine->slots()),
       time_(options.prefill_share),
+      idle_work_(options.idle_work),
       warm_budget_(options.warm),
       cache_budget_(options.cache_bytes_max) {
   CHECK(options.reuse != ReuseMode::kExact ||

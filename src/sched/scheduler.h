@@ -47,6 +47,7 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/generation.h"
+#include "sched/idle_work.h"
 #include "sched/in_flight.h"
 #include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
@@ -118,6 +119,7 @@ struct SchedulerOptions {
   WarmBudgetOptions warm = {};
   // At the start and after a sleep, bring headers back from a cache that saves into empty slots.
   bool warm_start = false;
+  IdleWork* idle_work = nullptr;        // outlives the scheduler; null: none
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
   // See SlotKeeper::Options.
   size_t move_tokens_min = 0;
@@ -310,6 +312,9 @@ class Scheduler {
 
   // In tending.cc.
   void RunOnce();
+  // False: there is none left.
+  bool DoIdleWork();
+  void EndIdleWork();
   bool HasWork() const;
   void SaveWhileBusy();
   // In memory.cc.
@@ -443,6 +448,7 @@ class Scheduler {
   std::list<Task> running_;  // admitted, in the order of arrival
   FairShares shares_;
   TimeShare time_;
+  IdleWork* idle_work_;  // null once it has ended
   WarmBudget warm_budget_;
   CacheBudget cache_budget_;
   double memory_ms_ = 0;  // when it was last looked at

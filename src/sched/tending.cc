@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "sched/scheduler.h"
 
@@ -30,6 +31,7 @@ void Scheduler::Run() {
       RecoverMemory();
     }
   }
+  EndIdleWork();
   DoLooks();
   PauseWarming();
   if (asleep_) why_asleep_ = "the server is shutting down";
@@ -43,13 +45,26 @@ void Scheduler::RunOnce() {
   WatchMemory();
   DoLooks();
   if (HasWork()) {
+    EndIdleWork();
     Step();
     SaveWhileBusy();
+  } else if (DoIdleWork()) {
+    // One chunk of it; there may be a request now.
   } else if (WarmNext()) {
     SaveWhileBusy();
   } else if (!Tend(false) && !SleepIfIdle()) {
     WaitForWork();
   }
+}
+
+bool Scheduler::DoIdleWork() {
+  if (idle_work_ == nullptr) return false;
+  if (!idle_work_->Step()) EndIdleWork();
+  return true;
+}
+
+void Scheduler::EndIdleWork() {
+  if (idle_work_ != nullptr) std::exchange(idle_work_, nullptr)->End();
 }
 
 // Those in the queue cannot begin while all slots are being saved; the end of that is an order. A

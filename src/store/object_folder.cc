@@ -12,6 +12,7 @@
 #include "store/codec.h"
 #include "store/disk_files.h"
 #include "store/identity.h"
+#include "store/measured_grids.h"
 
 namespace cairn {
 namespace {
@@ -147,7 +148,7 @@ Result<FolderContents> ObjectFolder::Scan(const Progress& progress) const {
     if (IsModelFolder(name)) {
       contents.models.push_back(name);
       ScanModel(name, [&](float share) { say(i, share); }, &contents);
-    } else if (name != kLockFile) {
+    } else if (name != kLockFile && name != kGridsFolder) {
       const auto stat = fs_->Stat(path_ + "/" + name);
       FoundFile file = {path_ + "/" + name, stat ? stat->bytes : 0, stat ? stat->time_ns : 0};
       file.why = Foreign(file.path);

@@ -1,0 +1,50 @@
+#include "store/measured_grids.h"
+
+#include <gtest/gtest.h>
+
+#include "base/memory_fs.h"
+#include "store/identity.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kFacts = "model=abc\nthreads=2\n";
+
+void Overwrite(MemoryFs* fs, std::string_view text) {
+  const std::string path = "cache/grids/" + ToText(FingerprintOf(kFacts)) + ".txt";
+  auto writer = fs->Create(path);
+  ASSERT_TRUE(writer) << writer.error().message;
+  ASSERT_TRUE((*writer)->Append({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
+  ASSERT_TRUE((*writer)->Close());
+}
+
+TEST(MeasuredGrids, FindsWhatWasKeptForTheSameFactsAlone) {
+  MemoryFs fs;
+  const MeasuredGrids grids(&fs, "cache");
+  EXPECT_EQ(grids.Find(kFacts), 0u);
+  ASSERT_TRUE(grids.Keep(kFacts, 128));
+  EXPECT_EQ(MeasuredGrids(&fs, "cache").Find(kFacts), 128u);
+  EXPECT_EQ(grids.Find("model=abc\nthreads=3\n"), 0u);
+  ASSERT_TRUE(grids.Keep(kFacts, 64));
+  EXPECT_EQ(grids.Find(kFacts), 64u);
+}
+
+TEST(MeasuredGrids, AFileThatIsNotWholeOrOfOtherFactsIsNoGrid) {
+  MemoryFs fs;
+  const MeasuredGrids grids(&fs, "cache");
+  ASSERT_TRUE(grids.Keep(kFacts, 64));
+  const std::string facts(kFacts);
+  for (const std::string& text :
+       {std::string(), std::string("grid_tokens=64"), "grid_tokens=64\nother=1\n" + facts,
+        "grid_tokens=\n" + facts, "grid_tokens=64x\n" + facts, "grid_tokens=-64\n" + facts,
+        "grid_tokens=99999999999999999999\n" + facts, "grid_tokens=1000000\n" + facts,
+        "grid=64\n" + facts}) {
+    Overwrite(&fs, text);
+    EXPECT_EQ(grids.Find(kFacts), 0u) << text;
+  }
+  Overwrite(&fs, "grid_tokens=64\n" + facts);
+  EXPECT_EQ(grids.Find(kFacts), 64u);
+}
+
+}  // namespace
+}  // namespace cairn
