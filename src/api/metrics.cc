@@ -191,6 +191,9 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_disk_unsynced_bytes",
               "About so many bytes that are worth keeping would be lost if the power went now.",
               Of(saved.unsynced_bytes + stats.unsaved_bytes));
+  page->BeginHistogram("cairn_disk_save_lag_seconds",
+                       "From the end of an answer until all that is worth keeping is on disk.");
+  page->Sample({}, stats.save_lags);
   page->Counter("cairn_disk_written_total", "Files written.", Of(saved.written));
   page->Counter("cairn_disk_written_bytes_total", "Bytes written.", Of(saved.written_bytes));
   page->Counter("cairn_disk_read_total", "Files read to go back to what they hold.",

@@ -133,9 +133,10 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
                  "Store and empty idle slots that slow the others down (on)")
       ->group(group);
   serve
-      ->add_option("--grid", options->llama.grid_tokens,
-                   "Tokens between cuts that leave every bit unchanged (0: measured once and kept in the "
-                   "cache folder)")
+      ->add_option(
+          "--grid", options->llama.grid_tokens,
+          "Tokens between cuts that leave every bit unchanged (0: measured once and kept in the "
+          "cache folder)")
       ->group(group);
   AddDiskFlags(serve, options, group);
 }

@@ -537,7 +537,7 @@ class ServeRun {
   std::mutex keys_mutex_;          // one reload at a time, and none while service begins
   std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
   std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
-  std::optional<StartGrid> grid_;  // from the loading on
+  std::optional<StartGrid> grid_;                // from the loading on
   std::unique_ptr<LlamaEngine> engine_;
   TextModels text_models_;
   std::unique_ptr<ChatTemplate> template_;

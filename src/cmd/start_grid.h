@@ -30,8 +30,8 @@ class StartGrid final : public IdleWork {
 
   // Before the model is loaded. It outlives the loading.
   void Fill(LlamaOptions* llama);
-  // After that. `facts`: LlamaEngine::GridFacts. The work to do until the first request comes; null:
-  // none. `engine` outlives it.
+  // After that. `facts`: LlamaEngine::GridFacts. The work to do until the first request comes;
+  // null: none. `engine` outlives it.
   IdleWork* AfterLoad(Engine* engine, const Result<std::string>& facts);
 
   bool Step() override;

@@ -1,6 +1,7 @@
 // Which request of the queue gets a slot next.
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "sched/scheduler.h"
@@ -27,12 +28,12 @@ void Scheduler::GuessRead(Task* task) {
   const GenerationRequest& request = task->request;
   const bool answering = task->first_token_ms > 0;
   const Tokens& prompt = task->sampler == nullptr ? request.prompt : task->reading;
-  size_t reach = 0;
+  SlotKeeper::Reach reach;
   if (request.reuse || answering) {
     const auto match = cache_->Match(request.name_space, prompt);
-    reach = keeper_.Reach({request.name_space, prompt, true, &match, request.slot, answering});
+    reach = keeper_.ReachOf({request.name_space, prompt, true, &match, request.slot, answering});
   }
-  task->guess = {prompt.size() - reach, last_admission_};
+  task->guess = {prompt.size() - reach.tokens, reach.shared_tokens, last_admission_};
 }
 
 std::vector<size_t> Scheduler::QueueInOrder() {
@@ -46,8 +47,10 @@ std::vector<size_t> Scheduler::QueueInOrder() {
   for (const size_t index : ready) {
     Task& task = queue_[index];
     GuessRead(&task);
-    contenders.push_back({task.number, task.request.name_space, task.sampler != nullptr,
-                          ReadMs(task.guess.tokens), now_ms - task.submitted_ms});
+    const bool goes_on = task.sampler != nullptr && !task.preempted;
+    const double since_ms = task.preempted ? task.queued_ms : task.submitted_ms;
+    contenders.push_back({task.number, task.request.name_space, goes_on, ReadMs(task.guess.tokens),
+                          now_ms - since_ms});
   }
   std::vector<size_t> in_order;
   for (const size_t index : InOrder(contenders, shares_)) in_order.push_back(ready[index]);
@@ -59,6 +62,7 @@ std::optional<Scheduler::Task> Scheduler::NextTask() {
   Reserved reserved;
   for (const size_t index : QueueInOrder()) {
     Task& next = queue_[index];
+    if (!running_.empty()) GuessRead(&next);
     if (!MayAdmit(next, reserved)) return std::nullopt;
     if (!Waits(next)) {
       Task task = std::move(next);
@@ -74,20 +78,57 @@ std::optional<Scheduler::Task> Scheduler::NextTask() {
   return std::nullopt;
 }
 
-// What those at work hold stays, so a prompt that does not fit beside it waits.
+// What those at work hold stays, so a prompt that does not fit beside it waits. The prefix that it
+// will share with one of them is in its cells already.
 bool Scheduler::MayAdmit(const Task& task, const Reserved& reserved) const {
   if (task.generation->cancelled()) return true;
   if (running_.empty()) return keeper_.has_free();
-  const size_t tokens = std::max(task.request.prompt.size(), task.reading.size());
+  const size_t whole = std::max(task.request.prompt.size(), task.reading.size());
+  const size_t tokens = whole - std::min(whole, task.guess.shared_tokens);
   const bool has_slot = keeper_.free_slots() > reserved.slots;
   return has_slot && keeper_.HasRoomFor(tokens + 1 + reserved.tokens);
 }
 
+// The way back to what is cached, and a sampler with its grammar, take the thread's time too.
 bool Scheduler::AdmitNext() {
   std::optional<Task> next = NextTask();
   if (!next) return false;
+  const NamespaceId name_space = next->request.name_space;
+  const double begin_ms = clock_->NowMs();
   Admit(std::move(*next));
+  shares_.Charge(name_space, clock_->NowMs() - begin_ms);
   return true;
+}
+
+// What took a slot back parks and goes on later, so this costs a way back and no reading.
+void Scheduler::PreemptForShare() {
+  const double now_ms = clock_->NowMs();
+  std::map<NamespaceId, size_t> held;
+  for (const Task& task : running_) {
+    if (task.slot) ++held[task.request.name_space];
+  }
+  std::optional<NamespaceId> waits;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Task& task : queue_) {
+      const bool too_long = now_ms - task.queued_ms > options_.share_wait_ms;
+      if (!task.ready() || task.leaves_queue() || task.wait.reader != 0 || !too_long) continue;
+      if (!waits || held[task.request.name_space] < held[*waits]) waits = task.request.name_space;
+    }
+  }
+  if (!waits) return;
+  Task* victim = nullptr;
+  for (Task& task : running_) {
+    const NamespaceId name_space = task.request.name_space;
+    const bool more = held[name_space] > held[*waits] + 1 || held[*waits] == 0;
+    if (!task.slot || task.stands_in || name_space == *waits || !more) continue;
+    if (now_ms - task.slot_ms <= options_.share_wait_ms) continue;
+    if (shares_.UsedMs(name_space) < shares_.UsedMs(*waits)) continue;
+    if (victim == nullptr || held[name_space] >= held[victim->request.name_space]) victim = &task;
+  }
+  if (victim == nullptr) return;
+  victim->preempted = true;
+  Requeue(victim);
 }
 
 void Scheduler::Admit(Task taken) {
@@ -113,6 +154,8 @@ void Scheduler::Admit(Task taken) {
   }
   if (task.generation->cancelled()) return Finish(&task, FinishReason::kCancelled);
   task.admission = ++last_admission_;
+  task.slot_ms = clock_->NowMs();
+  task.preempted = false;
   trace_.OnLeavesQueue({task.number, task.queued_ms});
   Resume(&task);
 }

@@ -101,11 +101,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    if (queue_.size() + tasks.size() > options_.queue_limit) {
-      ++stats_.refused;
-      return Fail(ErrorCode::kUnavailable,
-                  std::to_string(queue_.size()) + " requests are waiting already; try again later");
-    }
+    if (Status room = MakeQueueRoom(tasks); !room) return tl::unexpected(room.error());
     for (Task& task : tasks) {
       task.number = ++last_number_;
       queue_.push_back(std::move(task));
@@ -113,6 +109,26 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
   }
   arrived_.notify_one();
   return generation;
+}
+
+Status Scheduler::MakeQueueRoom(const std::vector<Task>& newcomers) {
+  std::vector<QueuePlace> places;
+  std::vector<Task*> waiting;
+  for (Task& task : queue_) {
+    if (task.leaves_queue()) continue;
+    places.push_back({task.request.name_space, task.sampler == nullptr});
+    waiting.push_back(&task);
+  }
+  const auto leave = WhoLeaves(places, newcomers.front().request.name_space, newcomers.size(),
+                               options_.queue_limit);
+  if (!leave) {
+    ++stats_.refused;
+    return Fail(ErrorCode::kUnavailable,
+                std::to_string(waiting.size()) + " requests are waiting already; try again later");
+  }
+  for (const size_t index : *leave) waiting[index]->refused = true;
+  stats_.refused += leave->size();
+  return {};
 }
 
 void Scheduler::Stop() {
@@ -134,6 +150,7 @@ bool Scheduler::Step() {
   const bool ordered = DoOrders();
   MeetReaders();
   const bool admitted = AdmitNext();
+  if (!admitted) PreemptForShare();
   // Before it reads past what it shares with those behind it.
   if (admitted) MeetReaders();
   // Before a new prompt takes cells behind theirs: attention passes over all up to the last in use.
@@ -186,16 +203,23 @@ void Scheduler::CountForTrace(const std::vector<SlotStats>& slots) {
   trace_.OnCounts(counts);
 }
 
+void Scheduler::TakeFromQueue(const std::function<bool(const Task&)>& leaves) {
+  const std::lock_guard lock(mutex_);
+  const auto first = std::stable_partition(queue_.begin(), queue_.end(), std::not_fn(leaves));
+  for (auto task = first; task != queue_.end(); ++task) {
+    // Ends as any other does, although it never began.
+    if (task->text == nullptr) task->text = std::make_unique<StopText>(std::vector<std::string>());
+    if (task->admitted_ms == 0) task->admitted_ms = clock_->NowMs();
+    running_.push_back(std::move(*task));
+  }
+  queue_.erase(first, queue_.end());
+}
+
 void Scheduler::FailOverdue() {
   if (options_.request_ms_max <= 0) return;
   const double begun_before_ms = clock_->NowMs() - options_.request_ms_max;
   const auto overdue = [&](const Task& task) { return task.submitted_ms < begun_before_ms; };
-  {
-    const std::lock_guard lock(mutex_);
-    const auto late = std::stable_partition(queue_.begin(), queue_.end(), std::not_fn(overdue));
-    std::move(late, queue_.end(), std::back_inserter(running_));
-    queue_.erase(late, queue_.end());
-  }
+  TakeFromQueue(overdue);
   for (auto task = running_.begin(); task != running_.end();) {
     Task* late = overdue(*task) ? &*task : nullptr;
     ++task;
@@ -206,11 +230,17 @@ void Scheduler::FailOverdue() {
   }
 }
 
+// Those in the queue too: nobody waits for them, and they hold places that others want.
 void Scheduler::FinishCancelled() {
-  for (auto task = running_.begin(); task != running_.end();) {
-    Task* cancelled = task->generation->cancelled() ? &*task : nullptr;
-    ++task;
-    if (cancelled != nullptr) Finish(cancelled, FinishReason::kCancelled);
+  TakeFromQueue([](const Task& task) { return task.leaves_queue(); });
+  for (auto next = running_.begin(); next != running_.end();) {
+    Task* const task = &*next++;
+    if (task->generation->cancelled()) {
+      Finish(task, FinishReason::kCancelled);
+    } else if (task->refused) {
+      FailTask(task, {ErrorCode::kUnavailable,
+                      "the queue is full, and others wait with fewer requests; try again later"});
+    }
   }
 }
 
@@ -263,8 +293,12 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
   }
   const TraceSpan drawing(options_.trace, "draw");
   for (size_t i = 0; i < tasks.size(); ++i) {
+    // The task may be gone afterwards.
+    const NamespaceId name_space = tasks[i]->request.name_space;
+    const double draw_ms = clock_->NowMs();
     SlotOf(*tasks[i]).AddDecoded(tokens[i].token);
     DrawToken(tasks[i], engine_->LogitsOf(i));
+    shares_.Charge(name_space, clock_->NowMs() - draw_ms);
   }
   return true;
 }
@@ -434,6 +468,7 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
   if (task.request.on_answer)
     task.request.on_answer({task.answer, done.stop_text, reason, task.admission});
   Observe(task, EndedByOf(reason, !done.stop_text.empty()), slot, slot_tokens);
+  save_lag_.OnAnswer(clock_->NowMs());
   task.generation->Push(std::move(done));
   task.generation->MarkPromptRead();
 }

@@ -51,8 +51,10 @@
 #include "sched/in_flight.h"
 #include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
+#include "sched/queue_room.h"
 #include "sched/reasoning_meter.h"
 #include "sched/request_observer.h"
+#include "sched/save_lag.h"
 #include "sched/schedule_trace.h"
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
@@ -107,6 +109,9 @@ struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
   // Requests that may wait; more are refused.
   size_t queue_limit = 64;
+  // A namespace that waits for a slot for so long gets one of the namespace that holds most of them
+  // (sched/admission.cc).
+  double share_wait_ms = 5000;
   // Of the time, that reading prompts may take while answers are on their way; see TimeShare.
   double prefill_share = 0.5;
   // From its arrival on; then a request ends with kTimedOut. 0: it may take as long as it takes.
@@ -157,6 +162,7 @@ struct SchedulerStats {
   // Of going back to what was not in a slot, by the slowest tier.
   SecondsHistogram ram_restore_times;
   SecondsHistogram disk_restore_times;
+  SecondsHistogram save_lags;  // see SaveLag; none where nothing is saved
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
@@ -243,6 +249,7 @@ class Scheduler {
   // How much of a queued prompt is still to be read, when that was last looked at.
   struct ReadGuess {
     size_t tokens = 0;
+    size_t shared_tokens = 0;                // with a slot in use, in whose cells they lie
     std::optional<uint64_t> admission = {};  // the last one then
   };
   struct Task {
@@ -277,7 +284,13 @@ class Scheduler {
     bool stands_in = false;
     CheckpointClass brought_class = CheckpointClass::kInterval;  // likewise: of its checkpoint
 
+    bool refused = false;    // it makes room in the queue for somebody who waits with fewer
+    bool preempted = false;  // its slot went to a namespace that had none
+    double slot_ms = 0;      // when it got its slot, the last time
+
     bool answering() const { return next.has_value(); }
+    // Whether it only waits to be told so.
+    bool leaves_queue() const { return refused || generation->cancelled(); }
     // Or it waits for another answer's prompt.
     bool ready() const {
       return answer_index == 0 || generation->prompt_read() || generation->cancelled();
@@ -310,6 +323,12 @@ class Scheduler {
   bool DoOrders();
   void DoLooks();
 
+  // Moves those of the queue to running_, where they have no slot, to be ended.
+  void TakeFromQueue(const std::function<bool(const Task&)>& leaves);
+  // REQUIRES: mutex_ is held.
+  Status MakeQueueRoom(const std::vector<Task>& newcomers);
+  // A namespace that has waited long enough gets a slot of one that holds more.
+  void PreemptForShare();
   // In tending.cc.
   void RunOnce();
   // False: there is none left.
@@ -448,6 +467,7 @@ class Scheduler {
   std::list<Task> running_;  // admitted, in the order of arrival
   FairShares shares_;
   TimeShare time_;
+  SaveLag save_lag_;
   IdleWork* idle_work_;  // null once it has ended
   WarmBudget warm_budget_;
   CacheBudget cache_budget_;

@@ -186,8 +186,10 @@ Way SlotKeeper::Choose(const SlotNeeds& needs) const {
   return ChooseWay(Rules(needs), needs, views, tick_);
 }
 
-size_t SlotKeeper::Reach(const SlotNeeds& needs) const {
-  return Choose(needs).point.position;
+SlotKeeper::Reach SlotKeeper::ReachOf(const SlotNeeds& needs) const {
+  const Way way = Choose(needs);
+  const bool lends = way.source == Way::Source::kFork && !slots_[way.from].free;
+  return {way.point.position, lends ? way.point.position : 0};
 }
 
 std::optional<SlotKeeper::Held> SlotKeeper::Hold(const SlotNeeds& needs, const Way& way) {

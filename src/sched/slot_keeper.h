@@ -94,8 +94,12 @@ class SlotKeeper {
   // Takes a slot for a prompt and brings it along the prompt without reading; the slot is in use
   // until Release. REQUIRES: has_free().
   Resumed Resume(const SlotNeeds& needs);
-  // How far along the prompt Resume would come now; when no slot is free, if all were.
-  size_t Reach(const SlotNeeds& needs) const;
+  struct Reach {
+    size_t tokens = 0;         // so far along the prompt Resume would come
+    size_t shared_tokens = 0;  // of these, in cells of a slot in use, which hold them already
+  };
+  // Now; when no slot is free, if all were.
+  Reach ReachOf(const SlotNeeds& needs) const;
   // Of a way that a slot has already: its KV lies in a slot, and the state to set on it, where one
   // is needed, in memory. So Resume would move no more than that, and need not be called before
   // somebody goes on from there. Nothing: there is no such way.

@@ -108,6 +108,10 @@ bool Scheduler::Tend(bool now) {
   const bool stored = !step.began && keeper_.StoreUnused(now);
   const std::lock_guard lock(mutex_);
   stats_.unsaved_bytes = step.bytes_left + keeper_.UnstoredBytes();
+  const uint64_t unsynced_bytes = stats_.unsaved_bytes + cache_->saved_stats().unsynced_bytes;
+  if (const auto lag_ms = save_lag_.OnUnsaved(unsynced_bytes, clock_->NowMs())) {
+    stats_.save_lags.AddMs(*lag_ms);
+  }
   stats_.cache = cache_->stats();
   return step.began || stored;
 }

@@ -58,7 +58,8 @@ void Scheduler::Meet(Task* waiter, Task* reader, std::optional<size_t>* reach) {
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach) {
     const auto match = cache_->Match(request.name_space, request.prompt);
-    *reach = keeper_.Reach({request.name_space, request.prompt, true, &match, request.slot});
+    *reach =
+        keeper_.ReachOf({request.name_space, request.prompt, true, &match, request.slot}).tokens;
   }
   if (position < **reach + kSparedTokensMin) return;
   wait.reader = reader->admission;

@@ -88,7 +88,8 @@ bool Scheduler::BringHeaderBack() {
     if (CommonPrefix(held, prompt) == header.tokens.size()) return true;
     has_empty = has_empty || held.empty();
   }
-  if (!has_empty || keeper_.saving() || keeper_.Reach(needs) < header.tokens.size()) return true;
+  if (!has_empty || keeper_.saving() || keeper_.ReachOf(needs).tokens < header.tokens.size())
+    return true;
   keeper_.Release(keeper_.Resume(needs).slot);
   PublishSlots();
   return true;
@@ -114,7 +115,7 @@ bool Scheduler::BeginWarming() {
   // `exact` does not go on from what was generated.
   needs.keeps_answer = prompt.keeps_answer && options_.reuse != ReuseMode::kExact;
   const size_t step = grid_tokens_ > 1 ? grid_tokens_ : kUsualGridTokens;
-  if (!keeper_.has_free() || end < keeper_.Reach(needs) + step) return false;
+  if (!keeper_.has_free() || end < keeper_.ReachOf(needs).tokens + step) return false;
   warming_->slot = keeper_.Resume(needs).slot;
   return keeper_.slot(*warming_->slot).tokens().size() < end;
 }
@@ -125,7 +126,9 @@ bool Scheduler::ReadAhead(size_t tokens_max) {
   Slot& slot = keeper_.slot(*warming_->slot);
   const size_t begin = slot.tokens().size();
   const size_t most = std::min(engine_->piece_tokens_max(), tokens_max);
-  const size_t end = NextPieceEnd({grid_tokens_, most - most % grid_tokens_,
+  // A micro-batch smaller than the grid cannot stay on it; it is cut where requests' prompts are.
+  const size_t on_grid = most - most % grid_tokens_;
+  const size_t end = NextPieceEnd({grid_tokens_, on_grid > 0 ? on_grid : most,
                                    slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
                                   begin, tokens.size(), goal);
   TraceSpan span(options_.trace, "warm");

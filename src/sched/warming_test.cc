@@ -247,5 +247,20 @@ TEST(Warming, AnotherNamespaceGetsNothingOfIt) {
   EXPECT_EQ(bench.Run(std::move(other)).end.cost.reused_tokens, 0u);
 }
 
+TEST(Warming, AMicroBatchSmallerThanTheGridIsReadAheadInItsOwnSteps) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions engine = Slots(1, memory_class);
+    engine.piece_tokens_max = kGrid / 2;
+    const Talk talk;
+    Bench bench(engine, Lending());
+    bench.Run(talk.First());
+    bench.scheduler.Warm({talk.Expected()});
+    WarmAll(&bench);
+    EXPECT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+    EXPECT_EQ(bench.Run(talk.Next(30)).end.kind, GenerationEvent::Kind::kDone);
+  }
+}
+
 }  // namespace
 }  // namespace cairn
