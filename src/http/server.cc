@@ -202,6 +202,9 @@ class HttpServer::Impl {
   bool ServeRequest(Connection* connection);
   void RefuseConnection(AcceptedSocket socket);
   static void SayNotPlain(Connection* connection);
+  // `reason` may bring header lines along.
+  void Refuse(Connection* connection, int status, const std::string& reason,
+              const std::string& message) const;
   void SendRefusal(Connection* connection) const;
 
   // Constant after Bind().
@@ -218,7 +221,8 @@ class HttpServer::Impl {
 
 HttpServer::Impl::Impl(HttpServerOptions options)
     : options_(std::move(options)),
-      timeouts_{options_.read_timeout_ms, options_.request_timeout_ms, options_.write_timeout_ms} {
+      timeouts_{options_.read_timeout_ms, options_.header_timeout_ms, options_.request_timeout_ms,
+                options_.write_timeout_ms} {
   CHECK(options_.error_body != nullptr);
   parser_.set_payload_max_length(options_.body_bytes_max);
   parser_.set_keep_alive_timeout(options_.idle_timeout_ms / 1000);
@@ -486,7 +490,8 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     const Connection::Wait wait =
         idle ? connection.WaitForRequest(options_.idle_timeout_ms, seat->wake_fd())
              : connection.WaitForRequest(kFirstByteMs, -1);
-    const bool has_request = wait == Connection::Wait::kData;
+    const bool too_long = wait == Connection::Wait::kTooLong;
+    const bool has_request = wait == Connection::Wait::kData || too_long;
     if (idle && !seat->LeaveIdle(has_request)) {
       if (has_request) SendRefusal(&connection);
       return;
@@ -497,6 +502,10 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     if (!has_request) {
       if (connection.FellBackToPlain()) SayNotPlain(&connection);
       return;
+    }
+    if (too_long) {
+      return Refuse(&connection, 431, "Request Header Fields Too Large",
+                    "the request's headers are longer than 16 KiB");
     }
     if (connection.BeginRequest() && !ServeRequest(&connection)) return;
   }
@@ -538,18 +547,22 @@ void HttpServer::Impl::SayNotPlain(Connection* connection) {
 }
 
 void HttpServer::Impl::SendRefusal(Connection* connection) const {
+  Refuse(connection, 503, "Service Unavailable\r\nRetry-After: 1",
+         "all " + std::to_string(options_.threads_max) +
+             " connections of this server are at work; try again later");
+}
+
+void HttpServer::Impl::Refuse(Connection* connection, int status, const std::string& reason,
+                              const std::string& message) const {
   std::string body;
   try {
-    body = options_.error_body(503,
-                               "all " + std::to_string(options_.threads_max) +
-                                   " connections of this server are at work; try again later",
-                               "");
+    body = options_.error_body(status, message, "");
   } catch (...) {
     LogFailure("an error answer", "error_body threw");
   }
   const std::string answer =
-      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n"
-      "Connection: close\r\nContent-Type: " +
+      "HTTP/1.1 " + std::to_string(status) + " " + reason +
+      "\r\nConnection: close\r\nContent-Type: " +
       options_.error_content_type + "\r\nContent-Length: " + std::to_string(body.size()) +
       "\r\n\r\n" + body;
   // A new connection's send buffer takes this whole; a client that reads nothing gets no more.

@@ -115,6 +115,55 @@ TEST_F(HttpServerStreamTest, EndsARequestThatIsSentDropByDrop) {
   EXPECT_EQ(Ask("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n").substr(9, 3), "404");
 }
 
+TEST_F(HttpServerStreamTest, SlowHeadersHoldNoConnectionThatOthersWant) {
+  options_.threads_max = 4;
+  MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
+  StartServer();
+  std::vector<std::unique_ptr<RawClient>> slow;
+  const auto drip = [&] {
+    for (const auto& client : slow) static_cast<void>(client->Send("x"));
+    return true;
+  };
+  for (int i = 0; i < 16; ++i) {
+    slow.push_back(std::make_unique<RawClient>(server_->port()));
+    static_cast<void>(slow.back()->Send("GET / HTTP/1.1\r\nHost: localhost\r\nX: "));
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(
+        Eventually([&] { return drip() && BodyOf(AskFor("GET", "/")) == "served"; }));
+  }
+}
+
+TEST_F(HttpServerStreamTest, EndsHeadersThatAreSentDropByDrop) {
+  options_.header_timeout_ms = 200;
+  MakeServer();
+  StartServer();
+  RawClient slow(server_->port());
+  ASSERT_TRUE(slow.Send("GET / HTTP/1.1\r\nX: "));
+  EXPECT_TRUE(Eventually([&] { return !slow.Send("x"); }));
+}
+
+TEST_F(HttpServerStreamTest, HeadersMayComeInPiecesAsLongAsTheyComeSoon) {
+  MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
+  StartServer();
+  RawClient client(server_->port());
+  const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  for (const char letter : request) ASSERT_TRUE(client.Send(std::string(1, letter)));
+  EXPECT_TRUE(client.ReadUntil("served"));
+}
+
+TEST_F(HttpServerStreamTest, RefusesHeadersThatAreTooLong) {
+  MakeServer();
+  StartServer();
+  RawClient client(server_->port());
+  std::string request = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 20; ++i) {
+    request += "X" + std::to_string(i) + ": " + std::string(1000, 'x') + "\r\n";
+  }
+  ASSERT_TRUE(client.Send(request));
+  EXPECT_TRUE(client.ReadUntil("HTTP/1.1 431 "));
+}
+
 TEST_F(HttpServerStreamTest, NoticesAClientThatLeavesASilentStream) {
   MakeServer();
   AddStream();

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -225,36 +226,60 @@ bool Connection::FellBackToPlain() {
   return true;
 }
 
+bool Connection::HasWholeHeaders() const {
+  std::string_view text(buffer_ + buffer_begin_, buffer_end_ - buffer_begin_);
+  const size_t begin = text.find_first_not_of("\r\n");
+  if (begin == std::string_view::npos) return !text.empty();
+  text.remove_prefix(begin);
+  if (text.find("\r\n\r\n") != std::string_view::npos) return true;
+  const size_t line = text.find('\n');
+  if (line == std::string_view::npos) return false;
+  // A first line that the parser will refuse, and lines that end in another way than HTTP's.
+  if (text.substr(0, line).find(" HTTP/") == std::string_view::npos) return true;
+  return line == 0 || text[line - 1] != '\r';
+}
+
 Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
   if (lost_) return Wait::kClosed;
   const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
+  // The buffer begins with the request, so that it has room for all its headers.
+  std::memmove(buffer_, buffer_ + buffer_begin_, buffer_end_ - buffer_begin_);
+  buffer_end_ -= std::exchange(buffer_begin_, 0);
   // What TLS has taken from the socket shows there no more.
-  bool is_there = HasBufferedBytes();
+  bool is_there = tls_ != nullptr && tls_->HasBytes();
   short events = POLLIN;
   for (;;) {
     if (stop_->raised()) return Wait::kClosed;
-    if (buffer_begin_ < buffer_end_) return Wait::kData;
+    if (HasWholeHeaders()) return Wait::kData;
+    if (buffer_end_ == sizeof(buffer_)) return Wait::kTooLong;
+    const auto now = steady_clock::now();
+    if (buffer_end_ > 0 && header_deadline_ == TimePoint::max()) {
+      header_deadline_ = now + milliseconds(timeouts_.header_ms);
+    }
+    if (now >= header_deadline_) return Wait::kClosed;
     if (!is_there) {
-      const auto left =
-          std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
+      const auto end = std::min(deadline, header_deadline_);
+      const auto left = std::chrono::ceil<milliseconds>(end - now).count();
       pollfd fds[] = {{fd_, events, 0}, {stop_->fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
       const int ready = PollAgain(fds, 3, static_cast<int>(std::max<int64_t>(left, 0)));
       if (stop_->raised() || ready < 0) return Wait::kClosed;
+      if (ready == 0 && end == header_deadline_) return Wait::kClosed;
       if (ready == 0) return Wait::kTimeout;
       if (fds[0].revents == 0) return Wait::kWoken;
     }
-    is_there = false;
     Wants wants = Wants::kNothing;
-    const ssize_t n = TryReceive(buffer_, sizeof(buffer_), &wants);
+    const ssize_t n =
+        TryReceive(buffer_ + buffer_end_, sizeof(buffer_) - buffer_end_, &wants);
     if (n <= 0 && wants == Wants::kNothing) return Wait::kClosed;
-    buffer_begin_ = 0;
-    buffer_end_ = n > 0 ? static_cast<size_t>(n) : 0;
+    if (n > 0) buffer_end_ += static_cast<size_t>(n);
+    is_there = n > 0 && tls_ != nullptr && tls_->HasBytes();
     events = wants == Wants::kWritable ? POLLOUT : POLLIN;
   }
 }
 
 bool Connection::BeginRequest() {
   request_deadline_ = steady_clock::now() + milliseconds(timeouts_.request_ms);
+  header_deadline_ = TimePoint::max();
   while (buffer_begin_ < buffer_end_ &&
          (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
     ++buffer_begin_;

@@ -96,7 +96,8 @@ class PeerWatch {
 
 struct SocketTimeouts {
   int read_ms = 30'000;      // silence while a request is being read
-  int request_ms = 600'000;  // a whole request
+  int header_ms = 10'000;    // the headers, from their first byte on
+  int request_ms = 600'000;  // a request whose headers are there
   int write_ms = 30'000;     // a client that takes no more bytes
 };
 
@@ -108,8 +109,8 @@ struct Linger {
 
 // One accepted connection; owns its descriptor. Used by one thread; watch() goes anywhere.
 //
-// Under TLS the handshake is part of waiting for the first request: a client that is slow with it
-// idles, and goes when another wants its place.
+// The headers of a request, and under TLS the handshake, are part of waiting for it: a client that is
+// slow with them idles, and goes when another wants its place. Nobody has shown a key until then.
 class Connection {
  public:
   // `certificate`: what to speak TLS with; null: plain.
@@ -119,8 +120,11 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  enum class Wait { kData, kWoken, kTimeout, kClosed };
-  // Waits for the first byte of the next request. `wake_fd` (or -1) ends the wait early.
+  // kTooLong: more than kHeaderBytesMax, and no end of the headers.
+  enum class Wait { kData, kWoken, kTimeout, kClosed, kTooLong };
+  static constexpr size_t kHeaderBytesMax = size_t{16} << 10;
+  // Waits until the headers of the next request are there, or a first line that is none of HTTP.
+  // `wake_fd` (or -1) ends the wait early; what came until then stays.
   Wait WaitForRequest(int timeout_ms, int wake_fd);
   // Starts the clock of `request_ms` and drops empty lines that some clients send in between.
   // Returns false when only such lines were there, so that there is no request yet.
@@ -155,6 +159,8 @@ class Connection {
   ssize_t TryReceive(char* bytes, size_t size, Wants* wants);
   ssize_t TrySend(const char* bytes, size_t size, Wants* wants);
   bool WaitFor(Wants wants);
+  // Whether the parser can go on with what is in the buffer: nothing it waits for is missing.
+  bool HasWholeHeaders() const;
   ssize_t Receive(char* bytes, size_t size);
 
   const int fd_;
@@ -165,8 +171,9 @@ class Connection {
   std::unique_ptr<TlsLayer> tls_;  // null: plain
   bool lost_ = false;              // TLS was to be spoken, and there was no memory for it
   TimePoint request_deadline_ = TimePoint::max();
+  TimePoint header_deadline_ = TimePoint::max();  // from the first byte of a request on
   // What was received and not yet read: bytes of a next request may already be here.
-  char buffer_[8192];
+  char buffer_[kHeaderBytesMax];
   size_t buffer_begin_ = 0;
   size_t buffer_end_ = 0;
 };
