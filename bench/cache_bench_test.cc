@@ -20,6 +20,7 @@ TEST(CacheBench, InsertsWithoutGivingUpAnythingWhereThereIsRoom) {
 
 TEST(CacheBench, EvictsOneForEachInsertUnderEveryPolicy) {
   const std::string table = Table("evict");
+  EXPECT_TRUE(Has(table, "evict    value, 12 go")) << table;
   for (const char* policy : {"value", "lru", "fifo", "closest-pair", "marconi"}) {
     EXPECT_TRUE(Has(table, std::string("evict    ") + policy + ", one goes")) << table;
   }

@@ -446,7 +446,7 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
   const Ids in_slots = InSlots();
   while (HeldBytes() + bytes > budget_) {
     // What is saved can be read again, which costs next to nothing beside reading its tokens.
-    if (!ReleaseOne(in_slots) && !GiveUpOne(in_slots)) return false;
+    if (!ReleaseSome(in_slots, bytes) && !GiveUpSome(in_slots, bytes)) return false;
   }
   return true;
 }
@@ -458,27 +458,59 @@ size_t CheckpointCache::SetBudget(size_t bytes_max) {
   return before - std::min(before, HeldBytes());
 }
 
-bool CheckpointCache::GiveUpOne(const Ids& in_slots) {
+bool CheckpointCache::GiveUpSome(const Ids& in_slots, size_t bytes) {
   const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
   if (candidates.empty()) return false;
-  const std::optional<size_t> victim = eviction_->Victim(candidates);
-  if (!victim) return false;
-  const uint64_t id = candidates[*victim].id;
+  bool any = false;
+  for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates.size()))) {
+    if (HeldBytes() + bytes <= budget_) break;
+    if (any && !IsAsRanked(candidates[victim], in_slots)) continue;
+    GiveUp(candidates[victim]);
+    any = true;
+  }
+  return any;
+}
+
+bool CheckpointCache::IsAsRanked(const EvictionCandidate& candidate, const Ids& in_slots) const {
+  switch (candidate.kind) {
+    case CandidateKind::kSnapshot: {
+      const auto found = entries_.find(candidate.id);
+      if (found == entries_.end() || found->second.pins > 0) return false;
+      const Entry& entry = found->second;
+      const bool leads_nowhere =
+          slots_.snapshots_need_kv && entry.holder == 0 && !in_slots.contains(candidate.id);
+      return MayDrop(candidate.id) && leads_nowhere == candidate.leads_nowhere &&
+             CandidateOf(entry).ancestor_position == candidate.ancestor_position;
+    }
+    case CandidateKind::kSegment: {
+      const auto found = segments_.segments().find(candidate.id);
+      if (found == segments_.segments().end()) return false;
+      const SegmentIndex::Segment& segment = found->second;
+      return segment.pins == 0 && segment.children == 0 && MayDrop(candidate.id) &&
+             CandidateOf(segment, in_slots).reread_tokens == candidate.reread_tokens;
+    }
+    case CandidateKind::kWhole:
+      return wholes_.Holds(candidate.id) && wholes_.wholes().at(candidate.id).pins == 0 &&
+             MayDrop(candidate.id);
+  }
+  return false;
+}
+
+void CheckpointCache::GiveUp(const EvictionCandidate& candidate) {
   // Of what a slot holds too this is a copy, which is made again when the slot lets go.
-  if (!candidates[*victim].in_slot && SaveInstead(id)) return true;
-  switch (candidates[*victim].kind) {
+  if (!candidate.in_slot && SaveInstead(candidate.id)) return;
+  switch (candidate.kind) {
     case CandidateKind::kSnapshot:
-      Drop(id);
+      Drop(candidate.id);
       break;
     case CandidateKind::kSegment:
-      DropSegment(id);
+      DropSegment(candidate.id);
       break;
     case CandidateKind::kWhole:
-      DropWhole(id);
+      DropWhole(candidate.id);
       break;
   }
   ++stats_.evicted;
-  return true;
 }
 
 void CheckpointCache::Drop(CheckpointId id) {

@@ -27,6 +27,7 @@
 #ifndef CAIRN_CACHE_CHECKPOINT_CACHE_H_
 #define CAIRN_CACHE_CHECKPOINT_CACHE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -305,7 +306,11 @@ class CheckpointCache {
   }
   size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool MakeRoom(size_t bytes);
-  bool GiveUpOne(const Ids& in_slots);
+  // Ranks all once, and lets the first of them go until `bytes` more fit. False: nobody can go.
+  bool GiveUpSome(const Ids& in_slots, size_t bytes);
+  void GiveUp(const EvictionCandidate& candidate);
+  // Whether what was ranked may still go, and would be ranked alike.
+  bool IsAsRanked(const EvictionCandidate& candidate, const Ids& in_slots) const;
   // Makes room and hands `bytes` to the store. The place in the tree is there already.
   Status StoreBytes(uint64_t id, Bytes bytes);
   tl::unexpected<Error> RefuseRoom();
@@ -324,7 +329,8 @@ class CheckpointCache {
   void HoldCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens);
 
   // In saving.cc.
-  enum class TakenIn { kDone, kUseless, kParentMissing };
+  enum class TakenIn { kDone, kUseless, kParentMissing, kNoRoom };
+  void KeepFewWaiting();
   std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
   std::optional<uint64_t> NameOf(NamespaceId name_space) const;
   TakenIn TakeIn(const ObjectHeader& header);
@@ -336,8 +342,10 @@ class CheckpointCache {
   // Forgets what cannot be had any more, and what is of no use without it.
   void Lose(uint64_t id);
   bool MayDrop(uint64_t id) const;
-  // Lets one thing leave memory that is saved. False: there is none.
-  bool ReleaseOne(const Ids& in_slots);
+  // Lets saved things leave memory until `bytes` more fit, or for a while. False: there are none.
+  bool ReleaseSome(const Ids& in_slots, size_t bytes);
+  // How many of so many go before they are ranked again: with each that goes, others change.
+  static size_t GoAtOnce(size_t candidates) { return std::max<size_t>(1, candidates / 8); }
   struct Unsaved {
     uint64_t id = 0;
     double worth_ms = 0;
@@ -402,7 +410,7 @@ class CheckpointCache {
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
   SavedAs saved_as_;
-  std::vector<ObjectHeader> waiting_;  // found before what they begin in
+  std::vector<ObjectHeader> waiting_;  // found before what they begin in, or before there was room
 };
 
 }  // namespace cairn

@@ -15,8 +15,10 @@ constexpr double kLikelihood = 1.0 / 8;
 // again take about that long on a plain SSD, and its cells wear.
 constexpr double kWorthMsPerMib = 2;
 constexpr double kMib = 1 << 20;
-// Objects whose beginning is not there yet, of which no more are remembered.
+// Objects whose beginning is not there yet, or for which there was no room: no more of them, and of
+// their tokens, are remembered.
 constexpr size_t kWaitingMax = 10000;
+constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
 double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double read_ms_per_token) {
   return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
@@ -39,7 +41,7 @@ bool CheckpointCache::MayDrop(uint64_t id) const {
   return place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused;
 }
 
-bool CheckpointCache::ReleaseOne(const Ids& in_slots) {
+bool CheckpointCache::ReleaseSome(const Ids& in_slots, size_t bytes) {
   if (!saves()) return false;
   // What is still on its way costs memory until it has arrived, so it goes last.
   for (const auto place : {SnapshotStore::Place::kBoth, SnapshotStore::Place::kSaving}) {
@@ -58,11 +60,14 @@ bool CheckpointCache::ReleaseOne(const Ids& in_slots) {
       if (whole.pins == 0 && store_->PlaceOf(id) == place) candidates.push_back(CandidateOf(whole));
     }
     if (candidates.empty()) continue;
-    const std::optional<size_t> victim = eviction_->Victim(candidates);
-    if (!victim) return false;
-    store_->Release(candidates[*victim].id);
-    ++stats_.released;
-    return true;
+    bool any = false;
+    for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates.size()))) {
+      if (any && HeldBytes() + bytes <= budget_) break;
+      store_->Release(candidates[victim].id);
+      ++stats_.released;
+      any = true;
+    }
+    return any;
   }
   return false;
 }
@@ -100,12 +105,22 @@ void CheckpointCache::TakeNews() {
     std::erase_if(waiting_, [&](const ObjectHeader& header) {
       const TakenIn taken = TakeIn(header);
       more = more || taken == TakenIn::kDone;
-      return taken != TakenIn::kParentMissing;
+      return taken != TakenIn::kParentMissing && taken != TakenIn::kNoRoom;
     });
   }
-  if (waiting_.size() > kWaitingMax) {
-    waiting_.erase(waiting_.begin(), waiting_.end() - kWaitingMax);
+  KeepFewWaiting();
+}
+
+// The newest stay.
+void CheckpointCache::KeepFewWaiting() {
+  size_t bytes = 0;
+  size_t kept = 0;
+  while (kept < std::min(waiting_.size(), kWaitingMax)) {
+    bytes += waiting_[waiting_.size() - 1 - kept].tokens.size() * sizeof(Token);
+    if (bytes > kWaitingBytesMax) break;
+    ++kept;
   }
+  waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
 std::optional<NamespaceId> CheckpointCache::NameSpaceNamed(uint64_t name) const {
@@ -126,9 +141,14 @@ CheckpointCache::TakenIn CheckpointCache::TakeIn(const ObjectHeader& header) {
   const auto name_space = NameSpaceNamed(header.name_space);
   if (!name_space || header.tokens.empty()) return TakenIn::kUseless;
   if (header.fingerprint != saved_as_.fingerprint) return TakenIn::kUseless;
-  // The tokens it is found by count too; for what was saved nothing unsaved is given up.
+  // The folder may have told of it twice: found, gone, and found again.
+  if (store_->Find(cairn::NameOf(header))) return TakenIn::kUseless;
+  // The tokens it is found by count too. What is on the disk anyway leaves memory for them; nothing
+  // unsaved does.
   const size_t token_bytes = PrefixTree::BytesOf(header.tokens.size());
-  if (HeldBytes() + token_bytes > budget_) return TakenIn::kUseless;
+  while (HeldBytes() + token_bytes > budget_) {
+    if (!ReleaseSome({}, token_bytes)) return TakenIn::kNoRoom;
+  }
   TakenIn taken = TakenIn::kUseless;
   switch (header.kind) {
     case ObjectKind::kSnapshot:

@@ -266,6 +266,63 @@ TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
   cache->CheckInvariants();
 }
 
+TEST(Saving, WhatTheFolderTellsOfTwiceIsTakenInOnce) {
+  test::FakeDisk disk;
+  {
+    const auto cache = CacheOn(&disk);
+    Insert(cache.get(), Text(100), 7);
+    ASSERT_TRUE(cache->InsertWhole(kAsker, Text(90, 'w'), {90, {}, {}}, Filled(kBytes, 1)));
+    SaveAll(cache.get());
+  }
+  const auto cache = CacheOn(&disk);
+  disk.Restart();
+  cache->TakeNews();
+  EXPECT_EQ(cache->Match(kAsker, Text(90, 'w')).wholes.size(), 1u);
+  EXPECT_EQ(cache->Match(kAsker, Text(100)).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->stats().taken_in, 2u);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, WhatOthersSaveIsFoundAlthoughMemoryIsFull) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  for (char letter = 'a'; letter < 'a' + 20; ++letter) {
+    Insert(cache.get(), Text(20, letter));
+    SaveAll(cache.get());
+  }
+  {
+    const auto other = CacheOn(&disk);
+    Insert(other.get(), Text(3000, 'z'), 9);
+    SaveAll(other.get());
+  }
+  disk.Restart();
+  cache->TakeNews();
+  EXPECT_EQ(cache->Match(kAsker, Text(3000, 'z')).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  EXPECT_LE(cache->stats().bytes, 10 * kBytes);
+  cache->CheckInvariants();
+}
+
+TEST(Saving, NothingUnsavedGoesForWhatOthersSaved) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 10 * kBytes);
+  for (char letter = 'a'; letter < 'a' + 9; ++letter) Insert(cache.get(), Text(20, letter));
+  {
+    const auto other = CacheOn(&disk);
+    Insert(other.get(), Text(3000, 'z'), 9);
+    SaveAll(other.get());
+  }
+  disk.Restart();
+  cache->TakeNews();
+  EXPECT_TRUE(cache->Match(kAsker, Text(3000, 'z')).checkpoints.empty());
+  EXPECT_EQ(cache->stats().checkpoints, 9u);
+  // Once there is room, it is offered again.
+  cache->SetBudget(20 * kBytes);
+  disk.Restart();
+  cache->TakeNews();
+  EXPECT_EQ(cache->Match(kAsker, Text(3000, 'z')).checkpoints.size(), 1u);
+}
+
 TEST(Saving, AnotherAskersThingsStayOnTheDisk) {
   test::FakeDisk disk;
   {

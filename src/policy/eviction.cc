@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <ranges>
 #include <string>
 
@@ -38,6 +39,22 @@ bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b) {
 size_t LongestUnused(std::span<const EvictionCandidate> candidates) {
   const auto victim = std::min_element(candidates.begin(), candidates.end(), LongerUnused);
   return static_cast<size_t>(victim - candidates.begin());
+}
+
+std::vector<size_t> FirstIndices(size_t size, size_t count,
+                                 const std::function<bool(size_t a, size_t b)>& before) {
+  std::vector<size_t> order(size);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(size, count));
+  std::partial_sort(order.begin(), end, order.end(), before);
+  order.erase(end, order.end());
+  return order;
+}
+
+std::vector<size_t> EvictionPolicy::Victims(std::span<const EvictionCandidate> candidates,
+                                            size_t /*count*/) const {
+  const std::optional<size_t> victim = Victim(candidates);
+  return victim ? std::vector<size_t>{*victim} : std::vector<size_t>();
 }
 
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {

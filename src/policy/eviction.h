@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,11 @@ class EvictionPolicy {
   // A pure function of its argument, whose order says nothing. Among equals the longest unused
   // goes. REQUIRES: there is a candidate.
   virtual std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const = 0;
+  // The `count` that would go one after the other if none changed meanwhile, so that all are ranked
+  // once and not for each that goes. The first is Victim's; a policy that compares candidates with
+  // each other names that one alone. REQUIRES: there is a candidate, and count > 0.
+  virtual std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                                      size_t count) const;
 };
 
 // kInvalidArgument names the policies there are.
@@ -81,6 +87,9 @@ std::unique_ptr<EvictionPolicy> MakeValueEviction();
 // For policies: the order of last use, which also decides among equals; and the first in it.
 bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b);
 size_t LongestUnused(std::span<const EvictionCandidate> candidates);
+// The first `count` indices of `size` by `before`.
+std::vector<size_t> FirstIndices(size_t size, size_t count,
+                                 const std::function<bool(size_t a, size_t b)>& before);
 
 }  // namespace cairn
 

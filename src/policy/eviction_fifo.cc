@@ -9,15 +9,21 @@
 namespace cairn {
 namespace {
 
+bool Older(const EvictionCandidate& a, const EvictionCandidate& b) {
+  if (a.created_tick != b.created_tick) return a.created_tick < b.created_tick;
+  return a.id < b.id;
+}
+
 class FifoEviction final : public EvictionPolicy {
  public:
   std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
-    const auto oldest =
-        std::min_element(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-          if (a.created_tick != b.created_tick) return a.created_tick < b.created_tick;
-          return a.id < b.id;
-        });
+    const auto oldest = std::min_element(candidates.begin(), candidates.end(), Older);
     return static_cast<size_t>(oldest - candidates.begin());
+  }
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                              size_t count) const override {
+    return FirstIndices(candidates.size(), count,
+                        [&](size_t a, size_t b) { return Older(candidates[a], candidates[b]); });
   }
 };
 

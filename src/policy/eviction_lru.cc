@@ -12,6 +12,12 @@ class LruEviction final : public EvictionPolicy {
   std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
     return LongestUnused(candidates);
   }
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                              size_t count) const override {
+    return FirstIndices(candidates.size(), count, [&](size_t a, size_t b) {
+      return LongerUnused(candidates[a], candidates[b]);
+    });
+  }
 };
 
 }  // namespace

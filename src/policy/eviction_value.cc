@@ -39,16 +39,17 @@ double Value(const EvictionCandidate& candidate, size_t candidates) {
 class ValueEviction final : public EvictionPolicy {
  public:
   std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
-    size_t victim = 0;
-    double least = Value(candidates[0], candidates.size());
-    for (size_t i = 1; i < candidates.size(); ++i) {
-      const double value = Value(candidates[i], candidates.size());
-      if (value < least || (value == least && LongerUnused(candidates[i], candidates[victim]))) {
-        victim = i;
-        least = value;
-      }
-    }
-    return victim;
+    return Victims(candidates, 1).front();
+  }
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                              size_t count) const override {
+    std::vector<double> values;
+    values.reserve(candidates.size());
+    for (const EvictionCandidate& one : candidates) values.push_back(Value(one, candidates.size()));
+    return FirstIndices(candidates.size(), count, [&](size_t a, size_t b) {
+      if (values[a] != values[b]) return values[a] < values[b];
+      return LongerUnused(candidates[a], candidates[b]);
+    });
   }
 };
 
