@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -124,8 +125,11 @@ void AddBias(const std::string& expected, const Json& token, const Json& value, 
   const bool banned = value == Json(false);
   if (!known || (!value.is_number() && !banned)) return fields->Fail("logit_bias", expected);
   const float bias = banned ? -std::numeric_limits<float>::infinity() : value.get<float>();
+  if (!banned && !std::isfinite(bias)) return fields->Fail("logit_bias", expected);
   sampling->logit_bias.emplace_back(token.get<Token>(), bias);
 }
+
+constexpr size_t kBiasesMax = 10'000;
 
 // OpenAI's form: {"50256": -100}. llama-server's: [[50256, -100], [7, false]].
 void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
@@ -134,6 +138,9 @@ void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
   const std::string expected =
       "an object from token ids to numbers, or a list of [token id, number or false]";
   if (!bias->is_object() && !bias->is_array()) return fields->Fail("logit_bias", expected);
+  if (bias->size() > kBiasesMax) {
+    return fields->Fail("logit_bias", "at most " + std::to_string(kBiasesMax) + " tokens");
+  }
   if (bias->is_array()) {
     for (const Json& pair : *bias) {
       if (!pair.is_array() || pair.size() != 2) return fields->Fail("logit_bias", expected);
@@ -157,17 +164,20 @@ void ReadInt32(FieldReader* fields, std::string_view name, int32_t min, int32_t 
 }
 
 void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::string>* target) {
-  constexpr size_t kStringsMax = 64;
-  constexpr size_t kBytesMax = 64;
+  // libllama looks through the whole vocabulary for each of them, and for each of their bytes.
+  constexpr size_t kStringsMax = 16;
+  constexpr size_t kBytesMax = 256;
   const Json* list = fields->Find(name);
   if (list == nullptr) return;
   const std::string expected = "a list of at most " + std::to_string(kStringsMax) +
-                               " strings of at most " + std::to_string(kBytesMax) + " bytes";
+                               " strings of at most " + std::to_string(kBytesMax) +
+                               " bytes together";
   if (!list->is_array() || list->size() > kStringsMax) return fields->Fail(name, expected);
   target->clear();
+  size_t bytes = 0;
   for (const Json& text : *list) {
-    const bool taken = text.is_string() && text.get_ref<const std::string&>().size() <= kBytesMax;
-    if (!taken) return fields->Fail(name, expected);
+    if (text.is_string()) bytes += text.get_ref<const std::string&>().size();
+    if (!text.is_string() || bytes > kBytesMax) return fields->Fail(name, expected);
     target->push_back(text.get<std::string>());
   }
 }

@@ -235,6 +235,23 @@ TEST(ChatRequest, ReadsTheRarerSamplingFields) {
   ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");
   ExpectRefused(WithField(R"("dry_sequence_breakers":[1])"), "dry_sequence_breakers", "strings");
   ExpectRefused(WithField(R"("logit_bias":[[1]])"), "logit_bias", "a list of");
+  ExpectRefused(WithField(R"("logit_bias":[[1,1e300]])"), "logit_bias", "a list of");
+}
+
+std::string Repeated(const std::string& text, size_t times) {
+  std::string list = text;
+  for (size_t i = 1; i < times; ++i) list += "," + text;
+  return list;
+}
+
+TEST(ChatRequest, SamplingThatWouldHoldUpAllAnswersIsRefused) {
+  ExpectRefused(WithField("\"logit_bias\":[" + Repeated("[1,2]", 10'001) + "]"), "logit_bias",
+                "10000");
+  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated("\"x\"", 17) + "]"),
+                "dry_sequence_breakers", "at most 16");
+  const std::string long_text = "\"" + std::string(129, 'x') + "\"";
+  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated(long_text, 2) + "]"),
+                "dry_sequence_breakers", "256 bytes");
 }
 
 TEST(ChatRequest, SaysThatABodyIsNoJson) {

@@ -85,6 +85,8 @@ struct ModelInfo {
   std::string eos_text;
   bool adds_bos = false;  // the tokenizer begins a text with the BOS token
   size_t vocab_size = 0;
+  // No token stands for more bytes of text; 0: not known.
+  size_t token_bytes_max = 0;
   size_t train_context_tokens = 0;
   size_t embedding_size = 0;
   uint64_t parameters = 0;
@@ -119,6 +121,8 @@ struct DryParams {
   int32_t allowed_length = 2;
   int32_t last_n = -1;  // tokens to look back; -1: the context's
   std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
+
+  friend bool operator==(const DryParams&, const DryParams&) = default;
 };
 
 // Names and defaults as llama-server has them.

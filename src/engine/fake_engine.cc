@@ -46,6 +46,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   info_.architecture = "fake";
   info_.description = "a hash that plays a model";
   info_.eos_text = kSpecialTexts[2];
+  info_.token_bytes_max = 32;
   info_.vocab_size = kVocabSize;
   info_.train_context_tokens = options.context_tokens;
   traits_.memory_class = options.memory_class;

@@ -265,7 +265,7 @@ void LlamaEngine::Clear(SeqId seq) {
 }
 
 std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
-  SampledModel model = {vocab_, info_.vocab_size, context_tokens_, nullptr};
+  SampledModel model = {vocab_, info_.vocab_size, context_tokens_, dry_samplers_.get(), nullptr};
   if (params.grammar != nullptr) {
     if (texts_ == nullptr) texts_ = ReadTokenTexts();
     model.texts = texts_;

@@ -17,6 +17,7 @@ struct llama_vocab;
 
 namespace cairn {
 
+class DrySamplers;
 struct TokenTexts;
 
 class LlamaEngine final : public Engine {
@@ -24,6 +25,8 @@ class LlamaEngine final : public Engine {
   // Bytes of a snapshot that are ours: what it is, of which position, and how long.
   static constexpr size_t kSnapshotHeaderBytes = 24;
   static constexpr size_t kWholeHeaderBytes = 24;  // the same of a whole state
+
+  ~LlamaEngine() override;
 
   // Loads the model, makes its context and finds its traits. One clear sentence when it cannot.
   static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& options);
@@ -165,6 +168,7 @@ class LlamaEngine final : public Engine {
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time
   // The state that cannot be rolled back, of a sequence that holds nothing; see llama_segments.cc.
   Bytes empty_partial_;
+  const std::unique_ptr<DrySamplers> dry_samplers_;
   std::shared_ptr<const TokenTexts> texts_;  // read when a grammar first needs them
 };
 

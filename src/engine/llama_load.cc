@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "engine/llama_engine.h"
 #include "engine/llama_log.h"
 #include "engine/llama_params.h"
+#include "engine/llama_sampler.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
@@ -145,7 +147,8 @@ LlamaEngine::LlamaEngine(Parts parts, LlamaModelPtr vocabulary, const LlamaOptio
       vocab_(llama_model_get_vocab(vocabulary_ ? vocabulary_.get() : model_.get())),
       slots_(options.slots),
       unified_(options.unified),
-      option_facts_(FactsOf(options)) {
+      option_facts_(FactsOf(options)),
+      dry_samplers_(std::make_unique<DrySamplers>()) {
   context_cells_ = llama_n_ctx(context());
   context_tokens_ = llama_n_ctx_seq(context());
   // Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
@@ -159,10 +162,17 @@ LlamaEngine::LlamaEngine(Parts parts, LlamaModelPtr vocabulary, const LlamaOptio
   ReadModelInfo(options);
 }
 
+LlamaEngine::~LlamaEngine() = default;
+
 void LlamaEngine::ReadModelInfo(const LlamaOptions& options) {
   const llama_model* model = model_.get();
   info_.path = options.model_path;
   info_.vocab_size = static_cast<size_t>(llama_vocab_n_tokens(vocab_));
+  // A token's text in the vocabulary is at least as long as what it stands for.
+  for (Token token = 0; token < static_cast<Token>(info_.vocab_size); ++token) {
+    const size_t bytes = std::strlen(llama_vocab_get_text(vocab_, token));
+    info_.token_bytes_max = std::max(info_.token_bytes_max, bytes);
+  }
   info_.name = Metadata(model, "general.name");
   info_.architecture = Metadata(model, "general.architecture");
   std::array<char, 256> description{};

@@ -21,6 +21,11 @@ struct SamplerDeleter {
   void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
 };
 
+// Different settings of DRY that are kept; chats of one client have one.
+constexpr size_t kDryMax = 8;
+
+using SamplerPtr = std::unique_ptr<llama_sampler, SamplerDeleter>;
+
 class LlamaSampler final : public Sampler {
  public:
   LlamaSampler(const SamplingParams& params, SampledModel model)
@@ -71,7 +76,8 @@ class LlamaSampler final : public Sampler {
     candidates_.clear();
     for (size_t i = 0; i < logits.size(); ++i) {
       const auto token = static_cast<Token>(i);
-      if (!allowed_only || Allows(token)) candidates_.push_back({token, logits[i], 0.0F});
+      if (allowed_only && !Allows(token)) continue;
+      candidates_.push_back({token, bias_.empty() ? logits[i] : logits[i] + bias_[i], 0.0F});
     }
   }
 
@@ -110,16 +116,13 @@ class LlamaSampler final : public Sampler {
     return last_n < 0 ? context : std::min(last_n, context);
   }
 
+  // Not by libllama's step: behind a grammar that looks through all pairs for each candidate.
   void AddBias(const SamplingParams& params) {
     if (params.logit_bias.empty()) return;
-    std::vector<llama_logit_bias> bias;
+    bias_.resize(model_.vocab_size);
     for (const auto& [token, value] : params.logit_bias) {
-      // It would write to wherever the token points.
-      const bool known = token >= 0 && token < vocab_size();
-      if (known) bias.push_back({token, value});
+      if (token >= 0 && token < vocab_size()) bias_[static_cast<size_t>(token)] += value;
     }
-    Add(llama_sampler_init_logit_bias(vocab_size(), static_cast<int32_t>(bias.size()),
-                                      bias.data()));
   }
 
   void AddPenalties(const SamplingParams& params) {
@@ -133,10 +136,7 @@ class LlamaSampler final : public Sampler {
 
   void AddDry(const DryParams& dry) {
     if (dry.multiplier == 0.0F || dry.base < 1.0F || dry.last_n == 0) return;
-    std::vector<const char*> breakers;
-    for (const std::string& breaker : dry.breakers) breakers.push_back(breaker.c_str());
-    Add(llama_sampler_init_dry(model_.vocab, dry.multiplier, dry.base, dry.allowed_length,
-                               LookBack(dry.last_n), breakers.data(), breakers.size()));
+    Add(model_.dry->Make(model_.vocab, dry, LookBack(dry.last_n)));
   }
 
   void AddCut(SamplingStep step, const SamplingParams& params) {
@@ -196,12 +196,38 @@ class LlamaSampler final : public Sampler {
   }
 
   const SampledModel model_;
-  std::unique_ptr<llama_sampler, SamplerDeleter> chain_;
+  SamplerPtr chain_;
   std::vector<llama_token_data> candidates_;
+  std::vector<float> bias_;  // of each token; empty: none
   std::optional<GrammarMatcher> matcher_;
 };
 
 }  // namespace
+
+struct DrySamplers::Made {
+  DryParams params;
+  int32_t last_n = 0;
+  SamplerPtr sampler;
+};
+
+DrySamplers::DrySamplers() = default;
+DrySamplers::~DrySamplers() = default;
+
+llama_sampler* DrySamplers::Make(const llama_vocab* vocab, const DryParams& dry, int32_t last_n) {
+  const auto same = std::find_if(samplers_.begin(), samplers_.end(), [&](const Made& made) {
+    return made.last_n == last_n && made.params == dry;
+  });
+  if (same != samplers_.end()) return llama_sampler_clone(same->sampler.get());
+  std::vector<const char*> breakers;
+  for (const std::string& breaker : dry.breakers) breakers.push_back(breaker.c_str());
+  SamplerPtr sampler(llama_sampler_init_dry(vocab, dry.multiplier, dry.base, dry.allowed_length,
+                                            last_n, breakers.data(), breakers.size()));
+  ++made_;
+  llama_sampler* const copy = llama_sampler_clone(sampler.get());
+  if (samplers_.size() == kDryMax) samplers_.pop_front();
+  samplers_.push_back({dry, last_n, std::move(sampler)});
+  return copy;
+}
 
 std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model) {
   return std::make_unique<LlamaSampler>(params, std::move(model));

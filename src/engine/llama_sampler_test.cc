@@ -1,6 +1,9 @@
 #include "engine/llama_sampler.h"
 
 #include <gtest/gtest.h>
+#include <llama.h>
+
+#include <limits>
 
 #include "engine/llama_fixture.h"
 
@@ -41,6 +44,43 @@ TEST_F(LlamaSamplerTest, InfillDrawsATokenOfTheVocabularyWhateverStandsBeforeIt)
       EXPECT_LT(static_cast<size_t>(token), engine_->info().vocab_size);
     }
   }
+}
+
+TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
+  const Token likeliest = Draw({.temperature = 0}, 1).front();
+  Token other = 0;
+  while (other == likeliest || engine_->Piece(other, false) != "a") ++other;
+  for (const bool with_grammar : {false, true}) {
+    SamplingParams params;
+    params.temperature = 0;
+    params.logit_bias = {{other, 500.0F}, {other, 500.0F}, {-1, 1e6F}, {1 << 30, 1e6F}};
+    // The first draw is not allowed by it, so that the candidates are filtered.
+    if (with_grammar) params.logit_bias.emplace_back(likeliest, 2000.0F);
+    if (with_grammar) params.grammar = *Grammar::Parse("root ::= \"a\"");
+    EXPECT_EQ(Draw(params, 1).front(), other) << with_grammar;
+  }
+  SamplingParams banned;
+  banned.temperature = 0;
+  banned.logit_bias = {{likeliest, -std::numeric_limits<float>::infinity()}};
+  EXPECT_NE(Draw(banned, 1).front(), likeliest);
+}
+
+TEST_F(LlamaSamplerTest, AnswersWithTheSameDrySettingsShareTheirBreakers) {
+  SamplingParams params;
+  params.seed = 7;
+  params.dry.multiplier = 0.8F;
+  params.dry.breakers = {"a", "bc"};
+  EXPECT_EQ(Draw(params, 20), Draw(params, 20));
+  DrySamplers samplers;
+  const llama_vocab* const vocab = llama_model_get_vocab(engine_->model());
+  const auto make = [&](const DryParams& dry) {
+    llama_sampler_free(samplers.Make(vocab, dry, 64));
+  };
+  for (int i = 0; i < 64; ++i) make(params.dry);
+  EXPECT_EQ(samplers.made(), 1u);
+  params.dry.breakers.pop_back();
+  make(params.dry);
+  EXPECT_EQ(samplers.made(), 2u);
 }
 
 TEST_F(LlamaSamplerTest, AdaptivePPrefersOtherTokensWithAnotherTarget) {
