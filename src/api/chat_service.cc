@@ -6,6 +6,7 @@
 
 #include "api/call_grammar.h"
 #include "api/prefill.h"
+#include "api/prompt_limit.h"
 #include "api/prompt_tokens.h"
 #include "api/reasoning_request.h"
 #include "api/wall_clock.h"
@@ -16,6 +17,9 @@
 
 namespace cairn {
 namespace {
+
+// Prompts of more bytes are made one at a time.
+constexpr size_t kLargePromptBytes = size_t{4} << 20;
 
 // Answers whose conversations wait to be looked at.
 constexpr size_t kJobsMax = 16;
@@ -106,13 +110,23 @@ ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) cons
 ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
                                                      NamespaceId name_space, bool reuse,
                                                      Overflow overflow) const {
+  const bool cuts = cut_ != nullptr && overflow == Overflow::kCut;
+  const size_t bytes_min = PromptBytesMin(conversation);
+  if (!cuts && overflow == Overflow::kCut) {
+    if (auto fits = CheckPromptBytes(*engine_, bytes_min); !fits) {
+      return tl::unexpected(fits.error());
+    }
+  }
+  // Each takes many times its size in memory.
+  std::unique_lock<std::mutex> alone(large_prompt_mutex_, std::defer_lock);
+  if (bytes_min > kLargePromptBytes) alone.lock();
   MakeCanonical(options_.canonical, &conversation);
   size_t pinned = 0;
-  if (reuse && options_.volatile_text)
+  // Who only counts changes nothing for later requests.
+  if (reuse && options_.volatile_text && overflow == Overflow::kCut)
     pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);
   if (conversation.now_unix_s == 0) conversation.now_unix_s = NowUnixS();
-  const bool cuts = cut_ != nullptr && overflow == Overflow::kCut;
   auto prompt = cuts ? ToCutPrompt(conversation, name_space, reuse)
                      : ToWholePrompt(conversation, name_space, reuse);
   if (prompt) prompt->pinned_texts = pinned;

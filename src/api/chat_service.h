@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -181,7 +182,8 @@ class ChatService {
   const std::unique_ptr<SpanCache> spans_;
   const std::unique_ptr<ToolOrder> tool_order_;
   const std::unique_ptr<const ConversationCut> cut_;  // null: nothing is cut
-  const std::unique_ptr<RollingWindows> rolling_;     // the job thread's alone
+  mutable std::mutex large_prompt_mutex_;
+  const std::unique_ptr<RollingWindows> rolling_;  // the job thread's alone
   // For what is done after an answer; shared with requests that are on their way. Null: nothing is.
   const std::shared_ptr<JobThread> jobs_;
 };

@@ -7,6 +7,7 @@
 #include "api/answer_reader.h"
 #include "api/chat_request.h"
 #include "api/cost_json.h"
+#include "api/prompt_limit.h"
 #include "api/settings_json.h"
 
 namespace cairn {
@@ -31,6 +32,8 @@ ApiResult<Tokens> PromptTokens(const Engine& engine, const Json& prompt) {
       continue;
     }
     if (!part.is_string()) return tl::unexpected(FieldError("prompt", expected));
+    const size_t bytes = part.get_ref<const std::string&>().size();
+    if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
     const bool first = tokens.empty() && engine.info().adds_bos;
     const auto more = engine.Tokenize(part.get<std::string>(), first, true);
     if (!more) return tl::unexpected(ToApiError(more.error()));

@@ -145,9 +145,11 @@ void RequestRecord::OnReport(const ReuseReport& report) {
 void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   std::string line;
   Json fields;
+  ExplainedPrompt unexplained;  // of a request that never got a slot; it may be large
   {
     const std::lock_guard lock(log_->mutex_);
     if (state_ != State::kWaiting && state_ != State::kAnswering) return;
+    unexplained = std::exchange(prompt_, {});
     state_ = state;
     cost_ = cost;
     if (!log_->log_) return;
