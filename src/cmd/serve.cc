@@ -18,15 +18,14 @@
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/join.h"
-#include "base/read_file.h"
 #include "base/trace_events.h"
 #include "cache/resume.h"
-#include "chat/builtin_templates.h"
 #include "cmd/answer_flags.h"
 #include "cmd/cache_flags.h"
 #include "cmd/disk_cache.h"
 #include "cmd/key_flags.h"
 #include "cmd/progress_line.h"
+#include "cmd/serve_files.h"
 #include "cmd/server_log.h"
 #include "cmd/start_grid.h"
 #include "cmd/text_models.h"
@@ -79,6 +78,11 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   if (!reuse) return tl::unexpected(reuse.error());
   policies.reuse = *reuse;
   if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
+  if (!options.pin_volatile.empty() && options.reuse == "exact") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--pin-volatile makes a prompt depend on earlier requests, and --reuse exact "
+                "promises that nothing does; leave out one of them");
+  }
   if (!options.pin_volatile.empty()) {
     auto volatile_text = VolatileText::Make(options.pin_volatile);
     if (!volatile_text) {
@@ -87,34 +91,6 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     policies.volatile_text = std::move(*volatile_text);
   }
   return policies;
-}
-
-Result<std::string> ReadTemplateFile(const std::string& path) {
-  auto text = ReadFile(path);
-  if (!text) return Fail(text.error().code, "--chat-template-file " + text.error().message);
-  return text;
-}
-
-// Null when the flags name none.
-Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path) {
-  if (path.empty()) return nullptr;
-  const auto text = ReadFile(path);
-  if (!text) return Fail(text.error().code, "--script " + text.error().message);
-  auto script = AnswerScript::Parse(*text);
-  if (!script) return Fail(script.error().code, "--script " + path + ": " + script.error().message);
-  return script;
-}
-
-// The text of the chat template that the flags, or else the model, name.
-Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
-  if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
-  const bool is_text = options.chat_template.find('{') != std::string::npos;
-  if (is_text) return options.chat_template;
-  if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
-  const auto builtin = BuiltinTemplate(
-      options.chat_template.empty() ? kDefaultTemplate : std::string_view(options.chat_template));
-  if (!builtin) return tl::unexpected(builtin.error());
-  return std::string(*builtin);
 }
 
 // Without checkpoints nothing is kept at all: it is what all else is compared with.
@@ -153,9 +129,11 @@ class ServeRun {
   explicit ServeRun(const ServeOptions& options)
       : options_(options), logger_(MakeServerLog(options)) {}
   // Handlers use all that is below, so they end first.
+  // The disk's thread wakes the scheduler, and outlives it by its place below.
   ~ServeRun() {
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
+    if (disk_.store) disk_.store->Stop();
   }
 
   // What went wrong, for people one line as every command has it.
@@ -320,9 +298,10 @@ class ServeRun {
     SavedAs saved_as = disk_.saved_as;
     saved_as.name_spaces = NameSpacesOf(*keys_);
     if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
-    // When the server is ending nothing is asked any more.
-    static_cast<void>(
-        service_->Look([&](CheckpointCache* cache) { cache->SetSavedAs(std::move(saved_as)); }));
+    // Signals wait for nothing: the context thread may be in a disk that hangs. When the server is
+    // ending nothing is asked any more.
+    static_cast<void>(scheduler_->PostLook(
+        [saved_as = std::move(saved_as)](CheckpointCache* cache) { cache->SetSavedAs(saved_as); }));
   }
 
   // From here on requests are answered, and a new key is named by NameKeys().

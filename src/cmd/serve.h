@@ -58,7 +58,7 @@ struct ServeOptions {
   std::string cache_folder;     // empty: DefaultCacheFolder()
   double cache_disk_gib = 32;   // 0: nothing is kept on disk
   size_t disk_write_mib_s = 0;  // 0: as fast as the disk takes it
-  double save_after_ms = 2000;
+  double save_after_ms = 300;
   std::string codec = "raw";
   int64_t shutdown_timeout_s = 30;
   std::string slot_save_path;  // a folder; empty: slots are not saved to files

@@ -217,6 +217,8 @@ class Scheduler {
   // and waits for that. It is nobody's request: a model that is unloaded stays so. kUnavailable:
   // the scheduler is stopping.
   Status Look(std::function<void(CheckpointCache* cache)> look);
+  // The same for who does not wait for it: before anything that is submitted later. Any thread.
+  Status PostLook(std::function<void(CheckpointCache* cache)> look);
   // Begins to save the next piece of all that is worth it, as for the end of the server. How many
   // bytes are left. Errors as Look's.
   Result<size_t> Flush();
@@ -322,6 +324,8 @@ class Scheduler {
   // False: there was nothing to do.
   bool DoOrders();
   void DoLooks();
+  // Those that are there now; how many.
+  size_t DoAll(std::deque<std::function<void()>>* queue);
 
   // Moves those of the queue to running_, where they have no slot, to be ended.
   void TakeFromQueue(const std::function<bool(const Task&)>& leaves);

@@ -16,53 +16,80 @@ Result<T> Scheduler::Order(std::function<Result<T>()> order) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
     orders_.emplace_back([this, done, order = std::move(order)] {
-      // What sleeps cannot be asked.
-      Result<T> outcome = asleep_ ? Result<T>(Fail(ErrorCode::kUnavailable, why_asleep_)) : order();
-      // Before anybody hears of it.
-      PublishSlots();
-      done->set_value(std::move(outcome));
+      try {
+        // What sleeps cannot be asked.
+        Result<T> outcome =
+            asleep_ ? Result<T>(Fail(ErrorCode::kUnavailable, why_asleep_)) : order();
+        // Before anybody hears of it.
+        PublishSlots();
+        done->set_value(std::move(outcome));
+      } catch (...) {
+        // Whoever waits is told; Run() mends what the failure left.
+        done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
+        throw;
+      }
     });
   }
   arrived_.notify_one();
   return result.get();
 }
 
-bool Scheduler::DoOrders() {
-  std::deque<std::function<void()>> orders;
+// One by one, so that those behind one that fails stay in the queue.
+size_t Scheduler::DoAll(std::deque<std::function<void()>>* queue) {
+  size_t left = 0;
   {
     const std::lock_guard lock(mutex_);
-    orders.swap(orders_);
+    left = queue->size();
   }
-  for (const auto& order : orders) order();
-  return !orders.empty();
+  const size_t done = left;
+  for (; left > 0; --left) {
+    std::function<void()> next;
+    {
+      const std::lock_guard lock(mutex_);
+      next = std::move(queue->front());
+      queue->pop_front();
+    }
+    next();
+  }
+  return done;
+}
+
+bool Scheduler::DoOrders() {
+  return DoAll(&orders_) > 0;
 }
 
 Status Scheduler::Look(std::function<void(CheckpointCache* cache)> look) {
-  const auto done = std::make_shared<std::promise<void>>();
-  std::future<void> seen = done->get_future();
+  const auto done = std::make_shared<std::promise<Status>>();
+  std::future<Status> seen = done->get_future();
+  Status posted = PostLook([done, look = std::move(look)](CheckpointCache* cache) {
+    try {
+      look(cache);
+      done->set_value(Status());
+    } catch (...) {
+      done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
+      throw;
+    }
+  });
+  if (!posted) return posted;
+  return seen.get();
+}
+
+Status Scheduler::PostLook(std::function<void(CheckpointCache* cache)> look) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    looks_.emplace_back([this, done, look = std::move(look)] {
+    looks_.emplace_back([this, look = std::move(look)] {
       cache_->SetNow(clock_->NowMs());
       cache_->TakeNews();
       look(cache_);
-      done->set_value();
     });
   }
   arrived_.notify_one();
-  seen.get();
   return {};
 }
 
 void Scheduler::DoLooks() {
-  std::deque<std::function<void()>> looks;
-  {
-    const std::lock_guard lock(mutex_);
-    looks.swap(looks_);
-  }
-  if (looks.empty()) return;
-  for (const auto& look : looks) look();
+  if (DoAll(&looks_) == 0) return;
   const std::lock_guard lock(mutex_);
   stats_.cache = cache_->stats();
 }

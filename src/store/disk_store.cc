@@ -27,9 +27,11 @@ class ThreadedDiskStore final : public DiskStore {
         }) {
     scanned_.get_future().wait_for(kFirstScanMax);
   }
-  ~ThreadedDiskStore() override {
+  ~ThreadedDiskStore() override { ThreadedDiskStore::Stop(); }
+
+  void Stop() override {
     worker_.Stop();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   News TakeNews() override { return worker_.TakeNews(); }

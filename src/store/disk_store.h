@@ -87,6 +87,9 @@ class DiskStore {
   static std::unique_ptr<DiskStore> Open(Fs* fs, DiskStoreOptions options);
   // Stops without waiting for what is queued; see Drain.
   virtual ~DiskStore() = default;
+  // Ends its thread, as the end of the store does: from then on nothing is written or scanned, and
+  // `wake` and `log` are not called any more. For whoever is called to go first.
+  virtual void Stop() = 0;
 
   virtual News TakeNews() = 0;
   // False: the queue is full, or the folder failed more than once since the last scan; the object

@@ -97,6 +97,21 @@ TEST(DiskStoreThread, DrainsWhatIsQueued) {
   EXPECT_TRUE(store->Drain(0));
 }
 
+TEST(DiskStoreThread, CallsNobodyAfterItsStop) {
+  MemoryFs fs;
+  DiskStoreOptions options = SteppedStore::Options(&fs);
+  std::atomic<int> wakes = 0;
+  options.wake = [&wakes] { ++wakes; };
+  const auto store = DiskStore::Open(&fs, options);
+  store->Stop();
+  const int wakes_before = wakes;
+  ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 1)), Shared(PayloadOf(10'000))));
+  EXPECT_FALSE(store->Drain(50));
+  EXPECT_EQ(wakes, wakes_before);
+  EXPECT_EQ(store->stats().written, 0u);
+  store->Stop();
+}
+
 TEST(DiskStoreThread, StopsInTheMiddleOfAWaitAndSaysWhatDrainLeft) {
   MemoryFs fs;
   DiskStoreOptions options = SteppedStore::Options(&fs);

@@ -73,6 +73,7 @@ class FakeDisk final : public DiskStore {
     objects_.erase(name);
     std::erase_if(waiting_, [&](const Object& one) { return NameOf(one.header) == name; });
   }
+  void Stop() override {}
   bool Drain(double /*ms_max*/) override {
     for (Object& object : waiting_) {
       const ObjectName name = NameOf(object.header);
