@@ -491,7 +491,8 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
         idle ? connection.WaitForRequest(options_.idle_timeout_ms, seat->wake_fd())
              : connection.WaitForRequest(kFirstByteMs, -1);
     const bool too_long = wait == Connection::Wait::kTooLong;
-    const bool has_request = wait == Connection::Wait::kData || too_long;
+    const bool not_http = wait == Connection::Wait::kNotHttp;
+    const bool has_request = wait == Connection::Wait::kData || too_long || not_http;
     if (idle && !seat->LeaveIdle(has_request)) {
       if (has_request) SendRefusal(&connection);
       return;
@@ -502,6 +503,9 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     if (!has_request) {
       if (connection.FellBackToPlain()) SayNotPlain(&connection);
       return;
+    }
+    if (not_http) {
+      return Refuse(&connection, 400, "Bad Request", "this could not be read as an HTTP request");
     }
     if (too_long) {
       return Refuse(&connection, 431, "Request Header Fields Too Large",
@@ -562,9 +566,8 @@ void HttpServer::Impl::Refuse(Connection* connection, int status, const std::str
   }
   const std::string answer =
       "HTTP/1.1 " + std::to_string(status) + " " + reason +
-      "\r\nConnection: close\r\nContent-Type: " +
-      options_.error_content_type + "\r\nContent-Length: " + std::to_string(body.size()) +
-      "\r\n\r\n" + body;
+      "\r\nConnection: close\r\nContent-Type: " + options_.error_content_type +
+      "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   // A new connection's send buffer takes this whole; a client that reads nothing gets no more.
   connection->Write(answer.data(), answer.size());
   connection->LingerBriefly(kLingerAfterRefusal);

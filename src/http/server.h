@@ -102,10 +102,10 @@ struct HttpServerOptions {
   size_t body_bytes_max = size_t{64} << 20;  // also of a body after decompression
   size_t threads_max = 128;                  // connections served at once
   int read_timeout_ms = 30'000;              // silence while a request is being sent
-  int header_timeout_ms = 10'000;            // the headers being sent, before anybody has shown a key
-  int request_timeout_ms = 600'000;          // the rest of a request being sent
-  int write_timeout_ms = 30'000;             // a client that reads nothing of its answer
-  int idle_timeout_ms = 60'000;              // between two requests of a connection
+  int header_timeout_ms = 10'000;    // the headers being sent, before anybody has shown a key
+  int request_timeout_ms = 600'000;  // the rest of a request being sent
+  int write_timeout_ms = 30'000;     // a client that reads nothing of its answer
+  int idle_timeout_ms = 60'000;      // between two requests of a connection
 
   // Makes the body of the server's own error answers. `path` is the request's; empty when it could
   // not be read. Called from any connection thread.

@@ -115,6 +115,24 @@ TEST_F(HttpServerStreamTest, EndsARequestThatIsSentDropByDrop) {
   EXPECT_EQ(Ask("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n").substr(9, 3), "404");
 }
 
+TEST_F(HttpServerStreamTest, WithoutAKeyABodyThatIsSentDropByDropIsNotWaitedFor) {
+  options_.keys = *ApiKeys::Make({"k"});
+  MakeServer();
+  server_->Handle("POST", "/read", [&](const HttpRequest&) { return HttpResponse{}; });
+  StartServer();
+  RawClient slow(server_->port());
+  ASSERT_TRUE(slow.Send("POST /read HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"));
+  EXPECT_TRUE(Eventually([&] { return !slow.Send("x"); }));
+}
+
+TEST_F(HttpServerStreamTest, LinesThatEndInAnotherWayThanHttpsHoldNoConnection) {
+  MakeServer();
+  StartServer();
+  RawClient client(server_->port());
+  ASSERT_TRUE(client.Send("GET / HTTP/1.1\nX: "));
+  EXPECT_TRUE(client.ReadUntil("HTTP/1.1 400 "));
+}
+
 TEST_F(HttpServerStreamTest, SlowHeadersHoldNoConnectionThatOthersWant) {
   options_.threads_max = 4;
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
@@ -129,8 +147,7 @@ TEST_F(HttpServerStreamTest, SlowHeadersHoldNoConnectionThatOthersWant) {
     static_cast<void>(slow.back()->Send("GET / HTTP/1.1\r\nHost: localhost\r\nX: "));
   }
   for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(
-        Eventually([&] { return drip() && BodyOf(AskFor("GET", "/")) == "served"; }));
+    EXPECT_TRUE(Eventually([&] { return drip() && BodyOf(AskFor("GET", "/")) == "served"; }));
   }
 }
 

@@ -226,17 +226,22 @@ bool Connection::FellBackToPlain() {
   return true;
 }
 
-bool Connection::HasWholeHeaders() const {
-  std::string_view text(buffer_ + buffer_begin_, buffer_end_ - buffer_begin_);
+Connection::Headers Connection::LookAtHeaders() {
+  std::string_view text(buffer_, buffer_end_);
   const size_t begin = text.find_first_not_of("\r\n");
-  if (begin == std::string_view::npos) return !text.empty();
-  text.remove_prefix(begin);
-  if (text.find("\r\n\r\n") != std::string_view::npos) return true;
-  const size_t line = text.find('\n');
-  if (line == std::string_view::npos) return false;
-  // A first line that the parser will refuse, and lines that end in another way than HTTP's.
-  if (text.substr(0, line).find(" HTTP/") == std::string_view::npos) return true;
-  return line == 0 || text[line - 1] != '\r';
+  // Empty lines alone are dropped, as is whole what only they stand in.
+  if (begin == std::string_view::npos) return text.empty() ? Headers::kPart : Headers::kWhole;
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const size_t from = looked_at_ > begin + kEnd.size() ? looked_at_ - kEnd.size() : begin;
+  looked_at_ = text.size();
+  if (text.find(kEnd, from) != std::string_view::npos) return Headers::kWhole;
+  const size_t line = text.find('\n', begin);
+  if (line == std::string_view::npos) return Headers::kPart;
+  // The parser waits for more behind a line that ends in another way than HTTP's, and nobody has
+  // shown a key yet.
+  if (text[line - 1] != '\r') return Headers::kNotHttp;
+  const bool is_request = text.substr(begin, line - begin).find(" HTTP/") != std::string_view::npos;
+  return is_request ? Headers::kPart : Headers::kNotHttp;
 }
 
 Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
@@ -244,13 +249,16 @@ Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
   const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
   // The buffer begins with the request, so that it has room for all its headers.
   std::memmove(buffer_, buffer_ + buffer_begin_, buffer_end_ - buffer_begin_);
-  buffer_end_ -= std::exchange(buffer_begin_, 0);
+  buffer_end_ -= buffer_begin_;
+  if (std::exchange(buffer_begin_, 0) > 0) looked_at_ = 0;
   // What TLS has taken from the socket shows there no more.
   bool is_there = tls_ != nullptr && tls_->HasBytes();
   short events = POLLIN;
   for (;;) {
     if (stop_->raised()) return Wait::kClosed;
-    if (HasWholeHeaders()) return Wait::kData;
+    const Headers headers = LookAtHeaders();
+    if (headers == Headers::kWhole) return Wait::kData;
+    if (headers == Headers::kNotHttp) return Wait::kNotHttp;
     if (buffer_end_ == sizeof(buffer_)) return Wait::kTooLong;
     const auto now = steady_clock::now();
     if (buffer_end_ > 0 && header_deadline_ == TimePoint::max()) {
@@ -268,8 +276,7 @@ Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
       if (fds[0].revents == 0) return Wait::kWoken;
     }
     Wants wants = Wants::kNothing;
-    const ssize_t n =
-        TryReceive(buffer_ + buffer_end_, sizeof(buffer_) - buffer_end_, &wants);
+    const ssize_t n = TryReceive(buffer_ + buffer_end_, sizeof(buffer_) - buffer_end_, &wants);
     if (n <= 0 && wants == Wants::kNothing) return Wait::kClosed;
     if (n > 0) buffer_end_ += static_cast<size_t>(n);
     is_there = n > 0 && tls_ != nullptr && tls_->HasBytes();
@@ -280,6 +287,7 @@ Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
 bool Connection::BeginRequest() {
   request_deadline_ = steady_clock::now() + milliseconds(timeouts_.request_ms);
   header_deadline_ = TimePoint::max();
+  looked_at_ = 0;
   while (buffer_begin_ < buffer_end_ &&
          (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
     ++buffer_begin_;

@@ -109,8 +109,9 @@ struct Linger {
 
 // One accepted connection; owns its descriptor. Used by one thread; watch() goes anywhere.
 //
-// The headers of a request, and under TLS the handshake, are part of waiting for it: a client that is
-// slow with them idles, and goes when another wants its place. Nobody has shown a key until then.
+// The headers of a request, and under TLS the handshake, are part of waiting for it: a client that
+// is slow with them idles, and goes when another wants its place. Nobody has shown a key until
+// then.
 class Connection {
  public:
   // `certificate`: what to speak TLS with; null: plain.
@@ -120,10 +121,11 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // kTooLong: more than kHeaderBytesMax, and no end of the headers.
-  enum class Wait { kData, kWoken, kTimeout, kClosed, kTooLong };
+  // kTooLong: more than kHeaderBytesMax, and no end of the headers. kNotHttp: the first line is
+  // none of HTTP.
+  enum class Wait { kData, kWoken, kTimeout, kClosed, kTooLong, kNotHttp };
   static constexpr size_t kHeaderBytesMax = size_t{16} << 10;
-  // Waits until the headers of the next request are there, or a first line that is none of HTTP.
+  // Waits until the headers of the next request are there.
   // `wake_fd` (or -1) ends the wait early; what came until then stays.
   Wait WaitForRequest(int timeout_ms, int wake_fd);
   // Starts the clock of `request_ms` and drops empty lines that some clients send in between.
@@ -159,8 +161,8 @@ class Connection {
   ssize_t TryReceive(char* bytes, size_t size, Wants* wants);
   ssize_t TrySend(const char* bytes, size_t size, Wants* wants);
   bool WaitFor(Wants wants);
-  // Whether the parser can go on with what is in the buffer: nothing it waits for is missing.
-  bool HasWholeHeaders() const;
+  enum class Headers { kPart, kWhole, kNotHttp };
+  Headers LookAtHeaders();
   ssize_t Receive(char* bytes, size_t size);
 
   const int fd_;
@@ -176,6 +178,7 @@ class Connection {
   char buffer_[kHeaderBytesMax];
   size_t buffer_begin_ = 0;
   size_t buffer_end_ = 0;
+  size_t looked_at_ = 0;  // of the buffer, for the end of the headers
 };
 
 }  // namespace cairn
