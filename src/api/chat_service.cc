@@ -122,7 +122,7 @@ ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
   if (bytes_min > kLargePromptBytes) alone.lock();
   MakeCanonical(options_.canonical, &conversation);
   size_t pinned = 0;
-  // Who only counts changes nothing for later requests.
+  // Counting tokens changes nothing for later requests.
   if (reuse && options_.volatile_text && overflow == Overflow::kCut)
     pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);

@@ -47,7 +47,9 @@ TEST_F(LlamaSamplerTest, InfillDrawsATokenOfTheVocabularyWhateverStandsBeforeIt)
 }
 
 TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
-  const Token likeliest = Draw({.temperature = 0}, 1).front();
+  SamplingParams greedy;
+  greedy.temperature = 0;
+  const Token likeliest = Draw(greedy, 1).front();
   Token other = 0;
   while (other == likeliest || engine_->Piece(other, false) != "a") ++other;
   for (const bool with_grammar : {false, true}) {

@@ -202,7 +202,6 @@ class HttpServer::Impl {
   bool ServeRequest(Connection* connection);
   void RefuseConnection(AcceptedSocket socket);
   static void SayNotPlain(Connection* connection);
-  // `reason` may bring header lines along.
   void Refuse(Connection* connection, int status, const std::string& reason,
               const std::string& message) const;
   void SendRefusal(Connection* connection) const;
@@ -490,27 +489,21 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     const Connection::Wait wait =
         idle ? connection.WaitForRequest(options_.idle_timeout_ms, seat->wake_fd())
              : connection.WaitForRequest(kFirstByteMs, -1);
-    const bool too_long = wait == Connection::Wait::kTooLong;
-    const bool not_http = wait == Connection::Wait::kNotHttp;
-    const bool has_request = wait == Connection::Wait::kData || too_long || not_http;
-    if (idle && !seat->LeaveIdle(has_request)) {
-      if (has_request) SendRefusal(&connection);
+    using Wait = Connection::Wait;
+    const bool asks = wait != Wait::kClosed && wait != Wait::kWoken && wait != Wait::kTimeout;
+    if (idle && !seat->LeaveIdle(asks)) {
+      if (asks) SendRefusal(&connection);
       return;
     }
     const bool idle_before = std::exchange(idle, true);
     if (wait == Connection::Wait::kWoken) continue;  // another idle one was faster to go
     if (wait == Connection::Wait::kTimeout && !idle_before) continue;
-    if (!has_request) {
+    if (!asks) {
       if (connection.FellBackToPlain()) SayNotPlain(&connection);
       return;
     }
-    if (not_http) {
-      return Refuse(&connection, 400, "Bad Request", "this could not be read as an HTTP request");
-    }
-    if (too_long) {
-      return Refuse(&connection, 431, "Request Header Fields Too Large",
-                    "the request's headers are longer than 16 KiB");
-    }
+    if (wait == Wait::kNotHttp) return Refuse(&connection, 400, "Bad Request", kNotHttpText);
+    if (wait == Wait::kTooLong) return Refuse(&connection, 431, kTooLongReason, kTooLongText);
     if (connection.BeginRequest() && !ServeRequest(&connection)) return;
   }
 }
@@ -564,10 +557,7 @@ void HttpServer::Impl::Refuse(Connection* connection, int status, const std::str
   } catch (...) {
     LogFailure("an error answer", "error_body threw");
   }
-  const std::string answer =
-      "HTTP/1.1 " + std::to_string(status) + " " + reason +
-      "\r\nConnection: close\r\nContent-Type: " + options_.error_content_type +
-      "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string answer = RefusalAnswer(status, reason, options_.error_content_type, body);
   // A new connection's send buffer takes this whole; a client that reads nothing gets no more.
   connection->Write(answer.data(), answer.size());
   connection->LingerBriefly(kLingerAfterRefusal);

@@ -33,6 +33,18 @@ inline std::string_view MessageFor(int status) {
   }
 }
 
+// The whole answer to a request that no parser has seen. `reason` may bring header lines along.
+inline std::string RefusalAnswer(int status, const std::string& reason,
+                                 const std::string& content_type, const std::string& body) {
+  return "HTTP/1.1 " + std::to_string(status) + " " + reason +
+         "\r\nConnection: close\r\nContent-Type: " + content_type +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+inline constexpr const char* kNotHttpText = "this could not be read as an HTTP request";
+inline constexpr const char* kTooLongReason = "Request Header Fields Too Large";
+inline constexpr const char* kTooLongText = "the request's headers are longer than 16 KiB";
+
 // All that is said to a client who does not speak TLS where it is spoken.
 inline constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"

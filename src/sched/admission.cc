@@ -100,7 +100,7 @@ bool Scheduler::AdmitNext() {
   return true;
 }
 
-// What took a slot back parks and goes on later, so this costs a way back and no reading.
+// The answer that loses its slot is stored and goes on later: this costs a restore and no prefill.
 void Scheduler::PreemptForShare() {
   const double now_ms = clock_->NowMs();
   std::map<NamespaceId, size_t> held;

@@ -1,4 +1,4 @@
-// What one namespace cannot take from another, and what those that went away do not hold.
+// No namespace keeps the queue and the slots from another, and cancelled requests hold neither.
 
 #include <gtest/gtest.h>
 

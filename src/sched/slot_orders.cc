@@ -24,7 +24,7 @@ Result<T> Scheduler::Order(std::function<Result<T>()> order) {
         PublishSlots();
         done->set_value(std::move(outcome));
       } catch (...) {
-        // Whoever waits is told; Run() mends what the failure left.
+        // The caller gets an error; Run() recovers from the failure.
         done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
         throw;
       }
