@@ -363,6 +363,11 @@ class ScheduleRun {
       if (!asked.ended) continue;
       Client& client = clients_[asked.client];
       client.waits = false;
+      if (LeftTheQueue(asked)) {
+        ++refused_;
+        AskAgain(&client);
+        continue;
+      }
       if (IsUnwoken(asked)) {
         ++unwoken_;
         AskAgain(&client);
@@ -373,6 +378,16 @@ class ScheduleRun {
       ended_.push_back(std::move(asked));
     }
     std::erase_if(asked_, [](const Asked& asked) { return asked.ended; });
+  }
+
+  // It made room in the queue for a namespace that waits with fewer.
+  bool LeftTheQueue(const Asked& asked) const {
+    if (asked.end.kind != GenerationEvent::Kind::kFailed) return false;
+    if (asked.end.error.message.find("queue is full") == std::string::npos) return false;
+    EXPECT_EQ(asked.end.error.code, ErrorCode::kUnavailable);
+    EXPECT_GT(schedule_.name_spaces, 1u);
+    EXPECT_TRUE(asked.text.empty());
+    return true;
   }
 
   // It came while the model was unloaded, and heard that it stays so.

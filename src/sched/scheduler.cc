@@ -210,6 +210,7 @@ void Scheduler::TakeFromQueue(const std::function<bool(const Task&)>& leaves) {
     // Ends as any other does, although it never began.
     if (task->text == nullptr) task->text = std::make_unique<StopText>(std::vector<std::string>());
     if (task->admitted_ms == 0) task->admitted_ms = clock_->NowMs();
+    task->cost.prompt_tokens = task->request.prompt.size();
     running_.push_back(std::move(*task));
   }
   queue_.erase(first, queue_.end());
