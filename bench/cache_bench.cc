@@ -12,12 +12,13 @@
 //   match    none of it is stored           0.000     0.000  0 shared, 0 checkpoints
 //   match    front of the only conversation 0.088     0.076  100000 shared, 909 checkpoints
 //   insert   with room left                 0.265     0.222  10000 checkpoints, 0 given up
-//   evict    value, one goes                1.332     0.994  10000 checkpoints, 200 given up
-//   evict    value, 16 go                  13.654    11.008  10000 checkpoints, 184 given up
-//   evict    lru, one goes                  1.303     0.943  10000 checkpoints, 200 given up
-//   evict    fifo, one goes                 1.154     0.834  10000 checkpoints, 200 given up
-//   evict    closest-pair, one goes         1.315     0.847  10000 checkpoints, 200 given up
-//   evict    marconi, one goes              1.638     0.343  10000 checkpoints, 197 given up
+//   evict    value, one goes                3.228     2.247  10000 checkpoints, 200 given up
+//   evict    value, 16 go                   4.598     3.995  10000 checkpoints, 184 given up
+//   evict    value, 2000 go                16.627    15.608  14000 checkpoints, 3814 given up
+//   evict    lru, one goes                  1.099     0.715  10000 checkpoints, 200 given up
+//   evict    fifo, one goes                 1.280     1.077  10000 checkpoints, 200 given up
+//   evict    closest-pair, one goes         1.122     0.677  10000 checkpoints, 200 given up
+//   evict    marconi, one goes              1.162     0.268  10000 checkpoints, 197 given up
 //   restore  llama, join of 1               8.128     7.657  62.9 MB, 0.62 of memcpy's 12.6 GB/s
 //   restore  llama, join of 8               8.790     7.946  62.9 MB, 0.88 of memcpy's 8.2 GB/s
 //   restore  qwen35, snapshot               6.088     5.729  51.2 MB, 0.70 of memcpy's 12.0 GB/s
@@ -28,7 +29,9 @@
 //   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
 //            lies beyond the place where the prompt parts is not felt.
 //   insert   takes a step for each node above, 909 here: they learn of the path's new end.
-//   evict    looks at every candidate anew for each that goes. Tokens count too, so an insert may
+//   evict    ranks all candidates once for an eighth of them; closest-pair and marconi, which
+//   compare
+//            them with each other, once for each that goes. Tokens count too, so an insert may
 //            take one more or one less than is said.
 //   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a

@@ -453,16 +453,28 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
 
 size_t CheckpointCache::SetBudget(size_t bytes_max) {
   const size_t before = HeldBytes();
+  offers_again_ = offers_again_ || bytes_max > budget_;
   budget_ = bytes_max;
   if (!MakeRoom(0)) budget_ = HeldBytes();  // the rest is in use
   return before - std::min(before, HeldBytes());
+}
+
+size_t CheckpointCache::GoAtOnce(const std::vector<EvictionCandidate>& candidates,
+                                 size_t bytes) const {
+  size_t candidate_bytes = candidates.size();  // no less than one each
+  for (const EvictionCandidate& candidate : candidates) candidate_bytes += candidate.bytes;
+  const size_t wanted = HeldBytes() + bytes;
+  const size_t over = wanted - std::min(wanted, budget_);
+  // Some are skipped, and some are smaller than the others.
+  const size_t enough = 1 + 2 * (over / (candidate_bytes / candidates.size()));
+  return std::clamp<size_t>(enough, 1, std::max<size_t>(1, candidates.size() / 8));
 }
 
 bool CheckpointCache::GiveUpSome(const Ids& in_slots, size_t bytes) {
   const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
   if (candidates.empty()) return false;
   bool any = false;
-  for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates.size()))) {
+  for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates, bytes))) {
     if (HeldBytes() + bytes <= budget_) break;
     if (any && !IsAsRanked(candidates[victim], in_slots)) continue;
     GiveUp(candidates[victim]);

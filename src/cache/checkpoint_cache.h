@@ -344,8 +344,9 @@ class CheckpointCache {
   bool MayDrop(uint64_t id) const;
   // Lets saved things leave memory until `bytes` more fit, or for a while. False: there are none.
   bool ReleaseSome(const Ids& in_slots, size_t bytes);
-  // How many of so many go before they are ranked again: with each that goes, others change.
-  static size_t GoAtOnce(size_t candidates) { return std::max<size_t>(1, candidates / 8); }
+  // How many of the candidates to rank so that `bytes` more fit. At most an eighth of them: with
+  // each that goes, others change, and they are ranked again.
+  size_t GoAtOnce(const std::vector<EvictionCandidate>& candidates, size_t bytes) const;
   struct Unsaved {
     uint64_t id = 0;
     double worth_ms = 0;
@@ -410,6 +411,7 @@ class CheckpointCache {
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
   SavedAs saved_as_;
+  bool offers_again_ = false;          // the budget grew since those that wait were looked at
   std::vector<ObjectHeader> waiting_;  // found before what they begin in, or before there was room
 };
 

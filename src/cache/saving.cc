@@ -1,6 +1,7 @@
 // What the cache saves beyond this process, and what it takes in that was saved.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "cache/checkpoint_cache.h"
@@ -61,7 +62,7 @@ bool CheckpointCache::ReleaseSome(const Ids& in_slots, size_t bytes) {
     }
     if (candidates.empty()) continue;
     bool any = false;
-    for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates.size()))) {
+    for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates, bytes))) {
       if (any && HeldBytes() + bytes <= budget_) break;
       store_->Release(candidates[victim].id);
       ++stats_.released;
@@ -96,7 +97,7 @@ void CheckpointCache::TakeNews() {
   if (!saves()) return;
   SnapshotStore::News news = store_->TakeNews();
   for (const SnapshotId id : news.lost) Lose(id);
-  if (news.found.empty()) return;
+  if (news.found.empty() && !std::exchange(offers_again_, false)) return;
   std::move(news.found.begin(), news.found.end(), std::back_inserter(waiting_));
   // What begins in another may have been found before it.
   bool more = true;
@@ -146,6 +147,7 @@ CheckpointCache::TakenIn CheckpointCache::TakeIn(const ObjectHeader& header) {
   // The tokens it is found by count too. What is on the disk anyway leaves memory for them; nothing
   // unsaved does.
   const size_t token_bytes = PrefixTree::BytesOf(header.tokens.size());
+  if (token_bytes > budget_) return TakenIn::kUseless;
   while (HeldBytes() + token_bytes > budget_) {
     if (!ReleaseSome({}, token_bytes)) return TakenIn::kNoRoom;
   }

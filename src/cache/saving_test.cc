@@ -318,7 +318,6 @@ TEST(Saving, NothingUnsavedGoesForWhatOthersSaved) {
   EXPECT_EQ(cache->stats().checkpoints, 9u);
   // Once there is room, it is offered again.
   cache->SetBudget(20 * kBytes);
-  disk.Restart();
   cache->TakeNews();
   EXPECT_EQ(cache->Match(kAsker, Text(3000, 'z')).checkpoints.size(), 1u);
 }

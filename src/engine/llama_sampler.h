@@ -12,7 +12,7 @@
 
 #include "engine/engine.h"
 
-struct llama_sampler;
+struct llama_sampler;  // NOLINT(readability-identifier-naming): libllama's
 struct llama_vocab;
 
 namespace cairn {
