@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The tests under clang's sanitizers. Usage: scripts/sanitize.sh asan|tsan [PROGRAM...]
-# asan: addresses and undefined behaviour, in build-asan/; tsan: threads, in build-tsan/. With the
-# names of test programs (http/http_test) these alone are built, and the tests of what is built are
-# run; else all that ctest knows.
+# The tests under clang's sanitizers. Usage: scripts/sanitize.sh [--configure] asan|tsan [PROGRAM...]
+# asan: addresses and undefined behaviour, in build-asan/, beside the fuzz targets (scripts/fuzz.sh);
+# tsan: threads, in build-tsan/. With the names of test programs (http/http_test) these alone are
+# built, and the tests of what is built are run; else all that ctest knows.
+#   --configure  stop after configuring
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -36,19 +37,33 @@ run_all() {
   fixed_addresses ctest --preset "$1" --parallel "$(tests_at_once)" --no-tests=error
 }
 
+configure() {
+  local lane="$1"
+  have clang++-19 || fail "clang-19 is missing; run scripts/setup.sh --dev."
+  mkdir -p "build-$lane"
+  # What CMake remembers of another compiler, or of libraries from elsewhere, must go.
+  if ! grep -qs '^CMAKE_CXX_COMPILER:.*clang' "build-$lane/CMakeCache.txt" ||
+    [[ .deps/stamp -nt "build-$lane/CMakeCache.txt" ]]; then
+    rm -rf "build-$lane/CMakeCache.txt" "build-$lane/CMakeFiles"
+  fi
+  run_step "Configuring" "build-$lane/configure.log" cmake --preset "$lane"
+  touch "build-$lane/CMakeCache.txt"
+}
+
 main() {
-  local lane="${1:-}"
+  local stop=0 lane
+  if [[ "${1:-}" == --configure ]]; then
+    stop=1
+    shift
+  fi
+  lane="${1:-}"
   case "$lane" in
     asan | tsan) ;;
     *) fail "scripts/sanitize.sh takes asan or tsan, and not '$lane'" ;;
   esac
   shift
-  have clang++-19 || fail "clang-19 is missing; run scripts/setup.sh --dev."
-  mkdir -p "build-$lane"
-  # What CMake remembers of another compiler must go.
-  grep -qs '^CMAKE_CXX_COMPILER:.*clang' "build-$lane/CMakeCache.txt" ||
-    rm -rf "build-$lane/CMakeCache.txt" "build-$lane/CMakeFiles"
-  run_step "Configuring" "build-$lane/configure.log" cmake --preset "$lane"
+  configure "$lane"
+  if [[ "$stop" -eq 1 ]]; then return 0; fi
   if [[ "$#" -gt 0 ]]; then run_some "$lane" "$@"; else run_all "$lane"; fi
 }
 
