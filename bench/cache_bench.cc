@@ -29,8 +29,7 @@
 //   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
 //            lies beyond the place where the prompt parts is not felt.
 //   insert   takes a step for each node above, 909 here: they learn of the path's new end.
-//   evict    ranks all candidates once for an eighth of them; closest-pair and marconi, which
-//   compare
+//   evict    ranks all candidates once for an eighth of them; closest-pair and marconi compare
 //            them with each other, once for each that goes. Tokens count too, so an insert may
 //            take one more or one less than is said.
 //   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs

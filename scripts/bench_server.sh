@@ -6,7 +6,8 @@
 #   FOLDER/argv    the command, a word a line        FOLDER/cwd   where it runs
 #   FOLDER/port    where it listens                  FOLDER/pid   its process     FOLDER/log
 
-readonly BENCH_SERVER_SECONDS=120 # to load a model
+BENCH_SERVER_SECONDS="${BENCH_SERVER_SECONDS:-120}" # to load a model
+BENCH_SERVER_POLL_SECONDS="${BENCH_SERVER_POLL_SECONDS:-0.05}"
 
 # The first port from 18080 on that nobody listens on.
 free_port() {
@@ -47,7 +48,7 @@ server_failed() {
 
 # Starts it and waits until it is ready.
 start_server() {
-  local folder="$1" log port argv tries
+  local folder="$1" log port argv deadline
   log="$(cd "$folder" && pwd)/log"
   port="$(cat "$folder/port")"
   mapfile -t argv <"$folder/argv"
@@ -58,10 +59,11 @@ start_server() {
     "${argv[@]}" >>"$log" 2>&1 </dev/null &
     echo "$!" >"$pid_file"
   )
-  for ((tries = 0; tries < BENCH_SERVER_SECONDS * 20; tries++)); do
+  deadline=$((SECONDS + BENCH_SERVER_SECONDS))
+  while [[ "$SECONDS" -lt "$deadline" ]]; do
     process_lives "$(cat "$folder/pid")" || server_failed "$folder" "has ended"
     if is_healthy "$port"; then return 0; fi
-    sleep 0.05
+    sleep "$BENCH_SERVER_POLL_SECONDS"
   done
   server_failed "$folder" "was not ready after $BENCH_SERVER_SECONDS seconds"
 }

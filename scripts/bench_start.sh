@@ -13,57 +13,54 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/lib/peer.sh
 source scripts/lib/peer.sh
+export BENCH_SERVER_SECONDS=600 BENCH_SERVER_POLL_SECONDS=0.01
+# shellcheck source=scripts/bench_server.sh
+source scripts/bench_server.sh
 
 readonly CAIRN="$ROOT/build/cairn"
 readonly WORK="$ROOT/build/bench-start"
-readonly PORT=18231
-readonly SECONDS_MAX=600
 PAIRS="${PAIRS:-5}" CONTEXT="${CONTEXT:-8192}" THREADS="${THREADS:-$(processors)}"
 OUT="${OUT:-docs/start.md}"
 PEER=()
 PEER_CWD=""
-TIMES=""   # a line a start: model, who, milliseconds
+TIMES="" # a line a start: model, who, milliseconds
 MODELS=()
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
-is_ready() {
-  curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$PORT/health"
-}
-
-# time_start MODEL WHO FOLDER COMMAND...: one line of TIMES.
+# time_start MODEL WHO: one line of TIMES.
 time_start() {
-  local model="$1" who="$2" folder="$3" begin_ms pid
-  shift 3
+  local model="$1" who="$2" begin_ms
   begin_ms="$(now_ms)"
-  (cd "$folder" && exec "$@") >"$WORK/$who.log" 2>&1 &
-  pid=$!
-  until is_ready; do
-    kill -0 "$pid" 2>/dev/null || fail "$who ended before it was ready; see $WORK/$who.log"
-    [[ $(($(now_ms) - begin_ms)) -lt $((SECONDS_MAX * 1000)) ]] ||
-      fail "$who was not ready after $SECONDS_MAX s; see $WORK/$who.log"
-    sleep 0.01
-  done
+  start_server "$WORK/$who"
   echo "$model $who $(($(now_ms) - begin_ms))" >>"$TIMES"
-  kill "$pid"
-  wait "$pid" 2>/dev/null || true
+  stop_server "$WORK/$who"
 }
 
-# The cache folder has no idle time to measure the grid in: a second start is one right behind the
-# first.
+stop_servers() {
+  local who
+  for who in first second peer; do stop_server "$WORK/$who"; done
+}
+
+# A second start is one right behind the first, so the first has no idle time to measure the grid in.
 play_model() {
-  local file name pair
+  local file name pair port who
   file="$(realpath "$1")"
   name="$(basename "$file" .gguf)"
-  local common=(-m "$file" --port "$PORT" -c "$CONTEXT" -t "$THREADS")
+  port="$(free_port)"
+  local common=(-m "$file" --port "$port" -c "$CONTEXT" -t "$THREADS")
+  for who in first second; do
+    new_server "$WORK/$who" "$ROOT" "$port" "$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache"
+  done
+  new_server "$WORK/peer" "$PEER_CWD" "$port" "${PEER[@]}" "${common[@]}"
   # Once for the file to be in memory, as it is for all that follow.
   cat "$file" >/dev/null
   for ((pair = 1; pair <= PAIRS; ++pair)); do
     say "$name, $pair of $PAIRS"
     rm -rf "$WORK/cache"
-    time_start "$name" first "$ROOT" "$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache"
-    time_start "$name" peer "$PEER_CWD" "${PEER[@]}" "${common[@]}"
-    time_start "$name" second "$ROOT" "$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache"
+    time_start "$name" first
+    time_start "$name" peer
+    time_start "$name" second
   done
 }
 
@@ -99,13 +96,15 @@ EOF
   cat <<'EOF'
 
 The first start has an empty cache folder, the second one follows right behind it. llama-server warms
-the model up before it is ready (one decode of an empty prompt); ours decodes 96 tokens to find out
-what kind of memory the model has, and to prove that its states can be stored and set back.
+the model up before it is ready (one decode of an empty prompt); ours decodes 24 tokens, twice, to prove
+that the model's states can be stored and set back: once where a start before was idle long enough to
+measure the grid.
 EOF
 }
 
 main() {
   mkdir -p "$WORK"
+  trap stop_servers EXIT
   TIMES="$WORK/times.txt"
   : >"$TIMES"
   find_peer
