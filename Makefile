@@ -40,8 +40,9 @@ tsan: setup-dev ## All tests under the thread sanitizer (PROGRAMS="http/http_tes
 	@scripts/sanitize.sh tsan $(PROGRAMS)
 
 crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
-	@scripts/build.sh crash_test cairn
+	@scripts/build.sh crash_test crash_cost_test cairn
 	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_test
+	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_cost_test
 
 soak: setup ## Random clients, kills and damage for hours, every answer checked (HOURS=0.25, SEED=n)
 	@scripts/soak.sh

@@ -187,13 +187,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CheckShape(talk, *text, *shape);
   }
   SpanCache cache(1'000'000);
-  const auto prompt = RenderPrompt(family, *kSpecials, talk, &cache);
+  const auto prompt = RenderPrompt(family, *kSpecials, talk, {&cache, 1});
   if (!prompt) return 0;
   CheckPrompt(family, *kSpecials, talk, *prompt);
   // The conversation grown by two messages, of which the first are known.
   talk.messages.push_back({.role = Role::kAssistant, .content = "answer"});
   talk.messages.push_back({.role = Role::kUser, .content = "m8am m8zm"});
-  const auto grown = RenderPrompt(family, *kSpecials, talk, &cache);
+  const auto grown = RenderPrompt(family, *kSpecials, talk, {&cache, 1});
   if (grown) CheckPrompt(family, *kSpecials, talk, *grown);
   return 0;
 }

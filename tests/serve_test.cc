@@ -333,6 +333,16 @@ TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
             std::string::npos);
   EXPECT_NE(RunProgram(model + "--host 0.0.0.0").second.find("--api-key"), std::string::npos);
   EXPECT_EQ(RunProgram(model + "--chat-template nothing").first, 1);
+  EXPECT_NE(RunProgram(model + "--grid 128 --ubatch-size 64").second.find("--grid 128"),
+            std::string::npos);
+}
+
+// What a prompt's volatile texts are pinned to hangs on earlier requests.
+TEST(ServeProgram, ExactReuseAndPinnedTextsExcludeEachOther) {
+  const auto [code, said] =
+      RunProgram("serve --port 0 -m " + MadeModel() + " --reuse exact --pin-volatile '[0-9]+'");
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(said.find("leave out one of them"), std::string::npos) << said;
 }
 
 }  // namespace

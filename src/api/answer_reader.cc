@@ -38,6 +38,19 @@ ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation) {
   return tl::unexpected(ToApiError(*failure));
 }
 
+std::optional<ApiError> FailureBeforeAnswer(Generation* generation, double wait_ms,
+                                            const std::function<bool()>& gone) {
+  const auto wait = std::chrono::duration<double, std::milli>(wait_ms);
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<GenerationEvent::Kind> first;
+  while (!first && std::chrono::steady_clock::now() - begin < wait && !gone()) {
+    first = generation->AwaitKind(kAnswerWait);
+  }
+  if (first != GenerationEvent::Kind::kFailed) return std::nullopt;
+  const auto failed = NextEvent(generation);
+  return failed ? std::nullopt : std::optional(failed.error());
+}
+
 AnswerReader::AnswerReader(StartedChat chat)
     : generation_(std::move(chat.generation)), log_(std::move(chat.log)) {
   answers_.push_back({std::move(chat.parser)});

@@ -29,6 +29,12 @@ inline constexpr std::chrono::milliseconds kAnswerWait{100};
 // that of any of its answers, and then all are given up.
 ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation);
 
+// Waits for the first event, `wait_ms` at most, or until `gone`; the event stays unless it is a
+// failure, which is returned. To be called before a stream's status is sent: clients ask again when
+// they get a 503, and hardly any does for an error inside a stream.
+std::optional<ApiError> FailureBeforeAnswer(Generation* generation, double wait_ms,
+                                            const std::function<bool()>& gone);
+
 struct AnswerEnd {
   FinishReason reason = FinishReason::kStop;
   bool context_full = false;  // with kLength: the context ended it, not tokens_max

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -91,6 +92,37 @@ TEST(WholeAnswer, ThatNobodyWaitsForIsWorkedOnNoLonger) {
     EXPECT_FALSE(reader.collect(std::move(chat), [] { return true; }).has_value());
     EXPECT_TRUE(generation->cancelled());
   }
+}
+
+GenerationEvent EventOf(GenerationEvent::Kind kind) {
+  GenerationEvent event;
+  event.kind = kind;
+  return event;
+}
+
+TEST(FailureBeforeAnswer, IsTheErrorThatCameFirst) {
+  const StartedChat failed = PlayFailure();
+  const auto failure = FailureBeforeAnswer(failed.generation.get(), 60'000, [] { return false; });
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->status, 500);
+  EXPECT_TRUE(failed.generation->cancelled());
+}
+
+TEST(FailureBeforeAnswer, LeavesAnEventThatIsNone) {
+  Generation generation;
+  generation.Push(EventOf(GenerationEvent::Kind::kProgress));
+  generation.Push(EventOf(GenerationEvent::Kind::kFailed));
+  EXPECT_FALSE(FailureBeforeAnswer(&generation, 60'000, [] { return false; }).has_value());
+  const auto first = generation.Next(std::chrono::milliseconds(0));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->kind, GenerationEvent::Kind::kProgress);
+  EXPECT_FALSE(generation.cancelled());
+}
+
+TEST(FailureBeforeAnswer, WaitsNoLongerThanItMayAndForNobodyWhoWent) {
+  Generation generation;
+  EXPECT_FALSE(FailureBeforeAnswer(&generation, 0, [] { return false; }).has_value());
+  EXPECT_FALSE(FailureBeforeAnswer(&generation, 1e9, [] { return true; }).has_value());
 }
 
 }  // namespace

@@ -94,14 +94,15 @@ void ChatService::TellReasoning(Conversation* conversation) const {
   options_.log(LogLevel::kInfo, "reasoning effort '" + wish.effort + "': " + note);
 }
 
-ApiResult<PromptText> ChatService::ToText(const Conversation& conversation) const {
+ApiResult<PromptText> ChatService::ToText(const Conversation& conversation,
+                                          AskerSpans spans) const {
   // Rendered more than once, it must name the same second.
   Conversation timed = conversation;
   if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();
   SettlePromptEnd(options_.prefill_assistant, &timed);
   auto text = timed.end == PromptEnd::kOpenMessage
-                  ? RenderOpenMessage(*template_, specials_, timed, spans_.get())
-                  : RenderPrompt(*template_, specials_, timed, spans_.get());
+                  ? RenderOpenMessage(*template_, specials_, timed, spans)
+                  : RenderPrompt(*template_, specials_, timed, spans);
   if (!text) return tl::unexpected(ToApiError(text.error()));
   if (timed.end == PromptEnd::kLastMessage) text->text.resize(text->shape.last_message_end);
   return std::move(*text);
@@ -161,7 +162,7 @@ ApiResult<ChatService::Prompt> ChatService::ToCutPrompt(const Conversation& conv
 ApiResult<ChatService::Prompt> ChatService::ToWholePrompt(const Conversation& conversation,
                                                           NamespaceId name_space,
                                                           bool reuse) const {
-  auto text = ToText(conversation);
+  auto text = ToText(conversation, {spans_.get(), name_space});
   if (!text) return tl::unexpected(text.error());
   Prompt prompt{.text = std::move(*text), .tokens = {}};
   prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
@@ -205,7 +206,7 @@ ApiResult<std::string> ChatService::Render(const Conversation& conversation) con
   Conversation canonical = conversation;
   TellReasoning(&canonical);
   MakeCanonical(options_.canonical, &canonical);
-  auto text = ToText(canonical);
+  auto text = ToText(canonical, {});
   if (!text) return tl::unexpected(text.error());
   return std::move(text->text);
 }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "sched/prompt_too_long.h"
+
 namespace cairn {
 
 size_t PromptBytesMin(const Conversation& conversation) {
@@ -19,11 +21,7 @@ ApiResult<void> CheckPromptBytes(const Engine& engine, size_t bytes) {
   const size_t tokens_min = bytes / token_bytes_max;
   if (tokens_min < engine.context_tokens()) return {};
   ApiError error =
-      ToApiError({ErrorCode::kTooLong,
-                  "the request has at least " + std::to_string(tokens_min) +
-                      " tokens, which exceeds the available context size of " +
-                      std::to_string(engine.context_tokens()) +
-                      " tokens; shorten it or start the server with a larger --ctx-size"});
+      ToApiError(PromptTooLong("at least " + std::to_string(tokens_min), engine.context_tokens()));
   error.prompt_tokens = tokens_min;
   error.context_tokens = engine.context_tokens();
   return tl::unexpected(error);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct UnfilledAllocator : std::allocator<T> {
 // What resize() adds is unspecified until it is written.
 using Bytes = std::vector<uint8_t, UnfilledAllocator<uint8_t>>;
 using ByteSpan = std::span<const uint8_t>;
+
+// The same bytes; `text` outlives them.
+inline ByteSpan BytesOf(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 }  // namespace cairn
 

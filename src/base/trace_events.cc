@@ -71,10 +71,6 @@ std::string NameLine(std::string_view what, const TraceTrack& track, std::string
   return line.append("}}");
 }
 
-ByteSpan BytesOf(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 // Whether nothing is lost when the file is written anew.
 Status MakeWay(Fs* fs, const std::string& path) {
   const Result<FileStat> stat = fs->Stat(path);

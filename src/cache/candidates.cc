@@ -25,23 +25,53 @@ std::vector<EvictionCandidate> CheckpointCache::Candidates(const Ids& in_slots) 
   const std::vector<CheckpointId> kept = Protected(in_slots);
   std::vector<EvictionCandidate> candidates;
   for (const auto& [id, entry] : entries_) {
-    if (entry.pins > 0 || std::binary_search(kept.begin(), kept.end(), id)) continue;
-    if (!MayDrop(id)) continue;
+    if (!MayGo(entry) || std::binary_search(kept.begin(), kept.end(), id)) continue;
     EvictionCandidate candidate = CandidateOf(entry);
-    // A slot's KV leads to it, but it is the only one.
-    candidate.leads_nowhere =
-        slots_.snapshots_need_kv && entry.holder == 0 && !in_slots.contains(id);
+    candidate.leads_nowhere = LeadsNowhere(entry, in_slots);
     candidates.push_back(candidate);
   }
   for (const auto& [id, segment] : segments_.segments()) {
-    if (segment.pins == 0 && segment.children == 0 && MayDrop(id)) {
-      candidates.push_back(CandidateOf(segment, in_slots));
-    }
+    if (MayGo(segment)) candidates.push_back(CandidateOf(segment, in_slots));
   }
   for (const auto& [id, whole] : wholes_.wholes()) {
-    if (whole.pins == 0 && MayDrop(id)) candidates.push_back(CandidateOf(whole));
+    if (MayGo(whole)) candidates.push_back(CandidateOf(whole));
   }
   return candidates;
+}
+
+bool CheckpointCache::MayGo(const Entry& entry) const {
+  return entry.pins == 0 && MayDrop(entry.checkpoint.id);
+}
+
+bool CheckpointCache::MayGo(const SegmentIndex::Segment& segment) const {
+  return segment.pins == 0 && segment.children == 0 && MayDrop(segment.id);
+}
+
+bool CheckpointCache::MayGo(const WholeState& whole) const {
+  return whole.pins == 0 && MayDrop(whole.id);
+}
+
+bool CheckpointCache::LeadsNowhere(const Entry& entry, const Ids& in_slots) const {
+  return slots_.snapshots_need_kv && entry.holder == 0 && !in_slots.contains(entry.checkpoint.id);
+}
+
+bool CheckpointCache::IsAsRanked(const EvictionCandidate& candidate, const Ids& in_slots) const {
+  switch (candidate.kind) {
+    case CandidateKind::kSnapshot: {
+      const auto found = entries_.find(candidate.id);
+      return found != entries_.end() && MayGo(found->second) &&
+             LeadsNowhere(found->second, in_slots) == candidate.leads_nowhere &&
+             CandidateOf(found->second).ancestor_position == candidate.ancestor_position;
+    }
+    case CandidateKind::kSegment: {
+      const auto found = segments_.segments().find(candidate.id);
+      return found != segments_.segments().end() && MayGo(found->second) &&
+             CandidateOf(found->second, in_slots).reread_tokens == candidate.reread_tokens;
+    }
+    case CandidateKind::kWhole:
+      return wholes_.Holds(candidate.id) && MayGo(wholes_.wholes().at(candidate.id));
+  }
+  return false;
 }
 
 EvictionCandidate CheckpointCache::CandidateOf(const Entry& entry) const {

@@ -217,6 +217,7 @@ Result<ByteSpan> CheckpointCache::Pin(CheckpointId id) {
     ++stats_.lost;
     return bytes;
   }
+  store_->Use(id);
   found->second.used_tick = ++tick_;
   ++found->second.uses;
   ++found->second.pins;
@@ -337,14 +338,9 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   if (links.empty()) return Fail(ErrorCode::kNotFound, "the attention KV is not stored");
   PinnedPath path;
   for (const SegmentIndex::Link& link : links) {
-    const bool from_disk = !InMemory(link.id);
-    const auto bytes = store_->Get(link.id);
-    if (!bytes) {
-      for (const PinnedPath::Part& part : path.parts) Unload(part.id);
-      Lose(link.id);
-      return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
-    }
-    path.parts.push_back({link.begin, link.end, *bytes, link.id, from_disk});
+    const size_t bytes = segments_.Get(link.id).bytes;
+    path.parts.push_back({link.begin, link.end, bytes, link.id, !InMemory(link.id)});
+    store_->Use(link.id);
   }
   ++tick_;
   for (const SegmentIndex::Link& link : links) {
@@ -357,21 +353,34 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   return path;
 }
 
+Result<ByteSpan> CheckpointCache::LoadPart(const PinnedPath& path, size_t index) {
+  if (loaded_part_ != 0) store_->Unload(std::exchange(loaded_part_, 0));
+  const SegmentId id = path.parts[index].id;
+  auto bytes = store_->Get(id);
+  if (!bytes) {
+    unreadable_parts_.insert(id);
+    return Fail(ErrorCode::kNotFound, "a segment's bytes are gone");
+  }
+  loaded_part_ = id;
+  return bytes;
+}
+
 void CheckpointCache::UnpinPath(const PinnedPath& path) {
+  if (loaded_part_ != 0) store_->Unload(std::exchange(loaded_part_, 0));
   for (const PinnedPath::Part& part : path.parts) {
     SegmentIndex::Segment& segment = segments_.Get(part.id);
     CHECK(segment.pins > 0);
     --segment.pins;
-    Unload(part.id);
+  }
+  for (const PinnedPath::Part& part : path.parts) {
+    if (unreadable_parts_.erase(part.id) > 0) Lose(part.id);
   }
 }
 
-void CheckpointCache::Unload(SegmentId id) {
-  if (segments_.Get(id).pins == 0) store_->Unload(id);
-}
-
 void CheckpointCache::DiscardPath(const PinnedPath& path) {
-  const SegmentIndex::Segment& last = segments_.Get(path.parts.back().id);
+  const SegmentId id = path.parts.back().id;
+  if (!segments_.segments().contains(id)) return;
+  const SegmentIndex::Segment& last = segments_.Get(id);
   if (last.children > 0 || last.pins > 0) return;
   DropSegment(last.id);
   ++stats_.discarded;
@@ -412,6 +421,7 @@ Result<ByteSpan> CheckpointCache::PinWhole(WholeId id) {
     ++stats_.lost;
     return bytes;
   }
+  store_->Use(id);
   WholeState& whole = wholes_.Get(id);
   whole.used_tick = ++tick_;
   ++whole.uses;
@@ -481,31 +491,6 @@ bool CheckpointCache::GiveUpSome(const Ids& in_slots, size_t bytes) {
     any = true;
   }
   return any;
-}
-
-bool CheckpointCache::IsAsRanked(const EvictionCandidate& candidate, const Ids& in_slots) const {
-  switch (candidate.kind) {
-    case CandidateKind::kSnapshot: {
-      const auto found = entries_.find(candidate.id);
-      if (found == entries_.end() || found->second.pins > 0) return false;
-      const Entry& entry = found->second;
-      const bool leads_nowhere =
-          slots_.snapshots_need_kv && entry.holder == 0 && !in_slots.contains(candidate.id);
-      return MayDrop(candidate.id) && leads_nowhere == candidate.leads_nowhere &&
-             CandidateOf(entry).ancestor_position == candidate.ancestor_position;
-    }
-    case CandidateKind::kSegment: {
-      const auto found = segments_.segments().find(candidate.id);
-      if (found == segments_.segments().end()) return false;
-      const SegmentIndex::Segment& segment = found->second;
-      return segment.pins == 0 && segment.children == 0 && MayDrop(candidate.id) &&
-             CandidateOf(segment, in_slots).reread_tokens == candidate.reread_tokens;
-    }
-    case CandidateKind::kWhole:
-      return wholes_.Holds(candidate.id) && wholes_.wholes().at(candidate.id).pins == 0 &&
-             MayDrop(candidate.id);
-  }
-  return false;
 }
 
 void CheckpointCache::GiveUp(const EvictionCandidate& candidate) {

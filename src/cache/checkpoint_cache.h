@@ -33,6 +33,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -135,12 +136,12 @@ class CheckpointCache {
     size_t snapshot_bytes = 0;
   };
 
-  // Segments on the way to a position, pinned, with their bytes.
+  // Segments on the way to a position, pinned; LoadPart has their bytes.
   struct PinnedPath {
     struct Part {
       size_t begin = 0;
       size_t end = 0;
-      ByteSpan bytes;
+      size_t bytes = 0;
       SegmentId id = 0;
       bool from_disk = false;  // it was not in memory
     };
@@ -247,6 +248,9 @@ class CheckpointCache {
   // The segments that hold the KV of `prefix`, whose last token is of `lineage`.
   // kNotFound: not all of it is stored.
   Result<PinnedPath> PinPath(NamespaceId name_space, TokenSpan prefix, LineageId lineage);
+  // The bytes of one of its segments, read from the disk where they are there only; valid until the
+  // next call. kNotFound: they are gone, and with UnpinPath the segment is, and all behind it.
+  Result<ByteSpan> LoadPart(const PinnedPath& path, size_t index);
   void UnpinPath(const PinnedPath& path);
   // Forgets the last segment of a path that could not be joined. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);
@@ -316,7 +320,6 @@ class CheckpointCache {
   tl::unexpected<Error> RefuseRoom();
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
-  void Unload(SegmentId id);  // unless another way uses it
   void DropWhole(WholeId id);
   void NotePrompt(Entry* entry) const;
   // Replaces what an older prompt of the same conversation left only for itself.
@@ -381,6 +384,12 @@ class CheckpointCache {
   // Checkpoints and segments whose attention KV a slot holds.
   Ids InSlots() const;
   std::vector<EvictionCandidate> Candidates(const Ids& in_slots) const;
+  // Whether they may be given up as they are.
+  bool MayGo(const Entry& entry) const;
+  bool MayGo(const SegmentIndex::Segment& segment) const;
+  bool MayGo(const WholeState& whole) const;
+  // A slot's KV leads to it, but it is the only one.
+  bool LeadsNowhere(const Entry& entry, const Ids& in_slots) const;
   EvictionCandidate CandidateOf(const Entry& entry) const;
   EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment, const Ids& in_slots) const;
   EvictionCandidate CandidateOf(const WholeState& whole) const;
@@ -403,7 +412,9 @@ class CheckpointCache {
   std::unordered_map<CheckpointId, Entry> entries_;
   SegmentIndex segments_;
   WholeIndex wholes_;
-  uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
+  uint64_t last_id_ = 0;                  // of checkpoints, segments and wholes alike
+  SegmentId loaded_part_ = 0;             // by LoadPart; 0: none
+  std::set<SegmentId> unreadable_parts_;  // of pinned paths
   uint64_t tick_ = 0;
   bool query_incoming_ = false;  // room is made for a kQuery
   double now_ms_ = 0;

@@ -292,7 +292,7 @@ class CacheAndList {
     held_.erase(held);
   }
 
-  void ExpectPinnedIsThere() const {
+  void ExpectPinnedIsThere() {
     for (const Stored& stored : list_) {
       if (stored.pins == 0) continue;
       RC_ASSERT(IsThere(stored));
@@ -304,9 +304,11 @@ class CacheAndList {
       for (const auto& part : held.path.parts) {
         RC_ASSERT(part.begin == end);
         end = part.end;
-        RC_ASSERT(part.bytes.size() >= end - part.begin);
+        const auto bytes = cache_.LoadPart(held.path, &part - held.path.parts.data());
+        RC_ASSERT(bytes.has_value());
+        RC_ASSERT(bytes->size() >= end - part.begin);
         const Bytes expected = held.talk.BytesOf(part.begin, end);
-        RC_ASSERT(std::equal(expected.begin(), expected.end(), part.bytes.begin()));
+        RC_ASSERT(std::equal(expected.begin(), expected.end(), bytes->begin()));
       }
       RC_ASSERT(end == held.talk.tokens.size());
     }

@@ -237,7 +237,37 @@ TEST(Saving, SegmentsComeBackInWhateverOrderTheyAreFound) {
   const auto path = cache->PinPath(kAsker, tokens, 0);
   ASSERT_TRUE(path.has_value());
   ASSERT_EQ(path->parts.size(), 3u);
-  EXPECT_EQ(path->parts[1].bytes[0], 200);
+  const auto bytes = cache->LoadPart(*path, 1);
+  ASSERT_TRUE(bytes.has_value());
+  EXPECT_EQ((*bytes)[0], 200);
+  cache->UnpinPath(*path);
+  cache->CheckInvariants();
+}
+
+// Eight segments of a conversation of 60,000 tokens may be as large as the context itself.
+TEST(Saving, OneSegmentOfAPathIsInMemoryAtATime) {
+  test::FakeDisk disk;
+  const Tokens tokens = Text(300);
+  {
+    const auto cache = CacheOn(&disk);
+    for (const size_t begin : {0, 100, 200}) {
+      const size_t end = begin + 100;
+      const Provenance provenance{end, {}, {}};
+      ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+                                       {begin, end, 0}, Filled(kBytes, 1)));
+    }
+    SaveAll(cache.get());
+  }
+  const auto cache = CacheOn(&disk);
+  const auto path = cache->PinPath(kAsker, tokens, 0);
+  ASSERT_TRUE(path.has_value());
+  EXPECT_EQ(disk.reads(), 0u);
+  for (const size_t part : {0, 1, 2}) ASSERT_TRUE(cache->LoadPart(*path, part).has_value());
+  EXPECT_EQ(disk.reads(), 3u);
+  ASSERT_TRUE(cache->LoadPart(*path, 2).has_value());
+  ASSERT_TRUE(cache->LoadPart(*path, 0).has_value());
+  // None of those before was still there.
+  EXPECT_EQ(disk.reads(), 5u);
   cache->UnpinPath(*path);
   cache->CheckInvariants();
 }
@@ -260,7 +290,11 @@ TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
   for (const ObjectName& name : disk.names()) {
     if (disk.header(name).tokens.size() == 200) disk.Lose(name);
   }
-  EXPECT_FALSE(cache->PinPath(kAsker, tokens, 0).has_value());
+  const auto path = cache->PinPath(kAsker, tokens, 0);
+  ASSERT_TRUE(path.has_value());
+  EXPECT_TRUE(cache->LoadPart(*path, 0).has_value());
+  EXPECT_FALSE(cache->LoadPart(*path, 1).has_value());
+  cache->UnpinPath(*path);
   EXPECT_EQ(cache->Match(kAsker, tokens).stored_on_grid, 100u);
   cache->TakeNews();
   cache->CheckInvariants();

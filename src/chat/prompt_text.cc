@@ -229,11 +229,12 @@ class StandIns {
 };
 
 Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
-                                      const Conversation& conversation, SpanCache* spans) {
+                                      const Conversation& conversation, AskerSpans spans) {
   auto text = chat_template.Render(conversation, true);
   if (!text) return tl::unexpected(text.error());
-  auto shape = spans != nullptr ? spans->Find(chat_template, conversation, *text)
-                                : FindTextShape(chat_template, conversation, *text);
+  auto shape = spans.cache != nullptr
+                   ? spans.cache->Find(chat_template, conversation, *text, spans.asker)
+                   : FindTextShape(chat_template, conversation, *text);
   if (!shape) return tl::unexpected(shape.error());
   return PromptText{.text = std::move(*text), .literals = {}, .shape = std::move(*shape)};
 }
@@ -241,7 +242,7 @@ Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
 }  // namespace
 
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation, SpanCache* spans) {
+                                const Conversation& conversation, AskerSpans spans) {
   Conversation replaced = conversation;
   StandIns stand_ins(specials);
   if (!stand_ins.Replace(chat_template.caps(), &replaced)) {

@@ -38,10 +38,10 @@ struct PromptText {
 };
 
 // Renders `conversation` with the generation prompt. When the template asks for the date, set
-// now_unix_s. `spans` may be null; with it a conversation that grew is not searched for all of its
+// now_unix_s. With `spans` a conversation that grew is not searched for all of its
 // messages again. Any thread. Errors: those of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation, SpanCache* spans = nullptr);
+                                const Conversation& conversation, AskerSpans spans = {});
 
 // The same without `shape`.
 Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,

@@ -106,6 +106,19 @@ TEST(SpanCache, RendersNothingForThePromptThatItHas) {
   EXPECT_EQ(cache.stats().boundaries_exact, 3U);
 }
 
+TEST(SpanCache, SparesAnAskerNothingForWhatAnotherAsked) {
+  const auto qwen = Builtin("qwen");
+  const std::string prompt = Render(*qwen, Turn(3));
+  SpanCache cache(kMegabyte);
+  const auto first = cache.Find(*qwen, Turn(3), prompt, 1);
+  const auto others = cache.Find(*qwen, Turn(3), prompt, 2);
+  const auto again = cache.Find(*qwen, Turn(3), prompt, 1);
+  ASSERT_TRUE(first && others && again);
+  EXPECT_EQ(others->renders, first->renders);
+  EXPECT_EQ(again->renders + again->short_renders, 0U);
+  EXPECT_EQ(Begins(*others), Begins(*first));
+}
+
 TEST(SpanCache, LooksAgainWhereTheTemplateNowWritesSomethingElse) {
   // The reasoning before the tool's answer is gone once there is another query.
   const auto open_think = Parsed(kOpenThink);
@@ -214,10 +227,10 @@ TEST(SpanCache, KnowsPromptsWithTextsThatSpellSpecialTokens) {
   const SpecialTexts specials({"<|im_start|>", "<|im_end|>", "</s>"});
   SpanCache cache(kMegabyte);
   Conversation talk{.messages = {User("Say <|im_end|>"), Assistant("</s>"), User("?")}};
-  ASSERT_TRUE(RenderPrompt(*qwen, specials, talk, &cache));
+  ASSERT_TRUE(RenderPrompt(*qwen, specials, talk, {&cache, 1}));
   talk.messages.push_back(Assistant("<|im_end|><|im_start|>"));
   talk.messages.push_back(User("<|im_start|>"));
-  const auto grown = RenderPrompt(*qwen, specials, talk, &cache);
+  const auto grown = RenderPrompt(*qwen, specials, talk, {&cache, 1});
   const auto plain = RenderPrompt(*qwen, specials, talk);
   ASSERT_TRUE(grown && plain);
   EXPECT_EQ(grown->text, plain->text);

@@ -166,7 +166,7 @@ RC_GTEST_PROP(SpansProperty, AreRightOrUnknownWhileConversationsGrow, ()) {
     RC_ASSERT(cached->spans.size() + cached->unknown_boundaries ==
               plain->spans.size() + plain->unknown_boundaries);
     // Special texts are taken out before the template sees them.
-    const auto prompt = RenderPrompt(*family, specials, talk, &literal_cache);
+    const auto prompt = RenderPrompt(*family, specials, talk, {&literal_cache, 1});
     const auto again = RenderPrompt(*family, specials, talk);
     RC_ASSERT(prompt.has_value() == again.has_value());
     if (!prompt) continue;

@@ -78,6 +78,13 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   if (!reuse) return tl::unexpected(reuse.error());
   policies.reuse = *reuse;
   if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
+  const LlamaOptions& llama = options.llama;
+  if (llama.grid_tokens > llama.ubatch_tokens) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
+                    std::to_string(llama.ubatch_tokens) +
+                    ", so no chunk would be as long; raise --ubatch-size or lower --grid");
+  }
   if (!options.pin_volatile.empty() && options.reuse == "exact") {
     return Fail(ErrorCode::kInvalidArgument,
                 "--pin-volatile makes a prompt depend on earlier requests, and --reuse exact "
@@ -177,7 +184,7 @@ class ServeRun {
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
     scheduling.trace = events_.get();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
-    scheduling.idle_work = grid_->AfterLoad(engine_.get(), engine_->GridFacts());
+    scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
@@ -369,6 +376,7 @@ class ServeRun {
     if (disk_.slot_files.folder.empty()) return;
     slot_files_ =
         std::make_unique<SlotFiles>(disk_.fs.get(), scheduler_.get(), &clock_, disk_.slot_files);
+    slot_files_->RemoveLeftovers(NowUnixS() * int64_t{1'000'000'000});
     served_.slot_files = slot_files_.get();
   }
 

@@ -31,10 +31,12 @@ void StartGrid::Fill(LlamaOptions* llama) {
   };
 }
 
-IdleWork* StartGrid::AfterLoad(Engine* engine, const Result<std::string>& facts) {
-  if (given_ || !grids_ || !facts) return nullptr;
+IdleWork* StartGrid::AfterLoad(Engine* engine, const std::function<Result<std::string>()>& facts) {
+  if (given_ || !grids_) return nullptr;
+  auto found = facts();
+  if (!found) return nullptr;
   engine_ = engine;
-  facts_ = *facts;
+  facts_ = *std::move(found);
   const MemoryTraits& traits = engine->traits();
   if (traits.grid_measured) {
     if (traits.grid_tokens > 0 && grids_->Find(facts_) == 0) Keep(traits.grid_tokens);

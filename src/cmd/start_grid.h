@@ -9,6 +9,7 @@
 #ifndef CAIRN_CMD_START_GRID_H_
 #define CAIRN_CMD_START_GRID_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,9 +31,9 @@ class StartGrid final : public IdleWork {
 
   // Before the model is loaded. It outlives the loading.
   void Fill(LlamaOptions* llama);
-  // After that. `facts`: LlamaEngine::GridFacts. The work to do until the first request comes;
-  // null: none. `engine` outlives it.
-  IdleWork* AfterLoad(Engine* engine, const Result<std::string>& facts);
+  // After that. `facts`: LlamaEngine::GridFacts, asked for only where the grid is remembered. The
+  // work to do until the first request comes; null: none. `engine` outlives it.
+  IdleWork* AfterLoad(Engine* engine, const std::function<Result<std::string>()>& facts);
 
   bool Step() override;
   void End() override;

@@ -25,6 +25,10 @@ class UnmeasuredEngine final : public FakeEngine {
   MemoryTraits traits_;
 };
 
+Result<std::string> Facts() {
+  return std::string("facts\n");
+}
+
 class StartGridTest : public testing::Test {
  protected:
   static FakeEngineOptions WithGrid(size_t grid_tokens) {
@@ -42,7 +46,7 @@ class StartGridTest : public testing::Test {
   void MeasureWhileIdle(size_t grid_tokens) {
     UnmeasuredEngine engine(WithGrid(grid_tokens));
     StartGrid grid = Make();
-    IdleWork* const work = grid.AfterLoad(&engine, std::string("facts\n"));
+    IdleWork* const work = grid.AfterLoad(&engine, Facts);
     ASSERT_NE(work, nullptr);
     while (work->Step()) {
     }
@@ -75,7 +79,7 @@ TEST_F(StartGridTest, WarnsWhereTheAssumedGridIsDisproved) {
 TEST_F(StartGridTest, ARequestCutsItShortAndFindsTheSequenceEmpty) {
   UnmeasuredEngine engine(WithGrid(64));
   StartGrid grid = Make();
-  IdleWork* const work = grid.AfterLoad(&engine, std::string("facts\n"));
+  IdleWork* const work = grid.AfterLoad(&engine, Facts);
   ASSERT_NE(work, nullptr);
   ASSERT_TRUE(work->Step());
   work->End();
@@ -90,7 +94,7 @@ TEST_F(StartGridTest, ExactMeasuresWhileItLoadsAndKeepsThat) {
   LlamaOptions llama;
   grid.Fill(&llama);
   EXPECT_TRUE(llama.measure_grid);
-  EXPECT_EQ(grid.AfterLoad(&engine, std::string("facts\n")), nullptr);
+  EXPECT_EQ(grid.AfterLoad(&engine, Facts), nullptr);
   EXPECT_EQ(grids_.Find("facts\n"), 64u);
 }
 
@@ -100,7 +104,7 @@ TEST_F(StartGridTest, AGivenGridIsNeitherMeasuredNorKept) {
   LlamaOptions llama;
   llama.grid_tokens = 64;
   grid.Fill(&llama);
-  EXPECT_EQ(grid.AfterLoad(&engine, std::string("facts\n")), nullptr);
+  EXPECT_EQ(grid.AfterLoad(&engine, Facts), nullptr);
   EXPECT_EQ(grids_.Find("facts\n"), 0u);
 }
 
@@ -110,7 +114,7 @@ TEST_F(StartGridTest, WithoutACacheFolderNothingIsMeasuredOrKept) {
   LlamaOptions llama;
   grid.Fill(&llama);
   EXPECT_FALSE(llama.find_grid);
-  EXPECT_EQ(grid.AfterLoad(&engine, std::string("facts\n")), nullptr);
+  EXPECT_EQ(grid.AfterLoad(&engine, Facts), nullptr);
 }
 
 }  // namespace

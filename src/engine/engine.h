@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -173,7 +174,12 @@ class Sampler {
 struct SegmentPart {
   size_t begin = 0;
   size_t end = 0;
-  ByteSpan bytes;
+  ByteSpan bytes = {};
+  // Where it is set, what it returns stands for `bytes`, and is valid until the next part's is
+  // called: so that of a long path that comes from a disk one segment at a time is in memory.
+  std::function<Result<ByteSpan>()> load = {};
+
+  Result<ByteSpan> Load() const { return load ? load() : Result<ByteSpan>(bytes); }
 };
 
 // One token to decode where a sequence ends.
@@ -250,7 +256,7 @@ class Engine {
   // `parts` for the rest, and the state that cannot be rolled back from `snapshot`, which is empty
   // where traits() need none. REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow
   // one another from `keep` to `position`. On an error the sequence is empty. kNoSpace: others may
-  // hold the cells it needs, and the bytes may be good.
+  // hold the cells it needs, and the bytes may be good. Errors of SegmentPart::load likewise.
   virtual Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                       ByteSpan snapshot) = 0;
 

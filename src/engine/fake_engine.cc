@@ -276,12 +276,17 @@ Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> par
   }
   for (const SegmentPart& part : parts) {
     CHECK(part.begin == sequence.cells.size());
+    const Result<ByteSpan> bytes = part.Load();
+    if (!bytes) {
+      Clear(seq);
+      return tl::unexpected(bytes.error());
+    }
     uint64_t first = 0;
-    std::memcpy(&first, part.bytes.data(), sizeof(first));
-    CHECK(first <= part.begin && part.end - first < part.bytes.size() / sizeof(uint64_t));
+    std::memcpy(&first, bytes->data(), sizeof(first));
+    CHECK(first <= part.begin && part.end - first < bytes->size() / sizeof(uint64_t));
     for (size_t at = part.begin; at < part.end; ++at) {
       uint64_t added = 0;
-      std::memcpy(&added, part.bytes.data() + (at - first + 1) * sizeof(uint64_t), sizeof(added));
+      std::memcpy(&added, bytes->data() + (at - first + 1) * sizeof(uint64_t), sizeof(added));
       AddCell(&sequence, added);
     }
   }

@@ -5,10 +5,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/llama_digest.h"
 #include "engine/llama_options.h"
 #include "engine/llama_pointers.h"
 #include "engine/state_facts.h"
@@ -96,6 +98,8 @@ class LlamaEngine final : public Engine {
   uint64_t HashOfLogits() const;
   static std::string BitsText(uint64_t bits);
   Result<StateFacts> Facts() const;
+  // Reads some 10 MB of the model's file, the first time since it was loaded.
+  const Result<ModelDigest>& Digest() const;
   // After loading again: whether states from before may still be set.
   Status ProveTheSame();
   // False: no start before this one measured it. REQUIRES: proven_bits_ is set.
@@ -161,8 +165,9 @@ class LlamaEngine final : public Engine {
   size_t context_cells_ = 0;
   size_t context_tokens_ = 0;
   size_t piece_tokens_max_ = 0;
-  std::string proven_bits_;  // see ProveBits
-  std::string identity_;     // StateIdentity as it was loaded, when it may sleep
+  mutable std::optional<Result<ModelDigest>> digest_;  // see Digest
+  std::string proven_bits_;                            // see ProveBits
+  std::string identity_;  // StateIdentity as it was loaded, when it may sleep
   bool keeps_window_ = false;
   std::map<SeqId, WindowCells> window_cells_;  // of sequences in use, when keeps_window_
   Bytes window_bytes_;                         // OrderWindow's, kept for the next time

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/hash.h"
+#include "engine/computing_libraries.h"
 #include "engine/llama_digest.h"
 #include "engine/llama_engine.h"
 
@@ -42,8 +43,13 @@ std::string Devices() {
 
 }  // namespace
 
+const Result<ModelDigest>& LlamaEngine::Digest() const {
+  if (!digest_) digest_ = DigestModel(info_.path);
+  return *digest_;
+}
+
 Result<StateFacts> LlamaEngine::Facts() const {
-  const auto model = DigestModel(info_.path);
+  const Result<ModelDigest>& model = Digest();
   if (!model) return tl::unexpected(model.error());
   StateFacts facts = {{"cairn_states", std::to_string(kOurVersion)},
                       {"model", model->text},
@@ -57,13 +63,15 @@ Result<StateFacts> LlamaEngine::Facts() const {
   // same bits with any number. A piece of one token does not: ggml cuts the KV that it looks at
   // into a part for each thread (flash attention, from 512 cells on). So answers feel the threads,
   // and so does the end of a prompt whose last piece is one token. Those of larger pieces move
-  // nothing.
+  // nothing (StateIdentity.TheThreadsOfChunksMoveNoBits).
   facts.emplace_back("threads", std::to_string(llama_n_threads(context())));
   facts.emplace_back(kGridFact, std::to_string(traits_.grid_tokens));
   facts.emplace_back("libllama", Text(llama_version()));
   facts.emplace_back("ggml", Text(ggml_version()) + " " + Text(ggml_commit()));
   facts.emplace_back("devices", Devices());
   facts.emplace_back("features", Text(llama_print_system_info()));
+  facts.emplace_back("libraries", ComputingLibraries());
+  facts.emplace_back("settings", ComputingSettings());
   facts.emplace_back("proven_bits", proven_bits_);
   return facts;
 }
@@ -92,8 +100,8 @@ uint64_t LlamaEngine::HashOfLogits() const {
   return Hash64(logits.data(), logits.size_bytes());
 }
 
-// The facts name what is known to move bits. This finds what nobody thought of: another driver,
-// another library of mathematics.
+// The facts name what is known to move bits. This finds what nobody thought of, as another driver,
+// where a few tokens show it.
 Status LlamaEngine::ProveBits(TokenSpan tokens, uint64_t bits) {
   if (Status read = Decode(kProbeSeq, 0, tokens.first(kFewTokens)); !read) return read;
   Status read = Decode(kProbeSeq, kFewTokens, tokens.subspan(kFewTokens));

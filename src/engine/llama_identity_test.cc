@@ -4,11 +4,14 @@
 #include <gguf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
+#include <span>
+#include <string>
 
 #include "base/read_file.h"
 #include "engine/llama_digest.h"
@@ -117,7 +120,7 @@ TEST(StateIdentity, StaysWithMoreRoom) {
 TEST(StateIdentity, NamesModelMachineAndLibraries) {
   const std::string identity = IdentityOf(test::SmallOptions(test::MadeModel("qwen35")));
   for (const char* name : {"cairn_states", "model", "architecture", "threads", "grid_tokens",
-                           "libllama", "ggml", "devices", "features"}) {
+                           "libllama", "ggml", "devices", "features", "libraries"}) {
     EXPECT_NE(FactIn(identity, name), "") << name << " in\n" << identity;
   }
   EXPECT_EQ(FactIn(identity, "architecture"), "qwen35");
@@ -159,6 +162,27 @@ TEST(StateIdentity, ChangesWithWhatTheModelIsLoadedWith) {
   options = usual;
   options.model_path = test::MadeModel("qwen35", 0, "q4_0");
   changes("another quantisation", options);
+}
+
+// That this holds is why the facts leave `threads_batch` out.
+TEST(StateIdentity, TheThreadsOfChunksMoveNoBits) {
+  for (const char* architecture : {"llama", "qwen35", "gemma3", "mamba2"}) {
+    std::set<std::string> logits;
+    for (const int threads : {1, 2, 3, 4}) {
+      LlamaOptions options = test::SmallOptions(test::MadeModel(architecture));
+      options.threads_batch = threads;
+      const auto engine = LlamaEngine::Load(options);
+      ASSERT_TRUE(engine.has_value()) << engine.error().message;
+      const size_t chunk = std::min<size_t>((*engine)->piece_tokens_max(), 512);
+      Tokens tokens(2 * chunk);
+      for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<Token>(5 + i * 7 % 90);
+      ASSERT_TRUE((*engine)->Decode(0, 0, TokenSpan(tokens).first(chunk)));
+      ASSERT_TRUE((*engine)->Decode(0, chunk, TokenSpan(tokens).subspan(chunk)));
+      const std::span<const float> last = (*engine)->Logits();
+      logits.emplace(reinterpret_cast<const char*>(last.data()), last.size_bytes());
+    }
+    EXPECT_EQ(logits.size(), 1u) << architecture;
+  }
 }
 
 // The facts' last line comes from computing, so it knows what was not named.

@@ -113,16 +113,18 @@ Status LlamaEngine::KeepFront(SeqId seq, size_t keep) {
 }
 
 Status LlamaEngine::SetSegment(SeqId seq, const SegmentPart& part) {
+  const Result<ByteSpan> bytes = part.Load();
+  if (!bytes) return tl::unexpected(bytes.error());
   SegmentHeader header;
-  if (part.bytes.size() <= sizeof(header)) {
+  if (bytes->size() <= sizeof(header)) {
     return Fail(ErrorCode::kCorrupt, "the segment is too short");
   }
-  std::memcpy(&header, part.bytes.data(), sizeof(header));
+  std::memcpy(&header, bytes->data(), sizeof(header));
   if (header.magic != SegmentHeader().magic || header.begin != part.begin ||
       header.end < part.end) {
     return Fail(ErrorCode::kCorrupt, "the segment is not of the positions asked for");
   }
-  const ByteSpan state = part.bytes.subspan(sizeof(header));
+  const ByteSpan state = bytes->subspan(sizeof(header));
   llama_memory_t memory = llama_get_memory(context());
   const size_t read = llama_state_seq_set_data_ext(context(), state.data(), state.size(),
                                                    scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);

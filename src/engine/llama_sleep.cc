@@ -55,6 +55,7 @@ Status LlamaEngine::Wake() {
   if (!parts) return tl::unexpected(parts.error());
   model_ = std::move(parts->model);
   context_ = std::move(parts->context);
+  digest_.reset();  // it may be another file now
   Status same = ProveTheSame();
   if (!same) {
     context_.reset();

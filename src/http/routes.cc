@@ -50,6 +50,15 @@ std::string_view PingOf(const Stream& stream) {
   }
 }
 
+// How long the status of a stream waits for the first event where no pings bound it.
+constexpr double kFirstEventMsMax = 30'000;
+
+std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequest& request,
+                                            Generation* generation) {
+  const double ping_ms = static_cast<double>(served.sse_ping_interval_s) * 1000;
+  return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
+}
+
 // An answer in events, by a class with Next() and Abandon().
 template <typename Stream>
 HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>& stream) {
@@ -142,6 +151,8 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
     return WholeResponse(CollectChat(std::move(*chat), begun.identity, http_request.gone),
                          *begun.record);
   }
+  const auto failure = FailureBeforeStream(served, http_request, chat->generation.get());
+  if (failure) return ErrorResponse(*failure);
   return StreamResponse(
       served, std::make_shared<ChatStream>(std::move(*chat), std::move(begun.identity), options));
 }
@@ -163,6 +174,8 @@ HttpResponse Complete(const ChatService& service, Served& served, CompletionDial
                              std::move(started->explained), started->generation.get());
   if (started->options.explain) started->record = record;
   if (!streams) return WholeResponse(CollectCompletion(*started, http_request.gone), *record);
+  const auto failure = FailureBeforeStream(served, http_request, started->generation.get());
+  if (failure) return ErrorResponse(*failure);
   return StreamResponse(served, std::make_shared<CompletionStream>(std::move(*started)));
 }
 
@@ -193,6 +206,8 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
   if (!chat) return ErrorResponse(chat.error(), MessagesErrorBody);
   Begun begun = Begin("msg_", served, service, http_request, explain, &*chat);
   if (streams) {
+    const auto failure = FailureBeforeStream(served, http_request, chat->generation.get());
+    if (failure) return ErrorResponse(*failure, MessagesErrorBody);
     return StreamResponse(
         served, std::make_shared<MessageStream>(std::move(*chat), std::move(begun.identity)));
   }
@@ -240,6 +255,8 @@ HttpResponse Responses(const ChatService& service, Served& served,
                         http_request.gone, std::move(context)),
         *begun.record);
   }
+  const auto failure = FailureBeforeStream(served, http_request, chat->generation.get());
+  if (failure) return ErrorResponse(*failure);
   return StreamResponse(
       served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
                                                std::move(request->namespaces), std::move(context)));

@@ -56,11 +56,12 @@ class WholeServer {
     MemoryClass memory_class = MemoryClass::kHybrid;
     std::vector<std::string> keys;
     uint64_t life = 0;  // the how manieth on its folder
+    size_t context_tokens = 4096;
   };
 
   // `fs` outlives the server and holds what it saves.
   WholeServer(MemoryFs* fs, const Options& options)
-      : engine_(EngineOptions(options.memory_class)),
+      : engine_(EngineOptions(options.memory_class, options.context_tokens)),
         template_(ParseTemplate()),
         keys_(*ApiKeys::Make(options.keys)),
         disk_(OpenDisk(fs)),
@@ -123,10 +124,10 @@ class WholeServer {
     return log_;
   }
 
-  static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
+  static FakeEngineOptions EngineOptions(MemoryClass memory_class, size_t context_tokens = 4096) {
     FakeEngineOptions engine;
     engine.memory_class = memory_class;
-    engine.context_tokens = 4096;
+    engine.context_tokens = context_tokens;
     engine.slots = 3;
     engine.grid_tokens = 16;
     engine.piece_tokens_max = 64;

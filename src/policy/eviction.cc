@@ -51,10 +51,9 @@ std::vector<size_t> FirstIndices(size_t size, size_t count,
   return order;
 }
 
-std::vector<size_t> EvictionPolicy::Victims(std::span<const EvictionCandidate> candidates,
-                                            size_t /*count*/) const {
-  const std::optional<size_t> victim = Victim(candidates);
-  return victim ? std::vector<size_t>{*victim} : std::vector<size_t>();
+std::optional<size_t> EvictionPolicy::Victim(std::span<const EvictionCandidate> candidates) const {
+  const std::vector<size_t> victims = Victims(candidates, 1);
+  return victims.empty() ? std::nullopt : std::optional<size_t>(victims.front());
 }
 
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {

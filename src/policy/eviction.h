@@ -59,15 +59,15 @@ struct EvictionCandidate {
 class EvictionPolicy {
  public:
   virtual ~EvictionPolicy() = default;
-  // The index of the candidate to give up, or nothing: then what wanted the room is refused.
-  // A pure function of its argument, whose order says nothing. Among equals the longest unused
-  // goes. REQUIRES: there is a candidate.
-  virtual std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const = 0;
-  // The `count` that would go one after the other if none changed meanwhile, so that all are ranked
-  // once and not for each that goes. The first is Victim's; a policy that compares candidates with
-  // each other names that one alone. REQUIRES: there is a candidate, and count > 0.
+  // Indices of at most `count` candidates that would go one after the other if none changed
+  // meanwhile, so that all are ranked once and not for each that goes. A policy that compares
+  // candidates with each other names one alone. None: what wanted the room is refused. A pure
+  // function of its arguments; the order of the candidates says nothing. Among equals the longest
+  // unused goes. REQUIRES: there is a candidate, and count > 0.
   virtual std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
-                                      size_t count) const;
+                                      size_t count) const = 0;
+  // The first of them.
+  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const;
 };
 
 // kInvalidArgument names the policies there are.

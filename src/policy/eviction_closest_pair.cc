@@ -35,13 +35,14 @@ bool Nearer(const EvictionCandidate& a, const EvictionCandidate& b) {
 
 class ClosestPairEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                              size_t /*count*/) const override {
     size_t victim = candidates.size();
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!Between(candidates[i])) continue;
       if (victim == candidates.size() || Nearer(candidates[i], candidates[victim])) victim = i;
     }
-    return victim < candidates.size() ? victim : LongestUnused(candidates);
+    return {victim < candidates.size() ? victim : LongestUnused(candidates)};
   }
 };
 

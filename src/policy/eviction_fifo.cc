@@ -16,10 +16,6 @@ bool Older(const EvictionCandidate& a, const EvictionCandidate& b) {
 
 class FifoEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
-    const auto oldest = std::min_element(candidates.begin(), candidates.end(), Older);
-    return static_cast<size_t>(oldest - candidates.begin());
-  }
   std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
                               size_t count) const override {
     return FirstIndices(candidates.size(), count,

@@ -9,9 +9,6 @@ namespace {
 
 class LruEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
-    return LongestUnused(candidates);
-  }
   std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
                               size_t count) const override {
     return FirstIndices(candidates.size(), count, [&](size_t a, size_t b) {

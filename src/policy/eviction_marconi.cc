@@ -48,7 +48,8 @@ class Range {
 
 class MarconiEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
+                              size_t /*count*/) const override {
     const bool only_branching = std::all_of(candidates.begin(), candidates.end(), IsBranchingPoint);
     Range recency;
     Range efficiency;
@@ -71,7 +72,7 @@ class MarconiEviction final : public EvictionPolicy {
         least = score;
       }
     }
-    return victim;
+    return {victim};
   }
 };
 

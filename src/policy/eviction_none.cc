@@ -7,8 +7,9 @@ namespace {
 
 class NoneEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> /*candidates*/) const override {
-    return std::nullopt;
+  std::vector<size_t> Victims(std::span<const EvictionCandidate> /*candidates*/,
+                              size_t /*count*/) const override {
+    return {};
   }
 };
 

@@ -38,9 +38,6 @@ double Value(const EvictionCandidate& candidate, size_t candidates) {
 
 class ValueEviction final : public EvictionPolicy {
  public:
-  std::optional<size_t> Victim(std::span<const EvictionCandidate> candidates) const override {
-    return Victims(candidates, 1).front();
-  }
   std::vector<size_t> Victims(std::span<const EvictionCandidate> candidates,
                               size_t count) const override {
     std::vector<double> values;

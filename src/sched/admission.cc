@@ -36,17 +36,31 @@ void Scheduler::GuessRead(Task* task) {
   task->guess = {prompt.size() - reach.tokens, reach.shared_tokens, last_admission_};
 }
 
+void Scheduler::GuessReads() {
+  std::vector<Task*> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Task& task : queue_) {
+      if (task.ready()) ready.push_back(&task);
+    }
+  }
+  if (ready.size() < 2 && running_.empty()) return;
+  // Others only add to the queue, and that moves none of its tasks.
+  for (Task* task : ready) GuessRead(task);
+}
+
 std::vector<size_t> Scheduler::QueueInOrder() {
   std::vector<size_t> ready;
   for (size_t i = 0; i < queue_.size(); ++i) {
     if (queue_[i].ready()) ready.push_back(i);
   }
-  if (ready.size() < 2) return ready;
+  if (ready.size() < 2 && running_.empty()) return ready;
+  // Those that came a moment ago.
+  std::erase_if(ready, [&](size_t i) { return queue_[i].guess.admission != last_admission_; });
   const double now_ms = clock_->NowMs();
   std::vector<Contender> contenders;
   for (const size_t index : ready) {
-    Task& task = queue_[index];
-    GuessRead(&task);
+    const Task& task = queue_[index];
     const bool goes_on = task.sampler != nullptr && !task.preempted;
     const double since_ms = task.preempted ? task.queued_ms : task.submitted_ms;
     contenders.push_back({task.number, task.request.name_space, goes_on, ReadMs(task.guess.tokens),
@@ -58,11 +72,11 @@ std::vector<size_t> Scheduler::QueueInOrder() {
 }
 
 std::optional<Scheduler::Task> Scheduler::NextTask() {
+  GuessReads();
   const std::lock_guard lock(mutex_);
   Reserved reserved;
   for (const size_t index : QueueInOrder()) {
     Task& next = queue_[index];
-    if (!running_.empty()) GuessRead(&next);
     if (!MayAdmit(next, reserved)) return std::nullopt;
     if (!Waits(next)) {
       Task task = std::move(next);
@@ -89,7 +103,7 @@ bool Scheduler::MayAdmit(const Task& task, const Reserved& reserved) const {
   return has_slot && keeper_.HasRoomFor(tokens + 1 + reserved.tokens);
 }
 
-// The way back to what is cached, and a sampler with its grammar, take the thread's time too.
+// The resume path, and a sampler with its grammar, take the thread's time too.
 bool Scheduler::AdmitNext() {
   std::optional<Task> next = NextTask();
   if (!next) return false;
@@ -103,27 +117,30 @@ bool Scheduler::AdmitNext() {
 // The answer that loses its slot is stored and goes on later: this costs a restore and no prefill.
 void Scheduler::PreemptForShare() {
   const double now_ms = clock_->NowMs();
-  std::map<NamespaceId, size_t> held;
-  for (const Task& task : running_) {
-    if (task.slot) ++held[task.request.name_space];
-  }
-  std::optional<NamespaceId> waits;
+  std::set<NamespaceId> waiting;
   {
     const std::lock_guard lock(mutex_);
     for (const Task& task : queue_) {
       const bool too_long = now_ms - task.queued_ms > options_.share_wait_ms;
       if (!task.ready() || task.leaves_queue() || task.wait.reader != 0 || !too_long) continue;
-      if (!waits || held[task.request.name_space] < held[*waits]) waits = task.request.name_space;
+      waiting.insert(task.request.name_space);
     }
   }
-  if (!waits) return;
+  if (waiting.empty()) return;
+  std::map<NamespaceId, size_t> held;
+  for (const Task& task : running_) {
+    if (task.slot) ++held[task.request.name_space];
+  }
+  const NamespaceId waits =
+      *std::min_element(waiting.begin(), waiting.end(),
+                        [&](NamespaceId a, NamespaceId b) { return held[a] < held[b]; });
   Task* victim = nullptr;
   for (Task& task : running_) {
     const NamespaceId name_space = task.request.name_space;
-    const bool more = held[name_space] > held[*waits] + 1 || held[*waits] == 0;
-    if (!task.slot || task.stands_in || name_space == *waits || !more) continue;
+    const bool more = held[name_space] > held[waits] + 1 || held[waits] == 0;
+    if (!task.slot || task.stands_in || name_space == waits || !more) continue;
     if (now_ms - task.slot_ms <= options_.share_wait_ms) continue;
-    if (shares_.UsedMs(name_space) < shares_.UsedMs(*waits)) continue;
+    if (shares_.UsedMs(name_space) < shares_.UsedMs(waits)) continue;
     if (victim == nullptr || held[name_space] >= held[victim->request.name_space]) victim = &task;
   }
   if (victim == nullptr) return;
@@ -144,12 +161,10 @@ void Scheduler::Admit(Task taken) {
       const std::lock_guard lock(mutex_);
       stats_.queue_times.AddMs(task.cost.queue_ms);
     }
-    task.cost.prompt_tokens = task.request.prompt.size();
     task.cost.pinned_texts = task.request.pinned_texts;
     task.cost.dropped_messages = task.request.dropped_messages;
     task.sampler = engine_->MakeSampler(task.request.params.sampling);
     task.reasoning = ReasoningMeter(task.request.params.reasoning, engine_);
-    task.text = std::make_unique<StopText>(task.request.params.stop_texts);
     task.reading = task.request.prompt;
   }
   if (task.generation->cancelled()) return Finish(&task, FinishReason::kCancelled);

@@ -20,11 +20,21 @@ std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
                "the server is shutting down, and the answer was not finished; ask again"};
 }
 
+bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {
+  // Waiting for no time at all still asks the kernel.
+  if (timeout.count() <= 0) return !events_.empty();
+  return arrived_.wait_for(*lock, timeout, [this] { return !events_.empty(); });
+}
+
+std::optional<GenerationEvent::Kind> Generation::AwaitKind(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!Await(&lock, timeout)) return std::nullopt;
+  return events_.front().kind;
+}
+
 std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  // Waiting for no time at all still asks the kernel.
-  if (timeout.count() <= 0 && events_.empty()) return std::nullopt;
-  if (!arrived_.wait_for(lock, timeout, [this] { return !events_.empty(); })) return std::nullopt;
+  if (!Await(&lock, timeout)) return std::nullopt;
   GenerationEvent event = std::move(events_.front());
   events_.pop_front();
   return event;

@@ -88,6 +88,8 @@ class Generation {
   // Waits up to `timeout` for the next event; nothing: it did not come yet. After kDone or kFailed
   // nothing comes of that answer.
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
+  // As Next, but the event stays, and this is its kind.
+  std::optional<GenerationEvent::Kind> AwaitKind(std::chrono::milliseconds timeout);
   void Push(GenerationEvent event);
 
   // The work on all answers stops at the next piece; what there is by then is the answer.
@@ -109,6 +111,8 @@ class Generation {
 
  private:
   std::optional<GenerationEvent> Take(std::chrono::milliseconds timeout);
+  // True: there is an event. `lock` holds mutex_.
+  bool Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout);
 
   std::function<void(const GenerationEvent&)> watcher_;
   std::mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/token_text.h"
+#include "sched/prompt_too_long.h"
 
 namespace cairn {
 namespace {
@@ -59,11 +60,8 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
     return Fail(ErrorCode::kInvalidArgument, "the prompt is empty; it needs at least one token");
   }
   if (request.prompt.size() >= engine_->context_tokens()) {
-    return Fail(ErrorCode::kTooLong,
-                "the request has " + std::to_string(request.prompt.size()) +
-                    " tokens, which exceeds the available context size of " +
-                    std::to_string(engine_->context_tokens()) +
-                    " tokens; shorten it or start the server with a larger --ctx-size");
+    return tl::unexpected(
+        PromptTooLong(std::to_string(request.prompt.size()), engine_->context_tokens()));
   }
   if (request.slot && *request.slot >= engine_->slots()) {
     return Fail(ErrorCode::kInvalidArgument, "there is no slot " + std::to_string(*request.slot) +
@@ -97,6 +95,9 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     task.generation = generation;
     task.answer_index = i;
     task.submitted_ms = task.queued_ms = now_ms;
+    // Here, so that whoever leaves the queue without a slot ends as any other.
+    task.cost.prompt_tokens = task.request.prompt.size();
+    task.text = std::make_unique<StopText>(task.request.params.stop_texts);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -205,12 +206,11 @@ void Scheduler::CountForTrace(const std::vector<SlotStats>& slots) {
 
 void Scheduler::TakeFromQueue(const std::function<bool(const Task&)>& leaves) {
   const std::lock_guard lock(mutex_);
+  // Most steps find none, and a partition allocates.
+  if (std::none_of(queue_.begin(), queue_.end(), leaves)) return;
   const auto first = std::stable_partition(queue_.begin(), queue_.end(), std::not_fn(leaves));
   for (auto task = first; task != queue_.end(); ++task) {
-    // Ends as any other does, although it never began.
-    if (task->text == nullptr) task->text = std::make_unique<StopText>(std::vector<std::string>());
     if (task->admitted_ms == 0) task->admitted_ms = clock_->NowMs();
-    task->cost.prompt_tokens = task->request.prompt.size();
     running_.push_back(std::move(*task));
   }
   queue_.erase(first, queue_.end());

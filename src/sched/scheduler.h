@@ -211,6 +211,7 @@ class Scheduler {
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
   Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
   void EndSaving(size_t slot);
+  Status CheckFree(size_t slot);
   Status RestoreSlot(size_t slot, SavedSlot saved);
 
   // Shows the cache to `look` on the context thread, which must be another one, between two steps,
@@ -323,9 +324,13 @@ class Scheduler {
   Result<T> Order(std::function<Result<T>()> order);
   // False: there was nothing to do.
   bool DoOrders();
-  void DoLooks();
-  // Those that are there now; how many.
-  size_t DoAll(std::deque<std::function<void()>>* queue);
+  // For the context thread, which is told. `queue`: orders_, looks_ or posts_.
+  Status Post(std::deque<std::function<void()>>* queue, std::function<void()> work);
+  void ShowCache(const std::function<void(CheckpointCache* cache)>& look);
+  // A look may walk over all of the cache, so answers go on between two of them.
+  void DoLooks(size_t count_max);
+  // Those that are there now, `count_max` at most; how many.
+  size_t DoAll(std::deque<std::function<void()>>* queue, size_t count_max);
 
   // Moves those of the queue to running_, where they have no slot, to be ended.
   void TakeFromQueue(const std::function<bool(const Task&)>& leaves);
@@ -369,6 +374,8 @@ class Scheduler {
   bool AdmitNext();
   // Who is ready, as places in the queue, who comes first first.
   std::vector<size_t> QueueInOrder();
+  // Of all that is ready. Matching a prompt takes its time, and other threads submit meanwhile.
+  void GuessReads();
   void GuessRead(Task* task);
   // That reading so many tokens will take, as far as is known.
   double ReadMs(size_t tokens) const;
@@ -492,6 +499,7 @@ class Scheduler {
   std::deque<Task> queue_;                    // guarded by mutex_
   std::deque<std::function<void()>> orders_;  // guarded by mutex_
   std::deque<std::function<void()>> looks_;   // guarded by mutex_
+  std::deque<std::function<void()>> posts_;   // looks nobody waits for; guarded by mutex_
   std::deque<WarmPrompt> warm_queue_;         // guarded by mutex_
   bool warm_news_ = false;                    // guarded by mutex_
   uint64_t last_number_ = 0;                  // guarded by mutex_

@@ -65,17 +65,17 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
   return {};
 }
 
-Status Slot::Join(TokenSpan prefix, size_t shared, const CheckpointCache::PinnedPath& path,
-                  ByteSpan snapshot) {
-  const size_t same = SharedBits(provenance_, path.provenance, shared);
+Status Slot::Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
+                  std::span<const SegmentPart> path, ByteSpan snapshot) {
+  const size_t same = SharedBits(provenance_, provenance, shared);
   size_t keep = 0;
   std::vector<SegmentPart> parts;
-  for (const CheckpointCache::PinnedPath::Part& part : path.parts) {
+  for (const SegmentPart& part : path) {
     if (part.begin <= same) {
       keep = part.begin;
       parts.clear();
     }
-    parts.push_back({part.begin, part.end, part.bytes});
+    parts.push_back(part);
   }
   if (Status joined = engine_->Join(seq_, keep, parts, prefix.size(), snapshot); !joined) {
     Clear(name_space_);
@@ -83,7 +83,7 @@ Status Slot::Join(TokenSpan prefix, size_t shared, const CheckpointCache::Pinned
   }
   CutTo(keep);
   tokens_.assign(prefix.begin(), prefix.end());
-  provenance_ = path.provenance;
+  provenance_ = provenance;
   forks_ = true;
   CountCells();
   return {};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
@@ -48,11 +49,12 @@ class Slot {
   Status Truncate(size_t position);
   // Returns to a checkpoint. `prefix` are the tokens before it. On an error the slot is empty.
   Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot);
-  // Takes `path`'s attention KV, but for the part that the slot holds already, and the state of
+  // Takes the attention KV of `path`, which begins at 0 and comes to `provenance`, but for what the
+  // slot holds already, and the state of
   // `snapshot`, which is empty where the model needs none. `prefix` are the tokens then held.
   // `shared`: how many of them the slot holds now. On an error the slot is empty.
-  Status Join(TokenSpan prefix, size_t shared, const CheckpointCache::PinnedPath& path,
-              ByteSpan snapshot);
+  Status Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
+              std::span<const SegmentPart> path, ByteSpan snapshot);
   // Shares the first `position` tokens of `from`, which stays as it is, and takes the state of
   // `snapshot`, as Join does. On an error the slot is empty.
   Status Fork(const Slot& from, size_t position, ByteSpan snapshot);

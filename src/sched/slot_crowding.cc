@@ -1,7 +1,6 @@
 // Free slots that slow those at work down. All slots lie in one buffer, and attention passes over
-// its cells for every token, those of other slots too: beside three idle conversations of 4,000
-// tokens, reading 4,000 took 1.35 times as long (a qwen35 of 4 layers on two cores). llama-server
-// empties idle slots at every new task for that reason (--cache-idle-slots).
+// its cells for every token, those of other slots too. llama-server empties idle slots at every new
+// task for that reason (--cache-idle-slots).
 //
 //   slot 0   | conversation A, idle |     for each token of B and C a pass over A's cells too
 //   slot 1   | B, reading … |             ─> A is stored, piece by piece, and its cells are free

@@ -21,6 +21,10 @@ bool IsControl(char c) {
   return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
 }
 
+// Hidden, so that no file of a client's has such a name.
+constexpr std::string_view kTempPrefix = ".tmp-";
+constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
+
 // What goes wrong with the folder is nothing that the asker could do better.
 Error WriteError(const Error& error) {
   const bool full = error.code == ErrorCode::kNoSpace;
@@ -70,6 +74,16 @@ bool SlotFiles::IsFileName(std::string_view name) {
   return std::none_of(name.begin(), name.end(), IsControl) && ToValidUtf8(name) == name;
 }
 
+void SlotFiles::RemoveLeftovers(int64_t now_ns) {
+  const auto files = fs_->List(options_.folder);
+  if (!files) return;
+  for (const std::string& file : *files) {
+    if (!file.starts_with(kTempPrefix)) continue;
+    const auto stat = fs_->Stat(PathOf(file));
+    if (stat && now_ns - stat->time_ns > kTempLifeNs) static_cast<void>(fs_->Remove(PathOf(file)));
+  }
+}
+
 void SlotFiles::SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces) {
   const std::lock_guard<std::mutex> lock(names_mutex_);
   options_.saved_as.name_spaces = std::move(name_spaces);
@@ -94,8 +108,8 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
   std::unique_ptr<ExportWriter> writer;
   {
     const Holding holding(scheduler_, slot);
-    const std::string temp =
-        PathOf(".tmp-" + std::to_string(getpid()) + "-" + std::to_string(++temps_));
+    const std::string temp = PathOf(std::string(kTempPrefix) + std::to_string(getpid()) + "-" +
+                                    std::to_string(++temps_));
     auto created = ExportWriter::Create(fs_, temp, PathOf(file));
     if (!created) return tl::unexpected(WriteError(created.error()));
     writer = std::move(*created);
@@ -149,6 +163,8 @@ Result<SlotFiles::Done> SlotFiles::Restore(size_t slot, NamespaceId name_space,
   const double began_ms = clock_->NowMs();
   const auto name = NameOf(name_space);
   if (!name) return tl::unexpected(name.error());
+  if (Status free = scheduler_->CheckFree(slot); !free) return tl::unexpected(free.error());
+  const std::lock_guard<std::mutex> alone(restore_mutex_);
   auto reader = ExportReader::Open(fs_, PathOf(file), file);
   if (!reader) return tl::unexpected(ReadError(file, reader.error()));
   auto objects = ReadObjects(*name, &*reader);

@@ -53,6 +53,9 @@ class SlotFiles {
   // All outlive it.
   SlotFiles(Fs* fs, Scheduler* scheduler, const Clock* clock, SlotFilesOptions options);
 
+  // Removes what saves left behind whose process was killed: temporary files that nobody has
+  // written to for an hour. `now_ns`: since 1970.
+  void RemoveLeftovers(int64_t now_ns);
   // Which namespaces have which names from now on. Any thread.
   void SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces);
 
@@ -64,9 +67,10 @@ class SlotFiles {
   // kInternal: anything else that keeps it from being written.
   // REQUIRES: IsFileName(file).
   Result<Done> Save(size_t slot, NamespaceId name_space, const std::string& file);
-  // Makes a slot what was saved. kInvalidArgument: there is no such file, it is broken, of another
-  // version, model or asker; nothing has changed. Else those of SlotKeeper::Restore.
-  // REQUIRES: IsFileName(file).
+  // Makes a slot what was saved. The slot is asked for before the file is read, and one file is
+  // read at a time, as all of it is in memory then. kInvalidArgument: there is no such file, it is
+  // broken, of another version, model or asker; nothing has changed. Else those of
+  // SlotKeeper::Restore. REQUIRES: IsFileName(file).
   Result<Done> Restore(size_t slot, NamespaceId name_space, const std::string& file);
 
  private:
@@ -85,6 +89,7 @@ class SlotFiles {
   const Clock* const clock_;
   SlotFilesOptions options_;
   mutable std::mutex names_mutex_;  // guards options_.saved_as.name_spaces; the rest is constant
+  std::mutex restore_mutex_;        // held while a file is read
   std::atomic<uint64_t> temps_ = 0;
 };
 

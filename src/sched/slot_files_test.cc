@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <string>
@@ -156,6 +157,33 @@ class SlotFilesTest : public testing::Test {
 
   MemoryFs fs_;
 };
+
+TEST_F(SlotFilesTest, AskForTheSlotBeforeTheyReadAFile) {
+  Life life(&fs_, Of(MemoryClass::kHybrid));
+  life.Ask(Bench::Request(Text(300, 'a')));
+  ASSERT_TRUE(life.files().Save(0, 0, kFile));
+  const uint64_t reads = fs_.calls(FsCall::kRead);
+  const auto restored = life.files().Restore(99, 0, kFile);
+  ASSERT_FALSE(restored.has_value());
+  EXPECT_EQ(restored.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(fs_.calls(FsCall::kRead), reads);
+}
+
+TEST_F(SlotFilesTest, RemoveWhatAKilledSaveLeftBehind) {
+  constexpr int64_t kMinuteNs = int64_t{60} * 1'000'000'000;
+  Life life(&fs_, Of(MemoryClass::kHybrid));
+  fs_.SetNow(1000 * kMinuteNs);
+  fs_.Put(PathOf(".tmp-12-1"), Bytes(100));
+  fs_.Put(PathOf(kFile), Bytes(100));
+  fs_.SetNow(1050 * kMinuteNs);
+  fs_.Put(PathOf(".tmp-13-1"), Bytes(100));
+  fs_.SetNow(1070 * kMinuteNs);
+  life.files().RemoveLeftovers(fs_.now_ns());
+  auto names = fs_.List(kFolder);
+  ASSERT_TRUE(names.has_value());
+  std::sort(names->begin(), names->end());
+  EXPECT_EQ(*names, (std::vector<std::string>{".tmp-13-1", kFile}));
+}
 
 std::vector<Setting> AllSettings() {
   std::vector<Setting> settings;

@@ -170,8 +170,10 @@ SlotKeeper::Resumed SlotKeeper::GoBack(SlotNeeds needs) {
     ++stats_.failed;
     kept.slot.Clear(needs.name_space);
     Unhold(way, *held);
-    // Where others hold the cells, nothing is wrong with the state.
-    if (gone.error().code != ErrorCode::kNoSpace) Forget(way, *held);
+    // Where others hold the cells, nothing is wrong with the state; and what could not be read the
+    // cache knows itself.
+    const ErrorCode why = gone.error().code;
+    if (why != ErrorCode::kNoSpace && why != ErrorCode::kNotFound) Forget(way, *held);
   }
   kept.slot.BeginLineage(++last_lineage_);
   return resumed;
@@ -290,7 +292,15 @@ Status SlotKeeper::Join(Slot* slot, TokenSpan prefix, const ResumePoint& point, 
       point.checkpoint.bytes + prefix.size() * engine_->traits().kv_bytes_per_token;
   const double begin_ms = clock_->NowMs();
   const size_t shared = CommonPrefix(slot->tokens(), prefix);
-  if (Status joined = slot->Join(prefix, shared, *held.path, snapshot); !joined) return joined;
+  const CheckpointCache::PinnedPath& path = *held.path;
+  std::vector<SegmentPart> parts;
+  for (size_t i = 0; i < path.parts.size(); ++i) {
+    parts.push_back({path.parts[i].begin, path.parts[i].end, {}, [this, &path, i] {
+                       return cache_->LoadPart(path, i);
+                     }});
+  }
+  Status joined = slot->Join(prefix, shared, path.provenance, parts, snapshot);
+  if (!joined) return joined;
   const double ms = clock_->NowMs() - begin_ms;
   if (ms > 0) Average(static_cast<double>(bytes) / ms, &join_bytes_per_ms_);
   ++stats_.joined;

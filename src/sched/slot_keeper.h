@@ -111,6 +111,8 @@ class SlotKeeper {
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
   // use. kInvalidArgument: there is no such slot, or what it holds is another asker's.
   Result<size_t> Erase(size_t slot, NamespaceId name_space);
+  // kInvalidArgument: there is no such slot. kUnavailable: it is in use.
+  Status CheckFree(size_t slot) const;
   // Begins to save a slot to a file: what it holds, in pieces. The slot is in use until EndSaving,
   // so that it stays as it is while other slots go on. kUnavailable: it is in use.
   // kInvalidArgument: there is no such slot, it is empty, or another asker's. kUnsupported: the
@@ -212,7 +214,6 @@ class SlotKeeper {
   Status MoveChunks(const std::vector<MovedChunk>& chunks, Slot* slot);
 
   // In slot_saving.cc.
-  Status CheckFree(size_t slot) const;
   SlotContent ContentOf(const Slot& slot) const;
   Status CheckFits(const SavedSlot& saved) const;
   Status SetSaved(Slot* slot, const SavedSlot& saved);

@@ -1,6 +1,9 @@
 // What other threads have the context thread do with slots.
 
+#include <algorithm>
+#include <functional>
 #include <future>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -8,38 +11,48 @@
 
 namespace cairn {
 
+namespace {
+
+constexpr size_t kAll = std::numeric_limits<size_t>::max();
+
+// Hands on what `work` comes to. When it throws, whoever waits gets an error, and Run() recovers.
+template <typename T>
+void Fulfil(std::promise<Result<T>>* done, const std::function<Result<T>()>& work) {
+  try {
+    done->set_value(work());
+  } catch (...) {
+    done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
+    throw;
+  }
+}
+
+}  // namespace
+
 template <typename T>
 Result<T> Scheduler::Order(std::function<Result<T>()> order) {
   const auto done = std::make_shared<std::promise<Result<T>>>();
   std::future<Result<T>> result = done->get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    orders_.emplace_back([this, done, order = std::move(order)] {
-      try {
-        // What sleeps cannot be asked.
-        Result<T> outcome =
-            asleep_ ? Result<T>(Fail(ErrorCode::kUnavailable, why_asleep_)) : order();
-        // Before anybody hears of it.
-        PublishSlots();
-        done->set_value(std::move(outcome));
-      } catch (...) {
-        // The caller gets an error; Run() recovers from the failure.
-        done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
-        throw;
-      }
+  auto fulfil = [this, done, order = std::move(order)] {
+    Fulfil<T>(done.get(), [this, &order] {
+      // What sleeps cannot be asked.
+      Result<T> outcome = asleep_ ? Result<T>(Fail(ErrorCode::kUnavailable, why_asleep_)) : order();
+      // Before anybody hears of it.
+      PublishSlots();
+      return outcome;
     });
+  };
+  if (Status posted = Post(&orders_, std::move(fulfil)); !posted) {
+    return tl::unexpected(posted.error());
   }
-  arrived_.notify_one();
   return result.get();
 }
 
 // One by one, so that those behind one that fails stay in the queue.
-size_t Scheduler::DoAll(std::deque<std::function<void()>>* queue) {
+size_t Scheduler::DoAll(std::deque<std::function<void()>>* queue, size_t count_max) {
   size_t left = 0;
   {
     const std::lock_guard lock(mutex_);
-    left = queue->size();
+    left = std::min(queue->size(), count_max);
   }
   const size_t done = left;
   for (; left > 0; --left) {
@@ -55,41 +68,44 @@ size_t Scheduler::DoAll(std::deque<std::function<void()>>* queue) {
 }
 
 bool Scheduler::DoOrders() {
-  return DoAll(&orders_) > 0;
+  return DoAll(&orders_, kAll) > 0;
 }
 
 Status Scheduler::Look(std::function<void(CheckpointCache* cache)> look) {
   const auto done = std::make_shared<std::promise<Status>>();
   std::future<Status> seen = done->get_future();
-  Status posted = PostLook([done, look = std::move(look)](CheckpointCache* cache) {
-    try {
-      look(cache);
-      done->set_value(Status());
-    } catch (...) {
-      done->set_value(Fail(ErrorCode::kUnavailable, "there was no memory for it; try again"));
-      throw;
-    }
-  });
-  if (!posted) return posted;
+  auto fulfil = [this, done, look = std::move(look)] {
+    Fulfil<void>(done.get(), [&]() -> Status {
+      ShowCache(look);
+      return {};
+    });
+  };
+  if (Status posted = Post(&looks_, std::move(fulfil)); !posted) return posted;
   return seen.get();
 }
 
 Status Scheduler::PostLook(std::function<void(CheckpointCache* cache)> look) {
+  return Post(&posts_, [this, look = std::move(look)] { ShowCache(look); });
+}
+
+Status Scheduler::Post(std::deque<std::function<void()>>* queue, std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
-    looks_.emplace_back([this, look = std::move(look)] {
-      cache_->SetNow(clock_->NowMs());
-      cache_->TakeNews();
-      look(cache_);
-    });
+    queue->push_back(std::move(work));
   }
   arrived_.notify_one();
   return {};
 }
 
-void Scheduler::DoLooks() {
-  if (DoAll(&looks_) == 0) return;
+void Scheduler::ShowCache(const std::function<void(CheckpointCache* cache)>& look) {
+  cache_->SetNow(clock_->NowMs());
+  cache_->TakeNews();
+  look(cache_);
+}
+
+void Scheduler::DoLooks(size_t count_max) {
+  if (DoAll(&posts_, kAll) + DoAll(&looks_, count_max) == 0) return;
   const std::lock_guard lock(mutex_);
   stats_.cache = cache_->stats();
 }
@@ -130,6 +146,10 @@ void Scheduler::EndSaving(size_t slot) {
     keeper_.EndSaving(slot);
     return {};
   }));
+}
+
+Status Scheduler::CheckFree(size_t slot) {
+  return Order<void>([this, slot] { return keeper_.CheckFree(slot); });
 }
 
 Status Scheduler::RestoreSlot(size_t slot, SavedSlot saved) {

@@ -67,7 +67,7 @@ ReuseReport SlotKeeper::Report(const Way& way, const Held& held, size_t kept) co
       const size_t begin = std::max(part.begin, kept);
       const size_t end = std::min(part.end, way.point.position);
       if (begin >= end) continue;
-      report.restored_bytes += part.bytes.size();
+      report.restored_bytes += part.bytes;
       (part.from_disk ? from_disk : from_ram) += end - begin;
     }
   }

@@ -188,12 +188,11 @@ Status SlotKeeper::SetSaved(Slot* slot, const SavedSlot& saved) {
     end.lineage = saved.provenance.LineageAt(end.position);
     return slot->Restore(saved.tokens, end, saved.end_state);
   }
-  CheckpointCache::PinnedPath path;
-  path.provenance = saved.provenance;
+  std::vector<SegmentPart> parts;
   for (const SavedSlot::Part& part : saved.parts) {
-    path.parts.push_back({part.begin, part.end, part.bytes, 0});
+    parts.push_back({part.begin, part.end, part.bytes});
   }
-  return slot->Join(saved.tokens, 0, path, saved.end_state);
+  return slot->Join(saved.tokens, 0, saved.provenance, parts, saved.end_state);
 }
 
 // Where the budget holds fewer, the later ones stay, or those that eviction thinks more of.

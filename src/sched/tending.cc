@@ -1,6 +1,7 @@
 // The loop of the context thread, and what it does for a cache that saves while nobody waits.
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -32,7 +33,7 @@ void Scheduler::Run() {
     }
   }
   EndIdleWork();
-  DoLooks();
+  DoLooks(std::numeric_limits<size_t>::max());
   PauseWarming();
   if (asleep_) why_asleep_ = "the server is shutting down";
   DoOrders();
@@ -43,7 +44,7 @@ void Scheduler::Run() {
 
 void Scheduler::RunOnce() {
   WatchMemory();
-  DoLooks();
+  DoLooks(1);
   if (HasWork()) {
     EndIdleWork();
     Step();
@@ -81,8 +82,9 @@ void Scheduler::WaitForWork() {
   const double until_sleep_ms = UntilSleepMs();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
-    const bool asked = (has_free && !queue_.empty()) || !orders_.empty() || !looks_.empty();
-    return stopping_ || woken_ || warm_news_ || asked;
+    const bool asked = (has_free && !queue_.empty()) || !orders_.empty();
+    const bool looks = !looks_.empty() || !posts_.empty();
+    return stopping_ || woken_ || warm_news_ || asked || looks;
   };
   double wait_ms = std::min(until_sleep_ms, kWaitMsMax);
   // A slot may have been unused for long enough by then, or the disk have caught up; or more may be
@@ -106,12 +108,12 @@ bool Scheduler::Tend(bool now) {
   cache_->TakeNews();
   const CheckpointCache::SaveStep step = cache_->SaveNext(keeper_.read_ms_per_token());
   const bool stored = !step.began && keeper_.StoreUnused(now);
+  const uint64_t unsaved_bytes = step.bytes_left + keeper_.UnstoredBytes();
+  const auto lag_ms =
+      save_lag_.OnUnsaved(unsaved_bytes + cache_->saved_stats().unsynced_bytes, clock_->NowMs());
   const std::lock_guard lock(mutex_);
-  stats_.unsaved_bytes = step.bytes_left + keeper_.UnstoredBytes();
-  const uint64_t unsynced_bytes = stats_.unsaved_bytes + cache_->saved_stats().unsynced_bytes;
-  if (const auto lag_ms = save_lag_.OnUnsaved(unsynced_bytes, clock_->NowMs())) {
-    stats_.save_lags.AddMs(*lag_ms);
-  }
+  stats_.unsaved_bytes = unsaved_bytes;
+  if (lag_ms) stats_.save_lags.AddMs(*lag_ms);
   stats_.cache = cache_->stats();
   return step.began || stored;
 }

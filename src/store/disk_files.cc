@@ -89,12 +89,13 @@ Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const Ob
   return Front{*std::move(header), bytes->size()};
 }
 
-Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_model,
-                                    const ObjectName& name) {
+namespace {
+
+// `file_bytes`: how long it is.
+Result<WholeObject> ReadOnce(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
+                             uint64_t file_bytes) {
   const std::string path = path_of_model + "/" + ObjectFileName(name);
-  const Result<FileStat> stat = fs.Stat(path);
-  if (!stat) return tl::unexpected(stat.error());
-  const Result<Front> front = ReadFront(fs, path_of_model, name, stat->bytes);
+  const Result<Front> front = ReadFront(fs, path_of_model, name, file_bytes);
   if (!front) return tl::unexpected(front.error());
   const ObjectHeader& header = front->header;
   Result<Bytes> stored = fs.Read(path, front->bytes, header.stored_bytes);
@@ -105,11 +106,28 @@ Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_mod
   }
   if (header.codec == Codec::kRaw) {
     if (header.raw_bytes != header.stored_bytes) return Corrupt(path, "its sizes disagree");
-    return WholeObject{*std::move(stored), stat->bytes};
+    return WholeObject{*std::move(stored), file_bytes};
   }
   Result<Bytes> raw = Decode(header.codec, *stored, header.raw_bytes);
   if (!raw) return Corrupt(path, raw.error().message);
-  return WholeObject{*std::move(raw), stat->bytes};
+  return WholeObject{*std::move(raw), file_bytes};
+}
+
+}  // namespace
+
+Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_model,
+                                    const ObjectName& name) {
+  const std::string path = path_of_model + "/" + ObjectFileName(name);
+  Result<FileStat> before = fs.Stat(path);
+  while (true) {
+    if (!before) return tl::unexpected(before.error());
+    Result<WholeObject> object = ReadOnce(fs, path_of_model, name, before->bytes);
+    if (object || object.error().code != ErrorCode::kCorrupt) return object;
+    const Result<FileStat> after = fs.Stat(path);
+    const bool same = after && after->bytes == before->bytes && after->time_ns == before->time_ns;
+    if (same) return object;
+    before = after;
+  }
 }
 
 }  // namespace cairn

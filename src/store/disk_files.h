@@ -45,6 +45,8 @@ struct WholeObject {
   uint64_t file_bytes = 0;  // that were read
 };
 // All of it, checked. Errors as above; kCorrupt also when the payload is not what was written.
+// Another process may put its own file there meanwhile; then that one is read, so what is kCorrupt
+// was one file from its front to its end.
 Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_model,
                                     const ObjectName& name);
 

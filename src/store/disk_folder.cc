@@ -44,14 +44,15 @@ std::string DiskFolder::PathOf(const std::string& model, const ObjectName& name)
 void DiskFolder::Forget(const std::string& model, const ObjectName& name) {
   const DiskEntry* const entry = index_.Find(model, name);
   if (entry == nullptr) return;
-  if (entry->good && model == own_model_) news_.gone.push_back(name);
+  const bool told = model == own_model_ && untold_names_.erase(name) == 0;
+  if (entry->good && told) news_.gone.push_back(name);
   index_.Erase(model, name);
 }
 
 void DiskFolder::ForgetModel(const std::string& model) {
   for (const ObjectName& name : index_.NamesOf(model)) {
-    const bool ours = index_.Find(model, name)->good && model == own_model_;
-    if (ours) news_.vanished.push_back(name);
+    const bool told = model == own_model_ && untold_names_.erase(name) == 0;
+    if (index_.Find(model, name)->good && told) news_.vanished.push_back(name);
     index_.Erase(model, name);
   }
 }
@@ -70,6 +71,19 @@ void DiskFolder::Remove(const ObjectName& name) {
   } else {
     trouble_->Note(removed.error());
   }
+}
+
+void DiskFolder::Lost(const ObjectName& name) {
+  const Result<WholeObject> object = ReadWholeObject(*fs_, PathOf(own_model_), name);
+  if (object) {
+    Forget(own_model_, name);
+    AddFound(own_model_, name);
+    return;
+  }
+  const ErrorCode why = object.error().code;
+  const bool other = why != ErrorCode::kNotFound && why != ErrorCode::kUnsupported;
+  if (other && why != ErrorCode::kCorrupt) return trouble_->Note(object.error());
+  Remove(name);
 }
 
 void DiskFolder::Touch(const DiskQueue::Touches& touches) {

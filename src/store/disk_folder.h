@@ -14,8 +14,10 @@
 #define CAIRN_STORE_DISK_FOLDER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,8 +59,14 @@ class DiskFolder {
   void GiveUpWrite(const WriteJob& job);
   // But for a newer version's, which took its place meanwhile.
   void Remove(const ObjectName& name);
+  // Its file was bad, and whoever read it removed it. One that another process has put there since
+  // stays, and is found.
+  void Lost(const ObjectName& name);
   void Touch(const DiskQueue::Touches& touches);
 
+  // Puts the next of what was found into the news, as many as found_bytes_max allows.
+  void TellFound();
+  bool has_untold() const { return !untold_.empty(); }
   // Since the last call.
   DiskStore::News TakeNews();
   const Counts& counts() const { return counts_; }
@@ -69,6 +77,12 @@ class DiskFolder {
   uint64_t objects() const { return index_.GoodObjects(own_model_); }
 
  private:
+  // Found, and not in the news yet.
+  struct Untold {
+    size_t depth = 0;
+    ObjectName name;
+    std::optional<ObjectHeader> header;  // nothing: to be read again, as it would take memory
+  };
   enum class Room { kMade, kNone, kDeviceFull, kLocked, kFailed };
 
   std::string PathOf(const std::string& model) const;
@@ -81,8 +95,10 @@ class DiskFolder {
   void LeaveToNewer(const ObjectName& name);
 
   // In disk_scan.cc.
-  void ScanModel(const std::string& model, std::vector<ObjectHeader>* found);
-  void AddFound(const std::string& model, const ObjectName& name, std::vector<ObjectHeader>* found);
+  void ScanModel(const std::string& model);
+  void AddFound(const std::string& model, const ObjectName& name);
+  // The header of something found; nothing: it is not there any more.
+  std::optional<ObjectHeader> HeaderOf(Untold untold);
   // A file that was bad and is another now.
   bool IsMended(const DiskEntry& known) const;
   void ScanTemp(const std::string& model, const std::string& file);
@@ -142,6 +158,9 @@ class DiskFolder {
   uint64_t temps_made_ = 0;
   std::optional<int64_t> written_ns_;  // the end of the last write
   uint64_t written_bytes_ = 0;         // in it
+  std::deque<Untold> untold_;  // shallowest first; some may not be in untold_names_ any more
+  std::set<ObjectName> untold_names_;  // not in the news as found, nor as written
+  uint64_t untold_bytes_ = 0;          // of the headers in it
   DiskStore::News news_;
   Counts counts_;
 };

@@ -33,12 +33,29 @@ bool DiskQueue::PushWrite(DiskTask task) {
 }
 
 void DiskQueue::PushRemove(const ObjectName& name) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  // What is written after this is to be written again.
-  writes_.erase(name);
   DiskTask task;
   task.name = name;
+  PushWithoutBytes(std::move(task));
+}
+
+void DiskQueue::PushLost(const ObjectName& name) {
+  DiskTask task;
+  task.name = name;
+  task.lost = true;
+  PushWithoutBytes(std::move(task));
+}
+
+void DiskQueue::PushWithoutBytes(DiskTask task) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  // What is written after this is to be written again.
+  writes_.erase(task.name);
   tasks_.push_back(std::move(task));
+  news_ = true;
+  pushed_.notify_one();
+}
+
+void DiskQueue::Wake() {
+  const std::lock_guard<std::mutex> guard(mutex_);
   news_ = true;
   pushed_.notify_one();
 }

@@ -26,6 +26,8 @@ namespace cairn {
 
 struct DiskTask {
   ObjectName name;
+  // Its file was found bad, and is removed: the I/O thread is to know.
+  bool lost = false;
   // Of a write; a removal has none.
   ObjectHeader header;
   std::shared_ptr<const Bytes> bytes;
@@ -44,6 +46,7 @@ class DiskQueue {
   // A write that waits already stands for this one too.
   bool PushWrite(DiskTask task);
   void PushRemove(const ObjectName& name);
+  void PushLost(const ObjectName& name);
   void PushTouch(const ObjectName& name);
   // False: not all was done within `ms_max`, or never will be, as the I/O thread has stopped.
   bool WaitUntilDone(double ms_max);
@@ -59,12 +62,15 @@ class DiskQueue {
   void WaitForWork(double seconds);
 
   // Any thread.
+  // WaitForWork returns, although nothing was pushed.
+  void Wake();
   // Of writes that are not done, the one at work among them.
   uint64_t bytes() const;
   void Stop();
   bool stopped() const { return stopped_; }
 
  private:
+  void PushWithoutBytes(DiskTask task);
   bool AllDone() const { return tasks_.empty() && !taken_ && touches_.empty() && !touching_; }
 
   const uint64_t bytes_max_;

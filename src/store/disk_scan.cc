@@ -1,7 +1,7 @@
 // What is in the folder: DiskFolder::Scan and its parts.
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,11 +14,9 @@ namespace {
 // A temporary file that was not written to for so long has lost its writer.
 constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
 
-void SortByDepth(std::vector<ObjectHeader>* headers) {
-  std::stable_sort(headers->begin(), headers->end(),
-                   [](const ObjectHeader& a, const ObjectHeader& b) {
-                     return DiskIndex::DepthOf(a) < DiskIndex::DepthOf(b);
-                   });
+// Of memory, with its tokens.
+uint64_t HeaderBytes(const ObjectHeader& header) {
+  return sizeof(ObjectHeader) + header.tokens.size() * sizeof(Token);
 }
 
 }  // namespace
@@ -39,11 +37,10 @@ void DiskFolder::Scan() {
     folders.emplace();
   }
   std::set<std::string> there;
-  std::vector<ObjectHeader> found;
   for (const std::string& model : *folders) {
     if (!IsModelFolder(model)) continue;
     there.insert(model);
-    ScanModel(model, &found);
+    ScanModel(model);
     if (stopped_()) return;
   }
   for (const std::string& model : index_.Models()) {
@@ -51,13 +48,12 @@ void DiskFolder::Scan() {
     ForgetModel(model);
   }
   if (!there.contains(own_model_)) folder_made_ = false;
-  SortByDepth(&found);
-  news_.found.insert(news_.found.end(), std::make_move_iterator(found.begin()),
-                     std::make_move_iterator(found.end()));
+  std::stable_sort(untold_.begin(), untold_.end(),
+                   [](const Untold& a, const Untold& b) { return a.depth < b.depth; });
   if (bytes() > options_.bytes_max) MakeRoom(nullptr);
 }
 
-void DiskFolder::ScanModel(const std::string& model, std::vector<ObjectHeader>* found) {
+void DiskFolder::ScanModel(const std::string& model) {
   const Result<std::vector<std::string>> files = fs_->List(PathOf(model));
   if (!files && files.error().code != ErrorCode::kNotFound) {
     trouble_->Note(files.error());
@@ -75,7 +71,7 @@ void DiskFolder::ScanModel(const std::string& model, std::vector<ObjectHeader>* 
       if (name.empty()) continue;
       there.insert(name);
       const DiskEntry* const known = index_.Find(model, name);
-      if (known == nullptr || IsMended(*known)) AddFound(model, name, found);
+      if (known == nullptr || IsMended(*known)) AddFound(model, name);
     }
   }
   for (const ObjectName& name : index_.NamesOf(model)) {
@@ -83,8 +79,7 @@ void DiskFolder::ScanModel(const std::string& model, std::vector<ObjectHeader>* 
   }
 }
 
-void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
-                          std::vector<ObjectHeader>* found) {
+void DiskFolder::AddFound(const std::string& model, const ObjectName& name) {
   const Result<FileStat> stat = fs_->Stat(PathOf(model, name));
   if (!stat) {
     trouble_->Note(stat.error());
@@ -96,7 +91,13 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
     index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
     if (model == own_model_) {
       found_unsynced_ = true;
-      found->push_back(std::move(front->header));
+      Untold untold{DiskIndex::DepthOf(front->header), name, std::nullopt};
+      if (untold_bytes_ + HeaderBytes(front->header) <= options_.found_bytes_max) {
+        untold_bytes_ += HeaderBytes(front->header);
+        untold.header = std::move(front->header);
+      }
+      untold_.push_back(std::move(untold));
+      untold_names_.insert(name);
     }
     return;
   }
@@ -112,6 +113,33 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name,
     // It is there, and may be read next time.
     stray_bytes_ += stat->bytes;
   }
+}
+
+void DiskFolder::TellFound() {
+  uint64_t bytes = 0;
+  while (!untold_.empty() && bytes < options_.found_bytes_max && !stopped_()) {
+    Untold next = std::move(untold_.front());
+    untold_.pop_front();
+    std::optional<ObjectHeader> header = HeaderOf(std::move(next));
+    if (!header) continue;
+    bytes += HeaderBytes(*header);
+    news_.found.push_back(*std::move(header));
+  }
+}
+
+std::optional<ObjectHeader> DiskFolder::HeaderOf(Untold untold) {
+  if (untold.header) untold_bytes_ -= HeaderBytes(*untold.header);
+  // It went, or was told of otherwise.
+  if (untold_names_.erase(untold.name) == 0) return std::nullopt;
+  const DiskEntry* const entry = index_.Find(own_model_, untold.name);
+  if (entry == nullptr || !entry->good) return std::nullopt;
+  if (untold.header) return std::move(untold.header);
+  Result<Front> front = ReadFront(*fs_, PathOf(own_model_), untold.name, entry->bytes);
+  if (front) return std::move(front->header);
+  trouble_->Note(front.error());
+  // The next scan looks at it again.
+  index_.Erase(own_model_, untold.name);
+  return std::nullopt;
 }
 
 bool DiskFolder::IsMended(const DiskEntry& known) const {

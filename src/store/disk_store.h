@@ -51,6 +51,9 @@ struct DiskStoreOptions {
   uint64_t bytes_max = uint64_t{32} << 30;     // of all objects in the folder, of every model
   uint64_t reserve_bytes = uint64_t{1} << 30;  // of the device, never taken
   uint64_t queue_bytes_max = uint64_t{1} << 30;
+  // Of headers in News::found at once. Those of a full folder hold gigabytes of tokens; the next
+  // are told of when these were taken.
+  uint64_t found_bytes_max = uint64_t{64} << 20;
   uint64_t write_bytes_per_s = 0;  // 0: as fast as the disk takes them
   Codec codec = Codec::kRaw;
   // The parts of a state that a lossy codec may change (store/codec.h); without it nothing is lost.
@@ -70,7 +73,8 @@ class DiskStore {
   // What happened since the last call. Taken in this order it ends as it is: what is found or
   // written, and gone, is gone.
   struct News {
-    // Others' objects, and those there at the start; what another needs comes before it.
+    // Others' objects, and those there at the start; what another needs comes before it. There may
+    // be more of them, and then `wake` is called.
     std::vector<ObjectHeader> found;
     std::vector<ObjectName> written;  // that were handed to Write
     std::vector<ObjectName> failed;   // ... and could not be now, as the folder failed

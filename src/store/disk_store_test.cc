@@ -303,6 +303,113 @@ TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
   EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
 }
 
+// Two processes write the same object, one with another codec. Its file takes the place of the one
+// that is being read, between the front and the payload.
+TEST_F(DiskStoreTest, KeepsAGoodFileThatTookThePlaceOfTheOneItReads) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const Bytes payload(4000, 7);
+  SteppedStore ours(&fs_, Options());
+  ASSERT_TRUE(ours.Put(header, payload));
+  MemoryFs elsewhere;
+  elsewhere.SetNow(kStartNs + kSecondNs);
+  DiskStoreOptions smaller = SteppedStore::Options(&elsewhere);
+  smaller.codec = Codec::kLossless;
+  SteppedStore theirs(&elsewhere, smaller);
+  ASSERT_TRUE(theirs.Put(header, payload));
+  const std::string path = PathOf(NameOf(header));
+  const auto written = elsewhere.Read(path, 0, 1 << 20);
+  ASSERT_TRUE(written.has_value());
+  size_t reads = 0;
+  fs_.OnCall([&](FsCall call, const std::string& called) {
+    if (call != FsCall::kRead || called != path || ++reads != 2) return;
+    fs_.SetNow(fs_.now_ns() + kSecondNs);
+    fs_.Put(path, *written);
+  });
+  const auto read = ours->Read(NameOf(header));
+  fs_.OnCall({});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, payload);
+  EXPECT_GT(reads, 2u);
+  EXPECT_EQ(ours->stats().corrupt, 0u);
+  EXPECT_TRUE(fs_.Stat(path).has_value());
+}
+
+// The I/O thread learns later that a file was bad, and by then another process may have written it.
+TEST_F(DiskStoreTest, FindsAGoodFileThatCameAfterABadOne) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const Bytes payload(4000, 7);
+  SteppedStore ours(&fs_, Options());
+  ASSERT_TRUE(ours.Put(header, payload));
+  const std::string path = PathOf(NameOf(header));
+  const auto good = fs_.Read(path, 0, 1 << 20);
+  ASSERT_TRUE(good.has_value());
+  fs_.FlipBit(path, 8 * (good->size() - 1));
+  EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
+  EXPECT_FALSE(fs_.Stat(path).has_value());
+  fs_.Put(path, *good);
+  ours.Settle();
+  EXPECT_TRUE(fs_.Stat(path).has_value());
+  EXPECT_EQ(NamesOf(ours->TakeNews().found), std::vector{NameOf(header)});
+  EXPECT_EQ(*ours->Read(NameOf(header)), payload);
+}
+
+TEST_F(DiskStoreTest, TellsOfAFullFolderInParts) {
+  constexpr size_t kObjects = 40;
+  {
+    SteppedStore before(&fs_, Options());
+    for (size_t i = 0; i < kObjects; ++i) {
+      ASSERT_TRUE(before.Put(Snapshot(TokensOf(1000 - 10 * i, static_cast<Token>(i))), {1, 2, 3}));
+    }
+  }
+  DiskStoreOptions options = Options();
+  options.found_bytes_max = 20'000;
+  SteppedStore store(&fs_, options);
+  std::vector<ObjectHeader> found;
+  size_t parts = 0;
+  while (found.size() < kObjects) {
+    store.Settle();
+    DiskStore::News news = store->TakeNews();
+    ASSERT_FALSE(news.found.empty());
+    size_t token_bytes = 0;
+    for (const ObjectHeader& header : news.found)
+      token_bytes += header.tokens.size() * sizeof(Token);
+    EXPECT_LE(token_bytes, options.found_bytes_max + 1000 * sizeof(Token));
+    found.insert(found.end(), news.found.begin(), news.found.end());
+    ++parts;
+  }
+  EXPECT_GT(parts, 4u);
+  EXPECT_EQ(found.size(), kObjects);
+  const auto shallower = [](const ObjectHeader& a, const ObjectHeader& b) {
+    return a.tokens.size() < b.tokens.size();
+  };
+  EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), shallower));
+  store.Settle();
+  EXPECT_TRUE(store->TakeNews().found.empty());
+}
+
+TEST_F(DiskStoreTest, DoesNotTellOfWhatWentBeforeItsTurn) {
+  {
+    SteppedStore before(&fs_, Options());
+    for (Token line = 1; line <= 3; ++line) {
+      ASSERT_TRUE(before.Put(Snapshot(TokensOf(100 * line, line)), {1, 2, 3}));
+    }
+  }
+  DiskStoreOptions options = Options();
+  options.found_bytes_max = 1;
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().found.size(), 1u);
+  const ObjectName second = NameOf(Snapshot(TokensOf(200, 2)));
+  ASSERT_TRUE(fs_.Remove(PathOf(second)));
+  store.Rescan();
+  std::vector<ObjectName> names;
+  for (int i = 0; i < 3; ++i) {
+    for (const ObjectName& name : NamesOf(store->TakeNews().found)) names.push_back(name);
+    store.Settle();
+  }
+  EXPECT_EQ(names, std::vector{NameOf(Snapshot(TokensOf(300, 3)))});
+}
+
 TEST_F(DiskStoreTest, LeavesAloneWhatIsNoneOfItsOwn) {
   const std::string digits(32, 'a');
   const std::vector<std::string> strangers = {kFolder + "/" + digits + ".cairn",

@@ -44,12 +44,17 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
       trouble_(options_.now_ns, options_.log),
       queue_(options_.queue_bytes_max),
       folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }) {
-  CHECK(options_.scan_interval_s > 0);
+  CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
 }
 
 DiskStore::News DiskWorker::TakeNews() {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return std::exchange(news_, {});
+  DiskStore::News news;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    news = std::exchange(news_, {});
+  }
+  if (!news.found.empty()) queue_.Wake();
+  return news;
 }
 
 bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
@@ -87,7 +92,7 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
   if (object.error().code == ErrorCode::kCorrupt) {
     // At once, so that nobody reads it again; and by the I/O thread, so that it knows.
     (void)fs_->Remove(own_path_ + "/" + ObjectFileName(name));
-    queue_.PushRemove(name);
+    queue_.PushLost(name);
   }
   return tl::unexpected(std::move(object).error());
 }
@@ -97,7 +102,13 @@ double DiskWorker::Step() {
     scanned_ns_ = options_.now_ns();
     TraceSpan span(options_.trace, "scan");
     folder_.Scan();
+    if (TellsMore()) folder_.TellFound();
     span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
+    Publish();
+    return 0;
+  }
+  if (TellsMore()) {
+    folder_.TellFound();
     Publish();
     return 0;
   }
@@ -119,6 +130,8 @@ double DiskWorker::Step() {
       Publish();
       return std::min(*wait_s, SecondsToScan());
     }
+  } else if (job_->task.lost) {
+    folder_.Lost(job_->task.name);
   } else {
     folder_.Remove(job_->task.name);
   }
@@ -171,6 +184,12 @@ double DiskWorker::SecondsToScan() const {
   const double since_s = static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
   // A clock that was set back must not keep us from looking.
   return since_s < 0 ? 0 : std::max(0.0, options_.scan_interval_s - since_s);
+}
+
+bool DiskWorker::TellsMore() const {
+  if (!folder_.has_untold()) return false;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return news_.found.empty();
 }
 
 void DiskWorker::Publish() {

@@ -54,6 +54,8 @@ class DiskWorker {
 
  private:
   double SecondsToScan() const;
+  // What was found is told of in parts; see DiskStoreOptions::found_bytes_max.
+  bool TellsMore() const;
   // Hands over what came of the last step, and wakes the caller when there is something.
   void Publish();
   // There was no memory for the job.

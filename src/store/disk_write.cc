@@ -50,6 +50,7 @@ std::optional<double> DiskFolder::Write(WriteJob* job) {
     return std::nullopt;
   }
   if (*there) {
+    untold_names_.erase(job->task.name);
     news_.written.push_back(job->task.name);
     return std::nullopt;
   }
@@ -99,6 +100,7 @@ Result<bool> DiskFolder::Adopt(const ObjectName& name, ObjectHeader header, cons
   const Status synced = SyncFound();
   if (synced) return true;
   // It is there, but we cannot say that it will stay: others' objects are no better.
+  untold_names_.erase(name);
   news_.found.push_back(std::move(header));
   return tl::unexpected(synced.error());
 }
@@ -182,6 +184,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
   written_bytes_ = file_bytes;
   ++counts_.written;
   counts_.written_bytes += file_bytes;
+  untold_names_.erase(name);
   news_.written.push_back(name);
   return std::nullopt;
 }

@@ -24,10 +24,6 @@ uint64_t DecodeSize(ByteSpan bytes) {
   return size;
 }
 
-ByteSpan BytesOf(std::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ExportWriter>> ExportWriter::Create(Fs* fs, std::string temp,

@@ -49,6 +49,7 @@ class FakeDisk final : public DiskStore {
     failures_ = 0;
   }
   void FailReads(bool fails) { fails_reads_ = fails; }
+  size_t reads() const { return reads_; }
   bool Holds(const ObjectName& name) const { return objects_.contains(name); }
   // Writes of what was there.
   size_t rewritten() const { return rewritten_; }
@@ -62,6 +63,7 @@ class FakeDisk final : public DiskStore {
     return true;
   }
   Result<Bytes> Read(const ObjectName& name) override {
+    ++reads_;
     if (fails_reads_) return Fail(ErrorCode::kInternal, "the device fails");
     const auto found = objects_.find(name);
     if (found == objects_.end()) return Fail(ErrorCode::kNotFound, "it is gone");
@@ -105,6 +107,7 @@ class FakeDisk final : public DiskStore {
   bool writes_ = true;
   bool fails_ = false;
   bool fails_reads_ = false;
+  size_t reads_ = 0;
   int failures_ = 0;
   size_t queue_max_ = SIZE_MAX;
   size_t rewritten_ = 0;

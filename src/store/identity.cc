@@ -1,7 +1,7 @@
 #include "store/identity.h"
 
 #include "base/hash.h"
-#include "store/small_file.h"
+#include "store/put_file.h"
 
 namespace cairn {
 namespace {
@@ -19,7 +19,7 @@ Fingerprint FingerprintOf(std::string_view identity) {
 Status WriteIdentity(Fs* fs, const std::string& folder, std::string_view identity) {
   const std::string model = folder + "/" + ToText(FingerprintOf(identity));
   if (fs->Stat(model + "/" + std::string(kIdentityFile))) return {};
-  return WriteSmallFile(fs, model, std::string(kIdentityFile), identity);
+  return PutFile(fs, model, std::string(kIdentityFile), BytesOf(identity));
 }
 
 Result<std::string> ReadIdentity(const Fs& fs, const std::string& folder,

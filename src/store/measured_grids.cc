@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "store/identity.h"
-#include "store/small_file.h"
+#include "store/put_file.h"
 
 namespace cairn {
 namespace {
@@ -42,7 +42,7 @@ size_t MeasuredGrids::Find(std::string_view facts) const {
 Status MeasuredGrids::Keep(std::string_view facts, size_t grid_tokens) const {
   const std::string text =
       std::string(kBegin) + std::to_string(grid_tokens) + "\n" + std::string(facts);
-  return WriteSmallFile(fs_, folder_, ToText(FingerprintOf(facts)) + ".txt", text);
+  return PutFile(fs_, folder_, ToText(FingerprintOf(facts)) + ".txt", BytesOf(text));
 }
 
 }  // namespace cairn

@@ -1,7 +1,5 @@
 #include "store/object_folder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "store/disk_files.h"
 #include "store/identity.h"
 #include "store/measured_grids.h"
+#include "store/put_file.h"
 
 namespace cairn {
 namespace {
@@ -85,12 +84,6 @@ std::optional<LineageId> LineageBefore(const FoundObject& object, const ObjectPa
     }
   }
   return std::nullopt;
-}
-
-Status WriteAndSync(FileWriter* writer, ByteSpan bytes) {
-  if (Status written = writer->Append(bytes); !written) return written;
-  if (Status synced = writer->Sync(); !synced) return synced;
-  return writer->Close();
 }
 
 }  // namespace
@@ -337,20 +330,7 @@ Result<bool> ObjectFolder::WriteFile(const ObjectHeader& header, ByteSpan file) 
   const std::string folder = path_ + "/" + ToText(header.fingerprint);
   const std::string name = ObjectFileName(NameOf(header));
   if (fs_->Stat(folder + "/" + name)) return false;
-  if (Status made = fs_->MakeFolders(folder); !made) return tl::unexpected(made.error());
-  const std::string temp =
-      folder + "/" + std::string(kTempPrefix) + name + "-" + std::to_string(getpid());
-  Status written;
-  {
-    auto writer = fs_->Create(temp);
-    if (!writer) return tl::unexpected(writer.error());
-    written = WriteAndSync(writer->get(), file);
-  }
-  if (written) written = fs_->Rename(temp, folder + "/" + name);
-  if (!written) {
-    static_cast<void>(fs_->Remove(temp));
-    return tl::unexpected(written.error());
-  }
+  if (Status put = PutFile(fs_, folder, name, file); !put) return tl::unexpected(put.error());
   if (Status synced = fs_->SyncFolder(folder); !synced) return tl::unexpected(synced.error());
   return true;
 }

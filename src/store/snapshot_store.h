@@ -50,6 +50,8 @@ class SnapshotStore {
   virtual Status Put(SnapshotId id, Bytes bytes) = 0;
   // The bytes of `id`, valid until it is erased, released or unloaded. kNotFound: they are gone.
   virtual Result<std::span<const uint8_t>> Get(SnapshotId id) = 0;
+  // Counts a use of it, where stores weigh uses.
+  virtual void Use(SnapshotId /*id*/) {}
   // Where it is saved too, that goes as well. Nothing happens when `id` is not held.
   virtual void Erase(SnapshotId id) = 0;
   // Of all that is in memory, as BytesFor counts it.

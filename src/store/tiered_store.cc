@@ -32,7 +32,6 @@ class TieredStore final : public SnapshotStore {
     const auto found = held_.find(id);
     if (found == held_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
     Held& held = found->second;
-    if (held.place == Place::kBoth || held.place == Place::kSavedOnly) disk_->Touch(held.name);
     if (held.memory != nullptr) return ByteSpan(*held.memory);
     if (held.loaded == nullptr) held.loaded = held.queued.lock();
     if (held.loaded == nullptr) {
@@ -48,6 +47,14 @@ class TieredStore final : public SnapshotStore {
       held.loaded = std::make_shared<const Bytes>(std::move(*bytes));
     }
     return ByteSpan(*held.loaded);
+  }
+
+  void Use(SnapshotId id) override {
+    const auto found = held_.find(id);
+    if (found == held_.end()) return;
+    const Held& held = found->second;
+    const bool saved = held.place == Place::kBoth || held.place == Place::kSavedOnly;
+    if (saved && !held.name.empty()) disk_->Touch(held.name);
   }
 
   void Erase(SnapshotId id) override {

@@ -1,4 +1,4 @@
-#include "store/small_file.h"
+#include "store/put_file.h"
 
 #include <unistd.h>
 
@@ -19,12 +19,10 @@ Status WriteAndSync(Fs* fs, const std::string& path, ByteSpan bytes) {
 
 }  // namespace
 
-Status WriteSmallFile(Fs* fs, const std::string& folder, const std::string& name,
-                      std::string_view text) {
+Status PutFile(Fs* fs, const std::string& folder, const std::string& name, ByteSpan bytes) {
   if (Status made = fs->MakeFolders(folder); !made) return made;
   const std::string temp =
       folder + "/" + std::string(kTempPrefix) + name + "-" + std::to_string(getpid());
-  const ByteSpan bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   Status written = WriteAndSync(fs, temp, bytes);
   if (written) written = fs->Rename(temp, folder + "/" + name);
   if (!written) static_cast<void>(fs->Remove(temp));
