@@ -20,6 +20,7 @@
 #include "http/router.h"
 #include "http/server_words.h"
 #include "http/socket.h"
+#include "http/stream_source.h"
 
 namespace cairn {
 namespace {
@@ -107,46 +108,6 @@ class Parser : public httplib::Server {
 };
 
 thread_local Exchange* current_exchange = nullptr;
-
-// A handler's stream, held by the library's provider and releaser together.
-class StreamSource {
- public:
-  StreamSource(StreamBody body, LogSink log) : body_(std::move(body)), log_(std::move(log)) {}
-
-  // The library's provider: one piece. False ends the connection.
-  bool Provide(httplib::DataSink& sink) {
-    std::string chunk;
-    bool more = false;
-    try {
-      more = body_.next(&chunk);
-    } catch (const std::exception& e) {
-      if (log_) log_(LogLevel::kError, std::string("a stream failed: ") + e.what());
-      return false;
-    } catch (...) {
-      if (log_) log_(LogLevel::kError, "a stream failed: it threw something unknown");
-      return false;
-    }
-    ended_ = !more;
-    if (!chunk.empty() && !sink.write(chunk.data(), chunk.size())) return false;
-    if (!more) sink.done();
-    return true;  // the library looks whether the client is still there before it asks again
-  }
-
-  void Release() {
-    if (ended_ || !body_.on_gone) return;
-    ended_ = true;
-    try {
-      body_.on_gone();
-    } catch (...) {
-      if (log_) log_(LogLevel::kError, "a stream's on_gone threw");
-    }
-  }
-
- private:
-  StreamBody body_;
-  const LogSink log_;
-  bool ended_ = false;
-};
 
 }  // namespace
 
@@ -251,6 +212,11 @@ void HttpServer::Impl::InstallCallbacks() {
   const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
     current_exchange->close = true;
     if (out.body.empty() && !out.content_provider_) {
+      // What our end broke off is no fault of the request.
+      if (out.status == 400 && stop_->raised()) {
+        out.status = 503;
+        out.set_header("Retry-After", "1");
+      }
       const std::string too_big = TooBig("is longer");
       WriteError(out.status, out.status == 413 ? too_big : MessageFor(out.status), out);
     }

@@ -304,6 +304,27 @@ TEST_F(HttpServerStreamTest, StopEndsStreamsAndWaitingHandlers) {
   EXPECT_FALSE(RawClient(server_->port()).connected());
 }
 
+// It was told that its request could not be read: a client's fault, after which none asks again.
+TEST_F(HttpServerStreamTest, ABodyThatTheServersEndBrokeOffIsRefusedWith503) {
+  std::atomic<bool> handled = false;
+  MakeServer().Handle("POST", "/read", [&](const HttpRequest&) {
+    handled = true;
+    return HttpResponse{};
+  });
+  StartServer();
+  RawClient half(server_->port());
+  ASSERT_TRUE(
+      half.Send("POST /read HTTP/1.1\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"));
+  // Now it waits for the body.
+  ASSERT_TRUE(half.ReadUntil("100 Continue"));
+  ASSERT_TRUE(half.Send("half of"));
+  StopServer();
+  const std::string answer = half.ReadAll();
+  EXPECT_NE(answer.find("HTTP/1.1 503"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("Retry-After: 1"), std::string::npos) << answer;
+  EXPECT_FALSE(handled);
+}
+
 TEST_F(HttpServerStreamTest, StopBeforeServeIsNotForgotten) {
   MakeServer();
   server_->Stop();

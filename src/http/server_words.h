@@ -28,6 +28,8 @@ inline std::string_view MessageFor(int status) {
       return "the body's Content-Encoding is not known; send it gzip, br, zstd or as it is";
     case 416:
       return "the Range header could not be read; leave it out, ranges are not served";
+    case 503:
+      return "the server is shutting down; try again";
     default:
       return "the server could not answer this request";
   }

@@ -80,17 +80,29 @@ void CountAnswer(Company* company, Verdict::Kind kind, const Reply& reply) {
   if (reply.kind == Reply::Kind::kLeft) tally.Count("cancelled");
 }
 
+// Of a live round nothing is said of probabilities: they are near the cold run's, not the same.
+Reply Judged(const Company& company, Reply reply) {
+  if (!company.plan.live) return reply;
+  for (Choice& choice : reply.answer.choices) choice.logprobs.clear();
+  return reply;
+}
+
 // Asks and looks at the answer. The first choice of a right one, or null.
 bool AskAndJudge(Company* company, const Life& life, const Question& question, const Manner& manner,
                  const std::string& header, Choice* heard) {
   constexpr int kPatientMs = 1000;
   company->begun.Note(manner.key, question.api, header);
   company->tally.Count("requests");
-  const Reply reply = Ask(life.url, question, manner);
+  const Reply reply = Judged(*company, Ask(life.url, question, manner));
   const bool may_fail = life.ending.load();
-  const Verdict verdict = JudgeReply(reply, may_fail, manner.timeout_ms < kPatientMs,
-                                     [&] { return company->oracle.Right(question); });
+  const Verdict verdict = JudgeReply(reply, may_fail, manner.timeout_ms < kPatientMs, [&] {
+    return Judged(*company, company->oracle.Right(question));
+  });
   if (company->interrupted.load()) return false;
+  if (company->plan.live && verdict.kind == Verdict::Kind::kWrong) {
+    company->tally.Count("answers that live reuse changed");
+    return false;
+  }
   CountAnswer(company, verdict.kind, reply);
   if (verdict.kind == Verdict::Kind::kWrong || verdict.kind == Verdict::Kind::kFault) {
     Report(company, life, verdict.why, Describe(company, life, question, manner, reply));
@@ -148,7 +160,8 @@ void RunClient(Company* company, size_t number) {
   Talker talker(options);
   const std::string key = kKeys[number % std::size(kKeys)];
   while (!company->stopped.load()) {
-    const auto life = company->subject.Current();
+    const bool next_door = company->neighbour != nullptr && talker.dice().Number(3) == 0;
+    const auto life = (next_door ? *company->neighbour : company->subject).Current();
     if (life == nullptr || company->paused.load()) {
       SleepMs(5);
       continue;

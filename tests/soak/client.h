@@ -40,6 +40,7 @@ class BegunPrompts {
 struct Company {
   const RoundPlan& plan;
   const Subject& subject;
+  const Subject* neighbour;  // null: there is none
   Oracle& oracle;
   Tally& tally;
   // Whoever soaks wants no more of it: what comes from now on is not judged.

@@ -76,7 +76,9 @@ RoundPlan PlanRound(uint64_t seed, size_t number, double seconds) {
   plan.context_tokens = 1536 + 512 * dice.Number(3);
   plan.disk_bytes = (8 + dice.Number(24)) << 20U;
   // One thread: several would wait for each other where the machine has other work.
-  plan.both = {"--grid", "64", "--reuse", "exact", "--seed", "7", "-t", "1"};
+  plan.neighbour = number % 4 == 2;
+  plan.live = number % 5 == 0;
+  plan.both = {"--grid", "64", "--reuse", plan.live ? "live" : "exact", "--seed", "7", "-t", "1"};
   Add(&plan.both, "--ubatch-size", Pick(&dice, {"64", "128", "512"}));
   Add(&plan.both, "--context-overflow", Pick(&dice, {"error", "truncate"}));
   return plan;

@@ -38,6 +38,11 @@ struct RoundPlan {
   size_t clients = 0;
   size_t context_tokens = 0;  // of one slot
   uint64_t disk_bytes = 0;    // --cache-disk
+  // A second server works on the same cache folder, and is asked too.
+  bool neighbour = false;
+  // `--reuse live`: a reused state is not bit for bit that of a cold run, so a few answers may part
+  // from it where two tokens were nearly as likely.
+  bool live = false;
   // Of the server and of the one without a cache: what may decide an answer.
   Flags both;
 };
@@ -49,6 +54,11 @@ struct Lengths {
   size_t rounds = 0;
 };
 Lengths LengthsOf(double hours);
+
+// Of the answers of a `live` round, how many may differ: a share of all, and a few beyond. The made
+// models have random weights, so nearly equal tokens are not rare; a wrong state changes every answer.
+inline constexpr double kLiveDifferShare = 0.15;
+inline constexpr double kLiveDifferMin = 3;
 
 RoundPlan PlanRound(uint64_t seed, size_t number, double seconds);
 

@@ -50,10 +50,21 @@ TEST(SoakPlan, GivesBothServersWhatDecidesAnAnswerAndTheirContextsTheSameSize) {
     for (const char* name : {"--reuse", "--ubatch-size", "--context-overflow", "-t", "--seed"}) {
       EXPECT_EQ(FlagOf(flags, name), FlagOf(plan.both, name)) << name;
     }
-    EXPECT_EQ(FlagOf(plan.both, "--reuse"), "exact");
+    EXPECT_EQ(FlagOf(plan.both, "--reuse"), plan.live ? "live" : "exact");
     EXPECT_EQ(std::stoul(FlagOf(flags, "-c")),
               std::stoul(FlagOf(flags, "-np")) * plan.context_tokens);
   }
+}
+
+TEST(SoakPlan, HasANeighbourAndLiveReuseInTheShortestRun) {
+  size_t neighbours = 0;
+  size_t live = 0;
+  for (size_t number = 1; number <= kClassesMet; ++number) {
+    neighbours += PlanRound(7, number, 60).neighbour ? 1 : 0;
+    live += PlanRound(7, number, 60).live ? 1 : 0;
+  }
+  EXPECT_EQ(neighbours, 1u);
+  EXPECT_EQ(live, 1u);
 }
 
 TEST(SoakPlan, AllowsMemoryForWhatWaitsOnlyWhereTheDiskIsHeldUp) {

@@ -56,6 +56,9 @@ class Round {
  private:
   Status Prepare();
   void PlayLives(Company* company);
+  // The neighbour's lives are its own: it is killed and started again while the other runs on.
+  bool StartNeighbour(Company* company);
+  void EndNeighbour(Company* company, bool kill);
   void PlayLastLife(Company* company);
   void Befall(Company* company);
   void EndLife(Company* company);
@@ -91,7 +94,9 @@ class Round {
   Tally tally_;
   std::unique_ptr<Oracle> oracle_;
   std::unique_ptr<Subject> subject_;
+  std::unique_ptr<Subject> neighbour_;  // null: there is none
   size_t lives_ = 0;
+  size_t neighbour_lives_ = 0;
   double said_at_ = 0;
   RoundResult result_;
 };
@@ -112,9 +117,13 @@ Status Round::Prepare() {
       Oracle::Start(options_.program, model, plan_, options_.folder + "/without_cache.log");
   if (!oracle) return tl::unexpected<Error>(oracle.error());
   oracle_ = std::move(*oracle);
-  subject_ = std::make_unique<Subject>(SubjectOptions{
-      options_.program, model, options_.folder + "/cache", options_.folder + "/slots",
-      options_.folder + "/keys", options_.folder + "/server.log"});
+  SubjectOptions subject = {options_.program,           model,
+                            options_.folder + "/cache", options_.folder + "/slots",
+                            options_.folder + "/keys",  options_.folder + "/server.log"};
+  subject_ = std::make_unique<Subject>(subject);
+  if (!plan_.neighbour) return {};
+  subject.log_path = options_.folder + "/neighbour.log";
+  neighbour_ = std::make_unique<Subject>(subject);
   return {};
 }
 
@@ -150,12 +159,38 @@ bool Round::StartLife(Company* company) {
   return false;
 }
 
-bool Round::Alive(Company* company) {
-  const auto died = subject_->Died();
-  if (!died) return true;
-  Fail("the server ended by itself with code " + std::to_string(*died), subject_->LastLines());
+bool Round::StartNeighbour(Company* company) {
+  if (neighbour_ == nullptr) return true;
+  // None of the other's lives has these flags.
+  constexpr size_t kNeighbours = 1'000'000;
+  const Status started = neighbour_->Start(FlagsOfLife(plan_, kNeighbours + ++neighbour_lives_));
+  if (started) return true;
+  Fail("the neighbour does not start: " + started.error().message);
   company->stopped.store(true);
   return false;
+}
+
+void Round::EndNeighbour(Company* company, bool kill) {
+  if (neighbour_ == nullptr || neighbour_->Current() == nullptr) return;
+  const int code = neighbour_->End(kill ? SIGKILL : SIGTERM);
+  tally_.Count(kill ? "neighbours killed" : "neighbours ended");
+  if (kill || code == 0) return;
+  Fail("SIGTERM ended the neighbour with code " + std::to_string(code), neighbour_->LastLines());
+  company->stopped.store(true);
+}
+
+bool Round::Alive(Company* company) {
+  for (Subject* one : {subject_.get(), neighbour_.get()}) {
+    if (one == nullptr || one->Current() == nullptr) continue;
+    const auto died = one->Died();
+    if (!died) continue;
+    Fail((one == subject_.get() ? "the server" : "the neighbour") +
+             std::string(" ended by itself with code ") + std::to_string(*died),
+         one->LastLines());
+    company->stopped.store(true);
+    return false;
+  }
+  return true;
 }
 
 void Round::Befall(Company* company) {
@@ -202,6 +237,7 @@ void Round::DamageWhileDown() {
 }
 
 void Round::PlayLives(Company* company) {
+  if (!StartNeighbour(company)) return;
   while (!company->stopped.load() && !Interrupted() && Elapsed() < plan_.seconds * kShareOfKills) {
     if (!StartLife(company)) return;
     const double until = Elapsed() + 0.3 + static_cast<double>(dice_.Number(4000)) / 1000;
@@ -212,6 +248,10 @@ void Round::PlayLives(Company* company) {
     if (company->stopped.load()) return;
     EndLife(company);
     DamageWhileDown();
+    if (neighbour_ != nullptr && dice_.Number(3) == 0) {
+      EndNeighbour(company, dice_.Number(2) == 0);
+      if (!StartNeighbour(company)) return;
+    }
     Say("killing");
   }
 }
@@ -301,6 +341,7 @@ void Round::PlayLastLife(Company* company) {
   if (code != 0) {
     Fail("SIGTERM ended it with code " + std::to_string(code), subject_->LastLines());
   }
+  EndNeighbour(company, false);
   CheckFolder();
 }
 
@@ -340,6 +381,7 @@ void Round::WatchForInterruption(const Company& company) {
   if (!Interrupted()) return;
   oracle_->Kill();
   subject_->Kill();
+  if (neighbour_ != nullptr) neighbour_->Kill();
 }
 
 RoundResult Round::Play() {
@@ -349,6 +391,7 @@ RoundResult Round::Play() {
   } else {
     Company company{.plan = plan_,
                     .subject = *subject_,
+                    .neighbour = neighbour_.get(),
                     .oracle = *oracle_,
                     .tally = tally_,
                     .interrupted = *options_.interrupted,
@@ -361,6 +404,7 @@ RoundResult Round::Play() {
     if (!company.stopped.load() && !Interrupted()) PlayLastLife(&company);
     company.stopped.store(true);
     if (subject_->Current() != nullptr) subject_->End(SIGTERM);
+    EndNeighbour(&company, false);
     for (std::thread& client : clients) client.join();
     watcher.join();
   }
@@ -370,10 +414,16 @@ RoundResult Round::Play() {
   if (!Interrupted() && tally_.fault_count() == 0 && !reused) {
     Fail("nothing was ever reused");
   }
+  const auto changed = static_cast<double>(tally_.Of("answers that live reuse changed"));
+  const auto same = static_cast<double>(tally_.Of("answers checked"));
+  if (changed > kLiveDifferMin + kLiveDifferShare * (changed + same)) {
+    Fail("live reuse changed more answers than nearly equal tokens explain");
+  }
   result_.counts = tally_.counts();
   result_.faults = tally_.faults();
   result_.lives = lives_;
   subject_ = nullptr;
+  neighbour_ = nullptr;
   oracle_ = nullptr;
   std::error_code error;
   if (result_.faults.empty()) stdfs::remove_all(options_.folder, error);
