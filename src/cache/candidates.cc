@@ -21,22 +21,21 @@ CheckpointCache::Ids CheckpointCache::InSlots() const {
   return ids;
 }
 
-std::vector<EvictionCandidate> CheckpointCache::Candidates(const Ids& in_slots) const {
+void CheckpointCache::FindCandidates(const Ids& in_slots) {
   const std::vector<CheckpointId> kept = Protected(in_slots);
-  std::vector<EvictionCandidate> candidates;
+  candidates_.clear();
   for (const auto& [id, entry] : entries_) {
     if (!MayGo(entry) || std::binary_search(kept.begin(), kept.end(), id)) continue;
     EvictionCandidate candidate = CandidateOf(entry);
     candidate.leads_nowhere = LeadsNowhere(entry, in_slots);
-    candidates.push_back(candidate);
+    candidates_.push_back(candidate);
   }
   for (const auto& [id, segment] : segments_.segments()) {
-    if (MayGo(segment)) candidates.push_back(CandidateOf(segment, in_slots));
+    if (MayGo(segment)) candidates_.push_back(CandidateOf(segment, in_slots));
   }
   for (const auto& [id, whole] : wholes_.wholes()) {
-    if (MayGo(whole)) candidates.push_back(CandidateOf(whole));
+    if (MayGo(whole)) candidates_.push_back(CandidateOf(whole));
   }
-  return candidates;
 }
 
 bool CheckpointCache::MayGo(const Entry& entry) const {

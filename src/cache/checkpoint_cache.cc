@@ -481,7 +481,8 @@ size_t CheckpointCache::GoAtOnce(const std::vector<EvictionCandidate>& candidate
 }
 
 bool CheckpointCache::GiveUpSome(const Ids& in_slots, size_t bytes) {
-  const std::vector<EvictionCandidate> candidates = Candidates(in_slots);
+  FindCandidates(in_slots);
+  const std::vector<EvictionCandidate>& candidates = candidates_;
   if (candidates.empty()) return false;
   bool any = false;
   for (const size_t victim : eviction_->Victims(candidates, GoAtOnce(candidates, bytes))) {

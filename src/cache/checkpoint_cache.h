@@ -383,7 +383,8 @@ class CheckpointCache {
   // In candidates.cc.
   // Checkpoints and segments whose attention KV a slot holds.
   Ids InSlots() const;
-  std::vector<EvictionCandidate> Candidates(const Ids& in_slots) const;
+  // Into candidates_.
+  void FindCandidates(const Ids& in_slots);
   // Whether they may be given up as they are.
   bool MayGo(const Entry& entry) const;
   bool MayGo(const SegmentIndex::Segment& segment) const;
@@ -412,7 +413,9 @@ class CheckpointCache {
   std::unordered_map<CheckpointId, Entry> entries_;
   SegmentIndex segments_;
   WholeIndex wholes_;
-  uint64_t last_id_ = 0;                  // of checkpoints, segments and wholes alike
+  uint64_t last_id_ = 0;  // of checkpoints, segments and wholes alike
+  // A megabyte and more, so its memory is kept from one time to the next.
+  std::vector<EvictionCandidate> candidates_;
   SegmentId loaded_part_ = 0;             // by LoadPart; 0: none
   std::set<SegmentId> unreadable_parts_;  // of pinned paths
   uint64_t tick_ = 0;
