@@ -453,6 +453,11 @@ class ServeRun {
     grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
     grid_->Fill(&llama);
+    llama.probe_progress = [this, told = std::move(llama.probe_progress)](float share) {
+      served_.not_ready =
+          "Loading model: --reuse exact waits for the exactness grid to be measured";
+      if (told) told(share);
+    };
     ProgressLine progress("Loading " + served_.model.alias);
     if (logger_.format() == LogFormat::kHuman) {
       llama.progress = [&progress](float share) { progress.Update(share); };

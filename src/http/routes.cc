@@ -271,7 +271,7 @@ HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
   return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
     const ChatService* service = served->service.load(std::memory_order_acquire);
     if (service != nullptr) return handler(*service, request);
-    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, "Loading model"}), wording);
+    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, served->not_ready.load()}), wording);
   };
 }
 

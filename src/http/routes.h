@@ -34,6 +34,8 @@ struct Served {
   // Null while the model loads: until then every path answers 503, /health too, which is how
   // clients know. The rest is set before it.
   std::atomic<const ChatService*> service = nullptr;
+  // Told with 503 until the service is there. A text that lives as long as the program.
+  std::atomic<const char*> not_ready = "Loading model";
   Embedder* embedder = nullptr;     // null: none was asked for
   const Rerank* rerank = nullptr;   // likewise
   InfillOptions infill;             // no tokens: /infill is 501

@@ -49,6 +49,11 @@ class RoutesTest : public ApiTest {
   }
   void FinishLoading() { served_.service.store(&service_, std::memory_order_release); }
 
+  std::string Get(const std::string& path) {
+    RawClient client(server_.port());
+    client.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return client.ReadAll();
+  }
   std::string Post(const std::string& path, const std::string& body) {
     RawClient client(server_.port());
     client.Send("POST " + path +
@@ -104,10 +109,22 @@ TEST_F(RoutesTest, TokensAreCountedWithoutAnAnswer) {
   EXPECT_GT(Json::parse(BodyOf(counted))["input_tokens"].get<int>(), 2);
 }
 
+TEST_F(RoutesTest, HealthSaysWhyTheServerIsNotReady) {
+  EXPECT_NE(Get("/health").find("\"Loading model\""), std::string::npos);
+  served_.not_ready = "Loading model: it measures";
+  const std::string measuring = Get("/health");
+  EXPECT_EQ(StatusOf(measuring), 503);
+  EXPECT_NE(measuring.find("it measures"), std::string::npos) << measuring;
+  EXPECT_NE(measuring.find("Retry-After"), std::string::npos) << measuring;
+  FinishLoading();
+  EXPECT_EQ(StatusOf(Get("/health")), 200);
+}
+
 TEST_F(RoutesTest, ErrorsOfMessagesHaveAnthropicsShape) {
   for (const char* path : {"/v1/messages", "/v1/messages/count_tokens"}) {
     const std::string loading = Post(path, "{" + kMessages + "}");
     EXPECT_EQ(StatusOf(loading), 503);
+    EXPECT_NE(loading.find("Loading model"), std::string::npos) << loading;
     EXPECT_EQ(Json::parse(BodyOf(loading))["error"]["type"], "overloaded_error");
   }
   FinishLoading();
