@@ -76,7 +76,7 @@ write_page() {
 # How long a start takes
 
 Milliseconds from the start of the program until \`/health\` says ready, the median of $PAIRS starts of
-each, ours and Debian's llama-server in turn. \`make bench-start\` writes this page. $("$CAIRN" --version);
+each, ours and Debian's llama-server in turn. \`make bench-start\` writes this page. $("$CAIRN" --version | sed -n 1p);
 the peer is llama-server $(peer_version), on the same libllama. $(processor_name), $THREADS threads, a
 context of $CONTEXT tokens, the model's file in the page cache.
 

@@ -103,11 +103,13 @@ TEST(TwoKeys, OneThatWantsEverythingLeavesTheOtherItsTurn) {
   MemoryFs fs;
   WholeServer server(&fs, {MemoryClass::kHybrid, {"sk-greedy", "sk-other"}, 0, kContextTokens});
   GreedyClient greedy(ClientOf(server, "sk-greedy"));
-  const auto full = [&] { return server.stats().waiting == kQueue && greedy.refusals() > 0; };
-  for (int tries = 0; tries < 2000 && !full(); ++tries) {
+  // For a moment at least: a place that is left is taken again a little later.
+  bool full = false;
+  for (int tries = 0; tries < 4000 && !full; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    full = server.stats().waiting == kQueue && greedy.refusals() > 0;
   }
-  ASSERT_EQ(server.stats().waiting, kQueue);
+  ASSERT_TRUE(full);
   size_t refused = 0;
   for (int turn = 0; turn < 3; ++turn) {
     const size_t before = greedy.tokens();
