@@ -23,6 +23,7 @@ start_made_server() {
   mkdir -p "$folder"
   MADE_SERVER_LOG="$folder/server.log"
   build/cairn model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
+  : >"$MADE_SERVER_LOG" # the process below may make it only after it is looked at
   build/cairn serve -m "$folder/model.gguf" --port 0 -t 1 --cache-disk 0 "$@" \
     >"$MADE_SERVER_LOG" 2>&1 &
   MADE_SERVER_PID="$!"
