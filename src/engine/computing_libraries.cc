@@ -67,8 +67,10 @@ std::string BuildIdOf(const dl_phdr_info& object) {
   for (size_t i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = object.dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
+    // The loader gives addresses as numbers.
     const auto* const notes =
-        reinterpret_cast<const uint8_t*>(object.dlpi_addr + header.p_vaddr);  // as it is mapped
+        reinterpret_cast<const uint8_t*>(  // NOLINT(performance-no-int-to-ptr)
+            object.dlpi_addr + header.p_vaddr);
     std::string id = BuildIdIn(notes, header.p_memsz);
     if (!id.empty()) return id;
   }
