@@ -85,7 +85,8 @@ TEST_F(CrashCostTest, WhatIsSaidToBeSavedIsNotPrefilledAgain) {
   int before_tokens = 0;
   Start();
   for (int kill = 0; kill < Kills(); ++turn) {
-    if (turn % kTurnsOfAConversation == 0) {
+    const bool first = turn % kTurnsOfAConversation == 0;
+    if (first) {
       body = test::FirstTurn(16, kHeaderBytes);
       body["messages"][0]["content"] =
           "conversation " + std::to_string(turn) + std::string(kHeaderBytes, 's');
@@ -95,8 +96,8 @@ TEST_F(CrashCostTest, WhatIsSaidToBeSavedIsNotPrefilledAgain) {
     const Json asked = Json::parse(Post("/v1/chat/completions", body).body);
     ASSERT_TRUE(asked.contains("timings")) << asked.dump();
     const int all = asked["usage"]["total_tokens"];
-    if (turn % kTurnsOfAConversation > 0) {
-      const int added = all - before_tokens;
+    const int added = first ? all : all - before_tokens;
+    if (!first) {
       Cost& cost = costs.back();
       cost.again_tokens = std::max(0, test::ReadTokens(asked) - added - test::kNewTokensMax);
       cost.conversation_tokens = all;
@@ -104,12 +105,11 @@ TEST_F(CrashCostTest, WhatIsSaidToBeSavedIsNotPrefilledAgain) {
           << cost.again_tokens << " of " << all << " tokens were prefilled again, " << cost.waited_s
           << " s after the answer";
     }
-    const int last_turn_tokens = turn % kTurnsOfAConversation > 0 ? all - before_tokens : all;
     reply = asked;
     before_tokens = all;
     if (turn % kTurnsOfAConversation == kTurnsOfAConversation - 1) continue;
     Cost cost;
-    cost.last_turn_tokens = last_turn_tokens;
+    cost.last_turn_tokens = added;
     cost.waited_s = static_cast<double>(random() % 2500) / 1000;
     std::this_thread::sleep_for(std::chrono::duration<double>(cost.waited_s));
     cost.said_saved = MetricOf(*server_, "cairn_disk_unsynced_bytes") == 0;

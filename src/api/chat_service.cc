@@ -95,7 +95,7 @@ void ChatService::TellReasoning(Conversation* conversation) const {
 }
 
 ApiResult<PromptText> ChatService::ToText(const Conversation& conversation,
-                                          AskerSpans spans) const {
+                                          ClientSpans spans) const {
   // Rendered more than once, it must name the same second.
   Conversation timed = conversation;
   if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();

@@ -129,7 +129,7 @@ class ChatService {
   // Tells the template of the reasoning that is wanted, by kwargs.
   void TellReasoning(Conversation* conversation) const;
   // REQUIRES: `conversation` is canonical.
-  ApiResult<PromptText> ToText(const Conversation& conversation, AskerSpans spans) const;
+  ApiResult<PromptText> ToText(const Conversation& conversation, ClientSpans spans) const;
   // What becomes of one that does not fit the context, where the server cuts at all.
   enum class Overflow : uint8_t { kKeep, kCut };
   // `reuse`: what earlier requests left may decide among tokens and orders that mean the same.

@@ -385,7 +385,7 @@ class CheckpointCache {
   Ids InSlots() const;
   // Into candidates_.
   void FindCandidates(const Ids& in_slots);
-  // Whether they may be given up as they are.
+  // Whether they may be evicted as they are.
   bool MayGo(const Entry& entry) const;
   bool MayGo(const SegmentIndex::Segment& segment) const;
   bool MayGo(const WholeState& whole) const;

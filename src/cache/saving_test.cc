@@ -244,18 +244,23 @@ TEST(Saving, SegmentsComeBackInWhateverOrderTheyAreFound) {
   cache->CheckInvariants();
 }
 
+// Of 100 tokens each.
+void InsertThreeSegments(CheckpointCache* cache, const Tokens& tokens) {
+  for (const size_t begin : {0, 100, 200}) {
+    const size_t end = begin + 100;
+    const Provenance provenance{end, {}, {}};
+    ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+                                     {begin, end, 0}, Filled(kBytes, 1)));
+  }
+}
+
 // Eight segments of a conversation of 60,000 tokens may be as large as the context itself.
 TEST(Saving, OneSegmentOfAPathIsInMemoryAtATime) {
   test::FakeDisk disk;
   const Tokens tokens = Text(300);
   {
     const auto cache = CacheOn(&disk);
-    for (const size_t begin : {0, 100, 200}) {
-      const size_t end = begin + 100;
-      const Provenance provenance{end, {}, {}};
-      ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
-                                       {begin, end, 0}, Filled(kBytes, 1)));
-    }
+    InsertThreeSegments(cache.get(), tokens);
     SaveAll(cache.get());
   }
   const auto cache = CacheOn(&disk);
@@ -277,12 +282,7 @@ TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
   const Tokens tokens = Text(300);
   {
     const auto cache = CacheOn(&disk);
-    for (const size_t begin : {0, 100, 200}) {
-      const size_t end = begin + 100;
-      const Provenance provenance{end, {}, {}};
-      ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
-                                       {begin, end, 0}, Filled(kBytes, 1)));
-    }
+    InsertThreeSegments(cache.get(), tokens);
     Insert(cache.get(), tokens);
     SaveAll(cache.get());
   }

@@ -102,7 +102,7 @@ Result<PromptText> BehindGenerationPrompt(const ReasoningTags& tags, PromptText 
 
 Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
                                      const SpecialTexts& specials, const Conversation& conversation,
-                                     AskerSpans spans) {
+                                     ClientSpans spans) {
   Conversation marked = conversation;
   Message& last = marked.messages.back();
   std::string& open_text = last.content.empty() ? last.reasoning : last.content;

@@ -29,7 +29,7 @@ namespace cairn {
 // message's text as it came, so nothing could go on from its end.
 Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
                                      const SpecialTexts& specials, const Conversation& conversation,
-                                     AskerSpans spans = {});
+                                     ClientSpans spans = {});
 
 }  // namespace cairn
 

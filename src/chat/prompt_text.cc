@@ -229,11 +229,11 @@ class StandIns {
 };
 
 Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
-                                      const Conversation& conversation, AskerSpans spans) {
+                                      const Conversation& conversation, ClientSpans spans) {
   auto text = chat_template.Render(conversation, true);
   if (!text) return tl::unexpected(text.error());
   auto shape = spans.cache != nullptr
-                   ? spans.cache->Find(chat_template, conversation, *text, spans.asker)
+                   ? spans.cache->Find(chat_template, conversation, *text, spans.client)
                    : FindTextShape(chat_template, conversation, *text);
   if (!shape) return tl::unexpected(shape.error());
   return PromptText{.text = std::move(*text), .literals = {}, .shape = std::move(*shape)};
@@ -242,7 +242,7 @@ Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
 }  // namespace
 
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation, AskerSpans spans) {
+                                const Conversation& conversation, ClientSpans spans) {
   Conversation replaced = conversation;
   StandIns stand_ins(specials);
   if (!stand_ins.Replace(chat_template.caps(), &replaced)) {

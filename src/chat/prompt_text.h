@@ -41,7 +41,7 @@ struct PromptText {
 // now_unix_s. With `spans` a conversation that grew is not searched for all of its
 // messages again. Any thread. Errors: those of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation, AskerSpans spans = {});
+                                const Conversation& conversation, ClientSpans spans = {});
 
 // The same without `shape`.
 Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,

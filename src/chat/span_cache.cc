@@ -14,9 +14,9 @@ uint64_t Folded(uint64_t key, std::string_view text) {
 
 // keys[i]: of the first i messages, and of all that is not a message. A key finds an entry; that
 // the entry fits is seen by the prompt's bytes.
-std::vector<uint64_t> KeysOf(uint64_t asker, const ChatTemplate& chat_template,
+std::vector<uint64_t> KeysOf(uint64_t client, const ChatTemplate& chat_template,
                              const Conversation& conversation) {
-  uint64_t key = Folded(asker, chat_template.source());
+  uint64_t key = Folded(client, chat_template.source());
   key = Folded(key, conversation.tools_json);
   key = Folded(key, conversation.template_kwargs_json);
   std::vector<uint64_t> keys = {key};
@@ -67,8 +67,8 @@ bool IsWanted(const Message& message) {
 
 Result<TextShape> SpanCache::Find(const ChatTemplate& chat_template,
                                   const Conversation& conversation, std::string_view text,
-                                  uint64_t asker) {
-  const std::vector<uint64_t> keys = KeysOf(asker, chat_template, conversation);
+                                  uint64_t client) {
+  const std::vector<uint64_t> keys = KeysOf(client, chat_template, conversation);
   const EntryPtr earlier = Longest(keys);
   if (earlier != nullptr && earlier->messages == conversation.messages.size() &&
       earlier->text == text) {

@@ -51,16 +51,16 @@ class SpanCache {
   // Of prompts and what is known of them. The least recently used go first; 0 keeps nothing.
   explicit SpanCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // As FindTextShape, from what was found for conversations of the same `asker`.
+  // As FindTextShape, from what was found for conversations of the same `client`.
   Result<TextShape> Find(const ChatTemplate& chat_template, const Conversation& conversation,
-                         std::string_view text, uint64_t asker = 0);
+                         std::string_view text, uint64_t client = 0);
 
   SpanStats stats() const;
   size_t bytes() const;
 
  private:
   struct Entry {
-    uint64_t key = 0;  // of the asker and the whole conversation
+    uint64_t key = 0;  // of the client and the whole conversation
     size_t messages = 0;
     std::string text;
     TextShape shape;
@@ -87,11 +87,11 @@ class SpanCache {
   SpanStats stats_;
 };
 
-// The cache for the conversations of one asker. What another asked must not make a prompt cheaper,
+// The cache for the conversations of one client. What another sent must not make a prompt cheaper,
 // or its time would tell who sent the same.
-struct AskerSpans {
+struct ClientSpans {
   SpanCache* cache = nullptr;  // null: none is kept
-  uint64_t asker = 0;
+  uint64_t client = 0;
 };
 
 }  // namespace cairn

@@ -106,7 +106,7 @@ TEST(SpanCache, RendersNothingForThePromptThatItHas) {
   EXPECT_EQ(cache.stats().boundaries_exact, 3U);
 }
 
-TEST(SpanCache, SparesAnAskerNothingForWhatAnotherAsked) {
+TEST(SpanCache, SparesAClientNothingForWhatAnotherSent) {
   const auto qwen = Builtin("qwen");
   const std::string prompt = Render(*qwen, Turn(3));
   SpanCache cache(kMegabyte);

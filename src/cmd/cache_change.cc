@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cmd/cache_commands.h"
 #include "cmd/cache_text.h"
+#include "store/disk_files.h"
 #include "store/disk_store.h"
 #include "store/identity.h"
 
@@ -18,8 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNsPerDay = 24 * 3600 * kNsPerSecond;
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
-// As servers have it: what was not written to for so long has lost its writer.
-constexpr double kUnfinishedNs = 3600 * kNsPerSecond;
 
 Removal RemovalOf(const ObjectFolder& folder, const FoundObject& object) {
   return {folder.PathOf(object), ToText(object.name), object.file_bytes};
@@ -74,7 +73,8 @@ Result<int> RemoveAndSay(const CacheRun& run, const FolderContents& contents,
 }
 
 bool IsLeftBehind(const CacheRun& run, const FoundFile& file) {
-  return static_cast<double>(run.now_ns) - static_cast<double>(file.time_ns) > kUnfinishedNs;
+  return static_cast<double>(run.now_ns) - static_cast<double>(file.time_ns) >
+         static_cast<double>(kTempLifeNs);
 }
 
 // A dry run changes nothing, so it needs no lock.

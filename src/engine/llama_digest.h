@@ -1,5 +1,5 @@
 // DigestModel: which model a GGUF file holds, wherever it lies and whenever it was written. For
-// llama_*.cc only.
+// llama_*.h and llama_*.cc only.
 
 #ifndef CAIRN_ENGINE_LLAMA_DIGEST_H_
 #define CAIRN_ENGINE_LLAMA_DIGEST_H_

@@ -53,9 +53,13 @@ std::string_view PingOf(const Stream& stream) {
 // How long the status of a stream waits for the first event where no pings bound it.
 constexpr double kFirstEventMsMax = 30'000;
 
+double PingMs(const Served& served) {
+  return static_cast<double>(served.sse_ping_interval_s) * 1000;
+}
+
 std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequest& request,
                                             Generation* generation) {
-  const double ping_ms = static_cast<double>(served.sse_ping_interval_s) * 1000;
+  const double ping_ms = PingMs(served);
   return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
 }
 
@@ -65,9 +69,8 @@ HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>&
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-cache"}};
-  const double interval_ms = static_cast<double>(served.sse_ping_interval_s) * 1000;
   response.stream.next =
-      [stream, ping = StreamPing(&served.clock, interval_ms)](std::string* chunk) mutable {
+      [stream, ping = StreamPing(&served.clock, PingMs(served))](std::string* chunk) mutable {
         const bool more = stream->Next(chunk);
         if (more) ping.Fill(PingOf(*stream), chunk);
         return more;

@@ -49,10 +49,10 @@ class Slot {
   Status Truncate(size_t position);
   // Returns to a checkpoint. `prefix` are the tokens before it. On an error the slot is empty.
   Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot);
-  // Takes the attention KV of `path`, which begins at 0 and comes to `provenance`, but for what the
-  // slot holds already, and the state of
-  // `snapshot`, which is empty where the model needs none. `prefix` are the tokens then held.
-  // `shared`: how many of them the slot holds now. On an error the slot is empty.
+  // Takes the attention KV of `path`, which begins at 0 and comes to `provenance`, but for the part
+  // that the slot holds already, and the state of `snapshot`, which is empty where the model needs
+  // none. `prefix` are the tokens then held. `shared`: how many of them the slot holds now. On an
+  // error the slot is empty.
   Status Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
               std::span<const SegmentPart> path, ByteSpan snapshot);
   // Shares the first `position` tokens of `from`, which stays as it is, and takes the state of

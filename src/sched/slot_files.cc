@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "store/codec.h"
+#include "store/disk_files.h"
 
 namespace cairn {
 namespace {
@@ -22,8 +23,7 @@ bool IsControl(char c) {
 }
 
 // Hidden, so that no file of a client's has such a name.
-constexpr std::string_view kTempPrefix = ".tmp-";
-constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
+constexpr std::string_view kHiddenPrefix = ".tmp-";
 
 // What goes wrong with the folder is nothing that the asker could do better.
 Error WriteError(const Error& error) {
@@ -78,7 +78,7 @@ void SlotFiles::RemoveLeftovers(int64_t now_ns) {
   const auto files = fs_->List(options_.folder);
   if (!files) return;
   for (const std::string& file : *files) {
-    if (!file.starts_with(kTempPrefix)) continue;
+    if (!file.starts_with(kHiddenPrefix)) continue;
     const auto stat = fs_->Stat(PathOf(file));
     if (stat && now_ns - stat->time_ns > kTempLifeNs) static_cast<void>(fs_->Remove(PathOf(file)));
   }
@@ -108,7 +108,7 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
   std::unique_ptr<ExportWriter> writer;
   {
     const Holding holding(scheduler_, slot);
-    const std::string temp = PathOf(std::string(kTempPrefix) + std::to_string(getpid()) + "-" +
+    const std::string temp = PathOf(std::string(kHiddenPrefix) + std::to_string(getpid()) + "-" +
                                     std::to_string(++temps_));
     auto created = ExportWriter::Create(fs_, temp, PathOf(file));
     if (!created) return tl::unexpected(WriteError(created.error()));

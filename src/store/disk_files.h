@@ -8,6 +8,7 @@
 #ifndef CAIRN_STORE_DISK_FILES_H_
 #define CAIRN_STORE_DISK_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@
 namespace cairn {
 
 inline constexpr std::string_view kTempPrefix = "tmp-";
+// A temporary file that was not written to for so long has lost its writer.
+inline constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
 
 std::string ObjectFileName(const ObjectName& name);
 // Empty: it is no object's.

@@ -11,9 +11,6 @@
 namespace cairn {
 namespace {
 
-// A temporary file that was not written to for so long has lost its writer.
-constexpr int64_t kTempLifeNs = int64_t{3600} * 1'000'000'000;
-
 // Of memory, with its tokens.
 uint64_t HeaderBytes(const ObjectHeader& header) {
   return sizeof(ObjectHeader) + header.tokens.size() * sizeof(Token);
