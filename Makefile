@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve bench-start codecs crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,10 +83,6 @@ bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve
 bench-start: setup ## How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
 	@scripts/build.sh cairn
 	@scripts/bench_start.sh $(MODELS)
-
-codecs: setup ## What each codec does to bytes and logits, into docs/codecs.md (MODEL=NAME=file, QUICK=1)
-	@scripts/build.sh cairn
-	@scripts/codecs.py $(if $(MODEL),--model "$(MODEL)") $(if $(QUICK),--quick)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn

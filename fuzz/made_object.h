@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/float_rows.h"
 #include "base/hash.h"
 #include "fuzz/input.h"
 #include "store/codec.h"
@@ -59,37 +58,16 @@ inline ObjectHeader MakeHeader(FuzzInput* input) {
   return header;
 }
 
-// Of the payload's floats; whole rows.
-inline std::vector<FloatRows> MakeRows(FuzzInput* input, size_t payload_bytes) {
-  std::vector<FloatRows> rows;
-  size_t at = 0;
-  for (size_t i = input->Below(3); i > 0; --i) {
-    const FloatType type = input->Flag() ? FloatType::kF16 : FloatType::kF32;
-    const size_t row_bytes = (1 + input->Below(300)) * FloatBytes(type);
-    at += input->Byte();
-    if (at + row_bytes > payload_bytes) break;
-    const size_t count = std::min((payload_bytes - at) / row_bytes, 1 + input->Below(20));
-    rows.push_back({at, count * row_bytes, row_bytes, type});
-    at += count * row_bytes;
-  }
-  return rows;
-}
-
 inline MadeObject MakeObject(FuzzInput* input) {
   MadeObject made;
   made.header = MakeHeader(input);
-  const auto codec = static_cast<Codec>(1 + input->Below(5));
+  const auto codec = static_cast<Codec>(1 + input->Below(2));
   const size_t repeats = 1 + input->Below(40);  // compresses, where there are some
-  const std::vector<FloatRows> rows = MakeRows(input, input->size() * repeats);
   const ByteSpan rest = input->Rest();
   for (size_t i = 0; i < repeats; ++i) {
     made.payload.insert(made.payload.end(), rest.begin(), rest.end());
   }
-  std::vector<FloatRows> within;  // less may be left than when they were made
-  for (const FloatRows& row : rows) {
-    if (row.offset + row.bytes <= made.payload.size()) within.push_back(row);
-  }
-  const Encoded encoded = Encode(codec, made.payload, within);
+  const Encoded encoded = Encode(codec, made.payload);
   const Bytes& stored = encoded.codec == Codec::kRaw ? made.payload : encoded.bytes;
   made.header.codec = encoded.codec;
   made.header.raw_bytes = made.payload.size();

@@ -76,8 +76,7 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->group(group);
   serve
       ->add_option("--codec", options->codec,
-                   "How files are written: raw, lossless (smaller, the same to the bit), or "
-                   "lossy: fp16, int8, rint16, which move logits and with them some answers")
+                   "How files are written: raw, or lossless (smaller, the same to the bit)")
       ->capture_default_str()
       ->group(group);
   serve

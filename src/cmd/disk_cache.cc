@@ -7,7 +7,6 @@
 
 #include "cmd/cache_flags.h"
 #include "cmd/cache_folder.h"
-#include "engine/state_rows.h"
 #include "store/codec.h"
 #include "store/identity.h"
 
@@ -21,25 +20,11 @@ int64_t UnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// `any` cuts everywhere, so what it calls on the grid is not what the others call so; nor is what
-// was read on from a state that lost something.
-Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, Codec codec) {
+// `any` cuts everywhere, so what it calls on the grid is not what the others call so.
+Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
   auto identity = engine.StateIdentity();
   if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
-  if (identity && IsLossy(codec)) *identity += "codec=lossy\n";
   return identity;
-}
-
-// `asked`, unless it is lossy and nobody knows what it may touch.
-Codec ProvenCodec(Codec asked, Engine* engine, const LogSink& log) {
-  if (!IsLossy(asked)) return asked;
-  const Status proven = ProveFloatRows(engine);
-  if (proven) return asked;
-  if (log) {
-    log(LogLevel::kWarning, "--codec " + std::string(CodecName(asked)) +
-                                " falls back to lossless: " + proven.error().message);
-  }
-  return Codec::kLossless;
 }
 
 }  // namespace
@@ -63,12 +48,6 @@ bool KeepsOnDisk(const ServeOptions& options) {
 Result<Codec> CodecOf(const ServeOptions& options) {
   auto codec = ParseCodec(options.codec);
   if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
-  if (IsLossy(*codec) && options.reuse == "exact") {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--codec " + options.codec +
-                    " changes bits, and --reuse exact promises that none changes; take --codec "
-                    "lossless, or --reuse live");
-  }
   return codec;
 }
 
@@ -79,18 +58,15 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   if (!codec) return tl::unexpected(codec.error());
   const bool keeps = KeepsOnDisk(options);
   if (!keeps && options.slot_save_path.empty()) return cache;
-  cache.codec = keeps ? ProvenCodec(*codec, engine, callbacks.log) : *codec;
-  // A slot that was saved by hand loses nothing.
-  const Codec slot_codec = IsLossy(cache.codec) ? Codec::kLossless : cache.codec;
-  if (!keeps) cache.codec = slot_codec;
-  const auto identity = IdentityOf(*engine, reuse, cache.codec);
+  cache.codec = *codec;
+  const auto identity = IdentityOf(*engine, reuse);
   if (!identity) return tl::unexpected(identity.error());
   cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces = NameSpacesOf(keys);
   cache.fs = MakeRealFs();
   cache.slot_files.folder = options.slot_save_path;
   cache.slot_files.saved_as = cache.saved_as;
-  cache.slot_files.codec = slot_codec;
+  cache.slot_files.codec = cache.codec;
   cache.slot_files.needs_snapshots = engine->traits().NeedsSnapshots();
   if (!keeps) return cache;
   DiskStoreOptions disk;
@@ -102,7 +78,6 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
       std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
   disk.codec = cache.codec;
-  if (IsLossy(cache.codec)) disk.find_rows = FindFloatRows;
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);

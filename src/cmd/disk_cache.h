@@ -38,7 +38,7 @@ struct DiskCallbacks {
 struct DiskCache {
   std::unique_ptr<Fs> fs;
   std::unique_ptr<DiskStore> store;  // null: checkpoints are not kept on disk
-  // What files are written with: as --codec says, or lossless where a lossy one may touch nothing.
+  // Of the files that are written.
   Codec codec = Codec::kRaw;
   // Keys are named by their hashes, so that a key that is given again finds what was its own.
   SavedAs saved_as;
@@ -53,14 +53,10 @@ struct DiskCache {
 // hangs on the key alone.
 std::vector<std::pair<NamespaceId, uint64_t>> NameSpacesOf(const ApiKeys& keys);
 
-// What --codec names. kInvalidArgument: it names none, or one that breaks what --reuse promises.
+// The one that --codec names. kInvalidArgument: it names none.
 Result<Codec> CodecOf(const ServeOptions& options);
 
-// Where the codec is a lossy one, finds out first which parts of the model's states it may touch;
-// where that cannot be proven, says so in a warning and writes lossless. What lossy codecs wrote,
-// and what was read on from it, has a fingerprint of its own: no server that promises bits meets
-// it. REQUIRES: no sequence of `engine` holds anything; so it is afterwards. Called by the thread
-// that owns the context. Errors as CodecOf's and Engine::StateIdentity's.
+// Called by the thread that owns the context. Errors as CodecOf's and Engine::StateIdentity's.
 Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
                                 ReuseMode reuse, DiskCallbacks callbacks);
 

@@ -15,7 +15,6 @@
 #include "cmd/key_flags.h"
 #include "cmd/manual.h"
 #include "cmd/model_check.h"
-#include "cmd/model_codecs.h"
 #include "cmd/model_make.h"
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
@@ -59,8 +58,6 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* make = AddModelMake(model, &make_options);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
-  ModelCodecsOptions codecs_options;
-  const CLI::App* codecs = AddModelCodecs(model, &codecs_options);
 
   ManualOptions manual_options;
   const CLI::App* manual = AddManual(&app, &manual_options);
@@ -90,7 +87,6 @@ int Main(std::vector<std::string> arguments) {
   if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
-  if (codecs->parsed()) return RunModelCodecs(codecs_options);
   if (manual->parsed()) return RunManual(app, manual_options);
   return 1;
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "store/codec_lossless.h"
-#include "store/codec_lossy.h"
 
 namespace cairn {
 namespace {
@@ -13,11 +12,7 @@ struct Named {
   Codec codec;
   std::string_view name;
 };
-constexpr std::array<Named, 5> kCodecs = {{{Codec::kRaw, "raw"},
-                                           {Codec::kLossless, "lossless"},
-                                           {Codec::kFp16, "fp16"},
-                                           {Codec::kInt8, "int8"},
-                                           {Codec::kRint16, "rint16"}}};
+constexpr std::array<Named, 2> kCodecs = {{{Codec::kRaw, "raw"}, {Codec::kLossless, "lossless"}}};
 
 }  // namespace
 
@@ -38,16 +33,10 @@ std::string_view CodecName(Codec codec) {
   return "unknown";
 }
 
-bool IsLossy(Codec codec) {
-  return codec != Codec::kRaw && codec != Codec::kLossless;
-}
-
-Encoded Encode(Codec codec, ByteSpan raw, std::span<const FloatRows> rows) {
-  Encoded encoded = {codec, {}};
-  if (codec == Codec::kRaw) return encoded;
-  if (IsLossy(codec)) encoded.bytes = EncodeLossy(codec, raw, rows);
-  if (encoded.bytes.empty()) encoded = {Codec::kLossless, EncodeLossless(raw)};
-  if (encoded.bytes.size() >= raw.size()) return {Codec::kRaw, {}};
+Encoded Encode(Codec codec, ByteSpan raw) {
+  if (codec == Codec::kRaw) return {};
+  Encoded encoded = {codec, EncodeLossless(raw)};
+  if (encoded.bytes.size() >= raw.size()) return {};
   return encoded;
 }
 
@@ -58,10 +47,6 @@ Result<Bytes> Decode(Codec codec, ByteSpan stored, size_t raw_bytes) {
       return Fail(ErrorCode::kCorrupt, "the stored bytes are not as many as they should be");
     case Codec::kLossless:
       return DecodeLossless(stored, raw_bytes);
-    case Codec::kFp16:
-    case Codec::kInt8:
-    case Codec::kRint16:
-      return DecodeLossy(codec, stored, raw_bytes);
   }
   return Fail(ErrorCode::kCorrupt, "the codec is none that this version knows");
 }

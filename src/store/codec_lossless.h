@@ -1,4 +1,4 @@
-// The lossless codec, and the frame in which the lossy ones write what they made. See codec.h.
+// The lossless codec. See codec.h.
 //
 //   blocks, each of kLosslessBlockBytes of the input, the last of the rest:
 //   | u8 width | width times: u32 length, so many bytes |

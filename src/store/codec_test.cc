@@ -195,15 +195,14 @@ TEST(Codec, RefusesACodecOfALaterVersion) {
 }
 
 TEST(Codec, HasANameThatParsesAndNamesAllWhenOneDoesNot) {
-  for (const Codec codec :
-       {Codec::kRaw, Codec::kLossless, Codec::kFp16, Codec::kInt8, Codec::kRint16}) {
+  for (const Codec codec : {Codec::kRaw, Codec::kLossless}) {
     EXPECT_EQ(ParseCodec(CodecName(codec)).value(), codec);
   }
   const auto parsed = ParseCodec("zip");
   ASSERT_FALSE(parsed.has_value());
   EXPECT_EQ(parsed.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(parsed.error().message,
-            "there is no codec \"zip\"; there are raw, lossless, fp16, int8, rint16");
+            "there is no codec \"zip\"; there are raw, lossless");
 }
 
 }  // namespace

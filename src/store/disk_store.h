@@ -35,7 +35,6 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/float_rows.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -56,9 +55,6 @@ struct DiskStoreOptions {
   uint64_t found_bytes_max = uint64_t{64} << 20;
   uint64_t write_bytes_per_s = 0;  // 0: as fast as the disk takes them
   Codec codec = Codec::kRaw;
-  // The parts of a state that a lossy codec may change (store/codec.h); without it nothing is lost.
-  // Called by the I/O thread.
-  std::function<std::vector<FloatRows>(ByteSpan state)> find_rows;
   double half_life_s = 24 * 3600;
   double scan_interval_s = 5;       // for what other processes wrote and gave up
   std::function<int64_t()> now_ns;  // since 1970; the wall clock; called by any thread

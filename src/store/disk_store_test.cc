@@ -68,52 +68,11 @@ TEST_F(DiskStoreTest, WritesWhatCanBeMadeSmallerSmallerAndGivesBackEveryBit) {
   EXPECT_EQ(store->Read(NameOf(noise)).value(), PayloadOf(5000));
 }
 
-TEST_F(DiskStoreTest, LosesOnlyBitsOfRowsThatItIsShownAndNoneOfLogits) {
-  constexpr size_t kFloats = 1024;
-  constexpr size_t kLogitsBytes = 100;
-  std::vector<float> floats(kFloats);
-  for (size_t i = 0; i < kFloats; ++i) floats[i] = 0.1F + 0.003F * static_cast<float>(i);
-  Bytes state(kFloats * sizeof(float));
-  std::memcpy(state.data(), floats.data(), state.size());
-  const Bytes logits = PayloadOf(kLogitsBytes);
-  state.insert(state.end(), logits.begin(), logits.end());
-
-  DiskStoreOptions options = Options();
-  options.codec = Codec::kFp16;
-  options.find_rows = [](ByteSpan bytes) {
-    EXPECT_EQ(bytes.size(), kFloats * sizeof(float));
-    return std::vector<FloatRows>{{.offset = 0, .bytes = bytes.size() / 2, .row_bytes = 256}};
-  };
-  SteppedStore store(&fs_, options);
-  ObjectHeader header = Snapshot(TokensOf(10));
-  header.logits_bytes = kLogitsBytes;
-  ASSERT_TRUE(store.Put(header, state));
-  const Bytes back = store->Read(NameOf(header)).value();
-  ASSERT_EQ(back.size(), state.size());
-  EXPECT_NE(back, state);
-  EXPECT_TRUE(std::equal(back.begin() + 2048, back.end(), state.begin() + 2048));
-  std::memcpy(floats.data(), back.data(), 2048);
-  for (size_t i = 0; i < kFloats / 2; ++i) {
-    EXPECT_NEAR(floats[i], 0.1 + 0.003 * static_cast<double>(i), 0.01);
-  }
-}
-
 // Codecs are a file's own affair: whoever reads it need not write so.
 TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
-  const std::vector<Codec> codecs = {Codec::kRaw, Codec::kLossless, Codec::kFp16, Codec::kInt8,
-                                     Codec::kRint16};
-  // Small numbers in each float's last bytes, so that all codecs are used and none changes much.
-  Bytes state;
-  for (uint32_t i = 0; i < 2048; ++i) {
-    const float value = 1 + static_cast<float>(i % 100) / 128;
-    const size_t end = state.size();
-    state.resize(end + sizeof(value));
-    std::memcpy(&state[end], &value, sizeof(value));
-  }
+  const std::vector<Codec> codecs = {Codec::kRaw, Codec::kLossless};
+  const Bytes state(8192, 7);
   DiskStoreOptions options = Options();
-  options.find_rows = [](ByteSpan bytes) {
-    return std::vector<FloatRows>{{.offset = 0, .bytes = bytes.size(), .row_bytes = 512}};
-  };
   Names names;
   for (size_t i = 0; i < codecs.size(); ++i) {
     options.codec = codecs[i];
@@ -131,10 +90,7 @@ TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
     for (size_t i = 0; i < codecs.size(); ++i) {
       const auto back = store->Read(names[i]);
       ASSERT_TRUE(back.has_value()) << back.error().message;
-      EXPECT_EQ(back->size(), state.size());
-      if (!IsLossy(codecs[i])) {
-        EXPECT_EQ(*back, state);
-      }
+      EXPECT_EQ(*back, state);
     }
   }
 }

@@ -116,13 +116,7 @@ void DiskFolder::Encode(WriteJob* job) const {
   TraceSpan span(options_.trace, "encode");
   const Bytes& raw = *job->task.bytes;
   ObjectHeader& header = job->task.header;
-  std::vector<FloatRows> rows;
-  if (options_.find_rows && IsLossy(options_.codec)) {
-    CHECK(header.logits_bytes <= raw.size());
-    // Logits stand behind the state, and are no part of it.
-    rows = options_.find_rows(ByteSpan(raw).first(raw.size() - header.logits_bytes));
-  }
-  job->payload = cairn::Encode(options_.codec, raw, rows);
+  job->payload = cairn::Encode(options_.codec, raw);
   const ByteSpan stored = PayloadOf(*job);
   header.codec = job->payload.codec;
   header.raw_bytes = raw.size();

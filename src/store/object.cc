@@ -252,7 +252,7 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
   if (kind < 1 || kind > static_cast<uint8_t>(ObjectKind::kWhole)) {
     return Corrupt("its kind is unknown: " + std::to_string(kind));
   }
-  if (codec < 1 || codec > static_cast<uint8_t>(Codec::kRint16)) {
+  if (codec < 1 || codec > static_cast<uint8_t>(Codec::kLossless)) {
     return Corrupt("its codec is unknown: " + std::to_string(codec));
   }
   header.kind = static_cast<ObjectKind>(kind);

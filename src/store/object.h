@@ -26,7 +26,8 @@ namespace cairn {
 
 // Part of what is written to disk: never change a value, never use one again.
 enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kWhole = 3 };
-enum class Codec : uint8_t { kRaw = 1, kLossless = 2, kFp16 = 3, kInt8 = 4, kRint16 = 5 };
+// 3 to 5 were lossy codecs, whose files no version reads any more.
+enum class Codec : uint8_t { kRaw = 1, kLossless = 2 };
 
 // 128 bits; as a file's name 32 hexadecimal digits. All zero: none.
 struct ObjectName {

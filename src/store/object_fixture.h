@@ -34,12 +34,7 @@ class ObjectFolderTest : public testing::Test {
 
   // The file of an object with that payload, as a server writes it.
   static Bytes FileOf(ObjectHeader header, Codec codec, const Bytes& payload) {
-    // All of it may be changed by a codec that loses something.
-    std::vector<FloatRows> rows;
-    if (!payload.empty() && payload.size() % sizeof(float) == 0) {
-      rows.push_back({0, payload.size(), payload.size()});
-    }
-    const Encoded encoded = Encode(codec, payload, rows);
+    const Encoded encoded = Encode(codec, payload);
     const Bytes& stored = encoded.codec == Codec::kRaw ? payload : encoded.bytes;
     header.codec = encoded.codec;
     header.raw_bytes = payload.size();
