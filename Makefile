@@ -69,7 +69,7 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
 
 bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
@@ -77,7 +77,7 @@ bench-resume: setup ## How long a conversation takes to go on after a restart, i
 	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
 
 bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_serve.sh $(if $(QUICK),--quick)
 
 bench-start: setup ## How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
@@ -85,12 +85,12 @@ bench-start: setup ## How long a start takes, beside llama-server, into docs/sta
 	@scripts/bench_start.sh $(MODELS)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## A conversation with and without the cache, side by side
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/play.sh demo
 
 serve: setup ## A server on the demo's model (MODEL=file, CHAT_TEMPLATE=name, PORT=8080)

@@ -6,7 +6,8 @@ add_library(cairn_flags INTERFACE)
 target_compile_options(cairn_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror)
-target_include_directories(cairn_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+# "sched/scheduler.h" is the server's; "lab/sim/trace.h" and "testing/base/memory_fs.h" are not.
+target_include_directories(cairn_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 if(CAIRN_SANITIZE)
   target_compile_options(cairn_flags INTERFACE
     -fsanitize=${CAIRN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -59,7 +60,8 @@ function(cairn_test name)
     GTest::gtest_main Threads::Threads)
   cairn_use_precompiled(${name} test)
   target_compile_definitions(${name} PRIVATE
-    CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CAIRN_PROGRAM="${PROJECT_BINARY_DIR}/cairn")
+    CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CAIRN_PROGRAM="${PROJECT_BINARY_DIR}/cairn"
+    CAIRN_LAB_PROGRAM="${PROJECT_BINARY_DIR}/cairn-lab")
   cairn_use_runtime(${name})
   gtest_discover_tests(${name}
     DISCOVERY_TIMEOUT 60

@@ -11,7 +11,7 @@
 #include "fuzz/input.h"
 #include "fuzz/json_mutator.h"
 #include "fuzz/served_fake.h"
-#include "play/sse.h"
+#include "lab/client/sse.h"
 
 namespace cairn {
 namespace {

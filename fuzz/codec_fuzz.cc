@@ -1,4 +1,5 @@
-// Codecs give every byte back; and bytes that nobody encoded are refused, or come to the size that was asked for.
+// Codecs give every byte back; and bytes that nobody encoded are refused, or come to the size that
+// was asked for.
 
 #include <array>
 

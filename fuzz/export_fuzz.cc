@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/memory_fs.h"
 #include "fuzz/input.h"
 #include "store/export_file.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "api/chat_service.h"
-#include "base/memory_fs.h"
 #include "chat/builtin_templates.h"
-#include "engine/fake_engine.h"
 #include "http/routes.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
 #include "sched/slot_files.h"
+#include "testing/base/memory_fs.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn::fuzz {
 

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "fuzz/input.h"
 #include "http/stream_ping.h"
-#include "play/sse.h"
+#include "lab/client/sse.h"
 
 namespace cairn {
 

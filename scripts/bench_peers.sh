@@ -19,6 +19,7 @@ source scripts/bench_server.sh
 source scripts/lib/peer.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
+readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
 WORK="${WORK:-build/bench-peers}"
 readonly CONFIGURATIONS="cairn llama-server best"
 MODEL=""  # of the class that is played
@@ -107,7 +108,7 @@ play() {
   new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
   start_server "$SERVER"
   rm -f "$name.json"
-  "$CAIRN" bench --url "http://127.0.0.1:$port" --name "$(name_of "$1")" --scenario "$SCENARIOS" \
+  "$CAIRN_LAB" bench --url "http://127.0.0.1:$port" --name "$(name_of "$1")" --scenario "$SCENARIOS" \
     --scale "$SCALE" --seed "$SEED" --pause-ms "$PAUSE_MS" --command "$(command_for_people)" \
     --restart "scripts/bench_server.sh restart $(printf %q "$SERVER")" --json "$name.json" \
     "${trace[@]}" >"$name.txt" 2>"$name.log" || code=$?
@@ -158,7 +159,7 @@ write_report() {
   mkdir -p "$OUT/benchmarks"
   rm -f "$OUT"/benchmarks/*.svg
   write_facts >"$WORK/facts.md"
-  "$CAIRN" bench report "${FILES[@]}" --markdown "$OUT/benchmarks.md" --svg-dir "$OUT/benchmarks" \
+  "$CAIRN_LAB" bench report "${FILES[@]}" --markdown "$OUT/benchmarks.md" --svg-dir "$OUT/benchmarks" \
     --html "$WORK/benchmarks.html" --facts "$WORK/facts.md" >"$WORK/table.txt"
   sed -n '/^## What was promised/,/^## Figures/p' "$OUT/benchmarks.md" | sed '$d'
   say "Wrote $OUT/benchmarks.md and its plots; for a browser: $WORK/benchmarks.html"

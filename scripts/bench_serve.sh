@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plays many clients at once on ours and on Debian's llama-server, with the same made model, and
-# writes docs/serve.md and its pictures. What is played: cairn bench load --help.
+# writes docs/serve.md and its pictures. What is played: cairn-lab bench load --help.
 # Usage: [WORKLOADS=speed,mixed,gaps,turns,streams] [REPEAT=2] [SCALE=1] [SEED=1] [SLOTS=4]
 #        [THREADS=n] [CONTEXT=65536] [LONG_TOKENS=100000] [LONG_CONTEXT=262144] [ANSWERS=2]
 #        [TURNS=8] [PAUSE_MS=2000] [STREAMS=200] [STREAM_SECONDS=120] [RAM_MIB=8192] [OUT=docs]
@@ -23,6 +23,7 @@ source scripts/bench_server.sh
 source scripts/lib/peer.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
+readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
 WORK="${WORK:-build/bench-serve}"
 MODEL=""        # its path
 SERVER=""       # folder of the one that runs
@@ -86,7 +87,7 @@ play() {
   new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
   start_server "$SERVER"
   rm -f "$file.json"
-  "$CAIRN" bench load --url "http://127.0.0.1:$port" --name "$1" --workload "$2" \
+  "$CAIRN_LAB" bench load --url "http://127.0.0.1:$port" --name "$1" --workload "$2" \
     --pid "$(cat "$SERVER/pid")" --scale "$SCALE" --seed "$SEED" --first-repetition "$3" \
     --clients "$SLOTS" --long-tokens "$LONG_TOKENS" --answers "$ANSWERS" \
     --answer-tokens "$ANSWER_TOKENS" --turns "$TURNS" --pause-ms "$PAUSE_MS" \
@@ -143,7 +144,7 @@ write_report() {
   mkdir -p "$OUT/serve"
   rm -f "$OUT"/serve/*.svg
   write_facts >"$WORK/facts.md"
-  "$CAIRN" bench load-report "${FILES[@]}" --markdown "$OUT/serve.md" --svg-dir "$OUT/serve" \
+  "$CAIRN_LAB" bench load-report "${FILES[@]}" --markdown "$OUT/serve.md" --svg-dir "$OUT/serve" \
     --facts "$WORK/facts.md" >"$WORK/tables.txt"
   say "Wrote $OUT/serve.md and its plots"
 }
@@ -156,7 +157,7 @@ main() {
   mkdir -p "$WORK"
   trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
   make_model
-  "$CAIRN" bench load --seed "$SEED" --script-out "$WORK/turns-script.json"
+  "$CAIRN_LAB" bench load --seed "$SEED" --script-out "$WORK/turns-script.json"
   for workload in ${WORKLOADS//,/ }; do
     repeat=1
     [[ "$workload" != speed ]] || repeat="$REPEAT"

@@ -35,7 +35,9 @@ main() {
   local mode="${1:-}"
   [[ "$mode" == demo || "$mode" == serve ]] || fail "usage: scripts/play.sh demo|serve"
   choose_model
-  set -- build/cairn "$mode" --model "$MODEL"
+  local program=build/cairn
+  if [[ "$mode" == demo ]]; then program=build/cairn-lab; fi
+  set -- "$program" "$mode" --model "$MODEL"
   if [[ -n "${CHAT_TEMPLATE:-}" ]]; then set -- "$@" --chat-template "$CHAT_TEMPLATE"; fi
   if [[ "$mode" == serve ]]; then
     print_address

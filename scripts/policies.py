@@ -198,7 +198,7 @@ class Runner:
 
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
+    parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn-lab")
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "traces",
                         help="folder of the traces")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")

@@ -11,7 +11,7 @@ HIT_MIN, SNAPSHOTS_MAX, OVER_MAX, BEHIND_MAX = 96.2, 8.0, 1.15, 0.1
 ABOUT = """# What each policy saves
 
 `make policies` replays recorded requests through the scheduler, the cache and the policies
-(`cairn sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the
+(`cairn-lab sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the
 repository: `make policies TRACES=folder` says where they are; without them it names each and where
 it comes from. It goes on where it was stopped.
 

@@ -1,5 +1,5 @@
-// The page that `cairn bench --html` writes, in a browser: headless Chromium must show it without a
-// word of complaint, and its picture must be one.
+// The page that `cairn-lab bench --html` writes, in a browser: headless Chromium must show it
+// without a word of complaint, and its picture must be one.
 //
 // The pictures are left in build/bench_page. Without Chromium the tests are skipped, unless
 // CAIRN_NEEDS_CHROMIUM is set in the environment.
@@ -18,10 +18,10 @@
 
 #include "base/read_file.h"
 #include "conformance/child_process.h"
+#include "lab/bench/bench_json.h"
+#include "lab/bench/bench_sample.h"
+#include "lab/client/server_process.h"
 #include "made_model.h"
-#include "play/bench_json.h"
-#include "play/bench_sample.h"
-#include "play/server_process.h"
 
 namespace cairn {
 namespace {
@@ -167,7 +167,7 @@ class BenchPage : public testing::Test {
 
   int Run(std::vector<std::string> arguments) const {
     ChildOptions options;
-    options.argv = {CAIRN_PROGRAM};
+    options.argv = {CAIRN_LAB_PROGRAM};
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     options.log_path = folder_ / "cairn.log";
     const Result<ChildResult> result = RunChild(options);

@@ -26,7 +26,8 @@ class BenchScriptTest : public ::testing::Test {
     work_ = fs::temp_directory_path() / ("cairn_" + script + "_" + std::to_string(getpid()));
     fs::create_directories(work_);
     conformance::ChildOptions options;
-    options.argv = {"env", std::string("CAIRN=") + CAIRN_PROGRAM, "WORK=" + work_.string(),
+    options.argv = {"env", std::string("CAIRN=") + CAIRN_PROGRAM,
+                    std::string("CAIRN_LAB=") + CAIRN_LAB_PROGRAM, "WORK=" + work_.string(),
                     "THREADS=1"};
     options.argv.insert(options.argv.end(), settings.begin(), settings.end());
     options.argv.push_back(std::string(CAIRN_SOURCE_DIR) + "/scripts/" + script);

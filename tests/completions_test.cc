@@ -94,7 +94,7 @@ const std::vector<Typed>& AllTyped() {
   static const std::vector<Typed> typed = {
       {"cairn mod", "cairn model "},
       {"cairn model ma", "cairn model make "},
-      {"cairn bench load-", "cairn bench load-report "},
+      {"cairn cache ver", "cairn cache verify "},
       {"cairn serve --ctx-si", "cairn serve --ctx-size "},
       // A flag of another command.
       {"cairn model make --ctx-si", "cairn model make --ctx-si"},

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/llama_engine.h"
-#include "engine/test_models.h"
 #include "sched/scheduler.h"
+#include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {

@@ -199,7 +199,7 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-// The part of docs/flags.md on a command, "cairn cache ls"; none: there is no such command.
+// The part of the flags' pages on a command, "cairn cache ls"; none: there is no such command.
 std::optional<std::string_view> PartOf(const std::string& command, std::string_view flags_page) {
   const std::string heading = "\n## " + command + "\n";
   const size_t begin = flags_page.find(heading);
@@ -238,7 +238,8 @@ class NameCheck {
     });
     words.erase(words.begin(), first);
     if (words.empty()) return;
-    if (words[0] == "build/cairn" || words[0] == "cairn") LookAtProgram(words);
+    if (words[0].starts_with("build/")) words[0].erase(0, 6);
+    if (words[0] == "cairn" || words[0] == "cairn-lab") LookAtProgram(words);
     if (words[0] == "make") LookAtMake(words);
     if (!IsFlag(words[0])) return;
     for (const std::string& word : words) LookAtFlag(word, flags_page_, "cairn");
@@ -263,7 +264,7 @@ class NameCheck {
 
  private:
   void LookAtProgram(const std::vector<std::string>& words) {
-    std::string command = "cairn";
+    std::string command = words[0];
     size_t next = 1;
     for (; next < words.size() && PartOf(command + " " + words[next], flags_page_); ++next) {
       command += " " + words[next];

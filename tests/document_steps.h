@@ -38,7 +38,7 @@ std::string FirstMissing(std::string_view expected, std::string_view output);
 size_t TakeOut(std::string_view command, std::string* commands);
 
 // Complaints, "12: what is wrong", of what a page says in code of this program and of make: a
-// command, flag or target that is not there. `flags_page` is docs/flags.md.
+// command, flag or target that is not there. `flags_page` is docs/flags.md and docs/lab_flags.md.
 std::vector<std::string> CheckNames(std::string_view page, std::string_view flags_page,
                                     std::string_view makefile);
 

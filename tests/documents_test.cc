@@ -19,9 +19,9 @@
 
 #include "conformance/child_process.h"
 #include "document_steps.h"
+#include "lab/client/server_process.h"
 #include "made_model.h"
 #include "own_network.h"
-#include "play/server_process.h"
 
 namespace cairn::documents {
 namespace {
@@ -96,6 +96,7 @@ class Desk {
     const fs::path source(CAIRN_SOURCE_DIR);
     for (const char* name : {"build", "home", "models"}) fs::create_directories(root_ / name);
     fs::create_symlink(CAIRN_PROGRAM, root_ / "build" / "cairn");
+    fs::create_symlink(CAIRN_LAB_PROGRAM, root_ / "build" / "cairn-lab");
     fs::copy(source / "Makefile", root_ / "Makefile");
     fs::copy(source / "scripts", root_ / "scripts", fs::copy_options::recursive);
     // All is there and built.
@@ -243,7 +244,7 @@ TEST(Documents, EveryCommandOfTheGuideRunsAsWritten) {
 }
 
 TEST(Documents, NameOnlyCommandsFlagsAndTargetsThatAreThere) {
-  const std::string flags = OfSource("docs/flags.md");
+  const std::string flags = OfSource("docs/flags.md") + OfSource("docs/lab_flags.md");
   const std::string makefile = OfSource("Makefile");
   std::vector<std::string> names = {"README.md", "CONTRIBUTING.md"};
   for (const char* name : {"guide", "set_up_clients", "operations", "troubleshooting", "page",

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "base/golden_file.h"
 #include "made_model.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {
@@ -24,6 +24,18 @@ TEST(FlagsPage, IsWhatTheProgramSaysOfItsFlags) {
   std::filesystem::remove_all(folder);
   EXPECT_NE(page.str().find("`--cache-ram`"), std::string::npos);
   ExpectSourceFile("docs/flags.md", page.str());
+}
+
+TEST(FlagsPage, OfTheLaboratoryIsWhatItSaysOfItsFlags) {
+  const std::string file_name = test::OwnPath("lab_flags.md");
+  const std::string command = "'" CAIRN_LAB_PROGRAM "' flags-page >'" + file_name + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(file_name);
+  std::ostringstream page;
+  page << file.rdbuf();
+  std::filesystem::remove(file_name);
+  EXPECT_NE(page.str().find("`--scenario`"), std::string::npos);
+  ExpectSourceFile("docs/lab_flags.md", page.str());
 }
 
 }  // namespace

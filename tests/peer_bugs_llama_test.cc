@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "engine/llama_engine.h"
-#include "engine/test_models.h"
-#include "sched/played_conversation.h"
-#include "sched/served_engine.h"
+#include "testing/engine/test_models.h"
+#include "testing/sched/played_conversation.h"
+#include "testing/sched/served_engine.h"
 
 namespace cairn {
 namespace {

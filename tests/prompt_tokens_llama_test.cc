@@ -8,8 +8,8 @@
 
 #include "api/prompt_tokens.h"
 #include "chat/chat_template.h"
-#include "engine/llama_fixture.h"
 #include "engine/model_vocabulary.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

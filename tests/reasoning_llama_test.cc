@@ -11,7 +11,7 @@
 #include "api/answer_reader.h"
 #include "api/chat_service.h"
 #include "engine/llama_engine.h"
-#include "engine/test_models.h"
+#include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "play/sse.h"
+#include "lab/client/sse.h"
 #include "served.h"
 
 namespace cairn {

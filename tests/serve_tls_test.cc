@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "http/tls_client.h"
 #include "served.h"
+#include "testing/http/tls_client.h"
 
 namespace cairn {
 namespace {

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/read_file.h"
+#include "http/http_client.h"
+#include "lab/client/server_process.h"
 #include "made_model.h"
-#include "play/http_client.h"
-#include "play/server_process.h"
 
 namespace cairn::test {
 

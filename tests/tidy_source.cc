@@ -177,6 +177,9 @@ class FunctionScan {
 }  // namespace
 
 std::string SourceFile::Folder() const {
+  for (const char* const root : {"lab/", "testing/"}) {
+    if (path.starts_with(root)) return path.substr(0, path.find('/'));
+  }
   if (!path.starts_with("src/")) return "";
   const size_t end = path.find('/', 4);
   return end == std::string::npos ? "" : path.substr(4, end - 4);

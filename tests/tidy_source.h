@@ -17,7 +17,7 @@ struct SourceFile {
 
   bool IsHeader() const { return path.ends_with(".h"); }
   bool IsTest() const { return path.ends_with("_test.cc"); }
-  // "base" of src/base/hash.cc; empty outside src/.
+  // "base" of src/base/hash.cc, "lab" of lab/sim/trace.h, "testing" of what lies there; else empty.
   std::string Folder() const;
 };
 

@@ -26,7 +26,7 @@ SourceFile Read(const fs::path& root, const fs::path& path) {
 std::vector<SourceFile> Load(const std::function<bool(const fs::path&)>& wanted) {
   const fs::path root(CAIRN_SOURCE_DIR);
   std::vector<SourceFile> files;
-  for (const char* folder : {"src", "tests", "bench", "examples", "fuzz"}) {
+  for (const char* folder : {"src", "lab", "testing", "tests", "bench", "examples", "fuzz"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.is_regular_file() && wanted(entry.path())) {
@@ -144,12 +144,17 @@ TEST(TidyRules, FindIncludesAgainstTheDirection) {
   EXPECT_EQ(Joined(CheckDirection({"src/sched/a.h", text})), "");
   EXPECT_EQ(Joined(CheckDirection({"src/sched/a.cc", "#include \"chat/spans.h\"\n"})),
             "src/sched/a.cc:1: sched may not include chat/spans.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"src/cmd/a.cc", "#include \"lab/sim/trace.h\"\n"})),
+            "src/cmd/a.cc:1: cmd may not include lab/sim/trace.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"api/chat_service.h\"\n"})),
+            "lab/sim/a.cc:1: lab may not include api/chat_service.h\n");
   EXPECT_EQ(Joined(CheckDirection({"src/extra/a.cc", ""})),
             "src/extra/a.cc:1: the folder extra has no place in the direction of includes\n");
 }
 
-TEST(TidyRules, LetTestsUseTheFakeEngineAndThePlayerButNoFolderAboveThem) {
-  const std::string text = "#include \"engine/fake_engine.h\"\n#include \"play/scenario.h\"\n";
+TEST(TidyRules, LetTestsUseTheLaboratoryAndFakesButNoFolderAboveThem) {
+  const std::string text =
+      "#include \"testing/engine/fake_engine.h\"\n#include \"lab/bench/scenario.h\"\n";
   EXPECT_EQ(Joined(CheckDirection({"src/cache/a_test.cc", text})), "");
   EXPECT_EQ(CheckDirection({"src/cache/a.cc", text}).size(), 2u);
   EXPECT_EQ(Joined(CheckDirection({"src/cache/a_test.cc", "#include \"sched/slot.h\"\n"})),
@@ -168,7 +173,7 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_NE(says("src/cmd/main.cc", "gguf.h"), "");
   EXPECT_NE(says("src/http/routes.cc", "httplib.h"), "");
   EXPECT_EQ(says("src/http/server.cc", "httplib.h"), "");
-  EXPECT_EQ(says("src/play/http_client.cc", "httplib.h"), "");
+  EXPECT_EQ(says("src/http/http_client.cc", "httplib.h"), "");
   EXPECT_NE(says("src/sched/slot.cc", "nlohmann/json.hpp"), "");
   EXPECT_EQ(says("src/api/openai.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("src/chat/spans.cc", "minja/minja.hpp"), "");

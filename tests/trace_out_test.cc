@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "lab/sim/simulator.h"
+#include "lab/sim/trace.h"
 #include "served.h"
-#include "sim/simulator.h"
-#include "sim/trace.h"
 
 namespace cairn {
 namespace {
@@ -85,8 +85,8 @@ TEST_F(TraceOutTest, TheProgramReplaysTheFile) {
     EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
   }
   const std::string figures = path_ + ".json";
-  const std::string command =
-      std::string(CAIRN_PROGRAM) + " sim --trace " + path_ + " --json " + figures + " > /dev/null";
+  const std::string command = std::string(CAIRN_LAB_PROGRAM) + " sim --trace " + path_ +
+                              " --json " + figures + " > /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0);
   std::ifstream in(figures);
   const Json report = Json::parse(in);

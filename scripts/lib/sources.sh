@@ -41,7 +41,7 @@ changed_sources() {
 # Our C++ files from the heart outwards, so that a time limit cuts off what matters least.
 sources_from_the_heart() {
   local folder
-  for folder in tree policy store cache sched base engine chat api http play cmd; do
+  for folder in tree policy store cache sched base engine chat api http trace cmd; do
     all_sources | grep "^src/$folder/" | grep -v _test.cc || true
   done
   all_sources | grep -v "^src/" || true

@@ -4,11 +4,11 @@
 #include <map>
 #include <vector>
 
-#include "api/api_fixture.h"
 #include "api/completion.h"
 #include "api/json.h"
 #include "api/logprobs_json.h"
 #include "api/openai.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

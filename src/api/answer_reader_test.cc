@@ -13,8 +13,8 @@
 #include "api/anthropic.h"
 #include "api/completion.h"
 #include "api/openai.h"
-#include "api/played_answer.h"
 #include "api/responses.h"
+#include "testing/api/played_answer.h"
 
 namespace cairn {
 namespace {

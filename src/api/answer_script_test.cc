@@ -4,8 +4,8 @@
 
 #include "api/written_answer.h"
 #include "chat/answer_parser.h"
-#include "chat/parsed_answer.h"
-#include "chat/test_templates.h"
+#include "testing/chat/parsed_answer.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

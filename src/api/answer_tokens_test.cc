@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/pair_engine.h"
+#include "testing/api/pair_engine.h"
 
 namespace cairn {
 namespace {

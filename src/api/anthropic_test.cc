@@ -1,10 +1,10 @@
 #include "api/anthropic.h"
 
 #include "api/anthropic_request.h"
-#include "api/api_fixture.h"
 #include "api/json.h"
-#include "api/played_answer.h"
-#include "base/golden_file.h"
+#include "testing/api/api_fixture.h"
+#include "testing/api/played_answer.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

@@ -6,11 +6,11 @@
 #include <random>
 
 #include "api/json.h"
-#include "base/golden_file.h"
-#include "base/played_share.h"
 #include "chat/answer_parser.h"
-#include "chat/test_templates.h"
 #include "engine/grammar.h"
+#include "testing/base/golden_file.h"
+#include "testing/base/played_share.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

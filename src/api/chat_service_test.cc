@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "api/answer_reader.h"
-#include "api/pair_engine.h"
-#include "chat/test_templates.h"
+#include "testing/api/pair_engine.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "api/api_fixture.h"
 #include "api/metrics.h"
 #include "api/native.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/golden_file.h"
 #include "chat/builtin_templates.h"
-#include "engine/fake_engine.h"
+#include "testing/base/golden_file.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/json.h"
-#include "engine/fake_engine.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 
 #include "api/answer_reader.h"
-#include "api/api_fixture.h"
 #include "api/request_log.h"
-#include "base/golden_file.h"
+#include "testing/api/api_fixture.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

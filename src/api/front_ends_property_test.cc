@@ -27,7 +27,7 @@
 #include "api/responses_request.h"
 #include "base/utf8.h"
 #include "chat/builtin_templates.h"
-#include "engine/fake_engine.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/api_fixture.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "api/json.h"
-#include "base/golden_file.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

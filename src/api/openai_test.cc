@@ -1,7 +1,7 @@
 #include "api/openai.h"
 
-#include "api/api_fixture.h"
 #include "api/json.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

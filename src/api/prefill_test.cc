@@ -2,7 +2,7 @@
 
 #include "api/answer_reader.h"
 #include "api/anthropic_request.h"
-#include "api/api_fixture.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
 #include "api/prompt_limit.h"
 
-#include "api/api_fixture.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "api/pair_engine.h"
-#include "chat/test_templates.h"
+#include "testing/api/pair_engine.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "api/answer_reader.h"
 #include "api/anthropic_request.h"
-#include "api/api_fixture.h"
 #include "api/cost_json.h"
 #include "api/responses_request.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "api/json.h"
-#include "engine/fake_engine.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "api/pair_engine.h"
 #include "api/response_items.h"
 #include "api/responses.h"
 #include "api/responses_request.h"
-#include "chat/test_templates.h"
+#include "testing/api/pair_engine.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -1,9 +1,9 @@
 #include "api/responses.h"
 
-#include "api/api_fixture.h"
-#include "api/played_answer.h"
 #include "api/responses_request.h"
-#include "base/golden_file.h"
+#include "testing/api/api_fixture.h"
+#include "testing/api/played_answer.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

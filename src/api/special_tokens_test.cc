@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "api/anthropic_request.h"
-#include "api/api_fixture.h"
 #include "api/chat_request.h"
 #include "api/responses_request.h"
+#include "testing/api/api_fixture.h"
 
 namespace cairn {
 namespace {

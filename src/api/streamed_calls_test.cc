@@ -9,7 +9,7 @@
 #include "api/anthropic.h"
 #include "api/openai.h"
 #include "api/responses.h"
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "api/answer_reader.h"
 #include "api/chat_service.h"
-#include "chat/test_templates.h"
-#include "engine/fake_engine.h"
+#include "testing/chat/test_templates.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "base/golden_file.h"
 #include "chat/answer_parser.h"
-#include "chat/parsed_answer.h"
-#include "chat/test_templates.h"
+#include "testing/base/golden_file.h"
+#include "testing/chat/parsed_answer.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
 // Fs: what the project asks of a file system, so that tests can put one in its place that loses
-// what was not synced, tears writes, runs full and refuses (base/memory_fs.h).
+// what was not synced, tears writes, runs full and refuses (testing/base/memory_fs.h).
 //
 // Paths are whole, with '/' between folders. Files are written once, front to back, and appear by
 // Rename; nothing is ever changed in place.

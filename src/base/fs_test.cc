@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "base/memory_fs.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,22 @@ inline std::string WithCommas(size_t number) {
   std::string text = std::to_string(number);
   for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
   return text;
+}
+
+// `value` with so many digits after the point.
+inline std::string Fixed(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  return text;
+}
+
+// "0.84 ms", "12.3 ms", "340 ms", "1.25 s", "75.0 s"; "-" for 0.
+inline std::string MsText(double ms) {
+  if (ms <= 0) return "-";
+  if (ms < 9.995) return Fixed(ms, 2) + " ms";
+  if (ms < 99.95) return Fixed(ms, 1) + " ms";
+  if (ms < 999.5) return Fixed(ms, 0) + " ms";
+  return Fixed(ms / 1000, ms < 9'995 ? 2 : 1) + " s";
 }
 
 // All of `text` as a number: digits and nothing else.

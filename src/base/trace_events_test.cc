@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/memory_fs.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cache/checkpoint_cache.h"
-#include "store/fake_disk.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "chat/builtin_templates.h"
-#include "chat/parsed_answer.h"
-#include "chat/test_templates.h"
+#include "testing/chat/parsed_answer.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
 #include "chat/builtin_templates.h"
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

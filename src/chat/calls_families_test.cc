@@ -8,9 +8,9 @@
 #include <random>
 
 #include "chat/answer_parser.h"
-#include "chat/family_templates.h"
 #include "chat/learned_syntax.h"
-#include "chat/test_templates.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

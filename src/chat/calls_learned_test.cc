@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/family_templates.h"
-#include "chat/parsed_answer.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/parsed_answer.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/parsed_answer.h"
+#include "testing/chat/parsed_answer.h"
 
 namespace cairn {
 namespace {

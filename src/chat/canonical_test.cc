@@ -1,6 +1,6 @@
 #include "chat/canonical.h"
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

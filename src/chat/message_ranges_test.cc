@@ -1,7 +1,7 @@
 #include "chat/message_ranges.h"
 
-#include "chat/family_templates.h"
-#include "chat/test_templates.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "chat/family_templates.h"
-#include "chat/test_templates.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "chat/parsed_answer.h"
+#include "testing/chat/parsed_answer.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

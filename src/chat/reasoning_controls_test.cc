@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/family_templates.h"
-#include "chat/test_templates.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "chat/family_templates.h"
-#include "chat/test_templates.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

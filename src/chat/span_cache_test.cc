@@ -7,10 +7,10 @@
 #include <sstream>
 #include <thread>
 
-#include "base/golden_file.h"
-#include "chat/family_templates.h"
 #include "chat/prompt_text.h"
-#include "chat/test_templates.h"
+#include "testing/base/golden_file.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

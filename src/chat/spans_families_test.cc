@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/golden_file.h"
-#include "chat/family_templates.h"
 #include "chat/spans.h"
 #include "chat/template_input.h"
+#include "testing/base/golden_file.h"
+#include "testing/chat/family_templates.h"
 
 namespace cairn {
 namespace {

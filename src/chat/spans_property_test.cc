@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "chat/family_templates.h"
 #include "chat/prompt_text.h"
 #include "chat/span_cache.h"
 #include "chat/spans.h"
+#include "testing/chat/family_templates.h"
 
 namespace cairn {
 namespace {

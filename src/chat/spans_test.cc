@@ -3,7 +3,7 @@
 #include <random>
 
 #include "base/white_space.h"
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/golden_file.h"
-#include "chat/family_templates.h"
-#include "chat/test_templates.h"
+#include "testing/base/golden_file.h"
+#include "testing/chat/family_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

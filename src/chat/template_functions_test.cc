@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/test_templates.h"
+#include "testing/chat/test_templates.h"
 
 namespace cairn {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cmd/cache_fixture.h"
 #include "cmd/cache_folder.h"
 #include "store/identity.h"
+#include "testing/cmd/cache_fixture.h"
 
 namespace cairn {
 namespace {

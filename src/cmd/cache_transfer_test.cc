@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "cmd/cache_fixture.h"
+#include "testing/cmd/cache_fixture.h"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "cmd/cache_fixture.h"
 #include "store/identity.h"
+#include "testing/cmd/cache_fixture.h"
 
 namespace cairn {
 namespace {

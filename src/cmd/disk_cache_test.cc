@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/llama_engine.h"
-#include "engine/test_models.h"
 #include "store/codec.h"
+#include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {

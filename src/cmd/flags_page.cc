@@ -65,11 +65,8 @@ std::string Section(const ManualCommand& command) {
 
 }  // namespace
 
-std::string FlagsPage(const CLI::App& app) {
-  std::string text =
-      "# Flags\n\nEvery command and what it takes, written by the program from its own flags\n"
-      "(`cairn manual FOLDER`); a test holds this page to them. Flags that llama-server has too\n"
-      "keep its names, and its environment variables, which the command line wins over.\n";
+std::string FlagsPage(const CLI::App& app, const std::string& heading) {
+  std::string text = heading;
   for (const ManualCommand& command : ManualCommands(app)) text += Section(command);
   return text;
 }

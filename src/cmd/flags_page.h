@@ -1,4 +1,5 @@
-// docs/flags.md: every command with its flags, made from the flags the program takes.
+// docs/flags.md and docs/lab_flags.md: every command with its flags, made from the flags that the
+// program takes.
 
 #ifndef CAIRN_CMD_FLAGS_PAGE_H_
 #define CAIRN_CMD_FLAGS_PAGE_H_
@@ -11,8 +12,9 @@ class App;
 
 namespace cairn {
 
-// Markdown: a section a command, in it a table for each heading of its help.
-std::string FlagsPage(const CLI::App& app);
+// Markdown: `heading` with what precedes the commands, then a section a command with a table for
+// each heading of its help.
+std::string FlagsPage(const CLI::App& app, const std::string& heading);
 
 }  // namespace cairn
 

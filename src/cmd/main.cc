@@ -6,11 +6,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "cmd/bench.h"
-#include "cmd/bench_load.h"
-#include "cmd/bench_report.h"
 #include "cmd/cache.h"
-#include "cmd/demo.h"
 #include "cmd/environment_flags.h"
 #include "cmd/key_flags.h"
 #include "cmd/manual.h"
@@ -18,15 +14,28 @@
 #include "cmd/model_make.h"
 #include "cmd/serve.h"
 #include "cmd/short_flags.h"
-#include "cmd/sim.h"
 #include "cmd/top.h"
 #include "cmd/version_text.h"
 
 namespace cairn {
 namespace {
 
+// These were commands of this program in 0.1; empty for any other word.
+std::string MovedCommand(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return "";
+  for (const char* moved : {"bench", "demo", "sim"}) {
+    if (arguments[0] == moved) return moved;
+  }
+  return "";
+}
+
 int Main(std::vector<std::string> arguments) {
-  CLI::App app("Cairn: an LLM server that never reads twice what it has read once.", "cairn");
+  if (const std::string moved = MovedCommand(arguments); !moved.empty()) {
+    std::fprintf(stderr, "cairn: `cairn %s` is now `cairn-lab %s`; `make` builds both programs\n",
+                 moved.c_str(), moved.c_str());
+    return 1;
+  }
+  CLI::App app("Cairn: an LLM server that never prefills the same prefix twice.", "cairn");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
   const std::vector<std::string> shown = arguments;
@@ -38,18 +47,6 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* serve = AddServe(&app, &serve_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
-  DemoOptions demo_options;
-  const CLI::App* demo = AddDemo(&app, &demo_options);
-  SimCommandOptions sim_options;
-  const CLI::App* sim = AddSim(&app, &sim_options);
-  BenchOptions bench_options;
-  CLI::App* bench = AddBench(&app, &bench_options);
-  BenchReportOptions report_options;
-  const CLI::App* report = AddBenchReport(bench, &report_options);
-  BenchLoadOptions load_options;
-  const CLI::App* load = AddBenchLoad(bench, &load_options);
-  BenchLoadReportOptions load_report_options;
-  const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
   CLI::App* model = app.add_subcommand("model", "Make and look at model files");
@@ -78,12 +75,6 @@ int Main(std::vector<std::string> arguments) {
   }
   if (serve->parsed()) return RunServe(serve_options);
   if (top->parsed()) return RunTop(top_options);
-  if (demo->parsed()) return RunDemo(demo_options);
-  if (sim->parsed()) return RunSim(sim_options);
-  if (report->parsed()) return RunBenchReport(report_options);
-  if (load->parsed()) return RunBenchLoad(load_options);
-  if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
-  if (bench->parsed()) return RunBench(bench_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);

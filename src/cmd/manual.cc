@@ -13,6 +13,11 @@
 namespace cairn {
 namespace {
 
+constexpr const char* kFlagsHeading =
+    "# Flags\n\nEvery command and what it takes, written by the program from its own flags\n"
+    "(`cairn manual FOLDER`); a test holds this page to them. Flags that llama-server has too\n"
+    "keep its names, and its environment variables, which the command line wins over.\n";
+
 // As troff wants it: no character of the text is a command.
 std::string Troff(const std::string& text) {
   std::string safe;
@@ -180,7 +185,7 @@ int RunManual(const CLI::App& app, const ManualOptions& options) {
   for (const auto& [name, text] : ManPages(app, options.date)) {
     if (!WriteFile(folder / "man" / name, text)) return 1;
   }
-  if (!WriteFile(folder / "flags.md", FlagsPage(app))) return 1;
+  if (!WriteFile(folder / "flags.md", FlagsPage(app, kFlagsHeading))) return 1;
   const std::filesystem::path completions = folder / "completions";
   const bool written = WriteFile(completions / "cairn.bash", BashCompletion(app)) &&
                        WriteFile(completions / "_cairn", ZshCompletion(app)) &&

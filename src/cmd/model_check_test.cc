@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/test_models.h"
+#include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {

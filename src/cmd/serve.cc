@@ -33,7 +33,7 @@
 #include "http/page.h"
 #include "http/routes.h"
 #include "http/server.h"
-#include "sim/trace_writer.h"
+#include "trace/trace_writer.h"
 
 namespace cairn {
 namespace {

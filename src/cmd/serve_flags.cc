@@ -220,9 +220,10 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->check(CLI::Range(-1, 86400))
       ->group(group);
   serve
-      ->add_option("--trace-out", options->trace_out,
-                   "Append a line for each request to this file, for cairn sim: lengths, times and "
-                   "what requests share; no text, no tokens")
+      ->add_option(
+          "--trace-out", options->trace_out,
+          "Append a line for each request to this file, for cairn-lab sim: lengths, times and "
+          "what requests share; no text, no tokens")
       ->group(group);
   serve
       ->add_option("--trace-events", options->trace_events,

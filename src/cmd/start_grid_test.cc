@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/memory_fs.h"
-#include "engine/fake_engine.h"
+#include "testing/base/memory_fs.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "play/http_client.h"
-#include "play/top_view.h"
+#include "cmd/top_view.h"
+#include "http/http_client.h"
 
 namespace cairn {
 namespace {

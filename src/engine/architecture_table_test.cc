@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/golden_file.h"
 #include "engine/verified_architectures.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

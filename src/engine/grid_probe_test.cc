@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/fake_engine.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "engine/embedding_architectures.h"
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

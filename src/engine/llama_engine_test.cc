@@ -8,8 +8,8 @@
 #include <array>
 #include <fstream>
 
-#include "engine/llama_fixture.h"
 #include "engine/model_vocabulary.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

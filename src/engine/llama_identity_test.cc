@@ -15,7 +15,7 @@
 
 #include "base/read_file.h"
 #include "engine/llama_digest.h"
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/llama_fixture.h"
 #include "engine/model_vocabulary.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

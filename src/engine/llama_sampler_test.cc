@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "engine/llama_backend.h"
 #include "engine/llama_pointers.h"
-#include "engine/test_models.h"
 #include "engine/verified_architectures.h"
+#include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {

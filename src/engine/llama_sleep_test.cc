@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

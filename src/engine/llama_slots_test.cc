@@ -11,7 +11,7 @@
 #include <cmath>
 #include <string>
 
-#include "engine/llama_fixture.h"
+#include "testing/engine/llama_fixture.h"
 
 namespace cairn {
 namespace {

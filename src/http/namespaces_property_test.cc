@@ -14,9 +14,9 @@
 #include "api/chat_request.h"
 #include "api/completion.h"
 #include "api/responses_request.h"
-#include "http/played_keys.h"
-#include "http/whole_server.h"
-#include "play/http_client.h"
+#include "http/http_client.h"
+#include "testing/http/played_keys.h"
+#include "testing/http/whole_server.h"
 
 namespace cairn {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/golden_file.h"
 #include "http/page.h"
 #include "http/routes.h"
+#include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "http/page.h"
-#include "http/server_fixture.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

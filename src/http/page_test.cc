@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/server_fixture.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "api/api_fixture.h"
 #include "api/json.h"
-#include "base/memory_fs.h"
-#include "http/server_fixture.h"
+#include "testing/api/api_fixture.h"
+#include "testing/base/memory_fs.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

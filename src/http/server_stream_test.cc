@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "http/server.h"
-#include "http/server_fixture.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/server_fixture.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

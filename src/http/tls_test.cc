@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "http/server_fixture.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

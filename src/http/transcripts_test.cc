@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "api/json.h"
-#include "base/golden_file.h"
-#include "base/memory_fs.h"
 #include "chat/builtin_templates.h"
-#include "engine/fake_engine.h"
 #include "http/page.h"
 #include "http/routes.h"
-#include "http/server_fixture.h"
+#include "testing/base/golden_file.h"
+#include "testing/base/memory_fs.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/memory_fs.h"
-#include "http/whole_server.h"
-#include "play/http_client.h"
+#include "http/http_client.h"
+#include "testing/base/memory_fs.h"
+#include "testing/http/whole_server.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/parting_histogram.h"
-#include "policy/test_shapes.h"
+#include "testing/policy/test_shapes.h"
 
 namespace cairn {
 namespace {

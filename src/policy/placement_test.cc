@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/test_shapes.h"
+#include "testing/policy/test_shapes.h"
 
 namespace cairn {
 namespace {

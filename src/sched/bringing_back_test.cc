@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sched/scheduler_fixture.h"
-#include "store/fake_disk.h"
+#include "testing/sched/scheduler_fixture.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {

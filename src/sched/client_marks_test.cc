@@ -1,6 +1,6 @@
 // What the scheduler makes of a client's marks.
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "base/played_share.h"
-#include "engine/fake_engine.h"
-#include "sched/played_conversation.h"
 #include "sched/scheduler.h"
-#include "store/fake_disk.h"
+#include "testing/base/played_share.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/sched/played_conversation.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {

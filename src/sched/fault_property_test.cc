@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/played_share.h"
-#include "sched/played_schedule.h"
+#include "testing/base/played_share.h"
+#include "testing/sched/played_schedule.h"
 
 namespace cairn {
 namespace {

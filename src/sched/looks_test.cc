@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,7 @@
 // The bugs that other servers have, or had, with states that cannot be rolled back: one test for
-// each, on a model that feels every bit (engine/fake_engine.h). What only libllama can show is in
-// tests/peer_bugs_llama_test.cc. Numbers with a # are threads of the project named before them.
+// each, on a model that feels every bit (testing/engine/fake_engine.h). What only libllama can show
+// is in tests/peer_bugs_llama_test.cc. Numbers with a # are threads of the project named before
+// them.
 
 #include <gtest/gtest.h>
 
@@ -11,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/fake_engine.h"
-#include "sched/played_conversation.h"
-#include "sched/served_engine.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/sched/played_conversation.h"
+#include "testing/sched/served_engine.h"
 
 namespace cairn {
 namespace {

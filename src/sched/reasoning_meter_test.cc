@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

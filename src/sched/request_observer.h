@@ -1,5 +1,5 @@
 // RequestObserver: hears of every answer that ended, with all that the scheduler knows of it. For
-// whoever keeps a record (sim/trace_writer.h); the scheduler itself does no I/O.
+// whoever keeps a record (trace/trace_writer.h); the scheduler itself does no I/O.
 //
 // Threads: the context thread calls, so an observer that takes long makes everyone wait.
 

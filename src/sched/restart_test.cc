@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sched/scheduler_fixture.h"
-#include "store/fake_disk.h"
+#include "testing/sched/scheduler_fixture.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {

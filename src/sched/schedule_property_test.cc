@@ -1,10 +1,10 @@
-// Thousands of schedules, see sched/played_schedule.h.
+// Thousands of schedules, see testing/sched/played_schedule.h.
 
-#include "sched/played_schedule.h"
+#include "testing/sched/played_schedule.h"
 
 #include <gtest/gtest.h>
 
-#include "base/played_share.h"
+#include "testing/base/played_share.h"
 
 namespace cairn {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/memory_fs.h"
-#include "sched/scheduler_fixture.h"
+#include "testing/base/memory_fs.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

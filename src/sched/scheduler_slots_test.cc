@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

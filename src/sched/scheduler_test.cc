@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

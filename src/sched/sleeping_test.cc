@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory_fs.h"
-#include "sched/scheduler_fixture.h"
 #include "store/object_folder.h"
+#include "testing/base/memory_fs.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "engine/fake_engine.h"
 #include "sched/stop_text.h"
+#include "testing/engine/fake_engine.h"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

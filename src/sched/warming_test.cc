@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "sched/scheduler_fixture.h"
+#include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
 namespace {

@@ -201,8 +201,7 @@ TEST(Codec, HasANameThatParsesAndNamesAllWhenOneDoesNot) {
   const auto parsed = ParseCodec("zip");
   ASSERT_FALSE(parsed.has_value());
   EXPECT_EQ(parsed.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(parsed.error().message,
-            "there is no codec \"zip\"; there are raw, lossless");
+  EXPECT_EQ(parsed.error().message, "there is no codec \"zip\"; there are raw, lossless");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/disk_fixture.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

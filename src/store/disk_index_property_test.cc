@@ -9,10 +9,10 @@
 #include <set>
 #include <vector>
 
-#include "base/played_share.h"
-#include "store/disk_fixture.h"
 #include "store/disk_index.h"
 #include "store/object_rank.h"
+#include "testing/base/played_share.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

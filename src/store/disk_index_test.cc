@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "store/disk_fixture.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "store/disk_fixture.h"
-#include "store/object_sample.h"
+#include "testing/store/disk_fixture.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/played_share.h"
-#include "store/disk_fixture.h"
+#include "testing/base/played_share.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "store/codec.h"
-#include "store/disk_fixture.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "store/disk_fixture.h"
 #include "store/disk_store.h"
+#include "testing/store/disk_fixture.h"
 
 namespace cairn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/memory_fs.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

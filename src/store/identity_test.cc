@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/memory_fs.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/memory_fs.h"
 #include "store/identity.h"
+#include "testing/base/memory_fs.h"
 
 namespace cairn {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "store/identity.h"
-#include "store/object_fixture.h"
+#include "testing/store/object_fixture.h"
 
 namespace cairn {
 namespace {

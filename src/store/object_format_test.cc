@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "base/golden_file.h"
-#include "store/object_sample.h"
+#include "testing/base/golden_file.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {

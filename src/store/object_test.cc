@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/hash.h"
-#include "store/object_sample.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {
@@ -48,7 +48,7 @@ ObjectHeader RandomHeader(uint64_t seed) {
   SetTokens(&header, Below(&random, Below(&random, 4) == 0 ? 20'000 : 300), &random);
   const size_t tokens = header.tokens.size();
   header.lineage = Below(&random, 2) == 0 ? 0 : random();
-  header.codec = static_cast<Codec>(1 + Below(&random, 5));
+  header.codec = static_cast<Codec>(1 + Below(&random, 2));
   header.raw_bytes = Below(&random, size_t{1} << 40);
   header.stored_bytes =
       header.codec == Codec::kRaw ? header.raw_bytes : Below(&random, size_t{1} << 40);

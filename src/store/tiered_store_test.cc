@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "store/disk_fixture.h"
 #include "store/disk_store.h"
-#include "store/fake_disk.h"
 #include "store/snapshot_store.h"
+#include "testing/store/disk_fixture.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "play/sse.h"
+#include "lab/client/sse.h"
 
 namespace cairn::soak {
 

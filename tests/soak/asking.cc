@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "play/http_client.h"
+#include "http/http_client.h"
 
 namespace cairn::soak {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "play/seeded_text.h"
+#include "lab/client/seeded_text.h"
 
 namespace cairn::soak {
 

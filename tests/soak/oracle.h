@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "play/server_process.h"
+#include "lab/client/server_process.h"
 #include "soak/asking.h"
 #include "soak/plan.h"
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "play/seeded_text.h"
+#include "lab/client/seeded_text.h"
 
 namespace cairn::soak {
 namespace {

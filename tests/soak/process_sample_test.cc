@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "play/seeded_text.h"
+#include "lab/client/seeded_text.h"
 
 namespace cairn::soak {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "play/seeded_text.h"
+#include "lab/client/seeded_text.h"
 #include "soak/asking.h"
 #include "soak/subject.h"
 #include "soak/tally.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "play/server_process.h"
+#include "lab/client/server_process.h"
 #include "soak/plan.h"
 #include "soak/process_sample.h"
 

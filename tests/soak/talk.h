@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "play/seeded_text.h"
+#include "lab/client/seeded_text.h"
 #include "soak/asking.h"
 
 namespace cairn::soak {

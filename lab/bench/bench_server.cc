@@ -1,0 +1,152 @@
+#include "lab/bench/bench_server.h"
+
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
+constexpr int kSamplesAlike = 3;  // the counter stands still when so many in a row are the same
+constexpr double kSettleMsMax = 60'000;
+constexpr int kReadyReplyMs = 2000;
+
+std::string TextAt(const Json& json, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
+}
+
+// The answer as JSON; null when it is not 200 or not JSON.
+Json ParsedReply(const Result<HttpReply>& reply) {
+  if (!reply || reply->status != 200) return nullptr;
+  Json json = Json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? Json() : json;
+}
+
+std::string LastPartOf(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string FirstModel(const Json& models) {
+  const Json::json_pointer id("/data/0/id");
+  return models.contains(id) && models.at(id).is_string() ? models.at(id).get<std::string>() : "";
+}
+
+// The value of a line "name{labels} value" of that name; nothing for all other lines.
+std::optional<double> Sample(std::string_view line, std::string_view name) {
+  if (!line.starts_with(name)) return std::nullopt;
+  const std::string_view rest = line.substr(name.size());
+  if (!rest.starts_with(' ') && !rest.starts_with('{')) return std::nullopt;
+  const size_t space = line.rfind(' ');
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(line.data() + space + 1, line.data() + line.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<size_t> TokensReadIn(std::string_view metrics) {
+  std::optional<double> ours;
+  std::optional<double> llama_servers;
+  while (!metrics.empty()) {
+    const size_t end = metrics.find('\n');
+    const std::string_view line = metrics.substr(0, end);
+    metrics.remove_prefix(end == std::string_view::npos ? metrics.size() : end + 1);
+    if (const auto tokens = Sample(line, "cairn_prompt_tokens_total")) {
+      if (line.find("source=\"read\"") != std::string_view::npos) ours = ours.value_or(0) + *tokens;
+    } else if (const auto ahead = Sample(line, "cairn_warmed_tokens_total")) {
+      ours = ours.value_or(0) + *ahead;
+    } else if (const auto total = Sample(line, "llamacpp:prompt_tokens_total")) {
+      llama_servers = total;
+    }
+  }
+  if (!ours) ours = llama_servers;
+  if (!ours) return std::nullopt;
+  return static_cast<size_t>(*ours);
+}
+
+Result<ServerFigures> BenchServer::Describe() const {
+  const Result<HttpReply> models = http_.Get("/v1/models");
+  if (!models) return tl::unexpected<Error>(models.error());
+  ServerFigures figures;
+  figures.url = url();
+  figures.model = LastPartOf(FirstModel(ParsedReply(models)));
+  const Json props = ParsedReply(http_.Get("/props"));
+  figures.program = TextAt(props, "/build_info");
+  if (!figures.program.empty() && !figures.program.starts_with("cairn ")) {
+    figures.program = "llama-server " + figures.program;
+  }
+  figures.memory = TextAt(props, "/cairn/memory_class");
+  const Json::json_pointer grid("/cairn/grid_tokens");
+  if (props.contains(grid) && props.at(grid).is_number_unsigned()) {
+    figures.grid_tokens = props.at(grid).get<size_t>();
+  }
+  return figures;
+}
+
+std::optional<std::vector<int32_t>> BenchServer::Tokenize(const std::string& text,
+                                                          bool add_special) const {
+  const Json body = {{"content", text}, {"add_special", add_special}, {"parse_special", true}};
+  const Json reply = ParsedReply(
+      http_.Post("/tokenize", body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const auto list = reply.is_object() ? reply.find("tokens") : reply.end();
+  if (list == reply.end() || !list->is_array()) return std::nullopt;
+  std::vector<int32_t> tokens;
+  tokens.reserve(list->size());
+  for (const Json& token : *list) {
+    if (!token.is_number_integer()) return std::nullopt;
+    tokens.push_back(token.get<int32_t>());
+  }
+  return tokens;
+}
+
+std::optional<std::string> BenchServer::Prompt(const std::string& conversation_body) const {
+  const Json reply = ParsedReply(http_.Post("/apply-template", conversation_body));
+  if (!reply.is_object() || !reply.contains("prompt") || !reply["prompt"].is_string()) {
+    return std::nullopt;
+  }
+  return reply["prompt"].get<std::string>();
+}
+
+std::optional<size_t> BenchServer::TokensRead() const {
+  const SteadyClock clock;
+  const double begin_ms = clock.NowMs();
+  std::optional<size_t> last;
+  for (int alike = 0; alike < kSamplesAlike;) {
+    const Result<HttpReply> reply = http_.Get("/metrics");
+    if (!reply || reply->status != 200) return std::nullopt;
+    const std::optional<size_t> now = TokensReadIn(reply->body);
+    if (!now) return std::nullopt;
+    alike = now == last ? alike + 1 : 1;
+    last = now;
+    if (clock.NowMs() - begin_ms > kSettleMsMax) break;
+    if (alike < kSamplesAlike) std::this_thread::sleep_for(kPollInterval);
+  }
+  return last;
+}
+
+Status BenchServer::WaitUntilReady(double timeout_ms) const {
+  const SteadyClock clock;
+  const double begin_ms = clock.NowMs();
+  HttpClientOptions options;
+  options.timeout_ms = kReadyReplyMs;
+  const HttpClient http(url(), options);
+  for (;;) {
+    const Result<HttpReply> reply = http.Get("/health");
+    if (reply && reply->status == 200) return {};
+    if (clock.NowMs() - begin_ms > timeout_ms) {
+      return Fail(ErrorCode::kUnavailable, "the server at " + url() + " was not ready in time");
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+}  // namespace cairn

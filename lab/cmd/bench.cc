@@ -1,0 +1,279 @@
+#include "lab/cmd/bench.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/read_file.h"
+#include "cmd/progress_line.h"
+#include "lab/bench/bench_html.h"
+#include "lab/bench/bench_json.h"
+#include "lab/bench/bench_result.h"
+#include "lab/bench/bench_runner.h"
+#include "lab/bench/bench_server.h"
+#include "lab/bench/bench_table.h"
+#include "lab/bench/scenario.h"
+#include "lab/client/seeded_text.h"
+
+namespace cairn {
+namespace {
+
+constexpr size_t kSampleBytes = 8192;
+constexpr double kBytesPerTokenUnknown = 4;
+
+// The names that --scenario gave, in the order of the list of scenarios, each once. Of `all`, what
+// cannot be played here is left out, with the reason on standard error.
+Result<std::vector<std::string>> ChosenScenarios(const BenchOptions& options) {
+  std::set<std::string> wanted;
+  bool all = false;
+  for (const std::string& list : options.scenarios) {
+    std::istringstream names(list);
+    for (std::string name; std::getline(names, name, ',');) {
+      if (name == "all") {
+        all = true;
+      } else if (!name.empty()) {
+        wanted.insert(name);
+      }
+    }
+  }
+  std::vector<std::string> chosen;
+  for (const ScenarioInfo& info : Scenarios()) {
+    const std::string name(info.name);
+    const bool named = wanted.erase(name) > 0;
+    if (!named && !all) continue;
+    const char* missing = NeedsRestart(name) && options.restarts.empty()   ? "--restart CMD"
+                          : NeedsTrace(name) && options.trace_path.empty() ? "--trace FILE"
+                                                                           : nullptr;
+    if (missing == nullptr) {
+      chosen.push_back(name);
+    } else {
+      std::fprintf(stderr, "Leaving out %s: it needs %s.\n", name.c_str(), missing);
+    }
+  }
+  // Says which names there are.
+  if (!wanted.empty()) return tl::unexpected(MakeScenario(*wanted.begin(), {}).error());
+  return chosen;
+}
+
+// A name that no server before it has.
+std::string UniqueName(const std::string& name, const std::vector<ServerFigures>& servers) {
+  const auto taken = [&](const std::string& candidate) {
+    return std::any_of(servers.begin(), servers.end(),
+                       [&](const ServerFigures& server) { return server.name == candidate; });
+  };
+  std::string candidate = name;
+  for (size_t i = 2; taken(candidate); ++i) candidate = name + " " + std::to_string(i);
+  return candidate;
+}
+
+Result<std::vector<ServerFigures>> DescribeServers(const BenchOptions& options) {
+  std::vector<ServerFigures> servers;
+  for (size_t i = 0; i < options.urls.size(); ++i) {
+    auto server = BenchServer(options.urls[i]).Describe();
+    if (!server) {
+      return Fail(server.error().code,
+                  "no server at " + options.urls[i] + ": " + server.error().message);
+    }
+    server->url = options.urls[i];
+    std::string name = i < options.names.size()
+                           ? options.names[i]
+                           : server->program.substr(0, server->program.find(' '));
+    if (name.empty()) name = options.urls[i];
+    server->name = UniqueName(name, servers);
+    if (i < options.commands.size()) server->command_line = options.commands[i];
+    servers.push_back(std::move(*server));
+  }
+  return servers;
+}
+
+// Bytes of our made-up text for a token of the first server that says so.
+double BytesPerToken(const BenchOptions& options) {
+  SeededText text(options.seed, "sample");
+  const std::string sample = text.Prose(kSampleBytes);
+  for (const std::string& url : options.urls) {
+    const auto tokens = BenchServer(url).Tokenize(sample, /*add_special=*/false);
+    if (tokens && !tokens->empty()) {
+      return static_cast<double>(kSampleBytes) / static_cast<double>(tokens->size());
+    }
+  }
+  return kBytesPerTokenUnknown;
+}
+
+Status RunShell(const std::string& command, const std::string& url) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("CAIRN_BENCH_URL", url.c_str(), 1);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  int state = 0;
+  if (child < 0 || waitpid(child, &state, 0) != child) {
+    return Fail(ErrorCode::kInternal, "the command '" + command + "' could not be started");
+  }
+  if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return {};
+  return Fail(ErrorCode::kUnavailable, "the command '" + command + "' failed");
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (file.flush()) return {};
+  return Fail(ErrorCode::kNotFound, "the file '" + path + "' cannot be written");
+}
+
+// Plays everything on every server in turn.
+class Bench {
+ public:
+  explicit Bench(const BenchOptions& options) : options_(options) {}
+
+  Status Play() {
+    auto names = ChosenScenarios(options_);
+    if (!names) return tl::unexpected<Error>(names.error());
+    if (!options_.trace_path.empty()) {
+      auto trace = ReadFile(options_.trace_path);
+      if (!trace) return Fail(trace.error().code, "the trace " + trace.error().message);
+      params_.trace = std::move(*trace);
+    }
+    auto servers = DescribeServers(options_);
+    if (!servers) return tl::unexpected<Error>(servers.error());
+    result_.servers = std::move(*servers);
+    result_.scale = params_.scale = options_.scale;
+    result_.seed = params_.seed = options_.seed;
+    params_.bytes_per_token = BytesPerToken(options_);
+    runs_ = names->size() * options_.repetitions * result_.servers.size();
+    // What is wrong with the trace, or with the file, is said before anything is played.
+    for (const std::string& name : *names) {
+      if (const auto made = MakeScenario(name, params_); !made) return tl::unexpected(made.error());
+    }
+    if (const Status wrote = WriteJson(); !wrote) return wrote;
+    for (params_.repetition = 0; params_.repetition < options_.repetitions; ++params_.repetition) {
+      for (const std::string& name : *names) {
+        const auto scenario = MakeScenario(name, params_);
+        if (!scenario) return tl::unexpected<Error>(scenario.error());
+        for (size_t i = 0; i < result_.servers.size(); ++i) PlayOne(*scenario, i);
+        if (const Status wrote = WriteJson(); !wrote) return wrote;
+      }
+    }
+    return {};
+  }
+
+  const BenchResult& result() const { return result_; }
+  size_t ended_early() const { return ended_early_; }
+
+ private:
+  // After every scenario: a benchmark that is stopped keeps what it has.
+  Status WriteJson() const {
+    if (options_.json_path.empty()) return {};
+    return WriteText(options_.json_path, BenchJson(result_));
+  }
+
+  void PlayOne(const Scenario& scenario, size_t index) {
+    ServerFigures& server = result_.servers[index];
+    const std::string what = std::to_string(++played_) + "/" + std::to_string(runs_) + " " +
+                             scenario.name + ", " + server.name;
+    const double requests = static_cast<double>(scenario.requests());
+    PlayOptions play;
+    play.url = server.url;
+    play.clock = &clock_;
+    play.pause_ms = options_.pause_ms;
+    if (!options_.restarts.empty()) {
+      const std::string& command = options_.restarts[index < options_.restarts.size() ? index : 0];
+      play.restart = [&] { return RunShell(command, server.url); };
+    }
+    PlayedScenario played;
+    {
+      ProgressLine progress(what);
+      play.on_progress = [&](size_t done) {
+        progress.Update(static_cast<float>(static_cast<double>(done) / requests));
+      };
+      played = PlayScenario(scenario, play);
+    }
+    for (const std::string& note : played.notes) {
+      std::fprintf(stderr, "%s: %s.\n", what.c_str(), note.c_str());
+    }
+    if (!played.run.error.empty()) {
+      ++ended_early_;
+      std::fprintf(stderr, "%s ended early: %s\n", what.c_str(), played.run.error.c_str());
+    }
+    played.run.repetition = params_.repetition;
+    server.runs.push_back(std::move(played.run));
+  }
+
+  const BenchOptions& options_;
+  const SteadyClock clock_;
+  ScenarioParams params_;
+  BenchResult result_;
+  size_t runs_ = 0;    // to play
+  size_t played_ = 0;  // begun
+  size_t ended_early_ = 0;
+};
+
+int Complain(const std::string& what) {
+  std::fprintf(stderr, "cairn-lab bench: %s\n", what.c_str());
+  return 1;
+}
+
+}  // namespace
+
+CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
+  CLI::App* bench = app->add_subcommand(
+      "bench", "Play what clients do against running servers, and compare what each read");
+  bench->add_option("--url", options->urls,
+                    "A server that speaks POST /v1/chat/completions, as http://host:port; more "
+                    "than one are played in turn and compared with the first");
+  bench->add_option("--name", options->names, "Names for the servers, in the same order");
+  bench->add_option("--command", options->commands,
+                    "How the servers were started, in the same order, for reports");
+  std::string names = "all";
+  for (const ScenarioInfo& info : Scenarios()) names.append(", ").append(info.name);
+  bench
+      ->add_option("--scenario", options->scenarios,
+                   "What to play, with commas between: " + names + " (see docs/scenarios.md)")
+      ->capture_default_str();
+  bench->add_option("--scale", options->scale, "All lengths times this")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->capture_default_str();
+  bench->add_option("--seed", options->seed, "Of all made-up text")->capture_default_str();
+  bench->add_option("--repeat", options->repetitions, "Play everything so many times")
+      ->check(CLI::Range(size_t{1}, size_t{1000}))
+      ->capture_default_str();
+  bench->add_option("--pause-ms", options->pause_ms, "Wait so long between requests")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  bench->add_option("--restart", options->restarts,
+                    "A shell command that ends the server and starts it again, for the scenario "
+                    "'restart'; one for each --url, or one that looks at $CAIRN_BENCH_URL");
+  bench->add_option("--trace", options->trace_path,
+                    "Dialogues to replay, a line each: {\"messages\": […]}");
+  bench->add_option("--json", options->json_path, "Write the figures to this file too");
+  bench->add_option("--html", options->html_path, "Write a page with plots to this file too");
+  return bench;
+}
+
+int RunBench(const BenchOptions& options) {
+  if (options.urls.empty()) return Complain("--url is needed: which server?");
+  if (options.restarts.size() > 1 && options.restarts.size() != options.urls.size()) {
+    return Complain("there are " + std::to_string(options.restarts.size()) +
+                    " --restart commands for " + std::to_string(options.urls.size()) + " servers");
+  }
+  Bench bench(options);
+  if (const Status played = bench.Play(); !played) return Complain(played.error().message);
+  const BenchResult& result = bench.result();
+  std::printf("%s", FormatBench(result, isatty(STDOUT_FILENO) == 1).c_str());
+  if (!options.html_path.empty()) {
+    const Status wrote = WriteText(options.html_path, BenchHtml(result));
+    if (!wrote) return Complain(wrote.error().message);
+  }
+  return bench.ended_early() == 0 ? 0 : 1;
+}
+
+}  // namespace cairn

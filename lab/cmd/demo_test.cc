@@ -1,0 +1,95 @@
+// The demo as a whole, on a small made model and a short document.
+
+#include "lab/cmd/demo.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "cmd/model_make.h"
+#include "lab/demo/demo_conversation.h"
+
+namespace cairn {
+namespace {
+
+class DemoTest : public testing::Test {
+ protected:
+  DemoTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("cairn_demo_test_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    options_.program = CAIRN_PROGRAM;
+    options_.model_path = folder_ / "model.gguf";
+    options_.json_path = folder_ / "figures.json";
+    options_.document_path = folder_ / "document.txt";
+    options_.context_tokens = 12'288;
+    options_.threads = 1;  // threads that wait for each other are slow on a busy machine
+    std::ofstream(options_.document_path) << DemoDocument().substr(0, 4000);
+  }
+  ~DemoTest() override { std::filesystem::remove_all(folder_); }
+
+  void MakeModel(const std::string& architecture) {
+    ModelMakeOptions make;
+    make.shape.architecture = architecture;
+    make.shape.width = 64;
+    make.path = options_.model_path;
+    ASSERT_EQ(RunModelMake(make), 0);
+  }
+
+  nlohmann::json Figures() const {
+    std::ifstream file(options_.json_path);
+    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  }
+
+  const std::filesystem::path folder_;
+  DemoOptions options_;
+};
+
+TEST_F(DemoTest, ReadsFewerTokensWithCheckpointsOnAHybridModel) {
+  MakeModel("qwen35");
+  ASSERT_EQ(RunDemo(options_), 0);
+  const nlohmann::json figures = Figures();
+  ASSERT_TRUE(figures.is_object());
+  EXPECT_EQ(figures["model"], "model.gguf");
+  EXPECT_EQ(figures["memory"], "hybrid");
+  EXPECT_EQ(figures["turns"].size(), DemoTurns("").size());
+  const nlohmann::json& first = figures["turns"][0];
+  EXPECT_EQ(first["none"]["read_tokens"], first["none"]["prompt_tokens"]) << "nothing is cached";
+  // The document is short here, so that there is less to win than in the real demo.
+  EXPECT_GT(figures["read_ratio"], 2.0);
+}
+
+TEST_F(DemoTest, SaysWhenTheServerDoesNotStart) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunDemo(options_), 1);
+  const std::string error = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(error.starts_with("cairn-lab demo: ")) << error;
+  EXPECT_NE(error.find("model.gguf"), std::string::npos) << error;
+}
+
+TEST_F(DemoTest, SaysWhichTurnFailedAndWhatTheServerSaid) {
+  MakeModel("llama");
+  options_.context_tokens = 1024;  // less than the document
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunDemo(options_), 1);
+  const std::string error = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(error.starts_with("cairn-lab demo: turn 1 (ask) failed: the server answered 400: "))
+      << error;
+  EXPECT_NE(error.find("The server's last lines:\n"), std::string::npos) << error;
+}
+
+TEST_F(DemoTest, SaysWhenTheDocumentIsMissing) {
+  options_.document_path += ".not";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(RunDemo(options_), 1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("document.txt.not' cannot be read"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn

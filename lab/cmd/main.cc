@@ -1,0 +1,75 @@
+// cairn-lab: clients that measure a running server, the demo, and the simulator of the cache.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cmd/flags_page.h"
+#include "cmd/version_text.h"
+#include "lab/cmd/bench.h"
+#include "lab/cmd/bench_load.h"
+#include "lab/cmd/bench_report.h"
+#include "lab/cmd/demo.h"
+#include "lab/cmd/sim.h"
+
+namespace cairn {
+namespace {
+
+constexpr const char* kFlagsHeading =
+    "# Flags of cairn-lab\n\nWritten by the program from its own flags (`cairn-lab flags-page`); "
+    "a\n"
+    "test holds this page to them. The server's flags are in [flags.md](flags.md).\n";
+
+int Main(std::vector<std::string> arguments) {
+  CLI::App app("Cairn's laboratory: benchmarks, the demo and the cache simulator.", "cairn-lab");
+  app.set_version_flag("--version", VersionText);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + error.what() + " (see --help)\n";
+  });
+
+  DemoOptions demo_options;
+  const CLI::App* demo = AddDemo(&app, &demo_options);
+  SimCommandOptions sim_options;
+  const CLI::App* sim = AddSim(&app, &sim_options);
+  BenchOptions bench_options;
+  CLI::App* bench = AddBench(&app, &bench_options);
+  BenchReportOptions report_options;
+  const CLI::App* report = AddBenchReport(bench, &report_options);
+  BenchLoadOptions load_options;
+  const CLI::App* load = AddBenchLoad(bench, &load_options);
+  BenchLoadReportOptions load_report_options;
+  const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
+
+  // Hidden from the help, as the group without a name is.
+  const CLI::App* flags_page =
+      app.add_subcommand("flags-page", "Print docs/lab_flags.md")->group("");
+
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (demo->parsed()) return RunDemo(demo_options);
+  if (sim->parsed()) return RunSim(sim_options);
+  if (report->parsed()) return RunBenchReport(report_options);
+  if (load->parsed()) return RunBenchLoad(load_options);
+  if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
+  if (bench->parsed()) return RunBench(bench_options);
+  if (flags_page->parsed()) {
+    std::fputs(FlagsPage(app, kFlagsHeading).c_str(), stdout);
+    return 0;
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace cairn
+
+int main(int argc, char** argv) {
+  return cairn::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,50 @@
+// The demo's conversation: somebody explores a document as people do, asking, following up, going
+// back and asking differently. Data only; whoever plays it puts the server's answers in between.
+//
+// Thread-safe: pure functions over constants.
+
+#ifndef CAIRN_LAB_DEMO_DEMO_CONVERSATION_H_
+#define CAIRN_LAB_DEMO_DEMO_CONVERSATION_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/client/chat_client.h"
+
+namespace cairn {
+
+// What a turn does to the list of messages before it is sent.
+enum class TurnOperation {
+  kAppend,      // a new message at the end
+  kEditFrom,    // another text for an earlier user message; all that came after it is dropped
+  kRegenerate,  // the last answer is dropped and asked for again
+};
+
+struct DemoTurn {
+  std::string what;  // in a few words, for people
+  TurnOperation operation = TurnOperation::kAppend;
+  size_t user_message = 0;  // of kEditFrom: which user message, counted from 0
+  std::string text;         // of the user's message; empty for kRegenerate
+};
+
+// The document of our own that the demo talks about unless it is given another.
+std::string_view DemoDocument();
+
+// About `bytes` of the document, from about `fraction` (0 to 1) of it on, from the beginning of a
+// sentence to the end of one where there are sentences.
+std::string Passage(std::string_view document, double fraction, size_t bytes);
+
+// The system message, with the document in it.
+ChatMessage DemoSystemMessage(std::string_view document);
+// The turns, in which the user quotes passages of the document.
+std::vector<DemoTurn> DemoTurns(std::string_view document);
+
+// Makes `messages` (a conversation that ends with an answer, or has not begun) what is to be sent.
+// REQUIRES: the message that the turn speaks of is there.
+void ApplyTurn(const DemoTurn& turn, std::vector<ChatMessage>* messages);
+
+}  // namespace cairn
+
+#endif  // CAIRN_LAB_DEMO_DEMO_CONVERSATION_H_

@@ -1,0 +1,118 @@
+// The workload `streams`: many clients, each asking again as soon as it has its answer.
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/read_file.h"
+#include "lab/load/load_parts.h"
+
+namespace cairn::load {
+namespace {
+
+constexpr size_t kQuestionTokens = 80;
+constexpr size_t kAnswerTokens = 32;
+constexpr size_t kTurns = 4;  // then another conversation is begun
+constexpr double kMibOfKib = 1.0 / 1024;
+
+// "VmHWM:   12345 kB" of /proc/PID/status, in MiB.
+std::optional<double> MemoryMib(int pid, const std::string& field) {
+  if (pid <= 0) return std::nullopt;
+  const auto status = ReadFile("/proc/" + std::to_string(pid) + "/status");
+  if (!status) return std::nullopt;
+  const size_t at = status->find(field + ":");
+  if (at == std::string::npos) return std::nullopt;
+  const size_t begin = status->find_first_of("0123456789", at);
+  if (begin == std::string::npos) return std::nullopt;
+  double kib = 0;
+  std::from_chars(status->data() + begin, status->data() + status->size(), kib);
+  return kib * kMibOfKib;
+}
+
+class Streams {
+ public:
+  Streams(const LoadOptions& options, const LoadClient& client, LoadRun* run)
+      : options_(options), client_(client), faults_(run), run_(run) {}
+
+  void Play() {
+    PutMemory("memory_before_mib", "VmRSS");
+    const double begin_ms = client_.clock().NowMs();
+    end_ms_ = begin_ms + (options_.seconds * 1000);
+    AtOnce(options_.streams, [this](size_t i) { PlayClient(i); });
+    const double total_ms = client_.clock().NowMs() - begin_ms;
+    PutMemory("memory_peak_mib", "VmHWM");
+    PutTimes("first_token", first_token_ms_, run_);
+    PutTimes("waited", waited_ms_, run_);
+    run_->samples.clear();  // there are too many to keep
+    run_->figures["whole"] = static_cast<double>(first_token_ms_.size());
+    run_->figures["broken"] = static_cast<double>(broken_);
+    run_->figures["failed"] = static_cast<double>(failed_);
+    run_->figures["unserved"] = static_cast<double>(unserved_);
+    run_->figures["busy"] = static_cast<double>(busy_);
+    run_->figures["answer_tokens_per_s"] = RatioOf(answer_tokens_ * 1000, total_ms);
+  }
+
+ private:
+  void PlayClient(size_t index) {
+    const std::string name = "streams: client " + std::to_string(index);
+    std::vector<ChatMessage> messages;
+    for (size_t asked = 0; client_.clock().NowMs() < end_ms_; ++asked) {
+      if (asked % kTurns == 0) messages.clear();
+      messages.push_back(
+          {"user", NewText(options_, name + ", " + std::to_string(asked), kQuestionTokens)});
+      LoadReply reply = Ask(messages);
+      if (reply.kind == LoadReply::Kind::kBusy) {
+        ++unserved_;
+        return;  // the time is over
+      }
+      if (reply.kind == LoadReply::Kind::kFailed) SleepMs(BackOffMs(0, 3));
+      messages.push_back({"assistant", std::move(reply.answer.content)});
+    }
+  }
+
+  LoadReply Ask(const std::vector<ChatMessage>& messages) {
+    const double asked_ms = client_.clock().NowMs();
+    LoadReply reply = client_.AskPatiently(AskFor(messages, kAnswerTokens), end_ms_, &busy_);
+    if (reply.kind == LoadReply::Kind::kBusy) return reply;
+    if (!faults_.Accept(reply)) {
+      ++(reply.kind == LoadReply::Kind::kBroken ? broken_ : failed_);
+      return reply;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    first_token_ms_.push_back(reply.answer.first_token_ms);
+    waited_ms_.push_back(reply.asked_ms - asked_ms + reply.answer.first_token_ms);
+    answer_tokens_ += static_cast<double>(reply.answer.answer_tokens);
+    return reply;
+  }
+
+  void PutMemory(const std::string& key, const std::string& field) {
+    if (const auto mib = MemoryMib(options_.pid, field)) run_->figures[key] = *mib;
+  }
+
+  const LoadOptions& options_;
+  const LoadClient& client_;
+  Faults faults_;
+  LoadRun* const run_;
+  double end_ms_ = 0;
+  std::atomic<size_t> busy_ = 0;
+  std::atomic<size_t> unserved_ = 0;
+  std::atomic<size_t> broken_ = 0;
+  std::atomic<size_t> failed_ = 0;
+  std::mutex mutex_;  // of all below
+  std::vector<double> first_token_ms_;
+  std::vector<double> waited_ms_;
+  double answer_tokens_ = 0;
+};
+
+}  // namespace
+
+void PlayStreams(const LoadOptions& options, const LoadClient& client, LoadRun* run) {
+  Streams(options, client, run).Play();
+}
+
+}  // namespace cairn::load

@@ -1,0 +1,242 @@
+#include "lab/sim/simulator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "lab/sim/oracle_needs.h"
+#include "lab/sim/sized_engine.h"
+#include "lab/sim/sized_store.h"
+#include "sched/scheduler.h"
+
+namespace cairn {
+namespace {
+
+constexpr Token kLastUnique = INT32_MAX;
+constexpr double kTenThousand = 10000;
+constexpr double kMsPerS = 1000;
+constexpr double kSaveIntervalMs = 250;
+
+double Share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+// A policy without some of its checkpoints.
+class WithoutClasses final : public PlacementPolicy {
+ public:
+  WithoutClasses(std::unique_ptr<PlacementPolicy> policy, std::vector<CheckpointClass> without)
+      : policy_(std::move(policy)), without_(std::move(without)) {}
+
+  void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
+    policy_->Place(input, placements);
+    std::erase_if(*placements, [this](const Placement& placement) {
+      return std::find(without_.begin(), without_.end(), placement.checkpoint_class) !=
+             without_.end();
+    });
+  }
+  void Learn(const Parting& parting) override { policy_->Learn(parting); }
+
+ private:
+  const std::unique_ptr<PlacementPolicy> policy_;
+  const std::vector<CheckpointClass> without_;
+};
+
+class Simulation {
+ public:
+  Simulation(const SimOptions& options, size_t context_tokens,
+             std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
+      : answers_(options.answers),
+        engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
+                &clock_),
+        disk_(options.disk, &clock_),
+        read_ms_per_token_(kMsPerS / options.profile.read_tokens_per_s),
+        cache_(options.cache, std::move(placement), std::move(eviction),
+               MakeSizedStore(options.profile.logits_bytes, &disk_)),
+        scheduler_(
+            &engine_, &cache_, &clock_,
+            SchedulerOptions{
+                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {
+    cache_.SetSavedAs({{}, {{NamespaceId{0}, 1}}});
+  }
+
+  void Serve(const TraceStep& step, size_t block_tokens) {
+    clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
+    const TraceRequest& asked = *step.request;
+    GenerationRequest request;
+    request.prompt = PromptOf(asked, block_tokens, &last_unique_);
+    request.shape = asked.shape;
+    request.reuse = asked.reuse;
+    request.params.tokens_max = 0;
+    if (answers_) {
+      engine_.SetAnswer(AnswerOf(asked));
+      // The token that ends an answer counts as one.
+      if (!asked.token_ids.empty() && !asked.cancelled_at) {
+        request.params.tokens_max = asked.output_tokens + (asked.ended_by_model ? 1 : 0);
+      }
+    }
+    ++report_.requests;
+    auto generation = scheduler_.Submit(std::move(request));
+    if (!generation) {
+      ++report_.refused;
+      return;
+    }
+    Play(asked, generation->get());
+    Save();
+    report_.held_bytes_max = std::max(report_.held_bytes_max, cache_.stats().bytes);
+  }
+
+  SimReport Finish() {
+    const SchedulerStats stats = scheduler_.stats();
+    report_.checkpoints_taken = stats.keeper.checkpoints_taken;
+    report_.checkpoints_evicted = stats.cache.evicted;
+    report_.restored = stats.keeper.checkpoints_restored + stats.keeper.joined;
+    report_.forked = stats.keeper.forked;
+    report_.parked = stats.keeper.parked;
+    report_.taken_bytes = engine_.moved().taken_bytes;
+    report_.restored_bytes = engine_.moved().restored_bytes;
+    report_.disk_written_bytes = disk_.moved().written_bytes;
+    report_.disk_read_bytes = disk_.moved().read_bytes;
+    report_.disk_given_up = disk_.moved().given_up;
+    return std::move(report_);
+  }
+
+ private:
+  void Play(const TraceRequest& asked, Generation* generation) {
+    if (asked.cancelled_at == size_t{0}) generation->Cancel();
+    bool more = true;
+    while (more) {
+      more = scheduler_.Step();
+      SaveWhileBusy();
+      while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
+        CHECK(event->kind != GenerationEvent::Kind::kFailed);
+        if (asked.cancelled_at && event->processed_tokens >= *asked.cancelled_at) {
+          generation->Cancel();
+        }
+        if (event->kind == GenerationEvent::Kind::kDone) Count(asked, event->cost);
+      }
+    }
+  }
+
+  // As the scheduler's loop does: one thing now and then while it works …
+  void SaveWhileBusy() {
+    if (!cache_.saves() || clock_.NowMs() - saved_ms_ < kSaveIntervalMs) return;
+    saved_ms_ = clock_.NowMs();
+    cache_.TakeNews();
+    cache_.SaveNext(read_ms_per_token_);
+  }
+
+  // … and all that is worth it when it has nothing else to do.
+  void Save() {
+    if (!cache_.saves()) return;
+    bool began = true;
+    while (began) {
+      cache_.TakeNews();
+      began = cache_.SaveNext(read_ms_per_token_).began;
+    }
+  }
+
+  void Count(const TraceRequest& asked, const GenerationCost& cost) {
+    report_.prompt_tokens += cost.prompt_tokens;
+    report_.reused_tokens += cost.reused_tokens;
+    report_.wait_ms.push_back(cost.prompt_ms);
+    report_.reused_each.push_back(cost.reused_tokens);
+    if (!asked.reused_tokens) return;
+    ++report_.served_requests;
+    report_.served_reused_tokens += *asked.reused_tokens;
+  }
+
+  const bool answers_;
+  ManualClock clock_;
+  SizedEngine engine_;
+  SizedDisk disk_;
+  const double read_ms_per_token_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+  double saved_ms_ = 0;
+  Token last_unique_ = kLastUnique;
+  SimReport report_;
+};
+
+}  // namespace
+
+size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  if (options.context_tokens > 0) return options.context_tokens;
+  size_t longest = 0;
+  for (const TraceStep& step : steps) {
+    longest = std::max(longest, step.request->input_tokens + step.request->output_tokens);
+  }
+  return longest + kUsualGridTokens;
+}
+
+double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  const size_t kv = ContextTokens(steps, options) * options.profile.kv_bytes_per_token;
+  return static_cast<double>(kv + options.slots * options.profile.snapshot_bytes);
+}
+
+OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions& options) {
+  const ModelProfile& profile = options.profile;
+  OracleInput input;
+  input.snapshot_bytes = profile.snapshot_bytes;
+  input.kv_bytes_per_token = profile.kv_bytes_per_token;
+  if (profile.window_tokens > 0) {
+    // As SizedEngine takes them.
+    input.snapshot_bytes -= profile.snapshot_bytes % profile.window_tokens;
+    input.free_tokens = profile.window_tokens;
+  }
+  input.memory_bytes =
+      static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
+  // Pieces smaller than the grid end off it, and who goes away leaves a slot where one did.
+  const bool cut_off_grid =
+      options.piece_tokens_max < kUsualGridTokens &&
+      std::any_of(
+          steps.begin(), steps.end(),
+          [](const TraceStep& step) { return step.request->cancelled_at.has_value(); });
+  input.grid_tokens = options.reuse == ReuseMode::kAny || cut_off_grid ? 1 : kUsualGridTokens;
+  input.context_tokens = ContextTokens(steps, options);
+  return input;
+}
+
+double SimReport::token_hit_rate() const {
+  return Share(static_cast<double>(reused_tokens), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::best_hit_rate() const {
+  return Share(static_cast<double>(shared_tokens), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::checkpoints_per_10k_prompt() const {
+  return kTenThousand *
+         Share(static_cast<double>(checkpoints_taken), static_cast<double>(prompt_tokens));
+}
+
+double SimReport::checkpoints_per_10k_read() const {
+  return kTenThousand *
+         Share(static_cast<double>(checkpoints_taken), static_cast<double>(read_tokens()));
+}
+
+Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tokens,
+                           const SimOptions& options,
+                           const std::function<void(size_t done)>& on_progress) {
+  auto placement = MakePlacement(options.placement, options.intervals);
+  if (!placement) return tl::unexpected(placement.error());
+  auto eviction = MakeEviction(options.eviction);
+  if (!eviction) return tl::unexpected(eviction.error());
+  if (!options.without.empty()) {
+    placement = std::make_unique<WithoutClasses>(std::move(*placement), options.without);
+  }
+  Simulation simulation(options, ContextTokens(steps, options), std::move(*placement),
+                        std::move(*eviction));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    simulation.Serve(steps[i], block_tokens);
+    if (on_progress) on_progress(i + 1);
+  }
+  SimReport report = simulation.Finish();
+  for (const OracleNeeds& needs : FindNeeds(steps, block_tokens, OracleInputFor(steps, options))) {
+    report.shared_tokens += needs.deepest;
+  }
+  return report;
+}
+
+}  // namespace cairn

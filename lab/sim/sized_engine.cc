@@ -1,0 +1,188 @@
+#include "lab/sim/sized_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "lab/sim/sized_store.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kMsPerS = 1000;
+
+// No token of a prompt is negative.
+constexpr Token kEndOfAnswer = -2;
+
+class AnswerSampler final : public Sampler {
+ public:
+  explicit AnswerSampler(Tokens answer) : answer_(std::move(answer)) {}
+
+  Token Sample(std::span<const float> /*logits*/) override {
+    return drawn_ < answer_.size() ? answer_[drawn_++] : kEndOfAnswer;
+  }
+
+ private:
+  const Tokens answer_;
+  size_t drawn_ = 0;
+};
+
+}  // namespace
+
+SizedEngine::SizedEngine(const Options& options, ManualClock* clock)
+    : options_(options), clock_(clock), sequences_(options.slots), cells_(options.slots) {
+  const ModelProfile& profile = options.profile;
+  info_.name = profile.name;
+  info_.architecture = "sized";
+  info_.description = "sizes and speeds of " + info_.name;
+  traits_.memory_class = profile.memory_class;
+  traits_.snapshot_bytes = profile.snapshot_bytes;
+  traits_.kv_bytes_per_token = profile.kv_bytes_per_token;
+  traits_.window_tokens = profile.window_tokens;
+  traits_.grid_tokens = kUsualGridTokens;
+  traits_.segments = profile.memory_class != MemoryClass::kRecurrent;
+}
+
+Result<Tokens> SizedEngine::Tokenize(std::string_view /*text*/, bool /*add_special*/,
+                                     bool /*parse_special*/) const {
+  return Fail(ErrorCode::kInternal, "a model of sizes alone has no vocabulary");
+}
+
+std::string SizedEngine::Piece(Token /*token*/, bool /*special*/) const {
+  return "";
+}
+
+bool SizedEngine::IsEndOfGeneration(Token token) const {
+  return token == kEndOfAnswer;
+}
+
+size_t SizedEngine::WindowStart(size_t position) const {
+  return position - std::min(position, traits_.window_tokens);
+}
+
+// A window that is not full takes less.
+size_t SizedEngine::SnapshotBytesAt(size_t position) const {
+  if (traits_.window_tokens == 0) return traits_.snapshot_bytes;
+  const size_t held = std::min(position, traits_.window_tokens);
+  return traits_.snapshot_bytes / traits_.window_tokens * held;
+}
+
+Bytes SizedEngine::Take(size_t bytes) {
+  moved_.taken_bytes += bytes;
+  clock_->Advance(static_cast<double>(bytes) / options_.profile.move_bytes_per_s * kMsPerS);
+  return ClaimBytes(bytes);
+}
+
+void SizedEngine::GiveBack(size_t bytes) {
+  moved_.restored_bytes += bytes;
+  clock_->Advance(static_cast<double>(bytes) / options_.profile.move_bytes_per_s * kMsPerS);
+}
+
+void SizedEngine::SetTo(SeqId seq, size_t position) {
+  At(seq) = {position, WindowStart(position)};
+  cells_.SetTokens(static_cast<size_t>(seq), position);
+}
+
+// A recurrent state takes no cells.
+bool SizedEngine::HasRoomFor(size_t tokens) const {
+  if (traits_.memory_class == MemoryClass::kRecurrent) return true;
+  return cells_.used() + tokens <= options_.context_tokens;
+}
+
+Status SizedEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  Sequence& sequence = At(seq);
+  CHECK(sequence.end == position);
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  sequence.end += tokens.size();
+  cells_.SetTokens(static_cast<size_t>(seq), sequence.end);
+  sequence.window_begin = std::max(sequence.window_begin, WindowStart(sequence.end));
+  const auto read = static_cast<double>(tokens.size());
+  clock_->Advance(read / options_.profile.read_tokens_per_s * kMsPerS);
+  return {};
+}
+
+Status SizedEngine::DecodeEach(std::span<const NextToken> tokens) {
+  for (const NextToken& next : tokens) {
+    if (Status decoded = Decode(next.seq, next.position, {&next.token, 1}); !decoded) {
+      return decoded;
+    }
+  }
+  return {};
+}
+
+std::span<const float> SizedEngine::LogitsOf(size_t /*index*/) const {
+  return logits_;
+}
+
+Result<Bytes> SizedEngine::TakeSnapshot(SeqId seq) {
+  return Take(SnapshotBytesAt(At(seq).end));
+}
+
+Status SizedEngine::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
+  GiveBack(ClaimedBytes(snapshot));
+  SetTo(seq, position);
+  return {};
+}
+
+bool SizedEngine::CanTruncate(SeqId seq, size_t position) const {
+  const Sequence& sequence = At(seq);
+  if (position == sequence.end || position == 0) return true;
+  if (position > sequence.end) return false;
+  if (!traits_.NeedsSnapshots()) return true;
+  return traits_.window_tokens > 0 && sequence.window_begin <= WindowStart(position);
+}
+
+Status SizedEngine::Truncate(SeqId seq, size_t position) {
+  CHECK(CanTruncate(seq, position));
+  Sequence& sequence = At(seq);
+  sequence.end = position;
+  cells_.SetTokens(static_cast<size_t>(seq), position);
+  if (position == 0) sequence.window_begin = 0;
+  return {};
+}
+
+void SizedEngine::Clear(SeqId seq) {
+  At(seq) = {};
+  cells_.SetTokens(static_cast<size_t>(seq), 0);
+}
+
+Result<Bytes> SizedEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
+  CHECK(begin < end && end <= At(seq).end);
+  return Take((end - begin) * traits_.kv_bytes_per_token + options_.profile.segment_bytes);
+}
+
+Status SizedEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> /*parts*/,
+                         size_t position, ByteSpan snapshot) {
+  CHECK(keep <= At(seq).end);
+  cells_.SetTokens(static_cast<size_t>(seq), keep);
+  if (!HasRoomFor(position - keep)) {
+    Clear(seq);
+    return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  }
+  GiveBack((position - keep) * traits_.kv_bytes_per_token +
+           (snapshot.empty() ? 0 : ClaimedBytes(snapshot)));
+  SetTo(seq, position);
+  return {};
+}
+
+Status SizedEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  CHECK(from != to && position <= At(from).end);
+  if (!snapshot.empty()) GiveBack(ClaimedBytes(snapshot));
+  cells_.Share(static_cast<size_t>(from), static_cast<size_t>(to), position);
+  SetTo(to, position);
+  return {};
+}
+
+Result<Bytes> SizedEngine::TakeWhole(SeqId /*seq*/) {
+  return Fail(ErrorCode::kInternal, "a model of sizes alone has segments");
+}
+
+Status SizedEngine::SetWhole(SeqId /*seq*/, size_t /*position*/, ByteSpan /*whole*/) {
+  return Fail(ErrorCode::kInternal, "a model of sizes alone has segments");
+}
+
+std::unique_ptr<Sampler> SizedEngine::MakeSampler(const SamplingParams& /*params*/) {
+  return std::make_unique<AnswerSampler>(answer_);
+}
+
+}  // namespace cairn

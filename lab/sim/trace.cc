@@ -1,0 +1,203 @@
+#include "lab/sim/trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "base/check.h"
+#include "lab/sim/trace_reader.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::json;
+
+tl::unexpected<Error> Invalid(const std::string& message) {
+  return Fail(ErrorCode::kInvalidArgument, message);
+}
+
+Result<std::unique_ptr<TraceReader>> MakeReader(TraceFormat format, const Json& first_line) {
+  if (format == TraceFormat::kAuto) {
+    if (first_line.contains("hash_ids")) format = TraceFormat::kBlocks;
+    if (first_line.contains("requests")) format = TraceFormat::kSessions;
+    if (first_line.contains("messages")) format = TraceFormat::kMessages;
+  }
+  switch (format) {
+    case TraceFormat::kBlocks:
+      return MakeBlocksReader();
+    case TraceFormat::kSessions:
+      return MakeSessionsReader();
+    case TraceFormat::kMessages:
+      return MakeMessagesReader();
+    case TraceFormat::kAuto:
+      break;
+  }
+  return Invalid(
+      "the format is not known: expected hash_ids (blocks), requests (sessions) or "
+      "messages (messages)");
+}
+
+// A field of another type than it should have makes the library throw.
+Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
+  try {
+    return reader->AddLine(line, trace);
+  } catch (const Json::exception& error) {
+    return Invalid(error.what());
+  }
+}
+
+// Of the tokens [begin, end) of prompt and answer.
+Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
+  Tokens tokens;
+  tokens.reserve(end - begin);
+  size_t position = 0;
+  for (const BlockRange& range : request.token_ids) {
+    const size_t count = range.last - range.first + 1;
+    const size_t from = std::max(position, begin);
+    const size_t to = std::min(position + count, end);
+    for (size_t i = from; i < to; ++i) {
+      tokens.push_back(static_cast<Token>(range.first + (i - position)));
+    }
+    position += count;
+  }
+  return tokens;
+}
+
+}  // namespace
+
+Result<size_t> SizeField(const Json& object, const char* field) {
+  constexpr double kSizeMax = 9007199254740992;  // 2^53: a double holds all up to there
+  const auto found = object.find(field);
+  const double number =
+      found != object.end() && found->is_number() ? found->get<double>() : std::nan("");
+  if (!(number >= 0 && number <= kSizeMax)) {
+    return Invalid(std::string(field) + ": expected a number that is not negative");
+  }
+  return static_cast<size_t>(number);
+}
+
+Result<size_t> TokensField(const Json& object, const char* field, std::optional<size_t> absent) {
+  if (absent && !object.contains(field)) return *absent;
+  auto tokens = SizeField(object, field);
+  if (tokens && *tokens > kTraceTokensMax) {
+    return Invalid(std::string(field) + ": more tokens than can be numbered");
+  }
+  return tokens;
+}
+
+Result<TraceFormat> ParseTraceFormat(std::string_view name) {
+  if (name == "auto") return TraceFormat::kAuto;
+  if (name == "blocks") return TraceFormat::kBlocks;
+  if (name == "sessions") return TraceFormat::kSessions;
+  if (name == "messages") return TraceFormat::kMessages;
+  return Invalid("there is no trace format named '" + std::string(name) +
+                 "'; there are: auto, blocks, messages, sessions");
+}
+
+Result<Trace> ReadTrace(std::istream& in, TraceFormat format) {
+  Trace trace;
+  std::unique_ptr<TraceReader> reader;
+  std::string line;
+  for (size_t number = 1; std::getline(in, line); ++number) {
+    if (line.empty()) continue;
+    const Json json = Json::parse(line, nullptr, false);
+    const auto failed = [&](const std::string& why) {
+      return Invalid("line " + std::to_string(number) + ": " + why);
+    };
+    if (json.is_discarded()) {
+      ++trace.torn_lines;
+      continue;
+    }
+    if (!json.is_object()) return failed("expected a JSON object");
+    if (reader == nullptr) {
+      auto made = MakeReader(format, json);
+      if (!made) return failed(made.error().message);
+      reader = std::move(*made);
+    }
+    if (Status added = AddLine(json, reader.get(), &trace); !added) {
+      return failed(added.error().message);
+    }
+  }
+  if (trace.sessions.empty()) {
+    return Invalid("the trace has no requests" +
+                   (trace.torn_lines == 0
+                        ? std::string()
+                        : ", and " + std::to_string(trace.torn_lines) + " lines are no JSON"));
+  }
+  // A server writes requests in the order in which they ended.
+  for (TraceSession& session : trace.sessions) {
+    if (!trace.absolute_time) break;
+    std::stable_sort(session.requests.begin(), session.requests.end(),
+                     [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
+  }
+  return trace;
+}
+
+Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique) {
+  if (!request.token_ids.empty()) return NumbersIn(request, 0, request.input_tokens);
+  Tokens tokens(request.input_tokens);
+  auto at = tokens.begin();
+  for (const BlockRange& range : request.blocks) {
+    const size_t count = (size_t{range.last} - range.first + 1) * block_tokens;
+    const auto left = static_cast<size_t>(tokens.end() - at);
+    const auto end = at + static_cast<std::ptrdiff_t>(std::min(count, left));
+    std::iota(at, end, static_cast<Token>(range.first * block_tokens));
+    at = end;
+  }
+  for (; at != tokens.end(); ++at) *at = (*last_unique)--;
+  return tokens;
+}
+
+Tokens AnswerOf(const TraceRequest& request) {
+  if (request.token_ids.empty()) return {};
+  return NumbersIn(request, request.input_tokens, request.input_tokens + request.output_tokens);
+}
+
+// An answer's last token is read only to draw what ends it.
+size_t HeldTokens(const TraceRequest& request) {
+  const bool answered = !request.token_ids.empty() && !request.cancelled_at;
+  if (!answered || request.output_tokens == 0) return request.input_tokens;
+  return request.input_tokens + request.output_tokens - (request.ended_by_model ? 0 : 1);
+}
+
+std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {
+  struct Running {
+    double next_ms = 0;
+    size_t session = 0;
+    size_t request = 0;
+    double began_ms = 0;
+    bool operator>(const Running& other) const {
+      return std::tie(next_ms, session) > std::tie(other.next_ms, other.session);
+    }
+  };
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
+  size_t next_session = 0;
+  const auto begin_next = [&](double now_ms) {
+    if (next_session == trace.sessions.size()) return;
+    const double began_ms = trace.absolute_time ? 0 : now_ms;
+    const double first_ms = trace.sessions[next_session].requests.front().at_ms;
+    running.push({std::max(began_ms + first_ms, now_ms), next_session, 0, began_ms});
+    ++next_session;
+  };
+  const size_t places = at_once == 0 ? trace.sessions.size() : at_once;
+  for (size_t i = 0; i < places; ++i) begin_next(0);
+  std::vector<TraceStep> steps;
+  while (!running.empty()) {
+    Running now = running.top();
+    running.pop();
+    const std::vector<TraceRequest>& requests = trace.sessions[now.session].requests;
+    steps.push_back({now.next_ms, now.session, &requests[now.request]});
+    if (++now.request == requests.size()) {
+      begin_next(now.next_ms);
+      continue;
+    }
+    now.next_ms = std::max(now.next_ms, now.began_ms + requests[now.request].at_ms);
+    running.push(now);
+  }
+  return steps;
+}
+
+}  // namespace cairn

@@ -1,0 +1,69 @@
+// SequenceNumbers: gives the tokens of sequences numbers, so that two sequences agree up to a
+// position exactly as far as their numbers do.
+//
+//   first    t h e   c a t        0 1 2 3 4 5 6
+//   second   t h e   d o g s      0 1 2 3 7 8 9 10
+//   third    t h e   d o t        0 1 2 3 7 8 11
+//
+// A number stands for a token and all that came before it, and numbers are given in the order in
+// which tokens are first seen. So they say what is shared and nothing else: not which token it was,
+// not even whether the same word comes twice. There is no hash that could be tried with guesses.
+//
+// To know what it has seen, it keeps the tokens: four bytes for each number. When they outgrow
+// `tokens_max`, the half that was seen longest ago is forgotten, and gets new numbers if it comes
+// back.
+//
+// Threads: one at a time.
+
+#ifndef CAIRN_TRACE_SEQUENCE_NUMBERS_H_
+#define CAIRN_TRACE_SEQUENCE_NUMBERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/tokens.h"
+#include "trace/block_range.h"
+
+namespace cairn {
+
+class SequenceNumbers {
+ public:
+  // `next`: the first number to give.
+  explicit SequenceNumbers(uint64_t next = 0, size_t tokens_max = SIZE_MAX)
+      : next_(next), tokens_max_(tokens_max) {}
+
+  // The numbers of `tokens`, as few ranges. Sequences of different roots share none. Nothing: there
+  // are no numbers left (kTraceTokensMax).
+  std::optional<std::vector<BlockRange>> Add(uint32_t root, TokenSpan tokens);
+
+  uint64_t next() const { return next_; }
+  size_t held_tokens() const { return held_tokens_; }
+
+ private:
+  // Tokens with numbers in a row, first ... first + tokens.size() - 1.
+  struct Node {
+    uint64_t first = 0;
+    Tokens tokens;
+    uint64_t used = 0;
+    std::map<Token, uint32_t> children;  // by their first token
+  };
+
+  uint32_t RootOf(uint32_t root);
+  void Split(uint32_t node, size_t at);
+  void ForgetOldest();
+
+  uint64_t next_;
+  const size_t tokens_max_;
+  size_t held_tokens_ = 0;
+  uint64_t tick_ = 0;
+  std::unordered_map<uint32_t, uint32_t> roots_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_TRACE_SEQUENCE_NUMBERS_H_

@@ -1,0 +1,108 @@
+// For the tests of answer parsers: an answer put together again from its pieces.
+
+#ifndef CAIRN_TESTING_CHAT_PARSED_ANSWER_H_
+#define CAIRN_TESTING_CHAT_PARSED_ANSWER_H_
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat/answer_parser.h"
+
+namespace cairn::test {
+
+// In the order of the pieces, so that it also shows what came before what:
+//   reasoning{…} content{…} call0{name arguments}
+struct ParsedAnswer {
+  std::string text;
+  bool operator==(const ParsedAnswer&) const = default;
+};
+
+inline void PrintTo(const ParsedAnswer& answer, std::ostream* out) {
+  *out << answer.text;
+}
+
+class AnswerCollector {
+ public:
+  void Add(const std::vector<AnswerPiece>& pieces) {
+    using Kind = AnswerPiece::Kind;
+    for (const AnswerPiece& piece : pieces) {
+      EXPECT_FALSE(piece.text.empty());
+      if (piece.kind == Kind::kCallBegin) {
+        EXPECT_EQ(piece.call, calls_);
+        ++calls_;
+        Open("call" + std::to_string(piece.call));
+        answer_ += piece.text + " ";
+      } else if (piece.kind == Kind::kCallArguments) {
+        EXPECT_EQ(piece.call + 1, calls_);
+        answer_ += piece.text;
+      } else {
+        const std::string name = piece.kind == Kind::kReasoning ? "reasoning" : "content";
+        if (open_ != name) Open(name);
+        answer_ += piece.text;
+      }
+    }
+  }
+
+  ParsedAnswer Get() { return {open_.empty() ? "" : answer_ + "}"}; }
+
+ private:
+  void Open(const std::string& name) {
+    if (!open_.empty()) answer_ += "} ";
+    answer_ += name + "{";
+    open_ = name;
+  }
+
+  std::string answer_;
+  std::string open_;
+  size_t calls_ = 0;
+};
+
+inline ParsedAnswer ParsePushed(const AnswerFormat& format,
+                                const std::vector<std::string>& pushes) {
+  const auto parser = MakeAnswerParser(format);
+  AnswerCollector collector;
+  for (const std::string& push : pushes) collector.Add(parser->Push(push));
+  collector.Add(parser->Finish());
+  return collector.Get();
+}
+
+// Fed whole; and that fed byte by byte, and in two parts cut anywhere, it is the same.
+inline std::string Parse(const AnswerFormat& format, const std::string& text) {
+  const ParsedAnswer whole = ParsePushed(format, {text});
+  std::vector<std::string> bytes;
+  for (const char c : text) bytes.emplace_back(1, c);
+  EXPECT_EQ(ParsePushed(format, bytes), whole) << "byte by byte: " << text;
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    EXPECT_EQ(ParsePushed(format, {text.substr(0, cut), text.substr(cut)}), whole)
+        << "cut at " << cut << ": " << text;
+  }
+  return whole.text;
+}
+
+// What an answer that is nothing but content gives.
+inline std::string Content(const std::string& text) {
+  return "content{" + text + "}";
+}
+
+inline constexpr char kTools[] = R"json([
+  {"type": "function", "function": {"name": "weather", "parameters": {
+    "type": "object", "properties": {
+      "city": {"type": "string"}, "days": {"type": "integer"}, "exact": {"type": "boolean"},
+      "share": {"type": "number"}, "where": {"type": "object"}, "list": {"type": "array"},
+      "maybe": {"type": ["string", "null"]}, "unit": {"enum": ["1", "2"]},
+      "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+      "id": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}}},
+  {"type": "function", "function": {"name": "now"}}
+])json";
+
+inline AnswerFormat Format(CallFormat calls, bool starts_in_reasoning = false) {
+  return {calls, starts_in_reasoning, kTools};
+}
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_CHAT_PARSED_ANSWER_H_

@@ -1,0 +1,426 @@
+#include "testing/engine/fake_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "engine/state_facts.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::array<std::string_view, 3> kSpecialTexts = {"<|endoftext|>", "<|im_start|>",
+                                                           "<|im_end|>"};
+
+// What a token adds to the state. `flavour` is 0 when it was evaluated as a cold run would have.
+uint64_t Contribution(Token token, size_t position, uint64_t flavour) {
+  return HashMix(HashMix(static_cast<uint64_t>(token) + 1, position), flavour);
+}
+
+// How the piece [begin, end) colours the token at `position`.
+uint64_t Flavour(size_t position, size_t begin, size_t end, size_t grid) {
+  const size_t block_begin = position - position % grid;
+  if (begin % grid == 0 && block_begin + grid <= end) return 0;
+  if (begin % grid == 0) return end - block_begin;  // a cold run's last piece is as short
+  return HashMix(begin, end);
+}
+
+uint64_t Fold(uint64_t state, const std::vector<uint64_t>& values, size_t begin, size_t end) {
+  return Hash64(values.data() + begin, (end - begin) * sizeof(uint64_t), state);
+}
+
+class FakeSampler final : public Sampler {
+ public:
+  Token Sample(std::span<const float> logits) override {
+    return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+};
+
+}  // namespace
+
+FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
+  info_.name = "fake";
+  info_.architecture = "fake";
+  info_.description = "a hash that plays a model";
+  info_.eos_text = kSpecialTexts[2];
+  info_.token_bytes_max = 32;
+  info_.vocab_size = kVocabSize;
+  info_.train_context_tokens = options.context_tokens;
+  traits_.memory_class = options.memory_class;
+  traits_.grid_tokens = options.grid_tokens;
+  traits_.grid_measured = true;
+  traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
+  traits_.segments = has_cells() && options.segments;
+  traits_.whole_states = options.whole_states;
+  traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
+  CHECK(options.recurrent_bytes >= sizeof(uint64_t));
+  if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
+  if (has_window()) {
+    traits_.window_tokens = options.window_tokens;
+    traits_.snapshot_bytes = options.window_tokens * sizeof(uint64_t);
+  }
+}
+
+Result<std::string> FakeEngine::StateIdentity() const {
+  return FactsText({{"model", "fake"},
+                    {"memory_class", std::string(MemoryClassName(options_.memory_class))},
+                    {"grid_tokens", std::to_string(options_.grid_tokens)},
+                    {"window_tokens", std::to_string(traits_.window_tokens)},
+                    {"snapshot_bytes", std::to_string(traits_.snapshot_bytes)},
+                    {"piece_tokens", std::to_string(options_.piece_tokens_max)},
+                    {"end_one_in", std::to_string(options_.end_one_in)},
+                    {"seed", std::to_string(options_.seed)}});
+}
+
+Result<Tokens> FakeEngine::Tokenize(std::string_view text, bool /*add_special*/,
+                                    bool parse_special) const {
+  Tokens tokens;
+  while (!text.empty()) {
+    Token token = static_cast<uint8_t>(text.front());
+    size_t bytes = 1;
+    for (size_t i = 0; parse_special && i < kSpecialTexts.size(); ++i) {
+      if (!text.starts_with(kSpecialTexts[i])) continue;
+      token = kEndOfText + static_cast<Token>(i);
+      bytes = kSpecialTexts[i].size();
+    }
+    tokens.push_back(token);
+    text.remove_prefix(bytes);
+  }
+  return tokens;
+}
+
+std::string FakeEngine::Piece(Token token, bool special) const {
+  if (token < kEndOfText) return std::string(1, static_cast<char>(token));
+  return special ? std::string(kSpecialTexts[static_cast<size_t>(token - kEndOfText)]) : "";
+}
+
+bool FakeEngine::IsEndOfGeneration(Token token) const {
+  return token == kEndOfText || token == kMessageEnd;
+}
+
+Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= options_.piece_tokens_max);
+  Sequence& sequence = Of(seq);
+  CHECK(sequence.end == position);
+  if (failing_decodes_ > 0) {
+    --failing_decodes_;
+    Clear(seq);
+    return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
+  }
+  const size_t end = position + tokens.size();
+  if (end > options_.context_tokens) return Fail(ErrorCode::kTooLong, "the context is full");
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  Extend(&sequence, tokens);
+  logits_ = {LogitsAt(StateHash(sequence))};
+  return {};
+}
+
+Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
+  if (failing_decodes_ > 0) {
+    --failing_decodes_;
+    for (const NextToken& next : tokens) Clear(next.seq);
+    return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
+  }
+  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  logits_.clear();
+  for (const NextToken& next : tokens) {
+    Sequence& sequence = Of(next.seq);
+    CHECK(sequence.end == next.position && next.position < options_.context_tokens);
+    Extend(&sequence, {&next.token, 1});
+    logits_.push_back(LogitsAt(StateHash(sequence)));
+  }
+  return {};
+}
+
+size_t FakeEngine::cells() const {
+  return options_.cells > 0 ? options_.cells : options_.context_tokens * options_.slots;
+}
+
+bool FakeEngine::HasRoomFor(size_t tokens) const {
+  if (options_.cells == 0 || !has_cells()) return true;
+  size_t at_most = tokens;
+  for (const auto& [seq, sequence] : sequences_) at_most += sequence.places.size();
+  if (at_most <= options_.cells) return true;
+  std::set<uint64_t> used;
+  for (const auto& [seq, sequence] : sequences_) {
+    used.insert(sequence.places.begin(), sequence.places.end());
+  }
+  return used.size() + tokens <= options_.cells;
+}
+
+void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
+  const size_t begin = sequence->end;
+  const size_t end = begin + tokens.size();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const size_t at = begin + i;
+    const uint64_t flavour = Flavour(at, begin, end, options_.grid_tokens);
+    const uint64_t added = Contribution(tokens[i], at, flavour);
+    if (has_cells()) AddCell(sequence, added);
+    if (has_window()) sequence->window.push_back(HashMix(added, 1));
+    if (has_recurrent()) sequence->recurrent = HashMix(sequence->recurrent, added);
+  }
+  sequence->end = end;
+  if (has_window()) sequence->window_begin = std::max(sequence->window_begin, WindowStart(end));
+  decoded_tokens_ += tokens.size();
+}
+
+uint64_t FakeEngine::StateHash(const Sequence& sequence) const {
+  uint64_t state = HashMix(options_.seed, sequence.recurrent);
+  if (has_cells() && sequence.end > 0) state = HashMix(state, sequence.cells[sequence.end - 1]);
+  if (has_window()) {
+    state = Fold(state, sequence.window, WindowStart(sequence.end), sequence.end);
+  }
+  return state;
+}
+
+std::vector<float> FakeEngine::LogitsAt(uint64_t state) const {
+  std::vector<float> logits(kVocabSize);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    // In [0, 1): exactly representable, different for every state and token.
+    logits[i] = static_cast<float>(HashMix(state, i) >> 40) / static_cast<float>(1 << 24);
+  }
+  const bool ends = options_.end_one_in != 0 && state % options_.end_one_in == 0;
+  const auto letter = static_cast<size_t>('a' + HashMix(state, 0) % 26);
+  logits[ends ? static_cast<size_t>(kMessageEnd) : letter] = 2.0F;
+  return logits;
+}
+
+Result<Bytes> FakeEngine::TakeSnapshot(SeqId seq) {
+  const Sequence& sequence = Of(seq);
+  Bytes bytes;
+  const auto append = [&bytes](const uint64_t* values, size_t count) {
+    const size_t at = bytes.size();
+    bytes.resize(at + count * sizeof(uint64_t));
+    if (count > 0) std::memcpy(bytes.data() + at, values, count * sizeof(uint64_t));
+  };
+  if (has_recurrent()) {
+    append(&sequence.recurrent, 1);
+    bytes.resize(options_.recurrent_bytes, 0);
+  }
+  if (has_window()) {
+    append(sequence.window.data() + sequence.window_begin, sequence.end - sequence.window_begin);
+  }
+  return bytes;
+}
+
+Status FakeEngine::Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) {
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  Sequence& sequence = Of(seq);
+  const size_t wanted_bytes =
+      has_recurrent() ? options_.recurrent_bytes
+                      : (position - WindowStart(position)) * sizeof(uint64_t) * has_window();
+  if (snapshot.size() < wanted_bytes || (has_cells() && sequence.cells.size() < position)) {
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt, "the snapshot does not fit this sequence");
+  }
+  if (has_cells()) CutCells(&sequence, position);
+  if (has_recurrent()) std::memcpy(&sequence.recurrent, snapshot.data(), sizeof(uint64_t));
+  if (has_window()) {
+    const size_t count = snapshot.size() / sizeof(uint64_t);
+    sequence.window.assign(position, 0);
+    sequence.window_begin = position - count;
+    std::memcpy(sequence.window.data() + sequence.window_begin, snapshot.data(), snapshot.size());
+  }
+  sequence.end = position;
+  return {};
+}
+
+bool FakeEngine::CanTruncate(SeqId seq, size_t position) const {
+  CHECK(!asleep_);
+  const auto found = sequences_.find(seq);
+  const size_t end = found == sequences_.end() ? 0 : found->second.end;
+  if (position == end || position == 0) return true;
+  if (position > end || has_recurrent()) return false;
+  return !has_window() || found->second.window_begin <= WindowStart(position);
+}
+
+Status FakeEngine::Truncate(SeqId seq, size_t position) {
+  CHECK(CanTruncate(seq, position));
+  if (position == 0) {
+    Clear(seq);
+    return {};
+  }
+  Sequence& sequence = Of(seq);
+  if (has_cells()) CutCells(&sequence, position);
+  if (has_window()) sequence.window.resize(position);
+  sequence.end = position;
+  return {};
+}
+
+void FakeEngine::Clear(SeqId seq) {
+  Of(seq) = Sequence();
+}
+
+Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
+  const Sequence& sequence = Of(seq);
+  CHECK(traits_.segments && begin < end && end <= sequence.end);
+  Bytes bytes(sizeof(uint64_t) * (end - begin + 1));
+  const uint64_t first = begin;
+  std::memcpy(bytes.data(), &first, sizeof(first));
+  std::memcpy(bytes.data() + sizeof(first), sequence.added.data() + begin,
+              bytes.size() - sizeof(first));
+  return bytes;
+}
+
+Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                        ByteSpan snapshot) {
+  Sequence& sequence = Of(seq);
+  CHECK(traits_.segments && keep <= sequence.end);
+  CutCells(&sequence, keep);
+  if (!HasRoomFor(position - keep)) {
+    Clear(seq);
+    return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  }
+  for (const SegmentPart& part : parts) {
+    CHECK(part.begin == sequence.cells.size());
+    const Result<ByteSpan> bytes = part.Load();
+    if (!bytes) {
+      Clear(seq);
+      return tl::unexpected(bytes.error());
+    }
+    uint64_t first = 0;
+    std::memcpy(&first, bytes->data(), sizeof(first));
+    CHECK(first <= part.begin && part.end - first < bytes->size() / sizeof(uint64_t));
+    for (size_t at = part.begin; at < part.end; ++at) {
+      uint64_t added = 0;
+      std::memcpy(&added, bytes->data() + (at - first + 1) * sizeof(uint64_t), sizeof(added));
+      AddCell(&sequence, added);
+    }
+  }
+  CHECK(sequence.cells.size() == position);
+  if (traits_.NeedsSnapshots()) return Restore(seq, position, snapshot);
+  sequence.end = position;
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  return {};
+}
+
+bool FakeEngine::Refuses(SeqId seq) {
+  if (refused_states_ == 0) return false;
+  --refused_states_;
+  Clear(seq);
+  return true;
+}
+
+Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  const Sequence& source = Of(from);
+  CHECK(traits_.segments && from != to && position <= source.end);
+  Sequence& sequence = Of(to);
+  sequence = Sequence();
+  sequence.added = source.added;
+  sequence.cells = source.cells;
+  sequence.places = source.places;
+  CutCells(&sequence, position);
+  if (traits_.NeedsSnapshots()) return Restore(to, position, snapshot);
+  sequence.end = position;
+  return {};
+}
+
+bool FakeEngine::IsShared(SeqId seq, size_t begin) const {
+  const std::vector<uint64_t>& own = sequences_.at(seq).places;
+  const std::set<uint64_t> places(own.begin() + static_cast<ptrdiff_t>(begin), own.end());
+  return std::any_of(sequences_.begin(), sequences_.end(), [&](const auto& other) {
+    const std::vector<uint64_t>& held = other.second.places;
+    return other.first != seq && std::any_of(held.begin(), held.end(), [&](uint64_t place) {
+             return places.contains(place);
+           });
+  });
+}
+
+Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
+  Sequence& sequence = Of(seq);
+  CHECK(traits_.shifts && begin < end && end <= sequence.end);
+  CHECK(!IsShared(seq, end));
+  const auto behind = static_cast<ptrdiff_t>(end);
+  const std::vector<uint64_t> added(sequence.added.begin() + behind, sequence.added.end());
+  const std::vector<uint64_t> places(sequence.places.begin() + behind, sequence.places.end());
+  CutCells(&sequence, begin);
+  for (size_t i = 0; i < added.size(); ++i) {
+    AddCell(&sequence, HashMix(added[i], end - begin));
+    sequence.places.back() = places[i];
+  }
+  sequence.end = sequence.cells.size();
+  return {};
+}
+
+// | recurrent state | what each cell was made of … | first position of the window | its values … |
+Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
+  const Sequence& sequence = Of(seq);
+  CHECK(traits_.whole_states && sequence.end > 0);
+  std::vector<uint64_t> words = {sequence.recurrent};
+  words.insert(words.end(), sequence.added.begin(), sequence.added.end());
+  if (has_window()) {
+    words.push_back(sequence.window_begin);
+    words.insert(words.end(),
+                 sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin),
+                 sequence.window.end());
+  }
+  Bytes bytes(words.size() * sizeof(uint64_t));
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
+}
+
+Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
+  Clear(seq);
+  if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
+  std::vector<uint64_t> words(whole.size() / sizeof(uint64_t));
+  std::memcpy(words.data(), whole.data(), words.size() * sizeof(uint64_t));
+  const size_t cells = has_cells() ? position : 0;
+  CHECK(words.size() > cells);
+  if (!HasRoomFor(position)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  Sequence& sequence = Of(seq);
+  sequence.recurrent = words[0];
+  for (size_t i = 0; i < cells; ++i) AddCell(&sequence, words[1 + i]);
+  if (has_window()) {
+    sequence.window_begin = words.at(1 + cells);
+    sequence.window.assign(position, 0);
+    CHECK(words.size() == 2 + cells + position - sequence.window_begin);
+    std::copy(words.begin() + static_cast<ptrdiff_t>(2 + cells), words.end(),
+              sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin));
+  }
+  sequence.end = position;
+  return {};
+}
+
+FakeEngine::Sequence& FakeEngine::Of(SeqId seq) {
+  CHECK(!asleep_);
+  return sequences_[seq];
+}
+
+Status FakeEngine::Sleep() {
+  CHECK(!asleep_);
+  sequences_.clear();
+  logits_.clear();
+  asleep_ = true;
+  return {};
+}
+
+Status FakeEngine::Wake() {
+  CHECK(asleep_);
+  if (failing_wakes_ > 0) {
+    --failing_wakes_;
+    return Fail(ErrorCode::kNoSpace, "the fake engine was told not to wake");
+  }
+  asleep_ = false;
+  return {};
+}
+
+void FakeEngine::AddCell(Sequence* sequence, uint64_t added) {
+  sequence->cells.push_back(HashMix(sequence->cells.empty() ? 0 : sequence->cells.back(), added));
+  sequence->added.push_back(added);
+  sequence->places.push_back(++last_place_);
+}
+
+void FakeEngine::CutCells(Sequence* sequence, size_t position) {
+  sequence->cells.resize(position);
+  sequence->added.resize(position);
+  sequence->places.resize(position);
+}
+
+std::unique_ptr<Sampler> FakeEngine::MakeSampler(const SamplingParams& /*params*/) {
+  return std::make_unique<FakeSampler>();
+}
+
+}  // namespace cairn

@@ -1,0 +1,150 @@
+// FakeEngine: a model whose state is a hash of all tokens so far and whose next token is a
+// function of it. Restore the wrong bytes, mix two runs, or cut off the grid, and it answers
+// differently: every cache bug shows without a GGUF.
+//
+// It plays each memory class with that class's rules, refusing what libllama would refuse. Tokens
+// are bytes, then the three special tokens of ChatML.
+//
+// How it feels the grid: a token's contribution depends on the piece it was evaluated in, unless
+// that piece began on the grid and holds the token's whole grid block, as on real backends.
+
+#ifndef CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
+#define CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace cairn {
+
+struct FakeEngineOptions {
+  MemoryClass memory_class = MemoryClass::kHybrid;
+  size_t context_tokens = 1 << 20;
+  size_t slots = 1;
+  size_t cells = 0;  // 0: each slot has room for context_tokens
+  size_t piece_tokens_max = 512;
+  size_t grid_tokens = 64;
+  size_t window_tokens = 96;  // of the sliding-window class
+  bool segments = true;       // but never of the recurrent class
+  bool whole_states = true;   // where there are no segments
+  bool shifts = true;         // of the attention class only
+  // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
+  // a thousand tokens, so budgets are tried with more.
+  size_t recurrent_bytes = sizeof(uint64_t);
+  // One answer in so many ends at each token; 0: never.
+  uint64_t end_one_in = 24;
+  uint64_t seed = 1;
+};
+
+// A test may give it another vocabulary.
+class FakeEngine : public Engine {
+ public:
+  static constexpr Token kEndOfText = 256;
+  static constexpr Token kMessageStart = 257;
+  static constexpr Token kMessageEnd = 258;
+  static constexpr size_t kVocabSize = 259;
+
+  explicit FakeEngine(const FakeEngineOptions& options);
+
+  const ModelInfo& info() const override { return info_; }
+  const MemoryTraits& traits() const override { return traits_; }
+  size_t context_tokens() const override { return options_.context_tokens; }
+  size_t slots() const override { return options_.slots; }
+  size_t cells() const override;
+  size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  Result<std::string> StateIdentity() const override;
+
+  Result<Tokens> Tokenize(std::string_view text, bool add_special,
+                          bool parse_special) const override;
+  std::string Piece(Token token, bool special) const override;
+  bool IsEndOfGeneration(Token token) const override;
+
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
+  std::span<const float> Logits() const override { return logits_.back(); }
+  Status DecodeEach(std::span<const NextToken> tokens) override;
+  std::span<const float> LogitsOf(size_t index) const override { return logits_.at(index); }
+  Result<Bytes> TakeSnapshot(SeqId seq) override;
+  Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
+  bool CanTruncate(SeqId seq, size_t position) const override;
+  Status Truncate(SeqId seq, size_t position) override;
+  void Clear(SeqId seq) override;
+  Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
+  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+              ByteSpan snapshot) override;
+  Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  // What is moved adds to the state what no token at no place does.
+  Status Drop(SeqId seq, size_t begin, size_t end) override;
+  Result<Bytes> TakeWhole(SeqId seq) override;
+  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  Status Sleep() override;
+  Status Wake() override;
+
+  // Tokens decoded since the start: what a cache is there to save.
+  uint64_t decoded_tokens() const { return decoded_tokens_; }
+  // The next so many Decodes fail as libllama may, leaving the sequence empty.
+  void FailNextDecodes(int count) { failing_decodes_ = count; }
+  // The next so many snapshots and segments are refused when they come back.
+  void RefuseNextStates(int count) { refused_states_ = count; }
+  // The next so many Wakes fail.
+  void FailNextWakes(int count) { failing_wakes_ = count; }
+  bool asleep() const { return asleep_; }
+
+ private:
+  // One sequence. Which members are in use depends on the memory class.
+  struct Sequence {
+    // added[i]: the KV of token i; cells[i]: what attention makes of added[0] to added[i]. Kept by
+    // all but the recurrent class.
+    std::vector<uint64_t> added;
+    std::vector<uint64_t> cells;
+    // Which cells of the engine they lie in; a forked sequence lies in the same ones.
+    std::vector<uint64_t> places;
+    // window[i]: contribution of token i to the layers that keep a window; only indices at or
+    // after window_begin are still there.
+    std::vector<uint64_t> window;
+    size_t window_begin = 0;
+    uint64_t recurrent = 0;
+    size_t end = 0;
+  };
+
+  bool has_cells() const { return options_.memory_class != MemoryClass::kRecurrent; }
+  bool has_window() const { return options_.memory_class == MemoryClass::kSlidingWindow; }
+  bool has_recurrent() const {
+    return options_.memory_class == MemoryClass::kRecurrent ||
+           options_.memory_class == MemoryClass::kHybrid;
+  }
+  // The first position whose window contribution the token at `position` looks at.
+  size_t WindowStart(size_t position) const {
+    return position > options_.window_tokens ? position - options_.window_tokens : 0;
+  }
+  // Using one asleep is a bug.
+  Sequence& Of(SeqId seq);
+  void AddCell(Sequence* sequence, uint64_t added);
+  static void CutCells(Sequence* sequence, size_t position);
+  bool HasRoomFor(size_t tokens) const;
+  // Whether another sequence lies in what `seq` holds behind `begin`.
+  bool IsShared(SeqId seq, size_t begin) const;
+  bool Refuses(SeqId seq);
+  void Extend(Sequence* sequence, TokenSpan tokens);
+  uint64_t StateHash(const Sequence& sequence) const;
+  std::vector<float> LogitsAt(uint64_t state) const;
+
+  const FakeEngineOptions options_;
+  ModelInfo info_;
+  MemoryTraits traits_;
+  std::map<SeqId, Sequence> sequences_;
+  std::vector<std::vector<float>> logits_;
+  uint64_t last_place_ = 0;
+  uint64_t decoded_tokens_ = 0;
+  int failing_decodes_ = 0;
+  int refused_states_ = 0;
+  int failing_wakes_ = 0;
+  bool asleep_ = false;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_

@@ -1,0 +1,71 @@
+// Made models for tests, small enough to be made anew by every test program.
+
+#ifndef CAIRN_TESTING_ENGINE_TEST_MODELS_H_
+#define CAIRN_TESTING_ENGINE_TEST_MODELS_H_
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "engine/llama_model_maker.h"
+#include "engine/llama_options.h"
+
+namespace cairn::test {
+
+// The files of one test program; gone when it ends.
+class MadeModels {
+ public:
+  MadeModels() = default;
+  ~MadeModels() {
+    std::error_code error;
+    for (const auto& [key, path] : paths_) std::filesystem::remove(path, error);
+  }
+  MadeModels(const MadeModels&) = delete;
+  MadeModels& operator=(const MadeModels&) = delete;
+
+  // The path of a model of that architecture, made when it is first asked for. `window_tokens`:
+  // see ModelShape. `quant`: see WriteOptions.
+  const std::string& Path(const std::string& architecture, uint32_t window_tokens,
+                          const std::string& quant) {
+    const std::string name = architecture + "-" + std::to_string(window_tokens) + "-" + quant;
+    const auto known = paths_.find(name);
+    if (known != paths_.end()) return known->second;
+    ModelShape shape;
+    shape.architecture = architecture;
+    shape.width = 64;
+    shape.window_tokens = window_tokens;
+    std::string path =
+        testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name + ".gguf";
+    const auto recipe = MakeRecipe(shape);
+    EXPECT_TRUE(recipe.has_value());
+    EXPECT_TRUE(WriteModel(*recipe, path, {quant, {}}).has_value());
+    return paths_.emplace(name, std::move(path)).first->second;
+  }
+
+ private:
+  std::map<std::string, std::string> paths_;
+};
+
+inline const std::string& MadeModel(const std::string& architecture, uint32_t window_tokens = 0,
+                                    const std::string& quant = "q8_0") {
+  static MadeModels models;
+  return models.Path(architecture, window_tokens, quant);
+}
+
+// One thread: on a busy machine, threads that wait for each other take many times as long.
+inline LlamaOptions SmallOptions(const std::string& path) {
+  LlamaOptions options;
+  options.model_path = path;
+  options.context_tokens = 4096;
+  options.ubatch_tokens = 128;
+  options.threads = 1;
+  options.grid_tokens = 64;
+  return options;
+}
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_ENGINE_TEST_MODELS_H_

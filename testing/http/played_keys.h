@@ -1,0 +1,242 @@
+// For tests: what each API key has said and been told, kept naively, and what of it another key
+// got to see.
+//
+// A prompt may be reused as far as the same key sent one before that begins so, or was answered so;
+// and nobody reads another key's secret, or the number of a request or checkpoint that is not its
+// own. Whatever breaks this is a crossing.
+//
+// Thread-safe.
+
+#ifndef CAIRN_TESTING_HTTP_PLAYED_KEYS_H_
+#define CAIRN_TESTING_HTTP_PLAYED_KEYS_H_
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "base/ignore_case.h"
+#include "base/tokens.h"
+
+namespace cairn::test {
+
+struct HeardReply {
+  int status = 0;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+// The body, or all data of its events.
+inline std::vector<Json> JsonsOf(const std::string& body) {
+  std::vector<Json> jsons;
+  const auto add = [&jsons](std::string_view text) {
+    Json json = Json::parse(text, nullptr, false);
+    if (!json.is_discarded()) jsons.push_back(std::move(json));
+  };
+  add(body);
+  constexpr std::string_view kData = "data: ";
+  for (size_t at = body.find(kData); at != std::string::npos; at = body.find(kData, at + 1)) {
+    const size_t begin = at + kData.size();
+    add(std::string_view(body).substr(begin, body.find('\n', begin) - begin));
+  }
+  return jsons;
+}
+
+// How a crossing came about.
+enum class Crossing : uint8_t {
+  kReused,   // more of a prompt than the key ever sent
+  kSecret,   // what another key wrote
+  kListed,   // another key's request
+  kReached,  // an answer to a question after another key's thing
+};
+
+class PlayedKeys {
+ public:
+  explicit PlayedKeys(size_t keys)
+      : said_(keys), answered_(keys), told_(keys), checkpoints_(keys) {}
+
+  // What only key `key` ever writes; short, so that any excerpt holds it.
+  static std::string Secret(size_t key) { return "~K" + std::to_string(key) + "~"; }
+
+  // A prompt goes on its way. Which one it is.
+  size_t Send(size_t key, Tokens prompt) {
+    const std::lock_guard lock(mutex_);
+    said_[key].push_back(std::move(prompt));
+    return said_[key].size() - 1;
+  }
+  // What became of it, answer and all, and how it may have been read ahead.
+  void Answered(size_t key, size_t prompt, std::vector<Tokens> known) {
+    const std::lock_guard lock(mutex_);
+    for (Tokens& tokens : known) answered_[key].push_back({prompt, std::move(tokens)});
+  }
+
+  // Looks through an answer. `prompt`: the one it is to, if it is to one. `named`: of another key,
+  // in the question itself; an answer may repeat it.
+  void Hear(size_t key, const std::string& question, const HeardReply& reply,
+            std::optional<size_t> prompt, const std::string& named = "") {
+    const std::lock_guard lock(mutex_);
+    std::string all = reply.body;
+    for (const auto& [name, value] : reply.headers) all += "\n" + name + ": " + value;
+    for (size_t other = 0; other < said_.size(); ++other) {
+      if (other != key && all.find(Secret(other)) != std::string::npos) {
+        Note(Crossing::kSecret, key, question, all);
+      }
+    }
+    size_t reused = HeaderNumber(reply, "x-cairn-reused-tokens");
+    for (const Json& json : JsonsOf(reply.body)) {
+      Collect(json, key, named);
+      if (prompt) reused = std::max(reused, MostReused(json));
+    }
+    if (!prompt) return;
+    reused_ += reused;
+    const Reuse reuse{key, *prompt, said_[key].size(), reused, question + ": " + all};
+    if (reused > Known(reuse)) doubtful_.push_back(reuse);
+  }
+  void MustBeMissing(size_t key, const std::string& question, const HeardReply& reply) {
+    const std::lock_guard lock(mutex_);
+    ++asked_for_others_;
+    // 401: the key itself was taken away.
+    if (reply.status != 404 && reply.status != 401) {
+      Note(Crossing::kReached, key, question, std::to_string(reply.status) + ": " + reply.body);
+    }
+  }
+  void SeeLog(const std::string& log) {
+    const std::lock_guard lock(mutex_);
+    for (size_t key = 0; key < said_.size(); ++key) {
+      if (log.find(Secret(key)) != std::string::npos) Note(Crossing::kSecret, key, "log", log);
+    }
+  }
+
+  // Of requests or checkpoints that `key` was told of, the `random`-th; empty: of none.
+  std::string RequestOf(size_t key, uint64_t random) const { return Pick(told_[key], random); }
+  std::string CheckpointOf(size_t key, uint64_t random) const {
+    return Pick(checkpoints_[key], random);
+  }
+  // A server has ended, and with it what its numbers mean.
+  void EndLife() {
+    const std::lock_guard lock(mutex_);
+    // An answer may have been of use before its asker heard the last of it.
+    for (const Reuse& reuse : doubtful_) {
+      const size_t known = Known(reuse);
+      if (reuse.tokens <= known) continue;
+      Note(Crossing::kReused, reuse.key, std::to_string(known) + " known",
+           std::to_string(reuse.tokens) + " reused by " + reuse.what);
+    }
+    doubtful_.clear();
+    for (size_t key = 0; key < told_.size(); ++key) {
+      for (size_t other = 0; other < key; ++other) {
+        for (const std::string& id : told_[key]) {
+          if (told_[other].contains(id)) Note(Crossing::kListed, key, id, std::to_string(other));
+        }
+        for (const std::string& id : checkpoints_[key]) {
+          if (checkpoints_[other].contains(id)) Note(Crossing::kListed, key, "checkpoint", id);
+        }
+      }
+    }
+    for (auto& told : told_) told.clear();
+    for (auto& checkpoints : checkpoints_) checkpoints.clear();
+  }
+
+  const std::map<Crossing, std::vector<std::string>>& crossings() const { return crossings_; }
+  size_t reused() const { return reused_; }
+  size_t asked_for_others() const { return asked_for_others_; }
+
+ private:
+  using Ids = std::set<std::string>;
+  struct Reuse {
+    size_t key = 0;
+    size_t prompt = 0;
+    size_t said = 0;  // by the key when its answer was there
+    size_t tokens = 0;
+    std::string what;
+  };
+
+  static size_t HeaderNumber(const HeardReply& reply, std::string_view name) {
+    const std::string value(FindIgnoringCase(reply.headers, name));
+    return value.empty() ? 0 : std::stoul(value);
+  }
+
+  // Every name under which some API tells what of a prompt was there.
+  static size_t MostReused(const Json& json) {
+    static const std::set<std::string> names = {"cached_tokens", "cache_read_input_tokens",
+                                                "cache_n",       "cache",
+                                                "reused_tokens", "live_tokens",
+                                                "ram_tokens",    "disk_tokens",
+                                                "warmed_tokens", "shared_tokens"};
+    size_t most = 0;
+    if (!json.is_structured()) return most;
+    for (const auto& [name, value] : json.items()) {
+      most = std::max(most, MostReused(value));
+      if (json.is_object() && value.is_number_unsigned() && names.contains(name)) {
+        most = std::max(most, value.get<size_t>());
+      }
+    }
+    return most;
+  }
+
+  void Collect(const Json& json, size_t key, const std::string& named) {
+    if (!json.is_structured()) return;
+    for (const auto& [name, value] : json.items()) {
+      Collect(value, key, named);
+      if (name != "id" || !value.is_string()) continue;
+      const auto& id = value.get_ref<const std::string&>();
+      if (id == named || id.find("item") != std::string::npos) continue;
+      const bool number =
+          std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });
+      if (number) {
+        checkpoints_[key].insert(id);
+      } else if (id.starts_with("chatcmpl-") || id.starts_with("cmpl-") ||
+                 id.starts_with("resp_") || id.starts_with("msg_")) {
+        told_[key].insert(id);
+      }
+    }
+  }
+
+  size_t Known(const Reuse& reuse) const {
+    const Tokens& asked = said_[reuse.key][reuse.prompt];
+    size_t known = 0;
+    const auto compare = [&](const Tokens& other) {
+      const auto parted = std::mismatch(asked.begin(), asked.end(), other.begin(), other.end());
+      known = std::max(known, static_cast<size_t>(parted.first - asked.begin()));
+    };
+    for (size_t i = 0; i < reuse.said; ++i) {
+      if (i != reuse.prompt) compare(said_[reuse.key][i]);
+    }
+    for (const auto& [prompt, other] : answered_[reuse.key]) {
+      if (prompt < reuse.said && prompt != reuse.prompt) compare(other);
+    }
+    return known;
+  }
+
+  std::string Pick(const Ids& ids, uint64_t random) const {
+    const std::lock_guard lock(mutex_);
+    if (ids.empty()) return "";
+    return *std::next(ids.begin(), static_cast<std::ptrdiff_t>(random % ids.size()));
+  }
+
+  void Note(Crossing crossing, size_t key, const std::string& question, const std::string& what) {
+    crossings_[crossing].push_back("key " + std::to_string(key) + ", " + question.substr(0, 2000) +
+                                   ": " + what.substr(0, 2000));
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<std::vector<Tokens>> said_;  // prompts of each key
+  // What followed, by the prompt's place among those.
+  std::vector<std::vector<std::pair<size_t, Tokens>>> answered_;
+  std::vector<Reuse> doubtful_;
+  std::vector<Ids> told_;         // requests of this life, as each key was told
+  std::vector<Ids> checkpoints_;  // likewise
+  std::map<Crossing, std::vector<std::string>> crossings_;
+  size_t reused_ = 0;
+  size_t asked_for_others_ = 0;
+};
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_HTTP_PLAYED_KEYS_H_

@@ -1,0 +1,196 @@
+// For tests that play random conversations: what a person writes and does next, the prompts that
+// come of it, and an engine played by hand to compare answers with.
+
+#ifndef CAIRN_TESTING_SCHED_PLAYED_CONVERSATION_H_
+#define CAIRN_TESTING_SCHED_PLAYED_CONVERSATION_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/tokens.h"
+#include "engine/engine.h"
+#include "policy/prompt_shape.h"
+#include "sched/scheduler.h"
+
+namespace cairn::test {
+
+struct PlayedMessage {
+  char role = 'u';  // 's'ystem, 'u'ser, 'a'ssistant or 't'ool
+  std::string reasoning = {};
+  std::string content = {};
+};
+
+struct PlayedPrompt {
+  Tokens tokens;
+  PromptShape shape;
+};
+
+// The tokens around a message. All else in a played prompt is a token a byte.
+struct MessageTokens {
+  Token start;
+  Token end;
+};
+
+// As ChatML. `strips_reasoning`: with a template that keeps it only after the last user message.
+inline PlayedPrompt Render(const std::vector<PlayedMessage>& messages, bool strips_reasoning,
+                           const MessageTokens& special) {
+  size_t last_user = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].role == 'u') last_user = i;
+  }
+  PlayedPrompt prompt;
+  const auto append = [&](const std::string& text) {
+    prompt.tokens.insert(prompt.tokens.end(), text.begin(), text.end());
+  };
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const char role = messages[i].role;
+    if (role == 'u' || role == 't') {
+      prompt.shape.turns.push_back({prompt.tokens.size(), role == 'u'});
+    }
+    if (i == 1) prompt.shape.header_end = prompt.tokens.size();
+    prompt.tokens.push_back(special.start);
+    prompt.tokens.push_back(role);
+    if (!strips_reasoning || i > last_user) append(messages[i].reasoning);
+    append(messages[i].content);
+    prompt.tokens.push_back(special.end);
+  }
+  prompt.shape.messages_end = prompt.tokens.size();
+  prompt.tokens.push_back(special.start);
+  prompt.tokens.push_back('a');
+  prompt.shape.tokens = prompt.tokens.size();
+  return prompt;
+}
+
+// How much a person writes, in letters.
+struct PersonLetters {
+  size_t system_max;
+  size_t first_max;    // the first message
+  size_t message_max;  // every later one
+  size_t kept_max;     // what an edit leaves of the last message's beginning
+  size_t edit_max;     // what it writes after that
+};
+
+// What a person writes and does next.
+class Person {
+ public:
+  // `system`: what they all share; empty: one of their own.
+  Person(uint64_t seed, const PersonLetters& letters, const std::string& system = "")
+      : random_(seed), letters_(letters) {
+    const std::string own = Words(letters.system_max);
+    messages_ = {{'s', "", system.empty() ? own : system}, {'u', "", Words(letters.first_max)}};
+  }
+
+  const std::vector<PlayedMessage>& messages() const { return messages_; }
+
+  // Takes the answer, its first `reasoning` letters as reasoning, and adds a turn.
+  void Append(const std::string& answer, size_t reasoning) {
+    messages_.push_back({'a', answer.substr(0, reasoning), answer.substr(reasoning)});
+    messages_.push_back({random_() % 4 == 0 ? 't' : 'u', "", Words(letters_.message_max)});
+  }
+  // Mostly adds a turn; else does one of the things that make prompts part.
+  void Change(const std::string& answer) {
+    past_.push_back(messages_);
+    switch (random_() % 8) {
+      case 0:  // ask again
+        return;
+      case 1: {  // edit the last message
+        std::string& content = messages_.back().content;
+        content = content.substr(0, random_() % letters_.kept_max) + Words(letters_.edit_max);
+        return;
+      }
+      case 2:  // go back to an earlier turn and take another way
+        messages_.resize(1 + random_() % (messages_.size() - 1));
+        messages_.push_back({'u', "", Words(letters_.message_max)});
+        return;
+      case 3:  // undo, or redo what was undone
+        messages_ = past_[random_() % past_.size()];
+        return;
+      default:
+        Append(answer, answer.empty() ? 0 : random_() % answer.size());
+    }
+  }
+
+ private:
+  std::string Words(size_t letters_max) {
+    std::string text(1 + random_() % letters_max, ' ');
+    for (char& letter : text) letter = static_cast<char>('A' + random_() % 26);
+    return text;
+  }
+
+  std::mt19937_64 random_;
+  const PersonLetters letters_;
+  std::vector<PlayedMessage> messages_;
+  std::vector<std::vector<PlayedMessage>> past_;
+};
+
+// An engine played by hand, without scheduler or cache. The engine outlives it.
+class PlainPlayer {
+ public:
+  explicit PlainPlayer(Engine* engine) : engine_(engine) {}
+
+  void Forget() {
+    engine_->Clear(0);
+    held_.clear();
+    answer_end_ = 0;
+  }
+  // Whether `prompt` repeats all that is held, the last answer included, and goes on.
+  bool Continues(const Tokens& prompt) const {
+    return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
+  }
+  // Reads the rest of `prompt` in a cold run's pieces: up to the grid first, where an answer ended
+  // off it, by a whole step at least where the model can be cut anywhere; then whole pieces up to
+  // the last grid multiple; then what is left.
+  // REQUIRES: Continues(prompt).
+  void Read(const Tokens& prompt) {
+    const size_t grid = engine_->traits().grid_tokens;
+    const size_t last_cut = (prompt.size() - 1) / grid * grid;
+    while (held_.size() % grid != 0 && held_.size() < prompt.size()) {
+      const size_t steps = LongAfterAnswer() ? 2 : 1;
+      ReadPiece(prompt, std::min(prompt.size(), (held_.size() / grid + steps) * grid));
+    }
+    while (held_.size() < last_cut) {
+      ReadPiece(prompt, std::min(last_cut, held_.size() + engine_->piece_tokens_max()));
+    }
+    if (held_.size() < prompt.size()) ReadPiece(prompt, prompt.size());
+  }
+  // The answer to the prompt just read. REQUIRES: the model's tokens are bytes.
+  std::string Generate(const GenerationParams& params) {
+    std::string text;
+    const auto sampler = engine_->MakeSampler(params.sampling);
+    while (true) {
+      const Token token = sampler->Sample(engine_->Logits());
+      if (engine_->IsEndOfGeneration(token) && !params.ignore_end) return text;
+      text += engine_->Piece(token, false);
+      if (text.size() == params.tokens_max) return text;
+      EXPECT_TRUE(engine_->Decode(0, held_.size(), {&token, 1}).has_value());
+      held_.push_back(token);
+      answer_end_ = held_.size();
+    }
+  }
+
+ private:
+  bool LongAfterAnswer() const {
+    const MemoryTraits& traits = engine_->traits();
+    const size_t grid = traits.grid_tokens;
+    const size_t tokens = (held_.size() / grid + 2) * grid - held_.size();
+    return answer_end_ == held_.size() && !traits.NeedsSnapshots() &&
+           tokens <= engine_->piece_tokens_max();
+  }
+  void ReadPiece(const Tokens& prompt, size_t end) {
+    const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
+    EXPECT_TRUE(engine_->Decode(0, held_.size(), piece).has_value());
+    held_.insert(held_.end(), piece.begin(), piece.end());
+  }
+
+  Engine* const engine_;
+  Tokens held_;
+  size_t answer_end_ = 0;  // of the last one; 0: none
+};
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_SCHED_PLAYED_CONVERSATION_H_

@@ -1,0 +1,107 @@
+// For tests of the scheduler: a server without HTTP, stepped by hand, on a FakeEngine.
+
+#ifndef CAIRN_TESTING_SCHED_SCHEDULER_FIXTURE_H_
+#define CAIRN_TESTING_SCHED_SCHEDULER_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sched/scheduler.h"
+#include "testing/engine/fake_engine.h"
+
+namespace cairn::test {
+
+inline Tokens Text(size_t n, char letter = 'x') {
+  return Tokens(n, letter);
+}
+
+// A server without HTTP, stepped by hand.
+struct Bench {
+  explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
+                 const SchedulerOptions& scheduler_options = {})
+      : Bench(EngineOptions(memory_class), scheduler_options) {}
+  Bench(const FakeEngineOptions& engine_options, const SchedulerOptions& scheduler_options)
+      : engine(engine_options),
+        cache(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
+              MakeRamStore()),
+        scheduler(&engine, &cache, &clock, scheduler_options) {}
+
+  static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
+    FakeEngineOptions options;
+    options.memory_class = memory_class;
+    options.context_tokens = 4096;
+    options.end_one_in = 0;
+    return options;
+  }
+
+  static GenerationRequest Request(Tokens prompt, size_t tokens_max = 8) {
+    GenerationRequest request;
+    request.shape.tokens = prompt.size();
+    request.prompt = std::move(prompt);
+    request.params.tokens_max = tokens_max;
+    return request;
+  }
+
+  struct Answer {
+    std::string text;
+    GenerationEvent end;
+  };
+  static Answer Collect(Generation* generation) {
+    Answer answer;
+    while (auto event = generation->Next(std::chrono::milliseconds(0))) {
+      answer.text += event->text;
+      answer.end = *event;
+    }
+    return answer;
+  }
+  Answer Run(GenerationRequest request) {
+    auto generation = scheduler.Submit(std::move(request));
+    EXPECT_TRUE(generation.has_value());
+    while (scheduler.Step()) {
+    }
+    return Collect(generation->get());
+  }
+
+  // Asks all at once and steps until all are answered.
+  std::vector<Answer> RunTogether(std::vector<GenerationRequest> requests) {
+    std::vector<std::shared_ptr<Generation>> generations;
+    for (GenerationRequest& request : requests) {
+      generations.push_back(*scheduler.Submit(std::move(request)));
+    }
+    while (scheduler.Step()) {
+    }
+    std::vector<Answer> answers;
+    for (const auto& generation : generations) answers.push_back(Collect(generation.get()));
+    return answers;
+  }
+
+  ManualClock clock;
+  FakeEngine engine;
+  CheckpointCache cache;
+  Scheduler scheduler;
+};
+
+inline constexpr std::array<MemoryClass, 4> kClasses = {
+    MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
+    MemoryClass::kHybrid};
+
+inline FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
+  FakeEngineOptions options = Bench::EngineOptions(memory_class);
+  options.slots = slots;
+  return options;
+}
+
+inline Tokens Join(Tokens a, const Tokens& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_SCHED_SCHEDULER_FIXTURE_H_

@@ -1,0 +1,118 @@
+// FakeDisk: a DiskStore that outlives what uses it and is not on any disk. For tests, which play
+// restarts with it: a new cache that is given an old FakeDisk finds what was written.
+
+#ifndef CAIRN_TESTING_STORE_FAKE_DISK_H_
+#define CAIRN_TESTING_STORE_FAKE_DISK_H_
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/disk_store.h"
+
+namespace cairn::test {
+
+class FakeDisk final : public DiskStore {
+ public:
+  // What a new process sees first: all there is.
+  void Restart() {
+    news_ = {};
+    waiting_.clear();
+    for (const auto& [name, object] : objects_) news_.found.push_back(object.header);
+    std::stable_sort(news_.found.begin(), news_.found.end(),
+                     [](const ObjectHeader& a, const ObjectHeader& b) {
+                       return a.tokens.size() < b.tokens.size();
+                     });
+  }
+  // Another process gives it up.
+  void Lose(const ObjectName& name) {
+    if (objects_.erase(name) > 0) news_.gone.push_back(name);
+  }
+  std::vector<ObjectName> names() const {
+    std::vector<ObjectName> names;
+    for (const auto& [name, object] : objects_) names.push_back(name);
+    return names;
+  }
+  const ObjectHeader& header(const ObjectName& name) const { return objects_.at(name).header; }
+  // While it does not write, what is handed to it waits.
+  void SetWrites(bool writes) {
+    writes_ = writes;
+    if (writes) Drain(0);
+  }
+  void SetQueueMax(size_t objects) { queue_max_ = objects; }
+  // As the real one it takes nothing more once two have failed, until it fails no longer.
+  void FailWrites(bool fails) {
+    fails_ = fails;
+    stats_.refusing = false;
+    failures_ = 0;
+  }
+  void FailReads(bool fails) { fails_reads_ = fails; }
+  size_t reads() const { return reads_; }
+  bool Holds(const ObjectName& name) const { return objects_.contains(name); }
+  // Writes of what was there.
+  size_t rewritten() const { return rewritten_; }
+
+  News TakeNews() override { return std::exchange(news_, {}); }
+  bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
+    if (waiting_.size() >= queue_max_ || stats_.refusing) return false;
+    header.raw_bytes = header.stored_bytes = bytes->size();
+    waiting_.push_back({std::move(header), std::move(bytes)});
+    if (writes_) Drain(0);
+    return true;
+  }
+  Result<Bytes> Read(const ObjectName& name) override {
+    ++reads_;
+    if (fails_reads_) return Fail(ErrorCode::kInternal, "the device fails");
+    const auto found = objects_.find(name);
+    if (found == objects_.end()) return Fail(ErrorCode::kNotFound, "it is gone");
+    ++stats_.read;
+    return *found->second.bytes;
+  }
+  void Touch(const ObjectName& /*name*/) override {}
+  void Remove(const ObjectName& name) override {
+    objects_.erase(name);
+    std::erase_if(waiting_, [&](const Object& one) { return NameOf(one.header) == name; });
+  }
+  void Stop() override {}
+  bool Drain(double /*ms_max*/) override {
+    for (Object& object : waiting_) {
+      const ObjectName name = NameOf(object.header);
+      if (fails_) {
+        news_.failed.push_back(name);
+        stats_.refusing = ++failures_ >= 2;
+        continue;
+      }
+      news_.written.push_back(name);
+      rewritten_ += objects_.contains(name) ? 1 : 0;
+      objects_[name] = std::move(object);
+      ++stats_.written;
+    }
+    waiting_.clear();
+    return true;
+  }
+  SavedStats stats() const override { return stats_; }
+
+ private:
+  struct Object {
+    ObjectHeader header;
+    std::shared_ptr<const Bytes> bytes;
+  };
+
+  std::map<ObjectName, Object> objects_;
+  std::vector<Object> waiting_;
+  News news_;
+  SavedStats stats_;
+  bool writes_ = true;
+  bool fails_ = false;
+  bool fails_reads_ = false;
+  size_t reads_ = 0;
+  int failures_ = 0;
+  size_t queue_max_ = SIZE_MAX;
+  size_t rewritten_ = 0;
+};
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_STORE_FAKE_DISK_H_
