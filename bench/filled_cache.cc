@@ -81,12 +81,12 @@ void FilledCache::StoreSegments(const Tokens& prompt) {
   }
 }
 
-Tokens FilledCache::Parted(size_t prompt, size_t same, size_t tokens) {
+Tokens FilledCache::Diverged(size_t prompt, size_t same, size_t tokens) {
   const Tokens& source = prompts_[prompt % prompts_.size()];
   CHECK(same <= tokens && same <= source.size());
-  Tokens parted(source.begin(), source.begin() + static_cast<ptrdiff_t>(same));
-  while (parted.size() < tokens) parted.push_back(AnyToken());
-  return parted;
+  Tokens diverged(source.begin(), source.begin() + static_cast<ptrdiff_t>(same));
+  while (diverged.size() < tokens) diverged.push_back(AnyToken());
+  return diverged;
 }
 
 CheckpointId FilledCache::Insert(TokenSpan prefix, Bytes snapshot) {

@@ -33,7 +33,7 @@ class FilledCache {
 
   CheckpointCache& cache() { return *cache_; }
   // The first `tokens` of a prompt, and behind `same` of them others that nobody ever asked.
-  Tokens Parted(size_t prompt, size_t same, size_t tokens);
+  Tokens Diverged(size_t prompt, size_t same, size_t tokens);
   // Stores a snapshot after `prefix`.
   CheckpointId Insert(TokenSpan prefix, Bytes snapshot);
 

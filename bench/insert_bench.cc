@@ -22,7 +22,7 @@ Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& wha
   CheckpointCache& cache = filled->cache();
   const CacheStats before = cache.stats();
   for (size_t run = 0; run < runs; ++run) {
-    const Tokens prompt = filled->Parted(run, sizes.prompt_tokens - 1, sizes.prompt_tokens);
+    const Tokens prompt = filled->Diverged(run, sizes.prompt_tokens - 1, sizes.prompt_tokens);
     Bytes snapshot(bytes);
     CheckpointId id = 0;
     row.ms.push_back(TimeMs([&] { id = filled->Insert(prompt, std::move(snapshot)); }));

@@ -40,7 +40,7 @@ Tokens RandomTokens(size_t tokens, uint64_t seed) {
 
 Status ReadTokens(Engine* engine, size_t begin, TokenSpan tokens) {
   for (size_t at = 0; at < tokens.size();) {
-    const size_t size = std::min(engine->piece_tokens_max(), tokens.size() - at);
+    const size_t size = std::min(engine->chunk_tokens_max(), tokens.size() - at);
     if (Status read = engine->Decode(0, begin + at, tokens.subspan(at, size)); !read) return read;
     at += size;
   }

@@ -30,7 +30,7 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
   const auto measure = [&](const std::string& what, size_t same) {
     std::vector<Tokens> prompts;
     for (size_t i = 0; i < sizes.conversations; ++i) {
-      prompts.push_back(filled.Parted(i, same, tokens));
+      prompts.push_back(filled.Diverged(i, same, tokens));
     }
     rows.push_back(Measure(&filled, what, prompts, sizes.runs));
   };
@@ -44,8 +44,8 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
   one.conversation_tokens *= sizes.conversations;
   one.conversation_checkpoints *= sizes.conversations;
   FilledCache deep(one, "value", FilledCache::Room::kPlenty);
-  rows.push_back(Measure(&deep, "front of the only conversation", {deep.Parted(0, tokens, tokens)},
-                         sizes.runs));
+  rows.push_back(Measure(&deep, "front of the only conversation",
+                         {deep.Diverged(0, tokens, tokens)}, sizes.runs));
   return rows;
 }
 

@@ -1,6 +1,6 @@
 // prefill: what checkpoints cost a prompt that nobody sent before. The same made model reads fresh
-// prompts with checkpointing on (placement auto, ends kept, what the slot loses parked) and off, in
-// turn. The budget is small, so that most of what is stored takes the place of something older.
+// prompts with checkpointing on (placement auto, ends kept, what the slot loses offloaded) and off,
+// in turn. The budget is small, so that most of what is stored takes the place of something older.
 //
 // Beside the time on the wall stands the processor's: it says the same on a machine that does other
 // things too, as long as the model has one thread.
@@ -57,7 +57,7 @@ PromptShape ShapeOf(size_t tokens) {
 
 SchedulerOptions OptionsOf(bool checkpoints) {
   SchedulerOptions options;
-  options.keep_ends = options.park = checkpoints;
+  options.keep_ends = options.offload = checkpoints;
   return options;
 }
 
@@ -124,7 +124,7 @@ Result<std::vector<Row>> BenchPrefill(const BenchSizes& sizes) {
   const std::array<Side*, 2> sides = {off->get(), on->get()};
   std::array<Row, 2> rows;
   std::array<std::vector<double>, 2> processor_ms;
-  // Once unmeasured: the first prompt finds nothing to park, and pages not touched yet.
+  // Once unmeasured: the first prompt finds nothing to offload, and pages not touched yet.
   for (size_t run = 0; run <= sizes.prefill_runs; ++run) {
     const Tokens prompt = RandomTokens(sizes.prefill_tokens, run);
     for (size_t i = 0; i < sides.size(); ++i) {

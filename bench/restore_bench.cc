@@ -72,7 +72,7 @@ class StoredState {
   Result<std::vector<Row>> Measure(size_t runs);
 
  private:
-  // Where the bytes of one way back are.
+  // Where the bytes of one resume path are.
   struct Way {
     std::string what;
     std::vector<SegmentPart> parts;  // none: the sequence keeps its KV

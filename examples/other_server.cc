@@ -44,8 +44,8 @@ class Model {
   size_t tokens_read_ = 0;
 };
 
-// Askers that may not see each other's prompts get namespaces of their own.
-constexpr cairn::NamespaceId kAsker = 1;
+// Clients that may not see each other's prompts get namespaces of their own.
+constexpr cairn::NamespaceId kClient = 1;
 
 cairn::CheckpointCache MakeCache() {
   cairn::CacheOptions options;
@@ -74,7 +74,7 @@ size_t ComeBack(const cairn::CheckpointCache::MatchResult& match, cairn::Checkpo
 void ReadPrompt(const std::string& text, const cairn::PromptShape& shape,
                 cairn::CheckpointCache* cache, Model* model) {
   const cairn::Tokens prompt(text.begin(), text.end());
-  const auto match = cache->Match(kAsker, prompt);
+  const auto match = cache->Match(kClient, prompt);
   const size_t reused = ComeBack(match, cache, model);
 
   cairn::CheckpointCache::PlanInput input;
@@ -87,7 +87,7 @@ void ReadPrompt(const std::string& text, const cairn::PromptShape& shape,
     cairn::Checkpoint what;
     what.checkpoint_class = stop.checkpoint_class;
     // A full budget is no reason to fail a request: the result may be ignored.
-    (void)cache->Insert(kAsker, cairn::TokenSpan(prompt).first(position), what, model->Save());
+    (void)cache->Insert(kClient, cairn::TokenSpan(prompt).first(position), what, model->Save());
   }
   model->Read(cairn::TokenSpan(prompt).subspan(position));
   cache->Learn(shape, match);

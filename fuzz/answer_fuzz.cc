@@ -30,13 +30,13 @@ struct Parsed {
   friend bool operator==(const Parsed&, const Parsed&) = default;
 };
 
-void Add(const std::vector<AnswerPiece>& pieces, AnswerPiece::Kind* last, Parsed* parsed) {
-  for (const AnswerPiece& piece : pieces) {
+void Add(const std::vector<AnswerDelta>& pieces, AnswerDelta::Kind* last, Parsed* parsed) {
+  for (const AnswerDelta& piece : pieces) {
     CHECK(!piece.text.empty());
-    if (piece.kind == AnswerPiece::Kind::kCallBegin) {
+    if (piece.kind == AnswerDelta::Kind::kCallBegin) {
       CHECK(piece.call == parsed->names.size());
       parsed->names[piece.call] = piece.text;
-    } else if (piece.kind == AnswerPiece::Kind::kCallArguments) {
+    } else if (piece.kind == AnswerDelta::Kind::kCallArguments) {
       CHECK(parsed->names.contains(piece.call));
       parsed->arguments[piece.call] += piece.text;
     } else {
@@ -50,7 +50,7 @@ void Add(const std::vector<AnswerPiece>& pieces, AnswerPiece::Kind* last, Parsed
 Parsed ParseIn(const AnswerFormat& format, std::string_view text, ByteSpan cuts) {
   const auto parser = MakeAnswerParser(format);
   Parsed parsed;
-  AnswerPiece::Kind last = AnswerPiece::Kind::kCallBegin;
+  AnswerDelta::Kind last = AnswerDelta::Kind::kCallBegin;
   for (size_t i = 0; !text.empty(); ++i) {
     const size_t size = cuts.empty() ? text.size() : size_t{1} + cuts[i % cuts.size()] % 16U;
     const std::string_view piece = text.substr(0, size);

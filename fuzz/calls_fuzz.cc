@@ -17,7 +17,7 @@
 namespace cairn {
 namespace {
 
-using Kind = AnswerPiece::Kind;
+using Kind = AnswerDelta::Kind;
 
 constexpr char kTools[] = R"json([
   {"type": "function", "function": {"name": "weather", "parameters": {
@@ -41,8 +41,8 @@ struct Read {
 Read ReadIn(const AnswerFormat& format, std::string_view text, ByteSpan cuts) {
   const auto parser = MakeAnswerParser(format);
   Read read;
-  const auto add = [&](const std::vector<AnswerPiece>& pieces) {
-    for (const AnswerPiece& piece : pieces) {
+  const auto add = [&](const std::vector<AnswerDelta>& pieces) {
+    for (const AnswerDelta& piece : pieces) {
       CHECK(!piece.text.empty());
       if (piece.kind == Kind::kCallBegin) {
         CHECK(piece.call == read.calls.size());

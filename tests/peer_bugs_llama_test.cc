@@ -194,9 +194,9 @@ TEST_P(PeerBugsMRope, PositionsAreNotLostByARestore) {
   const Tokens first = RandomTokens(700, 1);
   bench.Read(first);
   // Back into it, which is a cut or a snapshot; then on from there.
-  const Tokens parted = Joined(TokenSpan(first).first(500), RandomTokens(300, 2));
-  bench.Read(parted);
-  bench.Read(Joined(parted, RandomTokens(100, 3)));
+  const Tokens diverged = Joined(TokenSpan(first).first(500), RandomTokens(300, 2));
+  bench.Read(diverged);
+  bench.Read(Joined(diverged, RandomTokens(100, 3)));
   if (!bench.traits().segments) {
     GTEST_SKIP() << GetParam() << " is not in the table of architectures whose segments are "
                  << "verified: what left the slot does not come back";
@@ -204,7 +204,7 @@ TEST_P(PeerBugsMRope, PositionsAreNotLostByARestore) {
   // Both come back from segments after another conversation had the slot.
   bench.Read(RandomTokens(900, 4));
   EXPECT_LT(bench.Read(Joined(first, RandomTokens(50, 5))), 50 + kGrid);
-  EXPECT_LT(bench.Read(Joined(parted, RandomTokens(150, 6))), 150 + kGrid);
+  EXPECT_LT(bench.Read(Joined(diverged, RandomTokens(150, 6))), 150 + kGrid);
   EXPECT_GT(bench.stats().keeper.joined, 0u);
   EXPECT_EQ(bench.stats().keeper.failed, 0u);
 }

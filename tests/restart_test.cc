@@ -153,17 +153,17 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
       EXPECT_EQ(Json::parse(reply->body)["choices"], plain[static_cast<size_t>(number)]);
     }
   };
-  const auto given_up = [&] {
+  const auto evicted = [&] {
     return Metric("cairn_disk_given_up_total") + MetricOf(*one, "cairn_disk_given_up_total");
   };
   // On a slow machine it takes more than one round until either has written more than fits.
   constexpr int kRoundsMax = 10;
-  for (int round = 0; round < kRoundsMax && (round == 0 || given_up() == 0); ++round) {
+  for (int round = 0; round < kRoundsMax && (round == 0 || evicted() == 0); ++round) {
     std::thread beside([&] { play(*one); });
     play(*server_);
     beside.join();
   }
-  EXPECT_GT(given_up(), 0);
+  EXPECT_GT(evicted(), 0);
   EXPECT_EQ(Metric("cairn_disk_corrupt_total") + MetricOf(*one, "cairn_disk_corrupt_total"), 0);
 }
 

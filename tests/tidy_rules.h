@@ -26,6 +26,9 @@ Complaints CheckLines(const SourceFile& file);
 Complaints CheckPrinting(const SourceFile& file);
 // Nothing is left for later in a comment.
 Complaints CheckUnfinished(const SourceFile& file);
+// Identifiers and comments use the field's words: an old word of ours is named with the word that
+// replaced it (tidy_words.cc). Literals keep labels of the API, tests keep what they say.
+Complaints CheckWords(const SourceFile& file);
 // A header is guarded by CAIRN_FOLDER_FILE_H_.
 Complaints CheckGuard(const SourceFile& file);
 // Every .cc of src/ and bench/ is named by a CMakeLists.txt of its folder or one above, every

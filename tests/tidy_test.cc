@@ -93,6 +93,10 @@ TEST(Tidy, NothingIsLeftForLaterInAComment) {
   EXPECT_EQ(OfAll(CheckUnfinished), "");
 }
 
+TEST(Tidy, NamesAndCommentsUseTheWordsOfTheField) {
+  EXPECT_EQ(OfAll(CheckWords), "");
+}
+
 TEST(Tidy, HeadersAreGuardedByTheirPath) {
   EXPECT_EQ(OfAll(CheckGuard), "");
 }
@@ -235,6 +239,18 @@ TEST(TidyRules, FindPrintingButNotTalkOfPrinting) {
   EXPECT_EQ(CheckPrinting({"src/base/a.cc", "std::cout << 1;\nfprintf(stderr, x);\n"}).size(), 2u);
   EXPECT_EQ(Joined(CheckPrinting({"src/base/a.cc", "snprintf(b, 1, \"printf\");\n"})), "");
   EXPECT_EQ(Joined(CheckPrinting({"src/cmd/a.cc", "std::cout << 1;\n"})), "");
+}
+
+TEST(TidyRules, FindOldWordsInNamesAndCommentsButNotInLiterals) {
+  const auto says = [](const std::string& text) { return Joined(CheckWords({"src/a.h", text})); };
+  EXPECT_EQ(says("int x;\nint asker_count;\n"), "src/a.h:2: \"asker\": the word is \"client\"\n");
+  EXPECT_EQ(says("void ParkSlot();\n"), "src/a.h:1: \"park\": the word is \"offload\"\n");
+  EXPECT_EQ(says("#define MAX_PARTINGS 3\n"),
+            "src/a.h:1: \"parting\": the word is \"divergence\"\n");
+  EXPECT_EQ(says("x = 1;  // the unavoidable\n"),
+            "src/a.h:1: \"unavoidable\": the word is \"lower bound\"\n");
+  EXPECT_EQ(says("Say(\"parked \\\" asker\");  // sparks, a basket\n"), "");
+  EXPECT_EQ(Joined(CheckWords({"src/a_test.cc", "// parked\n"})), "");
 }
 
 TEST(TidyRules, FindWhatIsLeftForLater) {

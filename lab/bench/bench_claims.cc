@@ -84,11 +84,11 @@ ClaimCheck CheckAllowed(const std::vector<BenchResult>& results) {
       for (const ScenarioRun* run : GoodRuns(ours, scenario)) {
         const RunTokens tokens = CountTokens(*run);
         const double limit =
-            tokens.unavoidable == 0
+            tokens.lower_bound == 0
                 ? -1
-                : AllowedTokens(tokens.unavoidable, tokens.requests, ours.grid_tokens);
+                : AllowedTokens(tokens.lower_bound, tokens.requests, ours.grid_tokens);
         CheckRun(*run, limit,
-                 "1.02 times " + WithCommas(tokens.unavoidable) +
+                 "1.02 times " + WithCommas(tokens.lower_bound) +
                      Steps(tokens.requests, ours.grid_tokens),
                  &verdict);
       }

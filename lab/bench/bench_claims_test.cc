@@ -23,7 +23,7 @@ BenchResult Healthy() {
 }
 
 TEST(AllowedClaim, HoldsWithinTwoPercentAndAStepARequest) {
-  // edit-early: 5,900 read, 5,600 unavoidable, four requests; 1.02 times leaves 112, a step 47.
+  // edit-early: 5,900 read, 5,600 lower bound, four requests; 1.02 times leaves 112, a step 47.
   BenchResult result = Healthy();
   result.servers[0].grid_tokens = 47;
   EXPECT_EQ(CheckAllowed({result}).held, 2U);
@@ -45,10 +45,10 @@ TEST(AllowedClaim, IsBrokenByOneRunHoweverWellTheOthersWent) {
   EXPECT_TRUE(check.broken[0].why.starts_with("run 2 read 6,600,")) << check.broken[0].why;
 }
 
-TEST(AllowedClaim, CannotBeCheckedWithoutTheUnavoidableOrAfterAFailure) {
+TEST(AllowedClaim, CannotBeCheckedWithoutTheLowerBoundOrAfterAFailure) {
   BenchResult result = Healthy();
-  for (RequestFigures& request : result.servers[0].runs[0].requests) request.unavoidable_tokens = 0;
-  for (RequestFigures& request : result.servers[0].runs[2].requests) request.unavoidable_tokens = 0;
+  for (RequestFigures& request : result.servers[0].runs[0].requests) request.lower_bound_tokens = 0;
+  for (RequestFigures& request : result.servers[0].runs[2].requests) request.lower_bound_tokens = 0;
   result.servers[0].runs[3].error = "it is gone";
   const ClaimCheck check = CheckAllowed({result});
   EXPECT_EQ(check.held, 0U);

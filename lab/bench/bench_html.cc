@@ -30,7 +30,7 @@ std::string Card(const std::string& figure, const std::string& text, bool good) 
 // Of everything a server played well.
 struct Totals {
   RunTokens tokens;
-  bool known = true;  // the unavoidable is
+  bool known = true;  // the lower bound is
 };
 
 Totals AddUp(const ServerFigures& server) {
@@ -38,11 +38,11 @@ Totals AddUp(const ServerFigures& server) {
   for (const ScenarioRun& run : server.runs) {
     if (!run.error.empty()) continue;
     const RunTokens tokens = CountTokens(run);
-    totals.known = totals.known && tokens.unavoidable > 0;
+    totals.known = totals.known && tokens.lower_bound > 0;
     totals.tokens.read += tokens.read;
-    totals.tokens.unavoidable += tokens.unavoidable;
+    totals.tokens.lower_bound += tokens.lower_bound;
   }
-  if (!totals.known) totals.tokens.unavoidable = 0;
+  if (!totals.known) totals.tokens.lower_bound = 0;
   return totals;
 }
 
@@ -91,7 +91,7 @@ std::string TableRow(const ServerFigures& server, const ScenarioSummary& summary
   const size_t runs = summary.runs;
   std::string row = NameCell(summary.scenario) + NameCell(server.name);
   row += TokensCell(tokens.sent, runs) + TokensCell(tokens.read, runs) +
-         TokensCell(tokens.unavoidable, tokens.unavoidable == 0 ? 0 : runs);
+         TokensCell(tokens.lower_bound, tokens.lower_bound == 0 ? 0 : runs);
   row += Cell(RatioText(tokens.ReadRatio()), tokens.ReadRatio()) +
          Cell(RatioText(tokens.ReadInAllRatio()), tokens.ReadInAllRatio());
   for (const double ms :

@@ -20,7 +20,7 @@ Json RequestJson(const RequestFigures& request) {
           {"prompt_tokens", request.prompt_tokens},
           {"answer_tokens", request.answer_tokens},
           {"read_tokens", request.read_tokens},
-          {"unavoidable_tokens", request.unavoidable_tokens},
+          {"unavoidable_tokens", request.lower_bound_tokens},
           {"first_token_ms", request.first_token_ms},
           {"total_ms", request.total_ms},
           {"answer_ms", request.answer_ms},
@@ -50,7 +50,7 @@ Json SummaryJson(const ScenarioSummary& summary) {
           {"requests", summary.tokens.requests},
           {"sent_tokens", summary.tokens.sent},
           {"read_tokens", summary.tokens.read},
-          {"unavoidable_tokens", summary.tokens.unavoidable},
+          {"unavoidable_tokens", summary.tokens.lower_bound},
           {"read_in_all_tokens", summary.tokens.read_in_all},
           {"allowed_tokens", Rounded(summary.allowed_tokens)},
           {"read_over_unavoidable", Rounded(summary.tokens.ReadRatio())},
@@ -138,7 +138,7 @@ RequestFigures ReadRequest(const Json& json, Reader* reader) {
   reader->Size(json, "prompt_tokens", &request.prompt_tokens);
   reader->Size(json, "answer_tokens", &request.answer_tokens);
   reader->Size(json, "read_tokens", &request.read_tokens);
-  reader->Size(json, "unavoidable_tokens", &request.unavoidable_tokens);
+  reader->Size(json, "unavoidable_tokens", &request.lower_bound_tokens);
   reader->Number(json, "first_token_ms", &request.first_token_ms);
   reader->Number(json, "total_ms", &request.total_ms);
   reader->Number(json, "answer_ms", &request.answer_ms);

@@ -147,7 +147,7 @@ std::string ScenarioRow(const BenchResult& result, const ServerFigures& server,
   const PairSummary pairs = Compare(result.servers.front(), server, summary.scenario);
   return Row({summary.scenario, server.name, PerRunText(tokens.sent, summary.runs),
               PerRunText(tokens.read, summary.runs),
-              PerRunText(tokens.unavoidable, tokens.unavoidable == 0 ? 0 : summary.runs),
+              PerRunText(tokens.lower_bound, tokens.lower_bound == 0 ? 0 : summary.runs),
               RatioText(tokens.ReadRatio()), RatioText(tokens.ReadInAllRatio()),
               MsText(summary.first_token_median_ms), MsText(summary.first_token_p90_ms),
               MsText(summary.first_token_p99_ms), RatioText(summary.tokens_per_second),

@@ -37,13 +37,13 @@ BenchResult Unknown() {
   BenchResult result = SampleBench();
   for (ServerFigures& server : result.servers) {
     for (ScenarioRun& run : server.runs) {
-      for (RequestFigures& request : run.requests) request.unavoidable_tokens = 0;
+      for (RequestFigures& request : run.requests) request.lower_bound_tokens = 0;
     }
   }
   return result;
 }
 
-TEST(BenchSvg, DrawsTokensReadOverTheUnavoidable) {
+TEST(BenchSvg, DrawsTokensPrefilledOverTheLowerBound) {
   ExpectGolden("bench_read.svg", ReadPlot(SampleBench()));
 }
 

@@ -18,7 +18,7 @@ struct RequestFigures {
   size_t read_tokens = 0;  // of the prompt, while the client waited
   // The prompt without its longest beginning that an earlier prompt or answer of the same scenario
   // has, but at least its last token: no server can read fewer without knowing other scenarios.
-  size_t unavoidable_tokens = 0;
+  size_t lower_bound_tokens = 0;
   double first_token_ms = 0;  // by the client's clock, from sending to the first text
   double total_ms = 0;
   double answer_ms = 0;    // from the first text to the end

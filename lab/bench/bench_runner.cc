@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "lab/bench/bench_server.h"
-#include "lab/bench/unavoidable.h"
+#include "lab/bench/prefill_lower_bound.h"
 #include "lab/client/chat_client.h"
 
 namespace cairn {
@@ -65,9 +65,9 @@ RequestFigures FiguresOf(const Ask& ask, const ChatAnswer& answer) {
 }
 
 // Counts what of each request could not be avoided. False when the server does not tokenise.
-class UnavoidableCount {
+class LowerBoundCount {
  public:
-  explicit UnavoidableCount(const BenchServer* server) : server_(server) {}
+  explicit LowerBoundCount(const BenchServer* server) : server_(server) {}
 
   bool Count(std::vector<SentRequest>* sent) {
     for (size_t begin = 0; begin < sent->size();) {
@@ -97,7 +97,7 @@ class UnavoidableCount {
     if (request->figures.prompt_tokens != tokens->size()) ++different_;
     // Of a request that was given up, only what had been read counts, and is known later.
     if (request->cancelled) tokens->resize(std::min(tokens->size(), request->processed_tokens));
-    request->figures.unavoidable_tokens = seen_.Unavoidable(*tokens);
+    request->figures.lower_bound_tokens = seen_.PrefillLowerBound(*tokens);
     if (!request->answer.empty()) {
       const auto answer = server_->Tokenize(request->answer, /*add_special=*/false);
       if (!answer) return false;
@@ -132,7 +132,7 @@ class Player {
     }
     played_.run.total_ms = options_.clock->NowMs() - begin_ms;
     TakeReadInAll();
-    if (played_.run.error.empty()) CountUnavoidable();
+    if (played_.run.error.empty()) CountLowerBound();
     for (SentRequest& request : sent_) played_.run.requests.push_back(std::move(request.figures));
     return std::move(played_);
   }
@@ -205,7 +205,7 @@ class Player {
     for (size_t i = 0; i < step.asks.size(); ++i) {
       if (const Status took = Take(step.asks[i], std::move(answers[i]), group); !took) return took;
     }
-    // Only now: askers at the same time may share a conversation.
+    // Only now: clients at the same time may share a conversation.
     for (size_t i = 0; i < step.asks.size(); ++i) {
       KeepAnswer(step.asks[i], std::move(sent_[group + i].message));
     }
@@ -273,10 +273,10 @@ class Player {
     read_before_ = now;
   }
 
-  void CountUnavoidable() {
-    UnavoidableCount count(&server_);
+  void CountLowerBound() {
+    LowerBoundCount count(&server_);
     if (!count.Count(&sent_)) {
-      for (SentRequest& request : sent_) request.figures.unavoidable_tokens = 0;
+      for (SentRequest& request : sent_) request.figures.lower_bound_tokens = 0;
       played_.notes.emplace_back(
           "the server has no /apply-template or no /tokenize, so what is unavoidable is not known");
     } else if (count.different() > 0) {

@@ -128,13 +128,13 @@ TEST_F(BenchRunnerTest, CountsWhatNothingBeforeBeginsWith) {
             AddStep{0, {{"user", "fgh"}}}, Asking(0, Keep::kDiscard), Asking(0, Keep::kDiscard),
             CutStep{0, 1}, AddStep{0, {{"user", "dz"}}}, Asking(0, Keep::kDiscard)});
   ASSERT_EQ(played.run.error, "");
-  std::vector<size_t> unavoidable;
+  std::vector<size_t> lower_bound;
   for (const RequestFigures& request : played.run.requests) {
-    unavoidable.push_back(request.unavoidable_tokens);
+    lower_bound.push_back(request.lower_bound_tokens);
   }
   // "abc|de|", then behind it "scripted|fgh|" where the answer began with an "S", then the same
   // again, then "z|".
-  EXPECT_EQ(unavoidable, (std::vector<size_t>{7, 13, 1, 2}));
+  EXPECT_EQ(lower_bound, (std::vector<size_t>{7, 13, 1, 2}));
   EXPECT_EQ(played.run.requests[0].what, "first");
   EXPECT_EQ(played.run.requests[0].prompt_tokens, 6174u);
   EXPECT_EQ(played.run.requests[0].read_tokens, 227u);
@@ -160,9 +160,9 @@ TEST_F(BenchRunnerTest, CountsPromptsAtTheSameTimeInTheirOrder) {
                                       AddStep{1, {{"system", "abc"}, {"user", "xyz"}}}, together,
                                       AddStep{0, {{"user", "f"}}}, Asking(0, Keep::kDiscard)});
   ASSERT_EQ(played.run.requests.size(), 4u);
-  EXPECT_EQ(played.run.requests[0].unavoidable_tokens, 7u);
-  EXPECT_EQ(played.run.requests[1].unavoidable_tokens, 1u);
-  EXPECT_EQ(played.run.requests[2].unavoidable_tokens, 4u);
+  EXPECT_EQ(played.run.requests[0].lower_bound_tokens, 7u);
+  EXPECT_EQ(played.run.requests[1].lower_bound_tokens, 1u);
+  EXPECT_EQ(played.run.requests[2].lower_bound_tokens, 4u);
   // One of the two answers alone was kept.
   EXPECT_EQ(Sent(3),
             "system: abc\nuser: de\nassistant: A cairn (càrn) is a heap. (Stones, then.)\n"
@@ -175,7 +175,7 @@ TEST_F(BenchRunnerTest, SaysWhenTheServerDoesNotTokenise) {
   StartServer();
   const PlayedScenario played = Play({AddStep{0, {{"user", "1"}}}, Asking(0, Keep::kAnswer)});
   EXPECT_EQ(played.run.error, "");
-  EXPECT_EQ(played.run.requests.at(0).unavoidable_tokens, 0u);
+  EXPECT_EQ(played.run.requests.at(0).lower_bound_tokens, 0u);
   ASSERT_EQ(played.notes.size(), 3u);
   EXPECT_TRUE(played.notes[0].starts_with("the server has no /apply-template or no /tokenize"));
 }

@@ -11,20 +11,20 @@
 namespace cairn::test {
 
 inline RequestFigures SampleRequest(const std::string& what, size_t prompt, size_t read,
-                                    size_t unavoidable, double first_token_ms) {
+                                    size_t lower_bound, double first_token_ms) {
   RequestFigures request;
   request.what = what;
   request.prompt_tokens = prompt;
   request.answer_tokens = 17;
   request.read_tokens = read;
-  request.unavoidable_tokens = unavoidable;
+  request.lower_bound_tokens = lower_bound;
   request.first_token_ms = first_token_ms;
   request.answer_ms = 160;
   request.total_ms = first_token_ms + request.answer_ms;
   return request;
 }
 
-// `reread`: how many times the unavoidable of a later turn is read.
+// `reread`: how many times the lower bound of a later turn is read.
 inline ScenarioRun SampleRun(const std::string& scenario, size_t repetition, double reread) {
   ScenarioRun run;
   run.scenario = scenario;

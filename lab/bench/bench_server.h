@@ -18,8 +18,8 @@
 namespace cairn {
 
 // What of a page of metrics in Prometheus' text form counts the prompt tokens that the model has
-// read, ahead or not: cairn_prompt_tokens_total of the source "read" and cairn_warmed_tokens_total,
-// else llamacpp:prompt_tokens_total. Nothing when it has neither.
+// read, ahead or not: cairn_prompt_tokens_total of the source "read" and
+// cairn_prefetched_tokens_total, else llamacpp:prompt_tokens_total. Nothing when it has neither.
 std::optional<size_t> TokensReadIn(std::string_view metrics);
 
 // Thread-safe.

@@ -18,7 +18,7 @@ void AddRun(const RunTokens& run, RunTokens* sum) {
   sum->requests += run.requests;
   sum->sent += run.sent;
   sum->read += run.read;
-  sum->unavoidable += run.unavoidable;
+  sum->lower_bound += run.lower_bound;
   sum->read_in_all += run.read_in_all;
 }
 
@@ -90,17 +90,17 @@ double GeometricMean(const std::vector<double>& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-double AllowedTokens(size_t unavoidable_tokens, size_t requests, size_t grid_tokens) {
-  return (kAllowedRatio * static_cast<double>(unavoidable_tokens)) +
+double AllowedTokens(size_t lower_bound_tokens, size_t requests, size_t grid_tokens) {
+  return (kAllowedRatio * static_cast<double>(lower_bound_tokens)) +
          static_cast<double>(requests * grid_tokens);
 }
 
 double RunTokens::ReadRatio() const {
-  return Over(read, unavoidable);
+  return Over(read, lower_bound);
 }
 
 double RunTokens::ReadInAllRatio() const {
-  return Over(read_in_all, unavoidable);
+  return Over(read_in_all, lower_bound);
 }
 
 RunTokens CountTokens(const ScenarioRun& run) {
@@ -111,10 +111,10 @@ RunTokens CountTokens(const ScenarioRun& run) {
   for (const RequestFigures& request : run.requests) {
     tokens.sent += request.prompt_tokens;
     tokens.read += request.read_tokens;
-    tokens.unavoidable += request.unavoidable_tokens;
-    known = known && request.unavoidable_tokens > 0;
+    tokens.lower_bound += request.lower_bound_tokens;
+    known = known && request.lower_bound_tokens > 0;
   }
-  if (!known) tokens.unavoidable = 0;
+  if (!known) tokens.lower_bound = 0;
   return tokens;
 }
 
@@ -128,7 +128,7 @@ ScenarioSummary Summarize(const ServerFigures& server, const std::string& scenar
   for (const ScenarioRun* run : GoodRuns(server, scenario)) {
     ++summary.runs;
     const RunTokens tokens = CountTokens(*run);
-    known = known && tokens.unavoidable > 0;
+    known = known && tokens.lower_bound > 0;
     AddRun(tokens, &summary.tokens);
     for (const RequestFigures& request : run->requests) {
       if (request.cancelled || request.first_token_ms <= 0) continue;
@@ -141,10 +141,10 @@ ScenarioSummary Summarize(const ServerFigures& server, const std::string& scenar
   for (const ScenarioRun& run : server.runs) {
     if (run.scenario == scenario && !run.error.empty()) summary.errors.push_back(run.error);
   }
-  if (!known) summary.tokens.unavoidable = 0;
-  if (summary.tokens.unavoidable > 0) {
+  if (!known) summary.tokens.lower_bound = 0;
+  if (summary.tokens.lower_bound > 0) {
     summary.allowed_tokens =
-        AllowedTokens(summary.tokens.unavoidable, summary.tokens.requests, server.grid_tokens);
+        AllowedTokens(summary.tokens.lower_bound, summary.tokens.requests, server.grid_tokens);
   }
   summary.first_token_median_ms = Percentile(first_token_ms, 0.5);
   summary.first_token_p90_ms = Percentile(first_token_ms, 0.9);

@@ -18,17 +18,17 @@ double Percentile(std::vector<double> values, double share);
 // 0 when there are none. All must be positive.
 double GeometricMean(const std::vector<double>& values);
 
-// What may be read on the requests' own time: 1.02 times the unavoidable and a grid step a request.
-double AllowedTokens(size_t unavoidable_tokens, size_t requests, size_t grid_tokens);
+// What may be read on the requests' own time: 1.02 times the lower bound and a grid step a request.
+double AllowedTokens(size_t lower_bound_tokens, size_t requests, size_t grid_tokens);
 
 // The tokens of one run, all requests together.
 struct RunTokens {
   size_t requests = 0;
   size_t sent = 0;
   size_t read = 0;
-  size_t unavoidable = 0;  // 0: not known
+  size_t lower_bound = 0;  // 0: not known
   size_t read_in_all = 0;
-  // Read over unavoidable; 0 when that is not known.
+  // Read over lower bound; 0 when that is not known.
   double ReadRatio() const;
   double ReadInAllRatio() const;
 };
@@ -40,7 +40,7 @@ struct ScenarioSummary {
   size_t runs = 0;                  // that went well; everything below is over all of them
   std::vector<std::string> errors;  // one for each that did not
   RunTokens tokens;
-  double allowed_tokens = 0;  // 0: the unavoidable is not known
+  double allowed_tokens = 0;  // 0: the lower bound is not known
   double first_token_median_ms = 0;
   double first_token_p90_ms = 0;
   double first_token_p99_ms = 0;

@@ -47,7 +47,7 @@ TEST(BenchSummary, AddsUpTheRunsThatWentWell) {
   EXPECT_EQ(summary.tokens.requests, 8U);
   EXPECT_EQ(summary.tokens.sent, 2U * (5000 + 5200 + 5400 + 5600));
   EXPECT_EQ(summary.tokens.read, 2U * 5600);
-  EXPECT_EQ(summary.tokens.unavoidable, 2U * 5600);
+  EXPECT_EQ(summary.tokens.lower_bound, 2U * 5600);
   EXPECT_EQ(summary.tokens.read_in_all, 2U * 5900);
   EXPECT_EQ(summary.tokens.ReadRatio(), 1);
   EXPECT_DOUBLE_EQ(summary.tokens.ReadInAllRatio(), 5900.0 / 5600);
@@ -78,14 +78,14 @@ TEST(BenchSummary, CountsCancelledRequestsButNotTheirTimes) {
   EXPECT_EQ(summary.first_token_p99_ms, 50) << "the slow first request does not count";
 }
 
-TEST(BenchSummary, KnowsNoRatioWhenOneRequestsUnavoidableIsNotKnown) {
+TEST(BenchSummary, KnowsNoRatioWhenTheLowerBoundOfOneRequestIsNotKnown) {
   ServerFigures server;
   server.runs = {SampleRun("chat", 0, 1), SampleRun("chat", 1, 1)};
-  server.runs[1].requests[2].unavoidable_tokens = 0;
-  EXPECT_EQ(CountTokens(server.runs[0]).unavoidable, 5600U);
-  EXPECT_EQ(CountTokens(server.runs[1]).unavoidable, 0U);
+  server.runs[1].requests[2].lower_bound_tokens = 0;
+  EXPECT_EQ(CountTokens(server.runs[0]).lower_bound, 5600U);
+  EXPECT_EQ(CountTokens(server.runs[1]).lower_bound, 0U);
   const ScenarioSummary summary = Summarize(server, "chat");
-  EXPECT_EQ(summary.tokens.unavoidable, 0U);
+  EXPECT_EQ(summary.tokens.lower_bound, 0U);
   EXPECT_EQ(summary.tokens.ReadRatio(), 0);
   EXPECT_EQ(summary.allowed_tokens, 0);
 }

@@ -46,13 +46,13 @@ PlotRow ReadRow(const ServerFigures& server, const std::string& scenario) {
   row.title = server.name + ", " + scenario + ": read " +
               PerRunText(summary.tokens.read, summary.runs) + " of " +
               PerRunText(summary.tokens.sent, summary.runs) + " tokens sent, unavoidable " +
-              PerRunText(summary.tokens.unavoidable, summary.runs);
+              PerRunText(summary.tokens.lower_bound, summary.runs);
   for (const ScenarioRun* run : GoodRuns(server, scenario)) {
     const RunTokens tokens = CountTokens(*run);
-    if (tokens.unavoidable == 0 || tokens.read == 0) continue;
+    if (tokens.lower_bound == 0 || tokens.read == 0) continue;
     row.dots.push_back({tokens.ReadRatio(), server.name + Times(run->repetition) + ": read " +
                                                 WithCommas(tokens.read) + ", unavoidable " +
-                                                WithCommas(tokens.unavoidable)});
+                                                WithCommas(tokens.lower_bound)});
   }
   return row;
 }

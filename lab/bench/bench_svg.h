@@ -11,7 +11,7 @@
 namespace cairn {
 
 // For each scenario and server a bar of the tokens read while the client waited, over the
-// unavoidable ones, with a dot for each run. Empty when nothing is known of the unavoidable.
+// lower bound, with a dot for each run. Empty when nothing is known of the lower bound.
 std::string ReadPlot(const BenchResult& result);
 // For each scenario and server the median time to the first token as a bar, with a dot for each
 // request. Empty when nobody answered.

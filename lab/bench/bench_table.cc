@@ -38,10 +38,10 @@ std::string Heading() {
 
 std::string Row(const std::string& name, const ScenarioSummary& summary) {
   const RunTokens& tokens = summary.tokens;
-  const auto needed = tokens.unavoidable == 0 ? 0 : summary.runs;
+  const auto needed = tokens.lower_bound == 0 ? 0 : summary.runs;
   return Left("  " + name, kNameColumns) + Right(PerRunText(tokens.sent, summary.runs), 10) +
          Right(PerRunText(tokens.read, summary.runs), 10) +
-         Right(PerRunText(tokens.unavoidable, needed), 10) +
+         Right(PerRunText(tokens.lower_bound, needed), 10) +
          Right(RatioText(tokens.ReadRatio()), 7) + Right(RatioText(tokens.ReadInAllRatio()), 7) +
          Right(MsText(summary.first_token_median_ms), 9) +
          Right(MsText(summary.first_token_p90_ms), 8) +

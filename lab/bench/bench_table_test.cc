@@ -34,7 +34,7 @@ TEST(BenchTable, ShowsOneServerAlone) {
   result.servers.resize(1);
   result.servers[0].memory.clear();
   for (ScenarioRun& run : result.servers[0].runs) {
-    for (RequestFigures& request : run.requests) request.unavoidable_tokens = 0;
+    for (RequestFigures& request : run.requests) request.lower_bound_tokens = 0;
   }
   ExpectGolden("bench_table_alone.txt", FormatBench(result, false));
 }

@@ -1,4 +1,4 @@
-// Scenarios of programs that ask on somebody's behalf, and of several askers at once.
+// Scenarios of programs that ask on somebody's behalf, and of several clients at once.
 
 #include <string>
 #include <utility>
@@ -145,16 +145,16 @@ Scenario SubAgents(const ScenarioParams& params) {
 }
 
 Scenario ParallelSame(const ScenarioParams& params) {
-  constexpr size_t kAskers = 4;
+  constexpr size_t kClients = 4;
   ScenarioWriter writer("parallel-same", params);
   writer.Add(0, {writer.System(2000)});
   for (size_t round = 0; round < 3; ++round) {
     writer.Say(0, 1000);
     AskStep together;
-    for (size_t asker = 0; asker < kAskers; ++asker) {
+    for (size_t client = 0; client < kClients; ++client) {
       Ask ask;
-      ask.what = Turn(round) + ", asker " + std::to_string(asker + 1);
-      ask.keep = asker == 0 ? Keep::kAnswer : Keep::kDiscard;
+      ask.what = Turn(round) + ", asker " + std::to_string(client + 1);
+      ask.keep = client == 0 ? Keep::kAnswer : Keep::kDiscard;
       together.asks.push_back(std::move(ask));
     }
     writer.Put(std::move(together));

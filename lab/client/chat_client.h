@@ -65,7 +65,7 @@ struct ChatAnswer {
   double answer_ms = 0;
   // Of the prompt, cached ones included, as far as the server told. See ChatParams::tell_progress.
   size_t processed_tokens = 0;
-  bool cancelled = false;  // the asker did not wait for the end
+  bool cancelled = false;  // the client did not wait for the end
 
   // Text that has come, in bytes.
   size_t text_bytes() const { return content.size() + reasoning.size(); }

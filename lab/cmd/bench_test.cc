@@ -97,9 +97,9 @@ TEST_F(BenchTest, OfAGrowingChatOnlyWhatIsNewCannotBeAvoided) {
     EXPECT_GT(request.first_token_ms, 0);
     size_t known = 0;
     if (i > 0) known = run.requests[i - 1].prompt_tokens + run.requests[i - 1].answer_tokens;
-    EXPECT_EQ(request.unavoidable_tokens, request.prompt_tokens - known) << request.what;
+    EXPECT_EQ(request.lower_bound_tokens, request.prompt_tokens - known) << request.what;
     // The answer's last token was drawn, never read.
-    EXPECT_EQ(request.read_tokens, request.unavoidable_tokens + (i > 0 ? 1 : 0)) << request.what;
+    EXPECT_EQ(request.read_tokens, request.lower_bound_tokens + (i > 0 ? 1 : 0)) << request.what;
   }
   EXPECT_EQ(run.read_in_all_tokens, Read(run));
 }
@@ -107,12 +107,12 @@ TEST_F(BenchTest, OfAGrowingChatOnlyWhatIsNewCannotBeAvoided) {
 TEST_F(BenchTest, APromptThatComesAgainCostsNothing) {
   const ScenarioRun run = Play("regenerate", 0.1);
   for (const size_t i : {1, 2, 4, 5, 7, 8}) {
-    EXPECT_EQ(run.requests[i].unavoidable_tokens, 1u) << run.requests[i].what;
+    EXPECT_EQ(run.requests[i].lower_bound_tokens, 1u) << run.requests[i].what;
     EXPECT_EQ(run.requests[i].read_tokens, 0u) << run.requests[i].what;
   }
 }
 
-TEST_F(BenchTest, WhatWasNotReadOfACancelledPromptIsUnavoidableLater) {
+TEST_F(BenchTest, TokensThatACancelledPromptLeftCountIntoTheLowerBoundLater) {
   const ScenarioRun run = Play("cancel", 0.5);
   const RequestFigures& cancelled = run.requests[1];
   const RequestFigures& again = run.requests[2];
@@ -120,9 +120,9 @@ TEST_F(BenchTest, WhatWasNotReadOfACancelledPromptIsUnavoidableLater) {
   EXPECT_LT(cancelled.read_tokens, again.prompt_tokens);
   EXPECT_EQ(cancelled.prompt_tokens, again.prompt_tokens);
   const size_t known = run.requests[0].prompt_tokens + run.requests[0].answer_tokens;
-  EXPECT_EQ(cancelled.unavoidable_tokens + again.unavoidable_tokens, again.prompt_tokens - known);
+  EXPECT_EQ(cancelled.lower_bound_tokens + again.lower_bound_tokens, again.prompt_tokens - known);
   EXPECT_TRUE(run.requests[3].cancelled);
-  EXPECT_EQ(run.requests[4].unavoidable_tokens, 1u);
+  EXPECT_EQ(run.requests[4].lower_bound_tokens, 1u);
 }
 
 TEST_F(BenchTest, GoesOnAfterARestart) {
@@ -166,8 +166,8 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
     EXPECT_EQ(server.runs[0].requests.size(), 9u);
     EXPECT_EQ(server.runs[1].requests.size(), 12u);
   }
-  EXPECT_EQ(result->servers[0].runs[0].requests[0].unavoidable_tokens,
-            result->servers[1].runs[0].requests[0].unavoidable_tokens);
+  EXPECT_EQ(result->servers[0].runs[0].requests[0].lower_bound_tokens,
+            result->servers[1].runs[0].requests[0].lower_bound_tokens);
 }
 
 TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {

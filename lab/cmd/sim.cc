@@ -68,14 +68,14 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"checkpoints_per_10k_read_tokens", report.checkpoints_per_10k_read()},
                {"restored", report.restored},
                {"forked", report.forked},
-               {"parked", report.parked},
+               {"parked", report.offloaded},
                {"evicted", report.checkpoints_evicted},
                {"taken_bytes", report.taken_bytes},
                {"restored_bytes", report.restored_bytes},
                {"held_bytes_max", report.held_bytes_max},
                {"disk_written_bytes", report.disk_written_bytes},
                {"disk_read_bytes", report.disk_read_bytes},
-               {"disk_given_up", report.disk_given_up},
+               {"disk_given_up", report.disk_evicted},
                {"wait_ms", Sum(report.wait_ms)},
                {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
                {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
@@ -118,14 +118,14 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
                                Fixed(report.checkpoints_per_10k_read(), 2) +
                                " for 10,000 tokens read");
   PrintLine("ways back", count(report.restored) + " restored, " + count(report.forked) + " forked");
-  PrintLine("slots stored", count(report.parked));
+  PrintLine("slots stored", count(report.offloaded));
   PrintLine("given up", count(report.checkpoints_evicted));
   PrintLine("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +
                          " brought back, " + count(report.held_bytes_max) + " held at most");
   if (report.disk_written_bytes > 0) {
     PrintLine("disk", count(report.disk_written_bytes) + " bytes written, " +
                           count(report.disk_read_bytes) + " read; files given up " +
-                          count(report.disk_given_up));
+                          count(report.disk_evicted));
   }
   PrintLine("waited", Fixed(Sum(report.wait_ms) / kMsPerS, 1) + " s; a request " +
                           Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
@@ -184,10 +184,10 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.cache.path_checkpoints_max = options.checkpoints_max;
   sim.slots = options.slots;
   sim.context_tokens = options.context_tokens;
-  sim.piece_tokens_max = options.piece_tokens;
-  sim.intervals.batch_tokens = options.piece_tokens;
+  sim.chunk_tokens_max = options.chunk_tokens;
+  sim.intervals.batch_tokens = options.chunk_tokens;
   // As serve: without checkpoints nothing is kept at all.
-  sim.keep_ends = sim.park = options.placement != "none" && options.ram_mib != 0;
+  sim.keep_ends = sim.offload = options.placement != "none" && options.ram_mib != 0;
   for (const std::string& word : options.without) {
     if (Status left_out = LeaveOut(word, &sim); !left_out) return tl::unexpected(left_out.error());
   }
@@ -235,7 +235,7 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
   sim->add_option("--ctx-size", options->context_tokens,
                   "Tokens that the slots hold together (0: what the longest request needs)")
       ->capture_default_str();
-  sim->add_option("--ubatch-size", options->piece_tokens, "As of serve")
+  sim->add_option("--ubatch-size", options->chunk_tokens, "As of serve")
       ->check(CLI::Range(size_t{1}, size_t{1} << 20))
       ->capture_default_str();
   sim->add_option(

@@ -29,7 +29,7 @@ struct SimCommandOptions {
   size_t sessions = 0;               // side by side; 0: all when the trace says so
   size_t slots = 4;
   size_t context_tokens = 0;  // of all slots together; 0: what the longest request needs
-  size_t piece_tokens = 512;
+  size_t chunk_tokens = 512;
   bool bound = false;     // also what no cache could beat
   std::string json_path;  // the figures go there too; empty: nowhere
 };

@@ -27,7 +27,7 @@ struct LoadAsk {
 struct LoadReply {
   enum class Kind : uint8_t {
     kWhole,    // to its end: text, a finish reason, [DONE], as many tokens as were asked for
-    kGivenUp,  // the asker did not wait for the end
+    kGivenUp,  // the client did not wait for the end
     kBusy,     // 503 with Retry-After
     kBroken,   // an answer began and did not come whole
     kFailed,   // anything else

@@ -268,7 +268,7 @@ SimOptions RandomOptions(const std::vector<TraceStep>& steps, RandomTraces* rand
   options.reuse = std::array{ReuseMode::kLive, ReuseMode::kLive, ReuseMode::kExact,
                              ReuseMode::kAny}[random->Below(4)];
   options.keep_ends = random->Below(4) > 0;
-  options.piece_tokens_max =
+  options.chunk_tokens_max =
       random->Below(6) == 0 ? random->Between(8, 63) : 64 * random->Between(1, 8);
   options.cache.min_step_tokens = random->Below(2) * 128;
   options.cache.path_checkpoints_max = random->Below(3) * 2;

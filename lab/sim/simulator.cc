@@ -36,7 +36,7 @@ class WithoutClasses final : public PlacementPolicy {
              without_.end();
     });
   }
-  void Learn(const Parting& parting) override { policy_->Learn(parting); }
+  void Learn(const Divergence& divergence) override { policy_->Learn(divergence); }
 
  private:
   const std::unique_ptr<PlacementPolicy> policy_;
@@ -48,16 +48,16 @@ class Simulation {
   Simulation(const SimOptions& options, size_t context_tokens,
              std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
       : answers_(options.answers),
-        engine_({options.profile, context_tokens, options.slots, options.piece_tokens_max},
+        engine_({options.profile, context_tokens, options.slots, options.chunk_tokens_max},
                 &clock_),
         disk_(options.disk, &clock_),
-        read_ms_per_token_(kMsPerS / options.profile.read_tokens_per_s),
+        prefill_ms_per_token_(kMsPerS / options.profile.read_tokens_per_s),
         cache_(options.cache, std::move(placement), std::move(eviction),
                MakeSizedStore(options.profile.logits_bytes, &disk_)),
-        scheduler_(
-            &engine_, &cache_, &clock_,
-            SchedulerOptions{
-                .reuse = options.reuse, .keep_ends = options.keep_ends, .park = options.park}) {
+        scheduler_(&engine_, &cache_, &clock_,
+                   SchedulerOptions{.reuse = options.reuse,
+                                    .keep_ends = options.keep_ends,
+                                    .offload = options.offload}) {
     cache_.SetSavedAs({{}, {{NamespaceId{0}, 1}}});
   }
 
@@ -93,12 +93,12 @@ class Simulation {
     report_.checkpoints_evicted = stats.cache.evicted;
     report_.restored = stats.keeper.checkpoints_restored + stats.keeper.joined;
     report_.forked = stats.keeper.forked;
-    report_.parked = stats.keeper.parked;
+    report_.offloaded = stats.keeper.offloaded;
     report_.taken_bytes = engine_.moved().taken_bytes;
     report_.restored_bytes = engine_.moved().restored_bytes;
     report_.disk_written_bytes = disk_.moved().written_bytes;
     report_.disk_read_bytes = disk_.moved().read_bytes;
-    report_.disk_given_up = disk_.moved().given_up;
+    report_.disk_evicted = disk_.moved().evicted;
     return std::move(report_);
   }
 
@@ -124,7 +124,7 @@ class Simulation {
     if (!cache_.saves() || clock_.NowMs() - saved_ms_ < kSaveIntervalMs) return;
     saved_ms_ = clock_.NowMs();
     cache_.TakeNews();
-    cache_.SaveNext(read_ms_per_token_);
+    cache_.SaveNext(prefill_ms_per_token_);
   }
 
   // … and all that is worth it when it has nothing else to do.
@@ -133,7 +133,7 @@ class Simulation {
     bool began = true;
     while (began) {
       cache_.TakeNews();
-      began = cache_.SaveNext(read_ms_per_token_).began;
+      began = cache_.SaveNext(prefill_ms_per_token_).began;
     }
   }
 
@@ -151,7 +151,7 @@ class Simulation {
   ManualClock clock_;
   SizedEngine engine_;
   SizedDisk disk_;
-  const double read_ms_per_token_;
+  const double prefill_ms_per_token_;
   CheckpointCache cache_;
   Scheduler scheduler_;
   double saved_ms_ = 0;
@@ -189,7 +189,7 @@ OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions
       static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
   // Pieces smaller than the grid end off it, and who goes away leaves a slot where one did.
   const bool cut_off_grid =
-      options.piece_tokens_max < kUsualGridTokens &&
+      options.chunk_tokens_max < kUsualGridTokens &&
       std::any_of(
           steps.begin(), steps.end(),
           [](const TraceStep& step) { return step.request->cancelled_at.has_value(); });

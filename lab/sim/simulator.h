@@ -41,11 +41,11 @@ struct SimOptions {
   size_t slots = 4;
   // Tokens that the slots hold together; 0: what the longest request needs.
   size_t context_tokens = 0;
-  size_t piece_tokens_max = 512;
+  size_t chunk_tokens_max = 512;
   // Keep the state and the logits of every prompt's end, as the server does.
   bool keep_ends = true;
   // Save what the slots lose, as it does.
-  bool park = true;
+  bool offload = true;
   // Generate the answers that the trace holds.
   bool answers = true;
   // Checkpoints of these classes are not taken, whatever the placement says: what is a class worth?
@@ -63,14 +63,14 @@ struct SimReport {
   uint64_t checkpoints_evicted = 0;  // segments among them
   uint64_t restored = 0;             // to a snapshot, alone or with segments
   uint64_t forked = 0;
-  uint64_t parked = 0;
+  uint64_t offloaded = 0;
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
   // Of the disk, where there is one.
   uint64_t disk_written_bytes = 0;
   uint64_t disk_read_bytes = 0;
-  uint64_t disk_given_up = 0;
+  uint64_t disk_evicted = 0;
   std::vector<double> wait_ms;      // of each request, until its prompt was read
   std::vector<size_t> reused_each;  // of each request that was not refused, in their order
   // What the server that wrote the trace said of the same requests, as far as it did.

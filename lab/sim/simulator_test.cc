@@ -136,7 +136,7 @@ TEST(Simulator, ReusesFromDiskWhatLeftMemory) {
   const auto report = Simulate(steps, kBlockTokens, options);
   EXPECT_EQ(report->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 512, 1024}));
   EXPECT_EQ(report->checkpoints_evicted, 0u);
-  EXPECT_EQ(report->disk_given_up, 0u);
+  EXPECT_EQ(report->disk_evicted, 0u);
   // A million bytes and a little, in a second and a little; ten tokens take a tenth.
   EXPECT_GT(report->disk_read_bytes, 1'000'000u);
   EXPECT_LT(report->disk_read_bytes, 1'010'000u);
@@ -152,7 +152,7 @@ TEST(Simulator, GivesUpOnDiskWhatIsWorthLeast) {
   options.profile.read_tokens_per_s = 100;
   options.disk.bytes_max = 5'100'000;
   const auto report = Simulate(steps, kBlockTokens, options);
-  EXPECT_GT(report->disk_given_up, 10u);
+  EXPECT_GT(report->disk_evicted, 10u);
   EXPECT_LE(report->disk_written_bytes, 20u * 1'010'000);
 }
 
@@ -209,7 +209,7 @@ FakeEngineOptions RandomEngine(RandomTraces* random) {
   fake.memory_class = kClasses[random->Below(kClasses.size())];
   fake.slots = random->Between(1, 3);
   fake.context_tokens = fake.cells = random->Between(700, 3000);
-  fake.piece_tokens_max = 64 * random->Between(1, 8);
+  fake.chunk_tokens_max = 64 * random->Between(1, 8);
   fake.window_tokens = random->Between(16, 160);
   fake.recurrent_bytes = 8 * random->Between(1, 500);
   return fake;
@@ -229,7 +229,7 @@ TEST(Simulator, ReusesWhatAServerReusesOnTheSameRequestsWithTheSameBytes) {
     options.profile = ProfileOf(engine);
     options.context_tokens = fake.context_tokens;
     options.slots = fake.slots;
-    options.piece_tokens_max = fake.piece_tokens_max;
+    options.chunk_tokens_max = fake.chunk_tokens_max;
     std::tie(options.placement, options.eviction) = pairs[random.Below(pairs.size())];
     options.reuse = std::array{ReuseMode::kLive, ReuseMode::kExact}[random.Below(2)];
     options.keep_ends = random.Below(2) == 0;

@@ -36,7 +36,7 @@ bool SizedDisk::Write(ObjectHeader header, size_t payload_bytes, std::vector<Obj
     for (const DiskEntry& victim : *freed) {
       gone->push_back(victim.name);
       index_.Erase(model_, victim.name);
-      ++moved_.given_up;
+      ++moved_.evicted;
     }
   }
   moved_.written_bytes += file.bytes;

@@ -30,7 +30,7 @@ class SizedDisk {
   struct Moved {
     uint64_t written_bytes = 0;
     uint64_t read_bytes = 0;
-    uint64_t given_up = 0;
+    uint64_t evicted = 0;
   };
 
   // `clock` outlives it.

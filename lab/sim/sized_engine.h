@@ -28,7 +28,7 @@ class SizedEngine final : public Engine {
     ModelProfile profile;
     size_t context_tokens = 0;  // of one sequence, and of all together
     size_t slots = 1;
-    size_t piece_tokens_max = 512;
+    size_t chunk_tokens_max = 512;
   };
   // Since the start.
   struct Moved {
@@ -48,7 +48,7 @@ class SizedEngine final : public Engine {
   size_t context_tokens() const override { return options_.context_tokens; }
   size_t slots() const override { return options_.slots; }
   size_t cells() const override { return options_.context_tokens; }
-  size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  size_t chunk_tokens_max() const override { return options_.chunk_tokens_max; }
   Result<std::string> StateIdentity() const override { return "model=" + info_.description + "\n"; }
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,

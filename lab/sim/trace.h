@@ -46,7 +46,7 @@ struct TraceRequest {
   std::vector<BlockRange> token_ids;
   // The model ended the answer, so it has read all of it; else all but the last token.
   bool ended_by_model = false;
-  // The asker went away when so much of the prompt was there, before the answer.
+  // The client went away when so much of the prompt was there, before the answer.
   std::optional<size_t> cancelled_at = {};
   bool reuse = true;                         // false: all of the prompt was to be read
   std::optional<size_t> reused_tokens = {};  // what the server said

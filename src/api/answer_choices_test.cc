@@ -129,15 +129,15 @@ TEST_F(AnswerChoicesTest, NativeCompletionsTellProbabilitiesWhenAskedForSome) {
 
 TEST_F(AnswerChoicesTest, TokensThatAreNoCharactersAreToldByTheirBytes) {
   TokenLogprob logprob;
-  logprob.drawn = {7, "\xe2\x82", -1e300};
+  logprob.sampled = {7, "\xe2\x82", -1e300};
   const Json entry = NativeProbabilitiesJson(std::vector<TokenLogprob>{logprob})[0];
   EXPECT_EQ(entry["bytes"], Json::array({0xe2, 0x82}));
   EXPECT_EQ(entry["logprob"], -9999.0);
   LegacyLogprobs legacy;
   EXPECT_EQ(legacy.Next(std::vector<TokenLogprob>{logprob})["tokens"][0], "bytes:\\xe2\\x82");
-  logprob.drawn = {8, "\xac", -1};
+  logprob.sampled = {8, "\xac", -1};
   legacy.Next(std::vector<TokenLogprob>{logprob});
-  logprob.drawn = {9, "x", -1};
+  logprob.sampled = {9, "x", -1};
   EXPECT_EQ(legacy.Next(std::vector<TokenLogprob>{logprob})["text_offset"][0], 1);
 }
 

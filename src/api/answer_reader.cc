@@ -9,18 +9,18 @@
 namespace cairn {
 namespace {
 
-void Add(AnswerPiece piece, WholeAnswer* answer) {
+void Add(AnswerDelta piece, WholeAnswer* answer) {
   switch (piece.kind) {
-    case AnswerPiece::Kind::kReasoning:
+    case AnswerDelta::Kind::kReasoning:
       answer->reasoning += piece.text;
       return;
-    case AnswerPiece::Kind::kContent:
+    case AnswerDelta::Kind::kContent:
       answer->content += piece.text;
       return;
-    case AnswerPiece::Kind::kCallBegin:
+    case AnswerDelta::Kind::kCallBegin:
       answer->calls.push_back({std::move(piece.text), "", std::move(piece.id)});
       return;
-    case AnswerPiece::Kind::kCallArguments:
+    case AnswerDelta::Kind::kCallArguments:
       CHECK(!answer->calls.empty());
       answer->calls.back().arguments += piece.text;
       return;
@@ -77,10 +77,10 @@ std::optional<AnswerStep> AnswerReader::Next() {
   step.cost = event->cost;
   const bool done = event->kind == GenerationEvent::Kind::kDone;
   if (done) {
-    for (AnswerPiece& piece : reading.parser->Finish()) step.pieces.push_back(std::move(piece));
+    for (AnswerDelta& piece : reading.parser->Finish()) step.pieces.push_back(std::move(piece));
   }
-  for (const AnswerPiece& piece : step.pieces) {
-    reading.called_tools = reading.called_tools || piece.kind == AnswerPiece::Kind::kCallBegin;
+  for (const AnswerDelta& piece : step.pieces) {
+    reading.called_tools = reading.called_tools || piece.kind == AnswerDelta::Kind::kCallBegin;
   }
   if (!done) return step;
   LogBrokenCalls(*reading.parser);
@@ -107,7 +107,7 @@ ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
     if (!step) continue;
     if (step->error) return tl::unexpected(*step->error);
     WholeAnswer& answer = answers.at(step->answer);
-    for (AnswerPiece& piece : step->pieces) Add(std::move(piece), &answer);
+    for (AnswerDelta& piece : step->pieces) Add(std::move(piece), &answer);
     std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
     if (step->end) answer.end = std::move(*step->end);
     if (step->all_ended) return answers;

@@ -53,7 +53,7 @@ struct AnswerProgress {
 struct AnswerStep {
   size_t answer = 0;                       // of those asked for
   std::optional<AnswerProgress> progress;  // then there is nothing else
-  std::vector<AnswerPiece> pieces;
+  std::vector<AnswerDelta> pieces;
   // Of tokens whose text is in these pieces, or in later ones while the parser keeps it back.
   std::vector<TokenLogprob> logprobs;
   GenerationCost cost;  // so far

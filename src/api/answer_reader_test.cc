@@ -52,11 +52,11 @@ const std::vector<Reader> kReaders = {
     {"completions", CollectText}};
 
 StartedChat Cut() {
-  return Play({{AnswerPiece::Kind::kContent, "The answer is not", 0}}, FinishReason::kCancelled);
+  return Play({{AnswerDelta::Kind::kContent, "The answer is not", 0}}, FinishReason::kCancelled);
 }
 
 StartedChat Whole() {
-  return Play({{AnswerPiece::Kind::kContent, "The answer is not 42.", 0}}, FinishReason::kStop);
+  return Play({{AnswerDelta::Kind::kContent, "The answer is not 42.", 0}}, FinishReason::kStop);
 }
 
 // It went out as 200 with what there was by then, as if the model had stopped there: to whoever

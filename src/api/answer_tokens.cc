@@ -44,9 +44,9 @@ class PrefixKeys {
 // How many of the answer's tokens stand at the front of `text`: all, but for white space at its
 // end; else none.
 size_t TokensAtFront(const GeneratedAnswer& answer, std::string_view text) {
-  const auto parted =
+  const auto diverged =
       std::mismatch(answer.text.begin(), answer.text.end(), text.begin(), text.end());
-  const auto common = static_cast<size_t>(parted.first - answer.text.begin());
+  const auto common = static_cast<size_t>(diverged.first - answer.text.begin());
   if (answer.text.find_first_not_of(kWhiteSpace, common) != std::string::npos) return 0;
   const auto beyond = std::upper_bound(answer.ends.begin(), answer.ends.end(), common);
   return static_cast<size_t>(beyond - answer.ends.begin());

@@ -167,7 +167,7 @@ bool MessageStream::Next(std::string* chunk) {
   if (!begun_ && step->progress) Begin(step->progress->cost, chunk);
   if (!begun_) Begin(step->end ? step->end->cost : GenerationCost(), chunk);
   if (step->progress) return true;
-  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
+  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, chunk);
   if (!step->end) return true;
   CloseBlock(chunk);
   GenerationCost cost = step->end->cost;
@@ -183,19 +183,19 @@ bool MessageStream::Next(std::string* chunk) {
   return false;
 }
 
-void MessageStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
+void MessageStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
   switch (piece.kind) {
-    case AnswerPiece::Kind::kReasoning:
+    case AnswerDelta::Kind::kReasoning:
       if (open_ != Block::kThinking) OpenBlock(Block::kThinking, ThinkingBlock(""), chunk);
       return AppendDelta({{"type", "thinking_delta"}, {"thinking", piece.text}}, chunk);
-    case AnswerPiece::Kind::kContent:
+    case AnswerDelta::Kind::kContent:
       if (open_ != Block::kText) OpenBlock(Block::kText, TextBlock(""), chunk);
       return AppendDelta({{"type", "text_delta"}, {"text", piece.text}}, chunk);
-    case AnswerPiece::Kind::kCallBegin:
+    case AnswerDelta::Kind::kCallBegin:
       return OpenBlock(Block::kToolUse,
                        ToolUseBlock(ToolUseId(identity_, piece.call), piece.text, Json::object()),
                        chunk);
-    case AnswerPiece::Kind::kCallArguments:
+    case AnswerDelta::Kind::kCallArguments:
       return AppendDelta({{"type", "input_json_delta"}, {"partial_json", piece.text}}, chunk);
   }
 }

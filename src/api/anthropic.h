@@ -63,7 +63,7 @@ class MessageStream {
   enum class Block : uint8_t { kNone, kThinking, kText, kToolUse };
 
   void Begin(const GenerationCost& cost, std::string* chunk);
-  void AppendPiece(const AnswerPiece& piece, std::string* chunk);
+  void AppendPiece(const AnswerDelta& piece, std::string* chunk);
   void OpenBlock(Block block, Json content, std::string* chunk);
   void CloseBlock(std::string* chunk);
   void AppendDelta(Json delta, std::string* chunk) const;

@@ -66,7 +66,7 @@ TEST_F(AnthropicTest, AFailureIsNoEmptyAnswer) {
 }
 
 TEST_F(AnthropicTest, StopReasonsSayWhyItEnded) {
-  const std::vector<AnswerPiece> text = {{AnswerPiece::Kind::kContent, "hi", 0}};
+  const std::vector<AnswerDelta> text = {{AnswerDelta::Kind::kContent, "hi", 0}};
   EXPECT_EQ(Collect(Play(text))["stop_reason"], "end_turn");
   EXPECT_EQ(Collect(Play(text, FinishReason::kLength))["stop_reason"], "max_tokens");
   const Json stopped = Collect(Play(text, FinishReason::kStop, "END"));
@@ -76,8 +76,8 @@ TEST_F(AnthropicTest, StopReasonsSayWhyItEnded) {
 }
 
 TEST_F(AnthropicTest, HalfACallIsNotHandedOut) {
-  const Json message = Collect(Play({{AnswerPiece::Kind::kCallBegin, "weather", 0},
-                                     {AnswerPiece::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+  const Json message = Collect(Play({{AnswerDelta::Kind::kCallBegin, "weather", 0},
+                                     {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
                                     FinishReason::kLength));
   EXPECT_EQ(message["content"], Json::array());
   EXPECT_EQ(message["stop_reason"], "max_tokens");
@@ -209,7 +209,7 @@ TEST_F(AnthropicTest, UsageIsSplitAtTheMarks) {
     done.cost.prompt_tokens = 1000;
     done.cost.reused_tokens = reused;
     generation->Push(done);
-    const std::vector<AnswerPiece> none;
+    const std::vector<AnswerDelta> none;
     Json all = Collect({generation, std::make_unique<PlayedParser>(none), {}, marks})["usage"];
     return std::vector<int>{all["cache_read_input_tokens"], all["cache_creation_input_tokens"],
                             all["input_tokens"], all["cache_creation"]["ephemeral_1h_input_tokens"],
@@ -233,7 +233,7 @@ TEST_F(AnthropicTest, AnAnswerThatFillsTheContextSaysSo) {
 
 TEST_F(AnthropicTest, BetweenItsEventsAStreamIsPinged) {
   auto generation = std::make_shared<Generation>();
-  MessageStream stream({generation, std::make_unique<PlayedParser>(std::vector<AnswerPiece>())},
+  MessageStream stream({generation, std::make_unique<PlayedParser>(std::vector<AnswerDelta>())},
                        kIdentity);
   EXPECT_EQ(stream.ping(), ": ping\n\n");
   GenerationEvent progress;

@@ -131,7 +131,7 @@ Reading BringBack(const ChatService& service, const Json& body, NamespaceId name
   return service.Submit(std::move(reading));
 }
 
-Json WarmedJson(const GenerationEvent& end) {
+Json PrefetchedJson(const GenerationEvent& end) {
   const ReuseReport nothing;
   const ReuseReport& report = end.report ? *end.report : nothing;
   return {{"tokens", end.cost.prompt_tokens},      {"read_tokens", end.cost.read_tokens()},
@@ -233,7 +233,7 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
   return WithCheckpoint(service, id, name_space,
                         [&](CheckpointCache* cache, CheckpointId found) -> Status {
                           Status kept = cache->KeepHeld(name_space, found, pinned);
-                          // More pins than there is room for are nobody's fault but the asker's.
+                          // More pins than there is room for are nobody's fault but the client's.
                           if (!kept && kept.error().code == ErrorCode::kNoSpace) {
                             return Fail(ErrorCode::kInvalidArgument, kept.error().message);
                           }
@@ -253,8 +253,8 @@ ApiResult<std::string> DropCheckpointBody(const ChatService& service, std::strin
   return ToText({{"id", std::to_string(*parsed)}, {"deleted", true}});
 }
 
-ApiResult<std::string> WarmBody(const ChatService& service, std::string_view body,
-                                NamespaceId name_space, const std::function<bool()>& gone) {
+ApiResult<std::string> PrefetchBody(const ChatService& service, std::string_view body,
+                                    NamespaceId name_space, const std::function<bool()>& gone) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
   const auto has = [&](const char* field) { return json->is_object() && json->contains(field); };
@@ -266,7 +266,7 @@ ApiResult<std::string> WarmBody(const ChatService& service, std::string_view bod
     const auto next = NextEvent(reading->get());
     if (!next) return tl::unexpected(next.error());
     const auto& event = *next;
-    if (event && event->kind == GenerationEvent::Kind::kDone) return ToText(WarmedJson(*event));
+    if (event && event->kind == GenerationEvent::Kind::kDone) return ToText(PrefetchedJson(*event));
   }
 }
 

@@ -81,13 +81,13 @@ struct Parsed {
 Parsed Parse(const ChatTemplate& source, const std::string& answer, const std::string& tools) {
   const AnswerFormat format = FindAnswerFormat(source, "", tools);
   const auto parser = MakeAnswerParser(format);
-  std::vector<AnswerPiece> pieces = parser->Push(answer);
-  for (AnswerPiece& piece : parser->Finish()) pieces.push_back(std::move(piece));
+  std::vector<AnswerDelta> pieces = parser->Push(answer);
+  for (AnswerDelta& piece : parser->Finish()) pieces.push_back(std::move(piece));
   Parsed parsed;
-  for (const AnswerPiece& piece : pieces) {
-    if (piece.kind == AnswerPiece::Kind::kContent) parsed.content += piece.text;
-    if (piece.kind == AnswerPiece::Kind::kCallBegin) parsed.calls.push_back({piece.text, ""});
-    if (piece.kind == AnswerPiece::Kind::kCallArguments) {
+  for (const AnswerDelta& piece : pieces) {
+    if (piece.kind == AnswerDelta::Kind::kContent) parsed.content += piece.text;
+    if (piece.kind == AnswerDelta::Kind::kCallBegin) parsed.calls.push_back({piece.text, ""});
+    if (piece.kind == AnswerDelta::Kind::kCallArguments) {
       parsed.calls.back().arguments += piece.text;
     }
   }

@@ -45,11 +45,11 @@ std::function<void(const FinishedAnswer&)> ChatService::WhenAnswered(AskedTurn a
 void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
                                  uint64_t admission) const {
   const Message answer = AnswerMessage(asked.format, text);
-  std::vector<WarmPrompt> expected;
+  std::vector<PrefetchPrompt> expected;
   const auto expect = [&](const Conversation& next, bool rolled) {
     auto [tokens, before_asked] = KnownPart(next, StandIns(answer), asked.name_space);
     if (tokens.empty() || tokens.size() >= engine_->context_tokens()) return;
-    const auto is_same = [&](const WarmPrompt& other) { return other.tokens == tokens; };
+    const auto is_same = [&](const PrefetchPrompt& other) { return other.tokens == tokens; };
     if (std::any_of(expected.begin(), expected.end(), is_same)) return;
     const size_t common = CommonPrefix(asked.prompt, tokens);
     // Behind the header it has nothing in common with what was asked, and other conversations may
@@ -67,7 +67,7 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   const size_t rolled = expected.size();
   const std::vector<Conversation> next = ExpectedConversations(*asked.conversation, answer);
   for (const Conversation& conversation : next) expect(conversation, false);
-  for (WarmPrompt& prompt : expected) prompt.keeps_answer = expected.size() > 1;
+  for (PrefetchPrompt& prompt : expected) prompt.keeps_answer = expected.size() > 1;
   // Sent whole after all is what it is expected to be least: with any other request the time for
   // it is over.
   for (size_t i = rolled; rolled > 0 && i < expected.size(); ++i) {
@@ -77,7 +77,7 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   // its own message too.
   const auto planned = cut_ ? cut_->Planned(next.front()) : std::nullopt;
   if (planned) expect(*planned, false);
-  if (!expected.empty()) scheduler_->Warm(std::move(expected));
+  if (!expected.empty()) scheduler_->Prefetch(std::move(expected));
 }
 
 ChatService::Known ChatService::KnownPart(Conversation conversation, size_t unknown,

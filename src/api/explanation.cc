@@ -272,13 +272,13 @@ class Explainer {
   Explainer(const ReuseReport& report, const ExplainedPrompt& prompt, const Engine& engine)
       : report_(report), prompt_(prompt), engine_(engine), map_(prompt.map) {}
 
-  Explanation Parted() {
+  Explanation Diverged() {
     std::string stored;
     for (const Token token : report_.stored_next) stored += engine_.Piece(token, true);
     const std::string_view text = prompt_.text;
     const auto begin = Map().OffsetAt(report_.shared_tokens);
     Explanation told;
-    told.why = Explanation::Why::kParted;
+    told.why = Explanation::Why::kDiverged;
     told.stored_excerpt = Excerpt(stored);
     if (!begin) {
       told.sentence = "the prompt parts from the nearest one that is known at token " +
@@ -345,9 +345,9 @@ class Explainer {
   std::shared_ptr<const TokenMap> map_;
 };
 
-Explanation NoWayBack(const ReuseReport& report) {
+Explanation NoCheckpoint(const ReuseReport& report) {
   Explanation told;
-  told.why = Explanation::Why::kNoWayBack;
+  told.why = Explanation::Why::kNoCheckpoint;
   told.sentence = "the prompt's text is known up to token " + WithCommas(report.shared_tokens) +
                   ", but the model's state can be had at token " +
                   WithCommas(report.reused_tokens) + " at best";
@@ -364,13 +364,13 @@ Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
             .sentence = "the request said \"cache_prompt\": false, so all of it was read",
             .advice = "leave cache_prompt out"};
   }
-  const bool parted = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
-  if (parted) return explainer->Parted();
+  const bool diverged = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
+  if (diverged) return explainer->Diverged();
   if (report.shared_tokens < prompt.grid_tokens && report.reused_tokens == 0) {
     return NewPrompt();
   }
   const size_t near_tokens = kNearSteps * prompt.grid_tokens;
-  if (report.shared_tokens > report.reused_tokens + near_tokens) return NoWayBack(report);
+  if (report.shared_tokens > report.reused_tokens + near_tokens) return NoCheckpoint(report);
   return {.sentence = "all that is known of the prompt was reused; what is new was read"};
 }
 
@@ -384,9 +384,9 @@ std::string_view WhyName(Explanation::Why why) {
       return "not_allowed";
     case Explanation::Why::kNewPrompt:
       return "new_prompt";
-    case Explanation::Why::kParted:
+    case Explanation::Why::kDiverged:
       return "parted";
-    case Explanation::Why::kNoWayBack:
+    case Explanation::Why::kNoCheckpoint:
       return "no_way_back";
   }
   return "";

@@ -5,7 +5,7 @@
 //   prompt   … <|im_start|>user\nWhat is 18 times 23?<|im_end|> …
 //                                         ^ messages[2] (user), character 9
 //
-// Texts are only ever those of the asker's own namespace: the report holds no other.
+// Texts are only ever those of the client's own namespace: the report holds no other.
 //
 // Pure; any thread.
 
@@ -50,11 +50,11 @@ struct ExplainedPrompt {
 
 struct Explanation {
   enum class Why : uint8_t {
-    kAllKnown,    // nothing was read but the last tokens, or the new message
-    kNotAllowed,  // the request did not want reuse
-    kNewPrompt,   // nothing that is known begins so
-    kParted,      // another text stood there
-    kNoWayBack,   // the text is known, the state at its end is not
+    kAllKnown,      // nothing was read but the last tokens, or the new message
+    kNotAllowed,    // the request did not want reuse
+    kNewPrompt,     // nothing that is known begins so
+    kDiverged,      // another text stood there
+    kNoCheckpoint,  // the text is known, the state at its end is not
   };
   // Where the prompt parts from the nearest that is known.
   struct Place {

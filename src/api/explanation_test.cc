@@ -151,7 +151,7 @@ TEST_F(ExplanationTest, TellsTextThatIsKnownFromStatesThatAreGone) {
   report.shared_tokens = 5000;
   report.reused_tokens = 1024;
   const Explanation told = Explain(report, {}, engine_);
-  EXPECT_EQ(told.why, Explanation::Why::kNoWayBack);
+  EXPECT_EQ(told.why, Explanation::Why::kNoCheckpoint);
   EXPECT_EQ(told.sentence,
             "the prompt's text is known up to token 5,000, but the model's state can be had at "
             "token 1,024 at best");

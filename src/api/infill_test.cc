@@ -146,7 +146,7 @@ TEST_F(InfillTest, ReadsOnlyWhatChangedBehindTheChunks) {
   EXPECT_GE(third["timings"]["cache_n"].get<size_t>() + 128, chunks);
 }
 
-TEST_F(InfillTest, WarmsTheCacheWithoutAnAnswer) {
+TEST_F(InfillTest, PrefetchesTheCacheWithoutAnAnswer) {
   Json body = Request("", "", {{{"filename", "f"}, {"text", std::string(500, 'A')}}});
   body["n_predict"] = 0;
   const Json warmed = Answer(body);

@@ -43,7 +43,7 @@ std::string LegacyName(const std::string& bytes) {
 Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs) {
   Json list = Json::array();
   for (const TokenLogprob& logprob : logprobs) {
-    Json entry = TokenJson(logprob.drawn);
+    Json entry = TokenJson(logprob.sampled);
     entry["top_logprobs"] = Json::array();
     for (const LikelyToken& top : logprob.top) entry["top_logprobs"].push_back(TokenJson(top));
     list.push_back(std::move(entry));
@@ -61,18 +61,18 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
                {"top_logprobs", Json::array()},
                {"text_offset", Json::array()}};
   for (const TokenLogprob& logprob : logprobs) {
-    const std::string name = LegacyName(logprob.drawn.bytes);
+    const std::string name = LegacyName(logprob.sampled.bytes);
     Json top = Json::object();
     for (const LikelyToken& likely : logprob.top) {
       // Two tokens may have the same text; the likelier one is told.
       top.emplace(LegacyName(likely.bytes), Told(likely.logprob));
     }
-    top.emplace(name, Told(logprob.drawn.logprob));
+    top.emplace(name, Told(logprob.sampled.logprob));
     json["tokens"].push_back(name);
-    json["token_logprobs"].push_back(Told(logprob.drawn.logprob));
+    json["token_logprobs"].push_back(Told(logprob.sampled.logprob));
     json["top_logprobs"].push_back(std::move(top));
     json["text_offset"].push_back(offset_);
-    offset_ += CountCharacters(logprob.drawn.bytes);
+    offset_ += CountCharacters(logprob.sampled.bytes);
   }
   return json;
 }

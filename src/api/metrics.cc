@@ -71,7 +71,7 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   page->Sample({{"source", "read"}}, Of(sources.read));
   page->BeginCounter("cairn_misses_total", "Requests that had to read more than was new, by why.");
   using Why = Explanation::Why;
-  for (const Why why : {Why::kNewPrompt, Why::kParted, Why::kNoWayBack, Why::kNotAllowed}) {
+  for (const Why why : {Why::kNewPrompt, Why::kDiverged, Why::kNoCheckpoint, Why::kNotAllowed}) {
     const auto found = input.whys.find(why);
     page->Sample({{"reason", WhyName(why)}}, found == input.whys.end() ? 0 : Of(found->second));
   }
@@ -88,14 +88,14 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   page->Sample({{"way", "moved"}}, Of(stats.keeper.moved));
   page->Sample({{"way", "failed"}}, Of(stats.keeper.failed));
   page->Counter("cairn_warmed_tokens_total", "Prompt tokens read before anyone asked.",
-                Of(stats.warmed_tokens));
+                Of(stats.prefetched_tokens));
 }
 
 void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
-                Of(stats.keeper.parked));
+                Of(stats.keeper.offloaded));
   page->Counter("cairn_slots_given_up_total", "Slots given up for want of room.",
-                Of(stats.given_up));
+                Of(stats.preempted));
   page->Counter("cairn_waited_for_reader_total",
                 "Requests that let another read what both begin with.",
                 Of(stats.waited_for_reader));
@@ -199,7 +199,7 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_disk_read_total", "Files read to go back to what they hold.",
                 Of(saved.read));
   page->Counter("cairn_disk_read_bytes_total", "Bytes read for that.", Of(saved.read_bytes));
-  page->Counter("cairn_disk_given_up_total", "Files removed for room.", Of(saved.given_up));
+  page->Counter("cairn_disk_given_up_total", "Files removed for room.", Of(saved.evicted));
   page->Counter("cairn_disk_corrupt_total", "Files that did not say what they should.",
                 Of(saved.corrupt));
   page->Counter("cairn_disk_errors_total", "Refusals of the file system.", Of(saved.errors));

@@ -128,7 +128,7 @@ TEST(Metrics, OfPromptsAddUpToThem) {
   MetricsInput input = Input();
   ReuseReport report;
   report.reused_tokens = report.ram_tokens = 30;
-  report.warmed_tokens = 10;
+  report.prefetched_tokens = 10;
   input.stats.prompt_sources.Add(&report, 45);
   const std::string page = MetricsText(input);
   EXPECT_NE(page.find("cairn_prompt_tokens_total{source=\"live\"} 0\n"
@@ -153,7 +153,7 @@ TEST(Metrics, TellEveryClassOfCheckpointInBothTiers) {
 
 TEST(Metrics, TellMissesByReasonAndLeaveOutWhatIsNone) {
   MetricsInput input = Input();
-  input.whys = {{Explanation::Why::kAllKnown, 7}, {Explanation::Why::kParted, 2}};
+  input.whys = {{Explanation::Why::kAllKnown, 7}, {Explanation::Why::kDiverged, 2}};
   const std::string page = MetricsText(input);
   EXPECT_NE(page.find("cairn_misses_total{reason=\"parted\"} 2\n"), std::string::npos);
   EXPECT_NE(page.find("cairn_misses_total{reason=\"new_prompt\"} 0\n"), std::string::npos);

@@ -30,9 +30,9 @@ Json CacheJson(const SchedulerStats& stats) {
           {"joined", stats.keeper.joined},
           {"forked", stats.keeper.forked},
           {"wholes_set", stats.keeper.wholes_set},
-          {"slots_given_up", stats.given_up},
+          {"slots_given_up", stats.preempted},
           {"waited_for_reader", stats.waited_for_reader},
-          {"parked", stats.keeper.parked},
+          {"parked", stats.keeper.offloaded},
           {"failed", stats.keeper.failed},
           {"prompt_tokens", stats.prompt_tokens},
           {"reused_tokens", stats.reused_tokens}};

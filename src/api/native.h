@@ -27,7 +27,7 @@ struct ServedModel {
 // Each takes and gives JSON texts. Any thread.
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served);
-// What each slot does. Without texts: they may be another asker's.
+// What each slot does. Without texts: they may be another client's.
 std::string SlotsBody(const ChatService& service);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);

@@ -11,19 +11,19 @@ namespace {
 // Letters, so that no template takes it for anything but a text.
 constexpr std::string_view kStandIn = "Next";
 
-void AddPieces(std::vector<AnswerPiece> pieces, Message* message) {
-  for (AnswerPiece& piece : pieces) {
+void AddPieces(std::vector<AnswerDelta> pieces, Message* message) {
+  for (AnswerDelta& piece : pieces) {
     switch (piece.kind) {
-      case AnswerPiece::Kind::kReasoning:
+      case AnswerDelta::Kind::kReasoning:
         message->reasoning += piece.text;
         break;
-      case AnswerPiece::Kind::kContent:
+      case AnswerDelta::Kind::kContent:
         message->content += piece.text;
         break;
-      case AnswerPiece::Kind::kCallBegin:
+      case AnswerDelta::Kind::kCallBegin:
         message->tool_calls.push_back({.name = std::move(piece.text)});
         break;
-      case AnswerPiece::Kind::kCallArguments:
+      case AnswerDelta::Kind::kCallArguments:
         message->tool_calls.back().arguments += piece.text;
         break;
     }

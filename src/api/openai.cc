@@ -57,19 +57,19 @@ Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer
   return choice;
 }
 
-Json Delta(const AnswerIdentity& identity, size_t index, const AnswerPiece& piece) {
+Json Delta(const AnswerIdentity& identity, size_t index, const AnswerDelta& piece) {
   switch (piece.kind) {
-    case AnswerPiece::Kind::kReasoning:
+    case AnswerDelta::Kind::kReasoning:
       return {{"reasoning_content", piece.text}};
-    case AnswerPiece::Kind::kContent:
+    case AnswerDelta::Kind::kContent:
       return {{"content", piece.text}};
-    case AnswerPiece::Kind::kCallBegin:
+    case AnswerDelta::Kind::kCallBegin:
       return {
           {"tool_calls", Json::array({{{"index", piece.call},
                                        {"id", CallId(identity, index, piece.call, piece.id)},
                                        {"type", "function"},
                                        {"function", {{"name", piece.text}, {"arguments", ""}}}}})}};
-    case AnswerPiece::Kind::kCallArguments:
+    case AnswerDelta::Kind::kCallArguments:
       return {{"tool_calls",
                Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}})}};
   }
@@ -147,7 +147,7 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
         chunk);
   }
   std::copy(step.logprobs.begin(), step.logprobs.end(), std::back_inserter(choice.logprobs));
-  for (const AnswerPiece& piece : step.pieces) {
+  for (const AnswerDelta& piece : step.pieces) {
     AppendChunk(step.answer, Delta(identity_, step.answer, piece), step.cost, chunk);
   }
   if (step.end) AppendEnd(step, chunk);

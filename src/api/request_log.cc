@@ -167,7 +167,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
                {"live_tokens", report.live_tokens},
                {"ram_tokens", report.ram_tokens},
                {"disk_tokens", report.disk_tokens},
-               {"warmed_tokens", report.warmed_tokens},
+               {"warmed_tokens", report.prefetched_tokens},
                {"shared_tokens", report.shared_tokens},
                {"way", WayName(report.way)},
                {"restored_bytes", report.restored_bytes},
@@ -209,7 +209,7 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
   std::vector<std::pair<std::string, std::string>> headers = {
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
-      {"x-cairn-warmed-tokens", std::to_string(report_->warmed_tokens)},
+      {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
       {"x-cairn-way", std::string(WayName(report_->way))},
       {"x-cairn-why", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
@@ -220,15 +220,15 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
   return headers;
 }
 
-// No text of a prompt is in it: logs are read by others than askers.
+// No text of a prompt is in it: logs are read by others than clients.
 std::string RequestRecord::Line() const {
   std::string line = begun_.id + " " + std::string(StateName(state_));
   if (report_) {
     line += ": " + std::to_string(report_->prompt_tokens) + " prompt tokens, " +
             std::to_string(report_->reused_tokens) + " reused (" +
             std::string(WayName(report_->way)) + ")";
-    if (report_->warmed_tokens > 0) {
-      line += ", " + std::to_string(report_->warmed_tokens) + " of them read ahead";
+    if (report_->prefetched_tokens > 0) {
+      line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
     }
     line += ", first token after " + Text(cost_.queue_ms + cost_.prompt_ms) + " ms";
   }

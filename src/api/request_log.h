@@ -48,7 +48,7 @@ class RequestRecord {
   // The prompt was given a slot. Later calls change nothing.
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
-  // What of it may be told the asker: the `cairn` object of an answer. Null: it has no slot yet.
+  // What of it may be told the client: the `cairn` object of an answer. Null: it has no slot yet.
   Json Told() const;
   // In short, for headers: names and values, without line ends. None before it has a slot.
   std::vector<std::pair<std::string, std::string>> Headers() const;
@@ -90,9 +90,9 @@ class RequestLog {
                                        const Engine* engine);
   // How many requests since the start were explained so.
   std::map<Explanation::Why, uint64_t> whys() const;
-  // The asker's own, newest first, `limit` at most.
+  // The client's own, newest first, `limit` at most.
   Json List(NamespaceId name_space, size_t limit) const;
-  // 404 where there is none, or it is another asker's.
+  // 404 where there is none, or it is another client's.
   ApiResult<std::string> Find(std::string_view id, NamespaceId name_space) const;
 
  private:

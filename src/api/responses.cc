@@ -84,7 +84,7 @@ bool ResponseStream::Next(std::string* chunk) {
     EmitResponse("response.failed", chunk);
     return false;
   }
-  for (const AnswerPiece& piece : step->pieces) AppendPiece(piece, chunk);
+  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, chunk);
   if (!step->end) return true;
   End(*step->end, chunk);
   return false;
@@ -114,26 +114,26 @@ void ResponseStream::EmitInItem(const std::string& event, const Json& fields, st
   Emit(event, placed, chunk);
 }
 
-void ResponseStream::AppendPiece(const AnswerPiece& piece, std::string* chunk) {
+void ResponseStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
   switch (piece.kind) {
-    case AnswerPiece::Kind::kCallBegin:
+    case AnswerDelta::Kind::kCallBegin:
       return OpenItem("function_call", piece, chunk);
-    case AnswerPiece::Kind::kReasoning:
+    case AnswerDelta::Kind::kReasoning:
       if (TypeOf(item_) != "reasoning") OpenItem("reasoning", piece, chunk);
       break;
-    case AnswerPiece::Kind::kContent:
+    case AnswerDelta::Kind::kContent:
       if (TypeOf(item_) != "message") OpenItem("message", piece, chunk);
       break;
-    case AnswerPiece::Kind::kCallArguments:
+    case AnswerDelta::Kind::kCallArguments:
       break;
   }
   text_ += piece.text;
   Json fields = {{"delta", piece.text}};
-  if (piece.kind == AnswerPiece::Kind::kContent) fields["logprobs"] = Json::array();
+  if (piece.kind == AnswerDelta::Kind::kContent) fields["logprobs"] = Json::array();
   EmitInItem(TextEvent(TypeOf(item_)) + ".delta", fields, chunk);
 }
 
-void ResponseStream::OpenItem(const std::string& type, const AnswerPiece& piece,
+void ResponseStream::OpenItem(const std::string& type, const AnswerDelta& piece,
                               std::string* chunk) {
   CloseItem("completed", chunk);
   const size_t index = response_["output"].size();

@@ -57,8 +57,8 @@ class ResponseStream {
   void Emit(const std::string& type, const Json& fields, std::string* chunk);
   void EmitResponse(const std::string& type, std::string* chunk);
   void EmitInItem(const std::string& event, const Json& fields, std::string* chunk);
-  void AppendPiece(const AnswerPiece& piece, std::string* chunk);
-  void OpenItem(const std::string& type, const AnswerPiece& piece, std::string* chunk);
+  void AppendPiece(const AnswerDelta& piece, std::string* chunk);
+  void OpenItem(const std::string& type, const AnswerDelta& piece, std::string* chunk);
   void CloseItem(const std::string& status, std::string* chunk);
   void End(const AnswerEnd& end, std::string* chunk);
 

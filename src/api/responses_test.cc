@@ -47,8 +47,8 @@ TEST(ResponsesStream, AWholeAnswerIsThatOfTheLastEvent) {
 }
 
 TEST(ResponsesStream, AnAnswerThatIsCutOffIsIncomplete) {
-  const Json response = Collect(Play({{AnswerPiece::Kind::kCallBegin, "weather", 0},
-                                      {AnswerPiece::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+  const Json response = Collect(Play({{AnswerDelta::Kind::kCallBegin, "weather", 0},
+                                      {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
                                      FinishReason::kLength));
   EXPECT_EQ(response["status"], "incomplete");
   EXPECT_EQ(response["incomplete_details"]["reason"], "max_output_tokens");

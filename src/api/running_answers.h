@@ -1,4 +1,4 @@
-// RunningAnswers: answers on their way, by the id that their askers were told, so that somebody
+// RunningAnswers: answers on their way, by the id that their clients were told, so that somebody
 // else may end one.
 //
 // Threads: any.

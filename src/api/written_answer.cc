@@ -43,18 +43,18 @@ ParsedText Parse(const AnswerFormat& format, std::string_view text) {
   auto pieces = parser->Push(text);
   auto rest = parser->Finish();
   pieces.insert(pieces.end(), rest.begin(), rest.end());
-  for (const AnswerPiece& piece : pieces) {
+  for (const AnswerDelta& piece : pieces) {
     switch (piece.kind) {
-      case AnswerPiece::Kind::kReasoning:
+      case AnswerDelta::Kind::kReasoning:
         parsed.reasoning += piece.text;
         break;
-      case AnswerPiece::Kind::kContent:
+      case AnswerDelta::Kind::kContent:
         parsed.content += piece.text;
         break;
-      case AnswerPiece::Kind::kCallBegin:
+      case AnswerDelta::Kind::kCallBegin:
         parsed.calls.push_back({.name = piece.text});
         break;
-      case AnswerPiece::Kind::kCallArguments:
+      case AnswerDelta::Kind::kCallArguments:
         parsed.calls.back().arguments += piece.text;
         break;
     }

@@ -18,7 +18,7 @@ enum class ErrorCode {
   kNotFound,         // there is nothing of that name
   kTooLong,          // the prompt does not fit the context
   kUnavailable,      // not now: loading, shutting down, the queue is full
-  kCancelled,        // the asker went away
+  kCancelled,        // the client went away
   kTimedOut,         // it took longer than it may
   kCorrupt,          // bytes do not say what they should
   kNoSpace,          // a budget or a device is full

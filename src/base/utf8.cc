@@ -69,8 +69,8 @@ size_t CountCharacters(std::string_view text) {
 }
 
 size_t CommonCharacterBytes(std::string_view a, std::string_view b) {
-  const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  auto size = static_cast<size_t>(parted.first - a.begin());
+  const auto diverged = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  auto size = static_cast<size_t>(diverged.first - a.begin());
   // A continuation byte right after the cut means that a character was cut.
   while (size > 0 && size < a.size() && IsContinuationByte(a[size])) --size;
   return size;

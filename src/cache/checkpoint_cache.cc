@@ -76,10 +76,10 @@ Tokens CheckpointCache::StoredNext(NamespaceId name_space, TokenSpan prompt,
 std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,
                                              const PlanInput& input) const {
   CHECK(input.grid_tokens > 0);
-  PlacementInput asked{shape, input.piece_tokens};
+  PlacementInput asked{shape, input.chunk_tokens};
   asked.grid_tokens = input.grid_tokens;
   asked.read_to = input.read_to;
-  asked.parted_at = match.shared < shape.tokens ? match.shared : 0;
+  asked.diverged_at = match.shared < shape.tokens ? match.shared : 0;
   asked.bytes_budget = budget_ / kPromptShare;
   asked.snapshot_bytes = input.snapshot_bytes;
   std::vector<size_t> held;
@@ -109,8 +109,8 @@ std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const Mat
 
 void CheckpointCache::Learn(const PromptShape& shape, const MatchResult& match) {
   if (match.neighbour_tokens == 0) return;
-  placement_->Learn(DescribeParting(shape, std::min(match.shared, match.neighbour_tokens),
-                                    match.neighbour_tokens, match.neighbour_turns));
+  placement_->Learn(DescribeDivergence(shape, std::min(match.shared, match.neighbour_tokens),
+                                       match.neighbour_tokens, match.neighbour_turns));
 }
 
 bool CheckpointCache::Holds(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const {
@@ -456,7 +456,7 @@ bool CheckpointCache::MakeRoom(size_t bytes) {
   const Ids in_slots = InSlots();
   while (HeldBytes() + bytes > budget_) {
     // What is saved can be read again, which costs next to nothing beside reading its tokens.
-    if (!ReleaseSome(in_slots, bytes) && !GiveUpSome(in_slots, bytes)) return false;
+    if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes)) return false;
   }
   return true;
 }
@@ -480,7 +480,7 @@ size_t CheckpointCache::GoAtOnce(const std::vector<EvictionCandidate>& candidate
   return std::clamp<size_t>(enough, 1, std::max<size_t>(1, candidates.size() / 8));
 }
 
-bool CheckpointCache::GiveUpSome(const Ids& in_slots, size_t bytes) {
+bool CheckpointCache::EvictSome(const Ids& in_slots, size_t bytes) {
   FindCandidates(in_slots);
   const std::vector<EvictionCandidate>& candidates = candidates_;
   if (candidates.empty()) return false;

@@ -20,7 +20,7 @@
 // go and be read again, what was saved earlier is found and taken in as if it had been inserted,
 // and what of it vanishes is a miss.
 //
-// Namespaces keep askers apart: nothing stored under one is ever matched under another.
+// Namespaces keep clients apart: nothing stored under one is ever matched under another.
 //
 // Threads: called by one thread, the one that owns the engine's context.
 
@@ -132,7 +132,7 @@ class CheckpointCache {
   struct PlanInput {
     size_t read_to = 0;  // the slot's end
     size_t grid_tokens = 1;
-    size_t piece_tokens = 1;
+    size_t chunk_tokens = 1;
     size_t snapshot_bytes = 0;
   };
 
@@ -199,7 +199,7 @@ class CheckpointCache {
     size_t bytes_left = 0;  // of what is worth saving and is not on its way yet
   };
   // Begins to save the next piece of what is worth most for its bytes, if anything is worth it.
-  SaveStep SaveNext(double read_ms_per_token);
+  SaveStep SaveNext(double prefill_ms_per_token);
 
   // What conversations begin with, of those headers that are stored, most wanted first. Where no
   // snapshot is needed, headers are not told from other beginnings that several have in common.
@@ -217,7 +217,7 @@ class CheckpointCache {
   // take more than half the budget (counted in keeps_refused).
   bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
 
-  // For people, in overview.cc. One of an asker's.
+  // For people, in overview.cc. One of a client's.
   struct Held {
     Checkpoint checkpoint;
     CheckpointId parent = 0;  // the nearest on its way; 0: none
@@ -229,7 +229,7 @@ class CheckpointCache {
   // With ids above `after`, in their order. Of each so many tokens at most.
   std::vector<Held> HeldBy(NamespaceId name_space, CheckpointId after, size_t held_max,
                            size_t tokens_max) const;
-  // kNotFound: there is none, or it is another asker's.
+  // kNotFound: there is none, or it is another client's.
   Result<Held> FindHeld(NamespaceId name_space, CheckpointId id, size_t tokens_max) const;
   // All tokens before it. kNotFound: as above.
   Result<Tokens> PathOfHeld(NamespaceId name_space, CheckpointId id) const;
@@ -311,7 +311,7 @@ class CheckpointCache {
   size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool MakeRoom(size_t bytes);
   // Ranks all once, and lets the first of them go until `bytes` more fit. False: nobody can go.
-  bool GiveUpSome(const Ids& in_slots, size_t bytes);
+  bool EvictSome(const Ids& in_slots, size_t bytes);
   void GiveUp(const EvictionCandidate& candidate);
   // Whether what was ranked may still go, and would be ranked alike.
   bool IsAsRanked(const EvictionCandidate& candidate, const Ids& in_slots) const;
@@ -421,7 +421,7 @@ class CheckpointCache {
   uint64_t tick_ = 0;
   bool query_incoming_ = false;  // room is made for a kQuery
   double now_ms_ = 0;
-  double read_ms_per_token_ = 0;             // 0: nobody has said
+  double prefill_ms_per_token_ = 0;          // 0: nobody has said
   std::unordered_set<CheckpointId> marked_;  // by Keep, whether or not their time is over
   CacheStats stats_;
   SavedAs saved_as_;

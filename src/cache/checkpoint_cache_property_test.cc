@@ -2,7 +2,7 @@
 // policies decide what goes; whatever they decide, after each step
 //   - nothing pinned is gone, and its bytes are what they were;
 //   - all that is held fits the budget, and the cache's own invariants hold;
-//   - Match names exactly those of the list that are there still, for every asker.
+//   - Match names exactly those of the list that are there still, for every client.
 // What fails is shrunk to a few steps.
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ enum class Kind {
   kPin,
   kUnpin,
   kDiscard,
-  kPark,
+  kOffload,
   kGrow,
   kPinPath,
   kUnpinPath,
@@ -39,9 +39,9 @@ static_assert(std::size(kNames) == static_cast<size_t>(Kind::kCount));
 
 struct Step {
   Kind kind = Kind::kInsert;
-  NamespaceId asker = 0;
+  NamespaceId client = 0;
   Tokens tokens;
-  Tokens asked;       // matched afterwards, for every asker
+  Tokens asked;       // matched afterwards, for every client
   size_t number = 0;  // which one, how many bytes, how far: whatever the step needs
 };
 
@@ -53,11 +53,11 @@ std::string Text(const Tokens& tokens) {
 
 // RapidCheck prints what it shrank.
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  return out << kNames[static_cast<size_t>(step.kind)] << " " << step.asker << ":"
+  return out << kNames[static_cast<size_t>(step.kind)] << " " << step.client << ":"
              << Text(step.tokens) << " " << step.number << ", match " << Text(step.asked);
 }
 
-constexpr NamespaceId kAskers = 2;
+constexpr NamespaceId kClients = 2;
 
 // Any number below `end`, whatever size of case is drawn: RapidCheck narrows ranges in small ones.
 template <typename T>
@@ -77,13 +77,13 @@ rc::Gen<std::vector<Step>> AnySteps() {
                                                     {3, Kind::kPin},
                                                     {3, Kind::kUnpin},
                                                     {1, Kind::kDiscard},
-                                                    {4, Kind::kPark},
+                                                    {4, Kind::kOffload},
                                                     {2, Kind::kGrow},
                                                     {2, Kind::kPinPath},
                                                     {2, Kind::kUnpinPath},
                                                     {1, Kind::kDiscardPath}});
   const auto step = rc::gen::build<Step>(
-      rc::gen::set(&Step::kind, kind), rc::gen::set(&Step::asker, Below<NamespaceId>(kAskers)),
+      rc::gen::set(&Step::kind, kind), rc::gen::set(&Step::client, Below<NamespaceId>(kClients)),
       rc::gen::set(&Step::tokens, AnyTokens()), rc::gen::set(&Step::asked, AnyTokens()),
       rc::gen::set(&Step::number, Below<size_t>(1000)));
   return rc::gen::scale(kStepsForASize, rc::gen::container<std::vector<Step>>(step));
@@ -96,7 +96,7 @@ bool BeginsWith(const Tokens& tokens, const Tokens& front) {
 // What is said of one checkpoint when it is stored.
 struct Stored {
   CheckpointId id = 0;
-  NamespaceId asker = 0;
+  NamespaceId client = 0;
   Tokens tokens;
   size_t turns = 0;
   Bytes bytes;
@@ -104,9 +104,9 @@ struct Stored {
   ByteSpan pinned_bytes;
 };
 
-// A sequence whose KV is parked: clean up to `clean`, then of the run `lineage`.
+// A sequence whose KV is offloaded: clean up to `clean`, then of the run `lineage`.
 struct Talk {
-  NamespaceId asker = 0;
+  NamespaceId client = 0;
   Tokens tokens;
   size_t clean = 0;
   LineageId lineage = 0;
@@ -118,7 +118,7 @@ struct Talk {
   }
   // One byte a token, which only this token of this run, after these tokens, has.
   uint8_t ByteAt(size_t position) const {
-    uint64_t hash = asker + (position < clean ? 0 : lineage) * 31;
+    uint64_t hash = client + (position < clean ? 0 : lineage) * 31;
     for (size_t i = 0; i <= position; ++i) hash = hash * 1099511628211U + tokens[i] + 1;
     return static_cast<uint8_t>(hash >> 24U);
   }
@@ -150,10 +150,10 @@ class CacheAndList {
         return Unpin(step);
       case Kind::kDiscard:
         return Discard(step);
-      case Kind::kPark:
+      case Kind::kOffload:
         talks_.push_back(
-            {step.asker, step.tokens, step.number % (step.tokens.size() + 1), talks_.size() + 1});
-        return Park(talks_.back(), step.number % 2 == 0);
+            {step.client, step.tokens, step.number % (step.tokens.size() + 1), talks_.size() + 1});
+        return Offload(talks_.back(), step.number % 2 == 0);
       case Kind::kGrow:
         return Grow(step);
       case Kind::kPinPath:
@@ -173,7 +173,7 @@ class CacheAndList {
     const CacheStats stats = cache_.stats();
     RC_ASSERT(stats.bytes <= budget_);
     RC_ASSERT(stats.checkpoints == list_.size());
-    for (NamespaceId asker = 0; asker < kAskers; ++asker) ExpectMatch(asker, asked);
+    for (NamespaceId client = 0; client < kClients; ++client) ExpectMatch(client, asked);
     cache_.CheckInvariants();
   }
 
@@ -187,7 +187,7 @@ class CacheAndList {
 
  private:
   bool IsThere(const Stored& stored) const {
-    const auto match = cache_.Match(stored.asker, stored.tokens);
+    const auto match = cache_.Match(stored.client, stored.tokens);
     return !match.checkpoints.empty() && match.checkpoints.back().id == stored.id;
   }
 
@@ -202,12 +202,12 @@ class CacheAndList {
     what.turns = step.number % 4;
     if (what.checkpoint_class == CheckpointClass::kEnd) what.logits_bytes = 1;
     const Bytes bytes(1 + step.number, static_cast<uint8_t>(++inserts_));
-    InsertAs(step.asker, step.tokens, what, bytes);
+    InsertAs(step.client, step.tokens, what, bytes);
   }
 
-  void InsertAs(NamespaceId asker, const Tokens& tokens, const Checkpoint& what,
+  void InsertAs(NamespaceId client, const Tokens& tokens, const Checkpoint& what,
                 const Bytes& bytes) {
-    const auto id = cache_.Insert(asker, tokens, what, bytes);
+    const auto id = cache_.Insert(client, tokens, what, bytes);
     if (!id) {
       RC_ASSERT(id.error().code == ErrorCode::kNoSpace);
       return;
@@ -216,7 +216,7 @@ class CacheAndList {
     for (const Stored& stored : list_) {
       if (stored.id == *id) return;
     }
-    list_.push_back({*id, asker, tokens, what.turns, bytes, 0, {}});
+    list_.push_back({*id, client, tokens, what.turns, bytes, 0, {}});
     ever_.push_back(list_.back());
     RC_ASSERT(IsThere(list_.back()));
   }
@@ -246,28 +246,28 @@ class CacheAndList {
 
   // Stores what of a talk is missing; where its run ends a checkpoint too, which is nothing but
   // its segments.
-  void Park(const Talk& talk, bool reply) {
+  void Offload(const Talk& talk, bool reply) {
     const Provenance provenance = talk.provenance();
-    for (const SegmentGap& gap : cache_.MissingSegments(talk.asker, talk.tokens, provenance)) {
-      const Status put = cache_.InsertSegment(talk.asker, talk.tokens, provenance, gap,
+    for (const SegmentGap& gap : cache_.MissingSegments(talk.client, talk.tokens, provenance)) {
+      const Status put = cache_.InsertSegment(talk.client, talk.tokens, provenance, gap,
                                               talk.BytesOf(gap.begin, gap.end));
       if (!put) return;
     }
-    RC_ASSERT(cache_.Match(talk.asker, talk.tokens).stored_on_grid >= talk.clean);
+    RC_ASSERT(cache_.Match(talk.client, talk.tokens).stored_on_grid >= talk.clean);
     if (!reply || talk.clean == talk.tokens.size()) return;
     Checkpoint what;
     what.checkpoint_class = CheckpointClass::kReply;
     what.lineage = talk.lineage;
-    InsertAs(talk.asker, talk.tokens, what, {});
+    InsertAs(talk.client, talk.tokens, what, {});
   }
 
-  // A run goes on and is parked again.
+  // A run goes on and is offloaded again.
   void Grow(const Step& step) {
     if (talks_.empty()) return;
     Talk& talk = talks_[step.number % talks_.size()];
     if (talk.clean == talk.tokens.size()) return;
     talk.tokens.insert(talk.tokens.end(), step.tokens.begin(), step.tokens.end());
-    Park(talk, step.number % 3 == 0);
+    Offload(talk, step.number % 3 == 0);
   }
 
   void PinPath(const Step& step) {
@@ -276,8 +276,8 @@ class CacheAndList {
     talk.tokens.resize(1 + step.number % talk.tokens.size());
     talk.clean = std::min(talk.clean, talk.tokens.size());
     const bool clean = talk.clean == talk.tokens.size();
-    const size_t stored = cache_.Match(talk.asker, talk.tokens).stored_on_grid;
-    const auto path = cache_.PinPath(talk.asker, talk.tokens, clean ? 0 : talk.lineage);
+    const size_t stored = cache_.Match(talk.client, talk.tokens).stored_on_grid;
+    const auto path = cache_.PinPath(talk.client, talk.tokens, clean ? 0 : talk.lineage);
     if (clean) RC_ASSERT(path.has_value() == (stored == talk.tokens.size()));
     if (!path) return;
     RC_ASSERT(path->provenance.clean == talk.clean);
@@ -318,12 +318,12 @@ class CacheAndList {
     std::erase_if(list_, [&](const Stored& stored) { return !IsThere(stored); });
   }
 
-  void ExpectMatch(NamespaceId asker, const Tokens& asked) const {
-    const auto match = cache_.Match(asker, asked);
+  void ExpectMatch(NamespaceId client, const Tokens& asked) const {
+    const auto match = cache_.Match(client, asked);
     size_t shared = 0;
     std::vector<std::pair<size_t, CheckpointId>> expected;
     for (const Stored& stored : list_) {
-      if (stored.asker != asker) continue;
+      if (stored.client != client) continue;
       shared = std::max(shared, CommonPrefix(stored.tokens, asked));
       if (BeginsWith(asked, stored.tokens)) expected.emplace_back(stored.tokens.size(), stored.id);
     }
@@ -334,25 +334,25 @@ class CacheAndList {
     }
     RC_ASSERT(match.shared == shared);
     RC_ASSERT(found == expected);
-    ExpectStoredKv(asker, asked, match.stored_on_grid);
-    if (match.neighbour_tokens > 0) ExpectNeighbour(asker, asked, match);
+    ExpectStoredKv(client, asked, match.stored_on_grid);
+    if (match.neighbour_tokens > 0) ExpectNeighbour(client, asked, match);
   }
 
-  // No more than was ever parked for this asker, and just as much as leads back.
-  void ExpectStoredKv(NamespaceId asker, const Tokens& asked, size_t stored) const {
-    size_t parked = 0;
+  // No more than was ever offloaded for this client, and just as much as leads back.
+  void ExpectStoredKv(NamespaceId client, const Tokens& asked, size_t stored) const {
+    size_t offloaded = 0;
     for (const Talk& talk : talks_) {
-      if (talk.asker != asker) continue;
-      parked = std::max(parked, std::min(talk.clean, CommonPrefix(talk.tokens, asked)));
+      if (talk.client != client) continue;
+      offloaded = std::max(offloaded, std::min(talk.clean, CommonPrefix(talk.tokens, asked)));
     }
-    RC_ASSERT(stored <= parked);
+    RC_ASSERT(stored <= offloaded);
   }
 
   // The prompt that this one parts from was stored once, with so many turns.
-  void ExpectNeighbour(NamespaceId asker, const Tokens& asked,
+  void ExpectNeighbour(NamespaceId client, const Tokens& asked,
                        const CheckpointCache::MatchResult& match) const {
     RC_ASSERT(std::any_of(ever_.begin(), ever_.end(), [&](const Stored& stored) {
-      return stored.asker == asker && stored.turns == match.neighbour_turns &&
+      return stored.client == client && stored.turns == match.neighbour_turns &&
              stored.tokens.size() == match.neighbour_tokens &&
              CommonPrefix(stored.tokens, asked) >= match.shared;
     }));

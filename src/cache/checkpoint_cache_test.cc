@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr NamespaceId kAsker = 1;
+constexpr NamespaceId kClient = 1;
 // Large beside the tokens that lead to it, as real ones are: all that a test's trees take is less
 // than half a snapshot.
 constexpr size_t kSnapshot = 10'000;
@@ -29,7 +29,7 @@ CheckpointCache MakeCache(size_t ram_bytes_max, std::string_view placement = "ne
 }
 
 Result<CheckpointId> Insert(CheckpointCache* cache, std::string_view prefix, size_t bytes,
-                            NamespaceId name_space = kAsker) {
+                            NamespaceId name_space = kClient) {
   Checkpoint turn;
   turn.checkpoint_class = CheckpointClass::kTurn;
   return cache->Insert(name_space, T(prefix), turn, Bytes(bytes));
@@ -46,7 +46,7 @@ TEST(CheckpointCache, MatchesEveryCheckpointOnThePromptsPath) {
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "abcd", 10));
   ASSERT_TRUE(Insert(&cache, "abxy", 10));
-  const auto match = cache.Match(kAsker, T("abcdef"));
+  const auto match = cache.Match(kClient, T("abcdef"));
   EXPECT_EQ(match.shared, 4u);
   EXPECT_EQ(Positions(match), (std::vector<size_t>{2, 4}));
   cache.CheckInvariants();
@@ -63,7 +63,7 @@ Status InsertPrompt(CheckpointCache* cache, std::string_view prefix, size_t turn
   Checkpoint end;
   end.checkpoint_class = turns > 0 ? CheckpointClass::kPrompt : CheckpointClass::kReply;
   end.turns = turns;
-  const auto inserted = cache->Insert(kAsker, T(prefix), end, Bytes(10));
+  const auto inserted = cache->Insert(kClient, T(prefix), end, Bytes(10));
   if (!inserted) return tl::unexpected(inserted.error());
   return {};
 }
@@ -74,17 +74,17 @@ TEST(CheckpointCache, MatchKnowsThePromptThatANewOnePartsFrom) {
   ASSERT_TRUE(InsertPrompt(&cache, "abcdef", 2));
   // An answer's end says nothing of turns: the prompt before it does.
   ASSERT_TRUE(InsertPrompt(&cache, "abcdefgh", 0));
-  const auto match = cache.Match(kAsker, T("abcdX"));
+  const auto match = cache.Match(kClient, T("abcdX"));
   EXPECT_EQ(match.neighbour_tokens, 6u);
   EXPECT_EQ(match.neighbour_turns, 2u);
   // This one has left the prompt behind and parts in the answer.
-  EXPECT_EQ(cache.Match(kAsker, T("abcdefgX")).neighbour_tokens, 0u);
-  EXPECT_EQ(cache.Match(kAsker, T("X")).neighbour_tokens, 0u);
+  EXPECT_EQ(cache.Match(kClient, T("abcdefgX")).neighbour_tokens, 0u);
+  EXPECT_EQ(cache.Match(kClient, T("X")).neighbour_tokens, 0u);
   // Of two prompts the newer one.
   ASSERT_TRUE(InsertPrompt(&cache, "abcdZZZZ", 3));
-  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_tokens, 8u);
-  EXPECT_EQ(cache.Match(kAsker, T("abcdX")).neighbour_turns, 3u);
-  EXPECT_EQ(cache.Match(kAsker, T("abcdeX")).neighbour_turns, 2u);
+  EXPECT_EQ(cache.Match(kClient, T("abcdX")).neighbour_tokens, 8u);
+  EXPECT_EQ(cache.Match(kClient, T("abcdX")).neighbour_turns, 3u);
+  EXPECT_EQ(cache.Match(kClient, T("abcdeX")).neighbour_turns, 2u);
 }
 
 TEST(CheckpointCache, WhatAClientMarkedStaysForItsTime) {
@@ -92,24 +92,24 @@ TEST(CheckpointCache, WhatAClientMarkedStaysForItsTime) {
   CheckpointCache cache = MakeCache(budget);
   cache.SetNow(1000);
   ASSERT_TRUE(Insert(&cache, "a", 100));
-  EXPECT_FALSE(cache.Keep(kAsker, T("b"), 50)) << "nothing is stored there";
-  EXPECT_TRUE(cache.Keep(kAsker, T("a"), 50));
+  EXPECT_FALSE(cache.Keep(kClient, T("b"), 50)) << "nothing is stored there";
+  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50));
   EXPECT_EQ(cache.stats().kept, 1u);
   // It is the longest unused by far.
   for (const char* prefix : {"b", "c", "d", "e", "f"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_EQ(cache.Match(kAsker, T("a")).checkpoints.size(), 1u);
+  EXPECT_EQ(cache.Match(kClient, T("a")).checkpoints.size(), 1u);
   // A hit renews it.
   cache.SetNow(1040);
-  const CheckpointId id = cache.Match(kAsker, T("a")).checkpoints.at(0).id;
+  const CheckpointId id = cache.Match(kClient, T("a")).checkpoints.at(0).id;
   ASSERT_TRUE(cache.Pin(id));
   cache.Unpin(id);
   cache.SetNow(1080);
   for (const char* prefix : {"g", "h", "i", "j", "k"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_EQ(cache.Match(kAsker, T("a")).checkpoints.size(), 1u);
+  EXPECT_EQ(cache.Match(kClient, T("a")).checkpoints.size(), 1u);
   cache.SetNow(1090);
   EXPECT_EQ(cache.stats().kept, 0u);
   for (const char* prefix : {"l", "m", "n", "o", "p"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_TRUE(cache.Match(kAsker, T("a")).checkpoints.empty());
+  EXPECT_TRUE(cache.Match(kClient, T("a")).checkpoints.empty());
   cache.CheckInvariants();
 }
 
@@ -118,18 +118,18 @@ TEST(CheckpointCache, MarksKeepAtMostHalfTheBudget) {
   CheckpointCache cache = MakeCache(2 * (150 + PrefixTree::BytesOf(1)) + 100);
   ASSERT_TRUE(Insert(&cache, "a", 150));
   ASSERT_TRUE(Insert(&cache, "b", 150));
-  EXPECT_TRUE(cache.Keep(kAsker, T("a"), 50));
-  EXPECT_TRUE(cache.Keep(kAsker, T("a"), 50)) << "the same one takes no more";
-  EXPECT_FALSE(cache.Keep(kAsker, T("b"), 50));
+  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50));
+  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50)) << "the same one takes no more";
+  EXPECT_FALSE(cache.Keep(kClient, T("b"), 50));
   EXPECT_EQ(cache.stats().keeps_refused, 1u);
   cache.SetNow(50);
-  EXPECT_TRUE(cache.Keep(kAsker, T("b"), 50));
+  EXPECT_TRUE(cache.Keep(kClient, T("b"), 50));
 }
 
 TEST(CheckpointCache, AMarkOutlivesTheCheckpointThatIsReplaced) {
   CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "a", 10));
-  ASSERT_TRUE(cache.Keep(kAsker, T("a"), 50));
+  ASSERT_TRUE(cache.Keep(kClient, T("a"), 50));
   ASSERT_TRUE(Insert(&cache, "a", 20));
   EXPECT_EQ(cache.stats().kept, 1u);
 }
@@ -152,8 +152,8 @@ TEST(CheckpointCache, TellsWhyThingsWent) {
   Checkpoint end;
   end.checkpoint_class = CheckpointClass::kEnd;
   end.logits_bytes = 1;
-  ASSERT_TRUE(cache.Insert(kAsker, T("e"), end, Bytes(1)));
-  ASSERT_TRUE(cache.Insert(kAsker, T("ef"), end, Bytes(1)));
+  ASSERT_TRUE(cache.Insert(kClient, T("e"), end, Bytes(1)));
+  ASSERT_TRUE(cache.Insert(kClient, T("ef"), end, Bytes(1)));
   EXPECT_EQ(cache.stats().outgrown, 1u);
   cache.CheckInvariants();
 }
@@ -197,7 +197,7 @@ TEST(CheckpointCache, TokensTakeRoomAndGiveItBack) {
   ASSERT_TRUE(Insert(&cache, second, 1));
   EXPECT_EQ(cache.stats().evicted, 1u);
   EXPECT_EQ(cache.stats().token_bytes, PrefixTree::BytesOf(1000));
-  EXPECT_EQ(cache.Match(kAsker, T(first)).shared, 0u);
+  EXPECT_EQ(cache.Match(kClient, T(first)).shared, 0u);
   // What others hold already costs no more tokens.
   ASSERT_TRUE(Insert(&cache, second.substr(0, 900), 1));
   EXPECT_EQ(cache.stats().evicted, 1u);
@@ -212,11 +212,11 @@ TEST(CheckpointCache, WhatIsRefusedLeavesNoTokens) {
   EXPECT_FALSE(Insert(&cache, "axy", kSnapshot));
   const Provenance on_grid{3, {}};
   EXPECT_EQ(
-      cache.InsertSegment(kAsker, T("axy"), on_grid, {0, 3, 0}, Bytes(kSnapshot)).error().code,
+      cache.InsertSegment(kClient, T("axy"), on_grid, {0, 3, 0}, Bytes(kSnapshot)).error().code,
       ErrorCode::kNoSpace);
   EXPECT_EQ(cache.stats().bytes, before);
-  EXPECT_EQ(cache.Match(kAsker, T("axy")).shared, 1u);
-  EXPECT_EQ(cache.Match(kAsker, T("axy")).stored_on_grid, 0u);
+  EXPECT_EQ(cache.Match(kClient, T("axy")).shared, 1u);
+  EXPECT_EQ(cache.Match(kClient, T("axy")).stored_on_grid, 0u);
   cache.CheckInvariants();
 }
 
@@ -227,7 +227,7 @@ TEST(CheckpointCache, RefreshesOnlyTheCheckpointThatWasUsed) {
   ASSERT_TRUE(cache.Pin(first));
   cache.Unpin(first);
   ASSERT_TRUE(Insert(&cache, "abc", kSnapshot));
-  EXPECT_EQ(Positions(cache.Match(kAsker, T("abc"))), (std::vector<size_t>{1, 3}));
+  EXPECT_EQ(Positions(cache.Match(kClient, T("abc"))), (std::vector<size_t>{1, 3}));
 }
 
 TEST(CheckpointCache, WhatIsPinnedIsNotGivenUp) {
@@ -251,7 +251,7 @@ TEST(CheckpointCache, AStoreThatKeepsNothingIsAMiss) {
   CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
                         MakeNoneStore());
   EXPECT_FALSE(Insert(&cache, "a", 10));
-  EXPECT_TRUE(cache.Match(kAsker, T("a")).checkpoints.empty());
+  EXPECT_TRUE(cache.Match(kClient, T("a")).checkpoints.empty());
 }
 
 TEST(CheckpointCache, TheSamePlaceIsStoredOnce) {
@@ -259,9 +259,9 @@ TEST(CheckpointCache, TheSamePlaceIsStoredOnce) {
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "ab", 30));
   EXPECT_EQ(cache.stats().bytes, 30 + PrefixTree::BytesOf(2));
-  EXPECT_TRUE(cache.Holds(kAsker, T("ab"), 0));
-  EXPECT_FALSE(cache.Holds(kAsker, T("ab"), 3));
-  EXPECT_FALSE(cache.Holds(kAsker, T("a"), 0));
+  EXPECT_TRUE(cache.Holds(kClient, T("ab"), 0));
+  EXPECT_FALSE(cache.Holds(kClient, T("ab"), 3));
+  EXPECT_FALSE(cache.Holds(kClient, T("a"), 0));
 }
 
 PromptShape Conversation() {
@@ -297,12 +297,12 @@ TEST(CheckpointCache, TheMinimumStepSparesTheLastTurnAndTheEnd) {
                                           {960, CheckpointClass::kPrompt}}));
 }
 
-// Stores a range of `text` as a sequence of run 7 would park it, clean up to `clean`.
-Status Park(CheckpointCache* cache, std::string_view text, size_t clean, size_t bytes) {
+// Stores a range of `text` as a sequence of run 7 would offload it, clean up to `clean`.
+Status Offload(CheckpointCache* cache, std::string_view text, size_t clean, size_t bytes) {
   const Tokens tokens = T(text);
   const Provenance provenance{clean, {{7, clean}}};
-  for (const SegmentGap& gap : cache->MissingSegments(kAsker, tokens, provenance)) {
-    if (Status put = cache->InsertSegment(kAsker, tokens, provenance, gap, Bytes(bytes)); !put) {
+  for (const SegmentGap& gap : cache->MissingSegments(kClient, tokens, provenance)) {
+    if (Status put = cache->InsertSegment(kClient, tokens, provenance, gap, Bytes(bytes)); !put) {
       return put;
     }
   }
@@ -313,8 +313,8 @@ TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
   CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(Insert(&cache, "ab", 10));
   ASSERT_TRUE(Insert(&cache, "abcdef", 10));
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
-  const auto match = cache.Match(kAsker, T("abcdef"));
+  ASSERT_TRUE(Offload(&cache, "abcdXY", 4, kSnapshot));
+  const auto match = cache.Match(kClient, T("abcdef"));
   ASSERT_EQ(match.checkpoints.size(), 2u);
   EXPECT_EQ(match.stored_on_grid, 4u);
   EXPECT_TRUE(match.checkpoints[0].kv_stored);
@@ -323,31 +323,31 @@ TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
 
 TEST(CheckpointCache, APinnedPathIsNotGivenUp) {
   CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
-  const auto path = cache.PinPath(kAsker, T("abcdXY"), 7);
+  ASSERT_TRUE(Offload(&cache, "abcdXY", 4, kSnapshot));
+  const auto path = cache.PinPath(kClient, T("abcdXY"), 7);
   ASSERT_TRUE(path.has_value());
   EXPECT_EQ(path->parts.size(), 2u);
   EXPECT_EQ(path->provenance.clean, 4u);
   EXPECT_EQ(Insert(&cache, "z", kSnapshot / 2).error().code, ErrorCode::kNoSpace);
   cache.UnpinPath(*path);
   EXPECT_TRUE(Insert(&cache, "z", kSnapshot / 2));
-  EXPECT_EQ(cache.PinPath(kAsker, T("abcdXY"), 7).error().code, ErrorCode::kNotFound);
-  EXPECT_TRUE(cache.PinPath(kAsker, T("abcd"), 0).has_value());
+  EXPECT_EQ(cache.PinPath(kClient, T("abcdXY"), 7).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(cache.PinPath(kClient, T("abcd"), 0).has_value());
   cache.CheckInvariants();
 }
 
 TEST(CheckpointCache, ACheckpointThatIsNothingButSegmentsGoesWithThem) {
   CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
-  ASSERT_TRUE(Park(&cache, "abcdXY", 4, kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "abcdXY", 4, kSnapshot));
   Checkpoint reply;
   reply.checkpoint_class = CheckpointClass::kReply;
   reply.lineage = 7;
-  ASSERT_TRUE(cache.Insert(kAsker, T("abcdXY"), reply, Bytes()));
+  ASSERT_TRUE(cache.Insert(kClient, T("abcdXY"), reply, Bytes()));
   EXPECT_EQ(cache.stats().checkpoints, 1u);
   ASSERT_TRUE(Insert(&cache, "z", kSnapshot / 2));
   EXPECT_EQ(cache.stats().segments, 1u);
   EXPECT_EQ(cache.stats().checkpoints, 1u);
-  EXPECT_TRUE(cache.Match(kAsker, T("abcdXYZ")).checkpoints.empty());
+  EXPECT_TRUE(cache.Match(kClient, T("abcdXYZ")).checkpoints.empty());
 }
 
 // Slots of a hybrid model that hold `texts`; the last one is being stored when `leaving`.
@@ -357,7 +357,7 @@ SlotsView Slots(const std::vector<Tokens>& texts, bool leaving = false) {
   view.snapshots_need_kv = true;
   view.held = [texts, leaving] {
     std::vector<SlotsView::Held> held;
-    for (const Tokens& text : texts) held.push_back({kAsker, text});
+    for (const Tokens& text : texts) held.push_back({kClient, text});
     if (leaving) held.back().leaving = true;
     return held;
   };
@@ -369,7 +369,7 @@ TEST(CheckpointCache, ALongRangeIsStoredInPieces) {
   options.segment_tokens_max = 4;
   const CheckpointCache cache(options, *MakePlacement("none"), *MakeEviction("lru"),
                               MakeRamStore());
-  const auto gaps = cache.MissingSegments(kAsker, T("abcdefghij"), Provenance{10, {}});
+  const auto gaps = cache.MissingSegments(kClient, T("abcdefghij"), Provenance{10, {}});
   EXPECT_EQ(gaps, (std::vector<SegmentGap>{{0, 4, 0}, {4, 8, 0}, {8, 10, 0}}));
 }
 
@@ -381,52 +381,52 @@ TEST(CheckpointCache, ASnapshotWhoseKvIsGoneGoesBeforeOneThatLeadsSomewhere) {
   ASSERT_TRUE(Insert(&cache, "sl", kSnapshot));
   // Worth 16 tokens, were there any KV to stand on; the others are worth one each.
   ASSERT_TRUE(Insert(&cache, "slo", kSnapshot));
-  EXPECT_TRUE(cache.Match(kAsker, T("lostlostlostlost")).checkpoints.empty());
-  EXPECT_EQ(cache.Match(kAsker, T("slotX")).checkpoints.size(), 3u);
+  EXPECT_TRUE(cache.Match(kClient, T("lostlostlostlost")).checkpoints.empty());
+  EXPECT_EQ(cache.Match(kClient, T("slotX")).checkpoints.size(), 3u);
 }
 
 TEST(CheckpointCache, WhatASlotHoldsTooGoesBeforeWhatNobodyHolds) {
   CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
   for (const std::string_view text : {"awayawayaway", "slotslotslotslot"}) {
-    ASSERT_TRUE(Park(&cache, text, text.size(), kSnapshot));
+    ASSERT_TRUE(Offload(&cache, text, text.size(), kSnapshot));
     ASSERT_TRUE(Insert(&cache, text, kSnapshot));
   }
   cache.SetSlots(Slots({T("slotslotslotslotX")}));
   ASSERT_TRUE(Insert(&cache, "slots", kSnapshot));
-  EXPECT_TRUE(cache.Match(kAsker, T("awayawayaway")).checkpoints.at(0).kv_stored);
-  EXPECT_EQ(cache.Match(kAsker, T("slotslotslotslot")).stored_on_grid, 0u);
+  EXPECT_TRUE(cache.Match(kClient, T("awayawayaway")).checkpoints.at(0).kv_stored);
+  EXPECT_EQ(cache.Match(kClient, T("slotslotslotslot")).stored_on_grid, 0u);
   // The snapshots stay: the slot's KV leads to them.
-  EXPECT_EQ(cache.Match(kAsker, T("slotslotslotslot")).checkpoints.size(), 2u);
+  EXPECT_EQ(cache.Match(kClient, T("slotslotslotslot")).checkpoints.size(), 2u);
   cache.CheckInvariants();
 }
 
 TEST(CheckpointCache, WhatASlotIsAboutToLoseIsNotGivenUpForItself) {
   CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
-  ASSERT_TRUE(Park(&cache, "oldold", 6, kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "oldold", 6, kSnapshot));
   ASSERT_TRUE(Insert(&cache, "oldold", kSnapshot));
   cache.SetSlots(Slots({T("slotslotslotslot")}, /*leaving=*/true));
   ASSERT_TRUE(Insert(&cache, "slotslotslotslot", kSnapshot));
-  ASSERT_TRUE(Park(&cache, "slotslotslot", 12, kSnapshot));
-  ASSERT_TRUE(Park(&cache, "slotslotslotslot", 16, kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "slotslotslot", 12, kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "slotslotslotslot", 16, kSnapshot));
   cache.SetSlots(Slots({}));
-  const auto match = cache.Match(kAsker, T("slotslotslotslot"));
+  const auto match = cache.Match(kClient, T("slotslotslotslot"));
   EXPECT_EQ(match.stored_on_grid, 16u);
   ASSERT_EQ(match.checkpoints.size(), 1u);
   EXPECT_TRUE(match.checkpoints[0].kv_stored);
-  EXPECT_EQ(cache.Match(kAsker, T("oldold")).stored_on_grid, 0u);
+  EXPECT_EQ(cache.Match(kClient, T("oldold")).stored_on_grid, 0u);
 }
 
 TEST(CheckpointCache, QueriesOfConversationsThatLeftTheSlotsAreNotPinned) {
   CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "lru");
   Checkpoint query;
   query.checkpoint_class = CheckpointClass::kQuery;
-  ASSERT_TRUE(cache.Insert(kAsker, T("gone"), query, Bytes(kSnapshot)));
-  ASSERT_TRUE(cache.Insert(kAsker, T("here"), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T("gone"), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T("here"), query, Bytes(kSnapshot)));
   cache.SetSlots(Slots({T("here and more")}));
   std::string text = "z";
   for (int step = 0; step < 4; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
-  EXPECT_TRUE(cache.Match(kAsker, T("gone")).checkpoints.empty());
-  EXPECT_EQ(cache.Match(kAsker, T("here")).checkpoints.size(), 1u);
+  EXPECT_TRUE(cache.Match(kClient, T("gone")).checkpoints.empty());
+  EXPECT_EQ(cache.Match(kClient, T("here")).checkpoints.size(), 1u);
 }
 
 TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
@@ -434,13 +434,13 @@ TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
   Checkpoint query;
   query.checkpoint_class = CheckpointClass::kQuery;
   std::string text = "q";
-  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T(text), query, Bytes(kSnapshot)));
   for (int step = 0; step < 60; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
-  EXPECT_EQ(cache.Match(kAsker, T("qX")).checkpoints.size(), 1u);
+  EXPECT_EQ(cache.Match(kClient, T("qX")).checkpoints.size(), 1u);
   // The next query is a deeper one, and this one no longer stands out.
-  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T(text += "q"), query, Bytes(kSnapshot)));
   for (int step = 0; step < 20; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
-  EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
+  EXPECT_TRUE(cache.Match(kClient, T("qX")).checkpoints.empty());
 }
 
 TEST(CheckpointCache, TheLastQueryOutlivesAToolLoopWhereItTakesMoreThanHalfTheBudget) {
@@ -448,19 +448,19 @@ TEST(CheckpointCache, TheLastQueryOutlivesAToolLoopWhereItTakesMoreThanHalfTheBu
   Checkpoint query;
   query.checkpoint_class = CheckpointClass::kQuery;
   std::string text = "q";
-  ASSERT_TRUE(cache.Insert(kAsker, T(text), query, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T(text), query, Bytes(kSnapshot)));
   for (int step = 0; step < 20; ++step) {
     text += "t";
     // Small ones come and go beside it; for a second one of its size there is no room.
     ASSERT_TRUE(Insert(&cache, text, kSnapshot / 4));
     EXPECT_FALSE(Insert(&cache, text + "u", kSnapshot));
   }
-  EXPECT_EQ(cache.Match(kAsker, T("qX")).checkpoints.size(), 1u);
+  EXPECT_EQ(cache.Match(kClient, T("qX")).checkpoints.size(), 1u);
   // The next query takes its place, in this conversation or in another.
-  ASSERT_TRUE(cache.Insert(kAsker, T(text += "q"), query, Bytes(kSnapshot)));
-  EXPECT_TRUE(cache.Match(kAsker, T("qX")).checkpoints.empty());
-  ASSERT_TRUE(cache.Insert(kAsker, T("other q"), query, Bytes(kSnapshot)));
-  EXPECT_EQ(cache.Match(kAsker, T("other q")).checkpoints.size(), 1u);
+  ASSERT_TRUE(cache.Insert(kClient, T(text += "q"), query, Bytes(kSnapshot)));
+  EXPECT_TRUE(cache.Match(kClient, T("qX")).checkpoints.empty());
+  ASSERT_TRUE(cache.Insert(kClient, T("other q"), query, Bytes(kSnapshot)));
+  EXPECT_EQ(cache.Match(kClient, T("other q")).checkpoints.size(), 1u);
 }
 
 TEST(CheckpointCache, APathHoldsNoMoreCheckpointsThanAsked) {
@@ -470,7 +470,7 @@ TEST(CheckpointCache, APathHoldsNoMoreCheckpointsThanAsked) {
   std::string text;
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(Insert(&cache, text += "t", 10));
   ASSERT_TRUE(Insert(&cache, "other", 10));
-  EXPECT_EQ(Positions(cache.Match(kAsker, T(text))), (std::vector<size_t>{6, 7, 8}));
+  EXPECT_EQ(Positions(cache.Match(kClient, T(text))), (std::vector<size_t>{6, 7, 8}));
   EXPECT_EQ(cache.stats().checkpoints, 4u);
 }
 
@@ -479,9 +479,9 @@ TEST(CheckpointCache, AnOlderPromptsEndGoesWhenANewOneIsKept) {
   Checkpoint end;
   end.checkpoint_class = CheckpointClass::kEnd;
   end.logits_bytes = 4;
-  ASSERT_TRUE(cache.Insert(kAsker, T("ab"), end, Bytes(10)));
-  ASSERT_TRUE(cache.Insert(kAsker, T("abcd"), end, Bytes(10)));
-  EXPECT_EQ(Positions(cache.Match(kAsker, T("abcd"))), (std::vector<size_t>{4}));
+  ASSERT_TRUE(cache.Insert(kClient, T("ab"), end, Bytes(10)));
+  ASSERT_TRUE(cache.Insert(kClient, T("abcd"), end, Bytes(10)));
+  EXPECT_EQ(Positions(cache.Match(kClient, T("abcd"))), (std::vector<size_t>{4}));
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ struct Beginning {
 
 // Where others part from a segment, and how often what is stored parts there or further on. By
 // segment, then by position.
-using Partings = std::map<SegmentId, std::map<size_t, size_t>>;
+using Divergences = std::map<SegmentId, std::map<size_t, size_t>>;
 
 // Which segments another part from, and where. What goes on at a segment's end is the same
 // conversation, the first time.
-std::vector<Beginning> FindPartings(const Segments& segments) {
+std::vector<Beginning> FindDivergences(const Segments& segments) {
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments) ids.push_back(id);
   std::sort(ids.begin(), ids.end());
@@ -52,21 +52,23 @@ std::vector<Beginning> FindPartings(const Segments& segments) {
   return found;
 }
 
-Partings CountPartings(const Segments& segments) {
-  const std::vector<Beginning> found = FindPartings(segments);
-  Partings partings;
-  for (const Beginning& parting : found) partings[parting.segment].insert({parting.position, 0});
-  for (Beginning parting : found) {
-    while (parting.segment != 0) {
-      const SegmentIndex::Segment& segment = segments.at(parting.segment);
-      const auto there = partings.find(parting.segment);
-      if (there != partings.end()) {
-        for (auto& [position, count] : there->second) count += position <= parting.position ? 1 : 0;
+Divergences CountDivergences(const Segments& segments) {
+  const std::vector<Beginning> found = FindDivergences(segments);
+  Divergences divergences;
+  for (const Beginning& divergence : found)
+    divergences[divergence.segment].insert({divergence.position, 0});
+  for (Beginning divergence : found) {
+    while (divergence.segment != 0) {
+      const SegmentIndex::Segment& segment = segments.at(divergence.segment);
+      const auto there = divergences.find(divergence.segment);
+      if (there != divergences.end()) {
+        for (auto& [position, count] : there->second)
+          count += position <= divergence.position ? 1 : 0;
       }
-      parting = {segment.parent, segment.range.begin};
+      divergence = {segment.parent, segment.range.begin};
     }
   }
-  return partings;
+  return divergences;
 }
 
 // Most wanted first.
@@ -76,7 +78,7 @@ std::vector<Beginning> SharedBeginnings(const Segments& segments) {
     size_t worth;
   };
   std::vector<Ranked> ranked;
-  for (const auto& [segment, positions] : CountPartings(segments)) {
+  for (const auto& [segment, positions] : CountDivergences(segments)) {
     for (const auto& [position, count] : positions) {
       ranked.push_back({{segment, position}, position * (1 + count)});
     }

@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-constexpr NamespaceId kAsker = 1;
+constexpr NamespaceId kClient = 1;
 constexpr NamespaceId kOther = 2;
 
 Checkpoint Of(CheckpointClass checkpoint_class) {
@@ -21,11 +21,11 @@ class OverviewTest : public ::testing::Test {
       : cache_({.ram_bytes_max = ram_bytes_max}, *MakePlacement("none"), *MakeEviction("lru"),
                MakeRamStore()) {
     cache_.SetNow(100);
-    header_ = *cache_.Insert(kAsker, Tokens(64, 'h'), Of(CheckpointClass::kHeader), Bytes(10));
+    header_ = *cache_.Insert(kClient, Tokens(64, 'h'), Of(CheckpointClass::kHeader), Bytes(10));
     Tokens longer(64, 'h');
     longer.insert(longer.end(), 64, 'u');
     cache_.SetNow(300);
-    turn_ = *cache_.Insert(kAsker, longer, Of(CheckpointClass::kTurn), Bytes(20));
+    turn_ = *cache_.Insert(kClient, longer, Of(CheckpointClass::kTurn), Bytes(20));
     other_ = *cache_.Insert(kOther, Tokens(64, 'h'), Of(CheckpointClass::kHeader), Bytes(30));
   }
 
@@ -46,8 +46,8 @@ TEST_F(OverviewTest, CountsWhatIsHeldByClass) {
   EXPECT_EQ(stats.bytes_max, size_t{1} << 20);
 }
 
-TEST_F(OverviewTest, ListsAnAskersOwnWithWhatStandsBetweenThem) {
-  const auto held = cache_.HeldBy(kAsker, 0, 10, 4);
+TEST_F(OverviewTest, ListsAClientsOwnWithWhatStandsBetweenThem) {
+  const auto held = cache_.HeldBy(kClient, 0, 10, 4);
   ASSERT_EQ(held.size(), 2u);
   EXPECT_EQ(held[0].checkpoint.id, header_);
   EXPECT_EQ(held[0].parent, 0u);
@@ -59,16 +59,16 @@ TEST_F(OverviewTest, ListsAnAskersOwnWithWhatStandsBetweenThem) {
 }
 
 TEST_F(OverviewTest, ListsPageByPage) {
-  const auto first = cache_.HeldBy(kAsker, 0, 1, 4);
+  const auto first = cache_.HeldBy(kClient, 0, 1, 4);
   ASSERT_EQ(first.size(), 1u);
-  const auto second = cache_.HeldBy(kAsker, first[0].checkpoint.id, 1, 4);
+  const auto second = cache_.HeldBy(kClient, first[0].checkpoint.id, 1, 4);
   ASSERT_EQ(second.size(), 1u);
   EXPECT_EQ(second[0].checkpoint.id, turn_);
-  EXPECT_TRUE(cache_.HeldBy(kAsker, turn_, 1, 4).empty());
+  EXPECT_TRUE(cache_.HeldBy(kClient, turn_, 1, 4).empty());
 }
 
 TEST_F(OverviewTest, TellsAllTokensOnTheWayToOne) {
-  const Tokens path = *cache_.PathOfHeld(kAsker, turn_);
+  const Tokens path = *cache_.PathOfHeld(kClient, turn_);
   ASSERT_EQ(path.size(), 128u);
   EXPECT_EQ(path.front(), 'h');
   EXPECT_EQ(path.back(), 'u');
@@ -76,27 +76,27 @@ TEST_F(OverviewTest, TellsAllTokensOnTheWayToOne) {
 
 TEST_F(OverviewTest, AnothersCheckpointIsNone) {
   for (const CheckpointId id : {other_, CheckpointId{999}}) {
-    EXPECT_EQ(cache_.PathOfHeld(kAsker, id).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.FindHeld(kAsker, id, 4).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.KeepHeld(kAsker, id, true).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.DropHeld(kAsker, id).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(cache_.PathOfHeld(kClient, id).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(cache_.FindHeld(kClient, id, 4).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(cache_.KeepHeld(kClient, id, true).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(cache_.DropHeld(kClient, id).error().code, ErrorCode::kNotFound);
   }
   EXPECT_EQ(cache_.stats().checkpoints, 3u);
 }
 
 TEST_F(OverviewTest, WhatIsDroppedIsNotMatchedAgain) {
-  ASSERT_TRUE(cache_.DropHeld(kAsker, header_).has_value());
-  const auto match = cache_.Match(kAsker, Tokens(100, 'h'));
+  ASSERT_TRUE(cache_.DropHeld(kClient, header_).has_value());
+  const auto match = cache_.Match(kClient, Tokens(100, 'h'));
   EXPECT_TRUE(match.checkpoints.empty());
   cache_.CheckInvariants();
-  EXPECT_EQ(cache_.HeldBy(kAsker, 0, 10, 4).front().parent, 0u);
+  EXPECT_EQ(cache_.HeldBy(kClient, 0, 10, 4).front().parent, 0u);
 }
 
 TEST_F(OverviewTest, WhatIsInUseIsNotDropped) {
   ASSERT_TRUE(cache_.Pin(header_).has_value());
-  EXPECT_EQ(cache_.DropHeld(kAsker, header_).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(cache_.DropHeld(kClient, header_).error().code, ErrorCode::kUnavailable);
   cache_.Unpin(header_);
-  EXPECT_TRUE(cache_.DropHeld(kAsker, header_).has_value());
+  EXPECT_TRUE(cache_.DropHeld(kClient, header_).has_value());
 }
 
 class FullOverviewTest : public OverviewTest {
@@ -106,21 +106,21 @@ class FullOverviewTest : public OverviewTest {
 };
 
 TEST_F(FullOverviewTest, WhatIsKeptOutlivesOthersUntilItIsToldOtherwise) {
-  ASSERT_TRUE(cache_.KeepHeld(kAsker, header_, true).has_value());
-  EXPECT_TRUE(cache_.FindHeld(kAsker, header_, 0)->kept);
+  ASSERT_TRUE(cache_.KeepHeld(kClient, header_, true).has_value());
+  EXPECT_TRUE(cache_.FindHeld(kClient, header_, 0)->kept);
   const auto fill = [&](Token first) {
     for (Token token = first; token < first + 40; ++token) {
       static_cast<void>(
-          cache_.Insert(kAsker, Tokens(64, token), Of(CheckpointClass::kTurn), Bytes(300)));
+          cache_.Insert(kClient, Tokens(64, token), Of(CheckpointClass::kTurn), Bytes(300)));
     }
   };
   fill(1000);
-  EXPECT_TRUE(cache_.FindHeld(kAsker, header_, 0).has_value());
-  EXPECT_FALSE(cache_.FindHeld(kAsker, turn_, 0).has_value());
-  ASSERT_TRUE(cache_.KeepHeld(kAsker, header_, false).has_value());
-  EXPECT_FALSE(cache_.FindHeld(kAsker, header_, 0)->kept);
+  EXPECT_TRUE(cache_.FindHeld(kClient, header_, 0).has_value());
+  EXPECT_FALSE(cache_.FindHeld(kClient, turn_, 0).has_value());
+  ASSERT_TRUE(cache_.KeepHeld(kClient, header_, false).has_value());
+  EXPECT_FALSE(cache_.FindHeld(kClient, header_, 0)->kept);
   fill(2000);
-  EXPECT_FALSE(cache_.FindHeld(kAsker, header_, 0).has_value());
+  EXPECT_FALSE(cache_.FindHeld(kClient, header_, 0).has_value());
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ enum class ReuseMode { kLive, kExact, kAny };
 // kInvalidArgument names the modes.
 Result<ReuseMode> ParseReuseMode(std::string_view name);
 
-// What the model's memory allows, as the engine's traits say it, and what ways back cost.
+// What the model's memory allows, as the engine's traits say it, and what resume paths cost.
 struct ResumeRules {
   ReuseMode mode = ReuseMode::kLive;
   size_t grid_tokens = 64;
@@ -48,8 +48,8 @@ struct ResumeRules {
   // joining is taken to cost nothing.
   double join_bytes_per_read_token = 0;
   // The prompt ends in the middle of an answer that gave up its slot, with the token drawn there.
-  // That state is the one way back that does not change the answer, so nothing that costs less is
-  // weighed against it.
+  // That state is the one resume path that does not change the answer, so nothing that costs less
+  // is weighed against it.
   bool in_answer = false;
 };
 
@@ -76,9 +76,9 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
 // How prompts are cut into pieces. Every piece takes time of its own, however short: weights are
 // fetched once more, and ggml's attention on processors takes several times as long for a token of
 // fewer than 64.
-struct PieceRules {
+struct ChunkRules {
   size_t grid_tokens = 64;
-  size_t piece_tokens_max = 512;  // the micro-batch
+  size_t chunk_tokens_max = 512;  // the micro-batch
   // The position is the end of an answer, and no checkpoint can be wanted in the tokens after it:
   // the piece that comes back to the grid has a whole step at least.
   bool long_after_answer = false;
@@ -88,7 +88,7 @@ struct PieceRules {
 // size, at the last grid multiple before the end, or at the end, whichever comes first. From a
 // position off the grid the first piece goes only as far as it takes to be back on it, so that the
 // pieces after it do not depend on where checkpoints are taken.
-size_t NextPieceEnd(const PieceRules& rules, size_t position, size_t prompt_tokens, size_t stop);
+size_t NextChunkEnd(const ChunkRules& rules, size_t position, size_t prompt_tokens, size_t stop);
 
 // The first grid multiple after an answer's end where a prompt is cut, and so may be gone on from,
 // where `long_after_answer` holds.

@@ -133,38 +133,38 @@ TEST_F(ResumeTest, NothingInCommonReadsAll) {
   ExpectPoint(Choose(Counting(400, 0), Counting(300)), Kind::kNothing, 0);
 }
 
-TEST(NextPieceEnd, CutsAtTheLastGridMultipleBeforeTheEnd) {
-  const PieceRules rules;
-  EXPECT_EQ(NextPieceEnd(rules, 0, 200, 0), 192u);
-  EXPECT_EQ(NextPieceEnd(rules, 192, 200, 0), 200u);
-  EXPECT_EQ(NextPieceEnd(rules, 0, 64, 0), 64u);
-  EXPECT_EQ(NextPieceEnd(rules, 0, 128, 0), 64u);
+TEST(NextChunkEnd, CutsAtTheLastGridMultipleBeforeTheEnd) {
+  const ChunkRules rules;
+  EXPECT_EQ(NextChunkEnd(rules, 0, 200, 0), 192u);
+  EXPECT_EQ(NextChunkEnd(rules, 192, 200, 0), 200u);
+  EXPECT_EQ(NextChunkEnd(rules, 0, 64, 0), 64u);
+  EXPECT_EQ(NextChunkEnd(rules, 0, 128, 0), 64u);
 }
 
-TEST(NextPieceEnd, StopsForCheckpointsAndFullMicroBatches) {
-  const PieceRules rules;
-  EXPECT_EQ(NextPieceEnd(rules, 0, 2000, 0), 512u);
-  EXPECT_EQ(NextPieceEnd(rules, 512, 2000, 640), 640u);
-  EXPECT_EQ(NextPieceEnd({64, 100}, 0, 2000, 0), 64u);
+TEST(NextChunkEnd, StopsForCheckpointsAndFullMicroBatches) {
+  const ChunkRules rules;
+  EXPECT_EQ(NextChunkEnd(rules, 0, 2000, 0), 512u);
+  EXPECT_EQ(NextChunkEnd(rules, 512, 2000, 640), 640u);
+  EXPECT_EQ(NextChunkEnd({64, 100}, 0, 2000, 0), 64u);
 }
 
-TEST(NextPieceEnd, ComesBackToTheGridFirst) {
-  const PieceRules rules;
-  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 1024), 128u);
-  EXPECT_EQ(NextPieceEnd(rules, 70, 100, 0), 100u);
+TEST(NextChunkEnd, ComesBackToTheGridFirst) {
+  const ChunkRules rules;
+  EXPECT_EQ(NextChunkEnd(rules, 70, 2000, 1024), 128u);
+  EXPECT_EQ(NextChunkEnd(rules, 70, 100, 0), 100u);
 }
 
-TEST(NextPieceEnd, TakesAWholeStepAfterAnAnswerWhereNoCheckpointIsWanted) {
-  PieceRules rules;
+TEST(NextChunkEnd, TakesAWholeStepAfterAnAnswerWhereNoCheckpointIsWanted) {
+  ChunkRules rules;
   rules.long_after_answer = true;
-  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 0), 192u);
-  EXPECT_EQ(NextPieceEnd(rules, 64, 2000, 0), 576u);
+  EXPECT_EQ(NextChunkEnd(rules, 70, 2000, 0), 192u);
+  EXPECT_EQ(NextChunkEnd(rules, 64, 2000, 0), 576u);
   // Too little is left for a cut that could be gone on from.
-  EXPECT_EQ(NextPieceEnd(rules, 70, 192, 0), 192u);
-  EXPECT_EQ(NextPieceEnd(rules, 70, 193, 0), 192u);
+  EXPECT_EQ(NextChunkEnd(rules, 70, 192, 0), 192u);
+  EXPECT_EQ(NextChunkEnd(rules, 70, 193, 0), 192u);
   // Such a piece is up to two steps long.
-  rules.piece_tokens_max = 100;
-  EXPECT_EQ(NextPieceEnd(rules, 70, 2000, 0), 128u);
+  rules.chunk_tokens_max = 100;
+  EXPECT_EQ(NextChunkEnd(rules, 70, 2000, 0), 128u);
 }
 
 TEST(CleanAfter, OnlyWholeBlocksReadOnTheGridCount) {

@@ -21,9 +21,9 @@ constexpr double kMib = 1 << 20;
 constexpr size_t kWaitingMax = 10000;
 constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
-double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double read_ms_per_token) {
+double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {
   return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
-         read_ms_per_token;
+         prefill_ms_per_token;
 }
 
 bool IsWorth(double worth_ms, size_t bytes) {
@@ -254,10 +254,10 @@ CheckpointCache::TakenIn CheckpointCache::TakeInWhole(NamespaceId name_space,
   return TakenIn::kDone;
 }
 
-CheckpointCache::SaveStep CheckpointCache::SaveNext(double read_ms_per_token) {
+CheckpointCache::SaveStep CheckpointCache::SaveNext(double prefill_ms_per_token) {
   SaveStep step;
   if (!saves()) return step;
-  read_ms_per_token_ = read_ms_per_token;
+  prefill_ms_per_token_ = prefill_ms_per_token;
   const std::vector<Unsaved> wanted = WorthSaving();
   const Unsaved* best = nullptr;
   for (const Unsaved& one : wanted) {
@@ -327,7 +327,7 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::WorthAlone(
   if (!alone || !IsUnsaved(segment.id) || !NameOf(segment.name_space)) return std::nullopt;
   if (!UnsavedBytesTo(segment.id)) return std::nullopt;
   const size_t tokens = segment.range.end - segment.range.begin;
-  const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, read_ms_per_token_);
+  const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, prefill_ms_per_token_);
   if (!IsWorth(worth_ms, segment.bytes)) return std::nullopt;
   return Unsaved{segment.id, worth_ms, segment.bytes};
 }
@@ -335,7 +335,7 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::WorthAlone(
 std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const WholeState& whole) const {
   if (!IsUnsaved(whole.id) || !NameOf(whole.name_space)) return std::nullopt;
   const double worth_ms =
-      LikelyMs(CheckpointClass::kReply, whole.tokens.size(), read_ms_per_token_);
+      LikelyMs(CheckpointClass::kReply, whole.tokens.size(), prefill_ms_per_token_);
   if (!IsWorth(worth_ms, whole.bytes)) return std::nullopt;
   return Unsaved{whole.id, worth_ms, whole.bytes};
 }
@@ -364,7 +364,7 @@ std::optional<CheckpointCache::Unsaved> CheckpointCache::Worth(const Entry& entr
   if (!before) return std::nullopt;
   unsaved.bytes += *before;
   unsaved.worth_ms = LikelyMs(checkpoint.checkpoint_class, checkpoint.position - saved_position,
-                              read_ms_per_token_);
+                              prefill_ms_per_token_);
   if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return std::nullopt;
   return unsaved;
 }

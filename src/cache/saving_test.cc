@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr double kSlow = 100;  // milliseconds a token: everything is worth saving
-constexpr NamespaceId kAsker = 3;
+constexpr NamespaceId kClient = 3;
 constexpr size_t kBytes = 10'000;  // beside which tokens are nothing
 
 Tokens Text(size_t n, char letter = 'x') {
@@ -29,7 +29,7 @@ std::unique_ptr<CheckpointCache> CacheOn(test::FakeDisk* disk, size_t ram_bytes_
   auto cache = std::make_unique<CheckpointCache>(options, *MakePlacement("near-end"),
                                                  *MakeEviction("value"), MakeTieredStore(disk));
   disk->Restart();
-  cache->SetSavedAs({{1, 2}, {{kAsker, 33}}});
+  cache->SetSavedAs({{1, 2}, {{kClient, 33}}});
   cache->TakeNews();
   return cache;
 }
@@ -42,7 +42,7 @@ Checkpoint Of(CheckpointClass checkpoint_class) {
 
 CheckpointId Insert(CheckpointCache* cache, const Tokens& tokens, uint8_t value = 1,
                     CheckpointClass checkpoint_class = CheckpointClass::kReply) {
-  const auto id = cache->Insert(kAsker, tokens, Of(checkpoint_class), Filled(kBytes, value));
+  const auto id = cache->Insert(kClient, tokens, Of(checkpoint_class), Filled(kBytes, value));
   EXPECT_TRUE(id.has_value());
   return id.value_or(0);
 }
@@ -61,7 +61,7 @@ TEST(Saving, WhatWasSavedIsThereForTheNextProcess) {
     SaveAll(cache.get());
   }
   const auto cache = CacheOn(&disk);
-  const auto match = cache->Match(kAsker, Text(150));
+  const auto match = cache->Match(kClient, Text(150));
   ASSERT_EQ(match.checkpoints.size(), 1u);
   EXPECT_EQ(match.checkpoints[0].position, 100u);
   EXPECT_EQ(match.checkpoints[0].checkpoint_class, CheckpointClass::kReply);
@@ -85,7 +85,7 @@ TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
   EXPECT_EQ(held.ram.things, 9u);
   EXPECT_EQ(held.disk.things, 1u);
   EXPECT_EQ(held.disk.bytes, kBytes);
-  const auto match = cache->Match(kAsker, Text(20, 'a'));
+  const auto match = cache->Match(kClient, Text(20, 'a'));
   ASSERT_EQ(match.checkpoints.size(), 1u);
   const auto bytes = cache->Pin(match.checkpoints[0].id);
   ASSERT_TRUE(bytes.has_value());
@@ -117,7 +117,7 @@ TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {
   cache->SaveNext(kSlow);
   for (size_t tokens = 40; tokens > 0; tokens -= 4) Insert(cache.get(), Text(tokens));
   EXPECT_EQ(cache->stats().evicted, 0u);
-  EXPECT_EQ(cache->Match(kAsker, Text(40)).checkpoints.size(), 10u);
+  EXPECT_EQ(cache->Match(kClient, Text(40)).checkpoints.size(), 10u);
   cache->CheckInvariants();
 }
 
@@ -127,18 +127,18 @@ TEST(Saving, WhatStandsOnASegmentIsSavedWithItWhenItMustGo) {
   Tokens tokens;  // of the slot that lets go
   SlotsView view;
   view.needs_snapshots = view.snapshots_need_kv = true;
-  view.held = [&tokens] { return std::vector<SlotsView::Held>{{kAsker, tokens, true}}; };
+  view.held = [&tokens] { return std::vector<SlotsView::Held>{{kClient, tokens, true}}; };
   cache->SetSlots(view);
   cache->SaveNext(kSlow);
   for (char letter = 'a'; letter < 'a' + 20; ++letter) {
     tokens = Text(20, letter);
     Insert(cache.get(), tokens);
     const Provenance provenance{20, {}, {}};
-    ASSERT_TRUE(cache->InsertSegment(kAsker, tokens, provenance, {0, 20, 0}, Filled(kBytes, 1)));
+    ASSERT_TRUE(cache->InsertSegment(kClient, tokens, provenance, {0, 20, 0}, Filled(kBytes, 1)));
   }
   EXPECT_EQ(cache->stats().evicted, 0u);
   for (char letter = 'a'; letter < 'a' + 20; ++letter) {
-    const auto match = cache->Match(kAsker, Text(20, letter));
+    const auto match = cache->Match(kClient, Text(20, letter));
     ASSERT_EQ(match.checkpoints.size(), 1u);
     EXPECT_TRUE(match.checkpoints[0].kv_stored);
   }
@@ -153,7 +153,7 @@ TEST(Saving, WhatLeavesMemoryOnItsWayToTheDiskCanStillBeHad) {
   EXPECT_TRUE(cache->SaveNext(kSlow).began);
   for (char letter = 'b'; letter < 'b' + 9; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_EQ(cache->stats().released, 1u);
-  const auto match = cache->Match(kAsker, Text(20, 'a'));
+  const auto match = cache->Match(kClient, Text(20, 'a'));
   ASSERT_EQ(match.checkpoints.size(), 1u);
   const auto bytes = cache->Pin(match.checkpoints[0].id);
   ASSERT_TRUE(bytes.has_value());
@@ -168,7 +168,7 @@ TEST(Saving, WhatCouldNotBeWrittenIsLostOnlyIfItHasLeftMemory) {
   Insert(cache.get(), Text(20, 'a'));
   SaveAll(cache.get());
   SaveAll(cache.get());
-  EXPECT_EQ(cache->Match(kAsker, Text(20, 'a')).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(20, 'a')).checkpoints.size(), 1u);
   // It is not tried again and again (the disk takes no more after two), but nobody is told that it
   // is saved.
   EXPECT_FALSE(cache->SaveNext(kSlow).began);
@@ -215,26 +215,26 @@ TEST(Saving, AFullQueueIsOfferedItAgain) {
 TEST(Saving, SegmentsComeBackInWhateverOrderTheyAreFound) {
   test::FakeDisk disk;
   const Tokens tokens = Text(300);
-  const auto park = [&](CheckpointCache* cache, size_t begin, size_t end) {
+  const auto offload = [&](CheckpointCache* cache, size_t begin, size_t end) {
     const Provenance provenance{end, {}, {}};
-    ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+    ASSERT_TRUE(cache->InsertSegment(kClient, TokenSpan(tokens).first(end), provenance,
                                      {begin, end, 0}, Filled(kBytes, static_cast<uint8_t>(end))));
   };
   {
     const auto cache = CacheOn(&disk);
-    park(cache.get(), 0, 100);
-    park(cache.get(), 100, 200);
-    park(cache.get(), 200, 300);
+    offload(cache.get(), 0, 100);
+    offload(cache.get(), 100, 200);
+    offload(cache.get(), 200, 300);
     Insert(cache.get(), tokens);
     SaveAll(cache.get());
   }
   ASSERT_EQ(disk.names().size(), 4u);
   const auto cache = CacheOn(&disk);
-  const auto match = cache->Match(kAsker, tokens);
+  const auto match = cache->Match(kClient, tokens);
   EXPECT_EQ(match.stored_on_grid, 300u);
   ASSERT_EQ(match.checkpoints.size(), 1u);
   EXPECT_TRUE(match.checkpoints[0].kv_stored);
-  const auto path = cache->PinPath(kAsker, tokens, 0);
+  const auto path = cache->PinPath(kClient, tokens, 0);
   ASSERT_TRUE(path.has_value());
   ASSERT_EQ(path->parts.size(), 3u);
   const auto bytes = cache->LoadPart(*path, 1);
@@ -249,7 +249,7 @@ void InsertThreeSegments(CheckpointCache* cache, const Tokens& tokens) {
   for (const size_t begin : {0, 100, 200}) {
     const size_t end = begin + 100;
     const Provenance provenance{end, {}, {}};
-    ASSERT_TRUE(cache->InsertSegment(kAsker, TokenSpan(tokens).first(end), provenance,
+    ASSERT_TRUE(cache->InsertSegment(kClient, TokenSpan(tokens).first(end), provenance,
                                      {begin, end, 0}, Filled(kBytes, 1)));
   }
 }
@@ -264,7 +264,7 @@ TEST(Saving, OneSegmentOfAPathIsInMemoryAtATime) {
     SaveAll(cache.get());
   }
   const auto cache = CacheOn(&disk);
-  const auto path = cache->PinPath(kAsker, tokens, 0);
+  const auto path = cache->PinPath(kClient, tokens, 0);
   ASSERT_TRUE(path.has_value());
   EXPECT_EQ(disk.reads(), 0u);
   for (const size_t part : {0, 1, 2}) ASSERT_TRUE(cache->LoadPart(*path, part).has_value());
@@ -290,12 +290,12 @@ TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
   for (const ObjectName& name : disk.names()) {
     if (disk.header(name).tokens.size() == 200) disk.Lose(name);
   }
-  const auto path = cache->PinPath(kAsker, tokens, 0);
+  const auto path = cache->PinPath(kClient, tokens, 0);
   ASSERT_TRUE(path.has_value());
   EXPECT_TRUE(cache->LoadPart(*path, 0).has_value());
   EXPECT_FALSE(cache->LoadPart(*path, 1).has_value());
   cache->UnpinPath(*path);
-  EXPECT_EQ(cache->Match(kAsker, tokens).stored_on_grid, 100u);
+  EXPECT_EQ(cache->Match(kClient, tokens).stored_on_grid, 100u);
   cache->TakeNews();
   cache->CheckInvariants();
 }
@@ -305,14 +305,14 @@ TEST(Saving, WhatTheFolderTellsOfTwiceIsTakenInOnce) {
   {
     const auto cache = CacheOn(&disk);
     Insert(cache.get(), Text(100), 7);
-    ASSERT_TRUE(cache->InsertWhole(kAsker, Text(90, 'w'), {90, {}, {}}, Filled(kBytes, 1)));
+    ASSERT_TRUE(cache->InsertWhole(kClient, Text(90, 'w'), {90, {}, {}}, Filled(kBytes, 1)));
     SaveAll(cache.get());
   }
   const auto cache = CacheOn(&disk);
   disk.Restart();
   cache->TakeNews();
-  EXPECT_EQ(cache->Match(kAsker, Text(90, 'w')).wholes.size(), 1u);
-  EXPECT_EQ(cache->Match(kAsker, Text(100)).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(90, 'w')).wholes.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(100)).checkpoints.size(), 1u);
   EXPECT_EQ(cache->stats().taken_in, 2u);
   cache->CheckInvariants();
 }
@@ -331,7 +331,7 @@ TEST(Saving, WhatOthersSaveIsFoundAlthoughMemoryIsFull) {
   }
   disk.Restart();
   cache->TakeNews();
-  EXPECT_EQ(cache->Match(kAsker, Text(3000, 'z')).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(3000, 'z')).checkpoints.size(), 1u);
   EXPECT_EQ(cache->stats().evicted, 0u);
   EXPECT_LE(cache->stats().bytes, 10 * kBytes);
   cache->CheckInvariants();
@@ -348,15 +348,15 @@ TEST(Saving, NothingUnsavedGoesForWhatOthersSaved) {
   }
   disk.Restart();
   cache->TakeNews();
-  EXPECT_TRUE(cache->Match(kAsker, Text(3000, 'z')).checkpoints.empty());
+  EXPECT_TRUE(cache->Match(kClient, Text(3000, 'z')).checkpoints.empty());
   EXPECT_EQ(cache->stats().checkpoints, 9u);
   // Once there is room, it is offered again.
   cache->SetBudget(20 * kBytes);
   cache->TakeNews();
-  EXPECT_EQ(cache->Match(kAsker, Text(3000, 'z')).checkpoints.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(3000, 'z')).checkpoints.size(), 1u);
 }
 
-TEST(Saving, AnotherAskersThingsStayOnTheDisk) {
+TEST(Saving, AnotherClientsThingsStayOnTheDisk) {
   test::FakeDisk disk;
   {
     const auto cache = CacheOn(&disk);
@@ -366,7 +366,7 @@ TEST(Saving, AnotherAskersThingsStayOnTheDisk) {
   auto cache = std::make_unique<CheckpointCache>(CacheOptions{}, *MakePlacement("near-end"),
                                                  *MakeEviction("value"), MakeTieredStore(&disk));
   disk.Restart();
-  cache->SetSavedAs({{1, 2}, {{kAsker, 44}}});
+  cache->SetSavedAs({{1, 2}, {{kClient, 44}}});
   cache->TakeNews();
   EXPECT_EQ(cache->stats().checkpoints, 0u);
   EXPECT_EQ(disk.names().size(), 1u);

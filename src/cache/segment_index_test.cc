@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr NamespaceId kAsker = 1;
+constexpr NamespaceId kClient = 1;
 
 Tokens T(std::string_view text) {
   return {text.begin(), text.end()};
@@ -19,12 +19,12 @@ class SegmentIndexTest : public ::testing::Test {
  protected:
   void Store(std::string_view text, const Provenance& provenance) {
     const Tokens tokens = T(text);
-    for (const SegmentGap& gap : index.Gaps(kAsker, tokens, provenance)) {
-      const auto parent = index.ParentFor(kAsker, tokens, provenance, gap);
+    for (const SegmentGap& gap : index.Gaps(kClient, tokens, provenance)) {
+      const auto parent = index.ParentFor(kClient, tokens, provenance, gap);
       ASSERT_TRUE(parent.has_value());
       SegmentIndex::Segment segment;
       segment.id = ++last_id;
-      segment.name_space = kAsker;
+      segment.name_space = kClient;
       segment.range = gap;
       segment.parent = *parent;
       index.Add(std::move(segment), tokens, provenance);
@@ -33,13 +33,13 @@ class SegmentIndexTest : public ::testing::Test {
   }
   // "1[0,4) 2[4,6)"
   std::string Path(std::string_view text, LineageId lineage = 0) {
-    std::string drawn;
-    for (const SegmentIndex::Link& link : index.PathTo(kAsker, T(text), lineage)) {
-      drawn += drawn.empty() ? "" : " ";
-      drawn += std::to_string(link.id) + "[" + std::to_string(link.begin) + "," +
-               std::to_string(link.end) + ")";
+    std::string sampled;
+    for (const SegmentIndex::Link& link : index.PathTo(kClient, T(text), lineage)) {
+      sampled += sampled.empty() ? "" : " ";
+      sampled += std::to_string(link.id) + "[" + std::to_string(link.begin) + "," +
+                 std::to_string(link.end) + ")";
     }
-    return drawn;
+    return sampled;
   }
 
   SegmentIndex index;
@@ -52,21 +52,21 @@ TEST_F(SegmentIndexTest, StoresASharedPrefixOnce) {
   EXPECT_EQ(Path("headerAAAA"), "1[0,10)");
   EXPECT_EQ(Path("headerBBB"), "1[0,6) 2[6,9)");
   EXPECT_EQ(Path("head"), "1[0,4)");
-  EXPECT_EQ(index.StoredTo(kAsker, T("headerABC")), 7u);
+  EXPECT_EQ(index.StoredTo(kClient, T("headerABC")), 7u);
 }
 
 TEST_F(SegmentIndexTest, AConversationThatGrowsAddsOnlyWhatIsNew) {
   Store("abcd", {4});
   Store("abcdefgh", {8});
   EXPECT_EQ(Path("abcdefgh"), "1[0,4) 2[4,8)");
-  EXPECT_TRUE(index.Gaps(kAsker, T("abcdef"), {6}).empty());
+  EXPECT_TRUE(index.Gaps(kClient, T("abcdef"), {6}).empty());
 }
 
 TEST_F(SegmentIndexTest, TheBitsOfARunAreNobodyElses) {
   Store("abcdXY", {4, {{7, 4}}});
   EXPECT_EQ(Path("abcdXY", 7), "1[0,4) 2[4,6)");
   EXPECT_EQ(Path("abcdXY"), "");
-  EXPECT_EQ(index.StoredTo(kAsker, T("abcdXY")), 4u);
+  EXPECT_EQ(index.StoredTo(kClient, T("abcdXY")), 4u);
   Store("abcdXY", {4, {{8, 4}}});
   EXPECT_EQ(Path("abcdX", 8), "1[0,4) 3[4,5)");
 }
@@ -75,7 +75,7 @@ TEST_F(SegmentIndexTest, ARunThatForksFromAnotherLeansOnIt) {
   Store("abcdXYZ", {4, {{7, 4}}});
   Store("abcdXPQ", {4, {{7, 4}, {8, 5}}});
   EXPECT_EQ(Path("abcdXPQ", 8), "1[0,4) 2[4,5) 3[5,7)");
-  const Provenance provenance = index.ProvenanceOf(index.PathTo(kAsker, T("abcdXPQ"), 8));
+  const Provenance provenance = index.ProvenanceOf(index.PathTo(kClient, T("abcdXPQ"), 8));
   EXPECT_EQ(provenance.clean, 4u);
   EXPECT_EQ(provenance.runs, (std::vector<cairn::Run>{{7, 4}, {8, 5}}));
 }
@@ -83,9 +83,9 @@ TEST_F(SegmentIndexTest, ARunThatForksFromAnotherLeansOnIt) {
 TEST_F(SegmentIndexTest, AnswersComeBackWithTheirSegmentsAndAreCutWithThem) {
   Store("abcdXYZ", {4, {{7, 4}}, {{4, 7}}});
   Store("abcdXYZW", {4, {{7, 4}}, {{4, 8}}});
-  EXPECT_EQ(index.ProvenanceOf(index.PathTo(kAsker, T("abcdXYZW"), 7)).answers,
+  EXPECT_EQ(index.ProvenanceOf(index.PathTo(kClient, T("abcdXYZW"), 7)).answers,
             (std::vector<TokenRange>{{4, 8}}));
-  EXPECT_EQ(index.ProvenanceOf(index.PathTo(kAsker, T("abcdX"), 7)).answers,
+  EXPECT_EQ(index.ProvenanceOf(index.PathTo(kClient, T("abcdX"), 7)).answers,
             (std::vector<TokenRange>{{4, 5}}));
 }
 
@@ -96,14 +96,14 @@ TEST_F(SegmentIndexTest, OnlyALeafCanGo) {
   index.Remove(2);
   index.CheckInvariants();
   EXPECT_EQ(Path("headerBBB"), "");
-  EXPECT_EQ(index.StoredTo(kAsker, T("headerBBB")), 6u);
+  EXPECT_EQ(index.StoredTo(kClient, T("headerBBB")), 6u);
   index.Remove(1);
-  EXPECT_EQ(index.StoredTo(kAsker, T("headerBBB")), 0u);
+  EXPECT_EQ(index.StoredTo(kClient, T("headerBBB")), 0u);
 }
 
 TEST_F(SegmentIndexTest, WhatComesBeforeAGapMustBeStored) {
   const Provenance provenance{4, {{7, 4}}};
-  EXPECT_EQ(index.ParentFor(kAsker, T("abcdXY"), provenance, {4, 6, 7}), std::nullopt);
+  EXPECT_EQ(index.ParentFor(kClient, T("abcdXY"), provenance, {4, 6, 7}), std::nullopt);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-constexpr NamespaceId kAsker = 1;
+constexpr NamespaceId kClient = 1;
 constexpr size_t kWhole = 10'000;
 
 Tokens T(std::string_view letters) {
@@ -21,7 +21,7 @@ CheckpointCache MakeCache(size_t ram_bytes_max) {
 }
 
 Status Insert(CheckpointCache* cache, std::string_view tokens, size_t clean, LineageId run,
-              NamespaceId name_space = kAsker) {
+              NamespaceId name_space = kClient) {
   Provenance provenance{clean, {}, {}};
   if (clean < tokens.size()) provenance.runs = {{run, clean}};
   return cache->InsertWhole(name_space, T(tokens), provenance, Bytes(kWhole));
@@ -31,10 +31,10 @@ TEST(WholeStates, AreFoundByPromptsThatBeginAsTheyDo) {
   CheckpointCache cache = MakeCache(10 * kWhole);
   ASSERT_TRUE(Insert(&cache, "abcd", 4, 0));
   ASSERT_TRUE(Insert(&cache, "xyz", 3, 0));
-  const auto match = cache.Match(kAsker, T("abef"));
+  const auto match = cache.Match(kClient, T("abef"));
   ASSERT_EQ(match.wholes.size(), 1u);
   EXPECT_EQ(match.wholes[0]->tokens, T("abcd"));
-  EXPECT_TRUE(cache.Match(kAsker + 1, T("abcd")).wholes.empty());
+  EXPECT_TRUE(cache.Match(kClient + 1, T("abcd")).wholes.empty());
 }
 
 TEST(WholeStates, ReplaceWhatTheyHaveOutgrown) {
@@ -54,11 +54,11 @@ TEST(WholeStates, AreGivenUpForRoomUnlessTheyArePinned) {
   CheckpointCache cache = MakeCache(2 * kWhole + kWhole / 2);
   ASSERT_TRUE(Insert(&cache, "aa", 2, 0));
   ASSERT_TRUE(Insert(&cache, "bb", 2, 0));
-  const WholeId first = cache.Match(kAsker, T("a")).wholes.at(0)->id;
+  const WholeId first = cache.Match(kClient, T("a")).wholes.at(0)->id;
   ASSERT_TRUE(cache.PinWhole(first));
   ASSERT_TRUE(Insert(&cache, "cc", 2, 0));
-  EXPECT_EQ(cache.Match(kAsker, T("a")).wholes.size(), 1u);
-  EXPECT_TRUE(cache.Match(kAsker, T("b")).wholes.empty());
+  EXPECT_EQ(cache.Match(kClient, T("a")).wholes.size(), 1u);
+  EXPECT_TRUE(cache.Match(kClient, T("b")).wholes.empty());
   cache.UnpinWhole(first);
   ASSERT_TRUE(Insert(&cache, "dd", 2, 0));
   EXPECT_EQ(cache.stats().wholes, 2u);
@@ -76,7 +76,7 @@ TEST(WholeStates, ThatAreTooLargeAreRefusedAndLeaveNothing) {
 TEST(WholeStates, ThatCouldNotBeSetAreForgotten) {
   CheckpointCache cache = MakeCache(10 * kWhole);
   ASSERT_TRUE(Insert(&cache, "abcd", 4, 0));
-  const WholeId id = cache.Match(kAsker, T("a")).wholes.at(0)->id;
+  const WholeId id = cache.Match(kClient, T("a")).wholes.at(0)->id;
   ASSERT_TRUE(cache.PinWhole(id));
   cache.UnpinWhole(id);
   cache.DiscardWhole(id);

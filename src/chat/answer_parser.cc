@@ -76,12 +76,12 @@ class TaggedParser final : public AnswerParser {
   TaggedParser(const AnswerFormat& format, std::unique_ptr<CallSplitter> calls)
       : reasoning_(format.reasoning, format.starts_in_reasoning), calls_(std::move(calls)) {}
 
-  std::vector<AnswerPiece> Push(std::string_view text) override {
+  std::vector<AnswerDelta> Push(std::string_view text) override {
     return ToPieces(reasoning_.Push(text));
   }
 
-  std::vector<AnswerPiece> Finish() override {
-    std::vector<AnswerPiece> pieces = ToPieces(reasoning_.Finish());
+  std::vector<AnswerDelta> Finish() override {
+    std::vector<AnswerDelta> pieces = ToPieces(reasoning_.Finish());
     if (calls_) calls_->Finish(&pieces);
     return pieces;
   }
@@ -89,15 +89,15 @@ class TaggedParser final : public AnswerParser {
   size_t broken_calls() const override { return calls_ ? calls_->broken_calls() : 0; }
 
  private:
-  std::vector<AnswerPiece> ToPieces(std::vector<ReasoningSplitter::Piece> split) {
-    std::vector<AnswerPiece> pieces;
+  std::vector<AnswerDelta> ToPieces(std::vector<ReasoningSplitter::Piece> split) {
+    std::vector<AnswerDelta> pieces;
     for (ReasoningSplitter::Piece& piece : split) {
       if (piece.reasoning) {
-        pieces.push_back({AnswerPiece::Kind::kReasoning, std::move(piece.text)});
+        pieces.push_back({AnswerDelta::Kind::kReasoning, std::move(piece.text)});
       } else if (calls_) {
         calls_->Push(piece.text, &pieces);
       } else {
-        pieces.push_back({AnswerPiece::Kind::kContent, std::move(piece.text)});
+        pieces.push_back({AnswerDelta::Kind::kContent, std::move(piece.text)});
       }
     }
     return pieces;

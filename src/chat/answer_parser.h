@@ -19,7 +19,7 @@
 
 namespace cairn {
 
-struct AnswerPiece {
+struct AnswerDelta {
   enum class Kind : uint8_t { kReasoning, kContent, kCallBegin, kCallArguments };
   Kind kind = Kind::kContent;
   // Never empty. Of kCallBegin: the tool's name. The kCallArguments of a call, put together, are
@@ -30,7 +30,7 @@ struct AnswerPiece {
   // before the arguments; else empty.
   std::string id = {};
 
-  friend bool operator==(const AnswerPiece&, const AnswerPiece&) = default;
+  friend bool operator==(const AnswerDelta&, const AnswerDelta&) = default;
 };
 
 // One per answer; not thread-safe. Bytes pass through as they come: a piece may end inside a
@@ -40,9 +40,9 @@ class AnswerParser {
   virtual ~AnswerParser() = default;
 
   // What can be told from the text so far; never half a tag.
-  virtual std::vector<AnswerPiece> Push(std::string_view text) = 0;
+  virtual std::vector<AnswerDelta> Push(std::string_view text) = 0;
   // The rest. Nothing may be pushed afterwards.
-  virtual std::vector<AnswerPiece> Finish() = 0;
+  virtual std::vector<AnswerDelta> Finish() = 0;
   // Texts so far that began like a call of a tool and are none, or broke off.
   virtual size_t broken_calls() const { return 0; }
 };

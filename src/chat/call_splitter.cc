@@ -26,22 +26,22 @@ CallSplitter::CallSplitter(const LearnedCalls& learned, OfferedTools tools, bool
   for (const LearnedSyntax::Start& start : learned_->starts) begins_.push_back({start.text});
 }
 
-void CallSplitter::Push(std::string_view content, std::vector<AnswerPiece>* pieces) {
+void CallSplitter::Push(std::string_view content, std::vector<AnswerDelta>* pieces) {
   held_ += content;
   while (Step(false, pieces)) {
   }
 }
 
-void CallSplitter::Finish(std::vector<AnswerPiece>* pieces) {
+void CallSplitter::Finish(std::vector<AnswerDelta>* pieces) {
   while (Step(true, pieces)) {
   }
   if (!behind_call_ && !space_.empty()) {
-    pieces->push_back({AnswerPiece::Kind::kContent, space_});
+    pieces->push_back({AnswerDelta::Kind::kContent, space_});
   }
 }
 
 // True: something was settled, and there may be more to do.
-bool CallSplitter::Step(bool finished, std::vector<AnswerPiece>* pieces) {
+bool CallSplitter::Step(bool finished, std::vector<AnswerDelta>* pieces) {
   if (reader_) return ReadOn(finished, pieces);
   const auto [at, number] = FindBegin();
   if (at == std::string::npos) {
@@ -57,7 +57,7 @@ bool CallSplitter::Step(bool finished, std::vector<AnswerPiece>* pieces) {
 }
 
 bool CallSplitter::ReadWhole(const CallBegin& begin, bool finished,
-                             std::vector<AnswerPiece>* pieces) {
+                             std::vector<AnswerDelta>* pieces) {
   if (!finished && !MayHaveEnded()) return false;
   CallRead read = syntax_->Read(held_, finished);
   if (read.kind == CallRead::Kind::kMore) {
@@ -80,7 +80,7 @@ bool CallSplitter::ReadWhole(const CallBegin& begin, bool finished,
   return !held_.empty();
 }
 
-bool CallSplitter::ReadOn(bool finished, std::vector<AnswerPiece>* pieces) {
+bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
   std::vector<CallEvent> events;
   const LearnedCallReader::Status status = reader_->Read(held_, finished, &events);
   if (!TakeEvents(&events, pieces)) {
@@ -99,7 +99,7 @@ bool CallSplitter::ReadOn(bool finished, std::vector<AnswerPiece>* pieces) {
 }
 
 // False: a call that was whole is none after all, and is text now.
-bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerPiece>* pieces) {
+bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces) {
   for (CallEvent& event : *events) {
     switch (event.kind) {
       case CallEvent::Kind::kBegin:
@@ -169,7 +169,7 @@ bool CallSplitter::MayHaveEnded() {
 }
 
 // White space at its end is kept back: it is dropped if a call follows.
-void CallSplitter::EmitText(size_t size, std::vector<AnswerPiece>* pieces) {
+void CallSplitter::EmitText(size_t size, std::vector<AnswerDelta>* pieces) {
   looked_at_ = 0;
   space_.append(held_, 0, size);
   held_.erase(0, size);
@@ -177,20 +177,20 @@ void CallSplitter::EmitText(size_t size, std::vector<AnswerPiece>* pieces) {
   if (end == std::string::npos) return;
   begun_ = true;
   behind_call_ = false;
-  pieces->push_back({AnswerPiece::Kind::kContent, space_.substr(0, end + 1)});
+  pieces->push_back({AnswerDelta::Kind::kContent, space_.substr(0, end + 1)});
   space_.erase(0, end + 1);
 }
 
-void CallSplitter::EmitName(std::string name, std::string id, std::vector<AnswerPiece>* pieces) {
-  pieces->push_back({AnswerPiece::Kind::kCallBegin, std::move(name), calls_++, std::move(id)});
+void CallSplitter::EmitName(std::string name, std::string id, std::vector<AnswerDelta>* pieces) {
+  pieces->push_back({AnswerDelta::Kind::kCallBegin, std::move(name), calls_++, std::move(id)});
   looked_at_ = 0;
   space_.clear();
   begun_ = true;
   behind_call_ = true;
 }
 
-void CallSplitter::EmitArguments(std::string text, std::vector<AnswerPiece>* pieces) {
-  pieces->push_back({AnswerPiece::Kind::kCallArguments, std::move(text), calls_ - 1, {}});
+void CallSplitter::EmitArguments(std::string text, std::vector<AnswerDelta>* pieces) {
+  pieces->push_back({AnswerDelta::Kind::kCallArguments, std::move(text), calls_ - 1, {}});
 }
 
 }  // namespace cairn

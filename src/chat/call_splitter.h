@@ -28,8 +28,8 @@ class CallSplitter {
   CallSplitter(const CallSplitter&) = delete;
   CallSplitter& operator=(const CallSplitter&) = delete;
 
-  void Push(std::string_view content, std::vector<AnswerPiece>* pieces);
-  void Finish(std::vector<AnswerPiece>* pieces);
+  void Push(std::string_view content, std::vector<AnswerDelta>* pieces);
+  void Finish(std::vector<AnswerDelta>* pieces);
   // Texts so far that began like a call and are none.
   size_t broken_calls() const { return broken_calls_; }
 
@@ -39,16 +39,16 @@ class CallSplitter {
     size_t number = 0;
   };
 
-  bool Step(bool finished, std::vector<AnswerPiece>* pieces);
-  bool ReadWhole(const CallBegin& begin, bool finished, std::vector<AnswerPiece>* pieces);
-  bool ReadOn(bool finished, std::vector<AnswerPiece>* pieces);
-  bool TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerPiece>* pieces);
+  bool Step(bool finished, std::vector<AnswerDelta>* pieces);
+  bool ReadWhole(const CallBegin& begin, bool finished, std::vector<AnswerDelta>* pieces);
+  bool ReadOn(bool finished, std::vector<AnswerDelta>* pieces);
+  bool TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces);
   bool MayHaveEnded();
   Begin FindBegin() const;
   size_t BegunSize() const;
-  void EmitText(size_t size, std::vector<AnswerPiece>* pieces);
-  void EmitName(std::string name, std::string id, std::vector<AnswerPiece>* pieces);
-  void EmitArguments(std::string text, std::vector<AnswerPiece>* pieces);
+  void EmitText(size_t size, std::vector<AnswerDelta>* pieces);
+  void EmitName(std::string name, std::string id, std::vector<AnswerDelta>* pieces);
+  void EmitArguments(std::string text, std::vector<AnswerDelta>* pieces);
 
   const OfferedTools tools_;
   const std::unique_ptr<const CallSyntax> syntax_;  // or:

@@ -16,7 +16,7 @@ namespace cairn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Kind = AnswerPiece::Kind;
+using Kind = AnswerDelta::Kind;
 
 constexpr size_t kConversations = 640;  // with one or two calls each
 constexpr char kUserText[] = "Zq asks";
@@ -37,8 +37,8 @@ FoundCalls ReadAnswer(AnswerFormat format, const std::string& text, size_t step,
   format.stream_arguments = stream;
   const auto parser = MakeAnswerParser(format);
   FoundCalls found;
-  const auto add = [&](const std::vector<AnswerPiece>& pieces) {
-    for (const AnswerPiece& piece : pieces) {
+  const auto add = [&](const std::vector<AnswerDelta>& pieces) {
+    for (const AnswerDelta& piece : pieces) {
       if (piece.kind == Kind::kCallBegin) {
         found.calls.push_back({piece.id, piece.text, ""});
       } else if (piece.kind == Kind::kCallArguments) {

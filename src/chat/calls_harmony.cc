@@ -66,13 +66,13 @@ class HarmonyParser final : public AnswerParser {
       : tools_(std::move(tools)),
         stream_arguments_(stream_arguments),
         state_(starts_in_reasoning ? State::kText : State::kBetween),
-        kind_(starts_in_reasoning ? AnswerPiece::Kind::kReasoning : AnswerPiece::Kind::kContent) {}
+        kind_(starts_in_reasoning ? AnswerDelta::Kind::kReasoning : AnswerDelta::Kind::kContent) {}
 
-  std::vector<AnswerPiece> Push(std::string_view text) override {
+  std::vector<AnswerDelta> Push(std::string_view text) override {
     held_ += text;
     return Steps(false);
   }
-  std::vector<AnswerPiece> Finish() override { return Steps(true); }
+  std::vector<AnswerDelta> Finish() override { return Steps(true); }
   size_t broken_calls() const override { return broken_calls_; }
 
  private:
@@ -84,15 +84,15 @@ class HarmonyParser final : public AnswerParser {
     kArguments,  // of a call, in pieces as they come
   };
 
-  std::vector<AnswerPiece> Steps(bool finished) {
-    std::vector<AnswerPiece> pieces;
+  std::vector<AnswerDelta> Steps(bool finished) {
+    std::vector<AnswerDelta> pieces;
     while (Step(finished, &pieces)) {
     }
     return pieces;
   }
 
   // True: the state has changed, and there may be more to do.
-  bool Step(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool Step(bool finished, std::vector<AnswerDelta>* pieces) {
     switch (state_) {
       case State::kBetween:
         return StepBetween(finished, pieces);
@@ -108,7 +108,7 @@ class HarmonyParser final : public AnswerParser {
     return false;
   }
 
-  bool StepBetween(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool StepBetween(bool finished, std::vector<AnswerDelta>* pieces) {
     // Behind `<|start|>assistant` a call may begin with the name of whom it goes to.
     if (!seen_tag_ && held_.starts_with(kRecipient)) {
       seen_tag_ = true;
@@ -121,12 +121,12 @@ class HarmonyParser final : public AnswerParser {
     if (!finished && (begin == held_.size() || tag_begun)) return false;
     if (begin == held_.size()) {
       // An answer of white space only is still an answer.
-      if (!seen_tag_) Emit(AnswerPiece::Kind::kContent, held_.size(), pieces);
+      if (!seen_tag_) Emit(AnswerDelta::Kind::kContent, held_.size(), pieces);
       return false;
     }
     const FoundTag found = FindTag(held_, begin);
     if (found.at != begin) {
-      kind_ = AnswerPiece::Kind::kContent;
+      kind_ = AnswerDelta::Kind::kContent;
       state_ = State::kText;
       return true;
     }
@@ -137,7 +137,7 @@ class HarmonyParser final : public AnswerParser {
     return true;
   }
 
-  bool StepHeader(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool StepHeader(bool finished, std::vector<AnswerDelta>* pieces) {
     FoundTag found = FindTag(held_, 0);
     while (found.at != std::string_view::npos && found.tag != kMessage &&
            (BeginsHeader(found.tag) || found.tag == kConstrain)) {
@@ -148,8 +148,8 @@ class HarmonyParser final : public AnswerParser {
     const bool to_somebody = header.find(kRecipient) != std::string_view::npos;
     if (found.tag == kMessage) {
       header_ = header;
-      kind_ = WordBehind(header, kChannel) == "analysis" ? AnswerPiece::Kind::kReasoning
-                                                         : AnswerPiece::Kind::kContent;
+      kind_ = WordBehind(header, kChannel) == "analysis" ? AnswerDelta::Kind::kReasoning
+                                                         : AnswerDelta::Kind::kContent;
       body_ = found.at + kMessage.size();
       state_ = to_somebody ? State::kCall : State::kText;
       if (!to_somebody) held_.erase(0, body_);
@@ -158,7 +158,7 @@ class HarmonyParser final : public AnswerParser {
     // It ends without a message: of a call begun that much is text, of anything else nothing.
     if (to_somebody) {
       ++broken_calls_;
-      Emit(AnswerPiece::Kind::kContent, header.size(), pieces);
+      Emit(AnswerDelta::Kind::kContent, header.size(), pieces);
     } else {
       held_.erase(0, header.size());
     }
@@ -166,7 +166,7 @@ class HarmonyParser final : public AnswerParser {
     return !held_.empty();
   }
 
-  bool StepText(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool StepText(bool finished, std::vector<AnswerDelta>* pieces) {
     const FoundTag found = FindTag(held_, 0);
     if (found.at == std::string_view::npos) {
       Emit(kind_, finished ? held_.size() : TagBegun(held_), pieces);
@@ -190,11 +190,11 @@ class HarmonyParser final : public AnswerParser {
     return found;
   }
 
-  void BeginCall(std::string_view name, std::vector<AnswerPiece>* pieces) {
-    pieces->push_back({AnswerPiece::Kind::kCallBegin, std::string(name), calls_++, {}});
+  void BeginCall(std::string_view name, std::vector<AnswerDelta>* pieces) {
+    pieces->push_back({AnswerDelta::Kind::kCallBegin, std::string(name), calls_++, {}});
   }
 
-  bool StepCall(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool StepCall(bool finished, std::vector<AnswerDelta>* pieces) {
     std::string_view name = WordBehind(header_, " to=");
     if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
     if (stream_arguments_ && tools_.Has(name)) {
@@ -219,19 +219,19 @@ class HarmonyParser final : public AnswerParser {
       const std::string_view object =
           body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
       BeginCall(name, pieces);
-      pieces->push_back({AnswerPiece::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
       held_.erase(0, found.at);
     } else {
       ++broken_calls_;
       const bool ended = !found.tag.empty() && !BeginsHeader(found.tag);
-      Emit(AnswerPiece::Kind::kContent, found.at + (ended ? found.tag.size() : 0), pieces);
+      Emit(AnswerDelta::Kind::kContent, found.at + (ended ? found.tag.size() : 0), pieces);
     }
     state_ = State::kBetween;
     return !held_.empty();
   }
 
   // held_ begins with arguments that were not given yet.
-  bool StepArguments(bool finished, std::vector<AnswerPiece>* pieces) {
+  bool StepArguments(bool finished, std::vector<AnswerDelta>* pieces) {
     using Status = JsonScanner::Status;
     const FoundTag found = FindEnd(0);
     const bool ended = found.at != std::string_view::npos;
@@ -243,18 +243,18 @@ class HarmonyParser final : public AnswerParser {
       at += status == Status::kInvalid ? 0 : 1;
     }
     if (at > 0) {
-      pieces->push_back({AnswerPiece::Kind::kCallArguments, held_.substr(0, at), calls_ - 1, {}});
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, held_.substr(0, at), calls_ - 1, {}});
     }
     held_.erase(0, at);
     if (status == Status::kMore && !ended && !finished) return false;
     if (status != Status::kEnd) ++broken_calls_;
     // Behind arguments that are none any more the rest is content.
-    kind_ = AnswerPiece::Kind::kContent;
+    kind_ = AnswerDelta::Kind::kContent;
     state_ = status == Status::kInvalid ? State::kText : State::kBetween;
     return !held_.empty();
   }
 
-  void Emit(AnswerPiece::Kind kind, size_t size, std::vector<AnswerPiece>* pieces) {
+  void Emit(AnswerDelta::Kind kind, size_t size, std::vector<AnswerDelta>* pieces) {
     if (size == 0) return;
     pieces->push_back({kind, held_.substr(0, size), 0, {}});
     held_.erase(0, size);
@@ -263,7 +263,7 @@ class HarmonyParser final : public AnswerParser {
   const OfferedTools tools_;
   const bool stream_arguments_;
   State state_;
-  AnswerPiece::Kind kind_;  // of the message in kText
+  AnswerDelta::Kind kind_;  // of the message in kText
   std::string held_;
   std::string header_;               // of the message in kCall
   size_t body_ = 0;                  // where that message's text begins in held_

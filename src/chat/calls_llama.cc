@@ -13,7 +13,7 @@ namespace cairn {
 namespace {
 
 constexpr std::array<CallBegin, 2> kLlamaBegins = {{{"{", true}, {"<|python_tag|>"}}};
-constexpr std::string_view kPartings = "; \t\r\n";
+constexpr std::string_view kDivergences = "; \t\r\n";
 
 class LlamaJsonCalls final : public CallSyntax {
  public:
@@ -31,7 +31,7 @@ class LlamaJsonCalls final : public CallSyntax {
       const Scan scan = TakeJsonCalls(text, &at, &calls);
       if (scan == Scan::kMore) return CallRead::More();
       if (scan == Scan::kNotHere) return no_call;
-      const size_t next = text.find_first_not_of(kPartings, at);
+      const size_t next = text.find_first_not_of(kDivergences, at);
       if (next == std::string_view::npos) {
         return finished ? CallRead::Calls(text.size(), std::move(calls)) : CallRead::More();
       }

@@ -19,17 +19,17 @@ Conversation Talk() {
 }
 
 // The prompt with a bar at every place.
-std::string Drawn(const std::string& source, const Conversation& talk) {
+std::string Sampled(const std::string& source, const Conversation& talk) {
   const auto chat_template = ChatTemplate::Parse(source, "", "<|im_end|>");
   EXPECT_TRUE(chat_template.has_value());
   const auto prompt = RenderPrompt(**chat_template, SpecialTexts({"<|im_start|>"}), talk);
   EXPECT_TRUE(prompt.has_value());
-  std::string drawn = prompt->text;
+  std::string sampled = prompt->text;
   const std::vector<MarkPlace> places = FindMarkPlaces(**chat_template, talk, *prompt);
   for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    drawn.insert(place->offset, place->ttl_s == 300 ? "|" : "$");
+    sampled.insert(place->offset, place->ttl_s == 300 ? "|" : "$");
   }
-  return drawn;
+  return sampled;
 }
 
 // chatml, in one line a message.
@@ -41,7 +41,7 @@ TEST(MarkPlaces, AreTheEndsOfMarkedMessages) {
   Conversation talk = Talk();
   talk.messages[0].marks = {{}};
   talk.messages[3].marks = {{}};
-  EXPECT_EQ(Drawn(kPlain, talk),
+  EXPECT_EQ(Sampled(kPlain, talk),
             "<|im_start|>system Be brief.<|im_end|><|im_start|>user |First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>|"
             "<|im_start|>assistant ");
@@ -50,7 +50,7 @@ TEST(MarkPlaces, AreTheEndsOfMarkedMessages) {
 TEST(MarkPlaces, OfAMessageBeforeAnAnswerIsFoundByRenderingUpToIt) {
   Conversation talk = Talk();
   talk.messages[1].marks = {{}};
-  EXPECT_EQ(Drawn(kPlain, talk),
+  EXPECT_EQ(Sampled(kPlain, talk),
             "<|im_start|>system Be brief.<|im_end|><|im_start|>user First.<|im_end|>|"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>"
             "<|im_start|>assistant ");
@@ -61,7 +61,7 @@ TEST(MarkPlaces, OfToolsAreTheHeadersEnd) {
   talk.tools_marks = {{.ttl_s = 3600}};
   talk.messages[0].marks = {{}};
   // One place: the mark that lasts longer counts.
-  EXPECT_EQ(Drawn(kPlain, talk),
+  EXPECT_EQ(Sampled(kPlain, talk),
             "<|im_start|>system Be brief.<|im_end|><|im_start|>user $First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>"
             "<|im_start|>assistant ");
@@ -71,7 +71,7 @@ TEST(MarkPlaces, InsideAMessageMoveToTheLastKnownBoundary) {
   Conversation talk = Talk();
   talk.messages[0].marks = {kInside};
   talk.messages[3].marks = {kInside};
-  EXPECT_EQ(Drawn(kPlain, talk),
+  EXPECT_EQ(Sampled(kPlain, talk),
             "<|im_start|>system Be brief.<|im_end|><|im_start|>user First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user |Second.<|im_end|>"
             "<|im_start|>assistant ");
@@ -81,7 +81,7 @@ TEST(MarkPlaces, OfAMessageThatLooksOtherwiseAloneMoveToo) {
   const std::string counts = "{{ messages | length }} " + kPlain;
   Conversation talk = Talk();
   talk.messages[1].marks = {{}};
-  EXPECT_EQ(Drawn(counts, talk),
+  EXPECT_EQ(Sampled(counts, talk),
             "4<|im_start|>system Be brief.<|im_end|><|im_start|>user |First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>"
             "<|im_start|>assistant ");

@@ -16,37 +16,37 @@ std::vector<std::optional<TextRange>> Ranges(const ChatTemplate& chat_template,
 }
 
 // The prompt with each message's range in brackets after its number.
-std::string Drawn(const ChatTemplate& chat_template, const Conversation& talk) {
+std::string Sampled(const ChatTemplate& chat_template, const Conversation& talk) {
   const std::string text = Render(chat_template, talk);
   const auto ranges = Ranges(chat_template, talk, text);
-  std::string drawn;
+  std::string sampled;
   size_t at = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (!ranges[i]) continue;
-    drawn += text.substr(at, ranges[i]->begin - at) + std::to_string(i) + "[" +
-             text.substr(ranges[i]->begin, ranges[i]->end - ranges[i]->begin) + "]";
+    sampled += text.substr(at, ranges[i]->begin - at) + std::to_string(i) + "[" +
+               text.substr(ranges[i]->begin, ranges[i]->end - ranges[i]->begin) + "]";
     at = ranges[i]->end;
   }
-  return drawn + text.substr(at);
+  return sampled + text.substr(at);
 }
 
 TEST(MessageRanges, AUsersMessageIsItsTextAndTheRestIsTheOthers) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"),
-                  {.messages = {System("S"), User("U1"), Assistant("A"), User("U2")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"),
+                    {.messages = {System("S"), User("U1"), Assistant("A"), User("U2")}}),
             "0[<|im_start|>system\nS<|im_end|>\n<|im_start|>user\n]1[U1]"
             "2[<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n<|im_start|>user\n]3[U2]"
             "<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(MessageRanges, WhatStandsBeforeTheFirstMessageOfAUserIsNobodys) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"), {.messages = {User("U")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"), {.messages = {User("U")}}),
             "<|im_start|>user\n0[U]<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(MessageRanges, AnAnswersReasoningAndCallsAreItsOwn) {
   Message call = Call("f", "{}", "");
   call.reasoning = "Why not";
-  EXPECT_EQ(Drawn(*Builtin("qwen"), {.messages = {User("U"), call, ToolAnswer("T")}}),
+  EXPECT_EQ(Sampled(*Builtin("qwen"), {.messages = {User("U"), call, ToolAnswer("T")}}),
             "<|im_start|>user\n0[U]1[<|im_end|>\n<|im_start|>assistant\n<think>\nWhy not\n</think>"
             "\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call><|im_end|>\n"
             "<|im_start|>user\n<tool_response>\n]2[T]\n</tool_response><|im_end|>\n"
@@ -55,29 +55,29 @@ TEST(MessageRanges, AnAnswersReasoningAndCallsAreItsOwn) {
 
 // The answer's text stands in the template's own words as well.
 TEST(MessageRanges, AnswersOfAFewLettersAreNotLookedFor) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"), {.messages = {User("a"), Assistant("s"), User("u")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"), {.messages = {User("a"), Assistant("s"), User("u")}}),
             "<|im_start|>user\n0[a]1[<|im_end|>\n<|im_start|>assistant\ns<|im_end|>\n"
             "<|im_start|>user\n]2[u]<|im_end|>\n<|im_start|>assistant\n");
 }
 
 TEST(MessageRanges, OfTwoAnswersInARowTheSecondBeginsAtItsText) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"),
-                  {.messages = {User("U"), Assistant("Yes."), Assistant("No."), User("Oh")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"),
+                    {.messages = {User("U"), Assistant("Yes."), Assistant("No."), User("Oh")}}),
             "<|im_start|>user\n0[U]1[<|im_end|>\n<|im_start|>assistant\nYes.<|im_end|>\n"
             "<|im_start|>assistant\n]2[No.<|im_end|>\n<|im_start|>user\n]3[Oh]<|im_end|>\n"
             "<|im_start|>assistant\n");
 }
 
 TEST(MessageRanges, OfTwoAnswersThatAreTheSameTheSecondHasNoPlace) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"),
-                  {.messages = {User("U"), Assistant("Yes."), Assistant("Yes."), User("Oh")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"),
+                    {.messages = {User("U"), Assistant("Yes."), Assistant("Yes."), User("Oh")}}),
             "<|im_start|>user\n0[U]1[<|im_end|>\n<|im_start|>assistant\nYes.<|im_end|>\n"
             "<|im_start|>assistant\nYes.<|im_end|>\n<|im_start|>user\n]3[Oh]<|im_end|>\n"
             "<|im_start|>assistant\n");
 }
 
 TEST(MessageRanges, WhiteSpaceThatIsPrintedBelongsToItsMessage) {
-  EXPECT_EQ(Drawn(*Builtin("chatml"), {.messages = {User(" U \n"), Assistant("A"), User("V")}}),
+  EXPECT_EQ(Sampled(*Builtin("chatml"), {.messages = {User(" U \n"), Assistant("A"), User("V")}}),
             "<|im_start|>user\n0[ U \n]1[<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n"
             "<|im_start|>user\n]2[V]<|im_end|>\n<|im_start|>assistant\n");
 }

@@ -35,8 +35,8 @@ std::string FreshMark(const Conversation& conversation) {
 }
 
 size_t CommonBytes(std::string_view a, std::string_view b) {
-  const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  return static_cast<size_t>(parted.first - a.begin());
+  const auto diverged = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<size_t>(diverged.first - a.begin());
 }
 
 // `text` up to `end`, but not into a tag.

@@ -10,9 +10,9 @@
 namespace cairn {
 namespace {
 
-bool IsCall(const AnswerPiece& piece) {
-  return piece.kind == AnswerPiece::Kind::kCallBegin ||
-         piece.kind == AnswerPiece::Kind::kCallArguments;
+bool IsCall(const AnswerDelta& piece) {
+  return piece.kind == AnswerDelta::Kind::kCallBegin ||
+         piece.kind == AnswerDelta::Kind::kCallArguments;
 }
 
 class PrefilledParser final : public AnswerParser {
@@ -24,7 +24,7 @@ class PrefilledParser final : public AnswerParser {
     const auto other = MakeAnswerParser(format);
     other->Push(prefilled);
     for (const auto& pieces : {other->Push(kProbe), other->Finish()}) {
-      for (const AnswerPiece& piece : pieces) {
+      for (const AnswerDelta& piece : pieces) {
         if (!IsCall(piece)) held_ += piece.text;
       }
     }
@@ -34,28 +34,28 @@ class PrefilledParser final : public AnswerParser {
     if (!pending_.empty()) first_call_ = pending_.front().call;
   }
 
-  std::vector<AnswerPiece> Push(std::string_view text) override {
+  std::vector<AnswerDelta> Push(std::string_view text) override {
     return Fresh(parser_->Push(text));
   }
-  std::vector<AnswerPiece> Finish() override { return Fresh(parser_->Finish()); }
+  std::vector<AnswerDelta> Finish() override { return Fresh(parser_->Finish()); }
 
  private:
   // The pieces of the call that the text ends in or with; none: it ends otherwise.
-  static std::vector<AnswerPiece> OpenCall(std::vector<AnswerPiece> pieces) {
+  static std::vector<AnswerDelta> OpenCall(std::vector<AnswerDelta> pieces) {
     size_t begin = pieces.size();
     while (begin > 0 && IsCall(pieces[begin - 1])) {
       --begin;
-      if (pieces[begin].kind == AnswerPiece::Kind::kCallBegin) break;
+      if (pieces[begin].kind == AnswerDelta::Kind::kCallBegin) break;
     }
     return {std::make_move_iterator(pieces.begin() + static_cast<std::ptrdiff_t>(begin)),
             std::make_move_iterator(pieces.end())};
   }
 
-  std::vector<AnswerPiece> Fresh(std::vector<AnswerPiece> pieces) {
-    std::vector<AnswerPiece> fresh = std::exchange(pending_, {});
-    for (AnswerPiece& piece : pieces) {
+  std::vector<AnswerDelta> Fresh(std::vector<AnswerDelta> pieces) {
+    std::vector<AnswerDelta> fresh = std::exchange(pending_, {});
+    for (AnswerDelta& piece : pieces) {
       if (IsCall(piece)) {
-        // The asker counts the calls that it gets.
+        // The client counts the calls that it gets.
         if (!first_call_) first_call_ = piece.call;
         held_.clear();
       } else if (!held_.empty() && !DropHeld(&piece.text)) {
@@ -63,7 +63,7 @@ class PrefilledParser final : public AnswerParser {
       }
       fresh.push_back(std::move(piece));
     }
-    for (AnswerPiece& piece : fresh) {
+    for (AnswerDelta& piece : fresh) {
       if (IsCall(piece)) piece.call -= *first_call_;
     }
     return fresh;
@@ -83,7 +83,7 @@ class PrefilledParser final : public AnswerParser {
   }
 
   const std::unique_ptr<AnswerParser> parser_;
-  std::vector<AnswerPiece> pending_;
+  std::vector<AnswerDelta> pending_;
   std::string held_;
   std::optional<size_t> first_call_;
 };

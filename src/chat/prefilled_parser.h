@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-// Gives out what comes behind `prefilled`, which the asker knows; but a call that begins in it and
+// Gives out what comes behind `prefilled`, which the client knows; but a call that begins in it and
 // ends behind it is given whole. An empty text: as MakeAnswerParser.
 std::unique_ptr<AnswerParser> MakePrefilledParser(const AnswerFormat& format,
                                                   std::string_view prefilled);

@@ -56,7 +56,7 @@ TEST(PrefilledParser, ATagMayBeCutAnywhere) {
   EXPECT_EQ(Answer(kHermes, text.substr(0, call + 5), "box"), "content{box}");
 }
 
-TEST(PrefilledParser, CallsAreCountedFromThoseTheAskerGets) {
+TEST(PrefilledParser, CallsAreCountedFromThoseTheClientGets) {
   const std::string call = "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>";
   EXPECT_EQ(Answer(kHermes, call, "\nIt is noon."), "content{\nIt is noon.}");
   EXPECT_EQ(Answer(kHermes, call + "\nAnd", " again: " + call), "content{ again:} call0{now {}}");

@@ -41,9 +41,9 @@ std::vector<uint64_t> KeysOf(uint64_t client, const ChatTemplate& chat_template,
 // bytes are the same up to the end of the message's text.
 std::vector<TextSpan> StillThere(const std::vector<TextSpan>& spans, std::string_view earlier_text,
                                  const Conversation& conversation, std::string_view text) {
-  const auto parted =
+  const auto diverged =
       std::mismatch(text.begin(), text.end(), earlier_text.begin(), earlier_text.end());
-  const size_t common = static_cast<size_t>(parted.first - text.begin());
+  const size_t common = static_cast<size_t>(diverged.first - text.begin());
   std::vector<TextSpan> kept;
   for (const TextSpan& span : spans) {
     const std::string_view shown =

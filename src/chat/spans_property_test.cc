@@ -88,8 +88,8 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 rc::Gen<Step> AnyStep() {
   return rc::gen::map(rc::gen::tuple(Below(12), Below(8), Nasty(), Nasty(), Nasty()),
-                      [](auto drawn) {
-                        auto& [kind, words, front, middle, back] = drawn;
+                      [](auto sampled) {
+                        auto& [kind, words, front, middle, back] = sampled;
                         return Step{.kind = kind < 6 ? kind : kind % 2,
                                     .words = words > 0,
                                     .front = std::move(front),

@@ -24,13 +24,13 @@ Shaped Shape(const ChatTemplate& chat_template, const Conversation& conversation
 }
 
 // The text with a bar at every boundary, so that a test can say what it expects in one line.
-std::string Drawn(const Shaped& shaped) {
-  std::string drawn = shaped.text;
-  drawn.insert(shaped.shape.last_message_end, "$");
+std::string Sampled(const Shaped& shaped) {
+  std::string sampled = shaped.text;
+  sampled.insert(shaped.shape.last_message_end, "$");
   for (auto span = shaped.shape.spans.rbegin(); span != shaped.shape.spans.rend(); ++span) {
-    drawn.insert(span->begin, span->role == Role::kTool ? "^" : "|");
+    sampled.insert(span->begin, span->role == Role::kTool ? "^" : "|");
   }
-  return drawn;
+  return sampled;
 }
 
 // What must hold of every shape, whatever the template.
@@ -47,7 +47,7 @@ void CheckShape(const Conversation& talk, const Shaped& shaped) {
     // Somewhere behind a boundary that is earlier, but still in front of the next.
     const size_t content = span.earlier ? std::min(text.find(wanted, span.begin), span.end)
                                         : text.find_first_not_of(" \t\r\n", span.begin);
-    ASSERT_EQ(wanted.empty() ? "" : text.substr(content, wanted.size()), wanted) << Drawn(shaped);
+    ASSERT_EQ(wanted.empty() ? "" : text.substr(content, wanted.size()), wanted) << Sampled(shaped);
     before = span.end;
   }
   ASSERT_LE(shape.header_end, shape.last_message_end);
@@ -58,7 +58,7 @@ TEST(Spans, MarkUserAndToolMessagesTheHeaderAndTheEnd) {
   const Conversation talk{.messages = {System("S"), User("U1"), Call("f", "{}", "R"),
                                        ToolAnswer("T"), Assistant("A"), User("U2")}};
   const Shaped shaped = Shape(*Builtin("qwen"), talk);
-  EXPECT_EQ(Drawn(shaped),
+  EXPECT_EQ(Sampled(shaped),
             "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\n|U1<|im_end|>\n"
             "<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"
             "<|im_end|>\n<|im_start|>user\n<tool_response>\n^T\n</tool_response><|im_end|>\n"
@@ -71,19 +71,19 @@ TEST(Spans, MarkUserAndToolMessagesTheHeaderAndTheEnd) {
 
 TEST(Spans, SurviveATemplateThatDemandsTurnsAndMergesTheSystemText) {
   const Conversation talk{.messages = {System("S"), User("U1"), Assistant("A"), User("U2")}};
-  EXPECT_EQ(Drawn(Shape(*Builtin("gemma"), talk)),
+  EXPECT_EQ(Sampled(Shape(*Builtin("gemma"), talk)),
             "<s><start_of_turn>user\nS\n\n|U1<end_of_turn>\n<start_of_turn>model\nA<end_of_turn>\n"
             "<start_of_turn>user\n|U2<end_of_turn>\n$<start_of_turn>model\n");
-  EXPECT_EQ(Drawn(Shape(*Parsed(kToolsLast), talk)),
+  EXPECT_EQ(Sampled(Shape(*Parsed(kToolsLast), talk)),
             "<s>[INST] S\n\n|U1[/INST] A</s>[INST] |U2[/INST]$");
 }
 
 TEST(Spans, PutTheBoundaryAfterToolsThatStayInFrontOfTheFirstQuestion) {
   const Conversation talk{.messages = {User("U1"), Assistant("A"), User("U2")},
                           .tools_json = R"([{"type":"function","function":{"name":"f"}}])"};
-  const std::string drawn = Drawn(Shape(*Parsed(kToolsLast), talk));
-  EXPECT_NE(drawn.find("[/AVAILABLE_TOOLS][INST] |U1"), std::string::npos) << drawn;
-  EXPECT_NE(drawn.find("</s>[INST] |U2"), std::string::npos) << drawn;
+  const std::string sampled = Sampled(Shape(*Parsed(kToolsLast), talk));
+  EXPECT_NE(sampled.find("[/AVAILABLE_TOOLS][INST] |U1"), std::string::npos) << sampled;
+  EXPECT_NE(sampled.find("</s>[INST] |U2"), std::string::npos) << sampled;
 }
 
 TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
@@ -92,7 +92,7 @@ TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
   const Conversation talk{
       .messages = {User("U1"), Assistant("A", "R"), User("<tool_response>T</tool_response>")}};
   const Shaped shaped = Shape(*Parsed(kOpenThink), talk);
-  EXPECT_EQ(Drawn(shaped),
+  EXPECT_EQ(Sampled(shaped),
             "<|im_start|>user\n|U1<|im_end|>\n<|im_start|>assistant\n<think>\nR\n</think>\n\nA"
             "<|im_end|>\n<|im_start|>user\n|<tool_response>T</tool_response><|im_end|>\n"
             "$<|im_start|>assistant\n<think>\n");
@@ -146,12 +146,12 @@ TEST(Spans, AreUnknownWhereATemplateShowsNothingOfAMessageOrShowsItTwice) {
   EXPECT_EQ(hidden.shape.last_message_end, hidden.text.size());
   const Shaped twice = Shape(
       *Parsed("{{ messages[0].content }}{% for m in messages %}{{ m.content }}{% endfor %}"), talk);
-  EXPECT_EQ(Drawn(twice), "U1U1|U2$");
+  EXPECT_EQ(Sampled(twice), "U1U1|U2$");
 }
 
 TEST(Spans, NeverBeginAfterAMessagesLeadingSpace) {
   const Conversation talk{.messages = {User("\n  U1"), Assistant("A"), User(" \n ")}};
-  EXPECT_EQ(Drawn(Shape(*Builtin("chatml"), talk)),
+  EXPECT_EQ(Sampled(Shape(*Builtin("chatml"), talk)),
             "<|im_start|>user\n|\n  U1<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n"
             "<|im_start|>user\n| \n <|im_end|>\n$<|im_start|>assistant\n");
   CheckShape(talk, Shape(*Builtin("gemma"), talk));
@@ -163,7 +163,7 @@ TEST(Spans, EndBeforeTheGenerationPromptAlsoWhenTheLastMessageWouldEndDifferentl
       "{% for m in messages %}<{{ m.role }}>{{ m.content }}"
       "{% if add_generation_prompt or not loop.last %}</>\n{% endif %}{% endfor %}"
       "{% if add_generation_prompt %}<assistant>{% endif %}");
-  EXPECT_EQ(Drawn(Shape(*open, {.messages = {User("U1"), Assistant("A"), User("U2")}})),
+  EXPECT_EQ(Sampled(Shape(*open, {.messages = {User("U1"), Assistant("A"), User("U2")}})),
             "<user>|U1</>\n<assistant>A</>\n<user>|U2$</>\n<assistant>");
 }
 

@@ -48,7 +48,7 @@ class VolatileText {
   // Puts first values back into the messages that a client writes: all but the assistant's. The
   // n-th match of a pattern in a message takes the value that it had when this conversation had
   // that message first. A conversation is what comes before the first user message and that message
-  // itself, matches aside, of one asker (`name_space`). Returns how many matches were changed.
+  // itself, matches aside, of one client (`name_space`). Returns how many matches were changed.
   size_t Pin(uint64_t name_space, Conversation* conversation);
 
   // Conversations that are remembered.

@@ -50,7 +50,7 @@ TEST(VolatileText, CountsWhatItChanged) {
   EXPECT_EQ(second.messages[0].content, "day 1 day 2");
 }
 
-TEST(VolatileText, TellsConversationsAndAskersApart) {
+TEST(VolatileText, TellsConversationsAndClientsApart) {
   const auto text = Days();
   EXPECT_EQ(Pinned(text.get(), {User("day 1, a")}), "day 1, a");
   EXPECT_EQ(Pinned(text.get(), {User("day 2, b")}), "day 2, b");

@@ -111,7 +111,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   scheduler.queue_limit = options.queue_limit;
   scheduler.prefill_share = options.prefill_share;
   scheduler.request_ms_max = options.request_timeout_s * 1000;
-  scheduler.warm.tokens_per_minute = options.warm_budget;
+  scheduler.warm.tokens_per_minute = options.prefetch_budget;
   scheduler.warm_start = options.warm;
   scheduler.unused_ms = options.save_after_ms;
   if (options.sleep_idle_s >= 0) {
@@ -120,7 +120,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   scheduler.move_tokens_min = options.cache_reuse;
   if (options.cache_idle_slots) scheduler.beside_tokens_max = SlotKeeper::kBesideTokens;
   scheduler.context_shift = options.context_shift;
-  scheduler.keep_ends = scheduler.park = KeepsCheckpoints(options);
+  scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
   return scheduler;
 }
 

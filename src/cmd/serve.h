@@ -84,7 +84,7 @@ struct ServeOptions {
   double prefill_share = 0.5;
   double request_timeout_s = 0;  // 0: none
   bool warm = true;
-  size_t warm_budget = 0;  // tokens a minute; 0: no limit of its own
+  size_t prefetch_budget = 0;  // tokens a minute; 0: no limit of its own
   int64_t sse_ping_interval_s = 30;
   size_t responses_store_mib = 32;   // of each key; 0: none are stored
   int64_t responses_ttl_s = 86'400;  // 0: none are stored

@@ -305,7 +305,7 @@ void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
                  "turn waits for its new message alone; at most a quarter more is read in all")
       ->group(group);
   serve
-      ->add_option("--warm-budget", options->warm_budget,
+      ->add_option("--warm-budget", options->prefetch_budget,
                    "Tokens a minute that --warm may read (0: no limit of its own); for batteries "
                    "and shared machines")
       ->capture_default_str()

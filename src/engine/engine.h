@@ -202,7 +202,7 @@ class Engine {
   // Tokens that all of them may hold together; those they share count once.
   virtual size_t cells() const = 0;
   // Tokens of one micro-batch: the largest piece Decode takes.
-  virtual size_t piece_tokens_max() const = 0;
+  virtual size_t chunk_tokens_max() const = 0;
   // All that the bits of states depend on, a line each, as `name=value` (engine/state_facts.h):
   // engines that say the same may take each other's states. Constant; it reads some of the model's
   // file, so ask once. kNotFound, kCorrupt: the file is not as it was loaded.
@@ -222,7 +222,7 @@ class Engine {
   // Sequences. Only the thread that owns the context.
 
   // Evaluates `tokens` at positions [position, position + size) of `seq`, in one computation.
-  // REQUIRES: `seq` ends at `position`; 0 < size <= piece_tokens_max().
+  // REQUIRES: `seq` ends at `position`; 0 < size <= chunk_tokens_max().
   // kTooLong: a sequence holds no more. kNoSpace: others hold the cells it needs; nothing has
   // changed. kInternal: libllama failed; the sequence is then empty.
   virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;

@@ -58,7 +58,7 @@ class GridSearch::Steps {
     prompt_index_ = 0;
     if (candidate_ == kCandidates.size()) {
       done_ = true;
-    } else if (grid() > engine_->piece_tokens_max() || 4 * grid() >= engine_->context_tokens()) {
+    } else if (grid() > engine_->chunk_tokens_max() || 4 * grid() >= engine_->context_tokens()) {
       EndUnfinished();  // too large to try here, so nothing is known of it
     } else {
       BeginPrompt();
@@ -84,7 +84,7 @@ class GridSearch::Steps {
   // The oftener cut the larger `density_` (0: only before the last chunk, kDensityMax: everywhere).
   void DecodeChunk() {
     const size_t last_cut = (prompt_.size() - 1) / grid() * grid();
-    const size_t chunk_max = std::max(grid(), engine_->piece_tokens_max() / grid() * grid());
+    const size_t chunk_max = std::max(grid(), engine_->chunk_tokens_max() / grid() * grid());
     size_t end = begin_;
     do {
       end += grid();

@@ -43,7 +43,7 @@ TEST(GridSearch, FindsInStepsOfOneChunkWhatTheProbeFindsInOneGo) {
   EXPECT_FALSE(search.result().finished);
   size_t read_before = 0;
   while (search.Step()) {
-    EXPECT_LE(search.result().tokens_read - read_before, engine.piece_tokens_max());
+    EXPECT_LE(search.result().tokens_read - read_before, engine.chunk_tokens_max());
     read_before = search.result().tokens_read;
   }
   EXPECT_TRUE(search.result().finished);

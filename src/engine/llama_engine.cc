@@ -80,7 +80,7 @@ llama_context* LlamaEngine::context() const {
 }
 
 Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
-  CHECK(!tokens.empty() && tokens.size() <= piece_tokens_max_);
+  CHECK(!tokens.empty() && tokens.size() <= chunk_tokens_max_);
   std::vector<NextToken> batch(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) batch[i] = {seq, position + i, tokens[i]};
   return DecodeBatch(batch, false);
@@ -231,7 +231,7 @@ bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
       // The next token looks back over the window, so all of it must still be there, and its cells
       // must not have come round to the first one.
       const auto cells = window_cells_.find(seq);
-      if (cells == window_cells_.end() || cells->second.unordered_tokens > piece_tokens_max_) {
+      if (cells == window_cells_.end() || cells->second.unordered_tokens > chunk_tokens_max_) {
         return false;
       }
       const size_t window = traits_.window_tokens;

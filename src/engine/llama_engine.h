@@ -38,7 +38,7 @@ class LlamaEngine final : public Engine {
   size_t context_tokens() const override { return context_tokens_; }
   size_t slots() const override { return slots_; }
   size_t cells() const override;
-  size_t piece_tokens_max() const override { return piece_tokens_max_; }
+  size_t chunk_tokens_max() const override { return chunk_tokens_max_; }
   Result<std::string> StateIdentity() const override;
   // All that the exactness grid hangs on: StateIdentity without the grid. Errors as that one's.
   Result<std::string> GridFacts() const;
@@ -164,7 +164,7 @@ class LlamaEngine final : public Engine {
   MemoryTraits traits_;
   size_t context_cells_ = 0;
   size_t context_tokens_ = 0;
-  size_t piece_tokens_max_ = 0;
+  size_t chunk_tokens_max_ = 0;
   mutable std::optional<Result<ModelDigest>> digest_;  // see Digest
   std::string proven_bits_;                            // see ProveBits
   std::string identity_;  // StateIdentity as it was loaded, when it may sleep

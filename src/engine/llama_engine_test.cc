@@ -225,9 +225,9 @@ TEST(LlamaEngine, TheSameSeedDrawsTheSame) {
     params.temperature = 2;
     params.seed = seed;
     const auto sampler = engine->MakeSampler(params);
-    Tokens drawn;
-    for (int i = 0; i < 40; ++i) drawn.push_back(sampler->Sample(engine->Logits()));
-    return drawn;
+    Tokens sampled;
+    for (int i = 0; i < 40; ++i) sampled.push_back(sampler->Sample(engine->Logits()));
+    return sampled;
   };
   EXPECT_EQ(draws(11), draws(11));
   EXPECT_NE(draws(11), draws(12));
@@ -253,14 +253,14 @@ TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
     params.seed = 5;
     params.grammar = Grammar::Parse(text).value_or(nullptr);
     const auto sampler = engine->MakeSampler(params);
-    std::string drawn;
-    while (drawn.size() < 100) {
+    std::string sampled;
+    while (sampled.size() < 100) {
       const Token token = sampler->Sample(engine->Logits());
-      if (token == Sampler::kNoToken) return drawn + "(none)";
-      if (engine->IsEndOfGeneration(token)) return drawn + "(end)";
-      drawn += engine->Piece(token, false);
+      if (token == Sampler::kNoToken) return sampled + "(none)";
+      if (engine->IsEndOfGeneration(token)) return sampled + "(end)";
+      sampled += engine->Piece(token, false);
     }
-    return drawn;
+    return sampled;
   };
   for (const float temperature : {0.0F, 1.0F}) {
     EXPECT_EQ(answer(temperature, "root ::= \"[12]\""), "[12](end)");

@@ -173,7 +173,7 @@ TEST(StateIdentity, TheThreadsOfChunksMoveNoBits) {
       options.threads_batch = threads;
       const auto engine = LlamaEngine::Load(options);
       ASSERT_TRUE(engine.has_value()) << engine.error().message;
-      const size_t chunk = std::min<size_t>((*engine)->piece_tokens_max(), 512);
+      const size_t chunk = std::min<size_t>((*engine)->chunk_tokens_max(), 512);
       Tokens tokens(2 * chunk);
       for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<Token>(5 + i * 7 % 90);
       ASSERT_TRUE((*engine)->Decode(0, 0, TokenSpan(tokens).first(chunk)));

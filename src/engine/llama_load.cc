@@ -158,7 +158,7 @@ LlamaEngine::LlamaEngine(Parts parts, LlamaModelPtr vocabulary, const LlamaOptio
     const auto trained = static_cast<size_t>(llama_model_n_ctx_train(model_.get()));
     context_tokens_ = std::min(context_tokens_, trained);
   }
-  piece_tokens_max_ = llama_n_ubatch(context());
+  chunk_tokens_max_ = llama_n_ubatch(context());
   ReadModelInfo(options);
 }
 
@@ -199,7 +199,7 @@ Tokens LlamaEngine::ProbeTokens() const {
 Status LlamaEngine::MeasureTraits(const LlamaOptions& options) {
   const Tokens tokens = ProbeTokens();
   const size_t token_count = tokens.size();
-  if (token_count <= kFewTokens || piece_tokens_max_ < kMoreTokens) {
+  if (token_count <= kFewTokens || chunk_tokens_max_ < kMoreTokens) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--ctx-size and --ubatch-size must be at least " + std::to_string(kMoreTokens));
   }

@@ -16,7 +16,7 @@ LlamaPooledContext::LlamaPooledContext(const LlamaEngine& engine, const LlamaOpt
       options_(options),
       pooling_(pooling),
       size_(size),
-      tokens_max_(std::min(engine.piece_tokens_max(), engine.context_tokens())) {}
+      tokens_max_(std::min(engine.chunk_tokens_max(), engine.context_tokens())) {}
 
 LlamaPooledContext::~LlamaPooledContext() = default;
 

@@ -52,12 +52,12 @@ class LlamaSampler final : public Sampler {
   Token Sample(std::span<const float> logits) override {
     CHECK(logits.size() == model_.vocab_size);
     Fill(logits, false);
-    Token token = Draw();
+    Token token = Sample();
     // Most tokens drawn are allowed, and asking for one is cheaper than asking for all.
     if (matcher_ && !Allows(token)) {
       Fill(logits, true);
       if (candidates_.empty()) return kNoToken;
-      token = Draw();
+      token = Sample();
     }
     llama_sampler_accept(chain_.get(), token);
     if (matcher_ && !model_.texts->ends[token]) matcher_->Accept(TextOf(token));
@@ -81,7 +81,7 @@ class LlamaSampler final : public Sampler {
     }
   }
 
-  Token Draw() {
+  Token Sample() {
     llama_token_data_array array = {candidates_.data(), candidates_.size(), -1, false};
     llama_sampler_apply(chain_.get(), &array);
     const bool chosen = array.selected >= 0 && array.selected < static_cast<int64_t>(array.size);

@@ -18,12 +18,12 @@ class LlamaSamplerTest : public ::testing::Test {
     const Tokens prompt = test::RandomPrompt(40, 1);
     logits_ = test::Read(engine_.get(), prompt, 0, prompt.size());
   }
-  // Drawn one after the other from the same logits.
-  Tokens Draw(const SamplingParams& params, size_t tokens) {
+  // Sampled one after the other from the same logits.
+  Tokens Sample(const SamplingParams& params, size_t tokens) {
     const auto sampler = engine_->MakeSampler(params);
-    Tokens drawn;
-    for (size_t i = 0; i < tokens; ++i) drawn.push_back(sampler->Sample(logits_));
-    return drawn;
+    Tokens sampled;
+    for (size_t i = 0; i < tokens; ++i) sampled.push_back(sampler->Sample(logits_));
+    return sampled;
   }
 
   std::unique_ptr<LlamaEngine> engine_;
@@ -37,9 +37,9 @@ TEST_F(LlamaSamplerTest, InfillDrawsATokenOfTheVocabularyWhateverStandsBeforeIt)
     SamplingParams params;
     params.seed = 7;
     params.order = order;
-    const Tokens drawn = Draw(params, 20);
-    EXPECT_EQ(drawn, Draw(params, 20));
-    for (const Token token : drawn) {
+    const Tokens sampled = Sample(params, 20);
+    EXPECT_EQ(sampled, Sample(params, 20));
+    for (const Token token : sampled) {
       EXPECT_GE(token, 0);
       EXPECT_LT(static_cast<size_t>(token), engine_->info().vocab_size);
     }
@@ -49,7 +49,7 @@ TEST_F(LlamaSamplerTest, InfillDrawsATokenOfTheVocabularyWhateverStandsBeforeIt)
 TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
   SamplingParams greedy;
   greedy.temperature = 0;
-  const Token likeliest = Draw(greedy, 1).front();
+  const Token likeliest = Sample(greedy, 1).front();
   Token other = 0;
   while (other == likeliest || engine_->Piece(other, false) != "a") ++other;
   for (const bool with_grammar : {false, true}) {
@@ -59,12 +59,12 @@ TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
     // The first draw is not allowed by it, so that the candidates are filtered.
     if (with_grammar) params.logit_bias.emplace_back(likeliest, 2000.0F);
     if (with_grammar) params.grammar = *Grammar::Parse("root ::= \"a\"");
-    EXPECT_EQ(Draw(params, 1).front(), other) << with_grammar;
+    EXPECT_EQ(Sample(params, 1).front(), other) << with_grammar;
   }
   SamplingParams banned;
   banned.temperature = 0;
   banned.logit_bias = {{likeliest, -std::numeric_limits<float>::infinity()}};
-  EXPECT_NE(Draw(banned, 1).front(), likeliest);
+  EXPECT_NE(Sample(banned, 1).front(), likeliest);
 }
 
 TEST_F(LlamaSamplerTest, AnswersWithTheSameDrySettingsShareTheirBreakers) {
@@ -72,7 +72,7 @@ TEST_F(LlamaSamplerTest, AnswersWithTheSameDrySettingsShareTheirBreakers) {
   params.seed = 7;
   params.dry.multiplier = 0.8F;
   params.dry.breakers = {"a", "bc"};
-  EXPECT_EQ(Draw(params, 20), Draw(params, 20));
+  EXPECT_EQ(Sample(params, 20), Sample(params, 20));
   DrySamplers samplers;
   const llama_vocab* const vocab = llama_model_get_vocab(engine_->model());
   const auto make = [&](const DryParams& dry) {
@@ -90,10 +90,10 @@ TEST_F(LlamaSamplerTest, AdaptivePPrefersOtherTokensWithAnotherTarget) {
   params.seed = 7;
   params.order = {SamplingStep::kAdaptiveP, SamplingStep::kMinP};
   params.adaptive_target = 0.01F;
-  const Tokens rare = Draw(params, 200);
-  EXPECT_EQ(rare, Draw(params, 200));
+  const Tokens rare = Sample(params, 200);
+  EXPECT_EQ(rare, Sample(params, 200));
   params.adaptive_target = 0.9F;
-  EXPECT_NE(rare, Draw(params, 200));
+  EXPECT_NE(rare, Sample(params, 200));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ Status LlamaEngine::Wake() {
 }
 
 Status LlamaEngine::ProveTheSame() {
-  if (llama_n_ctx(context()) != context_cells_ || llama_n_ubatch(context()) != piece_tokens_max_) {
+  if (llama_n_ctx(context()) != context_cells_ || llama_n_ubatch(context()) != chunk_tokens_max_) {
     return Fail(ErrorCode::kUnavailable, "the model's context is of another size than before");
   }
   const Tokens tokens = ProbeTokens();

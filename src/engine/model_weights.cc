@@ -82,7 +82,7 @@ std::vector<float> MakeOutput(size_t row_size, size_t rows, uint64_t seed) {
 }
 
 // How a tensor's values are drawn: centre + spread * (a normal or a uniform number).
-struct Draw {
+struct Sample {
   float centre = 0;
   float spread = 0;
   bool uniform = false;
@@ -100,7 +100,7 @@ float Embedding(std::string_view architecture, size_t row_size) {
 // Where they are normalised, the norm's weight says their size.
 constexpr float kAttentionGain = 1.6F;
 
-Draw DrawFor(std::string_view architecture, std::string_view tensor, size_t row_size) {
+Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t row_size) {
   // Outputs of unit size for inputs of unit size.
   const float unit = 1.0F / std::sqrt(static_cast<float>(row_size));
   if (Contains(tensor, "attn_q_norm") || Contains(tensor, "attn_k_norm")) {
@@ -145,7 +145,7 @@ std::vector<float> MakeWeights(std::string_view architecture, std::string_view t
                                size_t row_size, size_t rows, uint64_t seed) {
   if (tensor == "output.weight") return MakeOutput(row_size, rows, seed);
   Random random(TensorSeed(tensor, seed));
-  const Draw draw = DrawFor(architecture, tensor, row_size);
+  const Sample draw = DrawFor(architecture, tensor, row_size);
   std::vector<float> weights(row_size * rows);
   const bool decays = tensor.ends_with(".ssm_a");
   for (size_t i = 0; i < weights.size(); ++i) {

@@ -67,13 +67,13 @@ void AppendPlaces(const LlamaOptions& options, StateFacts* facts) {
 }  // namespace
 
 StateFacts FactsOf(const LlamaOptions& options) {
-  const size_t piece_tokens = std::min(options.ubatch_tokens, options.batch_tokens);
+  const size_t chunk_tokens = std::min(options.ubatch_tokens, options.batch_tokens);
   StateFacts facts = {{"cache_type_k", options.cache_type_k},
                       {"cache_type_v", options.cache_type_v},
                       {"flash_attention", options.flash_attention},
                       {"swa_full", YesOrNo(options.swa_full)},
                       {"sequences", Sequences(options)},
-                      {"piece_tokens", std::to_string(piece_tokens)}};
+                      {"piece_tokens", std::to_string(chunk_tokens)}};
   AppendRope(options, &facts);
   AppendPlaces(options, &facts);
   return facts;

@@ -1,4 +1,4 @@
-// The text of an answer's token as an asker sees it.
+// The text of an answer's token as a client sees it.
 
 #ifndef CAIRN_ENGINE_TOKEN_TEXT_H_
 #define CAIRN_ENGINE_TOKEN_TEXT_H_

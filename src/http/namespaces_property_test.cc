@@ -312,17 +312,17 @@ class Player {
     talk = NewTalk(key);
     talk[1].second = "Question 1: what is a cairn, and why?" + std::string(Below(300), '?');
     const auto api = static_cast<Api>(Below(4));
-    std::vector<std::thread> askers;
-    for (const size_t asker : {key, other, key}) {
+    std::vector<std::thread> clients;
+    for (const size_t client : {key, other, key}) {
       const Question question = Ask(api, talk, 3);
-      const size_t prompt = stage_.played->Send(asker, stage_.oracle->PromptOf(question));
-      askers.emplace_back([this, asker, question, prompt] {
+      const size_t prompt = stage_.played->Send(client, stage_.oracle->PromptOf(question));
+      clients.emplace_back([this, client, question, prompt] {
         std::string answer;
-        Hear(stage_, asker, question, prompt,
-             Send(asker, "POST", question.path, question.body.dump()), &answer);
+        Hear(stage_, client, question, prompt,
+             Send(client, "POST", question.path, question.body.dump()), &answer);
       });
     }
-    for (std::thread& asker : askers) asker.join();
+    for (std::thread& client : clients) client.join();
   }
 
   void Look(size_t key) {

@@ -410,7 +410,7 @@ void AddCacheRoutes(HttpServer* server, const Served* served) {
     return ToResponse(DropCheckpointBody(service, request.captures.at("id"), NamespaceOf(request)));
   });
   add("POST", "/cairn/cache/warm", [](const ChatService& service, const HttpRequest& request) {
-    return ToResponse(WarmBody(service, request.body, NamespaceOf(request), request.gone));
+    return ToResponse(PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
   });
   add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
     return ToResponse(FlushBody(service));

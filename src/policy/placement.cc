@@ -52,8 +52,8 @@ class PlacementList final : public PlacementPolicy {
     KeepOutOfReasoning(input.shape, input.grid_tokens, placements);
   }
 
-  void Learn(const Parting& parting) override {
-    for (const auto& policy : policies_) policy->Learn(parting);
+  void Learn(const Divergence& divergence) override {
+    for (const auto& policy : policies_) policy->Learn(divergence);
   }
 
  private:

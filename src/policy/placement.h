@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "policy/parting.h"
+#include "policy/divergence.h"
 #include "policy/policy_summary.h"
 #include "policy/prompt_shape.h"
 
@@ -55,12 +55,12 @@ struct Placement {
 
 struct PlacementInput {
   const PromptShape& shape;
-  size_t piece_tokens;     // of one micro-batch
+  size_t chunk_tokens;     // of one micro-batch
   size_t grid_tokens = 1;  // positions come rounded down to its multiples
   // Only positions after it can be taken: the prompt is there already up to here.
   size_t read_to = 0;
   // Where this prompt parted from what is stored; 0: nowhere, or unknown.
-  size_t parted_at = 0;
+  size_t diverged_at = 0;
   // Positions of checkpoints that lie on this prompt's path already, shallowest first.
   std::span<const size_t> held = {};
   // What this prompt's checkpoints should keep to, and what one takes; 0: unknown. Only auto looks
@@ -77,7 +77,7 @@ class PlacementPolicy {
   // Appends to `placements`, in any order. Every position is in (0, shape.tokens].
   virtual void Place(const PlacementInput& input, std::vector<Placement>* placements) const = 0;
   // To be told once for every prompt of which something was stored.
-  virtual void Learn(const Parting& /*parting*/) {}
+  virtual void Learn(const Divergence& /*divergence*/) {}
 };
 
 struct PlacementOptions {

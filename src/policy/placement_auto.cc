@@ -16,12 +16,12 @@
 //
 //   (c - p) * share of prompts that part in [c, q) * prompts to come         tokens
 //
-// and the shares come from PartingHistogram. They go by the distance from the end, which grows with
-// every turn: a place as near the end as one turn is long is there for two prompts, and one ten
-// turns back for eleven. Places are the turns, a ladder that doubles backwards from the end, and
-// multiples of `every_nt_tokens`. It stops when the budget is spent or when nothing saves what it
-// costs. The rule is the greedy form of the optimal placement of arXiv 2605.05219 (minimise the sum
-// over d of p(d) * (d - last checkpoint before d)).
+// and the shares come from DivergenceHistogram. They go by the distance from the end, which grows
+// with every turn: a place as near the end as one turn is long is there for two prompts, and one
+// ten turns back for eleven. Places are the turns, a ladder that doubles backwards from the end,
+// and multiples of `every_nt_tokens`. It stops when the budget is spent or when nothing saves what
+// it costs. The rule is the greedy form of the optimal placement of arXiv 2605.05219 (minimise the
+// sum over d of p(d) * (d - last checkpoint before d)).
 //
 // Last, what is left of the budget is spread over the user's turns, a micro-batch apart or more.
 // Most prompts bring one turn along, so this is for conversations that come all at once: there
@@ -30,7 +30,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/parting_histogram.h"
+#include "policy/divergence_histogram.h"
 #include "policy/placement.h"
 
 namespace cairn {
@@ -89,13 +89,13 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   for (size_t i = 0; i < std::min(shape.marks.size(), kMarksMax); ++i) {
     needed.push_back({shape.marks[i].position, CheckpointClass::kMark});
   }
-  needed.push_back({input.parted_at, CheckpointClass::kBranch});
+  needed.push_back({input.diverged_at, CheckpointClass::kBranch});
   if (user_last) {
     const size_t message_tokens = end - std::min(end, shape.turns.back().position);
-    needed.push_back({end - std::min(input.piece_tokens, message_tokens / kEditedPart),
+    needed.push_back({end - std::min(input.chunk_tokens, message_tokens / kEditedPart),
                       CheckpointClass::kLadder});
-  } else if (shape.turns.empty() && end > input.piece_tokens) {
-    needed.push_back({end - input.piece_tokens, CheckpointClass::kLadder});
+  } else if (shape.turns.empty() && end > input.chunk_tokens) {
+    needed.push_back({end - input.chunk_tokens, CheckpointClass::kLadder});
   }
   return needed;
 }
@@ -110,7 +110,7 @@ std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_t
   }
   const size_t end = EndOfMessages(input.shape);
   // Many prompts part a few tokens before the end, so the ladder has two rungs below a micro-batch.
-  for (size_t back = std::max<size_t>(input.piece_tokens / 4, 1); back < end; back *= 2) {
+  for (size_t back = std::max<size_t>(input.chunk_tokens / 4, 1); back < end; back *= 2) {
     places.push_back({end - back, CheckpointClass::kLadder});
   }
   if (every_nt_tokens > 0) {
@@ -128,9 +128,9 @@ std::vector<Placement> OnGrid(std::vector<Placement> placements, size_t grid_tok
 }
 
 // The share of prompts that part between two places of this one.
-class PartingShares {
+class DivergenceShares {
  public:
-  PartingShares(const PartingHistogram& histogram, const PromptShape& shape)
+  DivergenceShares(const DivergenceHistogram& histogram, const PromptShape& shape)
       : histogram_(histogram), turns_(shape.turns), end_(EndOfMessages(shape)) {
     turn_shares_.resize(turns_.size() + 1);
     for (size_t i = turns_.size(); i > 0; --i) {
@@ -151,7 +151,7 @@ class PartingShares {
   }
 
  private:
-  const PartingHistogram& histogram_;
+  const DivergenceHistogram& histogram_;
   const std::vector<Turn>& turns_;
   const size_t end_;
   std::vector<double> turn_shares_;  // of this turn and all after it
@@ -167,7 +167,7 @@ struct SharedPlace {
 // Chooses one place after the other. Holds all that is chosen or there already, sorted.
 class GreedyChoice {
  public:
-  explicit GreedyChoice(const PartingShares& shares) : shares_(shares) { Add(0); }
+  explicit GreedyChoice(const DivergenceShares& shares) : shares_(shares) { Add(0); }
 
   void Add(size_t position) {
     const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
@@ -196,7 +196,7 @@ class GreedyChoice {
   using Taken = std::pair<size_t, double>;
   static bool IsBefore(const Taken& taken, size_t position) { return taken.first < position; }
 
-  const PartingShares& shares_;
+  const DivergenceShares& shares_;
   std::vector<Taken> taken_;
 };
 
@@ -226,7 +226,7 @@ class AutoPlacement final : public PlacementPolicy {
   explicit AutoPlacement(size_t every_nt_tokens) : every_nt_tokens_(every_nt_tokens) {}
 
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
-    const PartingShares shares(histogram_, input.shape);
+    const DivergenceShares shares(histogram_, input.shape);
     Draft draft{input, GreedyChoice(shares), CheckpointsMax(input), placements};
     for (const size_t position : input.held) draft.choice.Add(position);
     PlaceNeeded(&draft);
@@ -234,7 +234,7 @@ class AutoPlacement final : public PlacementPolicy {
     PlaceAtTurns(&draft);
   }
 
-  void Learn(const Parting& parting) override { histogram_.Learn(parting); }
+  void Learn(const Divergence& divergence) override { histogram_.Learn(divergence); }
 
  private:
   // One answer of Place, as far as it is.
@@ -268,7 +268,7 @@ class AutoPlacement final : public PlacementPolicy {
     }
   }
 
-  void PlaceWorthwhile(const PartingShares& shares, Draft* draft) const {
+  void PlaceWorthwhile(const DivergenceShares& shares, Draft* draft) const {
     const PlacementInput& input = draft->input;
     const TimeToCome to_come(input.shape);
     std::vector<SharedPlace> places;
@@ -293,7 +293,7 @@ class AutoPlacement final : public PlacementPolicy {
   static void PlaceAtTurns(Draft* draft) {
     const PlacementInput& input = draft->input;
     const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.read_to);
-    const size_t step = std::max(input.piece_tokens, unread / (draft->left + 1) + 1);
+    const size_t step = std::max(input.chunk_tokens, unread / (draft->left + 1) + 1);
     for (const Turn& turn : input.shape.turns) {
       const size_t position = turn.position - turn.position % input.grid_tokens;
       const Placement placement{position, CheckpointClass::kTurn};
@@ -303,7 +303,7 @@ class AutoPlacement final : public PlacementPolicy {
   }
 
   const size_t every_nt_tokens_;
-  PartingHistogram histogram_;
+  DivergenceHistogram histogram_;
 };
 
 }  // namespace

@@ -146,10 +146,10 @@ TEST(AutoPlacement, ObeysFourMarks) {
   EXPECT_TRUE(Has(placements, {2222, CheckpointClass::kMark}));
 }
 
-TEST(AutoPlacement, RemembersWhereThisPromptParted) {
+TEST(AutoPlacement, RemembersWhereThisPromptDiverged) {
   const PromptShape shape = Question();
   PlacementInput input{shape, kPiece};
-  input.parted_at = 1234;
+  input.diverged_at = 1234;
   EXPECT_TRUE(Has(Placed(input), {1234, CheckpointClass::kBranch}));
 }
 
@@ -157,7 +157,7 @@ TEST(AutoPlacement, TakesNoBranchRightAfterABoundary) {
   const PromptShape shape = Session(3);
   PlacementInput input{shape, kPiece};
   for (const size_t boundary : {shape.header_end, shape.query_end}) {
-    input.parted_at = boundary + 3;
+    input.diverged_at = boundary + 3;
     EXPECT_EQ(Count(Placed(input), CheckpointClass::kBranch), 0u);
   }
 }
@@ -314,10 +314,10 @@ TEST(AutoPlacement, LearnsWhereToPlaceByDistance) {
   input.snapshot_bytes = 1;
   input.bytes_budget = 12;
   const auto before = PlacedBy(*policy, input);
-  Parting parting;
-  parting.stored_tokens = 200000;
-  parting.parted_at = 200000 - 20000;
-  for (int i = 0; i < 300; ++i) policy->Learn(parting);
+  Divergence divergence;
+  divergence.stored_tokens = 200000;
+  divergence.diverged_at = 200000 - 20000;
+  for (int i = 0; i < 300; ++i) policy->Learn(divergence);
   const auto after = PlacedBy(*policy, input);
   // Distances of 16,384 to 32,768 are one bucket.
   EXPECT_GT(CountIn(after, 67000, 84000), CountIn(before, 67000, 84000) + 3);
@@ -331,12 +331,12 @@ TEST(AutoPlacement, LearnsWhichMessagesAreEdited) {
   input.bytes_budget = 12;
   const size_t turn = shape.turns[shape.turns.size() - 1 - 12].position;
   EXPECT_EQ(CountIn(PlacedBy(*policy, input), turn, turn + 1), 0u);
-  Parting parting;
-  parting.stored_tokens = 90000;
-  parting.parted_at = 70000;
-  parting.parted_in = PartedIn::kTool;
-  for (parting.turns_from_end = 8; parting.turns_from_end < 16; ++parting.turns_from_end) {
-    for (int i = 0; i < 40; ++i) policy->Learn(parting);
+  Divergence divergence;
+  divergence.stored_tokens = 90000;
+  divergence.diverged_at = 70000;
+  divergence.diverged_in = DivergedIn::kTool;
+  for (divergence.turns_from_end = 8; divergence.turns_from_end < 16; ++divergence.turns_from_end) {
+    for (int i = 0; i < 40; ++i) policy->Learn(divergence);
   }
   const auto placements = PlacedBy(*policy, input);
   EXPECT_TRUE(Has(placements, {turn, CheckpointClass::kToolTurn}));
@@ -379,7 +379,7 @@ TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
     PlacementInput input{shape, 1 + random() % 2048};
     input.grid_tokens = size_t{1} << random() % 9;
     input.read_to = random() % 2 == 0 ? 0 : random() % (shape.tokens + 1);
-    input.parted_at = random() % (shape.tokens + 1);
+    input.diverged_at = random() % (shape.tokens + 1);
     for (const std::string& name : names) {
       std::vector<Placement> placements;
       (*MakePlacement(name))->Place(input, &placements);

@@ -12,8 +12,8 @@ class MarconiPlacement final : public PlacementPolicy {
  public:
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
     const PromptShape& shape = input.shape;
-    if (input.parted_at > 0 && input.parted_at < shape.tokens) {
-      placements->push_back({input.parted_at, CheckpointClass::kBranch});
+    if (input.diverged_at > 0 && input.diverged_at < shape.tokens) {
+      placements->push_back({input.diverged_at, CheckpointClass::kBranch});
     }
     if (shape.tokens > 0) placements->push_back({shape.tokens, CheckpointClass::kEnd});
   }

@@ -14,8 +14,8 @@ class NearEndPlacement final : public PlacementPolicy {
     const PromptShape& shape = input.shape;
     const size_t end = shape.messages_end > 0 ? shape.messages_end : shape.tokens;
     placements->push_back({end, CheckpointClass::kPrompt});
-    if (end > input.piece_tokens) {
-      placements->push_back({end - input.piece_tokens, CheckpointClass::kLadder});
+    if (end > input.chunk_tokens) {
+      placements->push_back({end - input.chunk_tokens, CheckpointClass::kLadder});
     }
   }
 };

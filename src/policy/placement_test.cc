@@ -76,7 +76,7 @@ TEST(Placement, MarconiTakesTheBranchAndTheEnd) {
   const PromptShape shape = Conversation();
   std::vector<Placement> placements;
   PlacementInput input{shape, 100};
-  input.parted_at = 512;
+  input.diverged_at = 512;
   (*MakePlacement("marconi"))->Place(input, &placements);
   EXPECT_EQ(placements, (std::vector<Placement>{{512, CheckpointClass::kBranch},
                                                 {1000, CheckpointClass::kEnd}}));

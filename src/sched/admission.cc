@@ -19,7 +19,7 @@ void Scheduler::ShareFairly() {
 }
 
 double Scheduler::ReadMs(size_t tokens) const {
-  const double ms_per_token = keeper_.read_ms_per_token();
+  const double ms_per_token = keeper_.prefill_ms_per_token();
   return static_cast<double>(tokens) * (ms_per_token > 0 ? ms_per_token : 1);
 }
 

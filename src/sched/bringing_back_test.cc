@@ -36,7 +36,7 @@ Tokens PathFrom(const CheckpointCache& cache, Token first) {
   return {};
 }
 
-TEST(BringingBack, WhatWasParkedStandsInASlotAgainAndNothingIsReadOrDrawn) {
+TEST(BringingBack, WhatWasOffloadedStandsInASlotAgainAndNothingIsReadOrDrawn) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Bench bench(memory_class);
@@ -73,7 +73,7 @@ TEST(BringingBack, ALongerConversationIsNotCutForAStoneOfItsOwn) {
     EXPECT_EQ(brought.end.cost.read_tokens(), 0u);
     EXPECT_EQ(brought.end.report->restored_bytes, 0u);
     EXPECT_EQ(bench.scheduler.stats().slots[0].tokens, held);
-    EXPECT_EQ(bench.scheduler.stats().keeper.parked, 0u);
+    EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
   }
 }
 
@@ -140,10 +140,10 @@ TEST(BringingBack, APromptsEndComesWithItsLogits) {
 TEST(BringingBack, IsNoNewsOfHowConversationsGoOn) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   bench.Run(Bench::Request(Text(1000, 'a')));
-  bench.scheduler.Warm({{0, Join(Text(1000, 'a'), Text(300, 'w')), 1000, false}});
+  bench.scheduler.Prefetch({{0, Join(Text(1000, 'a'), Text(300, 'w')), 1000, false}});
   bench.Run(BringingBack(Text(960, 'a')));
   // It is still expected.
-  EXPECT_TRUE(bench.scheduler.WarmNext());
+  EXPECT_TRUE(bench.scheduler.PrefetchNext());
 }
 
 TEST(BringingBack, WaitsForASlotAndMayBeCancelled) {

@@ -114,14 +114,14 @@ TEST(ContextShift, IsNothingThatAnotherPromptEverGets) {
     SchedulerOptions options = Shifting();
     options.reuse = reuse;
     const Tokens prompt = RandomText(300, 1);
-    Bench parked(SmallContext(), options);
-    const auto answer = parked.Run(Bench::Request(prompt, 600));
+    Bench offloaded(SmallContext(), options);
+    const auto answer = offloaded.Run(Bench::Request(prompt, 600));
     const Tokens held = HeldAfter(prompt, answer.text, 0);
-    ASSERT_EQ(held.size(), parked.scheduler.stats().slots[0].tokens);
+    ASSERT_EQ(held.size(), offloaded.scheduler.stats().slots[0].tokens);
     const Tokens next = Join(held, Text(20, 'u'));
     // Another conversation has the slot in between.
-    parked.Run(Bench::Request(RandomText(400, 2)));
-    const auto after = parked.Run(Bench::Request(next));
+    offloaded.Run(Bench::Request(RandomText(400, 2)));
+    const auto after = offloaded.Run(Bench::Request(next));
     EXPECT_EQ(after.end.cost.reused_tokens, 0u);
     EXPECT_EQ(after.text, ColdAnswer(SmallContext(), next, reuse));
 

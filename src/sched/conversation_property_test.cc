@@ -78,7 +78,7 @@ std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Toke
 }
 
 // Each look at it takes as long as a seed says, a microsecond or a second, so that what is measured
-// differs from seed to seed, ways back are dear or cheap, and a seed is the same whenever it is
+// differs from seed to seed, resume paths are dear or cheap, and a seed is the same whenever it is
 // played again. For one thread.
 class SteppingClock final : public Clock {
  public:
@@ -93,20 +93,20 @@ class SteppingClock final : public Clock {
 };
 
 struct Done : SlotKeeper::Stats {
-  uint64_t given_up = 0;
+  uint64_t preempted = 0;
   uint64_t waited_for_reader = 0;
   uint64_t taken_in = 0;
   uint64_t lost = 0;
 
   void Add(const SchedulerStats& stats) {
-    given_up += stats.given_up;
+    preempted += stats.preempted;
     waited_for_reader += stats.waited_for_reader;
     taken_in += stats.cache.taken_in;
     lost += stats.cache.lost;
     AddWays(stats.keeper);
   }
   void Add(const Done& done) {
-    given_up += done.given_up;
+    preempted += done.preempted;
     waited_for_reader += done.waited_for_reader;
     taken_in += done.taken_in;
     lost += done.lost;
@@ -119,7 +119,7 @@ struct Done : SlotKeeper::Stats {
     wholes_set += stats.wholes_set;
     checkpoints_restored += stats.checkpoints_restored;
     joined += stats.joined;
-    parked += stats.parked;
+    offloaded += stats.offloaded;
     failed += stats.failed;
   }
 };
@@ -131,8 +131,8 @@ class ConversationRun {
     Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
-      people_.push_back(
-          std::make_unique<Asker>(Asker{test::Person(scenario.seed + 1000 * i, kLetters, header)}));
+      people_.push_back(std::make_unique<Client>(
+          Client{test::Person(scenario.seed + 1000 * i, kLetters, header)}));
     }
   }
 
@@ -215,7 +215,7 @@ class ConversationRun {
     Start();
   }
 
-  struct Asker {
+  struct Client {
     test::Person person;
     // Uninterrupted conversations, each a list of prompts, that led to states met so far.
     std::set<std::vector<Tokens>> histories = {{}};
@@ -237,7 +237,7 @@ class ConversationRun {
     FakeEngineOptions options;
     options.memory_class = scenario.memory_class;
     options.grid_tokens = 16;
-    options.piece_tokens_max = 48;
+    options.chunk_tokens_max = 48;
     options.window_tokens = 40;
     options.seed = scenario.seed;
     options.slots = scenario.slots;
@@ -295,7 +295,7 @@ class ConversationRun {
   std::vector<std::string> Ask(const std::vector<test::PlayedPrompt>& prompts,
                                std::vector<Twin>* twins) {
     const uint64_t before = server_->engine.decoded_tokens();
-    const uint64_t given_up_before = server_->scheduler.stats().given_up;
+    const uint64_t evicted_before = server_->scheduler.stats().preempted;
     std::vector<std::shared_ptr<Generation>> generations;
     const auto brought = BringOneBack();
     for (size_t i = 0; i < prompts.size(); ++i) {
@@ -319,7 +319,7 @@ class ConversationRun {
       EXPECT_LE(last.cost.reused_tokens, last.cost.prompt_tokens);
       cost_tokens += last.cost.read_tokens() + last.cost.generated_tokens;
     }
-    if (twins->empty() && server_->scheduler.stats().given_up == given_up_before) {
+    if (twins->empty() && server_->scheduler.stats().preempted == evicted_before) {
       EXPECT_LE(server_->engine.decoded_tokens() - before, cost_tokens);
     }
     if (brought != nullptr) {
@@ -329,7 +329,7 @@ class ConversationRun {
     return answers;
   }
 
-  void Expect(const Tokens& prompt, const std::string& answer, Asker* asker) {
+  void Expect(const Tokens& prompt, const std::string& answer, Client* client) {
     const FakeEngineOptions options = EngineOptions(scenario_);
     const GenerationParams params = Params(scenario_.answer_tokens_max);
     if (scenario_.reuse == ReuseMode::kExact) {
@@ -338,7 +338,7 @@ class ConversationRun {
     }
     // An answer may be so short that several conversations give it, so all of them are kept.
     std::set<std::vector<Tokens>> found;
-    for (const std::vector<Tokens>& history : asker->histories) {
+    for (const std::vector<Tokens>& history : client->histories) {
       for (size_t kept = 0; kept <= history.size(); ++kept) {
         std::vector<Tokens> path(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
         path.push_back(prompt);
@@ -346,7 +346,7 @@ class ConversationRun {
       }
     }
     EXPECT_FALSE(found.empty()) << "no uninterrupted conversation gives this answer";
-    asker->histories.merge(found);
+    client->histories.merge(found);
   }
 
   const Scenario scenario_;
@@ -357,7 +357,7 @@ class ConversationRun {
   Done done_;  // in earlier lives
   std::mt19937_64 random_;
   std::mt19937_64 clicks_;
-  std::vector<std::unique_ptr<Asker>> people_;
+  std::vector<std::unique_ptr<Client>> people_;
 };
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
@@ -401,7 +401,7 @@ TEST(ConversationProperty, ExactReuseOfManyPeopleUnderEveryPolicyAnswersAsAnEngi
     s->placement = kPlacements[s->seed % kPlacements.size()];
     s->eviction = kEvictions[s->seed / 2 % kEvictions.size()];
   });
-  EXPECT_GT(done.parked, Played(1000));
+  EXPECT_GT(done.offloaded, Played(1000));
   EXPECT_GT(done.joined, Played(1000));
 }
 
@@ -415,7 +415,7 @@ TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConve
     s->placement = s->seed % 3 == 0 ? "near-end,user-turns" : "auto";
     s->eviction = "value";
   });
-  EXPECT_GT(done.parked, Played(100));
+  EXPECT_GT(done.offloaded, Played(100));
   EXPECT_GT(done.joined, Played(100));
 }
 
@@ -451,7 +451,7 @@ TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
       s->together = 1 + s->seed % 3;
       s->beside_tokens_max = 1 + s->seed % 200;
     });
-    EXPECT_GT(done.parked, Played(100));
+    EXPECT_GT(done.offloaded, Played(100));
     EXPECT_GT(done.joined, Played(100));
   }
 }
@@ -476,7 +476,7 @@ TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {
     s->answer_tokens_max = 200;
     s->segments = s->seed % 4 != 0;
   });
-  EXPECT_GT(done.given_up, Played(5));
+  EXPECT_GT(done.preempted, Played(5));
 }
 
 TEST(ConversationProperty, ExactAnswersStayAColdRunsWhenTheServerIsStartedAgain) {

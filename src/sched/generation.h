@@ -32,7 +32,7 @@ namespace cairn {
 enum class FinishReason {
   kStop,       // the model ended its answer, or a stop text came
   kLength,     // tokens_max or the context was reached
-  kCancelled,  // somebody ended it, or the asker went away
+  kCancelled,  // somebody ended it, or the client went away
 };
 
 // What a request cost. Milliseconds are of the request's own work; waiting in the queue is apart.
@@ -95,7 +95,7 @@ class Generation {
   // The work on all answers stops at the next piece; what there is by then is the answer.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  // As Cancel, because the asker is gone or the server ends; what there is by then is no answer.
+  // As Cancel, because the client is gone or the server ends; what there is by then is no answer.
   void Abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     Cancel();

@@ -181,7 +181,7 @@ TEST(InFlight, WhoWaitsAndIsCancelledLeavesAtOnce) {
   EXPECT_EQ(bench.scheduler.stats().running, 1u);
 }
 
-TEST(InFlight, AskersWithOtherKeysReadForThemselves) {
+TEST(InFlight, ClientsWithOtherKeysReadForThemselves) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   GenerationRequest other = Bench::Request(Text(1000));
   other.name_space = 7;

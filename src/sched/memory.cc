@@ -64,7 +64,7 @@ void Scheduler::RecoverMemory() {
       "there is no memory left: all requests at work fail, and slots are emptied");
   const Error error = {ErrorCode::kUnavailable,
                        "the server has no memory left; try again later, or send less"};
-  warming_.reset();
+  prefetching_.reset();
   while (!running_.empty()) FailTask(&running_.front(), error);
   for (size_t slot = 0; !asleep_ && slot < engine_->slots(); ++slot) {
     keeper_.EmptyAfterFailure(slot);

@@ -181,7 +181,7 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
 }
 
 // Going back to an earlier turn erases every later checkpoint of llama-server's slot, so that the
-// way back to the branch that was left costs all of it. Its RAM cache hands a state over to one
+// resume path to the branch that was left costs all of it. Its RAM cache hands a state over to one
 // taker, who then has the only one.
 TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
   for (const MemoryClass memory_class : kClasses) {

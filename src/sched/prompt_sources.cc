@@ -18,8 +18,8 @@ size_t Take(size_t* left, size_t from) {
 void PromptSources::Add(const ReuseReport* report, size_t tokens) {
   size_t left = tokens;
   if (report != nullptr) {
-    // What was read ahead lies where it was read: in a slot, or where that was parked.
-    size_t ahead = std::min(report->warmed_tokens, left);
+    // What was read ahead lies where it was read: in a slot, or where that was offloaded.
+    size_t ahead = std::min(report->prefetched_tokens, left);
     warmed += Take(&left, ahead);
     for (auto [tier_tokens, sum] :
          {std::pair{report->live_tokens, &live}, std::pair{report->ram_tokens, &ram},

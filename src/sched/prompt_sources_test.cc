@@ -10,7 +10,7 @@ ReuseReport Reused(size_t live, size_t ram, size_t disk, size_t warmed) {
   report.live_tokens = live;
   report.ram_tokens = ram;
   report.disk_tokens = disk;
-  report.warmed_tokens = warmed;
+  report.prefetched_tokens = warmed;
   report.reused_tokens = live + ram + disk;
   return report;
 }

@@ -85,15 +85,15 @@ TEST(FairShares, LetNamespacesOfAnySizeOfRequestHaveTheSameTime) {
   FairShares shares;
   shares.SetActive({1, 2, 3});
   double served_ms[4] = {};
-  const double piece_ms[4] = {0, 10, 35, 120};
+  const double chunk_ms[4] = {0, 10, 35, 120};
   for (int i = 0; i < 3000; ++i) {
     std::vector<Contender> contenders;
     for (NamespaceId one = 1; one <= 3; ++one) {
-      contenders.push_back({.number = one, .name_space = one, .read_ms = piece_ms[one]});
+      contenders.push_back({.number = one, .name_space = one, .read_ms = chunk_ms[one]});
     }
     const NamespaceId first = contenders[InOrder(contenders, shares).front()].name_space;
-    shares.Charge(first, piece_ms[first]);
-    served_ms[first] += piece_ms[first];
+    shares.Charge(first, chunk_ms[first]);
+    served_ms[first] += chunk_ms[first];
   }
   EXPECT_NEAR(served_ms[1], served_ms[3], 240);
   EXPECT_NEAR(served_ms[2], served_ms[3], 240);

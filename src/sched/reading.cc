@@ -27,12 +27,12 @@ std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens
 constexpr size_t kNextTokensMax = 64;
 
 std::shared_ptr<const ReuseReport> WithReuse(ReuseReport nearest, ReuseReport reused,
-                                             size_t warmed_tokens) {
+                                             size_t prefetched_tokens) {
   reused.reuse_allowed = nearest.reuse_allowed;
   reused.prompt_tokens = nearest.prompt_tokens;
   reused.shared_tokens = std::max(nearest.shared_tokens, reused.reused_tokens);
   reused.stored_next = std::move(nearest.stored_next);
-  reused.warmed_tokens = std::min(warmed_tokens, reused.reused_tokens);
+  reused.prefetched_tokens = std::min(prefetched_tokens, reused.reused_tokens);
   return std::make_shared<const ReuseReport>(std::move(reused));
 }
 
@@ -66,7 +66,7 @@ void Scheduler::Resume(Task* task) {
   const bool answering = task->first_token_ms > 0;
   // What brings back is no news of how conversations go on.
   const bool asks = !answering && !request.brings_back;
-  if (asks) ForgetWarmed(*task);
+  if (asks) ForgetPrefetched(*task);
   cache_->SetNow(clock_->NowMs());
   cache_->TakeNews();
   if (request.brings_back && IsBroughtBack(task)) return;
@@ -88,7 +88,7 @@ void Scheduler::Resume(Task* task) {
   for (const ClientMark& mark : task->marks) KeepMark(*task, mark);
   if (!answering) {
     task->cost.reused_tokens = std::max(task->cost.reused_tokens, task->read_from);
-    const size_t warmed = asks ? CountWarmed(request, task->read_from) : 0;
+    const size_t warmed = asks ? CountPrefetched(request, task->read_from) : 0;
     if (task->report == nullptr) {
       task->report = WithReuse(std::move(nearest), resumed.report, warmed);
     }
@@ -101,7 +101,7 @@ void Scheduler::Resume(Task* task) {
   CheckpointCache::PlanInput input;
   input.read_to = task->read_from;
   input.grid_tokens = grid_tokens_;
-  input.piece_tokens = engine_->piece_tokens_max();
+  input.chunk_tokens = engine_->chunk_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   task->plan = cache_->Plan(request.shape, match, input);
 }
@@ -166,13 +166,13 @@ bool Scheduler::ReadNext() {
   Task* const task = NextReader();
   if (task == nullptr) return false;
   const size_t left = task->reading.size() - SlotOf(*task).tokens().size();
-  const bool is_short = left <= engine_->piece_tokens_max() / kShortReadShare;
+  const bool is_short = left <= engine_->chunk_tokens_max() / kShortReadShare;
   if (!HasAnswering()) {
     time_.Forgive();
   } else if (time_.owes() && !is_short) {
     return false;
   }
-  ReadPiece(task);
+  PrefillChunk(task);
   return true;
 }
 
@@ -185,32 +185,32 @@ size_t Scheduler::PromptEnd(const Task& task) const {
   return again ? prompt_tokens : task.reading.size();
 }
 
-void Scheduler::ReadPiece(Task* task) {
+void Scheduler::PrefillChunk(Task* task) {
   const Tokens& reading = task->reading;
   Slot& slot = SlotOf(*task);
   const size_t begin = slot.tokens().size();
   const size_t prompt_end = PromptEnd(*task);
   const size_t stop = task->plan.empty() ? 0 : task->plan.front().position;
-  const PieceRules rules{grid_tokens_, engine_->piece_tokens_max(),
+  const ChunkRules rules{grid_tokens_, engine_->chunk_tokens_max(),
                          slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()};
   const bool answered = begin >= prompt_end;
-  const size_t end = answered ? begin + 1 : NextPieceEnd(rules, begin, prompt_end, stop);
+  const size_t end = answered ? begin + 1 : NextChunkEnd(rules, begin, prompt_end, stop);
   const double begin_ms = clock_->NowMs();
   TraceSpan span(options_.trace, "prefill");
   const Status read = answered ? slot.ReadAnswered(reading[begin])
                                : slot.Read(TokenSpan(reading).subspan(begin, end - begin));
   trace_.EndPiece(&span, *task->slot, {begin, end});
   if (!read) {
-    if (read.error().code == ErrorCode::kNoSpace) return GiveUpRoom(task);
+    if (read.error().code == ErrorCode::kNoSpace) return PreemptForRoom(task);
     return FailTask(task, read.error());
   }
   // A graphics card may still be at it; the logits at the end wait for all of it.
-  const double piece_ms = clock_->NowMs() - begin_ms;
-  task->read_ms += piece_ms;
-  warm_budget_.OnRead(end - begin);
+  const double chunk_ms = clock_->NowMs() - begin_ms;
+  task->read_ms += chunk_ms;
+  prefetch_budget_.OnRead(end - begin);
   keeper_.CountBeside(end - begin);
-  shares_.Charge(task->request.name_space, piece_ms);
-  if (HasAnswering()) time_.OnRead(piece_ms);
+  shares_.Charge(task->request.name_space, chunk_ms);
+  if (HasAnswering()) time_.OnRead(chunk_ms);
   PushProgress(*task);
   if (end == stop) {
     keeper_.TakeCheckpoint(*task->slot, task->plan.front().checkpoint_class,
@@ -240,7 +240,7 @@ void Scheduler::EndReading(Task* task, std::span<const float> logits) {
     }
     task->generation->MarkPromptRead();
   }
-  DrawToken(task, logits);
+  SampleToken(task, logits);
 }
 
 }  // namespace cairn

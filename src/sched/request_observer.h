@@ -20,7 +20,7 @@ enum class EndedBy : uint8_t {
   kModel,      // the model ended it
   kStopText,   // a stop text came
   kLength,     // tokens_max or the context was reached
-  kCancelled,  // somebody ended it, or the asker went away
+  kCancelled,  // somebody ended it, or the client went away
   kFailed,
 };
 

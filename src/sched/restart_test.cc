@@ -48,10 +48,10 @@ class Life {
     }
     return Bench::Collect(generation->get());
   }
-  void Expect(const WarmPrompt& prompt) { scheduler_.Warm({prompt}); }
+  void Expect(const PrefetchPrompt& prompt) { scheduler_.Prefetch({prompt}); }
   // While nobody asks.
   void Idle() {
-    while (scheduler_.WarmNext()) {
+    while (scheduler_.PrefetchNext()) {
     }
   }
   // As at the end of a server.
@@ -119,7 +119,7 @@ TEST(Restart, ASlotWhereNoMoreMayBeReadAheadIsSavedAsAnyOther) {
     life.Ask(Bench::Request(prompt, 50));
     life.Expect({0, expected, prompt.size(), false});
     life.Idle();
-    const size_t warmed = life.stats().warmed_tokens;
+    const size_t warmed = life.stats().prefetched_tokens;
     ASSERT_GT(warmed, 500u);
     ASSERT_LT(warmed, 1900u) << "it is held up half-way";
     life.SaveAll();
@@ -192,7 +192,7 @@ TEST(Restart, SlotsStoredWholeComeBackToo) {
   }
 }
 
-TEST(Restart, AnotherAskersConversationIsNotFound) {
+TEST(Restart, AnotherClientsConversationIsNotFound) {
   test::FakeDisk disk;
   GenerationRequest mine = Bench::Request(Text(1000, 'H'));
   mine.name_space = 1;

@@ -46,12 +46,12 @@ struct ReuseReport {
   size_t live_tokens = 0;
   size_t ram_tokens = 0;
   size_t disk_tokens = 0;
-  size_t warmed_tokens = 0;  // of them, that had been read ahead
+  size_t prefetched_tokens = 0;  // of them, that had been read ahead
   std::optional<Stone> stone = {};
   size_t restored_bytes = 0;
   double restore_ms = 0;  // of going back, reading from a disk included
   // So many of the prompt's first tokens are known, in a slot or in the cache; whether there was a
-  // way back to their end is another matter.
+  // resume path to their end is another matter.
   size_t shared_tokens = 0;
   // What the nearest that is known goes on with there, as far as a person would read. Empty: it
   // ends there, and the prompt goes on from it.

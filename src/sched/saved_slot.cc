@@ -153,15 +153,14 @@ Status TakeEnd(SavedSlot* saved) {
 
 }  // namespace
 
-ObjectHeader HeaderOf(const SlotContent& content, const SlotPiece& piece,
-                      const ObjectName& parent) {
+ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const ObjectName& parent) {
   ObjectHeader header;
   const auto set_tokens = [&](size_t end) {
     const TokenSpan tokens = TokenSpan(content.tokens).first(end);
     header.tokens.assign(tokens.begin(), tokens.end());
   };
   switch (piece.kind) {
-    case SlotPiece::Kind::kSegment:
+    case SlotPart::Kind::kSegment:
       header.kind = ObjectKind::kSegment;
       set_tokens(piece.range.end);
       header.begin = piece.range.begin;
@@ -169,7 +168,7 @@ ObjectHeader HeaderOf(const SlotContent& content, const SlotPiece& piece,
       header.parent = parent;
       header.answers = content.provenance.AnswersIn({piece.range.begin, piece.range.end});
       break;
-    case SlotPiece::Kind::kWhole:
+    case SlotPart::Kind::kWhole:
       header.kind = ObjectKind::kWhole;
       header.tokens = content.tokens;
       header.clean = content.provenance.clean;
@@ -177,8 +176,8 @@ ObjectHeader HeaderOf(const SlotContent& content, const SlotPiece& piece,
       header.answers = content.provenance.answers;
       header.lineage = content.provenance.LineageAt(content.tokens.size());
       break;
-    case SlotPiece::Kind::kCheckpoint:
-    case SlotPiece::Kind::kEnd:
+    case SlotPart::Kind::kCheckpoint:
+    case SlotPart::Kind::kEnd:
       header.kind = ObjectKind::kSnapshot;
       set_tokens(piece.checkpoint.position);
       header.lineage = piece.checkpoint.lineage;

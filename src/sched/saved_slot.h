@@ -27,7 +27,7 @@
 namespace cairn {
 
 // One thing that is saved of a slot.
-struct SlotPiece {
+struct SlotPart {
   enum class Kind : uint8_t {
     kSegment,     // attention KV of a range
     kWhole,       // all of the slot, where KV cannot be taken apart
@@ -44,11 +44,11 @@ struct SlotContent {
   NamespaceId name_space = 0;
   Tokens tokens = {};
   Provenance provenance = {};
-  std::vector<SlotPiece> pieces = {};
+  std::vector<SlotPart> pieces = {};
 };
 
 // The header of a piece. `parent`: the segment before it; empty: it is the first one.
-ObjectHeader HeaderOf(const SlotContent& content, const SlotPiece& piece, const ObjectName& parent);
+ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const ObjectName& parent);
 
 struct SavedSlot {
   struct Part {

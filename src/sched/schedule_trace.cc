@@ -53,7 +53,7 @@ void ScheduleTrace::EndDecode(TraceSpan* decode, std::span<const NextToken> toke
   decode_slots_.insert(decode_slots_.end(), slots.begin(), slots.end());
 }
 
-void ScheduleTrace::EndWarm(TraceSpan* warm, size_t slot, const TokenRange& read) {
+void ScheduleTrace::EndPrefetch(TraceSpan* warm, size_t slot, const TokenRange& read) {
   if (events_ == nullptr) return;
   TraceArgs args;
   args.Add("from", read.begin).Add("tokens", read.end - read.begin);

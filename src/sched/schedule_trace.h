@@ -29,7 +29,7 @@
 
 namespace cairn {
 
-// What is told of a way back.
+// What is told of a resume path.
 TraceArgs TraceArgsOf(const ReuseReport& report);
 
 class ScheduleTrace {
@@ -53,7 +53,7 @@ class ScheduleTrace {
   // Each ends its span, which began before what it tells of.
   void EndPiece(TraceSpan* piece, size_t slot, const TokenRange& read);
   void EndDecode(TraceSpan* decode, std::span<const NextToken> tokens);
-  void EndWarm(TraceSpan* warm, size_t slot, const TokenRange& read);
+  void EndPrefetch(TraceSpan* warm, size_t slot, const TokenRange& read);
   // With what was computed in it. `busy`: there was something to do.
   void EndStep(TraceSpan* step, bool busy);
 

@@ -76,11 +76,11 @@ TEST_F(ScheduleTraceTest, WhoGivesUpItsSlotIsQueuedAndHasOneAgain) {
   Bench bench(options, Options());
   const auto request = [](char letter) { return Bench::Request(Text(300, letter), 150); };
   bench.RunTogether({request('x'), request('y'), request('z')});
-  const size_t given_up = bench.scheduler.stats().given_up;
-  ASSERT_GE(given_up, 1u);
-  EXPECT_EQ(Lines("request", "gave up its slot").size(), given_up);
-  EXPECT_EQ(Lines("request").size(), 3 + given_up);
-  EXPECT_EQ(Lines("queued", "\"ph\":\"b\"").size(), 3 + given_up);
+  const size_t preempted = bench.scheduler.stats().preempted;
+  ASSERT_GE(preempted, 1u);
+  EXPECT_EQ(Lines("request", "gave up its slot").size(), preempted);
+  EXPECT_EQ(Lines("request").size(), 3 + preempted);
+  EXPECT_EQ(Lines("queued", "\"ph\":\"b\"").size(), 3 + preempted);
   EXPECT_FALSE(Lines("park").empty());
 }
 
@@ -98,9 +98,9 @@ TEST_F(ScheduleTraceTest, WhatIsReadAheadIsOnTheSlotsTrackToo) {
   Bench bench(Slots(1, MemoryClass::kHybrid), Options());
   const Tokens asked = Text(1000, 'q');
   bench.Run(Bench::Request(asked, 50));
-  bench.scheduler.Warm({{0, Join(asked, Text(400, 'w')), asked.size(), false}});
+  bench.scheduler.Prefetch({{0, Join(asked, Text(400, 'w')), asked.size(), false}});
   size_t pieces = 0;
-  while (bench.scheduler.WarmNext()) ++pieces;
+  while (bench.scheduler.PrefetchNext()) ++pieces;
   ASSERT_GT(pieces, 0u);
   const auto lines = Lines("warm");
   EXPECT_EQ(lines.size(), 2 * pieces);

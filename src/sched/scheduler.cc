@@ -41,12 +41,12 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       grid_tokens_(GridTokens(*engine, options.reuse)),
       keeper_(
           engine, cache, clock,
-          {options.reuse, grid_tokens_, options.keep_ends, options.park, options.first_lineage,
+          {options.reuse, grid_tokens_, options.keep_ends, options.offload, options.first_lineage,
            options.unused_ms, options.move_tokens_min, options.beside_tokens_max, options.trace}),
       trace_(options.trace, engine->slots()),
       time_(options.prefill_share),
       idle_work_(options.idle_work),
-      warm_budget_(options.warm),
+      prefetch_budget_(options.warm),
       cache_budget_(options.cache_bytes_max) {
   CHECK(options.reuse != ReuseMode::kExact ||
         (options.move_tokens_min == 0 && !options.context_shift));
@@ -144,7 +144,7 @@ bool Scheduler::Step() {
   if (asleep_ && !WakeForWork()) return false;
   WatchMemory();
   TraceSpan span(options_.trace, "step");
-  PauseWarming();
+  PausePrefetching();
   FinishCancelled();
   FailOverdue();
   ShareFairly();
@@ -156,7 +156,7 @@ bool Scheduler::Step() {
   if (admitted) MeetReaders();
   // Before a new prompt takes cells behind theirs: attention passes over all up to the last in use.
   const size_t unread_tokens = UnreadTokens();
-  while (keeper_.ParkIdle(unread_tokens) && !HasAnswering()) {
+  while (keeper_.OffloadIdle(unread_tokens) && !HasAnswering()) {
   }
   const bool read = ReadNext();
   const bool decoded = DecodeAnswers();
@@ -283,7 +283,7 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
   keeper_.CountBeside(tasks.size());
   if (!decoded) {
     if (decoded.error().code == ErrorCode::kNoSpace) {
-      GiveUpRoom(tasks.back());
+      PreemptForRoom(tasks.back());
       return false;
     }
     for (Task* task : tasks) {
@@ -296,15 +296,15 @@ bool Scheduler::DecodeBatch(std::span<Task* const> tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     // The task may be gone afterwards.
     const NamespaceId name_space = tasks[i]->request.name_space;
-    const double draw_ms = clock_->NowMs();
+    const double sample_ms = clock_->NowMs();
     SlotOf(*tasks[i]).AddDecoded(tokens[i].token);
-    DrawToken(tasks[i], engine_->LogitsOf(i));
-    shares_.Charge(name_space, clock_->NowMs() - draw_ms);
+    SampleToken(tasks[i], engine_->LogitsOf(i));
+    shares_.Charge(name_space, clock_->NowMs() - sample_ms);
   }
   return true;
 }
 
-void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
+void Scheduler::SampleToken(Task* task, std::span<const float> logits) {
   const GenerationParams& params = task->request.params;
   const std::optional<Token> forced = task->reasoning.ForceOn(task->sampler.get());
   const Token token = forced ? *forced : task->sampler->Sample(logits);
@@ -339,7 +339,7 @@ void Scheduler::DrawToken(Task* task, std::span<const float> logits) {
 // The slots together hold more than the context. What nobody uses goes first, then the request that
 // came last; `task` tries again with the next step. One that is alone has all there is, once no
 // slot is being saved.
-void Scheduler::GiveUpRoom(Task* task) {
+void Scheduler::PreemptForRoom(Task* task) {
   if (keeper_.EmptyAFreeSlot()) return;
   if (running_.size() > 1) return Requeue(&running_.back());
   if (keeper_.saving()) return;
@@ -352,11 +352,11 @@ void Scheduler::Requeue(Task* task) {
     task->reading.push_back(*task->next);
     task->next.reset();
   }
-  keeper_.ParkAndClear(*task->slot);
+  keeper_.OffloadAndClear(*task->slot);
   Task back = Remove(task, "gave up its slot");
   back.queued_ms = clock_->NowMs();
   const std::lock_guard lock(mutex_);
-  ++stats_.given_up;
+  ++stats_.preempted;
   queue_.push_front(std::move(back));
 }
 
@@ -452,8 +452,8 @@ void Scheduler::Finish(Task* finished, FinishReason reason) {
     stats_.generated_tokens += task.cost.generated_tokens;
     stats_.prompt_ms += read ? task.cost.prompt_ms : clock_->NowMs() - task.admitted_ms;
     stats_.generated_ms += task.cost.generated_ms;
-    stats_.warmed_tokens = warm_budget_.warmed();
-    stats_.warmed_used_tokens = warm_budget_.used();
+    stats_.prefetched_tokens = prefetch_budget_.warmed();
+    stats_.prefetched_used_tokens = prefetch_budget_.used();
     stats_.keeper = keeper_.stats();
     stats_.cache = cache_->stats();
     stats_.unsaved_bytes = keeper_.UnstoredBytes();

@@ -16,7 +16,7 @@
 // A prompt that begins as one that is being read waits in the queue for that much of it
 // (sched/in_flight.h). Others pass those that wait so, but leave them a slot.
 //
-// When the slots together outgrow the context, free ones are parked first; then the request that
+// When the slots together outgrow the context, free ones are offloaded first; then the request that
 // came last gives up its slot and goes on later where it was.
 //
 // Between two steps a request may be cancelled; the checkpoints it took stay.
@@ -49,6 +49,8 @@
 #include "sched/generation.h"
 #include "sched/idle_work.h"
 #include "sched/in_flight.h"
+#include "sched/prefetch_budget.h"
+#include "sched/prefetch_prompt.h"
 #include "sched/prompt_sources.h"
 #include "sched/queue_order.h"
 #include "sched/queue_room.h"
@@ -59,8 +61,6 @@
 #include "sched/slot_keeper.h"
 #include "sched/stop_text.h"
 #include "sched/time_share.h"
-#include "sched/warm_budget.h"
-#include "sched/warm_prompt.h"
 
 namespace cairn {
 
@@ -79,7 +79,7 @@ struct GenerationParams {
   ReasoningParams reasoning = {};
 };
 
-// What an asker's callback hears of an answer. What it points to lives as long as the call.
+// What a client's callback hears of an answer. What it points to lives as long as the call.
 struct FinishedAnswer {
   TokenSpan tokens;            // without the one that ended it
   std::string_view stop_text;  // that ended it, if one did
@@ -101,7 +101,7 @@ struct GenerationRequest {
   // is a checkpoint's path, and need not be read to its last token (sched/bringing_back.cc). With
   // tokens_max 0.
   bool brings_back = false;
-  // Called by the context thread, before the asker hears of the end. Not when the answer failed.
+  // Called by the context thread, before the client hears of the end. Not when the answer failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
 
@@ -118,10 +118,10 @@ struct SchedulerOptions {
   double request_ms_max = 0;
   // See SlotKeeper::Options.
   bool keep_ends = true;
-  bool park = true;
+  bool offload = true;
   LineageId first_lineage = 0;
   double unused_ms = 2000;
-  WarmBudgetOptions warm = {};
+  PrefetchBudgetOptions warm = {};
   // At the start and after a sleep, bring headers back from a cache that saves into empty slots.
   bool warm_start = false;
   IdleWork* idle_work = nullptr;        // outlives the scheduler; null: none
@@ -166,13 +166,13 @@ struct SchedulerStats {
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
-  uint64_t given_up = 0;  // slots, for want of room, in the middle of a request
+  uint64_t preempted = 0;  // slots, for want of room, in the middle of a request
   // Requests that let another read what both begin with although there was a slot for them.
   uint64_t waited_for_reader = 0;
-  uint64_t warmed_tokens = 0;       // read before anyone asked
-  uint64_t warmed_used_tokens = 0;  // of these, that requests went on behind
-  size_t memory_left_bytes = 0;     // what this process might still use; 0: nobody has looked
-  uint64_t sheddings = 0;           // times that the cache gave things up as memory was short
+  uint64_t prefetched_tokens = 0;       // read before anyone asked
+  uint64_t prefetched_used_tokens = 0;  // of these, that requests went on behind
+  size_t memory_left_bytes = 0;         // what this process might still use; 0: nobody has looked
+  uint64_t sheddings = 0;               // times that the cache gave things up as memory was short
   uint64_t shed_bytes = 0;
   uint64_t memory_failures = 0;  // times that all at work failed for want of memory
   size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
@@ -209,7 +209,7 @@ class Scheduler {
   // other slots, or wait.
   Result<size_t> EraseSlot(size_t slot, NamespaceId name_space);
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
-  Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
+  Result<Bytes> TakePiece(size_t slot, const SlotPart& piece);
   void EndSaving(size_t slot);
   Status CheckFree(size_t slot);
   Status RestoreSlot(size_t slot, SavedSlot saved);
@@ -226,7 +226,7 @@ class Scheduler {
 
   // How a conversation is expected to come back, likeliest first, to be read while nothing else
   // wants the machine. Any thread; the oldest are forgotten when there are too many.
-  void Warm(std::vector<WarmPrompt> prompts);
+  void Prefetch(std::vector<PrefetchPrompt> prompts);
 
   // Steps until Stop; then fails what is left. While there is nothing to do, prompts are read ahead
   // and what is worth it is handed to a cache that saves.
@@ -241,7 +241,7 @@ class Scheduler {
   bool Step();
   // Reads a piece of what is expected to come; false: there is none, or it would be too much.
   // REQUIRES: Step has nothing to do.
-  bool WarmNext();
+  bool PrefetchNext();
   // Unloads the model if it was idle for sleep_after_ms. False: it was not, or the model is
   // unloaded already. Run does so by itself. REQUIRES: there is nothing to do.
   bool SleepIfIdle();
@@ -300,8 +300,8 @@ class Scheduler {
     }
   };
   // What is being read ahead.
-  struct Warming {
-    WarmedPrompt warmed;
+  struct Prefetching {
+    PrefetchedPrompt warmed;
     std::optional<size_t> slot = {};  // while nobody else wants one
   };
   // A request that got a slot for its prompt.
@@ -398,21 +398,21 @@ class Scheduler {
   // In warming.cc.
   // False: there is none to bring back.
   bool BringHeaderBack();
-  bool TakeWarmPrompt();
+  bool TakePrefetchPrompt();
   // False: there is nothing to read, or no slot to read it in.
-  bool BeginWarming();
+  bool BeginPrefetching();
   // False: it cannot be read.
   bool ReadAhead(size_t tokens_max);
-  void EndWarming();
+  void EndPrefetching();
   // Its slot is free for all; what was read stays.
-  void PauseWarming();
+  void PausePrefetching();
   // A request came: what was expected of its conversation is not any more, be it expected already
   // or only when it is rendered.
-  void ForgetWarmed(const Task& task);
+  void ForgetPrefetched(const Task& task);
   // Whether the conversation went on before it was rendered.
-  bool IsLate(const WarmPrompt& prompt) const;
+  bool IsLate(const PrefetchPrompt& prompt) const;
   // It goes on behind `reused` tokens. How many of them were read ahead.
-  size_t CountWarmed(const GenerationRequest& request, size_t reused);
+  size_t CountPrefetched(const GenerationRequest& request, size_t reused);
 
   // In bringing_back.cc.
   // Before it gets its slot. True: there was nothing to do, and it has ended.
@@ -437,7 +437,7 @@ class Scheduler {
   Contender AsReader(const Task& task) const;
   // Up to where the task's tokens are read in pieces; those behind are read one by one.
   size_t PromptEnd(const Task& task) const;
-  void ReadPiece(Task* task);
+  void PrefillChunk(Task* task);
   void EndReading(Task* task, std::span<const float> logits);
   bool HasAnswering() const;
   // Of those that have a slot.
@@ -451,8 +451,8 @@ class Scheduler {
   bool DecodeAnswers();
   // False: there was no room, and some of the tasks may be gone.
   bool DecodeBatch(std::span<Task* const> tasks);
-  void DrawToken(Task* task, std::span<const float> logits);
-  void GiveUpRoom(Task* task);
+  void SampleToken(Task* task, std::span<const float> logits);
+  void PreemptForRoom(Task* task);
   void Requeue(Task* task);
   Slot& SlotOf(const Task& task) { return keeper_.slot(*task.slot); }
   void PushText(Task* task, std::string text);
@@ -480,11 +480,11 @@ class Scheduler {
   TimeShare time_;
   SaveLag save_lag_;
   IdleWork* idle_work_;  // null once it has ended
-  WarmBudget warm_budget_;
+  PrefetchBudget prefetch_budget_;
   CacheBudget cache_budget_;
   double memory_ms_ = 0;  // when it was last looked at
-  std::optional<Warming> warming_;
-  WarmedPrompts warmed_;
+  std::optional<Prefetching> prefetching_;
+  PrefetchedPrompts prefetched_;
   std::deque<Asked> asked_;  // the last few
   // Still to be brought back; nothing: not looked for yet.
   std::optional<std::vector<CheckpointCache::StoredHeader>> headers_;
@@ -496,16 +496,16 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Task> queue_;                    // guarded by mutex_
-  std::deque<std::function<void()>> orders_;  // guarded by mutex_
-  std::deque<std::function<void()>> looks_;   // guarded by mutex_
-  std::deque<std::function<void()>> posts_;   // looks nobody waits for; guarded by mutex_
-  std::deque<WarmPrompt> warm_queue_;         // guarded by mutex_
-  bool warm_news_ = false;                    // guarded by mutex_
-  uint64_t last_number_ = 0;                  // guarded by mutex_
-  bool stopping_ = false;                     // guarded by mutex_
-  bool woken_ = false;                        // guarded by mutex_
-  SchedulerStats stats_;                      // guarded by mutex_
+  std::deque<Task> queue_;                     // guarded by mutex_
+  std::deque<std::function<void()>> orders_;   // guarded by mutex_
+  std::deque<std::function<void()>> looks_;    // guarded by mutex_
+  std::deque<std::function<void()>> posts_;    // looks nobody waits for; guarded by mutex_
+  std::deque<PrefetchPrompt> prefetch_queue_;  // guarded by mutex_
+  bool prefetch_news_ = false;                 // guarded by mutex_
+  uint64_t last_number_ = 0;                   // guarded by mutex_
+  bool stopping_ = false;                      // guarded by mutex_
+  bool woken_ = false;                         // guarded by mutex_
+  SchedulerStats stats_;                       // guarded by mutex_
 };
 
 }  // namespace cairn

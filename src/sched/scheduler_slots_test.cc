@@ -127,7 +127,7 @@ TEST(Slots, ThoseThatOutgrowTheContextTogetherWaitAndGoOnWhereTheyWere) {
       EXPECT_EQ(answers[0].text, AnswerOfOwn(memory_class, request('x')));
       EXPECT_EQ(answers[1].text, AnswerOfOwn(memory_class, request('y')));
       EXPECT_EQ(answers[2].text, AnswerOfOwn(memory_class, request('z')));
-      EXPECT_GE(bench.scheduler.stats().given_up, 1u);
+      EXPECT_GE(bench.scheduler.stats().preempted, 1u);
     }
   }
 }
@@ -165,7 +165,7 @@ TEST(Slots, AnAnswerThatGaveUpItsSlotGoesOnWhereItWasThoughReadingTookLess) {
               << letters[i];
         }
       }
-      EXPECT_GE(scheduler.stats().given_up, 2u);
+      EXPECT_GE(scheduler.stats().preempted, 2u);
     }
   }
 }
@@ -178,7 +178,7 @@ TEST(Slots, APromptThatDoesNotFitBesideTheOthersWaits) {
       bench.RunTogether({Bench::Request(Text(600, 'x'), 20), Bench::Request(Text(600, 'y'), 20)});
   EXPECT_EQ(answers[1].text,
             AnswerOfOwn(MemoryClass::kAttention, Bench::Request(Text(600, 'y'), 20)));
-  EXPECT_EQ(bench.scheduler.stats().given_up, 0u);
+  EXPECT_EQ(bench.scheduler.stats().preempted, 0u);
 }
 
 TEST(Slots, AnEngineFailureEmptiesTheSlotsThatDecodedTogether) {

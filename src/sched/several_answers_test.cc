@@ -69,7 +69,7 @@ TEST(SeveralAnswers, RequestsThatCameLaterDoNotWaitForThePrompt) {
   EXPECT_EQ(AnswersOf(several.get()).size(), 2u);
 }
 
-TEST(SeveralAnswers, AllEndWhenTheAskerGoesAway) {
+TEST(SeveralAnswers, AllEndWhenTheClientGoesAway) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   auto generation = *bench.scheduler.Submit(Several(Text(3000), 5, 1000));
   bench.scheduler.Step();
@@ -125,12 +125,12 @@ TEST(Logprobs, ComeWithTheTextAndOnlyWhenAskedFor) {
   while (auto event = with->Next(std::chrono::milliseconds(0))) {
     std::string bytes;
     for (const TokenLogprob& logprob : event->logprobs) {
-      bytes += logprob.drawn.bytes;
+      bytes += logprob.sampled.bytes;
       ASSERT_EQ(logprob.top.size(), 3u);
       // FakeEngine draws the likeliest.
-      EXPECT_EQ(logprob.top[0].token, logprob.drawn.token);
-      EXPECT_EQ(logprob.top[0].logprob, logprob.drawn.logprob);
-      EXPECT_LE(logprob.drawn.logprob, 0);
+      EXPECT_EQ(logprob.top[0].token, logprob.sampled.token);
+      EXPECT_EQ(logprob.top[0].logprob, logprob.sampled.logprob);
+      EXPECT_LE(logprob.sampled.logprob, 0);
       EXPECT_GE(logprob.top[0].logprob, logprob.top[1].logprob);
       ++tokens;
     }

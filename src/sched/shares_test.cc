@@ -129,7 +129,7 @@ TEST(Shares, AnAnswerThatGaveUpItsSlotForAnotherNamespaceIsWhatItWouldHaveBeen) 
     while (bench.scheduler.Step()) {
     }
     EXPECT_EQ(Bench::Collect(first.get()).text, expected);
-    EXPECT_GT(bench.scheduler.stats().given_up, 0u);
+    EXPECT_GT(bench.scheduler.stats().preempted, 0u);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(Shares, OneNamespaceAloneNeverGivesUpASlot) {
   auto first = *bench.scheduler.Submit(Of(1, Text(100), 300));
   auto second = *bench.scheduler.Submit(Of(1, Text(100, 'y'), 1));
   EXPECT_GT(StepsToFirstEvent(&bench, second.get(), 1000), 290u);
-  EXPECT_EQ(bench.scheduler.stats().given_up, 0u);
+  EXPECT_EQ(bench.scheduler.stats().preempted, 0u);
 }
 
 TEST(Admission, APrefixThatIsSharedWithASlotInUseTakesNoRoomOfItsOwn) {

@@ -1,7 +1,7 @@
 // What happens while nobody asks anything for long: the engine unloads its model, and loads it
 // again when somebody does.
 //
-//   idle for sleep_after_ms ─> park what the slots hold ─> Engine::Sleep
+//   idle for sleep_after_ms ─> offload what the slots hold ─> Engine::Sleep
 //   a request or an order   ─> Engine::Wake ─> goes on as ever: what it needs is in the cache
 //
 // Where the model does not load again, whoever waits is told so, and the next one tries anew.
@@ -35,14 +35,14 @@ bool Scheduler::SleepIfIdle() {
   const double now_ms = clock_->NowMs();
   if (keeper_.saving() || HasWork()) busy_ms_ = now_ms;
   if (UntilSleepMs() > 0) return false;
-  if (warming_) EndWarming();
+  if (prefetching_) EndPrefetching();
   cache_->SetNow(now_ms);
   TraceSpan span(options_.trace, "unload");
-  size_t parked = 0;
+  size_t offloaded = 0;
   for (size_t slot = 0; slot < engine_->slots(); ++slot) {
     if (keeper_.slot(slot).tokens().empty()) continue;
-    keeper_.ParkAndClear(slot);
-    ++parked;
+    keeper_.OffloadAndClear(slot);
+    ++offloaded;
   }
   // Tried again when it was idle for as long anew.
   busy_ms_ = now_ms;
@@ -54,7 +54,7 @@ bool Scheduler::SleepIfIdle() {
   span.End();
   trace_.OnSleep(true);
   Say(LogLevel::kInfo, "asleep: no request for " + Seconds(options_.sleep_after_ms) +
-                           ", so the model is unloaded; " + std::to_string(parked) +
+                           ", so the model is unloaded; " + std::to_string(offloaded) +
                            " slots were parked, and the cache stays");
   PublishSlots();
   const std::lock_guard lock(mutex_);

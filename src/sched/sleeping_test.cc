@@ -102,25 +102,26 @@ TEST(Sleeping, WhatWasReadAheadHalfwayBeforeItIsNotReadAgain) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     FakeEngineOptions engine = test::Slots(1, memory_class);
-    engine.piece_tokens_max = 128;
+    engine.chunk_tokens_max = 128;
     Bench bench(engine, Sleeping());
     bench.Run(Bench::Request(Text(1024)));
-    bench.scheduler.Warm({{0, Join(Text(1024), Text(400, 'w')), 1024, false}});
-    ASSERT_TRUE(bench.scheduler.WarmNext());
+    bench.scheduler.Prefetch({{0, Join(Text(1024), Text(400, 'w')), 1024, false}});
+    ASSERT_TRUE(bench.scheduler.PrefetchNext());
     ASSERT_TRUE(SleepsAfter(kSleepAfterMs, &bench));
     const Tokens next = Join(Join(Text(1024), Text(400, 'w')), Text(20, 'n'));
     EXPECT_GE(bench.Run(Bench::Request(next)).end.cost.reused_tokens, 1024u + 64);
-    EXPECT_EQ(bench.scheduler.stats().warmed_used_tokens, bench.scheduler.stats().warmed_tokens);
+    EXPECT_EQ(bench.scheduler.stats().prefetched_used_tokens,
+              bench.scheduler.stats().prefetched_tokens);
   }
 }
 
-TEST(Sleeping, ParksEverySlot) {
+TEST(Sleeping, OffloadsEverySlot) {
   FakeEngineOptions engine = test::Slots(3, MemoryClass::kHybrid);
   Bench bench(engine, Sleeping());
   bench.RunTogether({Bench::Request(Text(500, 'a')), Bench::Request(Text(500, 'b')),
                      Bench::Request(Text(500, 'c'))});
   EXPECT_TRUE(SleepsAfter(kSleepAfterMs, &bench));
-  EXPECT_EQ(bench.scheduler.stats().keeper.parked, 3u);
+  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 3u);
   for (const char letter : {'a', 'b', 'c'}) {
     const auto answer = bench.Run(Bench::Request(Join(Text(500, letter), Text(30, 'u'))));
     EXPECT_GE(answer.end.cost.reused_tokens, 448u) << letter;

@@ -45,7 +45,7 @@ struct SlotNeeds {
   TokenSpan prompt;
   bool reuse = true;  // false: from the prompt's begin
   const CheckpointCache::MatchResult* match = nullptr;
-  // The slot the asker wishes for: taken when it is free, whatever that costs; else any.
+  // The slot the client wishes for: taken when it is free, whatever that costs; else any.
   std::optional<size_t> wish = {};
   bool in_answer = false;  // see ResumeRules
   // Somebody may come back for the slot's last answer as it was generated.

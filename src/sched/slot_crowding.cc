@@ -43,16 +43,16 @@ bool SlotKeeper::IsStored(const Slot& slot) const {
   return cache_->Holds(slot.name_space(), slot.tokens(), slot.lineage());
 }
 
-bool SlotKeeper::ParkIdle(size_t coming_tokens) {
+bool SlotKeeper::OffloadIdle(size_t coming_tokens) {
   const MemoryTraits& traits = engine_->traits();
-  if (options_.beside_tokens_max == 0 || !options_.park) return false;
+  if (options_.beside_tokens_max == 0 || !options_.offload) return false;
   if (!traits.segments || traits.kv_bytes_per_token == 0) return false;
   for (Kept& kept : slots_) {
     if (!IsCrowding(kept, coming_tokens)) continue;
-    const bool more = kept.pieces_left != 0u && StorePiece(&kept);
+    const bool more = kept.chunks_left != 0u && StorePiece(&kept);
     if (IsStored(kept.slot)) {
       kept.slot.Clear(kept.slot.name_space());
-      ++stats_.parked;
+      ++stats_.offloaded;
     } else {
       kept.stays = !more;
     }

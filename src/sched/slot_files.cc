@@ -25,7 +25,7 @@ bool IsControl(char c) {
 // Hidden, so that no file of a client's has such a name.
 constexpr std::string_view kHiddenPrefix = ".tmp-";
 
-// What goes wrong with the folder is nothing that the asker could do better.
+// What goes wrong with the folder is nothing that the client could do better.
 Error WriteError(const Error& error) {
   const bool full = error.code == ErrorCode::kNoSpace;
   return {full ? error.code : ErrorCode::kInternal,
@@ -129,17 +129,17 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
 Status SlotFiles::WritePieces(size_t slot, const SlotContent& content, uint64_t name_space,
                               ExportWriter* writer) {
   ObjectName parent;
-  for (const SlotPiece& piece : content.pieces) {
+  for (const SlotPart& piece : content.pieces) {
     const auto bytes = scheduler_->TakePiece(slot, piece);
     if (!bytes) {
-      const bool given_up = bytes.error().code == ErrorCode::kNotFound;
-      if (given_up && piece.kind == SlotPiece::Kind::kCheckpoint) continue;
+      const bool evicted = bytes.error().code == ErrorCode::kNotFound;
+      if (evicted && piece.kind == SlotPart::Kind::kCheckpoint) continue;
       return tl::unexpected(bytes.error());
     }
     ObjectHeader header = HeaderOf(content, piece, parent);
     header.fingerprint = options_.saved_as.fingerprint;
     header.name_space = name_space;
-    if (piece.kind == SlotPiece::Kind::kSegment) parent = cairn::NameOf(header);
+    if (piece.kind == SlotPart::Kind::kSegment) parent = cairn::NameOf(header);
     if (Status written = WriteObject(std::move(header), *bytes, writer); !written) {
       return tl::unexpected(WriteError(written.error()));
     }

@@ -36,7 +36,7 @@ namespace cairn {
 
 struct SlotFilesOptions {
   std::string folder;  // which is there
-  // What is restored must be of the same fingerprint, and of the asker's own namespace.
+  // What is restored must be of the same fingerprint, and of the client's own namespace.
   SavedAs saved_as;
   Codec codec = Codec::kRaw;
   bool needs_snapshots = false;  // see MemoryTraits
@@ -69,7 +69,7 @@ class SlotFiles {
   Result<Done> Save(size_t slot, NamespaceId name_space, const std::string& file);
   // Makes a slot what was saved. The slot is asked for before the file is read, and one file is
   // read at a time, as all of it is in memory then. kInvalidArgument: there is no such file, it is
-  // broken, of another version, model or asker; nothing has changed. Else those of
+  // broken, of another version, model or client; nothing has changed. Else those of
   // SlotKeeper::Restore. REQUIRES: IsFileName(file).
   Result<Done> Restore(size_t slot, NamespaceId name_space, const std::string& file);
 

@@ -317,7 +317,7 @@ TEST_F(SlotFilesTest, OtherUnusedSlotsMakeRoom) {
   EXPECT_EQ(life.scheduler().stats().slots[1].tokens, 0u);
 }
 
-TEST_F(SlotFilesTest, AConversationIsItsAskersAlone) {
+TEST_F(SlotFilesTest, AConversationIsItsClientsAlone) {
   Life life(&fs_, Of(MemoryClass::kHybrid));
   life.Ask(Request(Text(1000, 'H'), 1));
   ExpectWrong(life.files().Save(0, 2, kFile), "another API key");

@@ -44,7 +44,7 @@ SlotKeeper::SlotKeeper(Engine* engine, CheckpointCache* cache, const Clock* cloc
     std::vector<SlotsView::Held> held;
     for (const Kept& kept : slots_) {
       const TokenSpan own = TokenSpan(kept.slot.tokens()).first(kept.slot.own_tokens());
-      held.push_back({kept.slot.name_space(), own, &kept.slot == parking_});
+      held.push_back({kept.slot.name_space(), own, &kept.slot == offloading_});
     }
     return held;
   };
@@ -64,13 +64,13 @@ ResumeRules SlotKeeper::Rules(const SlotNeeds& needs) const {
   rules.snapshot_needs_slot = traits.memory_class != MemoryClass::kRecurrent;
   rules.segments = traits.segments;
   rules.kv_bytes_per_token = traits.kv_bytes_per_token;
-  rules.join_bytes_per_read_token = read_ms_per_token_ * join_bytes_per_ms_;
+  rules.join_bytes_per_read_token = prefill_ms_per_token_ * join_bytes_per_ms_;
   rules.in_answer = needs.in_answer;
   return rules;
 }
 
 void SlotKeeper::ObserveRead(size_t tokens, double ms) {
-  if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &read_ms_per_token_);
+  if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &prefill_ms_per_token_);
 }
 
 size_t SlotKeeper::free_slots() const {
@@ -89,7 +89,7 @@ void SlotKeeper::Release(size_t slot) {
   CHECK(!slots_[slot].free);
   slots_[slot].free = true;
   slots_[slot].released_ms = clock_->NowMs();
-  slots_[slot].pieces_left.reset();
+  slots_[slot].chunks_left.reset();
   slots_[slot].beside_tokens = 0;
   slots_[slot].stays = false;
 }
@@ -110,10 +110,10 @@ Result<size_t> SlotKeeper::Erase(size_t slot, NamespaceId name_space) {
 void SlotKeeper::EmptyAfterFailure(size_t slot) {
   Kept& kept = slots_[slot];
   kept.slot.Clear(kept.slot.name_space());
-  kept.pieces_left.reset();
+  kept.chunks_left.reset();
   kept.stays = false;
   kept.free = !kept.saving;
-  parking_ = nullptr;
+  offloading_ = nullptr;
 }
 
 SlotKeeper::Resumed SlotKeeper::Resume(const SlotNeeds& needs) {
@@ -149,7 +149,7 @@ SlotKeeper::Resumed SlotKeeper::GoBack(SlotNeeds needs) {
   kept.free = false;
   kept.used_tick = tick_;
   if (LostTokens(kept.slot, needs.name_space, needs.prompt, needs.keeps_answer) > 0) {
-    Park(&kept.slot);
+    Offload(&kept.slot);
   }
   MakeRoom(needs, way);
   Resumed resumed{way.slot, {}, {}};
@@ -316,7 +316,7 @@ void SlotKeeper::MakeRoom(const SlotNeeds& needs, const Way& way) {
   while (ledger_.used() - ledger_.OnlyIn(way.slot) + wanted > engine_->cells()) {
     const auto idle = LongestUnused(way.slot, lender);
     if (!idle) return;
-    ParkAndClear(*idle);
+    OffloadAndClear(*idle);
   }
 }
 
@@ -332,12 +332,12 @@ std::optional<size_t> SlotKeeper::LongestUnused(size_t but, size_t and_but) cons
 
 bool SlotKeeper::EmptyAFreeSlot() {
   const auto idle = LongestUnused(slots_.size(), slots_.size());
-  if (idle) ParkAndClear(*idle);
+  if (idle) OffloadAndClear(*idle);
   return idle.has_value();
 }
 
-void SlotKeeper::ParkAndClear(size_t slot) {
-  Park(&slots_[slot].slot);
+void SlotKeeper::OffloadAndClear(size_t slot) {
+  Offload(&slots_[slot].slot);
   slots_[slot].slot.Clear(slots_[slot].slot.name_space());
 }
 

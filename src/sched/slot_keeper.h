@@ -2,7 +2,7 @@
 // (sched/slot_choice.h), and saves what the slots are about to lose:
 //
 //   slot   | header | conversation A, 9,000 tokens |      a prompt of conversation B comes
-//            kept     '--- parked: segments + snapshot     ─> and A comes back by a join
+//            kept     '--- offloaded: segments + snapshot     ─> and A comes back by a join
 //
 // Whatever goes wrong here costs reading, never an answer: the slot is then empty or where it was,
 // what could not be used is forgotten and counted, and the prompt is read.
@@ -43,7 +43,7 @@ class SlotKeeper {
     // Keep the state and the logits of every prompt's end.
     bool keep_ends = true;
     // Save what the slots lose.
-    bool park = true;
+    bool offload = true;
     // Runs are numbered from here on. What is saved beyond this process keeps its numbers, so no
     // two processes may begin near each other.
     LineageId first_lineage = 0;
@@ -66,7 +66,7 @@ class SlotKeeper {
     uint64_t wholes_set = 0;  // slots that were stored whole
     uint64_t moved = 0;       // prompts that got chunks from another place
     uint64_t shifted = 0;     // full slots of which the oldest half was dropped
-    uint64_t parked = 0;
+    uint64_t offloaded = 0;
     // Ways back that failed, after which the prompt was read from its begin.
     uint64_t failed = 0;
   };
@@ -109,34 +109,34 @@ class SlotKeeper {
   // tokens; 0: it cannot be done, and the slot is as it was or, where the engine failed, empty.
   size_t DropOldest(size_t slot, size_t keep);
   // Drops what a slot holds without saving it; how many tokens that were. kUnavailable: it is in
-  // use. kInvalidArgument: there is no such slot, or what it holds is another asker's.
+  // use. kInvalidArgument: there is no such slot, or what it holds is another client's.
   Result<size_t> Erase(size_t slot, NamespaceId name_space);
   // kInvalidArgument: there is no such slot. kUnavailable: it is in use.
   Status CheckFree(size_t slot) const;
   // Begins to save a slot to a file: what it holds, in pieces. The slot is in use until EndSaving,
   // so that it stays as it is while other slots go on. kUnavailable: it is in use.
-  // kInvalidArgument: there is no such slot, it is empty, or another asker's. kUnsupported: the
+  // kInvalidArgument: there is no such slot, it is empty, or another client's. kUnsupported: the
   // model's states cannot be taken out.
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
   // A piece's bytes. kNotFound: a checkpoint that the cache has given up since; the others do
   // without it. REQUIRES: the slot is being saved.
-  Result<Bytes> TakePiece(size_t slot, const SlotPiece& piece);
+  Result<Bytes> TakePiece(size_t slot, const SlotPart& piece);
   void EndSaving(size_t slot);
   void EndAllSaving();
   // Whether a slot is being saved.
   bool saving() const;
   // Makes a slot what was saved, and hands the checkpoints to the cache; what the slot holds is
-  // parked first. kUnavailable: it is in use, or others hold the room; nothing has changed.
+  // offloaded first. kUnavailable: it is in use, or others hold the room; nothing has changed.
   // kInvalidArgument: there is no such slot, or the engine does not take the states. kTooLong: it
   // is more than a slot holds.
   Status Restore(size_t slot, SavedSlot saved);
   // After a failure in the middle of something: whatever the slot holds is not to be trusted, and
   // it is free, unless it is being saved.
   void EmptyAfterFailure(size_t slot);
-  // Parks and empties the free slot that was unused for longest. False: none holds anything.
+  // Offloads and empties the free slot that was unused for longest. False: none holds anything.
   bool EmptyAFreeSlot();
   // Saves a slot's content to the cache as far as it is of use later and fits, and empties it.
-  void ParkAndClear(size_t slot);
+  void OffloadAndClear(size_t slot);
   // Where the cache saves: copies to it the next piece of what an unused slot holds, so that it is
   // safe while the slot goes on holding it. False: there was nothing to copy. `now`: without
   // waiting until it was unused for long. Slots that are stored whole are copied only then, as each
@@ -146,10 +146,10 @@ class SlotKeeper {
   void CountBeside(size_t tokens);
   // Stores a piece of a free slot that is in the way of those in use, which have so many tokens to
   // compute at least, or empties it when all is stored. False: none is.
-  bool ParkIdle(size_t coming_tokens);
+  bool OffloadIdle(size_t coming_tokens);
   // About what StoreUnused has still to copy.
   size_t UnstoredBytes() const;
-  double read_ms_per_token() const { return read_ms_per_token_; }
+  double prefill_ms_per_token() const { return prefill_ms_per_token_; }
 
   // Stores the state at the slot's end. `turns`: of the prompt, when it ends here or soon.
   void TakeCheckpoint(size_t slot_index, CheckpointClass checkpoint_class, size_t turns);
@@ -169,7 +169,7 @@ class SlotKeeper {
     uint64_t used_tick = 0;
     double released_ms = 0;
     // Of StoreUnused: pieces at most to come; nothing: not begun, since the slot was used.
-    std::optional<size_t> pieces_left = {};
+    std::optional<size_t> chunks_left = {};
     size_t beside_tokens = 0;  // computed by others since it is free
     bool stays = false;        // the cache does not take all of it
   };
@@ -219,8 +219,8 @@ class SlotKeeper {
   Status SetSaved(Slot* slot, const SavedSlot& saved);
   void KeepCheckpoints(SavedSlot saved);
 
-  // In slot_parking.cc.
-  void Park(Slot* slot);
+  // In slot_offloading.cc.
+  void Offload(Slot* slot);
   void Save(Slot* slot);
   // What of a slot leads back later: how far, and whose bits.
   struct Useful {
@@ -228,9 +228,9 @@ class SlotKeeper {
     Provenance provenance;
   };
   Useful UsefulOf(const Slot& slot) const;
-  bool ParkWhole(Slot* slot);
-  bool ParkSegments(Slot* slot, const Useful& useful);
-  bool ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
+  bool OffloadWhole(Slot* slot);
+  bool OffloadSegments(Slot* slot, const Useful& useful);
+  bool OffloadSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
   // False: there is nothing more.
   bool StorePiece(Kept* kept);
   bool StoreNextOf(Kept* kept);
@@ -247,10 +247,10 @@ class SlotKeeper {
   CellLedger ledger_;
   std::vector<Kept> slots_;
   uint64_t tick_ = 0;
-  const Slot* parking_ = nullptr;  // whose content is being saved
+  const Slot* offloading_ = nullptr;  // whose content is being saved
   LineageId last_lineage_ = 0;
   // Measured as the server runs, each a moving average; 0: not yet.
-  double read_ms_per_token_ = 0;
+  double prefill_ms_per_token_ = 0;
   double join_bytes_per_ms_ = 0;
   Stats stats_;
 };

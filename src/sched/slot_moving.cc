@@ -36,7 +36,7 @@ std::optional<SlotKeeper::Resumed> SlotKeeper::ResumeByMoving(const SlotNeeds& n
   Kept& kept = slots_[move->slot];
   kept.free = false;
   kept.used_tick = tick_;
-  if (LostTokens(kept.slot, needs.name_space, needs.prompt, false) > 0) Park(&kept.slot);
+  if (LostTokens(kept.slot, needs.name_space, needs.prompt, false) > 0) Offload(&kept.slot);
   Way way;
   way.slot = move->slot;
   MakeRoom(needs, way);

@@ -116,7 +116,7 @@ Result<size_t> Scheduler::Flush() {
     if (!asleep_) {
       Tend(true);
     } else {
-      cache->SaveNext(keeper_.read_ms_per_token());
+      cache->SaveNext(keeper_.prefill_ms_per_token());
     }
     const std::lock_guard lock(mutex_);
     left = stats_.unsaved_bytes;
@@ -136,7 +136,7 @@ Result<SlotContent> Scheduler::BeginSaving(size_t slot, NamespaceId name_space) 
   });
 }
 
-Result<Bytes> Scheduler::TakePiece(size_t slot, const SlotPiece& piece) {
+Result<Bytes> Scheduler::TakePiece(size_t slot, const SlotPart& piece) {
   return Order<Bytes>([this, slot, &piece] { return keeper_.TakePiece(slot, piece); });
 }
 

@@ -52,7 +52,7 @@ Result<SlotContent> SlotKeeper::BeginSaving(size_t slot, NamespaceId name_space)
 }
 
 SlotContent SlotKeeper::ContentOf(const Slot& slot) const {
-  using Kind = SlotPiece::Kind;
+  using Kind = SlotPart::Kind;
   const MemoryTraits& traits = engine_->traits();
   SlotContent content{slot.name_space(), slot.tokens(), slot.own_provenance(), {}};
   content.tokens.resize(slot.own_tokens());
@@ -84,15 +84,15 @@ SlotContent SlotKeeper::ContentOf(const Slot& slot) const {
   return content;
 }
 
-Result<Bytes> SlotKeeper::TakePiece(size_t slot_index, const SlotPiece& piece) {
+Result<Bytes> SlotKeeper::TakePiece(size_t slot_index, const SlotPart& piece) {
   CHECK(slots_[slot_index].saving);
   Slot& slot = slots_[slot_index].slot;
   switch (piece.kind) {
-    case SlotPiece::Kind::kSegment:
+    case SlotPart::Kind::kSegment:
       return slot.TakeSegment(piece.range);
-    case SlotPiece::Kind::kWhole:
+    case SlotPart::Kind::kWhole:
       return slot.TakeWhole();
-    case SlotPiece::Kind::kCheckpoint: {
+    case SlotPart::Kind::kCheckpoint: {
       const auto held = cache_->Pin(piece.checkpoint.id);
       if (!held) return Fail(ErrorCode::kNotFound, held.error().message);
       Bytes bytes;
@@ -102,7 +102,7 @@ Result<Bytes> SlotKeeper::TakePiece(size_t slot_index, const SlotPiece& piece) {
       if (!room) return tl::unexpected(room.error());
       return bytes;
     }
-    case SlotPiece::Kind::kEnd:
+    case SlotPart::Kind::kEnd:
       if (engine_->traits().NeedsSnapshots()) return slot.TakeSnapshot();
       return Bytes();
   }
@@ -158,13 +158,13 @@ Status SlotKeeper::Restore(size_t slot_index, SavedSlot saved) {
                       std::to_string(saved.tokens.size()) +
                       " tokens; try again when they are done");
     }
-    ParkAndClear(*idle);
+    OffloadAndClear(*idle);
   }
-  if (LostTokens(slot, saved.name_space, saved.tokens, false) > 0) Park(&slot);
+  if (LostTokens(slot, saved.name_space, saved.tokens, false) > 0) Offload(&slot);
   slot.Clear(saved.name_space);
   kept.used_tick = ++tick_;
   kept.released_ms = clock_->NowMs();
-  kept.pieces_left.reset();
+  kept.chunks_left.reset();
   if (Status set = SetSaved(&slot, saved); !set) {
     ++stats_.failed;
     slot.Clear(saved.name_space);

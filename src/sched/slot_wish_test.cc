@@ -68,7 +68,7 @@ TEST(EraseSlot, DropsWhatTheSlotHoldsAndSaysHowMuch) {
   EXPECT_EQ(*Erase(&bench, 1), 0u);
 }
 
-TEST(EraseSlot, AnotherAskersConversationStays) {
+TEST(EraseSlot, AnotherClientsConversationStays) {
   Bench bench(Slots(2), {});
   bench.Run(In(1, Text(300), 8));
   const auto refused = Erase(&bench, 1, 7);

@@ -34,7 +34,7 @@ void Scheduler::Run() {
   }
   EndIdleWork();
   DoLooks(std::numeric_limits<size_t>::max());
-  PauseWarming();
+  PausePrefetching();
   if (asleep_) why_asleep_ = "the server is shutting down";
   DoOrders();
   // Whoever was saving one is told no more.
@@ -51,7 +51,7 @@ void Scheduler::RunOnce() {
     SaveWhileBusy();
   } else if (DoIdleWork()) {
     // One chunk of it; there may be a request now.
-  } else if (WarmNext()) {
+  } else if (PrefetchNext()) {
     SaveWhileBusy();
   } else if (!Tend(false) && !SleepIfIdle()) {
     WaitForWork();
@@ -72,25 +72,25 @@ void Scheduler::EndIdleWork() {
 // slot that is read ahead in is free for whoever asks.
 bool Scheduler::HasWork() const {
   if (!running_.empty()) return true;
-  const bool has_free = keeper_.has_free() || (warming_ && warming_->slot);
+  const bool has_free = keeper_.has_free() || (prefetching_ && prefetching_->slot);
   const std::lock_guard lock(mutex_);
   return (has_free && !queue_.empty()) || !orders_.empty();
 }
 
 void Scheduler::WaitForWork() {
-  const bool has_free = keeper_.has_free() || (warming_ && warming_->slot);
+  const bool has_free = keeper_.has_free() || (prefetching_ && prefetching_->slot);
   const double until_sleep_ms = UntilSleepMs();
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
     const bool asked = (has_free && !queue_.empty()) || !orders_.empty();
     const bool looks = !looks_.empty() || !posts_.empty();
-    return stopping_ || woken_ || warm_news_ || asked || looks;
+    return stopping_ || woken_ || prefetch_news_ || asked || looks;
   };
   double wait_ms = std::min(until_sleep_ms, kWaitMsMax);
   // A slot may have been unused for long enough by then, or the disk have caught up; or more may be
   // read ahead.
   if (options_.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
-  if (stats_.unsaved_bytes > 0 || warming_) wait_ms = std::min(wait_ms, kTendInterval.count());
+  if (stats_.unsaved_bytes > 0 || prefetching_) wait_ms = std::min(wait_ms, kTendInterval.count());
   arrived_.wait_for(lock, Milliseconds(wait_ms), ready);
   woken_ = false;
 }
@@ -106,7 +106,7 @@ void Scheduler::Wake() {
 bool Scheduler::Tend(bool now) {
   if (!cache_->saves()) return false;
   cache_->TakeNews();
-  const CheckpointCache::SaveStep step = cache_->SaveNext(keeper_.read_ms_per_token());
+  const CheckpointCache::SaveStep step = cache_->SaveNext(keeper_.prefill_ms_per_token());
   const bool stored = !step.began && keeper_.StoreUnused(now);
   const uint64_t unsaved_bytes = step.bytes_left + keeper_.UnstoredBytes();
   const auto lag_ms =
@@ -124,7 +124,7 @@ void Scheduler::SaveWhileBusy() {
   const double now_ms = clock_->NowMs();
   if (now_ms - saved_ms_ < kTendInterval.count()) return;
   saved_ms_ = now_ms;
-  cache_->SaveNext(keeper_.read_ms_per_token());
+  cache_->SaveNext(keeper_.prefill_ms_per_token());
 }
 
 bool Scheduler::SaveAll(double ms_max) {

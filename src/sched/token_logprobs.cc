@@ -20,15 +20,15 @@ double LogSum(std::span<const float> logits) {
 
 }  // namespace
 
-TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token drawn,
+TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
                           size_t top) {
-  CHECK(drawn >= 0 && static_cast<size_t>(drawn) < logits.size());
+  CHECK(sampled >= 0 && static_cast<size_t>(sampled) < logits.size());
   const double log_sum = LogSum(logits);
   const auto likely = [&](Token token) {
     return LikelyToken{token, engine.Piece(token, true),
                        logits[static_cast<size_t>(token)] - log_sum};
   };
-  TokenLogprob found{likely(drawn), {}};
+  TokenLogprob found{likely(sampled), {}};
   if (top == 0) return found;
   std::vector<Token> order(logits.size());
   std::iota(order.begin(), order.end(), 0);

@@ -24,12 +24,12 @@ struct LikelyToken {
 };
 
 struct TokenLogprob {
-  LikelyToken drawn;
+  LikelyToken sampled;
   std::vector<LikelyToken> top;  // likeliest first; of equals, the lower id
 };
 
 // `top`: how many of the likeliest; all there are, if fewer. REQUIRES: `drawn` has a logit.
-TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token drawn,
+TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
                           size_t top);
 
 // Keeps what is known of tokens until their text is sent, so that both go together and what a stop

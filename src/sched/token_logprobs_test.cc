@@ -38,8 +38,8 @@ TEST(TokenLogprobs, AreTheLogarithmsOfTheSoftmax) {
     const std::vector<float> logits = SomeLogits(seed);
     const std::vector<double> naive = NaiveLogSoftmax(logits);
     const TokenLogprob found = FindLogprobs(engine, logits, 'q', 20);
-    EXPECT_NEAR(found.drawn.logprob, naive['q'], 1e-9);
-    EXPECT_EQ(found.drawn.bytes, "q");
+    EXPECT_NEAR(found.sampled.logprob, naive['q'], 1e-9);
+    EXPECT_EQ(found.sampled.bytes, "q");
     std::vector<double> sorted = naive;
     std::sort(sorted.rbegin(), sorted.rend());
     ASSERT_EQ(found.top.size(), 20u);
@@ -54,8 +54,8 @@ TEST(TokenLogprobs, LargeLogitsOverflowNothing) {
   const FakeEngine engine({});
   std::vector<float> logits(FakeEngine::kVocabSize, -1e30F);
   logits['a'] = 1e30F;
-  EXPECT_EQ(FindLogprobs(engine, logits, 'a', 1).drawn.logprob, 0);
-  EXPECT_LT(FindLogprobs(engine, logits, 'b', 1).drawn.logprob, -1e29);
+  EXPECT_EQ(FindLogprobs(engine, logits, 'a', 1).sampled.logprob, 0);
+  EXPECT_LT(FindLogprobs(engine, logits, 'b', 1).sampled.logprob, -1e29);
 }
 
 TEST(TokenLogprobs, OfEqualsTheLowerIdComesFirstAndNoMoreComeThanThereAre) {
@@ -78,18 +78,18 @@ std::vector<std::string> TakenWith(const std::vector<std::string>& texts, const 
   Token letter = 'A';
   for (const std::string& pushed : texts) {
     TokenLogprob logprob;
-    logprob.drawn.token = letter++;
+    logprob.sampled.token = letter++;
     held.Add(logprob, pushed.size());
     text.Push(pushed);
     taken.emplace_back();
     for (const TokenLogprob& one : held.Take(text.unsent_bytes())) {
-      taken.back() += static_cast<char>(one.drawn.token);
+      taken.back() += static_cast<char>(one.sampled.token);
     }
   }
   text.Finish();
   taken.emplace_back();
   for (const TokenLogprob& one : held.Take(text.unsent_bytes())) {
-    taken.back() += static_cast<char>(one.drawn.token);
+    taken.back() += static_cast<char>(one.sampled.token);
   }
   return taken;
 }

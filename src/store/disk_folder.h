@@ -43,7 +43,7 @@ class DiskFolder {
   struct Counts {
     uint64_t written = 0;
     uint64_t written_bytes = 0;
-    uint64_t given_up = 0;
+    uint64_t evicted = 0;
   };
 
   // `fs` and `trouble` outlive it. When `stopped` says so, what takes long ends in the middle.

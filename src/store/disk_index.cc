@@ -224,8 +224,8 @@ void DiskIndex::RaiseNeeded(const Node& node) {
 
 std::optional<std::vector<DiskEntry>> DiskIndex::ToFree(uint64_t bytes, const DiskEntry* incoming,
                                                         int64_t now_ns, double half_life_s) {
-  std::vector<DiskEntry> given_up;
-  if (bytes == 0) return given_up;
+  std::vector<DiskEntry> evicted;
+  if (bytes == 0) return evicted;
   std::vector<Node*> nodes = RankedByDepth(now_ns, half_life_s);
   // The deepest come first, so each has its last word before what it needs is asked.
   for (const Node* const node : nodes) RaiseNeeded(*node);
@@ -238,9 +238,9 @@ std::optional<std::vector<DiskEntry>> DiskIndex::ToFree(uint64_t bytes, const Di
   uint64_t freed = 0;
   for (const Node* const node : nodes) {
     if (node->rank >= limit) break;
-    given_up.push_back(node->entry);
+    evicted.push_back(node->entry);
     freed += node->entry.bytes;
-    if (freed >= bytes) return given_up;
+    if (freed >= bytes) return evicted;
   }
   return std::nullopt;
 }

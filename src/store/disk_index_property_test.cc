@@ -114,12 +114,12 @@ void CompareWithOracle(uint64_t seed) {
   }
   ASSERT_EQ(index.bytes(), all);
   const uint64_t needed = 1 + forest.Below(all);
-  const auto given_up = index.ToFree(needed, nullptr, kStartNs, kHalfLifeS);
-  ASSERT_TRUE(given_up.has_value());
+  const auto evicted = index.ToFree(needed, nullptr, kStartNs, kHalfLifeS);
+  ASSERT_TRUE(evicted.has_value());
   uint64_t freed = 0;
   double highest = -1e300;
   std::set<ObjectName> gone;
-  for (const DiskEntry& entry : *given_up) {
+  for (const DiskEntry& entry : *evicted) {
     ASSERT_LT(freed, needed);
     freed += entry.bytes;
     const Known& known = forest.objects().at(entry.name);

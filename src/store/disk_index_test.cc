@@ -32,7 +32,7 @@ class Index {
     const auto entries = index_.ToFree(bytes, entry, kStartNs, kHalfLifeS);
     if (!entries) return {ObjectName{}};
     std::vector<ObjectName> names;
-    for (const DiskEntry& given_up : *entries) names.push_back(given_up.name);
+    for (const DiskEntry& evicted : *entries) names.push_back(evicted.name);
     return names;
   }
   DiskIndex& operator*() { return index_; }
@@ -91,9 +91,9 @@ TEST(DiskIndex, KeepsNoSegmentForASnapshotOfOtherTokensOrAnotherRun) {
   ObjectHeader of_a_run = Snapshot(TokensOf(3 * kBlock), 1000);
   of_a_run.lineage = 7;
   index.Put(of_a_run);
-  ObjectHeader of_another_asker = Snapshot(TokensOf(3 * kBlock), 1000);
-  of_another_asker.name_space = 7;
-  index.Put(of_another_asker);
+  ObjectHeader of_another_client = Snapshot(TokensOf(3 * kBlock), 1000);
+  of_another_client.name_space = 7;
+  index.Put(of_another_client);
   index.Put(Snapshot(TokensOf(3 * kBlock + 1), 1000));
   EXPECT_EQ(index.ToFree(100), (Names{segment}));
 }

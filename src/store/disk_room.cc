@@ -89,7 +89,7 @@ uint64_t DiskFolder::GiveUp(const std::vector<DiskEntry>& entries) {
       // What it needs may come next.
       break;
     }
-    if (removed) ++counts_.given_up;
+    if (removed) ++counts_.evicted;
     freed += entry.bytes;
     Forget(entry.model, entry.name);
   }

@@ -31,13 +31,13 @@ TEST_F(DiskRoom, HoldsTheBudgetToTheByteAndGivesUpWhatIsWorthLeast) {
   ASSERT_TRUE(store.Put(cheap, PayloadOf(1000)));
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 2)), PayloadOf(1000)));
   EXPECT_EQ(store->stats().bytes, options.bytes_max);
-  EXPECT_EQ(store->stats().given_up, 0u);
+  EXPECT_EQ(store->stats().evicted, 0u);
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 2000), Shared(PayloadOf(1000))));
   store.Settle();
   const DiskStore::News news = store->TakeNews();
   EXPECT_EQ(news.gone, Names{NameOf(cheap)});
   EXPECT_EQ(news.written.size(), 1u);
-  EXPECT_EQ(store->stats().given_up, 1u);
+  EXPECT_EQ(store->stats().evicted, 1u);
   EXPECT_EQ(fs_.bytes(), options.bytes_max);
 }
 
@@ -162,7 +162,7 @@ TEST_F(DiskRoom, LooksAgainWhetherWhatIsToGoWasUsedByAnotherProcess) {
   theirs->Remove(NameOf(newer));
   theirs.Settle();
   ASSERT_TRUE(ours.Put(Snapshot(TokensOf(10, 3), 5000), PayloadOf(1000)));
-  EXPECT_EQ(ours->stats().given_up, 1u);
+  EXPECT_EQ(ours->stats().evicted, 1u);
   EXPECT_EQ(ours->stats().objects, 2u);
 }
 

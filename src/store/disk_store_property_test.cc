@@ -282,11 +282,11 @@ class Story {
   void LookFor(Person* person, const NameSet& names) {
     if (plot_.damage || plot_.processes > 1) return;
     person->store().Step();
-    const uint64_t given_up = person->store().stats().given_up;
+    const uint64_t evicted = person->store().stats().evicted;
     Hear(person);
     uint64_t missing = 0;
     for (const ObjectName& name : names) missing += person->held.contains(name) ? 0 : 1;
-    EXPECT_LE(missing, given_up);
+    EXPECT_LE(missing, evicted);
   }
 
   void Damage() {

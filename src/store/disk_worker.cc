@@ -211,7 +211,7 @@ void DiskWorker::Publish() {
     stats_.bytes = folder_.bytes();
     stats_.written = folder_.counts().written;
     stats_.written_bytes = folder_.counts().written_bytes;
-    stats_.given_up = folder_.counts().given_up;
+    stats_.evicted = folder_.counts().evicted;
   }
   if (is_news && options_.wake) options_.wake();
 }

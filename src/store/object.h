@@ -49,7 +49,7 @@ struct Fingerprint {
 struct ObjectHeader {
   ObjectKind kind = ObjectKind::kSnapshot;
   Fingerprint fingerprint;
-  uint64_t name_space = 0;  // a hash of the asker's key; 0: asked without one
+  uint64_t name_space = 0;  // a hash of the client's key; 0: asked without one
   // Of the sequence from its begin to where the object ends.
   Tokens tokens;
   size_t begin = 0;       // of a segment: its first token; else 0

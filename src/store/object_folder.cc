@@ -222,7 +222,7 @@ Result<Tokens> ObjectFolder::TokensOf(const FoundObject& object) const {
   return std::move(front->header.tokens);
 }
 
-// A segment that goes as far, of the same asker and run, with the same tokens up to there.
+// A segment that goes as far, of the same client and run, with the same tokens up to there.
 Result<const FoundObject*> ObjectFolder::HolderOf(const FolderContents& contents,
                                                   const FoundObject& snapshot,
                                                   const Tokens& tokens) const {

@@ -119,7 +119,7 @@ TEST_F(ObjectFolderPaths, TellsForksApartByTheirTokens) {
             Names({made.snapshots[0], shared, made.snapshots[1], made.snapshots[2]}));
 }
 
-TEST_F(ObjectFolderPaths, KeepsRunsAndAskersApart) {
+TEST_F(ObjectFolderPaths, KeepsRunsAndClientsApart) {
   const Conversation made = PutConversation();
   ObjectHeader in_run = Segment(made.tokens, 1024, 3000, made.segments.data());
   in_run.lineage = 77;

@@ -32,7 +32,7 @@ struct SavedStats {
   uint64_t written_bytes = 0;
   uint64_t read = 0;
   uint64_t read_bytes = 0;
-  uint64_t given_up = 0;
+  uint64_t evicted = 0;
   uint64_t corrupt = 0;         // that did not say what they should
   uint64_t errors = 0;          // refusals of the file system
   uint64_t unsynced_bytes = 0;  // on their way

@@ -201,7 +201,7 @@ SimOptions OptionsOf(const TracedServer& server, CacheOptions cache, size_t slot
   options.cache = cache;
   options.slots = slots;
   options.context_tokens = server.engine().context_tokens();
-  options.piece_tokens_max = server.engine().piece_tokens_max();
+  options.chunk_tokens_max = server.engine().chunk_tokens_max();
   return options;
 }
 

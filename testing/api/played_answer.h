@@ -18,17 +18,17 @@ namespace cairn {
 // Gives out pieces that were written down before.
 class PlayedParser final : public AnswerParser {
  public:
-  explicit PlayedParser(std::vector<AnswerPiece> pieces) : pieces_(std::move(pieces)) {}
+  explicit PlayedParser(std::vector<AnswerDelta> pieces) : pieces_(std::move(pieces)) {}
 
-  std::vector<AnswerPiece> Push(std::string_view) override { return {}; }
-  std::vector<AnswerPiece> Finish() override { return std::move(pieces_); }
+  std::vector<AnswerDelta> Push(std::string_view) override { return {}; }
+  std::vector<AnswerDelta> Finish() override { return std::move(pieces_); }
 
  private:
-  std::vector<AnswerPiece> pieces_;
+  std::vector<AnswerDelta> pieces_;
 };
 
 // An answer that has ended already: 1,000 tokens of prompt, 900 of them reused, 25 generated.
-inline StartedChat Play(std::vector<AnswerPiece> pieces, FinishReason reason = FinishReason::kStop,
+inline StartedChat Play(std::vector<AnswerDelta> pieces, FinishReason reason = FinishReason::kStop,
                         const std::string& stop_text = "") {
   auto generation = std::make_shared<Generation>();
   GenerationEvent done;
@@ -48,11 +48,11 @@ inline StartedChat PlayFailure() {
   failed.kind = GenerationEvent::Kind::kFailed;
   failed.error = {ErrorCode::kInternal, "it broke"};
   generation->Push(failed);
-  return {generation, std::make_unique<PlayedParser>(std::vector<AnswerPiece>())};
+  return {generation, std::make_unique<PlayedParser>(std::vector<AnswerDelta>())};
 }
 
-inline std::vector<AnswerPiece> ThoughtTextAndTwoCalls() {
-  using Kind = AnswerPiece::Kind;
+inline std::vector<AnswerDelta> ThoughtTextAndTwoCalls() {
+  using Kind = AnswerDelta::Kind;
   return {{Kind::kReasoning, "Let me ", 0},        {Kind::kReasoning, "see.", 0},
           {Kind::kContent, "I look ", 0},          {Kind::kContent, "\xE2\x82\xAC up.", 0},
           {Kind::kCallBegin, "weather", 0},        {Kind::kCallArguments, R"({"city":)", 0},

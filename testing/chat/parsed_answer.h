@@ -27,9 +27,9 @@ inline void PrintTo(const ParsedAnswer& answer, std::ostream* out) {
 
 class AnswerCollector {
  public:
-  void Add(const std::vector<AnswerPiece>& pieces) {
-    using Kind = AnswerPiece::Kind;
-    for (const AnswerPiece& piece : pieces) {
+  void Add(const std::vector<AnswerDelta>& pieces) {
+    using Kind = AnswerDelta::Kind;
+    for (const AnswerDelta& piece : pieces) {
       EXPECT_FALSE(piece.text.empty());
       if (piece.kind == Kind::kCallBegin) {
         EXPECT_EQ(piece.call, calls_);

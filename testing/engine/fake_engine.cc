@@ -70,7 +70,7 @@ Result<std::string> FakeEngine::StateIdentity() const {
                     {"grid_tokens", std::to_string(options_.grid_tokens)},
                     {"window_tokens", std::to_string(traits_.window_tokens)},
                     {"snapshot_bytes", std::to_string(traits_.snapshot_bytes)},
-                    {"piece_tokens", std::to_string(options_.piece_tokens_max)},
+                    {"piece_tokens", std::to_string(options_.chunk_tokens_max)},
                     {"end_one_in", std::to_string(options_.end_one_in)},
                     {"seed", std::to_string(options_.seed)}});
 }
@@ -102,7 +102,7 @@ bool FakeEngine::IsEndOfGeneration(Token token) const {
 }
 
 Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
-  CHECK(!tokens.empty() && tokens.size() <= options_.piece_tokens_max);
+  CHECK(!tokens.empty() && tokens.size() <= options_.chunk_tokens_max);
   Sequence& sequence = Of(seq);
   CHECK(sequence.end == position);
   if (failing_decodes_ > 0) {

@@ -25,7 +25,7 @@ struct FakeEngineOptions {
   size_t context_tokens = 1 << 20;
   size_t slots = 1;
   size_t cells = 0;  // 0: each slot has room for context_tokens
-  size_t piece_tokens_max = 512;
+  size_t chunk_tokens_max = 512;
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
@@ -54,7 +54,7 @@ class FakeEngine : public Engine {
   size_t context_tokens() const override { return options_.context_tokens; }
   size_t slots() const override { return options_.slots; }
   size_t cells() const override;
-  size_t piece_tokens_max() const override { return options_.piece_tokens_max; }
+  size_t chunk_tokens_max() const override { return options_.chunk_tokens_max; }
   Result<std::string> StateIdentity() const override;
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,

@@ -121,7 +121,7 @@ class PlayedKeys {
   // A server has ended, and with it what its numbers mean.
   void EndLife() {
     const std::lock_guard lock(mutex_);
-    // An answer may have been of use before its asker heard the last of it.
+    // An answer may have been of use before its client heard the last of it.
     for (const Reuse& reuse : doubtful_) {
       const size_t known = Known(reuse);
       if (reuse.tokens <= known) continue;
@@ -202,8 +202,8 @@ class PlayedKeys {
     const Tokens& asked = said_[reuse.key][reuse.prompt];
     size_t known = 0;
     const auto compare = [&](const Tokens& other) {
-      const auto parted = std::mismatch(asked.begin(), asked.end(), other.begin(), other.end());
-      known = std::max(known, static_cast<size_t>(parted.first - asked.begin()));
+      const auto diverged = std::mismatch(asked.begin(), asked.end(), other.begin(), other.end());
+      known = std::max(known, static_cast<size_t>(diverged.first - asked.begin()));
     };
     for (size_t i = 0; i < reuse.said; ++i) {
       if (i != reuse.prompt) compare(said_[reuse.key][i]);

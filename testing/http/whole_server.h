@@ -130,7 +130,7 @@ class WholeServer {
     engine.context_tokens = context_tokens;
     engine.slots = 3;
     engine.grid_tokens = 16;
-    engine.piece_tokens_max = 64;
+    engine.chunk_tokens_max = 64;
     engine.recurrent_bytes = 512;
     return engine;
   }

@@ -150,12 +150,12 @@ class PlainPlayer {
     const size_t last_cut = (prompt.size() - 1) / grid * grid;
     while (held_.size() % grid != 0 && held_.size() < prompt.size()) {
       const size_t steps = LongAfterAnswer() ? 2 : 1;
-      ReadPiece(prompt, std::min(prompt.size(), (held_.size() / grid + steps) * grid));
+      PrefillChunk(prompt, std::min(prompt.size(), (held_.size() / grid + steps) * grid));
     }
     while (held_.size() < last_cut) {
-      ReadPiece(prompt, std::min(last_cut, held_.size() + engine_->piece_tokens_max()));
+      PrefillChunk(prompt, std::min(last_cut, held_.size() + engine_->chunk_tokens_max()));
     }
-    if (held_.size() < prompt.size()) ReadPiece(prompt, prompt.size());
+    if (held_.size() < prompt.size()) PrefillChunk(prompt, prompt.size());
   }
   // The answer to the prompt just read. REQUIRES: the model's tokens are bytes.
   std::string Generate(const GenerationParams& params) {
@@ -178,9 +178,9 @@ class PlainPlayer {
     const size_t grid = traits.grid_tokens;
     const size_t tokens = (held_.size() / grid + 2) * grid - held_.size();
     return answer_end_ == held_.size() && !traits.NeedsSnapshots() &&
-           tokens <= engine_->piece_tokens_max();
+           tokens <= engine_->chunk_tokens_max();
   }
-  void ReadPiece(const Tokens& prompt, size_t end) {
+  void PrefillChunk(const Tokens& prompt, size_t end) {
     const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
     EXPECT_TRUE(engine_->Decode(0, held_.size(), piece).has_value());
     held_.insert(held_.end(), piece.begin(), piece.end());

@@ -30,7 +30,7 @@
 namespace cairn::test {
 
 inline constexpr double kReadMsPerToken = 0.4;
-inline constexpr double kPieceMs = 2;
+inline constexpr double kChunkMs = 2;
 inline constexpr double kDecodeMs = 5;
 inline constexpr double kDecodeMsPerAnswer = 0.5;
 inline constexpr double kWakeMs = 30;
@@ -48,7 +48,7 @@ class ScheduleEngine final : public FakeEngine {
         clock_(clock) {}
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
-    clock_->Advance(kPieceMs + kReadMsPerToken * static_cast<double>(tokens.size()));
+    clock_->Advance(kChunkMs + kReadMsPerToken * static_cast<double>(tokens.size()));
     if (Fails()) return FailedDecode({seq});
     return FakeEngine::Decode(seq, position, tokens);
   }
@@ -174,7 +174,7 @@ struct Told {
   size_t cancelled = 0;
   size_t refused = 0;
   size_t timed_out = 0;
-  uint64_t given_up = 0;
+  uint64_t preempted = 0;
   uint64_t warmed = 0;
   uint64_t reused = 0;
   uint64_t reused_after_sleep = 0;  // by those whose request woke the model
@@ -209,7 +209,7 @@ class ScheduleRun {
       Ask();
       Vanish();
       const auto before = Done();
-      const bool stepped = scheduler_.Step() || scheduler_.WarmNext();
+      const bool stepped = scheduler_.Step() || scheduler_.PrefetchNext();
       Collect();
       EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
       if (stepped) {
@@ -237,8 +237,8 @@ class ScheduleRun {
     }
     told->refused += refused_;
     told->failures += engine_.failures();
-    told->given_up += scheduler_.stats().given_up;
-    told->warmed += scheduler_.stats().warmed_tokens;
+    told->preempted += scheduler_.stats().preempted;
+    told->warmed += scheduler_.stats().prefetched_tokens;
     if (scheduler_.stats().sleeps > 0) ++told->slept;
     if (unwoken_ > 0) ++told->refused_to_wake;
   }
@@ -257,7 +257,7 @@ class ScheduleRun {
     FakeEngineOptions options;
     options.memory_class = schedule.memory_class;
     options.grid_tokens = 16;
-    options.piece_tokens_max = 64;
+    options.chunk_tokens_max = 64;
     options.window_tokens = 40;
     options.slots = schedule.slots;
     options.cells = schedule.cells;
@@ -299,8 +299,8 @@ class ScheduleRun {
     const SchedulerStats stats = scheduler_.stats();
     size_t held = 0;
     for (const SlotStats& slot : stats.slots) held += slot.tokens;
-    return {engine_.decoded_tokens(), stats.warmed_tokens, stats.running,      stats.waiting,
-            stats.given_up,           ended_.size(),       engine_.failures(), held};
+    return {engine_.decoded_tokens(), stats.prefetched_tokens, stats.running,      stats.waiting,
+            stats.preempted,          ended_.size(),           engine_.failures(), held};
   }
 
   void Ask() {
@@ -374,7 +374,7 @@ class ScheduleRun {
         continue;
       }
       client.asks_ms = clock_.NowMs() + static_cast<double>(random_() % schedule_.pause_ms_max);
-      if (schedule_.warms) WarmFor(asked);
+      if (schedule_.warms) PrefetchFor(asked);
       ended_.push_back(std::move(asked));
     }
     std::erase_if(asked_, [](const Asked& asked) { return asked.ended; });
@@ -405,12 +405,12 @@ class ScheduleRun {
   }
 
   // Sometimes as it will come back, mostly not.
-  void WarmFor(const Asked& asked) {
+  void PrefetchFor(const Asked& asked) {
     Tokens tokens = asked.prompt;
     Append(Words(1 + random_() % 200), &tokens);
     if (random_() % 4 == 0) clients_[asked.client].prompt = tokens;
     const size_t answered = CommonPrefix(tokens, asked.prompt);
-    scheduler_.Warm({{asked.name_space, std::move(tokens), answered, false}});
+    scheduler_.Prefetch({{asked.name_space, std::move(tokens), answered, false}});
   }
 
   // False: nobody will ask any more.
@@ -436,8 +436,8 @@ class ScheduleRun {
     EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
     for (const SlotStats& slot : scheduler_.stats().slots) EXPECT_EQ(slot.tokens, 0u);
     // What may be asked is no reason to load the model.
-    if (schedule_.warms && !ended_.empty()) WarmFor(ended_.back());
-    EXPECT_FALSE(scheduler_.Step() || scheduler_.WarmNext());
+    if (schedule_.warms && !ended_.empty()) PrefetchFor(ended_.back());
+    EXPECT_FALSE(scheduler_.Step() || scheduler_.PrefetchNext());
     EXPECT_TRUE(engine_.asleep());
     if (!was_asleep && random_() % 100 < schedule_.refused_wakes_percent) {
       engine_.FailNextWakes(1);
@@ -473,7 +473,7 @@ class ScheduleRun {
         EXPECT_EQ(asked.text, whole);
       }
     }
-    const bool plain = schedule_.headers == 0 && scheduler_.stats().given_up == 0 &&
+    const bool plain = schedule_.headers == 0 && scheduler_.stats().preempted == 0 &&
                        schedule_.failing_per_mille == 0;
     if (plain) CheckOrder();
   }

@@ -33,11 +33,11 @@ class RecordingEngine final : public Engine {
 
   // Of the last prompt whose answer is drawn with this seed.
   const std::vector<float>& prompt_logits(uint32_t seed = SamplingParams{}.seed) const {
-    return drawn_.at(seed).first;
+    return sampled_.at(seed).first;
   }
   // Of the answer to it, token by token.
   const std::vector<float>& leads(uint32_t seed = SamplingParams{}.seed) const {
-    return drawn_.at(seed).leads;
+    return sampled_.at(seed).leads;
   }
 
   const ModelInfo& info() const override { return engine_->info(); }
@@ -45,7 +45,7 @@ class RecordingEngine final : public Engine {
   size_t context_tokens() const override { return engine_->context_tokens(); }
   size_t slots() const override { return engine_->slots(); }
   size_t cells() const override { return engine_->cells(); }
-  size_t piece_tokens_max() const override { return engine_->piece_tokens_max(); }
+  size_t chunk_tokens_max() const override { return engine_->chunk_tokens_max(); }
   Result<std::string> StateIdentity() const override { return engine_->StateIdentity(); }
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
                           bool parse_special) const override {
@@ -87,40 +87,40 @@ class RecordingEngine final : public Engine {
     return engine_->SetWhole(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
-    Drawn& drawn = drawn_[params.seed];
-    drawn = {};
-    return std::make_unique<Recorder>(engine_->MakeSampler(params), &drawn);
+    Sampled& sampled = sampled_[params.seed];
+    sampled = {};
+    return std::make_unique<Recorder>(engine_->MakeSampler(params), &sampled);
   }
 
  private:
-  struct Drawn {
+  struct Sampled {
     std::vector<float> first;
     std::vector<float> leads;
   };
   class Recorder final : public Sampler {
    public:
-    Recorder(std::unique_ptr<Sampler> sampler, Drawn* drawn)
-        : sampler_(std::move(sampler)), drawn_(drawn) {}
+    Recorder(std::unique_ptr<Sampler> sampler, Sampled* sampled)
+        : sampler_(std::move(sampler)), sampled_(sampled) {}
     Token Sample(std::span<const float> logits) override {
-      if (drawn_->first.empty()) drawn_->first.assign(logits.begin(), logits.end());
+      if (sampled_->first.empty()) sampled_->first.assign(logits.begin(), logits.end());
       float best = -INFINITY;
       float second = -INFINITY;
       for (const float logit : logits) {
         second = std::max(second, std::min(best, logit));
         best = std::max(best, logit);
       }
-      drawn_->leads.push_back(best - second);
+      sampled_->leads.push_back(best - second);
       return sampler_->Sample(logits);
     }
     bool Accept(Token token) override { return sampler_->Accept(token); }
 
    private:
     const std::unique_ptr<Sampler> sampler_;
-    Drawn* const drawn_;
+    Sampled* const sampled_;
   };
 
   const std::unique_ptr<Engine> engine_;
-  std::map<uint32_t, Drawn> drawn_;
+  std::map<uint32_t, Sampled> sampled_;
 };
 
 struct ServedAnswer {

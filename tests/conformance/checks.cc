@@ -47,7 +47,7 @@ std::string GridText(const MemoryTraits& traits) {
 }
 
 std::set<llama_pos> SnapshotPositions(llama_pos window) {
-  std::set<llama_pos> positions = {kPieceTokens, 100, 2 * kPieceTokens, 3 * kPieceTokens};
+  std::set<llama_pos> positions = {kChunkTokens, 100, 2 * kChunkTokens, 3 * kChunkTokens};
   if (window > 0 && window + 1 < kSnapshotPromptTokens) {
     positions.insert({window - 1, window, window + 1});
   }
@@ -117,7 +117,7 @@ class Resumer {
   // Cuts at random multiples of the grid, and always at the last one before `end`.
   Status Read(const Tokens& tokens, size_t begin, size_t end) {
     const size_t last_cut = (end - 1) / grid_ * grid_;
-    const size_t steps_max = std::max<size_t>(1, engine_->piece_tokens_max() / grid_);
+    const size_t steps_max = std::max<size_t>(1, engine_->chunk_tokens_max() / grid_);
     while (begin < end) {
       const size_t next =
           begin < last_cut ? std::min(last_cut, begin + grid_ * (1 + Random(steps_max))) : end;
@@ -154,7 +154,7 @@ std::string CheckMemoryAndGrid(const std::string& model_path, double probe_ms_ma
   LlamaOptions options = OptionsFor(model_path, 2 * kGridTokensMax);
   options.find_smallest_grid = true;
   options.grid_probe_ms_max = probe_ms_max;
-  if (probe_ms_max == 0) options.grid_tokens = kPieceTokens;
+  if (probe_ms_max == 0) options.grid_tokens = kChunkTokens;
   const auto engine = LlamaEngine::Load(options);
   if (!engine) {
     std::fprintf(stderr, "%s\n", engine.error().message.c_str());

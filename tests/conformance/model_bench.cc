@@ -22,7 +22,7 @@ Result<std::unique_ptr<ModelBench>> ModelBench::Load(const std::string& path, ui
   llama_context_params params = llama_context_default_params();
   // Room for what the sequences hold together.
   params.n_ctx = kTrainedTokens * sequences;
-  params.n_ubatch = 2 * kPieceTokens;
+  params.n_ubatch = 2 * kChunkTokens;
   params.n_seq_max = sequences;
   params.kv_unified = unified;
   params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
@@ -81,7 +81,7 @@ LogitRows ModelBench::Read(const PromptTokens& tokens, llama_pos begin, llama_po
   const int32_t vocab = llama_vocab_n_tokens(llama_model_get_vocab(model_.get()));
   LogitRows rows;
   while (begin < end && refused_.empty()) {
-    const llama_pos next = std::min(end, (begin / kPieceTokens + 1) * kPieceTokens);
+    const llama_pos next = std::min(end, (begin / kChunkTokens + 1) * kChunkTokens);
     OrderWindow(seq);
     Decode(tokens, begin, next, seq);
     if (!refused_.empty()) break;

@@ -27,7 +27,7 @@ constexpr llama_state_seq_flags kPartial = LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY;
 // The made models were "trained" on so many tokens, and some of them learned their positions:
 // libllama aborts beyond. Prompts are shorter.
 constexpr uint32_t kTrainedTokens = 256;
-constexpr llama_pos kPieceTokens = 64;
+constexpr llama_pos kChunkTokens = 64;
 // Of every state of a sequence, before anything that the memory writes: a mark and the sequence.
 constexpr size_t kStateHeaderBytes = 8;
 
@@ -49,7 +49,7 @@ class ModelBench {
   // nothing.
   const std::string& refused() const { return refused_; }
 
-  // Reads [begin, end) of `tokens` into `seq`, cut at multiples of kPieceTokens. Returns the last
+  // Reads [begin, end) of `tokens` into `seq`, cut at multiples of kChunkTokens. Returns the last
   // logits of every piece. The cells of a window are put in order before each, as LlamaEngine
   // does (docs/decisions/0008-window-order.md).
   LogitRows Read(const PromptTokens& tokens, llama_pos begin, llama_pos end, llama_seq_id seq = 0);

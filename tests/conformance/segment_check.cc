@@ -19,7 +19,7 @@ namespace {
 
 constexpr llama_seq_id kSeq = 0;
 constexpr llama_seq_id kScratch = 1;
-constexpr llama_pos kEnd = 3 * kPieceTokens;  // of what is put together
+constexpr llama_pos kEnd = 3 * kChunkTokens;  // of what is put together
 constexpr llama_pos kSeam = 100;              // inside a piece
 constexpr llama_pos kPromptTokens = 240;
 
@@ -47,10 +47,10 @@ class SegmentPlayer {
   // What the uninterrupted run says, and all that it leaves behind.
   void Record() {
     snapshot_ = bench_->GetState(kSeq, kPartial);
-    for (llama_pos begin = 0; begin < kEnd; begin += kPieceTokens) {
-      pieces_.push_back(Take(begin, begin + kPieceTokens));
+    for (llama_pos begin = 0; begin < kEnd; begin += kChunkTokens) {
+      pieces_.push_back(Take(begin, begin + kChunkTokens));
     }
-    early_ = Take(0, 2 * kPieceTokens);
+    early_ = Take(0, 2 * kChunkTokens);
     late_ = Take(kSeam, kEnd);
     wanted_ = bench_->Read(prompt_, kEnd, kPromptTokens);
   }
@@ -75,9 +75,9 @@ class SegmentPlayer {
   // state only cannot be cut. What followed was another prompt's.
   std::optional<double> SegmentsOnAKeptFront() {
     Forget();
-    bench_->Read(prompt_, 0, kPieceTokens);
-    bench_->Read(other_, kPieceTokens, kPromptTokens);
-    bench_->CopyRange(kSeq, kScratch, 0, kPieceTokens);
+    bench_->Read(prompt_, 0, kChunkTokens);
+    bench_->Read(other_, kChunkTokens, kPromptTokens);
+    bench_->CopyRange(kSeq, kScratch, 0, kChunkTokens);
     bench_->Clear(kSeq);
     bench_->CopyRange(kScratch, kSeq, -1, -1);
     bench_->Clear(kScratch);

@@ -32,7 +32,7 @@ struct Reply {
   enum class Kind : uint8_t {
     kWhole,    // 200 and all of an answer
     kCut,      // 200, and the stream broke off or failed; `answer` is what came
-    kLeft,     // the asker did not wait for the end; `answer` is what came
+    kLeft,     // the client did not wait for the end; `answer` is what came
     kRefused,  // another status
     kNoReply,  // nobody listens, or the connection ended before an answer
     kGarbled,  // what came is no answer of this API

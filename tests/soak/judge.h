@@ -25,7 +25,7 @@ struct Verdict {
 };
 
 // `right` is called at most once, and not where nothing came that could be compared. `may_fail`:
-// the server was being ended. `impatient`: the asker did not wait as long as an answer may take.
+// the server was being ended. `impatient`: the client did not wait as long as an answer may take.
 Verdict JudgeReply(const Reply& reply, bool may_fail, bool impatient,
                    const std::function<Reply()>& right);
 

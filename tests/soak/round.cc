@@ -320,13 +320,13 @@ bool Round::ComesToRest() {
 
 void Round::PlayLastLife(Company* company) {
   if (!StartLife(company)) return;
-  constexpr double kWarm = kShareOfKills + 0.1;
+  constexpr double kPrefetch = kShareOfKills + 0.1;
   constexpr double kUntil = 0.95;
   if (!HoldConnections(*subject_->Current(), kConnectionsHeld)) {
     Fail("of " + std::to_string(kConnectionsHeld) + " connections not all were answered");
   }
   Burst(company, *subject_->Current(), kBurst, dice_.Number(UINT64_MAX));
-  if (!SampleUntil(kWarm, company, nullptr)) return;
+  if (!SampleUntil(kPrefetch, company, nullptr)) return;
   company->paused.store(true);
   const auto begin = SampleQuiet(company, nullptr);
   company->paused.store(false);

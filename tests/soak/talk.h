@@ -1,5 +1,6 @@
 // Talker: somebody who talks to a model, in any API, about nothing: conversations that grow, part,
-// go back, are asked again, and lose their reasoning. Drawn from a seed and from what is answered.
+// go back, are asked again, and lose their reasoning. Sampled from a seed and from what is
+// answered.
 //
 // One thread.
 

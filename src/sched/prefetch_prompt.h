@@ -1,4 +1,4 @@
-// WarmPrompt: how a conversation is expected to come back, up to where its next message begins.
+// PrefetchPrompt: how a conversation is expected to come back, up to where its next message begins.
 // Whoever knows conversations makes it (api/next_turn.h); the scheduler reads it ahead while
 // nothing else wants the machine (sched/warming.cc).
 //
@@ -8,8 +8,8 @@
 //
 // Plain data.
 
-#ifndef CAIRN_SCHED_WARM_PROMPT_H_
-#define CAIRN_SCHED_WARM_PROMPT_H_
+#ifndef CAIRN_SCHED_PREFETCH_PROMPT_H_
+#define CAIRN_SCHED_PREFETCH_PROMPT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace cairn {
 
-struct WarmPrompt {
+struct PrefetchPrompt {
   NamespaceId name_space = 0;
   Tokens tokens;
   // Of these, the ones that the answered prompt began with: a later request that has them too is
@@ -38,8 +38,8 @@ struct WarmPrompt {
 };
 
 // What was read ahead of one, for what a request that goes on from it is spared.
-struct WarmedPrompt {
-  WarmPrompt prompt;
+struct PrefetchedPrompt {
+  PrefetchPrompt prompt;
   // The pieces, in the order they were read in. What was read twice is in it twice.
   std::vector<TokenRange> read = {};
 
@@ -47,21 +47,21 @@ struct WarmedPrompt {
 };
 
 // The account of what was read ahead and did not serve anybody yet. One thread at a time.
-class WarmedPrompts {
+class PrefetchedPrompts {
  public:
-  void Add(WarmedPrompt warmed);
+  void Add(PrefetchedPrompt warmed);
   // Of the tokens that were read ahead, how many a request with `prompt` is spared, as it goes on
   // behind `reused` tokens. Whatever the prompt begins with is accounted for then: what it was not
   // spared it reads itself, so nobody after it owes that to reading ahead. The rest of a prompt
   // that was read ahead may still serve another. `unfinished`: one that is not added yet, or null.
   size_t Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
-              WarmedPrompt* unfinished = nullptr);
+              PrefetchedPrompt* unfinished = nullptr);
 
  private:
-  std::list<WarmedPrompt> warmed_;  // oldest first
-  size_t tokens_ = 0;               // of their prompts
+  std::list<PrefetchedPrompt> prefetched_;  // oldest first
+  size_t tokens_ = 0;                       // of their prompts
 };
 
 }  // namespace cairn
 
-#endif  // CAIRN_SCHED_WARM_PROMPT_H_
+#endif  // CAIRN_SCHED_PREFETCH_PROMPT_H_

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "lab/bench/unavoidable.h"
+#include "lab/bench/prefill_lower_bound.h"
 
 namespace cairn {
 namespace {
@@ -34,7 +34,7 @@ RC_GTEST_PROP(SeenSequencesProperty, SharesWhatTheBestOfAllShares, ()) {
     }
     RC_ASSERT(seen.SharedPrefix(prompt) == best);
     const size_t wanted = prompt.empty() ? 0 : std::max<size_t>(1, prompt.size() - best);
-    RC_ASSERT(seen.Unavoidable(prompt) == wanted);
+    RC_ASSERT(seen.PrefillLowerBound(prompt) == wanted);
     seen.Add(prompt);
     all.push_back(prompt);
   }

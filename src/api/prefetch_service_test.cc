@@ -56,17 +56,17 @@ class OneAnswerEngine final : public FakeEngine {
   const std::string answer_;
 };
 
-class WarmServed {
+class PrefetchServed {
  public:
-  explicit WarmServed(std::string template_source, std::string answer,
-                      ReuseMode reuse = ReuseMode::kLive)
+  explicit PrefetchServed(std::string template_source, std::string answer,
+                          ReuseMode reuse = ReuseMode::kLive)
       : engine_(EngineOptions(), std::move(answer)),
         cache_(CacheOptions{}, *MakePlacement("auto"), *MakeEviction("value"), MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, Scheduling(reuse)),
         template_(Parsed(std::move(template_source))),
         service_(std::make_unique<ChatService>(&engine_, template_.get(), &scheduler_, Options())),
         context_thread_([this] { scheduler_.Run(); }) {}
-  ~WarmServed() {
+  ~PrefetchServed() {
     service_ = nullptr;
     scheduler_.Stop();
     context_thread_.join();
@@ -82,22 +82,22 @@ class WarmServed {
     return *answer;
   }
   // Until so many tokens have been read ahead; false: they never are.
-  bool WaitForWarmed(size_t tokens) {
+  bool WaitForPrefetched(size_t tokens) {
     for (int i = 0; i < 1000; ++i) {
-      if (service_->stats().warmed_tokens >= tokens) return true;
+      if (service_->stats().prefetched_tokens >= tokens) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
   }
   // What was to be read ahead for an earlier turn may still come when the next has been answered.
-  void WaitUntilNothingIsWarmed() {
+  void WaitUntilNothingIsPrefetched() {
     uint64_t last = 0;
     do {
       last = warmed();
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     } while (warmed() != last);
   }
-  uint64_t warmed() const { return service_->stats().warmed_tokens; }
+  uint64_t warmed() const { return service_->stats().prefetched_tokens; }
   size_t PromptTokens(const Conversation& conversation) {
     return service_->PromptTokens(conversation, 1)->size();
   }
@@ -131,14 +131,14 @@ class WarmServed {
   std::thread context_thread_;
 };
 
-TEST(WarmingService, ANewQueryAfterReasoningThatIsStrippedWaitsForItsOwnTokensAlone) {
-  WarmServed served(kOpenThink, Thought() + "</think>" + Said());
+TEST(PrefetchingService, ANewQueryAfterReasoningThatIsStrippedWaitsForItsOwnTokensAlone) {
+  PrefetchServed served(kOpenThink, Thought() + "</think>" + Said());
   Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
   const WholeAnswer first = served.Ask(talk);
   ASSERT_EQ(first.reasoning, Thought());
   ASSERT_EQ(first.content, Said());
   // What was generated stays, and what comes back is read.
-  ASSERT_TRUE(served.WaitForWarmed(Said().size() - kGrid));
+  ASSERT_TRUE(served.WaitForPrefetched(Said().size() - kGrid));
   talk.messages.push_back(Assistant(first.content));
   const size_t before = served.PromptTokens(talk);
   talk.messages.push_back(User("What else is there to say?"));
@@ -148,8 +148,8 @@ TEST(WarmingService, ANewQueryAfterReasoningThatIsStrippedWaitsForItsOwnTokensAl
   EXPECT_LT(second.end.cost.read_tokens(), Said().size());
 }
 
-TEST(WarmingService, NothingIsReadAheadWhereTheAnswerComesBackAsItWasGenerated) {
-  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said());
+TEST(PrefetchingService, NothingIsReadAheadWhereTheAnswerComesBackAsItWasGenerated) {
+  PrefetchServed served(std::string(*BuiltinTemplate("qwen")), Said());
   Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
   talk.messages.push_back(Assistant(served.Ask(talk).content));
   talk.messages.push_back(User("U2"));
@@ -157,19 +157,19 @@ TEST(WarmingService, NothingIsReadAheadWhereTheAnswerComesBackAsItWasGenerated) 
   EXPECT_EQ(served.warmed(), 0u);
 }
 
-TEST(WarmingService, ExactReuseReadsTheAnswerAgainWhileNobodyWaits) {
-  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said(), ReuseMode::kExact);
+TEST(PrefetchingService, ExactReuseReadsTheAnswerAgainWhileNobodyWaits) {
+  PrefetchServed served(std::string(*BuiltinTemplate("qwen")), Said(), ReuseMode::kExact);
   Conversation talk{.messages = {System(std::string(500, 'S')), User("U1")}};
   const WholeAnswer first = served.Ask(talk);
-  ASSERT_TRUE(served.WaitForWarmed(Said().size() - kGrid));
+  ASSERT_TRUE(served.WaitForPrefetched(Said().size() - kGrid));
   talk.messages.push_back(Assistant(first.content));
   talk.messages.push_back(User("U2"));
   EXPECT_LE(served.Ask(talk).end.cost.read_tokens(), 2 * kGrid);
 }
 
-TEST(WarmingService, AClientThatRolledOnceWaitsForItsNewMessageAloneFromThenOn) {
+TEST(PrefetchingService, AClientThatRolledOnceWaitsForItsNewMessageAloneFromThenOn) {
   constexpr size_t kWindow = 5;
-  WarmServed served(std::string(*BuiltinTemplate("qwen")), Said());
+  PrefetchServed served(std::string(*BuiltinTemplate("qwen")), Said());
   const Message header = System(std::string(500, 'S'));
   Conversation talk{.messages = {header}};
   const auto ask = [&](int turn) {
@@ -196,8 +196,8 @@ TEST(WarmingService, AClientThatRolledOnceWaitsForItsNewMessageAloneFromThenOn) 
     Conversation left = talk;
     left.messages.erase(left.messages.begin() + 1, left.messages.begin() + 3);
     const size_t goal = served.PromptTokens(left) - header_tokens - 2 * kGrid;
-    ASSERT_TRUE(served.WaitForWarmed(warmed + goal));
-    served.WaitUntilNothingIsWarmed();
+    ASSERT_TRUE(served.WaitForPrefetched(warmed + goal));
+    served.WaitUntilNothingIsPrefetched();
   }
 }
 

@@ -1,7 +1,7 @@
 // Reading ahead, while nobody waits: how a conversation comes back is known but for its next
-// message (sched/warm_prompt.h). Pieces of it are read one by one, so that a request that comes has
-// the machine after one at most, and every slot; what was read until then lies in the slot it was
-// read in, and the request goes on from it.
+// message (sched/prefetch_prompt.h). Pieces of it are read one by one, so that a request that comes
+// has the machine after one at most, and every slot; what was read until then lies in the slot it
+// was read in, and the request goes on from it.
 
 #include <algorithm>
 #include <utility>
@@ -12,51 +12,51 @@ namespace cairn {
 namespace {
 
 // That are waiting to be read ahead.
-constexpr size_t kWarmPromptsMax = 16;
+constexpr size_t kPrefetchPromptsMax = 16;
 // Requests that an answer's rendering may be late for.
 constexpr size_t kAskedMax = 16;
 
-bool GoesOn(const WarmPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
+bool GoesOn(const PrefetchPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
   return expected.name_space == name_space &&
          CommonPrefix(expected.tokens, prompt) >= expected.answered_tokens;
 }
 
 }  // namespace
 
-void Scheduler::Warm(std::vector<WarmPrompt> prompts) {
+void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
   {
     const std::lock_guard lock(mutex_);
-    for (WarmPrompt& prompt : prompts) warm_queue_.push_back(std::move(prompt));
-    while (warm_queue_.size() > kWarmPromptsMax) warm_queue_.pop_front();
-    warm_news_ = true;
+    for (PrefetchPrompt& prompt : prompts) prefetch_queue_.push_back(std::move(prompt));
+    while (prefetch_queue_.size() > kPrefetchPromptsMax) prefetch_queue_.pop_front();
+    prefetch_news_ = true;
   }
   arrived_.notify_one();
 }
 
-bool Scheduler::WarmNext() {
+bool Scheduler::PrefetchNext() {
   {
     const std::lock_guard lock(mutex_);
-    warm_news_ = false;
+    prefetch_news_ = false;
     // The model is not loaded again for what nobody may ask for.
-    if (asleep_) warm_queue_.clear();
+    if (asleep_) prefetch_queue_.clear();
   }
   if (BringHeaderBack()) return true;
-  while (warming_ || TakeWarmPrompt()) {
-    const size_t allowed = warm_budget_.Allowed(clock_->NowMs());
+  while (prefetching_ || TakePrefetchPrompt()) {
+    const size_t allowed = prefetch_budget_.Allowed(clock_->NowMs());
     if (allowed < grid_tokens_) {
       // Until a request comes nobody uses the slot.
-      if (warm_budget_.LoanLeft() < grid_tokens_) PauseWarming();
+      if (prefetch_budget_.LoanLeft() < grid_tokens_) PausePrefetching();
       return false;
     }
-    if (!warming_->slot && !BeginWarming()) {
-      EndWarming();
+    if (!prefetching_->slot && !BeginPrefetching()) {
+      EndPrefetching();
       continue;
     }
-    if (!ReadAhead(allowed)) EndWarming();
+    if (!ReadAhead(allowed)) EndPrefetching();
     PublishSlots();
     busy_ms_ = clock_->NowMs();
     const std::lock_guard lock(mutex_);
-    stats_.warmed_tokens = warm_budget_.warmed();
+    stats_.prefetched_tokens = prefetch_budget_.warmed();
     stats_.cache = cache_->stats();
     return true;
   }
@@ -95,18 +95,18 @@ bool Scheduler::BringHeaderBack() {
   return true;
 }
 
-bool Scheduler::TakeWarmPrompt() {
+bool Scheduler::TakePrefetchPrompt() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(warm_queue_, [this](const WarmPrompt& prompt) { return IsLate(prompt); });
-  if (warm_queue_.empty()) return false;
-  warming_ = Warming{};
-  warming_->warmed.prompt = std::move(warm_queue_.front());
-  warm_queue_.pop_front();
+  std::erase_if(prefetch_queue_, [this](const PrefetchPrompt& prompt) { return IsLate(prompt); });
+  if (prefetch_queue_.empty()) return false;
+  prefetching_ = Prefetching{};
+  prefetching_->warmed.prompt = std::move(prefetch_queue_.front());
+  prefetch_queue_.pop_front();
   return true;
 }
 
-bool Scheduler::BeginWarming() {
-  const WarmPrompt& prompt = warming_->warmed.prompt;
+bool Scheduler::BeginPrefetching() {
+  const PrefetchPrompt& prompt = prefetching_->warmed.prompt;
   const size_t end = LastCut(prompt.tokens.size(), grid_tokens_);
   cache_->SetNow(clock_->NowMs());
   cache_->TakeNews();
@@ -116,69 +116,69 @@ bool Scheduler::BeginWarming() {
   needs.keeps_answer = prompt.keeps_answer && options_.reuse != ReuseMode::kExact;
   const size_t step = grid_tokens_ > 1 ? grid_tokens_ : kUsualGridTokens;
   if (!keeper_.has_free() || end < keeper_.ReachOf(needs).tokens + step) return false;
-  warming_->slot = keeper_.Resume(needs).slot;
-  return keeper_.slot(*warming_->slot).tokens().size() < end;
+  prefetching_->slot = keeper_.Resume(needs).slot;
+  return keeper_.slot(*prefetching_->slot).tokens().size() < end;
 }
 
 bool Scheduler::ReadAhead(size_t tokens_max) {
-  const Tokens& tokens = warming_->warmed.prompt.tokens;
+  const Tokens& tokens = prefetching_->warmed.prompt.tokens;
   const size_t goal = LastCut(tokens.size(), grid_tokens_);
-  Slot& slot = keeper_.slot(*warming_->slot);
+  Slot& slot = keeper_.slot(*prefetching_->slot);
   const size_t begin = slot.tokens().size();
-  const size_t most = std::min(engine_->piece_tokens_max(), tokens_max);
+  const size_t most = std::min(engine_->chunk_tokens_max(), tokens_max);
   // A micro-batch smaller than the grid cannot stay on it; it is cut where requests' prompts are.
   const size_t on_grid = most - most % grid_tokens_;
-  const size_t end = NextPieceEnd({grid_tokens_, on_grid > 0 ? on_grid : most,
+  const size_t end = NextChunkEnd({grid_tokens_, on_grid > 0 ? on_grid : most,
                                    slot.ends_in_answer() && !engine_->traits().NeedsSnapshots()},
                                   begin, tokens.size(), goal);
   TraceSpan span(options_.trace, "warm");
   const Status read = slot.Read(TokenSpan(tokens).subspan(begin, end - begin));
-  trace_.EndWarm(&span, *warming_->slot, {begin, end});
+  trace_.EndPrefetch(&span, *prefetching_->slot, {begin, end});
   if (!read) {
     return read.error().code == ErrorCode::kNoSpace && keeper_.EmptyAFreeSlot();
   }
-  warm_budget_.OnWarmed(end - begin, clock_->NowMs());
-  warming_->warmed.Add({begin, end});
+  prefetch_budget_.OnPrefetched(end - begin, clock_->NowMs());
+  prefetching_->warmed.Add({begin, end});
   if (end < goal) return true;
-  keeper_.TakeCheckpoint(*warming_->slot, CheckpointClass::kReply, 0);
+  keeper_.TakeCheckpoint(*prefetching_->slot, CheckpointClass::kReply, 0);
   return false;
 }
 
-void Scheduler::EndWarming() {
-  PauseWarming();
-  if (!warming_->warmed.read.empty()) warmed_.Add(std::move(warming_->warmed));
-  warming_.reset();
+void Scheduler::EndPrefetching() {
+  PausePrefetching();
+  if (!prefetching_->warmed.read.empty()) prefetched_.Add(std::move(prefetching_->warmed));
+  prefetching_.reset();
 }
 
-void Scheduler::PauseWarming() {
-  if (!warming_ || !warming_->slot) return;
-  keeper_.Release(*warming_->slot);
-  warming_->slot.reset();
+void Scheduler::PausePrefetching() {
+  if (!prefetching_ || !prefetching_->slot) return;
+  keeper_.Release(*prefetching_->slot);
+  prefetching_->slot.reset();
 }
 
-void Scheduler::ForgetWarmed(const Task& task) {
+void Scheduler::ForgetPrefetched(const Task& task) {
   const GenerationRequest& request = task.request;
   asked_.push_back({request.name_space, task.admission, request.prompt});
   if (asked_.size() > kAskedMax) asked_.pop_front();
-  const auto goes_on = [&](const WarmPrompt& prompt) {
+  const auto goes_on = [&](const PrefetchPrompt& prompt) {
     return GoesOn(prompt, request.name_space, request.prompt);
   };
-  if (warming_ && goes_on(warming_->warmed.prompt)) EndWarming();
+  if (prefetching_ && goes_on(prefetching_->warmed.prompt)) EndPrefetching();
   const std::lock_guard lock(mutex_);
-  std::erase_if(warm_queue_, goes_on);
+  std::erase_if(prefetch_queue_, goes_on);
 }
 
-bool Scheduler::IsLate(const WarmPrompt& prompt) const {
+bool Scheduler::IsLate(const PrefetchPrompt& prompt) const {
   return std::any_of(asked_.begin(), asked_.end(), [&](const Asked& asked) {
     return prompt.admission && asked.admission > *prompt.admission &&
            GoesOn(prompt, asked.name_space, asked.prompt);
   });
 }
 
-size_t Scheduler::CountWarmed(const GenerationRequest& request, size_t reused) {
-  WarmedPrompt* const unfinished = warming_ ? &warming_->warmed : nullptr;
-  const size_t used = warmed_.Take(request.name_space, request.prompt, reused, unfinished);
-  warm_budget_.OnUsed(used);
+size_t Scheduler::CountPrefetched(const GenerationRequest& request, size_t reused) {
+  PrefetchedPrompt* const unfinished = prefetching_ ? &prefetching_->warmed : nullptr;
+  const size_t used = prefetched_.Take(request.name_space, request.prompt, reused, unfinished);
+  prefetch_budget_.OnUsed(used);
   return used;
 }
 

@@ -1,4 +1,4 @@
-#include "policy/parting_histogram.h"
+#include "policy/divergence_histogram.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,7 +17,7 @@ constexpr double kKept = 0.998;
 // within the last 256 tokens, 0.8 at the header's end, and 1.1 anywhere else, most of them tens of
 // thousands of tokens back. Nobody edits an earlier message there, which people who chat do; how
 // often is a guess.
-PartingHistogram::Counts PartingHistogram::Prior() {
+DivergenceHistogram::Counts DivergenceHistogram::Prior() {
   Counts prior;
   prior.prompts = 100;
   for (size_t bucket = 4; bucket <= 7; ++bucket) prior.distances[bucket] = 1.25;
@@ -29,34 +29,36 @@ PartingHistogram::Counts PartingHistogram::Prior() {
   return prior;
 }
 
-size_t PartingHistogram::TurnBucket(size_t turns_from_end) {
+size_t DivergenceHistogram::TurnBucket(size_t turns_from_end) {
   return std::min<size_t>(std::bit_width(turns_from_end), kTurnBuckets - 1);
 }
 
-void PartingHistogram::Fade() {
+void DivergenceHistogram::Fade() {
   learned_.prompts *= kKept;
   for (double& count : learned_.distances) count *= kKept;
   for (double& count : learned_.user_turns) count *= kKept;
   for (double& count : learned_.tool_turns) count *= kKept;
 }
 
-void PartingHistogram::Learn(const Parting& parting) {
+void DivergenceHistogram::Learn(const Divergence& divergence) {
   Fade();
   learned_.prompts += 1;
-  if (parting.parted_at >= parting.stored_tokens) return;
-  if (parting.parted_in == PartedIn::kHeaderEnd) return;
-  const bool in_turn = parting.parted_in == PartedIn::kUser || parting.parted_in == PartedIn::kTool;
-  if (in_turn && parting.tokens_into_message < kBoundaryTokens &&
-      parting.turns_from_end != Parting::kUnknown) {
-    auto& turns = parting.parted_in == PartedIn::kUser ? learned_.user_turns : learned_.tool_turns;
-    turns[TurnBucket(parting.turns_from_end)] += 1;
+  if (divergence.diverged_at >= divergence.stored_tokens) return;
+  if (divergence.diverged_in == DivergedIn::kHeaderEnd) return;
+  const bool in_turn =
+      divergence.diverged_in == DivergedIn::kUser || divergence.diverged_in == DivergedIn::kTool;
+  if (in_turn && divergence.tokens_into_message < kBoundaryTokens &&
+      divergence.turns_from_end != Divergence::kUnknown) {
+    auto& turns =
+        divergence.diverged_in == DivergedIn::kUser ? learned_.user_turns : learned_.tool_turns;
+    turns[TurnBucket(divergence.turns_from_end)] += 1;
     return;
   }
-  const size_t bucket = std::bit_width(parting.stored_tokens - parting.parted_at) - 1;
+  const size_t bucket = std::bit_width(divergence.stored_tokens - divergence.diverged_at) - 1;
   learned_.distances[std::min(bucket, kDistanceBuckets - 1)] += 1;
 }
 
-double PartingHistogram::ShareWithin(size_t tokens_from_end) const {
+double DivergenceHistogram::ShareWithin(size_t tokens_from_end) const {
   double count = 0;
   for (size_t bucket = 0; bucket < kDistanceBuckets; ++bucket) {
     const size_t width = size_t{1} << bucket;
@@ -68,7 +70,7 @@ double PartingHistogram::ShareWithin(size_t tokens_from_end) const {
   return count / (prior_.prompts + learned_.prompts);
 }
 
-double PartingHistogram::ShareAtTurn(bool by_user, size_t turns_from_end) const {
+double DivergenceHistogram::ShareAtTurn(bool by_user, size_t turns_from_end) const {
   const size_t bucket = TurnBucket(turns_from_end);
   const double count = by_user ? prior_.user_turns[bucket] + learned_.user_turns[bucket]
                                : prior_.tool_turns[bucket] + learned_.tool_turns[bucket];

@@ -1,5 +1,5 @@
-// PartingHistogram: where prompts part from those before them, as shares of all prompts. It begins
-// with what was seen elsewhere and moves towards what is seen here.
+// DivergenceHistogram: where prompts part from those before them, as shares of all prompts. It
+// begins with what was seen elsewhere and moves towards what is seen here.
 //
 //   share |#                                  at a turn    user  #  #  . .       (counted from the
 //         |#                                               tool  .  .  . .        stored prompt's
@@ -7,8 +7,8 @@
 //         +---------------------------
 //          16  128   1k   16k  256k  tokens before the stored prompt's end
 //
-// A parting within kBoundaryTokens after the begin of a turn is counted at that turn; any other by
-// its distance from the end, in buckets that double. One at the header's end is neither: the
+// A divergence within kBoundaryTokens after the begin of a turn is counted at that turn; any other
+// by its distance from the end, in buckets that double. One at the header's end is neither: the
 // checkpoint there is never in question. All three only make the others rarer, as do prompts that
 // repeat everything and go on.
 //
@@ -16,19 +16,19 @@
 // its histogram of overlaps likewise). What it began with keeps a sixth of the say for good, so
 // that something not seen for long is still insured against.
 
-#ifndef CAIRN_POLICY_PARTING_HISTOGRAM_H_
-#define CAIRN_POLICY_PARTING_HISTOGRAM_H_
+#ifndef CAIRN_POLICY_DIVERGENCE_HISTOGRAM_H_
+#define CAIRN_POLICY_DIVERGENCE_HISTOGRAM_H_
 
 #include <array>
 #include <cstddef>
 
-#include "policy/parting.h"
+#include "policy/divergence.h"
 
 namespace cairn {
 
-class PartingHistogram {
+class DivergenceHistogram {
  public:
-  void Learn(const Parting& parting);
+  void Learn(const Divergence& divergence);
 
   // Of all prompts, the share that part at most so many tokens before the stored prompt's end, and
   // not at a turn.
@@ -58,4 +58,4 @@ class PartingHistogram {
 
 }  // namespace cairn
 
-#endif  // CAIRN_POLICY_PARTING_HISTOGRAM_H_
+#endif  // CAIRN_POLICY_DIVERGENCE_HISTOGRAM_H_

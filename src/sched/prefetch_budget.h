@@ -1,4 +1,4 @@
-// WarmBudget: how much may be read before anyone asks for it (sched/warming.cc).
+// PrefetchBudget: how much may be read before anyone asks for it (sched/warming.cc).
 //
 // What is read ahead is a loan: it is repaid when a request goes on from it, which spares that
 // request the same tokens. Whatever happens, with all that is lent and never repaid, the machine
@@ -11,28 +11,28 @@
 //
 // Pure; one thread at a time.
 
-#ifndef CAIRN_SCHED_WARM_BUDGET_H_
-#define CAIRN_SCHED_WARM_BUDGET_H_
+#ifndef CAIRN_SCHED_PREFETCH_BUDGET_H_
+#define CAIRN_SCHED_PREFETCH_BUDGET_H_
 
 #include <cstddef>
 #include <cstdint>
 
 namespace cairn {
 
-struct WarmBudgetOptions {
+struct PrefetchBudgetOptions {
   double read_share_max = 1.25;
   size_t first_tokens = 1024;
   size_t tokens_per_minute = 0;  // of reading ahead; 0: as many as the loan allows
 };
 
-class WarmBudget {
+class PrefetchBudget {
  public:
-  explicit WarmBudget(const WarmBudgetOptions& options);
+  explicit PrefetchBudget(const PrefetchBudgetOptions& options);
 
   // Requests read so many tokens on their own time.
   void OnRead(size_t tokens) { read_ += tokens; }
   // So many were read ahead.
-  void OnWarmed(size_t tokens, double now_ms);
+  void OnPrefetched(size_t tokens, double now_ms);
   // A request went on behind so many of them.
   void OnUsed(size_t tokens) { used_ += tokens; }
 
@@ -42,15 +42,15 @@ class WarmBudget {
   // Of the loan; more comes by requests alone.
   size_t LoanLeft() const;
 
-  uint64_t warmed() const { return warmed_; }
+  uint64_t warmed() const { return prefetched_; }
   uint64_t used() const { return used_; }
 
  private:
   double MinuteTokens(double now_ms) const;
 
-  const WarmBudgetOptions options_;
+  const PrefetchBudgetOptions options_;
   uint64_t read_ = 0;
-  uint64_t warmed_ = 0;
+  uint64_t prefetched_ = 0;
   uint64_t used_ = 0;
   // A bucket that holds a minute's tokens and fills all the time.
   double minute_tokens_ = 0;  // in it at `filled_ms_`
@@ -59,4 +59,4 @@ class WarmBudget {
 
 }  // namespace cairn
 
-#endif  // CAIRN_SCHED_WARM_BUDGET_H_
+#endif  // CAIRN_SCHED_PREFETCH_BUDGET_H_

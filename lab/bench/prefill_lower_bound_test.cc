@@ -1,4 +1,4 @@
-#include "lab/bench/unavoidable.h"
+#include "lab/bench/prefill_lower_bound.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ using Ids = std::vector<int32_t>;
 TEST(SeenSequences, KnowsNothingAtFirst) {
   const SeenSequences seen;
   EXPECT_EQ(seen.SharedPrefix(Ids{1, 2}), 0u);
-  EXPECT_EQ(seen.Unavoidable(Ids{1, 2}), 2u);
-  EXPECT_EQ(seen.Unavoidable(Ids{}), 0u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{1, 2}), 2u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{}), 0u);
 }
 
 TEST(SeenSequences, TakesTheLongestPrefixOfAll) {
@@ -22,16 +22,16 @@ TEST(SeenSequences, TakesTheLongestPrefixOfAll) {
   seen.Add({1, 2, 9, 9});
   seen.Add({1, 2, 9, 7, 5});
   EXPECT_EQ(seen.SharedPrefix(Ids{1, 2, 9, 8}), 3u);
-  EXPECT_EQ(seen.Unavoidable(Ids{1, 2, 9, 8}), 1u);
-  EXPECT_EQ(seen.Unavoidable(Ids{1, 2, 3, 4, 5, 6}), 2u);
-  EXPECT_EQ(seen.Unavoidable(Ids{7, 1, 2}), 3u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{1, 2, 9, 8}), 1u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{1, 2, 3, 4, 5, 6}), 2u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{7, 1, 2}), 3u);
 }
 
 TEST(SeenSequences, ReadsAtLeastTheLastToken) {
   SeenSequences seen;
   seen.Add({1, 2, 3});
-  EXPECT_EQ(seen.Unavoidable(Ids{1, 2, 3}), 1u);
-  EXPECT_EQ(seen.Unavoidable(Ids{1, 2}), 1u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{1, 2, 3}), 1u);
+  EXPECT_EQ(seen.PrefillLowerBound(Ids{1, 2}), 1u);
 }
 
 TEST(SeenSequences, ForgetsNothingWhenOneGoesOnFromAnother) {

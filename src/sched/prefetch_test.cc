@@ -29,7 +29,7 @@ struct Talk {
   Tokens asked = Text(1000, 'q');
   Tokens without_reasoning = Text(400, 'w');
 
-  WarmPrompt Expected(bool keeps_answer = false) const {
+  PrefetchPrompt Expected(bool keeps_answer = false) const {
     return {0, Join(asked, without_reasoning), asked.size(), keeps_answer};
   }
   GenerationRequest First(size_t tokens_max = 50) const {
@@ -40,21 +40,21 @@ struct Talk {
   }
 };
 
-size_t WarmAll(Bench* bench) {
+size_t PrefetchAll(Bench* bench) {
   size_t steps = 0;
-  while (bench->scheduler.WarmNext()) ++steps;
+  while (bench->scheduler.PrefetchNext()) ++steps;
   return steps;
 }
 
-TEST(Warming, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
+TEST(Prefetching, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
   for (const MemoryClass memory_class : kClasses) {
     for (const size_t slots : {1, 4}) {
       SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << ", " << slots);
       const Talk talk;
       Bench bench(Slots(slots, memory_class), Lending());
       bench.Run(talk.First());
-      bench.scheduler.Warm({talk.Expected()});
-      WarmAll(&bench);
+      bench.scheduler.Prefetch({talk.Expected()});
+      PrefetchAll(&bench);
       const auto next = bench.Run(talk.Next(30));
       EXPECT_LE(next.end.cost.read_tokens(), 30 + kGrid);
       Bench cold(Slots(slots, memory_class), {});
@@ -64,55 +64,55 @@ TEST(Warming, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
 }
 
 // Rendering takes a while, and some clients are faster.
-TEST(Warming, NothingIsReadAheadForATurnThatCameBeforeItWasExpected) {
+TEST(Prefetching, NothingIsReadAheadForATurnThatCameBeforeItWasExpected) {
   const Talk talk;
   Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
   uint64_t admission = 0;
   GenerationRequest first = talk.First();
   first.on_answer = [&](const FinishedAnswer& answer) { admission = answer.admission; };
   bench.Run(first);
-  WarmPrompt expected = talk.Expected();
+  PrefetchPrompt expected = talk.Expected();
   expected.admission = admission;
   bench.Run(Bench::Request(Join(talk.asked, Text(300, 'o'))));
-  bench.scheduler.Warm({expected});
-  EXPECT_EQ(WarmAll(&bench), 0u);
+  bench.scheduler.Prefetch({expected});
+  EXPECT_EQ(PrefetchAll(&bench), 0u);
   expected.admission = admission + 1;
-  bench.scheduler.Warm({expected});
-  EXPECT_GT(WarmAll(&bench), 0u);
+  bench.scheduler.Prefetch({expected});
+  EXPECT_GT(PrefetchAll(&bench), 0u);
 }
 
-TEST(Warming, CountsWhatItReadApartFromWhatRequestsCost) {
+TEST(Prefetching, CountsWhatItReadApartFromWhatRequestsCost) {
   const Talk talk;
   Bench bench(Slots(1, MemoryClass::kHybrid), Lending());
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  WarmAll(&bench);
+  bench.scheduler.Prefetch({talk.Expected()});
+  PrefetchAll(&bench);
   const uint64_t decoded = bench.engine.decoded_tokens();
   const auto next = bench.Run(talk.Next(30));
   const SchedulerStats stats = bench.scheduler.stats();
-  EXPECT_GT(stats.warmed_tokens, 300u);
-  EXPECT_EQ(stats.warmed_used_tokens, stats.warmed_tokens);
+  EXPECT_GT(stats.prefetched_tokens, 300u);
+  EXPECT_EQ(stats.prefetched_used_tokens, stats.prefetched_tokens);
   EXPECT_EQ(next.end.cost.read_tokens() + next.end.cost.generated_tokens - 1,
             bench.engine.decoded_tokens() - decoded);
 }
 
-TEST(Warming, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
+TEST(Prefetching, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     FakeEngineOptions engine = Slots(2, memory_class);
-    engine.piece_tokens_max = 128;
+    engine.chunk_tokens_max = 128;
     const Talk talk;
     Bench bench(engine, Lending());
     bench.Run(talk.First());
-    bench.scheduler.Warm({talk.Expected()});
-    ASSERT_TRUE(bench.scheduler.WarmNext());
-    const size_t warmed = bench.scheduler.stats().warmed_tokens;
+    bench.scheduler.Prefetch({talk.Expected()});
+    ASSERT_TRUE(bench.scheduler.PrefetchNext());
+    const size_t warmed = bench.scheduler.stats().prefetched_tokens;
     ASSERT_GT(warmed, 0u);
     const auto next = bench.Run(talk.Next(30));
     EXPECT_LE(next.end.cost.read_tokens(), 430 + kGrid - warmed);
     // Its conversation has gone on, so the rest is not wanted any more.
-    EXPECT_FALSE(bench.scheduler.WarmNext());
-    EXPECT_EQ(bench.scheduler.stats().warmed_tokens, warmed);
+    EXPECT_FALSE(bench.scheduler.PrefetchNext());
+    EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, warmed);
   }
 }
 
@@ -132,65 +132,65 @@ Bench::Answer AskRunning(Bench* bench, GenerationRequest request) {
   return answer;
 }
 
-TEST(Warming, GivesTheOnlySlotBackWhereNoMoreMayBeReadAheadInIt) {
+TEST(Prefetching, GivesTheOnlySlotBackWhereNoMoreMayBeReadAheadInIt) {
   FakeEngineOptions engine = Slots(1, MemoryClass::kHybrid);
-  engine.piece_tokens_max = 128;
+  engine.chunk_tokens_max = 128;
   const Talk talk;
   Bench bench(engine, Lending(0));
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  ASSERT_GT(WarmAll(&bench), 0u);
-  ASSERT_LT(bench.scheduler.stats().warmed_tokens, 400u) << "it is held up half-way";
+  bench.scheduler.Prefetch({talk.Expected()});
+  ASSERT_GT(PrefetchAll(&bench), 0u);
+  ASSERT_LT(bench.scheduler.stats().prefetched_tokens, 400u) << "it is held up half-way";
   const auto other = AskRunning(&bench, Bench::Request(Text(300, 'o')));
   EXPECT_EQ(other.end.kind, GenerationEvent::Kind::kDone);
 }
 
-TEST(Warming, GivesTheOnlySlotBackAfterThePieceThatIsBeingRead) {
+TEST(Prefetching, GivesTheOnlySlotBackAfterThePieceThatIsBeingRead) {
   FakeEngineOptions engine = Slots(1, MemoryClass::kHybrid);
-  engine.piece_tokens_max = 128;
+  engine.chunk_tokens_max = 128;
   const Talk talk;
   Bench bench(engine, Lending());
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  ASSERT_TRUE(bench.scheduler.WarmNext());
-  const size_t warmed = bench.scheduler.stats().warmed_tokens;
+  bench.scheduler.Prefetch({talk.Expected()});
+  ASSERT_TRUE(bench.scheduler.PrefetchNext());
+  const size_t warmed = bench.scheduler.stats().prefetched_tokens;
   const auto next = AskRunning(&bench, talk.Next(30));
   EXPECT_EQ(next.end.kind, GenerationEvent::Kind::kDone);
-  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, warmed);
+  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, warmed);
 }
 
-TEST(Warming, GoesOnAfterARequestOfAnotherConversation) {
+TEST(Prefetching, GoesOnAfterARequestOfAnotherConversation) {
   FakeEngineOptions engine = Slots(2, MemoryClass::kHybrid);
-  engine.piece_tokens_max = 128;
+  engine.chunk_tokens_max = 128;
   const Talk talk;
   Bench bench(engine, Lending());
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  ASSERT_TRUE(bench.scheduler.WarmNext());
+  bench.scheduler.Prefetch({talk.Expected()});
+  ASSERT_TRUE(bench.scheduler.PrefetchNext());
   bench.Run(Bench::Request(Text(300, 'o')));
-  EXPECT_GT(WarmAll(&bench), 0u);
+  EXPECT_GT(PrefetchAll(&bench), 0u);
   EXPECT_LE(bench.Run(talk.Next(30)).end.cost.read_tokens(), 30 + kGrid);
 }
 
-TEST(Warming, ReadsNothingThatIsThereAlready) {
+TEST(Prefetching, ReadsNothingThatIsThereAlready) {
   Bench bench(Slots(1, MemoryClass::kHybrid), Lending());
   const auto first = bench.Run(Bench::Request(Text(1000), 100));
   Tokens goes_on = Text(1000);
   goes_on.insert(goes_on.end(), first.text.begin(), first.text.end());
-  bench.scheduler.Warm({{0, Join(goes_on, Text(10, 'y')), 1000, false}});
-  WarmAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 0u);
+  bench.scheduler.Prefetch({{0, Join(goes_on, Text(10, 'y')), 1000, false}});
+  PrefetchAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 0u);
 }
 
-TEST(Warming, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
+TEST(Prefetching, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     const Talk talk;
     Bench bench(Slots(1, memory_class), Lending());
     const auto first = bench.Run(talk.First(200));
-    bench.scheduler.Warm({talk.Expected(true)});
-    WarmAll(&bench);
-    ASSERT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+    bench.scheduler.Prefetch({talk.Expected(true)});
+    PrefetchAll(&bench);
+    ASSERT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
     Tokens as_generated = talk.asked;
     as_generated.insert(as_generated.end(), first.text.begin(), first.text.end());
     const auto next = bench.Run(Bench::Request(Join(as_generated, Text(20, 'n'))));
@@ -198,66 +198,66 @@ TEST(Warming, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
   }
 }
 
-TEST(Warming, LendsNoMoreThanItsBudget) {
+TEST(Prefetching, LendsNoMoreThanItsBudget) {
   const Talk talk;
   Bench bench(Slots(1, MemoryClass::kHybrid), Lending(0));
   bench.Run(talk.First());
   for (char letter = 'A'; letter <= 'Z'; ++letter) {
     // A client that never comes back.
-    bench.scheduler.Warm({{0, Join(Text(1000, 'q'), Text(1200, letter)), 1000, false}});
-    WarmAll(&bench);
+    bench.scheduler.Prefetch({{0, Join(Text(1000, 'q'), Text(1200, letter)), 1000, false}});
+    PrefetchAll(&bench);
   }
-  EXPECT_LE(bench.scheduler.stats().warmed_tokens, 250u);
-  EXPECT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+  EXPECT_LE(bench.scheduler.stats().prefetched_tokens, 250u);
+  EXPECT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
 }
 
-TEST(Warming, AMinutesTokensComeBackWithTheMinute) {
+TEST(Prefetching, AMinutesTokensComeBackWithTheMinute) {
   SchedulerOptions options = Lending();
   options.warm.tokens_per_minute = 128;
   const Talk talk;
   Bench bench(Slots(1, MemoryClass::kHybrid), options);
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  WarmAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 128u);
+  bench.scheduler.Prefetch({talk.Expected()});
+  PrefetchAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 128u);
   bench.clock.Advance(60'000);
-  WarmAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().warmed_tokens, 256u);
+  PrefetchAll(&bench);
+  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 256u);
 }
 
-TEST(Warming, AFailureOfTheEngineCostsNobodyAnAnswer) {
+TEST(Prefetching, AFailureOfTheEngineCostsNobodyAnAnswer) {
   const Talk talk;
   Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
+  bench.scheduler.Prefetch({talk.Expected()});
   bench.engine.FailNextDecodes(1);
-  WarmAll(&bench);
+  PrefetchAll(&bench);
   Bench cold(Slots(1, MemoryClass::kHybrid), {});
   EXPECT_EQ(bench.Run(talk.Next(30)).text, cold.Run(talk.Next(30)).text);
 }
 
-TEST(Warming, AnotherNamespaceGetsNothingOfIt) {
+TEST(Prefetching, AnotherNamespaceGetsNothingOfIt) {
   const Talk talk;
   Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
   bench.Run(talk.First());
-  bench.scheduler.Warm({talk.Expected()});
-  WarmAll(&bench);
+  bench.scheduler.Prefetch({talk.Expected()});
+  PrefetchAll(&bench);
   GenerationRequest other = talk.Next(30);
   other.name_space = 7;
   EXPECT_EQ(bench.Run(std::move(other)).end.cost.reused_tokens, 0u);
 }
 
-TEST(Warming, AMicroBatchSmallerThanTheGridIsReadAheadInItsOwnSteps) {
+TEST(Prefetching, AMicroBatchSmallerThanTheGridIsReadAheadInItsOwnSteps) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     FakeEngineOptions engine = Slots(1, memory_class);
-    engine.piece_tokens_max = kGrid / 2;
+    engine.chunk_tokens_max = kGrid / 2;
     const Talk talk;
     Bench bench(engine, Lending());
     bench.Run(talk.First());
-    bench.scheduler.Warm({talk.Expected()});
-    WarmAll(&bench);
-    EXPECT_GT(bench.scheduler.stats().warmed_tokens, 0u);
+    bench.scheduler.Prefetch({talk.Expected()});
+    PrefetchAll(&bench);
+    EXPECT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
     EXPECT_EQ(bench.Run(talk.Next(30)).end.kind, GenerationEvent::Kind::kDone);
   }
 }

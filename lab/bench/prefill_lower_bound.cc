@@ -1,4 +1,4 @@
-#include "lab/bench/unavoidable.h"
+#include "lab/bench/prefill_lower_bound.h"
 
 #include <algorithm>
 #include <iterator>
@@ -40,7 +40,7 @@ size_t SeenSequences::SharedPrefix(std::span<const int32_t> tokens) const {
   return shared;
 }
 
-size_t SeenSequences::Unavoidable(std::span<const int32_t> prompt) const {
+size_t SeenSequences::PrefillLowerBound(std::span<const int32_t> prompt) const {
   if (prompt.empty()) return 0;
   return std::max<size_t>(1, prompt.size() - SharedPrefix(prompt));
 }

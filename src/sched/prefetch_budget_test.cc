@@ -1,39 +1,39 @@
-#include "sched/warm_budget.h"
+#include "sched/prefetch_budget.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "sched/warm_prompt.h"
+#include "sched/prefetch_prompt.h"
 
 namespace cairn {
 namespace {
 
-TEST(WarmBudget, LendsAFirstFewTokens) {
-  const WarmBudget budget({.first_tokens = 500});
+TEST(PrefetchBudget, LendsAFirstFewTokens) {
+  const PrefetchBudget budget({.first_tokens = 500});
   EXPECT_EQ(budget.Allowed(0), 500u);
 }
 
-TEST(WarmBudget, LendsAQuarterOfWhatRequestsRead) {
-  WarmBudget budget({.first_tokens = 0});
+TEST(PrefetchBudget, LendsAQuarterOfWhatRequestsRead) {
+  PrefetchBudget budget({.first_tokens = 0});
   budget.OnRead(1000);
   EXPECT_EQ(budget.Allowed(0), 250u);
-  budget.OnWarmed(200, 0);
+  budget.OnPrefetched(200, 0);
   EXPECT_EQ(budget.Allowed(0), 50u);
 }
 
-TEST(WarmBudget, IsRepaidByRequestsThatGoOnFromWhatWasReadAhead) {
-  WarmBudget budget({.first_tokens = 0});
+TEST(PrefetchBudget, IsRepaidByRequestsThatGoOnFromWhatWasReadAhead) {
+  PrefetchBudget budget({.first_tokens = 0});
   budget.OnRead(1000);
-  budget.OnWarmed(250, 0);
+  budget.OnPrefetched(250, 0);
   EXPECT_EQ(budget.Allowed(0), 0u);
   budget.OnUsed(200);
   EXPECT_EQ(budget.Allowed(0), 250u);
 }
 
-TEST(WarmBudget, NeverLetsTheMachineReadMoreThanAQuarterAboveWhatItWouldHave) {
+TEST(PrefetchBudget, NeverLetsTheMachineReadMoreThanAQuarterAboveWhatItWouldHave) {
   std::mt19937_64 random(7);
-  WarmBudget budget({.first_tokens = 100});
+  PrefetchBudget budget({.first_tokens = 100});
   uint64_t read = 0;
   uint64_t warmed = 0;
   uint64_t used = 0;
@@ -41,10 +41,10 @@ TEST(WarmBudget, NeverLetsTheMachineReadMoreThanAQuarterAboveWhatItWouldHave) {
     const size_t read_now = random() % 500;
     read += read_now;
     budget.OnRead(read_now);
-    const size_t warmed_now = std::min<size_t>(budget.Allowed(0), random() % 2000);
-    warmed += warmed_now;
-    budget.OnWarmed(warmed_now, 0);
-    const size_t used_now = random() % (warmed_now + 1);
+    const size_t prefetched_now = std::min<size_t>(budget.Allowed(0), random() % 2000);
+    warmed += prefetched_now;
+    budget.OnPrefetched(prefetched_now, 0);
+    const size_t used_now = random() % (prefetched_now + 1);
     used += used_now;
     budget.OnUsed(used_now);
     ASSERT_LE(static_cast<double>(read + warmed), 1.25 * static_cast<double>(read + used) + 101)
@@ -53,10 +53,10 @@ TEST(WarmBudget, NeverLetsTheMachineReadMoreThanAQuarterAboveWhatItWouldHave) {
   EXPECT_GT(warmed, 100'000u);
 }
 
-TEST(WarmBudget, KeepsToTokensAMinute) {
-  WarmBudget budget({.first_tokens = 100'000, .tokens_per_minute = 600});
+TEST(PrefetchBudget, KeepsToTokensAMinute) {
+  PrefetchBudget budget({.first_tokens = 100'000, .tokens_per_minute = 600});
   EXPECT_EQ(budget.Allowed(0), 600u);
-  budget.OnWarmed(600, 0);
+  budget.OnPrefetched(600, 0);
   EXPECT_EQ(budget.Allowed(0), 0u);
   EXPECT_EQ(budget.Allowed(1000), 10u);
   EXPECT_EQ(budget.Allowed(60'000), 600u);
@@ -64,40 +64,40 @@ TEST(WarmBudget, KeepsToTokensAMinute) {
   EXPECT_EQ(budget.LoanLeft(), 99'400u);
 }
 
-WarmedPrompt Warmed(size_t begin, size_t end, NamespaceId name_space = 1) {
+PrefetchedPrompt Prefetched(size_t begin, size_t end, NamespaceId name_space = 1) {
   return {{name_space, Tokens(500, 'x'), 100, false}, {{begin, end}}};
 }
 
-TEST(WarmedPrompts, CountWhatARequestIsSparedOnce) {
-  WarmedPrompts warmed;
-  warmed.Add(Warmed(200, 448));
+TEST(PrefetchedPrompts, CountWhatARequestIsSparedOnce) {
+  PrefetchedPrompts warmed;
+  warmed.Add(Prefetched(200, 448));
   EXPECT_EQ(warmed.Take(2, Tokens(600, 'x'), 448), 0u) << "another namespace";
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'y'), 448), 0u) << "another conversation";
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 248u);
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 0u);
 }
 
-TEST(WarmedPrompts, CountOnlyWhatIsReused) {
-  WarmedPrompts warmed;
-  warmed.Add(Warmed(200, 448));
+TEST(PrefetchedPrompts, CountOnlyWhatIsReused) {
+  PrefetchedPrompts warmed;
+  warmed.Add(Prefetched(200, 448));
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 320), 120u);
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 0u) << "the one before has read the rest";
 }
 
-TEST(WarmedPrompts, CountWhatIsBehindAForkForWhoeverGoesThatWay) {
-  WarmedPrompts warmed;
-  warmed.Add(Warmed(200, 448));
+TEST(PrefetchedPrompts, CountWhatIsBehindAForkForWhoeverGoesThatWay) {
+  PrefetchedPrompts warmed;
+  warmed.Add(Prefetched(200, 448));
   Tokens fork(300, 'x');
   fork.resize(600, 'f');
   EXPECT_EQ(warmed.Take(1, fork, 256), 56u);
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448), 148u);
 }
 
-TEST(WarmedPrompts, CountWhatSeveralHaveInCommonOnce) {
-  WarmedPrompts warmed;
-  warmed.Add(Warmed(200, 320));
-  warmed.Add(Warmed(256, 384));
-  WarmedPrompt unfinished = Warmed(384, 448);
+TEST(PrefetchedPrompts, CountWhatSeveralHaveInCommonOnce) {
+  PrefetchedPrompts warmed;
+  warmed.Add(Prefetched(200, 320));
+  warmed.Add(Prefetched(256, 384));
+  PrefetchedPrompt unfinished = Prefetched(384, 448);
   EXPECT_EQ(warmed.Take(1, Tokens(600, 'x'), 448, &unfinished), 248u);
   EXPECT_TRUE(unfinished.read.empty());
 }

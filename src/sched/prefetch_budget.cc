@@ -1,4 +1,4 @@
-#include "sched/warm_budget.h"
+#include "sched/prefetch_budget.h"
 
 #include <algorithm>
 
@@ -9,28 +9,28 @@ constexpr double kMsPerMinute = 60'000;
 
 }  // namespace
 
-WarmBudget::WarmBudget(const WarmBudgetOptions& options)
+PrefetchBudget::PrefetchBudget(const PrefetchBudgetOptions& options)
     : options_(options), minute_tokens_(static_cast<double>(options.tokens_per_minute)) {}
 
-double WarmBudget::MinuteTokens(double now_ms) const {
+double PrefetchBudget::MinuteTokens(double now_ms) const {
   const auto full = static_cast<double>(options_.tokens_per_minute);
   return std::min(full, minute_tokens_ + full * (now_ms - filled_ms_) / kMsPerMinute);
 }
 
-void WarmBudget::OnWarmed(size_t tokens, double now_ms) {
-  warmed_ += tokens;
+void PrefetchBudget::OnPrefetched(size_t tokens, double now_ms) {
+  prefetched_ += tokens;
   minute_tokens_ = std::max(0.0, MinuteTokens(now_ms) - static_cast<double>(tokens));
   filled_ms_ = now_ms;
 }
 
-size_t WarmBudget::LoanLeft() const {
+size_t PrefetchBudget::LoanLeft() const {
   const double most = options_.read_share_max * static_cast<double>(read_ + used_) +
                       static_cast<double>(options_.first_tokens);
-  const double left = most - static_cast<double>(read_ + warmed_);
+  const double left = most - static_cast<double>(read_ + prefetched_);
   return left > 0 ? static_cast<size_t>(left) : 0;
 }
 
-size_t WarmBudget::Allowed(double now_ms) const {
+size_t PrefetchBudget::Allowed(double now_ms) const {
   const size_t left = LoanLeft();
   if (options_.tokens_per_minute == 0) return left;
   return std::min(left, static_cast<size_t>(MinuteTokens(now_ms)));

@@ -1,4 +1,4 @@
-#include "sched/warm_prompt.h"
+#include "sched/prefetch_prompt.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ void ForgetBefore(size_t position, std::vector<TokenRange>* ranges) {
 
 }  // namespace
 
-void WarmedPrompt::Add(const TokenRange& piece) {
+void PrefetchedPrompt::Add(const TokenRange& piece) {
   if (!read.empty() && read.back().end == piece.begin) {
     read.back().end = piece.end;
   } else {
@@ -41,20 +41,20 @@ void WarmedPrompt::Add(const TokenRange& piece) {
   }
 }
 
-void WarmedPrompts::Add(WarmedPrompt warmed) {
+void PrefetchedPrompts::Add(PrefetchedPrompt warmed) {
   tokens_ += warmed.prompt.tokens.size();
-  warmed_.push_back(std::move(warmed));
-  while (warmed_.size() > kRememberedMax || tokens_ > kRememberedTokensMax) {
-    tokens_ -= warmed_.front().prompt.tokens.size();
-    warmed_.pop_front();
+  prefetched_.push_back(std::move(warmed));
+  while (prefetched_.size() > kRememberedMax || tokens_ > kRememberedTokensMax) {
+    tokens_ -= prefetched_.front().prompt.tokens.size();
+    prefetched_.pop_front();
   }
 }
 
-size_t WarmedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
-                           WarmedPrompt* unfinished) {
+size_t PrefetchedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
+                               PrefetchedPrompt* unfinished) {
   // What was read ahead twice spares a request that much only once.
   std::vector<TokenRange> read;
-  const auto take = [&](WarmedPrompt* warmed) {
+  const auto take = [&](PrefetchedPrompt* warmed) {
     if (warmed->prompt.name_space != name_space) return;
     const size_t common = CommonPrefix(warmed->prompt.tokens, prompt);
     for (const TokenRange& range : warmed->read) {
@@ -63,8 +63,8 @@ size_t WarmedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reus
     ForgetBefore(common, &warmed->read);
   };
   if (unfinished != nullptr) take(unfinished);
-  for (WarmedPrompt& warmed : warmed_) take(&warmed);
-  std::erase_if(warmed_, [this](const WarmedPrompt& warmed) {
+  for (PrefetchedPrompt& warmed : prefetched_) take(&warmed);
+  std::erase_if(prefetched_, [this](const PrefetchedPrompt& warmed) {
     if (!warmed.read.empty()) return false;
     tokens_ -= warmed.prompt.tokens.size();
     return true;

@@ -7,20 +7,20 @@
 
 namespace cairn {
 
-void SlotKeeper::Park(Slot* slot) {
-  if (!options_.park) return;
+void SlotKeeper::Offload(Slot* slot) {
+  if (!options_.offload) return;
   TraceSpan span(options_.trace, "park");
   span.Add("slot", static_cast<size_t>(slot->seq())).Add("tokens", slot->tokens().size());
-  parking_ = slot;
+  offloading_ = slot;
   Save(slot);
-  parking_ = nullptr;
+  offloading_ = nullptr;
 }
 
 void SlotKeeper::Save(Slot* slot) {
   const MemoryTraits& traits = engine_->traits();
   const bool has_kv = traits.kv_bytes_per_token > 0;
   if (has_kv && !traits.segments) {
-    if (traits.whole_states && ParkWhole(slot)) ++stats_.parked;
+    if (traits.whole_states && OffloadWhole(slot)) ++stats_.offloaded;
     return;
   }
   const Useful useful = UsefulOf(*slot);
@@ -29,8 +29,8 @@ void SlotKeeper::Save(Slot* slot) {
   if (options_.mode != ReuseMode::kExact) {
     TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
-  if (has_kv && !ParkSegments(slot, useful)) return;
-  ++stats_.parked;
+  if (has_kv && !OffloadSegments(slot, useful)) return;
+  ++stats_.offloaded;
 }
 
 SlotKeeper::Useful SlotKeeper::UsefulOf(const Slot& slot) const {
@@ -49,7 +49,7 @@ SlotKeeper::Useful SlotKeeper::UsefulOf(const Slot& slot) const {
   return useful;
 }
 
-bool SlotKeeper::ParkWhole(Slot* slot) {
+bool SlotKeeper::OffloadWhole(Slot* slot) {
   if (slot->tokens().empty() || !slot->is_own()) return false;
   auto whole = slot->TakeWhole();
   if (!whole) return false;
@@ -58,14 +58,14 @@ bool SlotKeeper::ParkWhole(Slot* slot) {
       .has_value();
 }
 
-bool SlotKeeper::ParkSegments(Slot* slot, const Useful& useful) {
+bool SlotKeeper::OffloadSegments(Slot* slot, const Useful& useful) {
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps = cache_->MissingSegments(slot->name_space(), tokens, useful.provenance);
   return std::all_of(gaps.begin(), gaps.end(),
-                     [&](const SegmentGap& gap) { return ParkSegment(slot, useful, gap); });
+                     [&](const SegmentGap& gap) { return OffloadSegment(slot, useful, gap); });
 }
 
-bool SlotKeeper::ParkSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
+bool SlotKeeper::OffloadSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   auto segment = slot->TakeSegment(gap);
   if (!segment) return false;
@@ -75,21 +75,21 @@ bool SlotKeeper::ParkSegment(Slot* slot, const Useful& useful, const SegmentGap&
 }
 
 bool SlotKeeper::StoreUnused(bool now) {
-  if (!cache_->saves() || !options_.park) return false;
+  if (!cache_->saves() || !options_.offload) return false;
   const double before_ms = clock_->NowMs() - options_.unused_ms;
   for (Kept& kept : slots_) {
     if (!kept.free || kept.slot.tokens().empty()) continue;
     if (!now && kept.released_ms > before_ms) continue;
-    if (kept.pieces_left == 0u) continue;
+    if (kept.chunks_left == 0u) continue;
     const bool whole = engine_->traits().kv_bytes_per_token > 0 && !engine_->traits().segments;
     if (whole && !now) continue;
     if (whole) {
-      kept.pieces_left = 0;
+      kept.chunks_left = 0;
       Save(&kept.slot);
       return true;
     }
     if (StorePiece(&kept)) return true;
-    kept.pieces_left = 0;
+    kept.chunks_left = 0;
   }
   return false;
 }
@@ -106,29 +106,29 @@ bool SlotKeeper::StoreNextOf(Kept* kept) {
   Slot* const slot = &kept->slot;
   const Useful useful = UsefulOf(*slot);
   if (useful.end == 0) return false;
-  const bool begins = !kept->pieces_left.has_value();
+  const bool begins = !kept->chunks_left.has_value();
   if (begins && options_.mode != ReuseMode::kExact) {
     TakeCheckpoint(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
   if (engine_->traits().kv_bytes_per_token == 0) {
-    kept->pieces_left = 0;
+    kept->chunks_left = 0;
     return begins;
   }
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps = cache_->MissingSegments(slot->name_space(), tokens, useful.provenance);
   // Where the budget is so tight that each piece takes the room of the one before, this ends too.
-  if (begins) kept->pieces_left = gaps.size();
-  if (gaps.empty() || *kept->pieces_left == 0) return begins;
-  --*kept->pieces_left;
-  return ParkSegment(slot, useful, gaps.front());
+  if (begins) kept->chunks_left = gaps.size();
+  if (gaps.empty() || *kept->chunks_left == 0) return begins;
+  --*kept->chunks_left;
+  return OffloadSegment(slot, useful, gaps.front());
 }
 
 size_t SlotKeeper::UnstoredBytes() const {
-  if (!cache_->saves() || !options_.park) return 0;
+  if (!cache_->saves() || !options_.offload) return 0;
   const MemoryTraits& traits = engine_->traits();
   size_t bytes = 0;
   for (const Kept& kept : slots_) {
-    if (kept.slot.tokens().empty() || kept.pieces_left == 0u) continue;
+    if (kept.slot.tokens().empty() || kept.chunks_left == 0u) continue;
     bytes += traits.snapshot_bytes + kept.slot.own_tokens() * traits.kv_bytes_per_token;
   }
   return bytes;

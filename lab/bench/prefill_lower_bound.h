@@ -3,8 +3,8 @@
 //
 //   shown   [a b c d] [a b x y]        prompt [a b x z q]  ->  2 tokens (z q) cannot be avoided
 
-#ifndef CAIRN_LAB_BENCH_UNAVOIDABLE_H_
-#define CAIRN_LAB_BENCH_UNAVOIDABLE_H_
+#ifndef CAIRN_LAB_BENCH_PREFILL_LOWER_BOUND_H_
+#define CAIRN_LAB_BENCH_PREFILL_LOWER_BOUND_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ class SeenSequences {
 
   // What of a prompt cannot be avoided: all after the shared prefix, at least the last token, whose
   // logits are asked for. 0 for an empty prompt.
-  size_t Unavoidable(std::span<const int32_t> prompt) const;
+  size_t PrefillLowerBound(std::span<const int32_t> prompt) const;
 
  private:
   struct Less {
@@ -38,4 +38,4 @@ class SeenSequences {
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_BENCH_UNAVOIDABLE_H_
+#endif  // CAIRN_LAB_BENCH_PREFILL_LOWER_BOUND_H_

@@ -1,6 +1,6 @@
-// The loan of reading ahead (sched/warm_budget.h) is repaid by just the tokens that requests were
-// spared by it. An engine keeps the account too, token by token, of conversations that come back as
-// expected, otherwise, and not at all.
+// The loan of reading ahead (sched/prefetch_budget.h) is repaid by just the tokens that requests
+// were spared by it. An engine keeps the account too, token by token, of conversations that come
+// back as expected, otherwise, and not at all.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class AccountingEngine final : public FakeEngine {
   }
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
     if (Status decoded = FakeEngine::Decode(seq, position, tokens); !decoded) return decoded;
-    (ahead_ ? warmed_ : read_) += tokens.size();
+    (ahead_ ? prefetched_ : read_) += tokens.size();
     for (size_t i = position; i < position + tokens.size(); ++i) {
       if (ahead_) {
         owed_.insert(prefixes_.at(i));
@@ -57,7 +57,7 @@ class AccountingEngine final : public FakeEngine {
   }
 
   uint64_t read() const { return read_; }
-  uint64_t warmed() const { return warmed_; }
+  uint64_t warmed() const { return prefetched_; }
   uint64_t used() const { return used_; }
 
  private:
@@ -65,7 +65,7 @@ class AccountingEngine final : public FakeEngine {
   std::unordered_set<uint64_t> owed_;
   bool ahead_ = false;
   uint64_t read_ = 0;
-  uint64_t warmed_ = 0;
+  uint64_t prefetched_ = 0;
   uint64_t used_ = 0;
 };
 
@@ -86,15 +86,15 @@ class Account {
 
   // What was expected before is read first. Nothing happens while the loan does not allow that.
   void Expect(const Tokens& tokens, size_t answered, size_t pieces = SIZE_MAX) {
-    Warm(SIZE_MAX);
+    Prefetch(SIZE_MAX);
     if (LeftToLend() < static_cast<double>(kGrid)) return;
     expected_ = tokens;
-    scheduler_.Warm({{0, tokens, answered, false}});
-    Warm(pieces);
+    scheduler_.Prefetch({{0, tokens, answered, false}});
+    Prefetch(pieces);
   }
-  void Warm(size_t pieces) {
+  void Prefetch(size_t pieces) {
     engine_.BeginReading(expected_, true);
-    for (size_t i = 0; i < pieces && scheduler_.WarmNext(); ++i) {
+    for (size_t i = 0; i < pieces && scheduler_.PrefetchNext(); ++i) {
     }
   }
   Bench::Answer Ask(GenerationRequest request) {
@@ -121,8 +121,8 @@ class Account {
   }
   void Check() const {
     const SchedulerStats stats = scheduler_.stats();
-    EXPECT_EQ(stats.warmed_tokens, engine_.warmed());
-    EXPECT_EQ(stats.warmed_used_tokens, engine_.used());
+    EXPECT_EQ(stats.prefetched_tokens, engine_.warmed());
+    EXPECT_EQ(stats.prefetched_used_tokens, engine_.used());
     EXPECT_GE(LeftToLend(), 0);
   }
   double LeftToLend() const {
@@ -154,7 +154,7 @@ AccountOptions OfClass(MemoryClass memory_class, size_t slots = 1) {
   return options;
 }
 
-TEST(WarmAccount, ARequestThatUsesAPartLeavesTheRestToOthers) {
+TEST(PrefetchAccount, ARequestThatUsesAPartLeavesTheRestToOthers) {
   Account account(OfClass(MemoryClass::kAttention, 2));
   account.Ask(kAsked);
   account.Expect(kExpected, kAsked.size());
@@ -167,7 +167,7 @@ TEST(WarmAccount, ARequestThatUsesAPartLeavesTheRestToOthers) {
   EXPECT_EQ(account.used(), warmed);
 }
 
-TEST(WarmAccount, WhatTwoExpectationsAddToOneAnotherCountsTogether) {
+TEST(PrefetchAccount, WhatTwoExpectationsAddToOneAnotherCountsTogether) {
   Account account(OfClass(MemoryClass::kAttention));
   account.Ask(kAsked);
   account.Expect(kExpected, kAsked.size());
@@ -179,7 +179,7 @@ TEST(WarmAccount, WhatTwoExpectationsAddToOneAnotherCountsTogether) {
 
 // A tool loop's reasoning goes at the next query, so each of its turns has one step more read ahead
 // of how the conversation comes back then.
-TEST(WarmAccount, ALongLoopsManySmallStepsAreRepaidByTheQueryBehindIt) {
+TEST(PrefetchAccount, ALongLoopsManySmallStepsAreRepaidByTheQueryBehindIt) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Account account(OfClass(memory_class, 2));
@@ -198,7 +198,7 @@ TEST(WarmAccount, ALongLoopsManySmallStepsAreRepaidByTheQueryBehindIt) {
   }
 }
 
-TEST(WarmAccount, WhatARequestReadItselfIsOwedToNobody) {
+TEST(PrefetchAccount, WhatARequestReadItselfIsOwedToNobody) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Account account(OfClass(memory_class, 2));
@@ -212,16 +212,16 @@ TEST(WarmAccount, WhatARequestReadItselfIsOwedToNobody) {
   }
 }
 
-TEST(WarmAccount, ReadingAheadThatGoesOnElsewhereLeavesOutWhatARequestReadMeanwhile) {
+TEST(PrefetchAccount, ReadingAheadThatGoesOnElsewhereLeavesOutWhatARequestReadMeanwhile) {
   AccountOptions options = OfClass(MemoryClass::kAttention, 2);
-  options.engine.piece_tokens_max = 128;
+  options.engine.chunk_tokens_max = 128;
   Account account(options);
   account.Ask(kAsked);
   account.Expect(kExpected, kExpected.size(), 1);
   EXPECT_EQ(account.warmed(), 128u);
   // It goes on with a part of what is expected, so the rest still is.
   account.Ask(Tokens(kExpected.begin(), kExpected.begin() + 1300));
-  account.Warm(SIZE_MAX);
+  account.Prefetch(SIZE_MAX);
   account.Ask(Next('n'));
   EXPECT_EQ(account.used(), account.warmed());
 }
@@ -272,13 +272,13 @@ class RandomTalk {
   Tokens prompt_;
 };
 
-TEST(WarmAccount, IsThatOfEachTokenHoweverConversationsComeBack) {
+TEST(PrefetchAccount, IsThatOfEachTokenHoweverConversationsComeBack) {
   uint64_t used = 0;
   uint64_t warmed = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     AccountOptions options = OfClass(kClasses[seed % 4], 1 + seed / 4 % 3);
-    options.engine.piece_tokens_max = 128;
+    options.engine.chunk_tokens_max = 128;
     if (seed % 5 == 0) options.ram_bytes_max = 40'000;
     if (seed % 3 == 0) options.first_tokens = 200;
     Account account(options);
@@ -287,7 +287,7 @@ TEST(WarmAccount, IsThatOfEachTokenHoweverConversationsComeBack) {
     for (uint64_t i = 0; i < 4; ++i) talks.emplace_back(10 * seed + i, Text(200, "AB"[i % 2]));
     for (size_t turn = 0; turn < 24; ++turn) {
       talks[random() % talks.size()].Turn(&account);
-      if (random() % 3 == 0) account.Warm(random() % 3);
+      if (random() % 3 == 0) account.Prefetch(random() % 3);
       if (HasFailure()) return;
     }
     used += account.used();
