@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "chat/answer_parser.h"
+#include "chat/parse/answer_parser.h"
 #include "fuzz/input.h"
 
 namespace cairn {

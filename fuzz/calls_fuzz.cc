@@ -9,9 +9,9 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "chat/answer_parser.h"
-#include "chat/known_call_syntaxes.h"
-#include "chat/learned_syntax.h"
+#include "chat/calls/known_call_syntaxes.h"
+#include "chat/learn/learned_syntax.h"
+#include "chat/parse/answer_parser.h"
 #include "fuzz/input.h"
 
 namespace cairn {

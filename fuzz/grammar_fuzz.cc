@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "engine/grammar.h"
+#include "engine/grammar/grammar.h"
 #include "fuzz/input.h"
 
 namespace cairn {

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "fuzz/input.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/object.h"
 
 namespace cairn::fuzz {

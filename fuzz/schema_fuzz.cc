@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "api/grammar/json_schema.h"
 #include "api/json.h"
-#include "api/json_schema.h"
 #include "base/check.h"
-#include "chat/limited_json.h"
-#include "engine/grammar.h"
+#include "chat/parse/limited_json.h"
+#include "engine/grammar/grammar.h"
 #include "fuzz/input.h"
 #include "fuzz/json_mutator.h"
 

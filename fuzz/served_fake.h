@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "api/chat_service.h"
-#include "chat/builtin_templates.h"
+#include "chat/template/builtin_templates.h"
 #include "http/routes.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
-#include "sched/slot_files.h"
+#include "sched/slots/slot_files.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"
 
@@ -57,7 +57,7 @@ class ServedFake {
     files.folder = "/slots";
     files.saved_as.name_spaces = {{0, 0}};
     files.needs_snapshots = engine_.traits().NeedsSnapshots();
-    slot_files_ = std::make_unique<SlotFiles>(&fs_, &scheduler_, &clock_, std::move(files));
+    slot_files_ = std::make_unique<SlotFiles>(&fs_, &scheduler_.slots(), &clock_, std::move(files));
     served_.slot_files = slot_files_.get();
     served_.embedder = &embedder_;
     served_.model.alias = "m";

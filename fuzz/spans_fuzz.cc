@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "chat/builtin_templates.h"
-#include "chat/prompt_text.h"
-#include "chat/span_cache.h"
+#include "chat/spans/span_cache.h"
+#include "chat/template/builtin_templates.h"
+#include "chat/template/prompt_text.h"
 #include "fuzz/input.h"
 
 namespace cairn {

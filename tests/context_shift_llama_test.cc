@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/llama_engine.h"
+#include "engine/llama/llama_engine.h"
 #include "sched/scheduler.h"
 #include "testing/engine/test_models.h"
 

@@ -13,8 +13,8 @@
 #include <array>
 #include <string>
 
-#include "engine/llama_engine.h"
-#include "engine/model_vocabulary.h"
+#include "engine/llama/llama_engine.h"
+#include "engine/maker/model_vocabulary.h"
 #include "testing/engine/test_models.h"
 #include "testing/sched/played_conversation.h"
 #include "testing/sched/served_engine.h"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama_engine.h"
-#include "engine/model_vocabulary.h"
+#include "engine/llama/llama_engine.h"
+#include "engine/maker/model_vocabulary.h"
 #include "testing/engine/test_models.h"
 #include "testing/sched/played_conversation.h"
 #include "testing/sched/served_engine.h"
@@ -150,7 +150,7 @@ TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
     }
   }
   EXPECT_GT(compared, answered / 2);
-  EXPECT_GT(served.stats().waited_for_reader, 0u);
+  EXPECT_GT(served.stats().waited_for_prefix, 0u);
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
 }
 

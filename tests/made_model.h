@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "engine/llama_model_maker.h"
-#include "engine/model_recipe.h"
+#include "engine/maker/llama_model_maker.h"
+#include "engine/maker/model_recipe.h"
 
 namespace cairn::test {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/chat_template.h"
-#include "engine/model_vocabulary.h"
+#include "chat/template/chat_template.h"
+#include "engine/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama_engine.h"
+#include "engine/llama/llama_engine.h"
 #include "testing/engine/test_models.h"
 #include "testing/sched/played_conversation.h"
 #include "testing/sched/served_engine.h"
@@ -57,11 +57,11 @@ class Bench {
     prompt.shape.tokens = tokens.size();
     const test::ServedAnswer answer = served_.Ask(prompt);
     served_.cache().CheckInvariants();
-    if (!compare) return answer.read_tokens;
+    if (!compare) return answer.prefill_tokens;
     const test::ServedAnswer cold = plain_.AskCold(tokens);
     EXPECT_EQ(answer.logits, cold.logits);
     EXPECT_EQ(answer.text, cold.text);
-    return answer.read_tokens;
+    return answer.prefill_tokens;
   }
 
   const MemoryTraits& traits() const { return served_.engine().traits(); }
@@ -164,7 +164,7 @@ TEST(PeerBugsLlama, AWindowThatIsStillThereIsCutWithoutACheckpoint) {
 
 // Cells of a window that two sequences share are not free before both are gone, and the context can
 // run out of them: llama.cpp #17118, #25452. A segment is such a sharing
-// (engine/llama_segments.cc).
+// (engine/llama/llama_segments.cc).
 TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   Bench bench("gemma3", 96);
   ASSERT_TRUE(bench.traits().segments);

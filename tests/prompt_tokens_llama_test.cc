@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <random>
 
-#include "api/prompt_tokens.h"
-#include "chat/chat_template.h"
-#include "engine/model_vocabulary.h"
+#include "api/llama_server/prompt_tokens.h"
+#include "chat/template/chat_template.h"
+#include "engine/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {

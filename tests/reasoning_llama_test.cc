@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/answer_reader.h"
+#include "api/answer/answer_reader.h"
 #include "api/chat_service.h"
-#include "engine/llama_engine.h"
+#include "engine/llama/llama_engine.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {

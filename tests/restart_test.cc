@@ -13,7 +13,7 @@
 
 #include "base/fs.h"
 #include "served.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/object_folder.h"
 
 namespace cairn {

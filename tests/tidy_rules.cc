@@ -77,7 +77,10 @@ struct Library {
 
 const std::vector<Library>& Libraries() {
   static const std::vector<Library> libraries = {
-      {"libllama", {"llama", "ggml", "gguf", "mtmd"}, ".h", {"src/engine/llama_"}},
+      {"libllama",
+       {"llama", "ggml", "gguf", "mtmd"},
+       ".h",
+       {"src/engine/llama/", "src/engine/embed/llama_", "src/engine/maker/llama_"}},
       {"cpp-httplib", {"httplib"}, ".h", {"src/http/server.cc", "src/http/http_client.cc"}},
       {"nlohmann/json",
        {"nlohmann/"},
@@ -86,10 +89,10 @@ const std::vector<Library>& Libraries() {
       {"minja",
        {"minja/"},
        ".hpp",
-       {"src/chat/chat_template.cc", "src/chat/template_functions.cc",
-        "src/chat/template_methods.cc"}},
-      {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/volatile_text.cc"}},
-      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec_lossless.cc"}},
+       {"src/chat/template/chat_template.cc", "src/chat/template/template_functions.cc",
+        "src/chat/template/template_methods.cc"}},
+      {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_text.cc"}},
+      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
       {"OpenSSL", {"openssl/"}, ".h", {"src/http/tls.cc", "testing/http/tls_client.h"}},
       {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},
       {"CLI11", {"CLI/"}, ".hpp", {"src/cmd/", "lab/cmd/", "bench/cache_bench.cc"}},

@@ -29,6 +29,11 @@ Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: an old word of ours is named with the word that
 // replaced it (tidy_words.cc). Literals keep labels of the API, tests keep what they say.
 Complaints CheckWords(const SourceFile& file);
+// A class has at most 40 methods, and its members are defined in at most two .cc files. A folder
+// has at most 25 source files beside its tests. All of src/ and lab/.
+Complaints CheckClassMethods(const SourceFile& file);
+Complaints CheckClassFiles(const std::vector<SourceFile>& files);
+Complaints CheckFolderSizes(const std::vector<SourceFile>& files);
 // A header is guarded by CAIRN_FOLDER_FILE_H_.
 Complaints CheckGuard(const SourceFile& file);
 // Every .cc of src/ and bench/ is named by a CMakeLists.txt of its folder or one above, every

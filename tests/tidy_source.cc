@@ -13,16 +13,17 @@ bool IsNameChar(char c) {
 // Goes through a text once and blanks what is not code.
 class Blanker {
  public:
-  explicit Blanker(std::string_view text) : text_(text), out_(text) {}
+  Blanker(std::string_view text, bool literals_only)
+      : text_(text), out_(text), literals_only_(literals_only) {}
 
   std::string Run() {
     while (at_ < text_.size()) {
-      if (line_start_ && text_[at_] == '#') {
+      if (line_start_ && text_[at_] == '#' && !literals_only_) {
         BlankDirective();
       } else if (text_.substr(at_, 2) == "//") {
-        BlankTo(text_.find('\n', at_));
+        BlankComment(text_.find('\n', at_));
       } else if (text_.substr(at_, 2) == "/*") {
-        BlankTo(After(text_.find("*/", at_ + 2), 2));
+        BlankComment(After(text_.find("*/", at_ + 2), 2));
       } else if (text_.substr(at_, 2) == "R\"" && !IsNameChar(Before())) {
         BlankRawString();
       } else if (text_[at_] == '"' || (text_[at_] == '\'' && !IsNameChar(Before()))) {
@@ -45,6 +46,11 @@ class Blanker {
     for (end = std::min(end, text_.size()); at_ < end; ++at_) {
       if (text_[at_] != '\n') out_[at_] = ' ';
     }
+  }
+
+  void BlankComment(size_t end) {
+    if (!literals_only_) return BlankTo(end);
+    at_ = std::min(end, text_.size());
   }
 
   void BlankDirective() {
@@ -70,6 +76,7 @@ class Blanker {
 
   const std::string_view text_;
   std::string out_;
+  const bool literals_only_;
   size_t at_ = 0;
   bool line_start_ = true;
 };
@@ -196,7 +203,11 @@ std::vector<std::string_view> Lines(std::string_view text) {
 }
 
 std::string CodeOnly(std::string_view text) {
-  return Blanker(text).Run();
+  return Blanker(text, false).Run();
+}
+
+std::string WithoutLiterals(std::string_view text) {
+  return Blanker(text, true).Run();
 }
 
 std::vector<Include> Includes(std::string_view text) {

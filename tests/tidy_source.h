@@ -38,6 +38,9 @@ std::vector<std::string_view> Lines(std::string_view text);
 // what is left is code; lines stay where they are. Raw strings are understood.
 std::string CodeOnly(std::string_view text);
 
+// The same, but comments and preprocessor lines stay.
+std::string WithoutLiterals(std::string_view text);
+
 std::vector<Include> Includes(std::string_view text);
 
 // The functions of a file: free ones, members, TESTs. Lambdas and local classes count to the

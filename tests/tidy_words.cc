@@ -27,19 +27,6 @@ bool IsCapital(char c) {
   return std::isupper(static_cast<unsigned char>(c)) != 0;
 }
 
-// The line without what stands in literals.
-std::string WithoutLiterals(std::string_view line) {
-  std::string kept;
-  bool inside = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const bool escaped = inside && line[i] == '\\';
-    if (line[i] == '"') inside = !inside;
-    kept += inside || line[i] == '"' ? ' ' : line[i];
-    if (escaped && ++i < line.size()) kept += ' ';
-  }
-  return kept;
-}
-
 // The end of the word at `begin`: "FindParting" and "kPARTING_MAX" are made of words.
 size_t WordEnd(std::string_view line, size_t begin) {
   size_t end = begin + 1;
@@ -63,16 +50,16 @@ Complaints CheckWords(const SourceFile& file) {
   Complaints complaints;
   if (file.path.starts_with("tests/") || file.IsTest()) return complaints;
   size_t number = 0;
-  for (const std::string_view raw : Lines(file.text)) {
+  const std::string text = WithoutLiterals(file.text);
+  for (const std::string_view line : Lines(text)) {
     ++number;
-    const std::string line = WithoutLiterals(raw);
     for (size_t begin = 0; begin < line.size();) {
       if (!IsLetter(line[begin])) {
         ++begin;
         continue;
       }
       const size_t end = WordEnd(line, begin);
-      const std::string word = Lower(std::string_view(line).substr(begin, end - begin));
+      const std::string word = Lower(line.substr(begin, end - begin));
       for (const OldWord& old : kOldWords) {
         if (word != old.word) continue;
         complaints.push_back(file.path + ":" + std::to_string(number) + ": \"" + word +

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/model_make.h"
+#include "cmd/model/model_make.h"
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_runner.h"
 #include "lab/client/server_process.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "cmd/model_make.h"
+#include "cmd/model/model_make.h"
 #include "lab/demo/demo_conversation.h"
 
 namespace cairn {

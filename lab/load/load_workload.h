@@ -43,8 +43,8 @@ struct LoadOptions {
 // early, an unknown name among the reasons.
 LoadRun PlayLoad(std::string_view workload, const LoadOptions& options);
 
-// The rules (see api/answer_script.h) that make a server give the answers of the workload `turns`,
-// reasoning included. To other servers the request says it by a grammar.
+// The rules (see api/answer/answer_script.h) that make a server give the answers of the workload
+// `turns`, reasoning included. To other servers the request says it by a grammar.
 std::string TurnsScript(const LoadOptions& options);
 
 }  // namespace cairn

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "store/disk_store.h"
+#include "store/disk/disk_store.h"
 #include "store/object_rank.h"
 
 namespace cairn {

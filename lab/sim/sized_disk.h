@@ -1,6 +1,6 @@
 // SizedDisk: a disk store's folder in which objects are only sizes. What goes when room is needed
-// is chosen by the index and the rank that choose it in the real one (store/disk_index.h). Writing
-// goes on in the background and takes nobody's time; reading moves a clock on.
+// is chosen by the index and the rank that choose it in the real one (store/disk/disk_index.h).
+// Writing goes on in the background and takes nobody's time; reading moves a clock on.
 //
 // Threads: one.
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "store/disk_index.h"
+#include "store/disk/disk_index.h"
 #include "store/object.h"
 
 namespace cairn {

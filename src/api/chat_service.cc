@@ -4,16 +4,16 @@
 #include <utility>
 #include <vector>
 
-#include "api/call_grammar.h"
-#include "api/prefill.h"
-#include "api/prompt_limit.h"
-#include "api/prompt_tokens.h"
-#include "api/reasoning_request.h"
+#include "api/grammar/call_grammar.h"
+#include "api/llama_server/prompt_tokens.h"
+#include "api/prompt/prefill.h"
+#include "api/prompt/prompt_limit.h"
+#include "api/prompt/reasoning_request.h"
 #include "api/wall_clock.h"
-#include "chat/message_ranges.h"
-#include "chat/open_message.h"
-#include "chat/prefilled_parser.h"
-#include "chat/reasoning.h"
+#include "chat/parse/prefilled_parser.h"
+#include "chat/parse/reasoning.h"
+#include "chat/spans/message_ranges.h"
+#include "chat/spans/open_message.h"
 
 namespace cairn {
 namespace {
@@ -255,7 +255,7 @@ ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest req
 }
 
 ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) const {
-  const auto erased = scheduler_->EraseSlot(slot, name_space);
+  const auto erased = scheduler_->slots().Erase(slot, name_space);
   if (!erased) return tl::unexpected(ToApiError(erased.error()));
   return *erased;
 }

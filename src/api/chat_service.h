@@ -15,25 +15,25 @@
 #include <string_view>
 #include <vector>
 
-#include "api/answer_script.h"
-#include "api/answer_tokens.h"
-#include "api/chat_request.h"
-#include "api/conversation_cut.h"
-#include "api/explanation.h"
+#include "api/admin/explanation.h"
+#include "api/admin/request_log.h"
+#include "api/answer/answer_script.h"
+#include "api/answer/answer_tokens.h"
 #include "api/job_thread.h"
-#include "api/request_log.h"
-#include "api/rolling_window.h"
-#include "api/tool_order.h"
+#include "api/openai/chat_request.h"
+#include "api/prompt/conversation_cut.h"
+#include "api/prompt/rolling_window.h"
+#include "api/prompt/tool_order.h"
 #include "base/log.h"
-#include "chat/answer_parser.h"
 #include "chat/canonical.h"
-#include "chat/chat_template.h"
-#include "chat/mark_places.h"
-#include "chat/prompt_text.h"
-#include "chat/reasoning_controls.h"
-#include "chat/span_cache.h"
-#include "chat/token_map.h"
-#include "chat/volatile_text.h"
+#include "chat/parse/answer_parser.h"
+#include "chat/spans/mark_places.h"
+#include "chat/spans/span_cache.h"
+#include "chat/spans/token_map.h"
+#include "chat/spans/volatile_text.h"
+#include "chat/template/chat_template.h"
+#include "chat/template/prompt_text.h"
+#include "chat/template/reasoning_controls.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -68,9 +68,9 @@ struct ChatServiceOptions {
   // After an answer, have the scheduler read ahead how the conversation comes back.
   bool warm = false;
   // Leave out the oldest turns of a conversation that does not fit the context, instead of
-  // refusing it (api/conversation_cut.h).
+  // refusing it (api/prompt/conversation_cut.h).
   bool cuts_overflow = false;
-  // An assistant's message at the end of a conversation is continued (api/prefill.h).
+  // An assistant's message at the end of a conversation is continued (api/prompt/prefill.h).
   bool prefill_assistant = true;
   // Of conversations that do not say; one of ReasoningEfforts(), or empty.
   std::string reasoning_effort;
@@ -91,7 +91,7 @@ class ChatService {
   ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
   // A prompt that is there already.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
-  // How many tokens it held. See Scheduler::EraseSlot.
+  // How many tokens it held. See SlotCommands::Erase.
   ApiResult<size_t> EraseSlot(size_t slot, NamespaceId name_space) const;
   // See Scheduler.
   Status Look(std::function<void(CheckpointCache* cache)> look) const {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "api/answer_reader.h"
+#include "api/answer/answer_reader.h"
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
 
@@ -74,7 +74,7 @@ std::vector<size_t> ReadTokens(Served* served, NamespaceId name_space = 1) {
   std::vector<size_t> read;
   for (const char* next : {"U2", "U3", "U4"}) {
     const WholeAnswer answer = served->Ask(talk, name_space);
-    read.push_back(answer.end.cost.read_tokens());
+    read.push_back(answer.end.cost.prefill_tokens());
     talk.messages.push_back(Assistant(answer.content));
     talk.messages.push_back(User(next));
   }

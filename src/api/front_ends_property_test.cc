@@ -17,16 +17,16 @@
 #include <utility>
 #include <vector>
 
-#include "api/answer_reader.h"
-#include "api/anthropic.h"
-#include "api/anthropic_request.h"
+#include "api/answer/answer_reader.h"
+#include "api/anthropic/anthropic.h"
+#include "api/anthropic/anthropic_request.h"
 #include "api/chat_service.h"
-#include "api/completion.h"
 #include "api/json.h"
-#include "api/native.h"
-#include "api/responses_request.h"
+#include "api/llama_server/native.h"
+#include "api/openai/completion.h"
+#include "api/openai/responses_request.h"
 #include "base/utf8.h"
-#include "chat/builtin_templates.h"
+#include "chat/template/builtin_templates.h"
 #include "testing/engine/fake_engine.h"
 
 namespace cairn {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "chat/limited_json.h"
+#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {

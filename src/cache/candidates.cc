@@ -10,8 +10,8 @@ CheckpointCache::Ids CheckpointCache::InSlots() const {
   Ids ids;
   if (!slots_.held) return ids;
   for (const SlotsView::Held& held : slots_.held()) {
-    for (const PrefixTree::Stone& stone : tree_.Match(held.name_space, held.tokens).stones) {
-      ids.insert(stone.value);
+    for (const PrefixTree::Hit& hit : tree_.Match(held.name_space, held.tokens).hits) {
+      ids.insert(hit.value);
     }
     if (held.leaving) continue;  // its copies are about to be all there is
     for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {

@@ -49,8 +49,8 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   result.wholes = wholes_.Sharing(name_space, prompt);
   const PrefixTree::MatchResult match = tree_.Match(name_space, prompt);
   result.shared = match.shared;
-  for (const PrefixTree::Stone& stone : match.stones) {
-    const Entry& entry = EntryOf(stone.value);
+  for (const PrefixTree::Hit& hit : match.hits) {
+    const Entry& entry = EntryOf(hit.value);
     Checkpoint checkpoint = entry.checkpoint;
     checkpoint.kv_stored = entry.holder != 0;
     result.checkpoints.push_back(checkpoint);
@@ -306,9 +306,9 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
 void CheckpointCache::HoldCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens) {
   const SegmentGap range = segment.range;
   const auto match = tree_.Match(segment.name_space, tokens.first(range.end));
-  for (const PrefixTree::Stone& stone : match.stones) {
-    Entry& entry = EntryOf(stone.value);
-    if (stone.position > range.begin && entry.checkpoint.lineage == range.lineage) {
+  for (const PrefixTree::Hit& hit : match.hits) {
+    Entry& entry = EntryOf(hit.value);
+    if (hit.position > range.begin && entry.checkpoint.lineage == range.lineage) {
       SetHolder(&entry, segment.id);
     }
   }

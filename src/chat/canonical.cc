@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "chat/limited_json.h"
+#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {

@@ -51,7 +51,7 @@ enum class PromptEnd : uint8_t {
   kGenerationPrompt,  // behind what the template opens an answer with
   kLastMessage,       // behind the last message
   kOpenMessage,  // inside the last message, which is the assistant's: the answer goes on from it
-  kUsual,        // the client left it to the server (api/prefill.h)
+  kUsual,        // the client left it to the server (api/prompt/prefill.h)
 };
 
 // How much reasoning a client wants, in no template's words.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cmd/serve.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cmd/serve.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {

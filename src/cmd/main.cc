@@ -1,18 +1,18 @@
 // cairn: one program with subcommands. From here the way to the heart is
-//   cmd/serve.cc -> api/chat_service.h -> sched/scheduler.h -> cache/checkpoint_cache.h
+//   cmd/serve/serve.cc -> api/chat_service.h -> sched/scheduler.h -> cache/checkpoint_cache.h
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 
-#include "cmd/cache.h"
+#include "cmd/cache/cache.h"
 #include "cmd/environment_flags.h"
-#include "cmd/key_flags.h"
 #include "cmd/manual.h"
-#include "cmd/model_check.h"
-#include "cmd/model_make.h"
-#include "cmd/serve.h"
+#include "cmd/model/model_check.h"
+#include "cmd/model/model_make.h"
+#include "cmd/serve/key_flags.h"
+#include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
 #include "cmd/top.h"
 #include "cmd/version_text.h"

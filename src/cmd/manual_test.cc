@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cmd/completions.h"
-#include "cmd/serve.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "api/rerank.h"
-#include "cmd/serve.h"
-#include "engine/llama_embedder.h"
-#include "engine/llama_engine.h"
-#include "engine/llama_reranker.h"
+#include "api/llama_server/rerank.h"
+#include "cmd/serve/serve.h"
+#include "engine/embed/llama_embedder.h"
+#include "engine/embed/llama_reranker.h"
+#include "engine/llama/llama_engine.h"
 #include "http/routes.h"
 
 namespace cairn {

@@ -1,7 +1,7 @@
 #include "cmd/version_text.h"
 
-#include "engine/llama_backend.h"
-#include "http/page.h"
+#include "engine/llama/llama_backend.h"
+#include "http/page/page.h"
 
 namespace cairn {
 namespace {

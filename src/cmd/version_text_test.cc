@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/llama_backend.h"
-#include "http/page.h"
+#include "engine/llama/llama_backend.h"
+#include "http/page/page.h"
 
 namespace cairn {
 namespace {

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "api/anthropic_request.h"
-#include "api/chat_request.h"
-#include "api/completion.h"
-#include "api/responses_request.h"
+#include "api/anthropic/anthropic_request.h"
+#include "api/openai/chat_request.h"
+#include "api/openai/completion.h"
+#include "api/openai/responses_request.h"
 #include "http/http_client.h"
 #include "testing/http/played_keys.h"
 #include "testing/http/whole_server.h"
@@ -422,7 +422,7 @@ class Player {
 struct Told {
   size_t reused = 0;
   size_t from_disk = 0;
-  size_t waited_for_reader = 0;
+  size_t waited_for_prefix = 0;
   size_t asked_for_others = 0;
   std::map<Crossing, std::vector<std::string>> crossings;
 };
@@ -453,7 +453,7 @@ Told PlayLives(uint64_t seed, MemoryClass memory_class, bool collapsed) {
     played.EndLife();
     const SchedulerStats stats = server.stats();
     told.from_disk += stats.prompt_sources.disk;
-    told.waited_for_reader += stats.waited_for_reader;
+    told.waited_for_prefix += stats.waited_for_prefix;
   }
   told.reused = played.reused();
   told.asked_for_others = played.asked_for_others();
@@ -477,13 +477,13 @@ TEST(Namespaces, NoHitCrossesOneWhateverIsAsked) {
     }
     all.reused += told.reused;
     all.from_disk += told.from_disk;
-    all.waited_for_reader += told.waited_for_reader;
+    all.waited_for_prefix += told.waited_for_prefix;
     all.asked_for_others += told.asked_for_others;
   }
   // It was not for want of trying.
   EXPECT_GT(all.reused, 100'000u);
   EXPECT_GT(all.from_disk, 0u);
-  EXPECT_GT(all.waited_for_reader, 0u);
+  EXPECT_GT(all.waited_for_prefix, 0u);
   EXPECT_GT(all.asked_for_others, 50u);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/page.h"
+#include "http/page/page.h"
 #include "http/routes.h"
 #include "testing/base/golden_file.h"
 

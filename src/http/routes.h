@@ -15,17 +15,17 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/request_log.h"
+#include "api/answer/running_answers.h"
 #include "api/chat_service.h"
-#include "api/infill.h"
-#include "api/native.h"
-#include "api/request_log.h"
-#include "api/rerank.h"
-#include "api/running_answers.h"
-#include "api/stored_responses.h"
+#include "api/llama_server/infill.h"
+#include "api/llama_server/native.h"
+#include "api/llama_server/rerank.h"
+#include "api/openai/stored_responses.h"
 #include "base/clock.h"
-#include "engine/embedder.h"
+#include "engine/embed/embedder.h"
 #include "http/server.h"
-#include "sched/slot_files.h"
+#include "sched/slots/slot_files.h"
 
 namespace cairn {
 

@@ -44,7 +44,8 @@ class RoutesTest : public ApiTest {
     options.folder = "/slots";
     options.saved_as.name_spaces = {{0, 0}};
     options.needs_snapshots = engine_.traits().NeedsSnapshots();
-    slot_files_ = std::make_unique<SlotFiles>(&fs_, &scheduler_, &clock_, std::move(options));
+    slot_files_ =
+        std::make_unique<SlotFiles>(&fs_, &scheduler_.slots(), &clock_, std::move(options));
     served_.slot_files = slot_files_.get();
   }
   void FinishLoading() { served_.service.store(&service_, std::memory_order_release); }

@@ -13,10 +13,10 @@
 
 #include "base/check.h"
 #include "base/ignore_case.h"
-#include "http/browsers.h"
 #include "http/connection_pool.h"
 #include "http/handler_failure.h"
 #include "http/keys.h"
+#include "http/page/browsers.h"
 #include "http/router.h"
 #include "http/server_words.h"
 #include "http/socket.h"

@@ -15,7 +15,7 @@
 // Web pages may ask only where `cors_origins` names theirs: then preflights are answered and
 // Access-Control headers sent, otherwise never. A server without keys refuses with a 403 what pages
 // of other sites ask, and, while it listens on loopback, what is asked of it by a name that is not
-// this machine's (http/browsers.h).
+// this machine's (http/page/browsers.h).
 
 #ifndef CAIRN_HTTP_SERVER_H_
 #define CAIRN_HTTP_SERVER_H_

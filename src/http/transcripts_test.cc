@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "api/json.h"
-#include "chat/builtin_templates.h"
-#include "http/page.h"
+#include "chat/template/builtin_templates.h"
+#include "http/page/page.h"
 #include "http/routes.h"
 #include "testing/base/golden_file.h"
 #include "testing/base/memory_fs.h"
@@ -158,7 +158,7 @@ class TranscriptsTest : public testing::Test {
           chat_template(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
                                              engine.info().eos_text)),
           service(&engine, chat_template.get(), &scheduler),
-          slot_files(&fs, &scheduler, &clock, SlotFilesOf(engine)),
+          slot_files(&fs, &scheduler.slots(), &clock, SlotFilesOf(engine)),
           server(Options(std::move(keys))) {
       EXPECT_TRUE(fs.MakeFolders(kSlotFolder).has_value());
       served.model.alias = "m";
@@ -479,7 +479,7 @@ TEST_F(TranscriptsTest, ThePage) {
   ExpectTranscript("page");
 }
 
-// FakeEngine makes no vectors; what they look like is tested in api/embeddings_test.cc.
+// FakeEngine makes no vectors; what they look like is tested in api/openai/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
   Post("/v1/embeddings", R"({"input":"A cairn"})");

@@ -32,7 +32,7 @@ TEST(ClientMarks, BeginAnewWithEveryRequestThatHasThem) {
   bench.Run(Marked(600, 300, 1000));
   bench.clock.Advance(900);
   // Nothing is left to read, and still it is a use.
-  EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.read_tokens(), 0u);
+  EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.prefill_tokens(), 0u);
   bench.clock.Advance(900);
   bench.Run(Bench::Request(Text(100, 'y')));
   EXPECT_EQ(bench.cache.stats().kept, 1u);

@@ -94,20 +94,20 @@ class SteppingClock final : public Clock {
 
 struct Done : SlotKeeper::Stats {
   uint64_t preempted = 0;
-  uint64_t waited_for_reader = 0;
+  uint64_t waited_for_prefix = 0;
   uint64_t taken_in = 0;
   uint64_t lost = 0;
 
   void Add(const SchedulerStats& stats) {
     preempted += stats.preempted;
-    waited_for_reader += stats.waited_for_reader;
+    waited_for_prefix += stats.waited_for_prefix;
     taken_in += stats.cache.taken_in;
     lost += stats.cache.lost;
     AddWays(stats.keeper);
   }
   void Add(const Done& done) {
     preempted += done.preempted;
-    waited_for_reader += done.waited_for_reader;
+    waited_for_prefix += done.waited_for_prefix;
     taken_in += done.taken_in;
     lost += done.lost;
     AddWays(done);
@@ -272,7 +272,7 @@ class ConversationRun {
     request.prompt = *server_->cache.PathOfHeld(0, checkpoint.id);
     request.shape.tokens = request.prompt.size();
     request.params.tokens_max = 0;
-    request.brings_back = true;
+    request.preloads = true;
     auto generation = server_->scheduler.Submit(std::move(request));
     return generation ? *generation : nullptr;
   }
@@ -317,7 +317,7 @@ class ConversationRun {
       }
       EXPECT_EQ(last.kind, GenerationEvent::Kind::kDone) << last.error.message;
       EXPECT_LE(last.cost.reused_tokens, last.cost.prompt_tokens);
-      cost_tokens += last.cost.read_tokens() + last.cost.generated_tokens;
+      cost_tokens += last.cost.prefill_tokens() + last.cost.generated_tokens;
     }
     if (twins->empty() && server_->scheduler.stats().preempted == evicted_before) {
       EXPECT_LE(server_->engine.decoded_tokens() - before, cost_tokens);
@@ -464,7 +464,7 @@ TEST(ConversationProperty, ThoseThatWaitForAnothersReadingGetUninterruptedConver
     s->twins = true;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.waited_for_reader, Played(100));
+  EXPECT_GT(done.waited_for_prefix, Played(100));
 }
 
 TEST(ConversationProperty, SlotsThatOutgrowTheContextGoOnWhereTheyWere) {

@@ -88,7 +88,7 @@ class Bench {
     const test::ServedAnswer cold = plain.AskCold(prompt.tokens);
     EXPECT_EQ(answer.logits, cold.logits);
     EXPECT_EQ(answer.text, cold.text);
-    return answer.read_tokens;
+    return answer.prefill_tokens;
   }
 
   SchedulerStats stats() const { return served_.stats(); }
@@ -389,7 +389,7 @@ TEST(PeerBugs, ARewindToTheTenthOfSixtyToolStepsReadsWhatIsNewAndAGridStep) {
     talk.push_back({'a', "", Words(100, 5)});
     talk.push_back({'t', "", Words(200, 6)});
     const PlayedPrompt rewound = Rendered(talk);
-    EXPECT_LE(bench.Ask(rewound).read_tokens, rewound.tokens.size() - held + kGrid);
+    EXPECT_LE(bench.Ask(rewound).prefill_tokens, rewound.tokens.size() - held + kGrid);
   }
 }
 
@@ -404,7 +404,7 @@ TEST(PeerBugs, AnotherResultOfTheTenthOfSixtyToolCallsReadsThatCallAndWhatIsNew)
     Talk talk(loop.talk.begin(), loop.talk.begin() + 2 + 2 * 10 - 1);
     talk.push_back({'t', "", Words(314, 6)});
     const PlayedPrompt rewound = Rendered(talk);
-    EXPECT_LE(bench.Ask(rewound).read_tokens, rewound.tokens.size() - held + kGrid);
+    EXPECT_LE(bench.Ask(rewound).prefill_tokens, rewound.tokens.size() - held + kGrid);
   }
 }
 

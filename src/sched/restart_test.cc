@@ -101,7 +101,7 @@ TEST(Restart, TheNextTurnReadsItsMessageAndAtMostAGridStep) {
     const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
     Life life(&disk, SlowReader(memory_class), 2 << 20);
     const Bench::Answer after = life.Ask(Bench::Request(next, 20));
-    EXPECT_LE(after.end.cost.read_tokens(), 50 + 64u);
+    EXPECT_LE(after.end.cost.prefill_tokens(), 50 + 64u);
     life.CheckInvariants();
     // In one life nothing else would have been said.
     Bench uninterrupted(SlowReader(memory_class), {});
@@ -119,14 +119,14 @@ TEST(Restart, ASlotWhereNoMoreMayBeReadAheadIsSavedAsAnyOther) {
     life.Ask(Bench::Request(prompt, 50));
     life.Expect({0, expected, prompt.size(), false});
     life.Idle();
-    const size_t warmed = life.stats().prefetched_tokens;
-    ASSERT_GT(warmed, 500u);
-    ASSERT_LT(warmed, 1900u) << "it is held up half-way";
+    const size_t prefetched = life.stats().prefetched_tokens;
+    ASSERT_GT(prefetched, 500u);
+    ASSERT_LT(prefetched, 1900u) << "it is held up half-way";
     life.SaveAll();
   }
   Life life(&disk, SlowReader(MemoryClass::kHybrid), 2 << 20);
   const auto next = life.Ask(Bench::Request(expected));
-  EXPECT_LT(next.end.cost.read_tokens(), expected.size() - prompt.size());
+  EXPECT_LT(next.end.cost.prefill_tokens(), expected.size() - prompt.size());
 }
 
 TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhile) {
@@ -166,7 +166,7 @@ TEST(Restart, ExactAnswersAreAColdRunsAfterwardsToo) {
     const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
     Life life(&disk, SlowReader(memory_class), 2 << 20, ReuseMode::kExact);
     const Bench::Answer after = life.Ask(Bench::Request(next, 20));
-    EXPECT_LE(after.end.cost.read_tokens(), 50 + 20 + 64u);
+    EXPECT_LE(after.end.cost.prefill_tokens(), 50 + 20 + 64u);
     Bench cold(SlowReader(memory_class), {});
     EXPECT_EQ(after.text, cold.Run(Bench::Request(next, 20)).text);
   }
@@ -187,7 +187,7 @@ TEST(Restart, SlotsStoredWholeComeBackToo) {
     }
     const Tokens next = Join(Join(prompt, TokensOf(before)), Text(50, 'n'));
     Life life(&disk, options, 2 << 20);
-    EXPECT_LE(life.Ask(Bench::Request(next, 20)).end.cost.read_tokens(), 50 + 64u);
+    EXPECT_LE(life.Ask(Bench::Request(next, 20)).end.cost.prefill_tokens(), 50 + 64u);
     life.CheckInvariants();
   }
 }

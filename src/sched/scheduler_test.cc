@@ -22,7 +22,7 @@ TEST(Scheduler, AnswersWithAsManyTokensAsAskedFor) {
   EXPECT_EQ(answer.text.size(), 5u);
   EXPECT_EQ(answer.end.kind, GenerationEvent::Kind::kDone);
   EXPECT_EQ(answer.end.reason, FinishReason::kLength);
-  EXPECT_EQ(answer.end.cost.read_tokens(), 300u);
+  EXPECT_EQ(answer.end.cost.prefill_tokens(), 300u);
 }
 
 TEST(Scheduler, ReadsOnlyAndAnswersNothingWhenAskedForNoTokens) {
@@ -37,7 +37,7 @@ TEST(Scheduler, TheSamePromptAgainReadsNothing) {
   const Bench::Answer first = bench.Run(Bench::Request(Text(300)));
   const Bench::Answer second = bench.Run(Bench::Request(Text(300)));
   EXPECT_EQ(second.text, first.text);
-  EXPECT_EQ(second.end.cost.read_tokens(), 0u);
+  EXPECT_EQ(second.end.cost.prefill_tokens(), 0u);
   EXPECT_EQ(bench.scheduler.stats().keeper.checkpoints_restored, 1u);
 }
 
@@ -56,7 +56,7 @@ TEST(Scheduler, LiveGoesOnFromTheAnswerWithoutReadingIt) {
   prompt.insert(prompt.end(), first.text.begin(), first.text.end());
   prompt.insert(prompt.end(), 20, 'y');
   // The last token drawn was never decoded, so it is read with what follows.
-  EXPECT_EQ(bench.Run(Bench::Request(prompt)).end.cost.read_tokens(), 21u);
+  EXPECT_EQ(bench.Run(Bench::Request(prompt)).end.cost.prefill_tokens(), 21u);
 }
 
 TEST(Scheduler, StopTextEndsTheAnswerAndIsNotSent) {
@@ -162,7 +162,7 @@ TEST(Scheduler, ARecurrentModelComesBackToAConversationThatLeftTheSlot) {
   Bench bench(MemoryClass::kRecurrent);
   bench.Run(Bench::Request(Text(300, 'x')));
   bench.Run(Bench::Request(Text(300, 'y')));
-  EXPECT_EQ(bench.Run(Bench::Request(Text(300, 'x'))).end.cost.read_tokens(), 0u);
+  EXPECT_EQ(bench.Run(Bench::Request(Text(300, 'x'))).end.cost.prefill_tokens(), 0u);
 }
 
 TEST(Scheduler, RefusesWhatCannotFit) {

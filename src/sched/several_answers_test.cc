@@ -47,7 +47,7 @@ TEST(SeveralAnswers, ThePromptIsReadOnceHoweverManySlotsThereAre) {
         EXPECT_EQ(answer.text.size(), 8u);
         // FakeEngine always draws the likeliest.
         EXPECT_EQ(answer.text, answers.at(0).text);
-        read += answer.end.cost.read_tokens();
+        read += answer.end.cost.prefill_tokens();
       }
       EXPECT_EQ(read, 700u);
       // Seven tokens of each answer are decoded: the last is drawn alone.

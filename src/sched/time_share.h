@@ -20,12 +20,12 @@ namespace cairn {
 class TimeShare {
  public:
   // Of reading, while answers wait; in (0, 1]. 1: a token of each answer after every piece.
-  explicit TimeShare(double read_share) : owed_per_ms_((1 - read_share) / read_share) {}
+  explicit TimeShare(double prefill_share) : owed_per_ms_((1 - prefill_share) / prefill_share) {}
 
   // Whether answers are owed time before the next piece.
   bool owes() const { return owed_ms_ > 0; }
   // A piece was read while answers waited.
-  void OnRead(double ms) { owed_ms_ += ms * owed_per_ms_; }
+  void OnPrefill(double ms) { owed_ms_ += ms * owed_per_ms_; }
   // Answers went on.
   void OnDecode(double ms) { owed_ms_ = std::max(0.0, owed_ms_ - ms); }
   // No answer is on its way: nobody is owed anything.

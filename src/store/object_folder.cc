@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "store/codec.h"
-#include "store/disk_files.h"
+#include "store/codec/codec.h"
+#include "store/disk/disk_files.h"
 #include "store/identity.h"
 #include "store/measured_grids.h"
 #include "store/put_file.h"

@@ -1,5 +1,5 @@
-// ObjectFolder: a disk store's folder (store/disk_store.h) for somebody who runs no server: what is
-// in it, whether it is good, and what stands on what.
+// ObjectFolder: a disk store's folder (store/disk/disk_store.h) for somebody who runs no server:
+// what is in it, whether it is good, and what stands on what.
 //
 // Servers may be using the folder meanwhile: a file that goes away is no error, and what is written
 // appears whole.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "store/disk_index.h"
+#include "store/disk/disk_index.h"
 #include "store/object.h"
 
 namespace cairn {

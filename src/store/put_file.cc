@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "store/disk_files.h"
+#include "store/disk/disk_files.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "store/disk_store.h"
+#include "store/disk/disk_store.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {

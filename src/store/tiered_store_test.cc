@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/disk_store.h"
+#include "store/disk/disk_store.h"
 #include "store/snapshot_store.h"
 #include "testing/store/disk_fixture.h"
 #include "testing/store/fake_disk.h"

@@ -26,7 +26,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/tokens.h"
-#include "sched/request_observer.h"
+#include "sched/answer/request_observer.h"
 #include "trace/sequence_numbers.h"
 
 namespace cairn {

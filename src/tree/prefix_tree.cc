@@ -72,7 +72,7 @@ PrefixTree::MatchResult PrefixTree::Match(RootId root, TokenSpan tokens) const {
     result.shared += common;
     result.last = node = child;
     if (common < child->edge.size()) break;
-    if (child->value != 0) result.stones.push_back({child->end, child->value, child});
+    if (child->value != 0) result.hits.push_back({child->end, child->value, child});
   }
   return result;
 }
@@ -119,8 +119,8 @@ PrefixTree::Node* PrefixTree::AddLeaf(Node* parent, TokenSpan edge) {
 
 const PrefixTree::Node* PrefixTree::Find(RootId root, TokenSpan tokens) const {
   const MatchResult match = Match(root, tokens);
-  if (match.shared < tokens.size() || match.stones.empty()) return nullptr;
-  return match.stones.back().position == tokens.size() ? match.stones.back().node : nullptr;
+  if (match.shared < tokens.size() || match.hits.empty()) return nullptr;
+  return match.hits.back().position == tokens.size() ? match.hits.back().node : nullptr;
 }
 
 void PrefixTree::Erase(const Node* const_node) {

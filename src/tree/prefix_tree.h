@@ -47,7 +47,7 @@ class PrefixTree {
   // edge do not move it.
   class Node;
 
-  struct Stone {
+  struct Hit {
     size_t position;  // tokens before it
     Value value;
     const Node* node;
@@ -56,7 +56,7 @@ class PrefixTree {
     // How many of the tokens asked for are stored, whether or not a node ends there.
     size_t shared = 0;
     // The valued nodes along them, shallowest first.
-    std::vector<Stone> stones;
+    std::vector<Hit> hits;
     // The node on whose edge the shared tokens end; null when none are shared. Its sequence begins
     // with them.
     const Node* last = nullptr;

@@ -154,10 +154,10 @@ class Pair {
     const PrefixTree::MatchResult match = tree_.Match(asked.first, asked.second);
     RC_ASSERT(match.shared == naive_.Shared(asked));
     std::vector<Value> found;
-    for (const PrefixTree::Stone& stone : match.stones) {
-      RC_ASSERT(PrefixTree::PositionOf(stone.node) == stone.position);
-      RC_ASSERT(CommonPrefix(PrefixTree::TokensOf(stone.node), asked.second) == stone.position);
-      found.push_back(stone.value);
+    for (const PrefixTree::Hit& hit : match.hits) {
+      RC_ASSERT(PrefixTree::PositionOf(hit.node) == hit.position);
+      RC_ASSERT(CommonPrefix(PrefixTree::TokensOf(hit.node), asked.second) == hit.position);
+      found.push_back(hit.value);
     }
     RC_ASSERT(found == naive_.OnTheWay(asked));
     RC_ASSERT((match.last == nullptr) == (match.shared == 0));

@@ -77,10 +77,10 @@ TEST(PrefixTree, MatchNamesEveryValueOnTheWay) {
   tree.Put(kRoot, T("abcdef"), 3);
   const PrefixTree::MatchResult match = tree.Match(kRoot, T("abcdexyz"));
   EXPECT_EQ(match.shared, 5u);
-  ASSERT_EQ(match.stones.size(), 2u);
-  EXPECT_EQ(match.stones[0].position, 2u);
-  EXPECT_EQ(match.stones[1].position, 4u);
-  EXPECT_EQ(match.stones[1].value, 2u);
+  ASSERT_EQ(match.hits.size(), 2u);
+  EXPECT_EQ(match.hits[0].position, 2u);
+  EXPECT_EQ(match.hits[1].position, 4u);
+  EXPECT_EQ(match.hits[1].value, 2u);
 }
 
 TEST(PrefixTree, FindsOnlyWhereAValueEndsExactly) {

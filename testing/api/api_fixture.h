@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "api/chat_service.h"
-#include "chat/builtin_templates.h"
+#include "chat/template/builtin_templates.h"
 #include "testing/engine/fake_engine.h"
 
 namespace cairn {

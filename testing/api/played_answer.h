@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "api/chat_service.h"
-#include "chat/answer_parser.h"
-#include "sched/generation.h"
+#include "chat/parse/answer_parser.h"
+#include "sched/answer/generation.h"
 
 namespace cairn {
 

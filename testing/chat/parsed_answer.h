@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/answer_parser.h"
+#include "chat/parse/answer_parser.h"
 
 namespace cairn::test {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cmd/cache.h"
+#include "cmd/cache/cache.h"
 #include "testing/store/object_fixture.h"
 
 namespace cairn::test {

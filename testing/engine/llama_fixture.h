@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama_engine.h"
+#include "engine/llama/llama_engine.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn::test {

@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-#include "engine/llama_model_maker.h"
-#include "engine/llama_options.h"
+#include "engine/llama/llama_options.h"
+#include "engine/maker/llama_model_maker.h"
 
 namespace cairn::test {
 

@@ -22,13 +22,13 @@
 
 #include "api/chat_service.h"
 #include "base/check.h"
-#include "chat/builtin_templates.h"
+#include "chat/template/builtin_templates.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
-#include "sched/slot_files.h"
-#include "store/disk_store.h"
+#include "sched/slots/slot_files.h"
+#include "store/disk/disk_store.h"
 #include "store/snapshot_store.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"
@@ -73,7 +73,7 @@ class WholeServer {
     CHECK(fs->MakeFolders(kSlotFolder).has_value());
     cache_.SetSavedAs(SavedAsOf(*keys_));
     slot_files_ =
-        std::make_unique<SlotFiles>(fs, &scheduler_, &clock_,
+        std::make_unique<SlotFiles>(fs, &scheduler_.slots(), &clock_,
                                     SlotFilesOptions{kSlotFolder, SavedAsOf(*keys_), Codec::kRaw,
                                                      engine_.traits().NeedsSnapshots()});
     served_.slot_files = slot_files_.get();

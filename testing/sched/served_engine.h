@@ -127,7 +127,7 @@ struct ServedAnswer {
   std::vector<float> logits = {};  // at the prompt's end
   std::vector<float> leads = {};   // of a plain answer's tokens, see RecordingEngine
   std::string text = {};
-  size_t read_tokens = 0;
+  size_t prefill_tokens = 0;
   size_t reused_tokens = 0;
 
   // What was answered, to the bit; what it cost is another matter.
@@ -193,7 +193,7 @@ class Served {
       while (const auto event = generations[i]->Next(std::chrono::milliseconds(0))) {
         EXPECT_NE(event->kind, GenerationEvent::Kind::kFailed) << event->error.message;
         answer.text += event->text;
-        answer.read_tokens = event->cost.read_tokens();
+        answer.prefill_tokens = event->cost.prefill_tokens();
         answer.reused_tokens = event->cost.reused_tokens;
       }
       answer.logits = engine_.prompt_logits(static_cast<uint32_t>(i));
@@ -232,7 +232,7 @@ class Plain {
     answer.text = player_.Generate(Greedy(answer_tokens_));
     answer.logits = engine_.prompt_logits();
     answer.leads = engine_.leads();
-    answer.read_tokens = prompt.size();
+    answer.prefill_tokens = prompt.size();
     return answer;
   }
 

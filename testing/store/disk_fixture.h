@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "store/disk_files.h"
-#include "store/disk_store.h"
-#include "store/disk_worker.h"
+#include "store/disk/disk_files.h"
+#include "store/disk/disk_store.h"
+#include "store/disk/disk_worker.h"
 #include "store/object.h"
 #include "testing/base/memory_fs.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/disk_store.h"
+#include "store/disk/disk_store.h"
 
 namespace cairn::test {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/codec.h"
-#include "store/disk_files.h"
+#include "store/codec/codec.h"
+#include "store/disk/disk_files.h"
 #include "store/object.h"
 #include "testing/base/memory_fs.h"
 #include "testing/store/object_sample.h"

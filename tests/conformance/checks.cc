@@ -6,7 +6,7 @@
 #include <set>
 
 #include "conformance/model_bench.h"
-#include "engine/llama_engine.h"
+#include "engine/llama/llama_engine.h"
 
 namespace cairn::conformance {
 namespace {

@@ -1,0 +1,419 @@
+#include "api/admin/explanation.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/number_text.h"
+#include "base/utf8.h"
+#include "chat/spans/volatile_patterns.h"
+#include "chat/spans/volatile_text.h"
+
+namespace cairn {
+namespace {
+
+using Place = Explanation::Place;
+using Part = Explanation::Place::Part;
+
+constexpr size_t kExcerptBytesMax = 80;
+// Of a line, for a pattern that finds it again.
+constexpr size_t kPatternBytesMax = 40;
+// Nearer than so many steps of the grid to where the prompt parts, the state is where it can be.
+constexpr size_t kNearSteps = 2;
+
+std::string Excerpt(std::string_view text) {
+  std::string_view shown = text.substr(0, kExcerptBytesMax);
+  while (shown.size() < text.size() && !shown.empty() && IsContinuationByte(text[shown.size()])) {
+    shown.remove_suffix(1);
+  }
+  return ToValidUtf8(shown) + (shown.size() < text.size() ? "…" : "");
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+bool IsHeaderRole(Role role) {
+  return role == Role::kSystem || role == Role::kDeveloper;
+}
+
+// In the conversation as it came: messages may have been left out behind those in front.
+size_t NumberOf(const ExplainedPrompt& prompt, size_t index) {
+  size_t header = 0;
+  while (header < prompt.messages.size() && IsHeaderRole(prompt.messages[header].role)) ++header;
+  return index < header ? index : index + prompt.dropped_messages;
+}
+
+// Where the messages' texts stand in the prompt: templates trim them and put words of their own
+// around them, and their order is that of the messages.
+class PlaceFinder {
+ public:
+  explicit PlaceFinder(const ExplainedPrompt& prompt) : prompt_(prompt) {}
+
+  // Of the content or reasoning that was found.
+  size_t text_begin() const { return text_begin_; }
+
+  Place Find(size_t offset) {
+    for (size_t i = 0; i < prompt_.messages.size(); ++i) {
+      const Message& message = prompt_.messages[i];
+      if (auto place = Within(i, Part::kReasoning, message.reasoning, offset)) return *place;
+      if (auto place = Within(i, Part::kContent, message.content, offset)) return *place;
+      if (!message.tool_calls.empty() && Calls(i, offset)) return Of(i, Part::kToolCalls, offset);
+    }
+    return prompt_.messages.empty() ? Place{.character = CharactersBefore(offset)}
+                                    : Of(prompt_.messages.size() - 1, Part::kTemplate, offset);
+  }
+
+ private:
+  size_t CharactersBefore(size_t offset) const {
+    return CountCharacters(std::string_view(prompt_.text).substr(0, offset));
+  }
+
+  Place Of(size_t index, Part part, size_t offset) const {
+    return {NumberOf(prompt_, index), prompt_.messages[index].role, part, CharactersBefore(offset)};
+  }
+
+  // Nothing: `offset` lies behind `text`, or `text` was rendered otherwise than it was written.
+  std::optional<Place> Within(size_t index, Part part, std::string_view text, size_t offset) {
+    text = Trimmed(text);
+    if (text.empty()) return std::nullopt;
+    const size_t begin = prompt_.text.find(text, cursor_);
+    if (begin == std::string::npos) return std::nullopt;
+    cursor_ = begin + text.size();
+    if (offset < begin) {
+      const bool in_tools = prompt_.has_tools && offset < prompt_.header_end;
+      return Of(index, in_tools ? Part::kTools : Part::kTemplate, offset);
+    }
+    if (offset >= cursor_) {
+      if (!prompt_.has_tools || offset >= prompt_.header_end || !IsHeader(index)) {
+        return std::nullopt;
+      }
+      // Tools stand behind the system text in some templates.
+      const bool more = index + 1 < prompt_.messages.size() && IsHeader(index + 1);
+      if (more) return std::nullopt;
+      return Of(index, Part::kTools, offset);
+    }
+    Place place = Of(index, part, offset);
+    text_begin_ = begin;
+    place.character = CountCharacters(std::string_view(prompt_.text).substr(begin, offset - begin));
+    return place;
+  }
+
+  bool IsHeader(size_t index) const { return IsHeaderRole(prompt_.messages[index].role); }
+
+  // Whether `offset` lies before the texts of the next message, so among this one's calls.
+  bool Calls(size_t index, size_t offset) const {
+    for (size_t next = index + 1; next < prompt_.messages.size(); ++next) {
+      const std::string_view text = Trimmed(prompt_.messages[next].content);
+      if (text.empty()) continue;
+      const size_t begin = prompt_.text.find(text, cursor_);
+      return begin != std::string::npos && offset < begin;
+    }
+    return true;
+  }
+
+  const ExplainedPrompt& prompt_;
+  size_t cursor_ = 0;
+  size_t text_begin_ = 0;
+};
+
+// What changes by itself has figures in it: a date, a time, a counter, a hash.
+std::string_view ChangingWord(std::string_view text, size_t offset) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  size_t begin = std::min(offset, text.size());
+  while (begin > 0 && !is_space(text[begin - 1])) --begin;
+  size_t end = std::min(offset, text.size());
+  while (end < text.size() && !is_space(text[end])) ++end;
+  const std::string_view word = text.substr(begin, end - begin);
+  const bool has_figure = std::any_of(
+      word.begin(), word.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
+  return has_figure ? word : std::string_view();
+}
+
+bool LooksLikeTime(std::string_view word) {
+  constexpr std::ptrdiff_t kFiguresMin = 4;
+  const auto figures = std::count_if(word.begin(), word.end(), [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
+  return figures >= kFiguresMin && word.find_first_of("-:/") != std::string_view::npos;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) escaped += '\\';
+    // The pattern is shown in single quotes.
+    escaped += c == '\'' ? '.' : c;
+  }
+  return escaped;
+}
+
+// What the word may become: figures stay figures, and what stands between them stays.
+std::string Generalised(std::string_view word) {
+  const auto is_alnum = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::string pattern;
+  for (size_t i = 0; i < word.size();) {
+    size_t end = i;
+    while (end < word.size() && is_alnum(word[end])) ++end;
+    const std::string_view run = word.substr(i, end - i);
+    if (run.empty()) {
+      pattern += Escaped(word.substr(i++, 1));
+      continue;
+    }
+    i = end;
+    if (std::all_of(run.begin(), run.end(), is_digit)) {
+      pattern += "\\d+";
+    } else {
+      const bool mixed = std::any_of(run.begin(), run.end(), is_digit);
+      pattern += mixed ? "[0-9A-Za-z]+" : Escaped(run);
+    }
+  }
+  return pattern;
+}
+
+// Finds the word by what stands before it on its line; where that is nothing, as a text's first.
+std::string PatternFor(std::string_view text, std::string_view word, size_t text_begin) {
+  const auto begin = static_cast<size_t>(word.data() - text.data());
+  size_t line = text.substr(0, begin).rfind('\n');
+  line = std::max(text_begin, line == std::string_view::npos ? 0 : line + 1);
+  std::string_view before = line < begin ? text.substr(line, begin - line) : std::string_view();
+  if (before.size() > kPatternBytesMax) before.remove_prefix(before.size() - kPatternBytesMax);
+  while (!before.empty() && IsContinuationByte(before.front())) before.remove_prefix(1);
+  const bool first = before.empty() && begin <= text_begin;
+  return (first ? "^" : "") + Escaped(before) + Generalised(word);
+}
+
+std::string Numbered(const Place& place) {
+  return "messages[" + std::to_string(*place.message) + "] (" + std::string(RoleName(place.role)) +
+         ")";
+}
+
+std::string Where(const Place& place) {
+  std::string character = "character " + std::to_string(place.character);
+  if (!place.message) return character + " of the prompt";
+  switch (place.part) {
+    case Part::kContent:
+      return Numbered(place) + ", " + character;
+    case Part::kReasoning:
+      return "the reasoning of " + Numbered(place) + ", " + character;
+    case Part::kToolCalls:
+      return "the tool calls of " + Numbered(place);
+    case Part::kTools:
+      return "the tool definitions";
+    case Part::kTemplate:
+      return "what the template writes around " + Numbered(place);
+  }
+  return character;
+}
+
+// The argument of --pin-volatile that sees past what changed; empty: people may have changed it.
+std::string VolatilePattern(const Place& place, std::string_view text, size_t offset,
+                            size_t text_begin) {
+  if (place.part != Part::kContent || !place.message || place.role == Role::kAssistant) return "";
+  if (IsBuiltinVolatile(text, offset)) return std::string(kBuiltinVolatile);
+  const std::string_view word = ChangingWord(text, offset);
+  // People change numbers in what they ask; dates and times they do not write twice.
+  const bool by_itself = IsHeaderRole(place.role) ? !word.empty() : LooksLikeTime(word);
+  return by_itself ? ToValidUtf8(PatternFor(text, word, text_begin)) : "";
+}
+
+// `kept_tokens`: of the prompt, behind the place. `pattern`: VolatilePattern's.
+std::string AdviceFor(const Place& place, const std::string& pattern, size_t kept_tokens) {
+  if (place.part == Part::kTools) {
+    return "send the same tools in every request of a conversation; what differs in them stands "
+           "before all messages";
+  }
+  if (place.part == Part::kReasoning ||
+      (place.part != Part::kContent && place.message && place.role == Role::kAssistant)) {
+    return "the answer came back otherwise than it was given, most often without its reasoning; "
+           "with --warm that is read ahead while nobody waits";
+  }
+  if (place.part != Part::kContent || !place.message) return "";
+  if (!pattern.empty()) {
+    const std::string what = IsHeaderRole(place.role) ? "the system prompt" : "the message";
+    const bool builtin = pattern == kBuiltinVolatile;
+    return what + " holds a value that seems to change by itself; --pin-volatile " +
+           (builtin ? pattern : "'" + pattern + "'") + " would keep " + WithCommas(kept_tokens) +
+           " tokens";
+  }
+  if (IsHeaderRole(place.role)) {
+    return "what changes in the system prompt is read again with all that follows; put it into the "
+           "last message instead";
+  }
+  if (place.role == Role::kAssistant) {
+    return "the answer came back changed; send it back as it was given";
+  }
+  return "";
+}
+
+Explanation NewPrompt() {
+  return {.why = Explanation::Why::kNewPrompt,
+          .sentence = "nothing that is known begins like this prompt"};
+}
+
+// Whether the two go on alike somewhere behind where they differ, as two versions of a text do.
+bool AreVersions(std::string_view a, std::string_view b) {
+  constexpr size_t kLookedAt = 256;
+  constexpr size_t kAlike = 12;
+  a = a.substr(0, kLookedAt);
+  b = b.substr(0, kLookedAt);
+  for (size_t i = 0; i + kAlike <= b.size(); ++i) {
+    if (a.find(b.substr(i, kAlike)) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// Explains one prompt.
+class Explainer {
+ public:
+  Explainer(const ReuseReport& report, const ExplainedPrompt& prompt, const Engine& engine)
+      : report_(report), prompt_(prompt), engine_(engine), map_(prompt.map) {}
+
+  Explanation Diverged() {
+    std::string stored;
+    for (const Token token : report_.stored_next) stored += engine_.Piece(token, true);
+    const std::string_view text = prompt_.text;
+    const auto begin = Map().OffsetAt(report_.shared_tokens);
+    Explanation told;
+    told.why = Explanation::Why::kDiverged;
+    told.stored_excerpt = Excerpt(stored);
+    if (!begin) {
+      told.sentence = "the prompt parts from the nearest one that is known at token " +
+                      WithCommas(report_.shared_tokens);
+      return told;
+    }
+    // Tokens part before characters do.
+    const std::string_view rest = text.substr(*begin);
+    const size_t same = CommonCharacterBytes(rest, stored);
+    const size_t offset = *begin + same;
+    // Every two prompts of one template begin with the same few tokens.
+    const bool barely = report_.shared_tokens < prompt_.grid_tokens;
+    if (barely && !AreVersions(text.substr(offset), std::string_view(stored).substr(same))) {
+      return NewPrompt();
+    }
+    told.prompt_excerpt = Excerpt(text.substr(offset));
+    told.stored_excerpt = Excerpt(std::string_view(stored).substr(same));
+    PlaceFinder finder(prompt_);
+    told.place = finder.Find(offset);
+    told.sentence =
+        "the prompt parts from the nearest one that is known at " + Where(*told.place) + Short();
+    told.volatile_pattern = VolatilePattern(*told.place, text, offset, finder.text_begin());
+    told.advice =
+        AdviceFor(*told.place, told.volatile_pattern,
+                  report_.prompt_tokens - std::min(report_.prompt_tokens, report_.shared_tokens));
+    return told;
+  }
+
+  // Where the messages stand among the prompt's tokens.
+  std::vector<Explanation::MessageTokens> Messages() {
+    std::vector<Explanation::MessageTokens> told;
+    for (size_t i = 0; i < prompt_.message_ranges.size(); ++i) {
+      told.push_back({NumberOf(prompt_, i), prompt_.messages[i].role});
+      const auto& range = prompt_.message_ranges[i];
+      if (!range) continue;
+      const auto begin = Map().PositionAt(range->begin);
+      const auto end = Map().PositionAt(range->end);
+      if (begin && end) told.back().tokens = {*begin, *end};
+    }
+    return told;
+  }
+
+ private:
+  const TokenMap& Map() {
+    if (map_) return *map_;
+    std::vector<std::string> pieces;
+    pieces.reserve(prompt_.tokens.size());
+    for (const Token token : prompt_.tokens) pieces.push_back(engine_.Piece(token, true));
+    map_ = std::make_shared<TokenMap>(prompt_.text, pieces, prompt_.adds_bos ? 1 : 0);
+    return *map_;
+  }
+
+  // Less was reused than the two have in common.
+  std::string Short() const {
+    if (report_.shared_tokens <= report_.reused_tokens + kNearSteps * prompt_.grid_tokens)
+      return "";
+    return "; of the " + WithCommas(report_.shared_tokens) + " tokens before it " +
+           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint";
+  }
+
+  const ReuseReport& report_;
+  const ExplainedPrompt& prompt_;
+  const Engine& engine_;
+  std::shared_ptr<const TokenMap> map_;
+};
+
+Explanation NoCheckpoint(const ReuseReport& report) {
+  Explanation told;
+  told.why = Explanation::Why::kNoCheckpoint;
+  told.sentence = "the prompt's text is known up to token " + WithCommas(report.shared_tokens) +
+                  ", but the model's state can be had at token " +
+                  WithCommas(report.reused_tokens) + " at best";
+  told.advice =
+      "a checkpoint nearer to it was not taken or had to be given up; a larger "
+      "--cache-ram keeps more, --checkpoint-every-nt takes more";
+  return told;
+}
+
+Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
+                    Explainer* explainer) {
+  if (!report.reuse_allowed) {
+    return {.why = Explanation::Why::kNotAllowed,
+            .sentence = "the request said \"cache_prompt\": false, so all of it was read",
+            .advice = "leave cache_prompt out"};
+  }
+  const bool diverged = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
+  if (diverged) return explainer->Diverged();
+  if (report.shared_tokens < prompt.grid_tokens && report.reused_tokens == 0) {
+    return NewPrompt();
+  }
+  const size_t near_tokens = kNearSteps * prompt.grid_tokens;
+  if (report.shared_tokens > report.reused_tokens + near_tokens) return NoCheckpoint(report);
+  return {.sentence = "all that is known of the prompt was reused; what is new was read"};
+}
+
+}  // namespace
+
+std::string_view WhyName(Explanation::Why why) {
+  switch (why) {
+    case Explanation::Why::kAllKnown:
+      return "all_known";
+    case Explanation::Why::kNotAllowed:
+      return "not_allowed";
+    case Explanation::Why::kNewPrompt:
+      return "new_prompt";
+    case Explanation::Why::kDiverged:
+      return "parted";
+    case Explanation::Why::kNoCheckpoint:
+      return "no_way_back";
+  }
+  return "";
+}
+
+std::string_view PartName(Part part) {
+  switch (part) {
+    case Part::kContent:
+      return "content";
+    case Part::kReasoning:
+      return "reasoning";
+    case Part::kToolCalls:
+      return "tool_calls";
+    case Part::kTools:
+      return "tools";
+    case Part::kTemplate:
+      return "template";
+  }
+  return "";
+}
+
+Explanation Explain(const ReuseReport& report, const ExplainedPrompt& prompt,
+                    const Engine& engine) {
+  Explainer explainer(report, prompt, engine);
+  Explanation told = WhyRead(report, prompt, &explainer);
+  told.messages = explainer.Messages();
+  return told;
+}
+
+}  // namespace cairn

@@ -1,0 +1,56 @@
+#include "api/admin/model_catalog.h"
+
+#include "api/json.h"
+#include "testing/api/api_fixture.h"
+
+namespace cairn {
+namespace {
+
+class ModelCatalog : public ApiTest {
+ protected:
+  Json models_ =
+      Json::parse(ModelsBody(service_, {"my-model", "9.9", 1700000000, "near-end", "live"}));
+};
+
+TEST_F(ModelCatalog, HasOpenAisListWithLlamaServersFields) {
+  const Json& model = models_["data"][0];
+  EXPECT_EQ(models_["object"], "list");
+  EXPECT_EQ(model["id"], "my-model");
+  EXPECT_EQ(model["meta"]["n_ctx"], 4096);
+  EXPECT_EQ(model["status"]["value"], "loaded");
+  EXPECT_EQ(model["architecture"]["input_modalities"], Json::array({"text"}));
+}
+
+// Codex takes no list in which one of these is missing or of another type.
+TEST_F(ModelCatalog, HasTheFieldsThatCodexNeeds) {
+  const Json& model = models_["models"][0];
+  for (const char* name :
+       {"slug", "display_name", "shell_type", "visibility", "base_instructions"}) {
+    EXPECT_TRUE(model[name].is_string()) << name;
+  }
+  for (const char* name :
+       {"supported_reasoning_levels", "experimental_supported_tools", "input_modalities"}) {
+    EXPECT_TRUE(model[name].is_array()) << name;
+  }
+  for (const char* name : {"supported_in_api", "supports_reasoning_summaries", "support_verbosity",
+                           "supports_parallel_tool_calls"}) {
+    EXPECT_TRUE(model[name].is_boolean()) << name;
+  }
+  // Without any Codex would send none of its own either.
+  EXPECT_NE(model["base_instructions"], "");
+  EXPECT_EQ(model["slug"], "my-model");
+  EXPECT_EQ(model["priority"], 0);
+  EXPECT_EQ(model["context_window"], 4096);
+  EXPECT_EQ(model["truncation_policy"]["mode"], "bytes");
+  EXPECT_GT(model["truncation_policy"]["limit"], 0);
+  EXPECT_TRUE(model["supports_parallel_tool_calls"]);
+}
+
+TEST_F(ModelCatalog, HasTheNamesThatOllamasClientsKnow) {
+  const Json& model = models_["models"][0];
+  EXPECT_EQ(model["name"], "my-model");
+  EXPECT_EQ(model["capabilities"], Json::array({"completion", "tools"}));
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// AnswerIdentity: what every answer, and every event of one, says of itself.
+
+#ifndef CAIRN_API_ANSWER_ANSWER_IDENTITY_H_
+#define CAIRN_API_ANSWER_ANSWER_IDENTITY_H_
+
+#include <cstdint>
+#include <string>
+
+namespace cairn {
+
+struct AnswerIdentity {
+  std::string id;  // with the prefix of its API: "chatcmpl-…", "msg_…", "resp_…"
+  std::string model;
+  int64_t created_unix_s = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_ANSWER_ANSWER_IDENTITY_H_

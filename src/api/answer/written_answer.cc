@@ -1,0 +1,168 @@
+#include "api/answer/written_answer.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "base/white_space.h"
+#include "chat/parse/answer_parser.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kReasoningBegin = "<think>";
+constexpr std::string_view kReasoningEnd = "\n</think>\n\n";
+
+// The definition of the called tool alone, so that a parser is made fast. A tool that is not
+// offered has no schema.
+std::string ToolsOf(const Message& answer, const std::string& tools_json) {
+  if (answer.tool_calls.empty()) return "";
+  const std::string& name = answer.tool_calls.front().name;
+  const Json tools = Json::parse(tools_json, nullptr, false);
+  for (const Json& tool : tools) {
+    if (tool.is_object() && tool.contains("function") && tool["function"].is_object() &&
+        tool["function"].value("name", Json()) == name) {
+      return ToText(Json::array({tool}));
+    }
+  }
+  return ToText(Json::array({{{"type", "function"}, {"function", {{"name", name}}}}}));
+}
+
+// A text as the parser of answers takes it apart.
+struct ParsedText {
+  std::string reasoning;
+  std::string content;
+  std::vector<ToolCall> calls;
+};
+
+ParsedText Parse(const AnswerFormat& format, std::string_view text) {
+  ParsedText parsed;
+  const auto parser = MakeAnswerParser(format);
+  auto pieces = parser->Push(text);
+  auto rest = parser->Finish();
+  pieces.insert(pieces.end(), rest.begin(), rest.end());
+  for (const AnswerDelta& piece : pieces) {
+    switch (piece.kind) {
+      case AnswerDelta::Kind::kReasoning:
+        parsed.reasoning += piece.text;
+        break;
+      case AnswerDelta::Kind::kContent:
+        parsed.content += piece.text;
+        break;
+      case AnswerDelta::Kind::kCallBegin:
+        parsed.calls.push_back({.name = piece.text});
+        break;
+      case AnswerDelta::Kind::kCallArguments:
+        parsed.calls.back().arguments += piece.text;
+        break;
+    }
+  }
+  return parsed;
+}
+
+bool SameCalls(const std::vector<ToolCall>& a, const std::vector<ToolCall>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].name != b[i].name) return false;
+    if (Json::parse(a[i].arguments, nullptr, false) != Json::parse(b[i].arguments, nullptr, false))
+      return false;
+  }
+  return true;
+}
+
+class AnswerWriter {
+ public:
+  AnswerWriter(const Message& answer, const Conversation& conversation,
+               const ChatTemplate& chat_template)
+      : answer_(answer),
+        template_(chat_template),
+        tools_json_(ToolsOf(answer, conversation.tools_json)) {
+    // What is asked does not matter to how an answer is written.
+    shown_.messages = {{.role = Role::kUser, .content = "?"}};
+    shown_.template_kwargs_json = conversation.template_kwargs_json;
+  }
+
+  Result<std::string> Write() {
+    const auto prompt = template_.Render(shown_, true);
+    if (!prompt) return tl::unexpected(prompt.error());
+    format_ = FindAnswerFormat(template_, *prompt, tools_json_);
+    const auto candidates = Candidates(*prompt);
+    if (!candidates) return tl::unexpected(candidates.error());
+    for (const bool reasons : {true, false}) {
+      for (const std::string& candidate : *candidates) {
+        if (auto text = BeginningThatParses(candidate, reasons)) return *std::move(text);
+      }
+    }
+    return Fail(ErrorCode::kUnsupported,
+                "the chat template does not show an answer as it would be generated, so the "
+                "script's cannot be written; try another with --chat-template");
+  }
+
+ private:
+  // Texts that may begin with the answer. Some templates show the last message otherwise than an
+  // earlier one.
+  Result<std::vector<std::string>> Candidates(const std::string& prompt) {
+    std::vector<std::string> candidates;
+    shown_.messages.push_back(answer_);
+    const auto last = template_.Render(shown_, false);
+    if (!last) return tl::unexpected(last.error());
+    AddCandidates(prompt, *last, &candidates);
+    if (answer_.tool_calls.empty()) {
+      shown_.messages.push_back({.role = Role::kUser, .content = "?"});
+    } else {
+      const ToolCall& call = answer_.tool_calls.front();
+      shown_.messages.push_back(
+          {.role = Role::kTool, .content = "?", .tool_call_id = call.id, .name = call.name});
+    }
+    if (const auto earlier = template_.Render(shown_, false)) {
+      AddCandidates(prompt, *earlier, &candidates);
+    }
+    return candidates;
+  }
+
+  void AddCandidates(const std::string& prompt, const std::string& rendered,
+                     std::vector<std::string>* candidates) const {
+    if (rendered.starts_with(prompt)) candidates->push_back(rendered.substr(prompt.size()));
+    // The reasoning that the generation prompt opens is not in the rendering.
+    const size_t opened = format_.starts_in_reasoning ? prompt.rfind(kReasoningBegin) : prompt.npos;
+    if (opened == prompt.npos || !rendered.starts_with(prompt.substr(0, opened))) return;
+    // An earlier answer may show the closing tag, as DeepSeek's do.
+    constexpr std::string_view kClose = "</think>";
+    std::string shown = rendered.substr(opened);
+    if (shown.starts_with(kClose)) shown.erase(0, kClose.size());
+    candidates->push_back(answer_.reasoning + std::string(kReasoningEnd) + shown);
+  }
+
+  // The shortest beginning of a text that parses as the answer; the longest of one with calls, so
+  // that it has what closes them, which a parser may do without.
+  std::optional<std::string> BeginningThatParses(const std::string& text, bool reasons) const {
+    std::optional<std::string> found;
+    for (size_t size = 0; size <= text.size(); ++size) {
+      const std::string_view beginning = std::string_view(text).substr(0, size);
+      const ParsedText parsed = Parse(format_, beginning);
+      if (Trimmed(parsed.reasoning) != (reasons ? Trimmed(answer_.reasoning) : "")) continue;
+      if (Trimmed(parsed.content) != Trimmed(answer_.content)) continue;
+      if (!SameCalls(parsed.calls, answer_.tool_calls)) continue;
+      found = beginning;
+      if (answer_.tool_calls.empty()) break;
+    }
+    return found;
+  }
+
+  const Message& answer_;
+  const ChatTemplate& template_;
+  const std::string tools_json_;
+  Conversation shown_;
+  AnswerFormat format_;
+};
+
+}  // namespace
+
+Result<std::string> WrittenAnswer(const Message& answer, const Conversation& conversation,
+                                  const ChatTemplate& chat_template) {
+  return AnswerWriter(answer, conversation, chat_template).Write();
+}
+
+}  // namespace cairn

@@ -1,0 +1,226 @@
+#include "api/anthropic/anthropic.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/anthropic/anthropic_request.h"
+#include "chat/parse/limited_json.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kPingEvent = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+std::string MessagesErrorType(int status) {
+  switch (status) {
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+    case 529:
+      return "overloaded_error";
+    default:
+      return status < 500 ? ErrorType(status) : "api_error";
+  }
+}
+
+std::string StopReason(const AnswerEnd& end) {
+  if (end.reason == FinishReason::kLength) {
+    return end.context_full ? "model_context_window_exceeded" : "max_tokens";
+  }
+  if (!end.stop_text.empty()) return "stop_sequence";
+  return end.called_tools ? "tool_use" : "end_turn";
+}
+
+Json StopSequence(const AnswerEnd& end) {
+  return end.stop_text.empty() ? Json() : Json(end.stop_text);
+}
+
+// Of the tokens that were read, those before `end`.
+size_t ReadBefore(size_t end, const GenerationCost& cost) {
+  end = std::min(end, cost.prompt_tokens);
+  return end > cost.reused_tokens ? end - cost.reused_tokens : 0;
+}
+
+Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
+  size_t last = 0;
+  size_t last_long = 0;  // of those to be kept longer than usual
+  for (const ClientMark& mark : marks) {
+    last = std::max(last, mark.position);
+    if (mark.keep_ms > ClientMark().keep_ms) last_long = std::max(last_long, mark.position);
+  }
+  const size_t written = ReadBefore(last, cost);
+  const size_t written_long = ReadBefore(last_long, cost);
+  return {{"input_tokens", cost.prefill_tokens() - written},
+          {"cache_creation_input_tokens", written},
+          {"cache_read_input_tokens", cost.reused_tokens},
+          {"cache_creation",
+           {{"ephemeral_5m_input_tokens", written - written_long},
+            {"ephemeral_1h_input_tokens", written_long}}},
+          {"output_tokens", cost.generated_tokens},
+          {"output_tokens_details", {{"thinking_tokens", cost.reasoning_tokens}}}};
+}
+
+Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost,
+              const std::vector<ClientMark>& marks) {
+  return {{"id", identity.id},        {"type", "message"},          {"role", "assistant"},
+          {"model", identity.model},  {"content", Json::array()},   {"stop_reason", nullptr},
+          {"stop_sequence", nullptr}, {"usage", Usage(cost, marks)}};
+}
+
+// Clients tell calls apart by their ids over the whole conversation.
+std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
+  return "toolu_" + identity.id + "-" + std::to_string(call);
+}
+
+Json ThinkingBlock(const std::string& thinking) {
+  return {{"type", "thinking"}, {"thinking", thinking}, {"signature", ""}};
+}
+
+Json TextBlock(const std::string& text) {
+  return {{"type", "text"}, {"text", text}};
+}
+
+Json ToolUseBlock(std::string id, const std::string& name, Json input) {
+  return {{"type", "tool_use"}, {"id", std::move(id)}, {"name", name}, {"input", std::move(input)}};
+}
+
+// `data` begins with its type, which is the event's name too.
+void AppendEvent(const Json& data, std::string* chunk) {
+  *chunk += "event: " + data["type"].get<std::string>() + "\ndata: " + ToText(data) + "\n\n";
+}
+
+}  // namespace
+
+std::string MessagesErrorBody(const ApiError& error) {
+  const std::string message = error.context_tokens == 0
+                                  ? error.message
+                                  : "prompt is too long: " + std::to_string(error.prompt_tokens) +
+                                        " tokens > " + std::to_string(error.context_tokens) +
+                                        " maximum";
+  return ToText({{"type", "error"},
+                 {"error", {{"type", MessagesErrorType(error.status)}, {"message", message}}}});
+}
+
+ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
+                                       NamespaceId name_space) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto conversation = ParseMessagesConversation(*json);
+  if (!conversation) return tl::unexpected(conversation.error());
+  const auto tokens = service.PromptTokens(*conversation, name_space);
+  if (!tokens) return tl::unexpected(tokens.error());
+  return ToText({{"input_tokens", tokens->size()}});
+}
+
+ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
+                                      const std::function<bool()>& gone) {
+  const std::vector<ClientMark> marks = chat.marks;
+  const auto record = chat.record;
+  const auto whole = CollectAnswer(std::move(chat), gone);
+  if (!whole) return tl::unexpected(whole.error());
+  Json message = Envelope(identity, whole->end.cost, marks);
+  Json& content = message["content"];
+  if (!whole->reasoning.empty()) content.push_back(ThinkingBlock(whole->reasoning));
+  if (!whole->content.empty()) content.push_back(TextBlock(whole->content));
+  for (size_t i = 0; i < whole->calls.size(); ++i) {
+    const WholeAnswer::Call& call = whole->calls[i];
+    auto input = ParseLimitedJson(call.arguments.empty() ? "{}" : call.arguments, "input");
+    // max_tokens cut it off: half a call must not be carried out.
+    if (!input || !input->is_object()) continue;
+    content.push_back(ToolUseBlock(ToolUseId(identity, i), call.name, std::move(*input)));
+  }
+  message["stop_reason"] = StopReason(whole->end);
+  message["stop_sequence"] = StopSequence(whole->end);
+  AddExplanation(record, &message);
+  return ToText(message);
+}
+
+MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
+    : marks_(chat.marks),
+      record_(chat.record),
+      reader_(std::move(chat)),
+      identity_(std::move(identity)) {}
+
+std::string_view MessageStream::ping() const {
+  // Before message_start an event would be out of place.
+  return begun_ ? kPingEvent : ": ping\n\n";
+}
+
+void MessageStream::Begin(const GenerationCost& cost, std::string* chunk) {
+  begun_ = cost;
+  GenerationCost prompt = cost;
+  prompt.generated_tokens = 0;
+  prompt.reasoning_tokens = 0;
+  AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, prompt, marks_)}}, chunk);
+  *chunk += kPingEvent;
+}
+
+bool MessageStream::Next(std::string* chunk) {
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    *chunk += "event: error\ndata: " + MessagesErrorBody(*step->error) + "\n\n";
+    return false;
+  }
+  if (!begun_ && step->progress) Begin(step->progress->cost, chunk);
+  if (!begun_) Begin(step->end ? step->end->cost : GenerationCost(), chunk);
+  if (step->progress) return true;
+  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, chunk);
+  if (!step->end) return true;
+  CloseBlock(chunk);
+  GenerationCost cost = step->end->cost;
+  if (begun_->prompt_tokens > 0) cost.reused_tokens = begun_->reused_tokens;
+  Json delta = {
+      {"type", "message_delta"},
+      {"delta",
+       {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
+      {"usage", Usage(cost, marks_)}};
+  AddExplanation(record_, &delta);
+  AppendEvent(delta, chunk);
+  AppendEvent({{"type", "message_stop"}}, chunk);
+  return false;
+}
+
+void MessageStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
+  switch (piece.kind) {
+    case AnswerDelta::Kind::kReasoning:
+      if (open_ != Block::kThinking) OpenBlock(Block::kThinking, ThinkingBlock(""), chunk);
+      return AppendDelta({{"type", "thinking_delta"}, {"thinking", piece.text}}, chunk);
+    case AnswerDelta::Kind::kContent:
+      if (open_ != Block::kText) OpenBlock(Block::kText, TextBlock(""), chunk);
+      return AppendDelta({{"type", "text_delta"}, {"text", piece.text}}, chunk);
+    case AnswerDelta::Kind::kCallBegin:
+      return OpenBlock(Block::kToolUse,
+                       ToolUseBlock(ToolUseId(identity_, piece.call), piece.text, Json::object()),
+                       chunk);
+    case AnswerDelta::Kind::kCallArguments:
+      return AppendDelta({{"type", "input_json_delta"}, {"partial_json", piece.text}}, chunk);
+  }
+}
+
+void MessageStream::OpenBlock(Block block, Json content, std::string* chunk) {
+  CloseBlock(chunk);
+  open_ = block;
+  AppendEvent(
+      {{"type", "content_block_start"}, {"index", index_}, {"content_block", std::move(content)}},
+      chunk);
+}
+
+void MessageStream::CloseBlock(std::string* chunk) {
+  if (open_ == Block::kNone) return;
+  if (open_ == Block::kThinking) {
+    AppendDelta({{"type", "signature_delta"}, {"signature", ""}}, chunk);
+  }
+  AppendEvent({{"type", "content_block_stop"}, {"index", index_}}, chunk);
+  open_ = Block::kNone;
+  ++index_;
+}
+
+void MessageStream::AppendDelta(Json delta, std::string* chunk) const {
+  AppendEvent({{"type", "content_block_delta"}, {"index", index_}, {"delta", std::move(delta)}},
+              chunk);
+}
+
+}  // namespace cairn

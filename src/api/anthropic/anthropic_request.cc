@@ -1,0 +1,346 @@
+#include "api/anthropic/anthropic_request.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/answer/stop_limits.h"
+#include "api/prompt/reasoning_request.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kLarge = 1e6;
+constexpr int64_t kHourS = 3600;
+
+std::string At(const std::string& list, size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+// The text of a field that must be there.
+ApiResult<std::string> NeededString(const Json& object, const std::string& place,
+                                    std::string_view name) {
+  FieldReader fields(object, place + ".");
+  std::string text;
+  if (fields.Find(name) == nullptr) fields.Fail(name, "a string");
+  fields.String(name, &text);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return text;
+}
+
+ApiResult<std::string> BlockType(const Json& block, const std::string& place) {
+  if (!block.is_object()) return tl::unexpected(FieldError(place, "an object with a 'type'"));
+  return NeededString(block, place, "type");
+}
+
+ApiError NotText(const std::string& type, const std::string& place) {
+  return FieldError(place + ".type", "'text', not '" + type + "': this server reads text only");
+}
+
+// The mark that an object carries, or nothing.
+ApiResult<std::optional<CacheMark>> ReadMark(const Json& object, const std::string& place) {
+  const Json* control = FieldReader(object, "").Find("cache_control");
+  if (control == nullptr) return std::optional<CacheMark>();
+  const std::string control_place = (place.empty() ? "" : place + ".") + "cache_control";
+  const auto type = BlockType(*control, control_place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type != "ephemeral") {
+    return tl::unexpected(FieldError(control_place + ".type", "'ephemeral'"));
+  }
+  std::string ttl = "5m";
+  FieldReader fields(*control, control_place + ".");
+  fields.String("ttl", &ttl);
+  if (ttl != "5m" && ttl != "1h") fields.Fail("ttl", "'5m' or '1h'");
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return CacheMark{ttl == "1h" ? kHourS : CacheMark().ttl_s};
+}
+
+// Adds the mark of a block to those of the message it is a part of.
+ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
+                        std::vector<CacheMark>* marks) {
+  auto mark = ReadMark(block, place);
+  if (!mark) return tl::unexpected(mark.error());
+  if (!*mark) return {};
+  (*mark)->inside = !last;
+  marks->push_back(**mark);
+  return {};
+}
+
+// The text of a block that has nothing but text.
+ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
+  const auto type = BlockType(block, place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "text") return NeededString(block, place, "text");
+  // What a search for tools found: the names are all a model can be shown of it.
+  if (*type == "tool_reference") return NeededString(block, place, "tool_name");
+  return tl::unexpected(NotText(*type, place));
+}
+
+// A string, or a list of blocks of text. Null: no text.
+ApiResult<std::string> TextContent(const Json* content, const std::string& place,
+                                   std::vector<CacheMark>* marks) {
+  if (content == nullptr) return std::string();
+  if (content->is_string()) return content->get<std::string>();
+  if (!content->is_array()) {
+    return tl::unexpected(FieldError(place, "a string or a list of blocks"));
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const auto part = BlockText((*content)[i], At(place, i));
+    if (!part) return tl::unexpected(part.error());
+    text += *part;
+    const bool last = i + 1 == content->size();
+    auto marked = AddMark((*content)[i], At(place, i), last, marks);
+    if (!marked) return tl::unexpected(marked.error());
+  }
+  return text;
+}
+
+ApiResult<Message> ReadToolResult(const Json& block, const std::string& place) {
+  const auto id = NeededString(block, place, "tool_use_id");
+  if (!id) return tl::unexpected(id.error());
+  const FieldReader fields(block, place + ".");
+  Message message;
+  auto content = TextContent(fields.Find("content"), place + ".content", &message.marks);
+  if (!content) return tl::unexpected(content.error());
+  auto marked = AddMark(block, place, true, &message.marks);
+  if (!marked) return tl::unexpected(marked.error());
+  message.role = Role::kTool;
+  message.tool_call_id = *id;
+  message.content = std::move(*content);
+  return message;
+}
+
+ApiResult<ToolCall> ReadToolUse(const Json& block, const std::string& place) {
+  auto id = NeededString(block, place, "id");
+  if (!id) return tl::unexpected(id.error());
+  auto name = NeededString(block, place, "name");
+  if (!name) return tl::unexpected(name.error());
+  const FieldReader fields(block, place + ".");
+  const Json* input = fields.Find("input");
+  if (input != nullptr && !input->is_object()) {
+    return tl::unexpected(FieldError(place + ".input", "an object"));
+  }
+  return ToolCall{std::move(*id), std::move(*name), input == nullptr ? "{}" : ToText(*input)};
+}
+
+// Puts one block of an assistant's message into it.
+ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, Message* message) {
+  const auto type = BlockType(block, place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "redacted_thinking") return {};  // sealed: only who wrote it can read it
+  if (*type == "tool_use") {
+    auto call = ReadToolUse(block, place);
+    if (!call) return tl::unexpected(call.error());
+    message->tool_calls.push_back(std::move(*call));
+    return {};
+  }
+  const bool thinking = *type == "thinking";
+  const auto text = thinking ? NeededString(block, place, "thinking") : BlockText(block, place);
+  if (!text) return tl::unexpected(text.error());
+  (thinking ? message->reasoning : message->content) += *text;
+  return {};
+}
+
+ApiResult<void> AddAssistantMessage(const Json& content, const std::string& place,
+                                    std::vector<Message>* messages) {
+  Message message;
+  message.role = Role::kAssistant;
+  for (size_t i = 0; i < content.size(); ++i) {
+    auto added = AddAssistantBlock(content[i], At(place, i), &message);
+    if (added) {
+      added = AddMark(content[i], At(place, i), i + 1 == content.size(), &message.marks);
+    }
+    if (!added) return added;
+  }
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// Results come first whatever their place: templates want them right behind the calls they answer.
+ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
+                               std::vector<Message>* messages) {
+  Message message;
+  bool has_text = content.empty();
+  for (size_t i = 0; i < content.size(); ++i) {
+    const Json& block = content[i];
+    const auto type = BlockType(block, At(place, i));
+    if (!type) return tl::unexpected(type.error());
+    if (*type == "tool_result") {
+      auto result = ReadToolResult(block, At(place, i));
+      if (!result) return tl::unexpected(result.error());
+      messages->push_back(std::move(*result));
+      continue;
+    }
+    const auto text = BlockText(block, At(place, i));
+    if (!text) return tl::unexpected(text.error());
+    message.content += *text;
+    has_text = true;
+    // Only the last text of all is at the message's end.
+    for (CacheMark& mark : message.marks) mark.inside = true;
+    auto marked = AddMark(block, At(place, i), true, &message.marks);
+    if (!marked) return marked;
+  }
+  if (has_text) messages->push_back(std::move(message));
+  return {};
+}
+
+ApiResult<void> AddMessage(const Json& json, const std::string& place,
+                           std::vector<Message>* messages) {
+  if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  const auto name = NeededString(json, place, "role");
+  if (!name) return tl::unexpected(name.error());
+  const auto role = RoleFromName(*name);
+  if (role != Role::kUser && role != Role::kAssistant && role != Role::kSystem) {
+    return tl::unexpected(
+        FieldError(place + ".role", "'user', 'assistant' or 'system', not '" + *name + "'"));
+  }
+  const Json* content = FieldReader(json, "").Find("content");
+  const std::string content_place = place + ".content";
+  if (content == nullptr) {
+    return tl::unexpected(FieldError(content_place, "a string or a list of blocks"));
+  }
+  if (content->is_array() && role == Role::kUser) {
+    return AddUserMessage(*content, content_place, messages);
+  }
+  if (content->is_array() && role == Role::kAssistant) {
+    return AddAssistantMessage(*content, content_place, messages);
+  }
+  Message message;
+  auto text = TextContent(content, content_place, &message.marks);
+  if (!text) return tl::unexpected(text.error());
+  message.role = *role;
+  message.content = std::move(*text);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// The `system` of the whole request.
+ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
+  Message message;
+  auto text = TextContent(FieldReader(body, "").Find("system"), "system", &message.marks);
+  if (!text) return tl::unexpected(text.error());
+  if (text->empty()) return {};
+  message.role = Role::kSystem;
+  message.content = std::move(*text);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+// In OpenAI's form, as templates want them; empty when there are none.
+ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
+  const Json* tools = FieldReader(body, "").Find("tools");
+  if (tools == nullptr) return std::string();
+  if (!tools->is_array()) return tl::unexpected(FieldError("tools", "a list"));
+  Json shown = Json::array();
+  for (size_t i = 0; i < tools->size(); ++i) {
+    const Json& tool = (*tools)[i];
+    const std::string place = At("tools", i);
+    if (!tool.is_object()) return tl::unexpected(FieldError(place, "an object"));
+    auto marked = AddMark(tool, place, true, marks);
+    if (!marked) return tl::unexpected(marked.error());
+    FieldReader fields(tool, place + ".");
+    const Json* schema = fields.Find("input_schema");
+    if (schema == nullptr) continue;
+    if (!schema->is_object()) fields.Fail("input_schema", "an object");
+    const auto name = NeededString(tool, place, "name");
+    if (!name) return tl::unexpected(name.error());
+    Json function = {{"name", *name}};
+    std::string description;
+    fields.String("description", &description);
+    if (fields.error()) return tl::unexpected(*fields.error());
+    if (!description.empty()) function["description"] = description;
+    function["parameters"] = *schema;
+    shown.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  return shown.empty() ? std::string() : ToText(shown);
+}
+
+// In the words that Anthropic's clients know.
+ApiResult<void> CheckMarks(const Conversation& conversation) {
+  size_t marks = conversation.tools_marks.size();
+  for (const Message& message : conversation.messages) marks += message.marks.size();
+  if (marks <= kMarksMax) return {};
+  ApiError error = FieldError("cache_control", "");
+  error.message = "A maximum of " + std::to_string(kMarksMax) +
+                  " blocks with cache_control may be provided. Found " + std::to_string(marks) +
+                  ".";
+  return tl::unexpected(error);
+}
+
+void ReadLimits(FieldReader* fields, GenerationParams* params) {
+  if (fields->Find("max_tokens") == nullptr) fields->Fail("max_tokens", "a whole number");
+  int64_t tokens_max = 0;
+  fields->Integer("max_tokens", 0, int64_t{1} << 40, &tokens_max);
+  params->tokens_max = static_cast<size_t>(tokens_max);
+  const Json* stop = fields->Find("stop_sequences");
+  if (stop == nullptr) return;
+  params->stop_texts.clear();
+  if (!stop->is_array()) return fields->Fail("stop_sequences", "a list of strings");
+  for (const Json& text : *stop) {
+    if (!text.is_string()) return fields->Fail("stop_sequences", "a list of strings");
+    params->stop_texts.push_back(text.get<std::string>());
+  }
+  CheckStops(fields, "stop_sequences", params->stop_texts);
+}
+
+void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+  fields->Number("top_p", 0, 1, &sampling->top_p);
+  int64_t top_k = sampling->top_k;
+  fields->Integer("top_k", -1, std::numeric_limits<int32_t>::max(), &top_k);
+  sampling->top_k = static_cast<int32_t>(top_k);
+}
+
+}  // namespace
+
+ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
+  const Json* messages = FieldReader(body, "").Find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty()) {
+    return tl::unexpected(FieldError("messages", "a list of at least one message"));
+  }
+  Conversation conversation;
+  auto added = AddSystem(body, &conversation.messages);
+  for (size_t i = 0; added && i < messages->size(); ++i) {
+    added = AddMessage((*messages)[i], At("messages", i), &conversation.messages);
+  }
+  if (!added) return tl::unexpected(added.error());
+  auto tools = ReadTools(body, &conversation.tools_marks);
+  if (!tools) return tl::unexpected(tools.error());
+  conversation.tools_json = std::move(*tools);
+  added = AddMark(body, "", true, &conversation.messages.back().marks);
+  if (added) added = CheckMarks(conversation);
+  if (!added) return tl::unexpected(added.error());
+  FieldReader fields(body, "");
+  ReadThinking(&fields, &conversation.reasoning);
+  ReadTemplateKwargs(&fields, &conversation);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  conversation.end = PromptEnd::kUsual;
+  return conversation;
+}
+
+ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults) {
+  auto conversation = ParseMessagesConversation(body);
+  if (!conversation) return tl::unexpected(conversation.error());
+  ChatRequest request;
+  request.conversation = std::move(*conversation);
+  request.params = defaults;
+  FieldReader fields(body, "");
+  fields.Bool("stream", &request.stream);
+  ReadLimits(&fields, &request.params);
+  ReadSampling(&fields, &request.params.sampling);
+  ReadThinkingBudgetTokens(&fields, &request.params.reasoning);
+  ReadThinkingBudget(&fields, &request.params.reasoning);
+  auto choice = ParseMessagesToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  request.tool_choice = std::move(*choice);
+  const auto explain = ParseExplain(body);
+  if (!explain) return tl::unexpected(explain.error());
+  request.options.explain = *explain;
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return request;
+}
+
+}  // namespace cairn

@@ -1,0 +1,271 @@
+#include "api/anthropic/anthropic_request.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+Conversation Parse(const std::string& body) {
+  auto conversation = ParseMessagesConversation(Json::parse(body));
+  EXPECT_TRUE(conversation.has_value()) << (conversation ? "" : conversation.error().message);
+  return conversation ? *conversation : Conversation{};
+}
+
+// The conversation of one message.
+Conversation ParseOne(const std::string& message) {
+  return Parse(R"({"messages":[)" + message + "]}");
+}
+
+std::string ErrorOf(const std::string& body) {
+  const auto request = ParseMessagesRequest(Json::parse(body), GenerationParams{});
+  EXPECT_FALSE(request.has_value());
+  return request ? "" : request.error().message;
+}
+
+std::string ErrorOfUserBlock(const std::string& block) {
+  return ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":[)" + block + "]}]}");
+}
+
+ChatRequest ParseRequest(const std::string& fields) {
+  const auto request = ParseMessagesRequest(
+      Json::parse(R"({"messages":[{"role":"user","content":"hi"}],)" + fields + "}"),
+      GenerationParams{});
+  EXPECT_TRUE(request.has_value()) << (request ? "" : request.error().message);
+  return request ? *request : ChatRequest{};
+}
+
+// role: content, one line a message.
+std::string Lines(const Conversation& conversation) {
+  std::string lines;
+  for (const Message& message : conversation.messages) {
+    lines += std::string(RoleName(message.role)) + ": " + message.content + "\n";
+  }
+  return lines;
+}
+
+TEST(AnthropicRequest, SystemIsTheFirstMessageAsAStringOrInBlocks) {
+  const std::string messages = R"("messages":[{"role":"user","content":"hi"}]})";
+  const std::string expected = "system: You are brief.\nuser: hi\n";
+  EXPECT_EQ(Lines(Parse(R"({"system":"You are brief.",)" + messages)), expected);
+  EXPECT_EQ(Lines(Parse(R"({"system":[{"type":"text","text":"You are "},
+                           {"type":"text","text":"brief.",
+                            "cache_control":{"type":"ephemeral","ttl":"1h"}}],)" +
+                        messages)),
+            expected);
+  EXPECT_EQ(Lines(Parse(R"({"system":[],)" + messages)), "user: hi\n");
+}
+
+TEST(AnthropicRequest, ASystemMessageAmongTheMessagesStaysInItsPlace) {
+  const Conversation conversation = Parse(R"({"system":"first","messages":[
+      {"role":"user","content":"hi"},
+      {"role":"system","content":[{"type":"text","text":"second"}]},
+      {"role":"assistant","content":"yes"},
+      {"role":"system","content":"third"},
+      {"role":"user","content":[{"type":"text","text":"go "},{"type":"text","text":"on"}]}]})");
+  EXPECT_EQ(Lines(conversation),
+            "system: first\nuser: hi\nsystem: second\nassistant: yes\nsystem: third\n"
+            "user: go on\n");
+}
+
+TEST(AnthropicRequest, AnAssistantsBlocksBecomeOneMessage) {
+  const Conversation conversation = ParseOne(R"({"role":"assistant","content":[
+      {"type":"thinking","thinking":"Rome is ","signature":"c2ln"},
+      {"type":"redacted_thinking","data":"xyz"},
+      {"type":"thinking","thinking":"warm.","signature":""},
+      {"type":"text","text":"I look."},
+      {"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Rome","days":[1,2]}},
+      {"type":"tool_use","id":"toolu_2","name":"clock","input":{}}]})");
+  ASSERT_EQ(conversation.messages.size(), 1u);
+  const Message& message = conversation.messages[0];
+  EXPECT_EQ(message.role, Role::kAssistant);
+  EXPECT_EQ(message.reasoning, "Rome is warm.");
+  EXPECT_EQ(message.content, "I look.");
+  ASSERT_EQ(message.tool_calls.size(), 2u);
+  EXPECT_EQ(message.tool_calls[0].id, "toolu_1");
+  EXPECT_EQ(message.tool_calls[0].name, "weather");
+  EXPECT_EQ(message.tool_calls[0].arguments, R"({"city":"Rome","days":[1,2]})");
+  EXPECT_EQ(message.tool_calls[1].arguments, "{}");
+}
+
+TEST(AnthropicRequest, ToolResultsBecomeToolMessagesAndTextFollowsThem) {
+  const Conversation conversation = ParseOne(R"({"role":"user","content":[
+      {"type":"text","text":"Here. "},
+      {"type":"tool_result","tool_use_id":"toolu_1","content":"18 degrees"},
+      {"type":"tool_result","tool_use_id":"toolu_2","is_error":true,"content":[
+          {"type":"text","text":"no "},{"type":"text","text":"clock"}]},
+      {"type":"tool_result","tool_use_id":"toolu_3"},
+      {"type":"tool_result","tool_use_id":"toolu_4","content":[
+          {"type":"tool_reference","tool_name":"calendar"}]},
+      {"type":"text","text":"And now?","cache_control":{"type":"ephemeral"}}]})");
+  EXPECT_EQ(Lines(conversation),
+            "tool: 18 degrees\ntool: no clock\ntool: \ntool: calendar\nuser: Here. And now?\n");
+  EXPECT_EQ(conversation.messages[1].tool_call_id, "toolu_2");
+}
+
+TEST(AnthropicRequest, ToolResultsAloneMakeNoUserMessage) {
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[
+      {"type":"tool_result","tool_use_id":"toolu_1","content":"done"}]})")),
+            "tool: done\n");
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[]})")), "user: \n");
+}
+
+TEST(AnthropicRequest, ToolsTakeOpenAisFormAndTheServicesOwnAreLeftOut) {
+  const std::string body = R"({"messages":[{"role":"user","content":"hi"}],"tools":[
+      {"name":"weather","description":"Tells it.","cache_control":{"type":"ephemeral"},
+       "input_schema":{"type":"object","properties":{"city":{"type":"string"}}}},
+      {"type":"web_search_20250305","name":"web_search","max_uses":3},
+      {"name":"later","input_schema":{"type":"object"},"defer_loading":true}])";
+  const std::string expected =
+      R"([{"type":"function","function":{"name":"weather","description":"Tells it.",)"
+      R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},)"
+      R"({"type":"function","function":{"name":"later","parameters":{"type":"object"}}}])";
+  EXPECT_EQ(Parse(body + "}").tools_json, expected);
+  for (const char* choice :
+       {R"({"type":"auto","disable_parallel_tool_use":true})", R"({"type":"any"})",
+        R"({"type":"tool","name":"weather"})", R"({"type":"none"})"}) {
+    EXPECT_EQ(Parse(body + R"(,"tool_choice":)" + choice + "}").tools_json, expected) << choice;
+  }
+}
+
+// "message: marks", with 'h' for an hour and 'i' for inside.
+std::string Marks(const Conversation& conversation) {
+  const auto list = [](const std::vector<CacheMark>& marks) {
+    std::string text;
+    for (const CacheMark& mark : marks) {
+      text += std::string(mark.ttl_s == 3600 ? "h" : "m") + (mark.inside ? "i" : "");
+    }
+    return text;
+  };
+  std::string all = "tools:" + list(conversation.tools_marks);
+  for (const Message& message : conversation.messages) {
+    all += " " + std::string(RoleName(message.role)) + ":" + list(message.marks);
+  }
+  return all;
+}
+
+TEST(AnthropicRequest, MarksStayWithTheMessagesTheyAreIn) {
+  const std::string m = R"("cache_control":{"type":"ephemeral"})";
+  const std::string h = R"("cache_control":{"type":"ephemeral","ttl":"1h"})";
+  EXPECT_EQ(Marks(Parse(R"({"tools":[{"name":"f","input_schema":{},)" + h + R"(}],
+      "system":[{"type":"text","text":"a",)" +
+                        m + R"(},{"type":"text","text":"b",)" + h + R"(}],
+      "messages":[{"role":"user","content":[{"type":"text","text":"c","cache_control":null},
+      {"type":"text","text":"d",)" +
+                        m + R"(}]}]})")),
+            "tools:h system:mih user:m");
+  EXPECT_EQ(Marks(ParseOne(R"({"role":"user","content":[
+      {"type":"text","text":"c",)" +
+                           m + R"(},
+      {"type":"tool_result","tool_use_id":"t","content":"x",)" +
+                           h + R"(},
+      {"type":"text","text":"d"}]})")),
+            "tools: tool:h user:mi");
+  EXPECT_EQ(Marks(ParseOne(R"({"role":"assistant","content":[
+      {"type":"text","text":"c",)" +
+                           m + R"(},
+      {"type":"tool_use","id":"t","name":"f","input":{},)" +
+                           m + "}]}")),
+            "tools: assistant:mim");
+  // At the top: the end of the last message.
+  EXPECT_EQ(Marks(Parse(R"({"messages":[{"role":"user","content":"a"},
+      {"role":"user","content":"b"}],)" +
+                        m + "}")),
+            "tools: user: user:m");
+}
+
+TEST(AnthropicRequest, MarksNeverReachThePrompt) {
+  const std::string mark = R"(,"cache_control":{"type":"ephemeral"})";
+  const auto body = [](const std::string& more) {
+    return R"({"tools":[{"name":"f","input_schema":{})" + more +
+           R"(}],"messages":[{"role":"user","content":[{"type":"text","text":"a")" + more + "}]}]}";
+  };
+  EXPECT_EQ(Parse(body(mark)).tools_json, Parse(body("")).tools_json);
+  EXPECT_EQ(Lines(Parse(body(mark))), Lines(Parse(body(""))));
+}
+
+TEST(AnthropicRequest, MoreThanFourMarksAreRefusedInAnthropicsWords) {
+  std::string blocks;
+  for (int i = 0; i < 5; ++i) {
+    blocks += std::string(i == 0 ? "" : ",") +
+              R"({"type":"text","text":"a","cache_control":{"type":"ephemeral"}})";
+  }
+  EXPECT_EQ(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":[)" + blocks + "]}]}"),
+            "A maximum of 4 blocks with cache_control may be provided. Found 5.");
+}
+
+TEST(AnthropicRequest, SamplingAndLimitsAreRead) {
+  const ChatRequest request = ParseRequest(
+      R"("max_tokens":32000,"temperature":0.5,"top_p":0.25,"top_k":7,"stream":true,
+         "stop_sequences":["END","\n\nHuman:"])");
+  EXPECT_EQ(request.params.tokens_max, 32000u);
+  EXPECT_FLOAT_EQ(request.params.sampling.temperature, 0.5F);
+  EXPECT_FLOAT_EQ(request.params.sampling.top_p, 0.25F);
+  EXPECT_EQ(request.params.sampling.top_k, 7);
+  EXPECT_EQ(request.params.stop_texts, (std::vector<std::string>{"END", "\n\nHuman:"}));
+  EXPECT_TRUE(request.stream);
+}
+
+TEST(AnthropicRequest, WhatClaudeCodeSendsBesidesIsIgnored) {
+  const ChatRequest request = ParseRequest(
+      R"("max_tokens":1,"model":"m","metadata":{"user_id":"{}"},"safeguards":[{"type":"x"}],
+         "thinking":{"type":"adaptive","display":"omitted"},"output_config":{"effort":"high"},
+         "context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]})");
+  EXPECT_EQ(request.conversation.template_kwargs_json, "");
+  EXPECT_EQ(request.conversation.reasoning, (ReasoningWish{.effort = "high"}));
+  EXPECT_FALSE(request.stream);
+}
+
+TEST(AnthropicRequest, ThinkingHasASwitchAndABudget) {
+  const auto off = ParseRequest(R"("max_tokens":1,"thinking":{"type":"disabled"})");
+  EXPECT_EQ(off.conversation.reasoning.enabled, false);
+  const auto on =
+      ParseRequest(R"("max_tokens":1,"thinking":{"type":"enabled","budget_tokens":1024})");
+  EXPECT_EQ(on.conversation.reasoning.enabled, true);
+  EXPECT_EQ(on.params.reasoning.tokens_max, 1024u);
+}
+
+TEST(AnthropicRequest, AnImageIsRefusedInWords) {
+  EXPECT_EQ(ErrorOfUserBlock(R"({"type":"image","source":{}})"),
+            "'messages[0].content[0].type' must be 'text', not 'image': this server reads text "
+            "only");
+  EXPECT_EQ(ErrorOfUserBlock(R"({"type":"tool_result","tool_use_id":"t","content":[
+                                 {"type":"image","source":{}}]})"),
+            "'messages[0].content[0].content[0].type' must be 'text', not 'image': this server "
+            "reads text only");
+}
+
+TEST(AnthropicRequest, MistakesAreNamed) {
+  const std::string hi = R"("messages":[{"role":"user","content":"hi"}])";
+  const auto begins = [](const std::string& error, const std::string& field) {
+    EXPECT_TRUE(error.starts_with("'" + field + "' must be ")) << error;
+  };
+  begins(ErrorOf("{" + hi + "}"), "max_tokens");
+  begins(ErrorOf(R"({"max_tokens":-1,)" + hi + "}"), "max_tokens");
+  begins(ErrorOf(R"({"max_tokens":1})"), "messages");
+  begins(ErrorOf(R"({"max_tokens":1,"messages":[7]})"), "messages[0]");
+  begins(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"tool","content":""}]})"),
+         "messages[0].role");
+  begins(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user"}]})"), "messages[0].content");
+  begins(ErrorOf(R"({"max_tokens":1,"system":7,)" + hi + "}"), "system");
+  begins(ErrorOf(R"({"max_tokens":1,"tools":[{"input_schema":{}}],)" + hi + "}"), "tools[0].name");
+  begins(ErrorOf(R"({"max_tokens":1,"tools":{},)" + hi + "}"), "tools");
+  begins(ErrorOf(R"({"max_tokens":1,"tool_choice":"auto",)" + hi + "}"), "tool_choice");
+  begins(ErrorOf(R"({"max_tokens":1,"tool_choice":{"type":"tool"},)" + hi + "}"),
+         "tool_choice.name");
+  begins(ErrorOf(R"({"max_tokens":1,"cache_control":{"type":"x"},)" + hi + "}"),
+         "cache_control.type");
+  begins(ErrorOfUserBlock(R"({"type":"text","text":"a",
+                              "cache_control":{"type":"ephemeral","ttl":"2h"}})"),
+         "messages[0].content[0].cache_control.ttl");
+  begins(ErrorOf(R"({"max_tokens":1,"stop_sequences":[1],)" + hi + "}"), "stop_sequences");
+  begins(ErrorOf(R"({"max_tokens":1,"thinking":true,)" + hi + "}"), "thinking");
+  begins(ErrorOfUserBlock(R"({"text":"no type"})"), "messages[0].content[0].type");
+  begins(ErrorOfUserBlock(R"({"type":"tool_result","content":"x"})"),
+         "messages[0].content[0].tool_use_id");
+  begins(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"assistant","content":[
+                     {"type":"tool_use","id":"1","name":"n","input":"{}"}]}]})"),
+         "messages[0].content[0].input");
+}
+
+}  // namespace
+}  // namespace cairn

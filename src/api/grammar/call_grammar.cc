@@ -1,0 +1,311 @@
+#include "api/grammar/call_grammar.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "api/grammar/call_grammar_learned.h"
+#include "api/grammar/call_values.h"
+#include "api/grammar/json_grammar.h"
+#include "api/grammar/json_schema.h"
+#include "chat/parse/answer_parser.h"
+#include "chat/parse/limited_json.h"
+
+namespace cairn {
+namespace {
+
+constexpr const char* kField = "tool_choice";
+// What some family does not take for a part of a tool's name.
+constexpr std::string_view kNoName = "[]{}()\"'<> \t\r\n\\";
+
+bool IsIdentifier(std::string_view text, std::string_view more) {
+  const auto fits = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+           more.find(c) != std::string_view::npos;
+  };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
+ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
+  const auto found = function.find("parameters");
+  if (found == function.end() || found->is_null()) return Json{{"type", "object"}};
+  if (!found->is_object()) return tl::unexpected(FieldError(place, "a JSON schema"));
+  Json schema = *found;
+  if (!schema.contains("type")) schema["type"] = "object";
+  if (schema["type"] != "object") {
+    return tl::unexpected(FieldError(place + ".type", "'object'"));
+  }
+  return schema;
+}
+
+// Of the tools, those that may be called, each once.
+ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json,
+                                                   const ToolChoice& choice) {
+  std::vector<CallableTool> tools;
+  const auto list = ParseLimitedJson(tools_json.empty() ? "[]" : tools_json, "tools");
+  if (!list) return tl::unexpected(ToApiError(list.error()));
+  for (const Json& entry : *list) {
+    const Json function = entry.is_object() ? entry.value("function", Json()) : Json();
+    if (!function.is_object() || !function.contains("name")) continue;
+    if (!function["name"].is_string()) continue;
+    const auto name = function["name"].get<std::string>();
+    const auto named = [&](const auto& other) { return other == name; };
+    const bool wanted =
+        choice.names.empty() || std::any_of(choice.names.begin(), choice.names.end(), named);
+    const bool again = std::any_of(tools.begin(), tools.end(),
+                                   [&](const CallableTool& tool) { return tool.name == name; });
+    if (!wanted || again) continue;
+    if (name.empty() || name.find_first_of(kNoName) != std::string::npos) {
+      return tl::unexpected(
+          FieldError(kField, "a tool whose name can stand in a call, not '" + name + "'"));
+    }
+    const std::string place = "tools." + name + ".parameters";
+    auto schema = ObjectSchema(function, place);
+    if (!schema) return tl::unexpected(schema.error());
+    tools.push_back({name, *std::move(schema), place, "t" + std::to_string(tools.size()) + "-"});
+  }
+  for (const std::string& name : choice.names) {
+    const bool there = std::any_of(tools.begin(), tools.end(),
+                                   [&](const CallableTool& tool) { return tool.name == name; });
+    if (!there) return tl::unexpected(FieldError(kField, "one of 'tools', not '" + name + "'"));
+  }
+  if (tools.empty()) return tl::unexpected(FieldError(kField, "'auto' where there are no 'tools'"));
+  return tools;
+}
+
+// `item`, or several of them with `between` between two.
+std::string Repeated(const std::string& item, const std::string& between, bool several) {
+  if (!several) return item;
+  const std::string more = between.empty() ? item : GbnfLiteral(between) + " " + item;
+  return item + " (" + more + ")" + GbnfTimes(0, kForcedCallsMax - 1);
+}
+
+void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
+  for (size_t at = text->find(from); at != std::string::npos;
+       at = text->find(from, at + to.size())) {
+    text->replace(at, from.size(), to);
+  }
+}
+
+// Writes the rules of one family after the other; a mistake in a tool's schema ends it.
+class CallWriter {
+ public:
+  CallWriter(std::vector<CallableTool> tools, bool several)
+      : tools_(std::move(tools)), several_(several) {}
+
+  ApiResult<std::string> Write(CallFormat format, std::string_view source) {
+    switch (format) {
+      case CallFormat::kHermes:
+        return Whole(
+            Repeated(Quoted("<tool_call>\n", Call("arguments"), "\n</tool_call>"), "\n", several_));
+      case CallFormat::kGranite: {
+        const bool closed = source.find("<|/tool_call|>") != std::string_view::npos;
+        return Whole(Quoted("<|tool_call|>[", List("arguments"), closed ? "]<|/tool_call|>" : "]"));
+      }
+      case CallFormat::kLlamaJson:
+        // Several would be parted by what its template does not show.
+        return Whole(Call("parameters"));
+      case CallFormat::kMistral:
+        if (source.find("[ARGS]") == std::string_view::npos) {
+          return Whole(Quoted("[TOOL_CALLS][", List("arguments"), "]"));
+        }
+        return Whole(Repeated(Choice([](const CallableTool& tool) {
+                                return GbnfLiteral("[TOOL_CALLS]" + tool.name + "[ARGS]");
+                              }),
+                              "", several_));
+      case CallFormat::kHarmony:
+        return Harmony();
+      case CallFormat::kLfm2:
+        return Python("<|tool_call_start|>[", "]<|tool_call_end|>");
+      case CallFormat::kLlamaPythonic:
+        return Python("[", "]");
+      case CallFormat::kQwenXml:
+        return GrammarOfLearnedCalls(QwenXml(), tools_, several_ ? kForcedCallsMax : 1);
+      case CallFormat::kMiniMaxM3:
+      case CallFormat::kLearned:  // not written here
+      case CallFormat::kNone:
+        break;
+    }
+    return tl::unexpected(
+        FieldError(kField, "'auto' or 'none': how this model writes calls is not known"));
+  }
+
+ private:
+  static std::string Quoted(std::string_view before, const std::string& inside,
+                            std::string_view after) {
+    return GbnfLiteral(before) + " " + inside + " " + GbnfLiteral(after);
+  }
+
+  std::string AddRule(const std::string& name, const std::string& rule) {
+    rules_ += name + " ::= " + rule + "\n";
+    return name;
+  }
+
+  // The rule of a tool's arguments as JSON.
+  std::string Arguments(const CallableTool& tool) {
+    auto rules = RulesOfSchema(tool.schema, tool.place, tool.prefix);
+    if (!rules && !error_) error_ = rules.error();
+    if (rules) rules_ += *rules;
+    return tool.prefix + "root";
+  }
+
+  // One of the tools: what `begin` says of it, its arguments as JSON, `end`.
+  template <typename Begin>
+  std::string Choice(Begin begin, const std::string& end = "") {
+    std::string choices;
+    for (const CallableTool& tool : tools_) {
+      choices += choices.empty() ? "" : " | ";
+      choices += begin(tool) + " " + Arguments(tool);
+      if (!end.empty()) choices += " " + GbnfLiteral(end);
+    }
+    return AddRule("call", choices);
+  }
+
+  // {"name": …, "arguments": {…}}
+  std::string Call(const std::string& arguments) {
+    const auto begin = [&](const CallableTool& tool) {
+      return GbnfLiteral("{\"name\": " + ToText(Json(tool.name)) + ", \"" + arguments + "\": ");
+    };
+    return Choice(begin, "}");
+  }
+  std::string List(const std::string& arguments) {
+    return Repeated(Call(arguments), ", ", several_);
+  }
+
+  ApiResult<std::string> Whole(const std::string& root) {
+    if (error_) return tl::unexpected(*error_);
+    return "root ::= " + root + "\n" + rules_ + JsonRulesText();
+  }
+
+  // The reasoning is a message of its own, which may come or not; so it is no business of those who
+  // put reasoning before a grammar.
+  ApiResult<std::string> Harmony() {
+    const auto begin = [](const CallableTool& tool) {
+      return GbnfLiteral("<|channel|>commentary to=functions." + tool.name +
+                         " <|constrain|>json<|message|>");
+    };
+    const std::string call = Choice(begin);
+    AddRule("analysis", GbnfLiteral("<|channel|>analysis<|message|>") + " thought");
+    AddRule("thought", R"([^<] thought | "<" thought-tag)");
+    AddRule("thought-tag", R"("|end|>" | "<" thought-tag | [^<|] thought)");
+    auto text = Whole("(analysis " + GbnfLiteral("<|start|>assistant") + ")? " + call);
+    // A tag ends the message wherever it stands, inside a string too.
+    if (text) {
+      ReplaceAll(R"(plain ::= [^"\\\x00-\x1F\x7F])",
+                 R"(plain ::= [^"\\<\x00-\x1F\x7F] | "<" [^"\\<|\x00-\x1F\x7F])", &*text);
+    }
+    return text;
+  }
+
+  // [weather(city="Rome", days=2)]. JSON's literals are Python's too, but for one escape.
+  ApiResult<std::string> Python(std::string_view before, std::string_view after) {
+    std::string choices;
+    for (const CallableTool& tool : tools_) {
+      if (!IsIdentifier(tool.name, ".-")) {
+        Refuse(kField, "a tool whose name this model can write in a call, not '" + tool.name + "'");
+      }
+      choices += choices.empty() ? "" : " | ";
+      choices += Quoted(tool.name + "(", PythonArguments(tool), ")");
+    }
+    const std::string calls = Repeated(AddRule("call", choices), ", ", several_);
+    auto text = Whole(Quoted(before, calls, after));
+    if (text) ReplaceAll(R"("\\" ["\\/])", R"("\\" ["\\])", &*text);
+    return text;
+  }
+
+  std::string PythonArguments(const CallableTool& tool) {
+    std::vector<GbnfMember> written;
+    for (const CallMember& member : Members(tool)) {
+      if (!IsIdentifier(member.name, "")) {
+        Refuse(tool.place + ".properties." + member.name, "named as a Python argument");
+      }
+      auto rules = RulesOfSchema(member.schema, member.place, member.prefix);
+      if (!rules && !error_) error_ = rules.error();
+      if (rules) rules_ += *rules;
+      written.push_back(
+          {GbnfLiteral(member.name + "=") + " " + member.prefix + "root", member.required});
+    }
+    const std::string all = GbnfMembers(written, ", ", tool.prefix, &rules_);
+    return AddRule(tool.prefix + "args", all);
+  }
+
+  static LearnedCalls QwenXml() {
+    LearnedCalls calls;
+    calls.call_open = "<tool_call>\n<function=";
+    calls.name_end = ">";
+    calls.call_close = "\n</function>\n</tool_call>";
+    calls.between = "\n";
+    calls.several = true;
+    calls.arguments = LearnedCalls::Arguments::kPairs;
+    calls.key_open = "\n<parameter=";
+    calls.string_open = calls.other_open = ">\n";
+    calls.string_close = calls.other_close = "\n</parameter>";
+    return calls;
+  }
+
+  // The properties of a tool that takes an object of some, and nothing else.
+  std::vector<CallMember> Members(const CallableTool& tool) {
+    auto members = MembersOf(tool.schema, tool.place, tool.prefix);
+    if (members) return *std::move(members);
+    if (!error_) error_ = members.error();
+    return {};
+  }
+
+  void Refuse(const std::string& place, const std::string& expected) {
+    if (!error_) error_ = FieldError(place, expected);
+  }
+
+  const std::vector<CallableTool> tools_;
+  const bool several_;
+  std::string rules_;
+  std::optional<ApiError> error_;
+};
+
+// The tools of these names, as they stand in `tools_json`.
+std::string OnlyNamed(const std::string& tools_json, const std::vector<std::string>& names) {
+  const auto list = ParseLimitedJson(tools_json, "tools");
+  if (!list || !list->is_array()) return tools_json;
+  Json kept = Json::array();
+  for (const Json& tool : *list) {
+    const Json function = tool.is_object() ? tool.value("function", Json()) : Json();
+    const Json name = function.is_object() ? function.value("name", Json()) : Json();
+    const auto is_it = [&](const std::string& other) { return name == Json(other); };
+    if (std::any_of(names.begin(), names.end(), is_it)) kept.push_back(tool);
+  }
+  return ToText(kept);
+}
+
+}  // namespace
+
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
+                                      const std::string& tools_json, const ToolChoice& choice) {
+  auto tools = CallableTools(tools_json, choice);
+  if (!tools) return tl::unexpected(tools.error());
+  const CallFormat format = CallFormatOf(chat_template);
+  if (format == CallFormat::kLearned) {
+    return GrammarOfLearnedCalls(*chat_template.learned_calls(), *tools,
+                                 choice.several ? kForcedCallsMax : 1);
+  }
+  return CallWriter(*std::move(tools), choice.several).Write(format, chat_template.source());
+}
+
+ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {
+  const ToolChoice& choice = request->tool_choice;
+  const std::string& tools_json = request->conversation.tools_json;
+  if (choice.kind == ToolChoice::Kind::kNone) return std::string();
+  if (choice.kind == ToolChoice::Kind::kRequired) {
+    if (!request->grammar.empty()) {
+      return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a format"));
+    }
+    auto grammar = GrammarOfCalls(chat_template, tools_json, choice);
+    if (!grammar) return grammar;
+    request->grammar = *std::move(grammar);
+  }
+  if (tools_json.empty() || choice.names.empty()) return tools_json;
+  return OnlyNamed(tools_json, choice.names);
+}
+
+}  // namespace cairn

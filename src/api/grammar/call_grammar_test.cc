@@ -1,0 +1,248 @@
+#include "api/grammar/call_grammar.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "api/json.h"
+#include "chat/parse/answer_parser.h"
+#include "engine/grammar/grammar.h"
+#include "testing/base/golden_file.h"
+#include "testing/base/played_share.h"
+#include "testing/chat/test_templates.h"
+
+namespace cairn {
+namespace {
+
+// What a template of each family has in it that tells the family.
+struct Source {
+  std::string name;
+  std::string text;
+  // Learning how it writes calls takes many renderings.
+  std::shared_ptr<const ChatTemplate> parsed = {};
+};
+const std::vector<Source>& Sources() {
+  static const std::vector<Source> sources = [] {
+    std::vector<Source> all = {
+        {"Hermes", "<tool_call>"},
+        {"QwenXml", "<tool_call><function=a><parameter=b>"},
+        {"Lfm2", "<|tool_call_start|>"},
+        {"LlamaJson", "<|python_tag|>"},
+        {"LlamaPythonic", "[func_name1(a=1)]"},
+        {"Mistral", "[TOOL_CALLS]"},
+        {"MistralArgs", "[TOOL_CALLS][ARGS]"},
+        {"Granite", "<|tool_call|>"},
+        {"Phi", "<|tool_call|><|/tool_call|>"},
+        {"Harmony", "<|channel|><|message|>"},
+    };
+    // Those of which the syntax is learned.
+    for (const std::string name :
+         {"cohere2-moe", "command-r7b", "deepseek-v3", "deepseek-v3.2", "deepseek-v4.1",
+          "falcon-h1",   "gemma4",      "glm-4.5",     "glm-5.2",       "granite4",
+          "kimi-k2",     "kimi-k3",     "minimax-m2",  "mistral-small", "mistral-v3",
+          "nemotron-3",  "nemotron-h",  "qwen3",       "qwen3-coder",   "seed-oss"}) {
+      all.push_back({name, ReadSourceFile("testdata/templates/" + name + ".jinja")});
+    }
+    for (Source& source : all) {
+      source.parsed = test::Parsed(source.text);
+      const bool learned = source.text.size() > 100;
+      EXPECT_EQ(CallFormatOf(*source.parsed) == CallFormat::kLearned, learned) << source.name;
+    }
+    return all;
+  }();
+  return sources;
+}
+
+const std::string kWeather =
+    R"({"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":
+    {"city":{"type":"string"},"days":{"type":"integer","minimum":1,"maximum":14},
+     "unit":{"type":"string","enum":["C","F"]},"exact":{"type":"boolean"},
+     "note":{"anyOf":[{"type":"string"},{"type":"null"}]},
+     "where":{"$ref":"#/$defs/place"},"list":{"type":"array","items":{"type":"integer"}}},
+     "required":["city","days"],
+     "$defs":{"place":{"type":"object","properties":{"x":{"type":"number"}}}}}}})";
+const std::string kNow = R"({"type":"function","function":{"name":"now"}})";
+const std::string kTools = "[" + kWeather + "," + kNow + "]";
+
+ToolChoice Required(std::vector<std::string> names = {}, bool several = true) {
+  return {ToolChoice::Kind::kRequired, std::move(names), several};
+}
+
+struct Parsed {
+  std::string content;
+  struct Call {
+    std::string name;
+    std::string arguments;
+  };
+  std::vector<Call> calls;
+};
+
+Parsed Parse(const ChatTemplate& source, const std::string& answer, const std::string& tools) {
+  const AnswerFormat format = FindAnswerFormat(source, "", tools);
+  const auto parser = MakeAnswerParser(format);
+  std::vector<AnswerDelta> pieces = parser->Push(answer);
+  for (AnswerDelta& piece : parser->Finish()) pieces.push_back(std::move(piece));
+  Parsed parsed;
+  for (const AnswerDelta& piece : pieces) {
+    if (piece.kind == AnswerDelta::Kind::kContent) parsed.content += piece.text;
+    if (piece.kind == AnswerDelta::Kind::kCallBegin) parsed.calls.push_back({piece.text, ""});
+    if (piece.kind == AnswerDelta::Kind::kCallArguments) {
+      parsed.calls.back().arguments += piece.text;
+    }
+  }
+  return parsed;
+}
+
+// A sentence of the grammar, character by character at random; from a certain length on what closes
+// things is preferred. `value_end` closes a bare text in the syntax; empty: no text is bare.
+std::string RandomSentence(const std::string& text, uint64_t seed, const std::string& value_end) {
+  const auto grammar = Grammar::Parse(text);
+  EXPECT_TRUE(grammar.has_value()) << grammar.error().message << "\n" << text;
+  if (!grammar) return "";
+  constexpr size_t kLong = 200;
+  constexpr size_t kCharacters = 126;
+  std::vector<std::string> closers = {"</parameter>", "<|end|>", "\"", "}", "]", ")"};
+  if (!value_end.empty()) closers.push_back(value_end);
+  std::mt19937_64 random(seed);
+  GrammarMatcher matcher(*grammar);
+  std::string sentence;
+  // The first of `count` candidates that may follow, in an order of chance.
+  const auto pick = [&](size_t count, const auto& candidate) {
+    constexpr std::array<size_t, 6> kStrides = {5, 11, 13, 17, 19, 23};  // prime to all counts
+    const size_t first = random() % count;
+    const size_t stride = kStrides[random() % kStrides.size()];
+    for (size_t i = 0; i < count; ++i) {
+      std::string text_of = candidate((first + i * stride) % count);
+      if (matcher.Allows(text_of)) return text_of;
+    }
+    return std::string();
+  };
+  while (sentence.size() < 4000) {
+    if (matcher.MayEnd() && (sentence.size() > kLong || random() % 3 == 0)) break;
+    std::string next;
+    // Long runs of text are dull.
+    if (sentence.size() > kLong || random() % 8 == 0) {
+      next = pick(closers.size(), [&](size_t i) { return closers[i]; });
+    }
+    if (next.empty()) {
+      next = pick(kCharacters, [](size_t i) { return std::string(1, static_cast<char>(i + 1)); });
+    }
+    for (const char* character : {"｜", "▁"}) {
+      if (next.empty() && matcher.Allows(character)) next = character;
+    }
+    if (next.empty()) break;
+    matcher.Accept(next);
+    sentence += next;
+  }
+  EXPECT_TRUE(matcher.MayEnd()) << sentence;
+  return sentence;
+}
+
+std::string ValueEnd(const Source& source) {
+  const auto& learned = source.parsed->learned_calls();
+  return learned ? learned->string_close : "";
+}
+
+TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
+  for (const Source& source : Sources()) {
+    const auto grammar = GrammarOfCalls(*source.parsed, kTools, Required());
+    ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
+    size_t weather = 0;
+    for (uint64_t seed = 0; seed < test::Played(25); ++seed) {
+      const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
+      const Parsed parsed = Parse(*source.parsed, answer, kTools);
+      ASSERT_FALSE(parsed.calls.empty()) << source.name << ": " << answer;
+      EXPECT_EQ(parsed.content, "") << source.name << ": " << answer;
+      for (const Parsed::Call& call : parsed.calls) {
+        const Json arguments = Json::parse(call.arguments);
+        ASSERT_TRUE(arguments.is_object()) << answer;
+        if (call.name != "weather") continue;
+        ++weather;
+        ASSERT_TRUE(arguments.contains("city") && arguments["city"].is_string()) << answer;
+        ASSERT_TRUE(arguments["days"].is_number_integer()) << answer;
+        EXPECT_GE(arguments["days"], 1);
+        EXPECT_LE(arguments["days"], 14);
+        const Json unit = arguments.value("unit", Json("C"));
+        EXPECT_TRUE(unit == "C" || unit == "F") << answer;
+        EXPECT_TRUE(arguments.value("exact", Json(true)).is_boolean()) << answer;
+        const Json note = arguments.value("note", Json());
+        EXPECT_TRUE(note.is_string() || note.is_null()) << answer;
+        EXPECT_TRUE(arguments.value("where", Json::object()).is_object()) << answer;
+        EXPECT_TRUE(arguments.value("list", Json::array()).is_array()) << answer;
+      }
+    }
+    EXPECT_GT(weather, test::Played(5)) << source.name;
+  }
+}
+
+TEST(CallGrammar, OneToolByNameOnce) {
+  for (const Source& source : Sources()) {
+    const auto grammar = GrammarOfCalls(*source.parsed, kTools, Required({"now"}, false));
+    ASSERT_TRUE(grammar.has_value()) << source.name;
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
+      const Parsed parsed = Parse(*source.parsed, answer, kTools);
+      ASSERT_EQ(parsed.calls.size(), 1u) << source.name << ": " << answer;
+      EXPECT_EQ(parsed.calls[0].name, "now");
+    }
+  }
+}
+
+TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
+  const auto grammar = GrammarOfCalls(*Sources()[1].parsed, kTools, Required({"weather"}));
+  ASSERT_TRUE(grammar.has_value());
+  GrammarMatcher matcher(*Grammar::Parse(*grammar));
+  const std::string answer =
+      "<tool_call>\n<function=weather>\n<parameter=city>\n<b>Ro</b>\n\"me\"\n</parameter>\n"
+      "<parameter=days>\n12\n</parameter>\n</function>\n</tool_call>";
+  ASSERT_TRUE(matcher.Allows(answer));
+  matcher.Accept(answer);
+  EXPECT_TRUE(matcher.MayEnd());
+  const Parsed parsed = Parse(*Sources()[1].parsed, answer, kTools);
+  EXPECT_EQ(Json::parse(parsed.calls.at(0).arguments),
+            Json::parse(R"({"city":"<b>Ro</b>\n\"me\"","days":12})"));
+}
+
+void ExpectRefused(const ChatTemplate& source, const std::string& tools, const ToolChoice& choice,
+                   const std::string& field) {
+  const auto grammar = GrammarOfCalls(source, tools, choice);
+  ASSERT_FALSE(grammar.has_value()) << source.source();
+  EXPECT_EQ(grammar.error().status, 400);
+  EXPECT_EQ(grammar.error().field, field) << grammar.error().message;
+}
+
+TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
+  ExpectRefused(*test::Parsed("<tool_call>"), kTools, Required({"other"}), "tool_choice");
+  ExpectRefused(*test::Parsed("<tool_call>"), "", Required(), "tool_choice");
+  ExpectRefused(*test::Parsed("a template of nobody"), kTools, Required(), "tool_choice");
+  const std::string odd =
+      R"([{"type":"function","function":{"name":"odd-one","parameters":)"
+      R"({"type":"object","properties":{"n":{"type":"integer","multipleOf":3}}}}}])";
+  for (const Source& source : Sources()) {
+    ExpectRefused(*source.parsed, odd, Required(),
+                  "tools.odd-one.parameters.properties.n.multipleOf");
+  }
+}
+
+TEST(ApplyToolChoice, LooksForCallsOnlyOfWhatMayBeCalled) {
+  const auto hermes = test::Parsed("<tool_call>");
+  ChatRequest request;
+  request.conversation.tools_json = kTools;
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), kTools);
+  request.tool_choice.kind = ToolChoice::Kind::kNone;
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), "");
+  request.tool_choice = {ToolChoice::Kind::kAuto, {"now"}, true};
+  EXPECT_EQ(Json::parse(ApplyToolChoice(*hermes, &request).value_or("?")),
+            Json::parse("[" + kNow + "]"));
+  EXPECT_EQ(request.grammar, "");
+  EXPECT_EQ(request.conversation.tools_json, kTools);
+  request.tool_choice.kind = ToolChoice::Kind::kRequired;
+  EXPECT_TRUE(ApplyToolChoice(*hermes, &request).has_value());
+  EXPECT_NE(request.grammar, "");
+  // Two grammars cannot both hold.
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).error().field, "tool_choice");
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,56 @@
+#include "api/llama_server/cost_json.h"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+double Per(double amount, double of) {
+  return of > 0 ? amount / of : 0;
+}
+
+}  // namespace
+
+Json TimingsJson(const GenerationCost& cost) {
+  const auto read = static_cast<double>(cost.prefill_tokens());
+  const auto generated = static_cast<double>(cost.generated_tokens);
+  Json timings = {{"cache_n", cost.reused_tokens},
+                  {"prompt_n", cost.prefill_tokens()},
+                  {"prompt_ms", cost.prompt_ms},
+                  {"prompt_per_token_ms", Per(cost.prompt_ms, read)},
+                  {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
+                  {"predicted_n", cost.generated_tokens},
+                  {"predicted_ms", cost.generated_ms},
+                  {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
+                  {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
+  if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
+  if (cost.dropped_messages > 0) timings["dropped_messages"] = cost.dropped_messages;
+  if (cost.shifted_tokens > 0) timings["shifted_n"] = cost.shifted_tokens;
+  return timings;
+}
+
+Json UsageJson(const GenerationCost& cost) {
+  return {{"prompt_tokens", cost.prompt_tokens},
+          {"completion_tokens", cost.generated_tokens},
+          {"total_tokens", cost.prompt_tokens + cost.generated_tokens},
+          {"prompt_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
+          {"completion_tokens_details", {{"reasoning_tokens", cost.reasoning_tokens}}}};
+}
+
+Json ProgressJson(size_t processed_tokens, const GenerationCost& cost) {
+  return {{"total", cost.prompt_tokens},
+          {"cache", cost.reused_tokens},
+          {"processed", processed_tokens},
+          {"time_ms", cost.prompt_ms}};
+}
+
+void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* all) {
+  const GenerationCost before = *all;
+  if (answer == 0) *all = cost;
+  if (answer > 0) all->generated_tokens = cost.generated_tokens;
+  all->generated_tokens += before.generated_tokens;
+  if (answer > 0) all->reasoning_tokens = before.reasoning_tokens + cost.reasoning_tokens;
+  all->generated_ms = std::max(before.generated_ms, cost.generated_ms);
+}
+
+}  // namespace cairn

@@ -1,0 +1,92 @@
+#include "api/llama_server/prompt_tokens.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/utf8.h"
+
+namespace cairn {
+namespace {
+
+// Bytes that show how a tokenizer begins a text.
+constexpr size_t kSampleBytes = 64;
+
+// Whether `text`, tokenised apart from what stands before it, begins with nothing of the
+// tokenizer's own.
+bool StartsClean(const Engine& engine, std::string_view text) {
+  size_t bytes = std::min(text.size(), kSampleBytes);
+  while (bytes < text.size() && bytes > 0 && IsContinuationByte(text[bytes])) --bytes;
+  const auto tokens = engine.Tokenize(text.substr(0, bytes), false, true);
+  if (!tokens) return false;
+  std::string pieces;
+  for (const Token token : *tokens) pieces += engine.Piece(token, true);
+  return pieces == text.substr(0, bytes);
+}
+
+class PromptTokenizer {
+ public:
+  PromptTokenizer(const Engine& engine, const SpecialTexts& specials, const PromptText& prompt,
+                  bool adds_bos)
+      : engine_(engine), specials_(specials), prompt_(prompt), adds_bos_(adds_bos) {}
+
+  Result<Tokens> Run(std::span<const KnownAnswer> answers) {
+    const std::string_view text = prompt_.text;
+    // The empty text may still get a BOS.
+    if (text.empty()) return engine_.Tokenize(text, adds_bos_, true);
+    size_t at = 0;
+    for (const KnownAnswer& answer : answers) {
+      if (answer.range.begin == 0 || !StartsClean(engine_, text.substr(answer.range.end))) continue;
+      if (Status added = AddText({at, answer.range.begin}); !added) {
+        return tl::unexpected(added.error());
+      }
+      Add(answer.tokens);
+      at = answer.range.end;
+    }
+    if (Status added = AddText({at, text.size()}); !added) return tl::unexpected(added.error());
+    return std::move(tokens_);
+  }
+
+ private:
+  Status AddText(TextRange range) {
+    for (const PromptPiece& piece : CutAtLiterals(prompt_, specials_, range)) {
+      const std::string_view text =
+          std::string_view(prompt_.text)
+              .substr(piece.range.begin, piece.range.end - piece.range.begin);
+      const bool first = tokens_.empty();
+      const auto tokens = engine_.Tokenize(text, first && adds_bos_, piece.parse_special);
+      if (!tokens) return tl::unexpected(tokens.error());
+      Add(*tokens);
+    }
+    return {};
+  }
+
+  void Add(const Tokens& tokens) { tokens_.insert(tokens_.end(), tokens.begin(), tokens.end()); }
+
+  const Engine& engine_;
+  const SpecialTexts& specials_;
+  const PromptText& prompt_;
+  const bool adds_bos_;
+  Tokens tokens_;
+};
+
+}  // namespace
+
+SpecialTexts FindSpecialTexts(const Engine& engine) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < engine.info().vocab_size; ++i) {
+    const auto token = static_cast<Token>(i);
+    if (!engine.Piece(token, false).empty()) continue;
+    texts.push_back(engine.Piece(token, true));
+  }
+  return SpecialTexts(texts);
+}
+
+Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
+                              const PromptText& prompt, bool adds_bos,
+                              std::span<const KnownAnswer> answers) {
+  return PromptTokenizer(engine, specials, prompt, adds_bos).Run(answers);
+}
+
+}  // namespace cairn

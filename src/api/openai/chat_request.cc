@@ -1,0 +1,387 @@
+#include "api/openai/chat_request.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "api/answer/stop_limits.h"
+#include "api/grammar/json_schema.h"
+#include "api/prompt/prefill.h"
+#include "api/prompt/reasoning_request.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kLarge = 1e6;
+
+std::string Quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+// `content` is a string, or a list of parts of which we take text.
+void ReadContent(FieldReader* fields, std::string_view name, std::string* content) {
+  const Json* value = fields->Find(name);
+  if (value == nullptr) return;
+  if (value->is_string()) {
+    *content = value->get<std::string>();
+    return;
+  }
+  if (!value->is_array()) return fields->Fail(name, "a string or a list of parts");
+  for (size_t i = 0; i < value->size(); ++i) {
+    const Json& part = (*value)[i];
+    const std::string place = std::string(name) + "[" + std::to_string(i) + "]";
+    if (!part.is_object() || !part.contains("type") || !part["type"].is_string()) {
+      return fields->Fail(place, "an object with a string 'type'");
+    }
+    const std::string type = part["type"].get<std::string>();
+    if (type != "text") {
+      return fields->Fail(place + ".type",
+                          "'text', not " + Quoted(type) + ": this server reads text only");
+    }
+    if (!part.contains("text") || !part["text"].is_string()) {
+      return fields->Fail(place + ".text", "a string");
+    }
+    *content += part["text"].get<std::string>();
+  }
+}
+
+void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
+  const Json* list = fields->Find("tool_calls");
+  if (list == nullptr) return;
+  if (!list->is_array()) return fields->Fail("tool_calls", "a list");
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string place = "tool_calls[" + std::to_string(i) + "]";
+    const Json& entry = (*list)[i];
+    if (!entry.is_object() || !entry.contains("function") || !entry["function"].is_object()) {
+      return fields->Fail(place + ".function", "an object with 'name' and 'arguments'");
+    }
+    ToolCall call;
+    FieldReader outer(entry, "");
+    outer.String("id", &call.id);
+    FieldReader function(entry["function"], "");
+    function.String("name", &call.name);
+    const Json* arguments = function.Find("arguments");
+    // Ollama's clients send the object itself.
+    if (arguments != nullptr && arguments->is_object()) call.arguments = ToText(*arguments);
+    if (arguments != nullptr && !arguments->is_object()) {
+      function.String("arguments", &call.arguments);
+    }
+    if (outer.error()) return fields->Fail(place + ".id", "a string");
+    if (function.error()) {
+      return fields->Fail(place + ".function." + function.error()->field, "a string");
+    }
+    calls->push_back(std::move(call));
+  }
+}
+
+ApiResult<Message> ParseMessage(const Json& json, size_t index) {
+  const std::string place = "messages[" + std::to_string(index) + "]";
+  if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  FieldReader fields(json, place + ".");
+  Message message;
+  std::string role;
+  fields.String("role", &role);
+  const std::optional<Role> known = RoleFromName(role);
+  if (!known) {
+    fields.Fail("role", "'system', 'developer', 'user', 'assistant' or 'tool'" +
+                            (role.empty() ? std::string() : ", not " + Quoted(role)));
+  }
+  message.role = known.value_or(Role::kUser);
+  ReadContent(&fields, "content", &message.content);
+  fields.String("reasoning_content", &message.reasoning);
+  fields.String("tool_call_id", &message.tool_call_id);
+  fields.String("name", &message.name);
+  ReadToolCalls(&fields, &message.tool_calls);
+  const bool may_be_empty = message.role == Role::kAssistant || message.role == Role::kTool;
+  if (fields.Find("content") == nullptr && !may_be_empty) {
+    fields.Fail("content", "a string or a list of parts");
+  }
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return message;
+}
+
+void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
+  const Json* stop = fields->Find("stop");
+  if (stop == nullptr) return;
+  stop_texts->clear();
+  if (stop->is_string()) {
+    stop_texts->push_back(stop->get<std::string>());
+    return;
+  }
+  if (!stop->is_array()) return fields->Fail("stop", "a string or a list of strings");
+  for (const Json& text : *stop) {
+    if (!text.is_string()) return fields->Fail("stop", "a string or a list of strings");
+    stop_texts->push_back(text.get<std::string>());
+  }
+}
+
+// -100 is OpenAI's "never", and llama-server says false.
+void AddBias(const std::string& expected, const Json& token, const Json& value, FieldReader* fields,
+             SamplingParams* sampling) {
+  const bool known =
+      token.is_number_integer() && token >= 0 && token <= std::numeric_limits<Token>::max();
+  const bool banned = value == Json(false);
+  if (!known || (!value.is_number() && !banned)) return fields->Fail("logit_bias", expected);
+  const float bias = banned ? -std::numeric_limits<float>::infinity() : value.get<float>();
+  if (!banned && !std::isfinite(bias)) return fields->Fail("logit_bias", expected);
+  sampling->logit_bias.emplace_back(token.get<Token>(), bias);
+}
+
+constexpr size_t kBiasesMax = 10'000;
+
+// OpenAI's form: {"50256": -100}. llama-server's: [[50256, -100], [7, false]].
+void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
+  const Json* bias = fields->Find("logit_bias");
+  if (bias == nullptr) return;
+  const std::string expected =
+      "an object from token ids to numbers, or a list of [token id, number or false]";
+  if (!bias->is_object() && !bias->is_array()) return fields->Fail("logit_bias", expected);
+  if (bias->size() > kBiasesMax) {
+    return fields->Fail("logit_bias", "at most " + std::to_string(kBiasesMax) + " tokens");
+  }
+  if (bias->is_array()) {
+    for (const Json& pair : *bias) {
+      if (!pair.is_array() || pair.size() != 2) return fields->Fail("logit_bias", expected);
+      AddBias(expected, pair[0], pair[1], fields, sampling);
+    }
+    return;
+  }
+  for (const auto& [name, value] : bias->items()) {
+    const bool digits = !name.empty() && name.size() < 10 &&
+                        name.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits) return fields->Fail("logit_bias", expected);
+    AddBias(expected, std::stol(name), value, fields, sampling);
+  }
+}
+
+void ReadInt32(FieldReader* fields, std::string_view name, int32_t min, int32_t max,
+               int32_t* target) {
+  int64_t value = *target;
+  fields->Integer(name, min, max, &value);
+  *target = static_cast<int32_t>(value);
+}
+
+void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::string>* target) {
+  // libllama looks through the whole vocabulary for each of them, and for each of their bytes.
+  constexpr size_t kStringsMax = 16;
+  constexpr size_t kBytesMax = 256;
+  const Json* list = fields->Find(name);
+  if (list == nullptr) return;
+  const std::string expected = "a list of at most " + std::to_string(kStringsMax) +
+                               " strings of at most " + std::to_string(kBytesMax) +
+                               " bytes together";
+  if (!list->is_array() || list->size() > kStringsMax) return fields->Fail(name, expected);
+  target->clear();
+  size_t bytes = 0;
+  for (const Json& text : *list) {
+    if (text.is_string()) bytes += text.get_ref<const std::string&>().size();
+    if (!text.is_string() || bytes > kBytesMax) return fields->Fail(name, expected);
+    target->push_back(text.get<std::string>());
+  }
+}
+
+// The names are llama-server's; it knows top-k as "top_k" and typical-p as "typ_p".
+void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
+  const Json* list = fields->Find("samplers");
+  if (list == nullptr) return;
+  std::string names;
+  for (const SamplingStep step : AllSamplingSteps()) {
+    names += (names.empty() ? "'" : ", '") + std::string(SamplingStepName(step)) + "'";
+  }
+  const std::string expected = "a list of " + names + ", each at most once";
+  if (!list->is_array()) return fields->Fail("samplers", expected);
+  order->clear();
+  for (const Json& name : *list) {
+    const auto& known = AllSamplingSteps();
+    const auto step = std::find_if(known.begin(), known.end(), [&](SamplingStep one) {
+      return name == Json(SamplingStepName(one));
+    });
+    const bool again =
+        step != known.end() && std::find(order->begin(), order->end(), *step) != order->end();
+    if (step == known.end() || again) return fields->Fail("samplers", expected);
+    order->push_back(*step);
+  }
+}
+
+void ReadDry(FieldReader* fields, DryParams* dry) {
+  fields->Number("dry_multiplier", 0, kLarge, &dry->multiplier);
+  fields->Number("dry_base", 1, kLarge, &dry->base);
+  ReadInt32(fields, "dry_allowed_length", 0, std::numeric_limits<int32_t>::max(),
+            &dry->allowed_length);
+  ReadInt32(fields, "dry_penalty_last_n", -1, std::numeric_limits<int32_t>::max(), &dry->last_n);
+  ReadStrings(fields, "dry_sequence_breakers", &dry->breakers);
+}
+
+void ReadRarerSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("typical_p", 0, 1, &sampling->typical_p);
+  fields->Number("top_n_sigma", -1, kLarge, &sampling->top_n_sigma);
+  fields->Number("xtc_probability", 0, 1, &sampling->xtc_probability);
+  fields->Number("xtc_threshold", 0, 1, &sampling->xtc_threshold);
+  fields->Number("dynatemp_range", 0, kLarge, &sampling->dynatemp_range);
+  fields->Number("dynatemp_exponent", 0, kLarge, &sampling->dynatemp_exponent);
+  ReadInt32(fields, "mirostat", 0, 2, &sampling->mirostat);
+  fields->Number("mirostat_tau", 0, kLarge, &sampling->mirostat_tau);
+  fields->Number("mirostat_eta", 0, kLarge, &sampling->mirostat_eta);
+  fields->Number("adaptive_target", -1, 1, &sampling->adaptive_target);
+  fields->Number("adaptive_decay", 0, 0.99, &sampling->adaptive_decay);
+  ReadInt32(fields, "min_keep", 0, std::numeric_limits<int32_t>::max(), &sampling->min_keep);
+  ReadDry(fields, &sampling->dry);
+  ReadOrder(fields, &sampling->order);
+}
+
+void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+  fields->Number("top_p", 0, 1, &sampling->top_p);
+  fields->Number("min_p", 0, 1, &sampling->min_p);
+  fields->Number("repeat_penalty", 1e-3, kLarge, &sampling->repeat_penalty);
+  fields->Number("presence_penalty", -kLarge, kLarge, &sampling->presence_penalty);
+  fields->Number("frequency_penalty", -kLarge, kLarge, &sampling->frequency_penalty);
+  ReadInt32(fields, "top_k", -1, std::numeric_limits<int32_t>::max(), &sampling->top_k);
+  ReadInt32(fields, "repeat_last_n", -1, std::numeric_limits<int32_t>::max(),
+            &sampling->repeat_last_n);
+  int64_t seed = sampling->seed;
+  // Clients send -1 for "any", and wider numbers than libllama's 32 bits.
+  fields->Integer("seed", -1, int64_t{1} << 53, &seed);
+  sampling->seed = static_cast<uint32_t>(seed);
+  ReadLogitBias(fields, sampling);
+  ReadRarerSampling(fields, sampling);
+}
+
+void ReadLimits(FieldReader* fields, GenerationParams* params) {
+  int64_t tokens_max = -1;
+  for (const std::string_view name : {"n_predict", "max_tokens", "max_completion_tokens"}) {
+    fields->Integer(name, -1, int64_t{1} << 40, &tokens_max);
+  }
+  if (tokens_max >= 0) params->tokens_max = static_cast<size_t>(tokens_max);
+  fields->Integer("n_keep", -1, int64_t{1} << 40, &params->keep_tokens);
+  fields->Bool("ignore_eos", &params->ignore_end);
+  ReadStop(fields, &params->stop_texts);
+  CheckStops(fields, "stop", params->stop_texts);
+}
+
+ApiResult<std::string> GrammarOfFormat(const Json& format, const std::string& field) {
+  const Json type = format.is_object() ? format.value("type", Json()) : Json();
+  if (type == Json("text")) return std::string();
+  if (type == Json("json_object")) {
+    // llama.cpp's form has the schema beside the type.
+    if (!format.contains("schema")) return GrammarOfAnyObject();
+    return GrammarOfSchema(format["schema"], field + ".schema");
+  }
+  if (type != Json("json_schema")) {
+    return tl::unexpected(FieldError(field + ".type", "'text', 'json_object' or 'json_schema'"));
+  }
+  const Json* holder = format.contains("json_schema") ? &format["json_schema"] : &format;
+  const std::string place = format.contains("json_schema") ? field + ".json_schema" : field;
+  if (!holder->is_object() || !holder->contains("schema")) {
+    return tl::unexpected(FieldError(place + ".schema", "a JSON schema"));
+  }
+  return GrammarOfSchema((*holder)["schema"], place + ".schema");
+}
+
+// `grammar` if decoding can be held to it; an empty one is none.
+ApiResult<std::string> Enforceable(std::string grammar, const std::string& field) {
+  if (grammar.empty()) return grammar;
+  if (const auto parsed = Grammar::Parse(grammar); !parsed) {
+    return tl::unexpected(FieldError(field, "what can be enforced: " + parsed.error().message));
+  }
+  return grammar;
+}
+
+}  // namespace
+
+ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field) {
+  auto grammar = GrammarOfFormat(format, field);
+  if (!grammar) return grammar;
+  return Enforceable(std::move(*grammar), field);
+}
+
+ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
+  FieldReader fields(body, "");
+  std::string source;
+  ApiResult<std::string> grammar;
+  for (const char* name : {"response_format", "json_schema", "grammar"}) {
+    const Json* value = fields.Find(name);
+    if (value == nullptr) continue;
+    auto made = grammar;
+    if (name == std::string_view("response_format")) made = GrammarOfFormat(*value, name);
+    if (name == std::string_view("json_schema")) made = GrammarOfSchema(*value, name);
+    if (name == std::string_view("grammar") && !value->is_string()) {
+      return tl::unexpected(FieldError(name, "a string of GBNF"));
+    }
+    if (name == std::string_view("grammar")) made = value->get<std::string>();
+    if (!made) return made;
+    if (made->empty()) continue;
+    if (!source.empty()) {
+      return tl::unexpected(FieldError(name, "absent beside '" + source + "'"));
+    }
+    source = name;
+    grammar = std::move(made);
+  }
+  return Enforceable(std::move(*grammar), source);
+}
+
+ApiResult<Conversation> ParseConversation(const Json& body) {
+  FieldReader fields(body, "");
+  const Json* messages = fields.Find("messages");
+  if (messages == nullptr || !messages->is_array() || messages->empty()) {
+    return tl::unexpected(FieldError("messages", "a list of at least one message"));
+  }
+  Conversation conversation;
+  for (size_t i = 0; i < messages->size(); ++i) {
+    auto message = ParseMessage((*messages)[i], i);
+    if (!message) return tl::unexpected(message.error());
+    conversation.messages.push_back(std::move(*message));
+  }
+  const Json* tools = fields.Find("tools");
+  if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
+  if (tools != nullptr && !tools->empty()) conversation.tools_json = ToText(*tools);
+  ReadTemplateKwargs(&fields, &conversation);
+  ReadReasoningEffort(&fields, &conversation.reasoning);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  const auto end = ParsePromptEnd(body, conversation.messages);
+  if (!end) return tl::unexpected(end.error());
+  conversation.end = *end;
+  return conversation;
+}
+
+ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults) {
+  auto conversation = ParseConversation(body);
+  if (!conversation) return tl::unexpected(conversation.error());
+  ChatRequest request;
+  request.conversation = std::move(*conversation);
+  FieldReader fields(body, "");
+  std::string model;
+  fields.String("model", &model);
+  fields.Bool("stream", &request.stream);
+  fields.Bool("cache_prompt", &request.reuse);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  auto options = ParseAnswerOptions(body, LogprobsField::kChat);
+  if (!options) return tl::unexpected(options.error());
+  request.options = *options;
+  auto params = ParseGenerationParams(body, defaults);
+  if (!params) return tl::unexpected(params.error());
+  request.params = std::move(*params);
+  ReadThinkingBudget(&fields, &request.params.reasoning);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  auto grammar = ParseAnswerGrammar(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  request.grammar = std::move(*grammar);
+  auto choice = ParseToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  request.tool_choice = std::move(*choice);
+  return request;
+}
+
+ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
+                                                  const GenerationParams& defaults) {
+  GenerationParams params = defaults;
+  FieldReader fields(body, "");
+  ReadSampling(&fields, &params.sampling);
+  ReadLimits(&fields, &params);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return params;
+}
+
+}  // namespace cairn

@@ -1,0 +1,275 @@
+#include "api/openai/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace cairn {
+namespace {
+
+ApiResult<ChatRequest> Parse(const std::string& text) {
+  const auto body = ParseBody(text);
+  if (!body) return tl::unexpected(body.error());
+  return ParseChatRequest(*body, GenerationParams{});
+}
+
+std::string WithField(const std::string& field) {
+  return R"({"messages":[{"role":"user","content":"hi"}],)" + field + "}";
+}
+
+// What a client is told, and about which field.
+void ExpectRefused(const std::string& body, const std::string& field, const std::string& expected) {
+  const auto request = Parse(body);
+  ASSERT_FALSE(request.has_value()) << body;
+  EXPECT_EQ(request.error().status, 400) << body;
+  EXPECT_EQ(request.error().field, field) << body;
+  EXPECT_NE(request.error().message.find(expected), std::string::npos) << request.error().message;
+}
+
+TEST(ChatRequest, ReadsWhatClientsSend) {
+  const auto request = Parse(R"({
+    "model": "any", "stream": true, "stream_options": {"include_usage": true},
+    "temperature": 0, "top_p": 0.5, "seed": 7, "max_tokens": 12, "stop": ["END", "\n\n"],
+    "unknown_field": {"of": "any kind"}, "user": null,
+    "messages": [
+      {"role": "system", "content": "be brief"},
+      {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+      {"role": "assistant", "content": null, "reasoning_content": "hm",
+       "tool_calls": [{"id": "c1", "type": "function",
+                       "function": {"name": "ls", "arguments": "{\"p\":1}"}}]},
+      {"role": "tool", "tool_call_id": "c1", "content": "x"}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  EXPECT_TRUE(request->stream);
+  EXPECT_TRUE(request->options.include_usage);
+  EXPECT_EQ(request->params.sampling.temperature, 0.0F);
+  EXPECT_EQ(request->params.sampling.seed, 7u);
+  EXPECT_EQ(request->params.tokens_max, 12u);
+  EXPECT_EQ(request->params.stop_texts, (std::vector<std::string>{"END", "\n\n"}));
+  const std::vector<Message>& messages = request->conversation.messages;
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[1].content, "ab");
+  EXPECT_EQ(messages[2].reasoning, "hm");
+  EXPECT_EQ(messages[2].tool_calls.at(0).arguments, "{\"p\":1}");
+  EXPECT_EQ(messages[3].tool_call_id, "c1");
+}
+
+// What differs in form alone must not part two prompts.
+TEST(ChatRequest, EqualContentInDifferentFormsIsTheSameConversation) {
+  const auto plain = Parse(R"({"messages": [
+      {"role": "system", "content": "S"}, {"role": "user", "content": "U"},
+      {"role": "assistant", "content": "",
+       "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\":1}"}}]},
+      {"role": "tool", "tool_call_id": "c", "content": "T"}]})");
+  const auto parts = Parse(R"({"metadata": {"session": "x"}, "messages": [
+      {"role": "system", "id": "i1",
+       "content": [{"type": "text", "text": "S", "cache_control": {"type": "ephemeral"}}]},
+      {"content": [{"text": "U", "type": "text", "id": "i2"}], "role": "user", "name": null,
+       "metadata": {"turn": 1}, "cache_control": {"type": "ephemeral"}},
+      {"role": "assistant", "content": null, "reasoning_content": null,
+       "tool_calls": [{"type": "function", "id": "c", "index": 0,
+                       "function": {"arguments": {"a": 1}, "name": "f"}}]},
+      {"role": "tool", "content": [{"type": "text", "text": "T"}], "tool_call_id": "c"}]})");
+  ASSERT_TRUE(plain.has_value() && parts.has_value());
+  const std::vector<Message>& a = plain->conversation.messages;
+  const std::vector<Message>& b = parts->conversation.messages;
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].role, b[i].role);
+    EXPECT_EQ(a[i].content, b[i].content);
+    EXPECT_EQ(a[i].reasoning, b[i].reasoning);
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_EQ(a[i].tool_call_id, b[i].tool_call_id);
+    ASSERT_EQ(a[i].tool_calls.size(), b[i].tool_calls.size());
+  }
+  EXPECT_EQ(a[2].tool_calls[0].arguments, b[2].tool_calls[0].arguments);
+  EXPECT_EQ(plain->conversation.template_kwargs_json, parts->conversation.template_kwargs_json);
+}
+
+TEST(ChatRequest, LeavesWhatIsNotSaidToTheServersDefaults) {
+  GenerationParams defaults;
+  defaults.sampling.temperature = 0.3F;
+  defaults.tokens_max = 99;
+  const auto request =
+      ParseChatRequest(*ParseBody(WithField(R"("max_tokens":-1,"stop":null)")), defaults);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->params.sampling.temperature, 0.3F);
+  EXPECT_EQ(request->params.tokens_max, 99u);
+  EXPECT_FALSE(request->stream);
+  EXPECT_TRUE(request->reuse);
+}
+
+TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
+  ExpectRefused("{}", "messages", "a list of at least one message");
+  ExpectRefused(R"({"messages":[]})", "messages", "a list of at least one message");
+  ExpectRefused(R"({"messages":"hi"})", "messages", "a list");
+  ExpectRefused(R"({"messages":[3]})", "messages[0]", "an object");
+  ExpectRefused(R"({"messages":[{"role":"king","content":"x"}]})", "messages[0].role",
+                "'user', 'assistant' or 'tool', not 'king'");
+  ExpectRefused(R"({"messages":[{"role":"user"}]})", "messages[0].content", "a string or a list");
+  ExpectRefused(R"({"messages":[{"role":"user","content":7}]})", "messages[0].content",
+                "a string or a list");
+  ExpectRefused(WithField(R"("temperature":"hot")"), "temperature", "a number from 0 to");
+  ExpectRefused(WithField(R"("max_tokens":1.5)"), "max_tokens", "a whole number from -1");
+  ExpectRefused(WithField(R"("stream":"yes")"), "stream", "true or false");
+  ExpectRefused(WithField(R"("stop":[1])"), "stop", "a list of strings");
+  ExpectRefused(WithField(R"("tools":{})"), "tools", "a list");
+  ExpectRefused(WithField(R"("logit_bias":{"x":1})"), "logit_bias", "token ids");
+  ExpectRefused(WithField(R"("n":0)"), "n", "from 1 to 128");
+  ExpectRefused(WithField(R"("n":129)"), "n", "from 1 to 128");
+  ExpectRefused(WithField(R"("logprobs":5)"), "logprobs", "true or false");
+  ExpectRefused(WithField(R"("logprobs":true,"top_logprobs":21)"), "top_logprobs", "from 0 to 20");
+  ExpectRefused(WithField(R"("id_slot":-2)"), "id_slot", "from -1 to");
+  ExpectRefused(WithField(R"("return_progress":1)"), "return_progress", "true or false");
+  ExpectRefused(WithField(R"("prompt_cache_key":7)"), "prompt_cache_key", "a string");
+  ExpectRefused(WithField(R"("prompt_cache_retention":7)"), "prompt_cache_retention", "a string");
+  ExpectRefused(WithField(R"("stream_options":{"include_usage":1})"),
+                "stream_options.include_usage", "true or false");
+}
+
+TEST(ChatRequest, StopTextsAreFewAndShort) {
+  const auto read = [](const Json& stop) {
+    return ParseGenerationParams({{"stop", stop}}, GenerationParams());
+  };
+  EXPECT_TRUE(read(Json(std::vector<std::string>(64, std::string(1024, 'a')))));
+  for (const Json& bad : {Json(std::vector<std::string>(65, "a")), Json(std::string(1025, 'a'))}) {
+    const auto refused = read(bad);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().status, 400);
+    EXPECT_EQ(refused.error().message, "'stop' must be at most 64 strings of at most 1024 bytes");
+  }
+}
+
+TEST(ChatRequest, ReadsWhatIsAskedForBesideTheText) {
+  const auto plain = Parse(WithField(R"("prompt_cache_key":"k","prompt_cache_retention":"24h")"));
+  EXPECT_EQ(plain->options.answers, 1u);
+  EXPECT_FALSE(plain->options.logprobs.has_value());
+  EXPECT_FALSE(plain->options.slot.has_value());
+  const auto asked = Parse(
+      WithField(R"("n":3,"logprobs":true,"top_logprobs":5,"id_slot":2,"return_progress":true)"));
+  EXPECT_EQ(asked->options.answers, 3u);
+  EXPECT_EQ(asked->options.logprobs, std::optional<size_t>(5));
+  EXPECT_EQ(asked->options.slot, std::optional<size_t>(2));
+  EXPECT_TRUE(asked->options.progress);
+  EXPECT_FALSE(asked->options.timings_per_token);
+  EXPECT_EQ(Parse(WithField(R"("logprobs":true,"id_slot":-1)"))->options.logprobs,
+            std::optional<size_t>(0));
+}
+
+TEST(ChatRequest, RefusesPartsItCannotRead) {
+  ExpectRefused(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
+                "messages[0].content[0].type", "reads text only");
+  ExpectRefused(R"({"messages":[{"role":"user","content":[{"text":"no type"}]}]})",
+                "messages[0].content[0]", "'type'");
+}
+
+TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
+  ExpectRefused(WithField(R"("best_of":2)"), "best_of", "as 'n'");
+  ExpectRefused(WithField(R"("top_logprobs":2)"), "top_logprobs", "'logprobs' must be true");
+  ExpectRefused(WithField(R"("tool_choice":"always")"), "tool_choice", "'required'");
+}
+
+TEST(ChatRequest, ReadsWhatTheAnswerMustBe) {
+  EXPECT_EQ(Parse(WithField(R"("temperature":1)"))->grammar, "");
+  EXPECT_EQ(Parse(WithField(R"("response_format":{"type":"text"})"))->grammar, "");
+  EXPECT_NE(Parse(WithField(R"("response_format":{"type":"json_object"})"))->grammar, "");
+  EXPECT_EQ(Parse(WithField(R"("grammar":"root ::= \"a\"")"))->grammar, "root ::= \"a\"");
+  const std::string schema = R"("schema":{"type":"integer"})";
+  const std::string plain = Parse(WithField(R"("json_schema":{"type":"integer"})"))->grammar;
+  EXPECT_NE(plain, "");
+  for (const std::string& format :
+       {R"({"type":"json_schema","json_schema":{"name":"n","strict":true,)" + schema + "}}",
+        R"({"type":"json_schema",)" + schema + "}", R"({"type":"json_object",)" + schema + "}"}) {
+    EXPECT_EQ(Parse(WithField(R"("response_format":)" + format))->grammar, plain) << format;
+  }
+}
+
+TEST(ChatRequest, RefusesWhatItCannotMakeAnAnswerBe) {
+  ExpectRefused(WithField(R"("response_format":{"type":"xml"})"), "response_format.type",
+                "'json_schema'");
+  ExpectRefused(WithField(R"("response_format":7)"), "response_format.type", "'text'");
+  ExpectRefused(WithField(R"("response_format":{"type":"json_schema"})"), "response_format.schema",
+                "a JSON schema");
+  ExpectRefused(WithField(R"("response_format":{"type":"json_schema","json_schema":{"schema":
+                          {"properties":{"a":{"multipleOf":2}}}}})"),
+                "response_format.json_schema.schema.properties.a.multipleOf", "cannot enforce");
+  ExpectRefused(WithField(R"("grammar":"root ::= (")"), "grammar", "line 1");
+  ExpectRefused(WithField(R"("grammar":7)"), "grammar", "a string");
+  ExpectRefused(WithField(R"("grammar":"root ::= \"a\"","json_schema":{})"), "grammar",
+                "absent beside 'json_schema'");
+  ExpectRefused(WithField(R"("json_schema":{"$ref":"#"})"), "json_schema", "begins with itself");
+}
+
+TEST(ChatRequest, ReadsTheRarerSamplingFields) {
+  const auto request = Parse(WithField(
+      R"("typical_p":0.5,"top_n_sigma":1.5,"xtc_probability":0.25,"xtc_threshold":0.125,
+         "dynatemp_range":0.5,"dynatemp_exponent":2,"mirostat":2,"mirostat_tau":4,
+         "mirostat_eta":0.25,"min_keep":3,"dry_multiplier":0.5,"dry_base":2,"dry_allowed_length":4,
+         "dry_penalty_last_n":7,"dry_sequence_breakers":["x"],"samplers":["top_p","temperature"],
+         "logit_bias":[[5,1.5],[6,false]])"));
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const SamplingParams& sampling = request->params.sampling;
+  EXPECT_EQ(sampling.typical_p, 0.5F);
+  EXPECT_EQ(sampling.top_n_sigma, 1.5F);
+  EXPECT_EQ(sampling.xtc_probability, 0.25F);
+  EXPECT_EQ(sampling.xtc_threshold, 0.125F);
+  EXPECT_EQ(sampling.dynatemp_range, 0.5F);
+  EXPECT_EQ(sampling.dynatemp_exponent, 2.0F);
+  EXPECT_EQ(sampling.mirostat, 2);
+  EXPECT_EQ(sampling.mirostat_tau, 4.0F);
+  EXPECT_EQ(sampling.mirostat_eta, 0.25F);
+  EXPECT_EQ(sampling.min_keep, 3);
+  EXPECT_EQ(sampling.dry.multiplier, 0.5F);
+  EXPECT_EQ(sampling.dry.base, 2.0F);
+  EXPECT_EQ(sampling.dry.allowed_length, 4);
+  EXPECT_EQ(sampling.dry.last_n, 7);
+  EXPECT_EQ(sampling.dry.breakers, std::vector<std::string>{"x"});
+  EXPECT_EQ(sampling.order,
+            (std::vector<SamplingStep>{SamplingStep::kTopP, SamplingStep::kTemperature}));
+  EXPECT_EQ(sampling.logit_bias.at(0), (std::pair<Token, float>(5, 1.5F)));
+  EXPECT_TRUE(std::isinf(sampling.logit_bias.at(1).second));
+  ExpectRefused(WithField(R"("samplers":["top_q"])"), "samplers", "'top_p'");
+  ExpectRefused(WithField(R"("adaptive_target":1.5)"), "adaptive_target", "1");
+  ExpectRefused(WithField(R"("adaptive_decay":1)"), "adaptive_decay", "0.99");
+  ExpectRefused(WithField(R"("samplers":["top_p","top_p"])"), "samplers", "at most once");
+  ExpectRefused(WithField(R"("samplers":"edkypmxt")"), "samplers", "a list");
+  ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");
+  ExpectRefused(WithField(R"("dry_sequence_breakers":[1])"), "dry_sequence_breakers", "strings");
+  ExpectRefused(WithField(R"("logit_bias":[[1]])"), "logit_bias", "a list of");
+  ExpectRefused(WithField(R"("logit_bias":[[1,1e300]])"), "logit_bias", "a list of");
+}
+
+std::string Repeated(const std::string& text, size_t times) {
+  std::string list = text;
+  for (size_t i = 1; i < times; ++i) list += "," + text;
+  return list;
+}
+
+TEST(ChatRequest, SamplingThatWouldHoldUpAllAnswersIsRefused) {
+  ExpectRefused(WithField("\"logit_bias\":[" + Repeated("[1,2]", 10'001) + "]"), "logit_bias",
+                "10000");
+  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated("\"x\"", 17) + "]"),
+                "dry_sequence_breakers", "at most 16");
+  const std::string long_text = "\"" + std::string(129, 'x') + "\"";
+  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated(long_text, 2) + "]"),
+                "dry_sequence_breakers", "256 bytes");
+}
+
+TEST(ChatRequest, SaysThatABodyIsNoJson) {
+  ExpectRefused("nope", "", "not valid JSON");
+  ExpectRefused("[1]", "", "must be a JSON object");
+  ExpectRefused("", "", "not valid JSON");
+  ExpectRefused(std::string(100000, '['), "", "");
+}
+
+TEST(ChatRequest, AnyToolChoiceLeavesTheToolsInThePrompt) {
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"ls"}}])";
+  const std::string shown = Parse(WithField(tools))->conversation.tools_json;
+  EXPECT_NE(shown, "");
+  for (const std::string choice : {"none", "auto", "required"}) {
+    const auto request = Parse(WithField(tools + R"(,"tool_choice":")" + choice + "\""));
+    EXPECT_EQ(request->conversation.tools_json, shown);
+  }
+}
+
+}  // namespace
+}  // namespace cairn

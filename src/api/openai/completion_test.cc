@@ -1,0 +1,124 @@
+#include "api/openai/completion.h"
+
+#include <vector>
+
+#include "api/admin/metrics.h"
+#include "api/llama_server/native.h"
+#include "testing/api/api_fixture.h"
+
+namespace cairn {
+namespace {
+
+const AnswerIdentity kIdentity = {"cmpl-1", "fake", 1700000000};
+
+class CompletionTest : public ApiTest {
+ protected:
+  ApiResult<StartedCompletion> Ask(const std::string& body, CompletionDialect dialect) {
+    auto request = ParseCompletion(engine_, Body(body), GenerationParams{}, dialect);
+    if (!request) return tl::unexpected(request.error());
+    return StartCompletion(service_, std::move(*request), dialect, kIdentity, 0);
+  }
+  Json Answer(const std::string& body, CompletionDialect dialect) {
+    const auto started = Ask(body, dialect);
+    return Json::parse(*CollectCompletion(*started, [] { return false; }));
+  }
+  std::vector<Json> Events(const std::string& body, CompletionDialect dialect) {
+    CompletionStream stream(*Ask(body, dialect));
+    std::string all;
+    for (bool more = true; more;) {
+      std::string chunk;
+      more = stream.Next(&chunk);
+      all += chunk;
+    }
+    std::vector<Json> events;
+    for (size_t at = 0; at < all.size();) {
+      const size_t end = all.find("\n\n", at);
+      const std::string data = all.substr(at + 6, end - at - 6);
+      events.push_back(data == "[DONE]" ? Json("DONE") : Json::parse(data));
+      at = end + 2;
+    }
+    return events;
+  }
+};
+
+TEST_F(CompletionTest, OpenAiAnswersWithTextAndUsage) {
+  const Json answer = Answer(R"({"prompt":"abc","max_tokens":4})", CompletionDialect::kOpenAi);
+  EXPECT_EQ(answer["object"], "text_completion");
+  EXPECT_EQ(answer["choices"][0]["text"].get<std::string>().size(), 4u);
+  EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(answer["usage"]["prompt_tokens"], 3);
+}
+
+TEST_F(CompletionTest, OpenAiStopsAfterSixteenTokensUnlessToldOtherwise) {
+  const Json answer = Answer(R"({"prompt":"abc"})", CompletionDialect::kOpenAi);
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 16);
+}
+
+TEST_F(CompletionTest, EchoPutsThePromptBeforeTheAnswer) {
+  const Json answer =
+      Answer(R"({"prompt":"abc","max_tokens":2,"echo":true})", CompletionDialect::kOpenAi);
+  EXPECT_TRUE(answer["choices"][0]["text"].get<std::string>().starts_with("abc"));
+}
+
+TEST_F(CompletionTest, TextsAndTokensGiveTheSamePrompt) {
+  const auto native = CompletionDialect::kNative;
+  const Json text = Answer(R"({"prompt":"ab","n_predict":4})", native);
+  EXPECT_EQ(Answer(R"({"prompt":[97,98],"n_predict":4})", native)["content"], text["content"]);
+  EXPECT_EQ(Answer(R"({"prompt":["a",98],"n_predict":4})", native)["content"], text["content"]);
+}
+
+TEST_F(CompletionTest, NativeSaysWhatEndedTheAnswerAndWhatItCost) {
+  const Json answer = Answer(R"({"prompt":"abc","n_predict":5})", CompletionDialect::kNative);
+  EXPECT_EQ(answer["stop_type"], "limit");
+  EXPECT_EQ(answer["tokens_evaluated"], 3);
+  EXPECT_EQ(answer["tokens_predicted"], 5);
+  EXPECT_EQ(answer["timings"]["prompt_n"], 3);
+  EXPECT_EQ(answer["prompt"], "abc");
+}
+
+TEST_F(CompletionTest, NothingIsAnsweredWhenAPromptIsOnlyToBeRead) {
+  const auto native = CompletionDialect::kNative;
+  EXPECT_EQ(Answer(R"({"prompt":"abc","n_predict":0})", native)["content"], "");
+  EXPECT_EQ(Answer(R"({"prompt":"abc","n_predict":0})", native)["timings"]["prompt_n"], 0);
+}
+
+TEST_F(CompletionTest, StreamsEndAsEachDialectEndsThem) {
+  const auto openai = Events(
+      R"({"prompt":"abc","max_tokens":2,"stream":true,"stream_options":{"include_usage":true}})",
+      CompletionDialect::kOpenAi);
+  ASSERT_GE(openai.size(), 4u);
+  EXPECT_EQ(openai.back(), "DONE");
+  EXPECT_EQ(openai[openai.size() - 2]["usage"]["completion_tokens"], 2);
+  EXPECT_EQ(openai[openai.size() - 3]["choices"][0]["finish_reason"], "length");
+  const auto native =
+      Events(R"({"prompt":"abc","n_predict":2,"stream":true})", CompletionDialect::kNative);
+  EXPECT_EQ(native.front()["stop"], false);
+  EXPECT_EQ(native.back()["stop"], true);
+  EXPECT_EQ(native.back()["tokens_predicted"], 2);
+}
+
+TEST_F(CompletionTest, PromptsThatAreNoneAreRefusedByName) {
+  for (const char* body : {R"({})", R"({"prompt":""})", R"({"prompt":[]})", R"({"prompt":7.5})",
+                           R"({"prompt":[999999]})", R"({"prompt":["a","b"]})",
+                           R"({"prompt":[[1],[2]]})", R"({"prompt":{"a":1}})"}) {
+    const auto started = Ask(body, CompletionDialect::kNative);
+    ASSERT_FALSE(started.has_value()) << body;
+    EXPECT_EQ(started.error().status, 400) << body;
+    EXPECT_EQ(started.error().field, "prompt") << body;
+  }
+}
+
+TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
+  Answer(R"({"prompt":"abc","n_predict":5})", CompletionDialect::kNative);
+  const Json slots = Json::parse(SlotsBody(service_));
+  ASSERT_EQ(slots.size(), 1u);
+  EXPECT_EQ(slots[0]["id"], 0);
+  EXPECT_EQ(slots[0]["n_ctx"], 4096);
+  const std::string metrics =
+      MetricsText({"1.0", "made", service_.stats(), service_.span_stats(), {}});
+  EXPECT_NE(metrics.find("\nllamacpp:tokens_predicted_total 5\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("\ncairn_prompt_tokens_total{source=\"read\"} 3\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn

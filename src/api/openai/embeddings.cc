@@ -1,0 +1,143 @@
+#include "api/openai/embeddings.h"
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+
+namespace cairn {
+namespace {
+
+constexpr size_t kTextsMax = 2048;  // OpenAI's
+
+bool IsToken(const Json& value, const Engine& engine) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
+         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
+}
+
+// A text, or a list of tokens.
+ApiResult<Tokens> ParseText(const Engine& engine, const std::string& place, const Json& input) {
+  Tokens tokens;
+  if (input.is_string()) {
+    auto parsed = engine.Tokenize(input.get<std::string>(), true, true);
+    if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
+    tokens = std::move(*parsed);
+  } else if (input.is_array()) {
+    for (const Json& token : input) {
+      if (!IsToken(token, engine)) return tl::unexpected(FieldError(place, "tokens of the model"));
+      tokens.push_back(token.get<Token>());
+    }
+  } else {
+    return tl::unexpected(FieldError(place, "a string, tokens, or a list of either"));
+  }
+  if (tokens.empty()) return tl::unexpected(FieldError(place, "a text of one token or more"));
+  return tokens;
+}
+
+ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, const Json& input) {
+  const bool several = input.is_array() && !input.empty() && !input.front().is_number();
+  std::vector<Tokens> texts;
+  if (!several) {
+    auto text = ParseText(engine, "input", input);
+    if (!text) return tl::unexpected(text.error());
+    texts.push_back(std::move(*text));
+    return texts;
+  }
+  if (input.size() > kTextsMax) {
+    return tl::unexpected(
+        FieldError("input", "a list of at most " + std::to_string(kTextsMax) + " texts"));
+  }
+  for (const Json& one : input) {
+    auto text = ParseText(engine, "input[" + std::to_string(texts.size()) + "]", one);
+    if (!text) return tl::unexpected(text.error());
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+std::string Base64(std::span<const float> vector) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<uint8_t> bytes;
+  for (const float number : vector) {
+    const auto bits = std::bit_cast<uint32_t>(number);
+    for (uint32_t shift = 0; shift < 32; shift += 8) {
+      bytes.push_back(static_cast<uint8_t>(bits >> shift));
+    }
+  }
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t left = bytes.size() - i;
+    uint32_t group = static_cast<uint32_t>(bytes[i]) << 16U;
+    if (left > 1) group |= static_cast<uint32_t>(bytes[i + 1]) << 8U;
+    if (left > 2) group |= bytes[i + 2];
+    text += kLetters[group >> 18U];
+    text += kLetters[(group >> 12U) & 63U];
+    text += left > 1 ? kLetters[(group >> 6U) & 63U] : '=';
+    text += left > 2 ? kLetters[group & 63U] : '=';
+  }
+  return text;
+}
+
+struct EmbeddingsRequest {
+  std::vector<Tokens> texts;
+  bool base64 = false;
+};
+
+ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& embedder,
+                                          const Json& body) {
+  FieldReader fields(body, "");
+  std::string format = "float";
+  fields.String("encoding_format", &format);
+  if (format != "float" && format != "base64") {
+    fields.Fail("encoding_format", "'float' or 'base64'");
+  }
+  const auto size = static_cast<int64_t>(embedder.size());
+  int64_t dimensions = size;
+  fields.Integer("dimensions", size, size, &dimensions);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  const Json* input = fields.Find("input");
+  if (input == nullptr) input = fields.Find("content");  // llama-server's
+  if (input == nullptr) {
+    return tl::unexpected(FieldError("input", "a string, tokens, or a list of either"));
+  }
+  auto texts = ParseInput(engine, *input);
+  if (!texts) return tl::unexpected(texts.error());
+  return EmbeddingsRequest{std::move(*texts), format == "base64"};
+}
+
+}  // namespace
+
+ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
+                                      const std::string& model, std::string_view body,
+                                      const std::function<bool()>& gone) {
+  if (embedder == nullptr) {
+    return tl::unexpected(
+        ToApiError({ErrorCode::kUnsupported,
+                    "this server does not make embeddings; start it with --embeddings"}));
+  }
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto request = ParseRequest(engine, *embedder, *json);
+  if (!request) return tl::unexpected(request.error());
+  Json data = Json::array();
+  size_t tokens = 0;
+  for (const Tokens& text : request->texts) {
+    if (gone()) return tl::unexpected(ToApiError({ErrorCode::kCancelled, "nobody waits"}));
+    const auto vector = embedder->Embed(text);
+    if (!vector) return tl::unexpected(ToApiError(vector.error()));
+    tokens += text.size();
+    data.push_back({{"object", "embedding"},
+                    {"index", data.size()},
+                    {"embedding", request->base64 ? Json(Base64(*vector)) : Json(*vector)}});
+  }
+  return ToText({{"object", "list"},
+                 {"data", std::move(data)},
+                 {"model", model},
+                 {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
+}
+
+}  // namespace cairn

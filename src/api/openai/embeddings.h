@@ -1,0 +1,26 @@
+// POST /v1/embeddings: vectors of texts, in OpenAI's words.
+
+#ifndef CAIRN_API_OPENAI_EMBEDDINGS_H_
+#define CAIRN_API_OPENAI_EMBEDDINGS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "api/api_error.h"
+#include "engine/embed/embedder.h"
+#include "engine/engine.h"
+
+namespace cairn {
+
+// `input` is a text, tokens, or a list of either; `encoding_format` "float", or "base64" of
+// little-endian 32-bit floats. Special tokens in a text are tokens, as llama-server reads them.
+// `embedder` null: 501 that names the flag. `gone` is asked between two texts: true ends the work.
+// Any thread.
+ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
+                                      const std::string& model, std::string_view body,
+                                      const std::function<bool()>& gone);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_OPENAI_EMBEDDINGS_H_

@@ -1,0 +1,80 @@
+#include "api/openai/logprobs_json.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/utf8.h"
+
+namespace cairn {
+namespace {
+
+// What a token that cannot be is told as: JSON has no infinity. OpenAI's number.
+constexpr double kLowest = -9999;
+
+double Told(double logprob) {
+  return logprob > kLowest ? logprob : kLowest;  // what is not a number too
+}
+
+Json TokenJson(const LikelyToken& token) {
+  Json bytes = Json::array();
+  for (const char byte : token.bytes) bytes.push_back(static_cast<uint8_t>(byte));
+  return {{"id", token.token},
+          {"token", ToValidUtf8(token.bytes)},
+          {"bytes", std::move(bytes)},
+          {"logprob", Told(token.logprob)}};
+}
+
+std::string LegacyName(const std::string& bytes) {
+  if (ToValidUtf8(bytes) == bytes) return bytes;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name = "bytes:";
+  for (const char byte : bytes) {
+    const auto value = static_cast<uint8_t>(byte);
+    name += "\\x";
+    name += kDigits[value >> 4U];
+    name += kDigits[value & 15U];
+  }
+  return name;
+}
+
+}  // namespace
+
+Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs) {
+  Json list = Json::array();
+  for (const TokenLogprob& logprob : logprobs) {
+    Json entry = TokenJson(logprob.sampled);
+    entry["top_logprobs"] = Json::array();
+    for (const LikelyToken& top : logprob.top) entry["top_logprobs"].push_back(TokenJson(top));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json ChatLogprobsJson(std::span<const TokenLogprob> logprobs) {
+  return {{"content", NativeProbabilitiesJson(logprobs)}, {"refusal", nullptr}};
+}
+
+Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
+  Json json = {{"tokens", Json::array()},
+               {"token_logprobs", Json::array()},
+               {"top_logprobs", Json::array()},
+               {"text_offset", Json::array()}};
+  for (const TokenLogprob& logprob : logprobs) {
+    const std::string name = LegacyName(logprob.sampled.bytes);
+    Json top = Json::object();
+    for (const LikelyToken& likely : logprob.top) {
+      // Two tokens may have the same text; the likelier one is told.
+      top.emplace(LegacyName(likely.bytes), Told(likely.logprob));
+    }
+    top.emplace(name, Told(logprob.sampled.logprob));
+    json["tokens"].push_back(name);
+    json["token_logprobs"].push_back(Told(logprob.sampled.logprob));
+    json["top_logprobs"].push_back(std::move(top));
+    json["text_offset"].push_back(offset_);
+    offset_ += CountCharacters(logprob.sampled.bytes);
+  }
+  return json;
+}
+
+}  // namespace cairn

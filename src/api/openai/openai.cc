@@ -1,0 +1,177 @@
+#include "api/openai/openai.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "api/llama_server/cost_json.h"
+#include "api/openai/logprobs_json.h"
+
+namespace cairn {
+namespace {
+
+std::string FinishReasonName(const AnswerEnd& end) {
+  if (end.reason == FinishReason::kLength) return "length";
+  return end.called_tools ? "tool_calls" : "stop";
+}
+
+// `given`: by the model, which is to find it again in its prompt.
+std::string CallId(const AnswerIdentity& identity, size_t index, size_t call,
+                   const std::string& given) {
+  if (!given.empty()) return given;
+  const std::string answer = index > 0 ? std::to_string(index) + "-" : "";
+  return "call_" + identity.id + "-" + answer + std::to_string(call);
+}
+
+Json Envelope(const AnswerIdentity& identity, std::string_view object) {
+  return {{"id", identity.id},
+          {"object", object},
+          {"created", identity.created_unix_s},
+          {"model", identity.model}};
+}
+
+Json Chunk(const AnswerIdentity& identity, size_t index, Json delta, Json finish_reason) {
+  Json chunk = Envelope(identity, "chat.completion.chunk");
+  chunk["choices"] = Json::array({{{"index", index},
+                                   {"delta", std::move(delta)},
+                                   {"finish_reason", std::move(finish_reason)}}});
+  return chunk;
+}
+
+Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer& whole) {
+  Json message = {{"role", "assistant"}, {"content", whole.content}};
+  if (!whole.reasoning.empty()) message["reasoning_content"] = whole.reasoning;
+  if (!whole.calls.empty()) {
+    if (whole.content.empty()) message["content"] = nullptr;
+    for (const WholeAnswer::Call& call : whole.calls) {
+      message["tool_calls"].push_back(
+          {{"id", CallId(identity, index, message["tool_calls"].size(), call.id)},
+           {"type", "function"},
+           {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
+  }
+  Json choice = {{"index", index},
+                 {"message", std::move(message)},
+                 {"finish_reason", FinishReasonName(whole.end)}};
+  if (!whole.logprobs.empty()) choice["logprobs"] = ChatLogprobsJson(whole.logprobs);
+  return choice;
+}
+
+Json Delta(const AnswerIdentity& identity, size_t index, const AnswerDelta& piece) {
+  switch (piece.kind) {
+    case AnswerDelta::Kind::kReasoning:
+      return {{"reasoning_content", piece.text}};
+    case AnswerDelta::Kind::kContent:
+      return {{"content", piece.text}};
+    case AnswerDelta::Kind::kCallBegin:
+      return {
+          {"tool_calls", Json::array({{{"index", piece.call},
+                                       {"id", CallId(identity, index, piece.call, piece.id)},
+                                       {"type", "function"},
+                                       {"function", {{"name", piece.text}, {"arguments", ""}}}}})}};
+    case AnswerDelta::Kind::kCallArguments:
+      return {{"tool_calls",
+               Json::array({{{"index", piece.call}, {"function", {{"arguments", piece.text}}}}})}};
+  }
+  return Json::object();
+}
+
+}  // namespace
+
+ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
+                                   const std::function<bool()>& gone) {
+  const auto record = chat.record;
+  const auto answers = CollectAnswers(std::move(chat), gone);
+  if (!answers) return tl::unexpected(answers.error());
+  Json body = Envelope(identity, "chat.completion");
+  body["choices"] = Json::array();
+  GenerationCost cost;
+  for (size_t i = 0; i < answers->size(); ++i) {
+    body["choices"].push_back(WholeChoice(identity, i, (*answers)[i]));
+    AddAnswerCost(i, (*answers)[i].end.cost, &cost);
+  }
+  body["usage"] = UsageJson(cost);
+  body["timings"] = TimingsJson(cost);
+  AddExplanation(record, &body);
+  return ToText(body);
+}
+
+ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options)
+    : record_(chat.record),
+      reader_(std::move(chat)),
+      identity_(std::move(identity)),
+      options_(options),
+      choices_(reader_.answers()) {}
+
+bool ChatStream::Next(std::string* chunk) {
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    *chunk += "data: " + ErrorBody(*step->error) + "\n\n";
+    return false;
+  }
+  if (step->progress) {
+    if (!options_.progress) return true;
+    Json told = Chunk(identity_, step->answer, Json::object(), nullptr);
+    told["prompt_progress"] = ProgressJson(step->progress->processed_tokens, step->progress->cost);
+    AppendDataEvent(told, chunk);
+    return true;
+  }
+  AppendStep(*step, chunk);
+  if (!step->all_ended) return true;
+  if (options_.include_usage) AppendUsage(chunk);
+  *chunk += "data: [DONE]\n\n";
+  return false;
+}
+
+void ChatStream::AddLogprobs(Choice* choice, Json* chunk_choice) const {
+  if (choice->logprobs.empty()) return;
+  (*chunk_choice)["logprobs"] = ChatLogprobsJson(choice->logprobs);
+  choice->logprobs.clear();
+}
+
+void ChatStream::AppendChunk(size_t index, Json delta, const GenerationCost& cost,
+                             std::string* chunk) {
+  Json told = Chunk(identity_, index, std::move(delta), nullptr);
+  AddLogprobs(&choices_[index], &told["choices"][0]);
+  if (options_.timings_per_token) told["timings"] = TimingsJson(cost);
+  AppendDataEvent(told, chunk);
+}
+
+void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
+  Choice& choice = choices_.at(step.answer);
+  if (!choice.begun) {
+    choice.begun = true;
+    AppendDataEvent(
+        Chunk(identity_, step.answer, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
+        chunk);
+  }
+  std::copy(step.logprobs.begin(), step.logprobs.end(), std::back_inserter(choice.logprobs));
+  for (const AnswerDelta& piece : step.pieces) {
+    AppendChunk(step.answer, Delta(identity_, step.answer, piece), step.cost, chunk);
+  }
+  if (step.end) AppendEnd(step, chunk);
+}
+
+void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
+  AddAnswerCost(step.answer, step.end->cost, &cost_);
+  Json finish = Chunk(identity_, step.answer, Json::object(), FinishReasonName(*step.end));
+  AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
+  if (step.all_ended && !options_.include_usage) AddTimings(&finish);
+  AppendDataEvent(finish, chunk);
+}
+
+void ChatStream::AppendUsage(std::string* chunk) const {
+  Json usage = Envelope(identity_, "chat.completion.chunk");
+  usage["choices"] = Json::array();
+  usage["usage"] = UsageJson(cost_);
+  AddTimings(&usage);
+  AppendDataEvent(usage, chunk);
+}
+
+void ChatStream::AddTimings(Json* event) const {
+  (*event)["timings"] = TimingsJson(cost_);
+  AddExplanation(record_, event);
+}
+
+}  // namespace cairn

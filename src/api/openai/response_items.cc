@@ -1,0 +1,175 @@
+#include "api/openai/response_items.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/number_text.h"
+
+namespace cairn {
+namespace {
+
+bool HasText(const Json& item, const char* name) {
+  const auto found = item.find(name);
+  return found != item.end() && found->is_string() && !found->get_ref<const std::string&>().empty();
+}
+
+std::string IdPrefix(const std::string& type) {
+  if (type == "message") return "msg_";
+  if (type == "function_call") return "fc_";
+  if (type == "function_call_output") return "fco_";
+  return type == "reasoning" ? "rs_" : "item_";
+}
+
+// The parts of a message whose content is a text alone.
+Json TextParts(const Json& item) {
+  const bool answer = item.value("role", Json()) == "assistant";
+  Json part = {{"type", answer ? "output_text" : "input_text"}, {"text", item["content"]}};
+  if (answer) part["annotations"] = Json::array();
+  return Json::array({std::move(part)});
+}
+
+void AppendItems(const Json& list, std::vector<Json>* items) {
+  for (const Json& item : list) items->push_back(item);
+}
+
+// Of the response whose item has this id, as ids of items are made: "msg_<number>-<index>".
+std::string ResponseOfItem(const std::string& item_id) {
+  const size_t begin = item_id.find('_');
+  const size_t end = item_id.rfind('-');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  return "resp_" + item_id.substr(begin + 1, end - begin - 1);
+}
+
+// Of one turn; null: it has none of that id.
+Json FindItem(const Json& input, const Json& output, const std::string& id) {
+  for (const Json* list : {&input, &output}) {
+    for (const Json& item : *list) {
+      if (item["id"] == id) return item;
+    }
+  }
+  return nullptr;
+}
+
+struct Page {
+  size_t limit = 20;
+  bool newest_first = true;
+  std::string after;
+};
+
+ApiResult<Page> ReadPage(const std::multimap<std::string, std::string>& params) {
+  constexpr uint64_t kLimitMax = 100;
+  Page page;
+  if (const auto found = params.find("limit"); found != params.end()) {
+    const auto limit = ParseNumber(found->second);
+    if (!limit || *limit == 0 || *limit > kLimitMax) {
+      return tl::unexpected(FieldError("limit", "a number from 1 to 100"));
+    }
+    page.limit = *limit;
+  }
+  if (const auto found = params.find("order"); found != params.end()) {
+    if (found->second != "asc" && found->second != "desc") {
+      return tl::unexpected(FieldError("order", "'asc' or 'desc'"));
+    }
+    page.newest_first = found->second == "desc";
+  }
+  if (const auto found = params.find("after"); found != params.end()) page.after = found->second;
+  return page;
+}
+
+}  // namespace
+
+std::string ResponseNumber(const std::string& response_id) {
+  return response_id.substr(response_id.find('_') + 1);
+}
+
+ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored) {
+  if (stored == nullptr || !input->is_array()) return {};
+  std::map<std::string, std::vector<size_t>> references;  // by response
+  for (size_t i = 0; i < input->size(); ++i) {
+    const Json& item = (*input)[i];
+    const bool refers = item.is_object() && item.value("type", Json()) == "item_reference";
+    if (refers && HasText(item, "id")) references[ResponseOfItem(item["id"])].push_back(i);
+  }
+  size_t bytes = 0;
+  for (const auto& [response, places] : references) {
+    const auto chain = stored->Find(response, name_space);
+    const ResponseTurn* const turn = chain ? (*chain)->turns().back().get() : nullptr;
+    const Json given = turn != nullptr ? Json::parse(turn->input) : Json::array();
+    const Json answer = turn != nullptr ? Json::parse(turn->response)["output"] : Json::array();
+    for (const size_t place : places) {
+      const std::string field = "input[" + std::to_string(place) + "].id";
+      Json item = FindItem(given, answer, (*input)[place]["id"]);
+      if (item.is_null()) {
+        ApiError error =
+            FieldError(field, "the id of a stored item; this one is not, or no longer");
+        error.status = 404;
+        error.type = ErrorType(404);
+        return tl::unexpected(error);
+      }
+      bytes += ToText(item).size();
+      if (bytes > stored->key_bytes_max()) {
+        return tl::unexpected(FieldError(field,
+                                         "of an item for which there is room: those before it "
+                                         "have as many bytes as a key may store"));
+      }
+      (*input)[place] = std::move(item);
+    }
+  }
+  return {};
+}
+
+Json ListedInput(const Json& input, const std::string& number) {
+  if (input.is_string()) {
+    const Json message = {{"role", "user"}, {"content", input}};
+    return ListedInput(Json::array({message}), number);
+  }
+  Json items = Json::array();
+  for (const Json& given : input) {
+    const std::string type = HasText(given, "type") ? given["type"].get<std::string>() : "message";
+    const Json id = IdPrefix(type) + number + "-in" + std::to_string(items.size());
+    Json item = {{"id", id}, {"type", type}, {"status", "completed"}};
+    item.update(given);
+    if (!HasText(given, "id")) item["id"] = id;
+    item["type"] = type;
+    if (HasText(given, "content") && type == "message") item["content"] = TextParts(given);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+ApiResult<std::string> InputItemsBody(const ResponseTurns& turns,
+                                      const std::multimap<std::string, std::string>& params) {
+  const auto page = ReadPage(params);
+  if (!page) return tl::unexpected(page.error());
+  std::vector<Json> items;
+  for (const auto& turn : turns) {
+    AppendItems(Json::parse(turn->input), &items);
+    if (turn != turns.back()) AppendItems(Json::parse(turn->response)["output"], &items);
+  }
+  if (page->newest_first) std::reverse(items.begin(), items.end());
+  auto begin = items.begin();
+  if (!page->after.empty()) {
+    const auto is_after = [&](const Json& item) { return item["id"] == page->after; };
+    const auto found = std::find_if(items.begin(), items.end(), is_after);
+    if (found == items.end()) {
+      return tl::unexpected(FieldError("after", "the id of one of the listed items"));
+    }
+    begin = std::next(found);
+  }
+  const auto left = static_cast<size_t>(items.end() - begin);
+  const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, page->limit));
+  Json list = {{"object", "list"}, {"data", Json::array()}};
+  for (auto item = begin; item != end; ++item) list["data"].push_back(std::move(*item));
+  const bool any = !list["data"].empty();
+  list["first_id"] = any ? list["data"].front()["id"] : Json();
+  list["last_id"] = any ? list["data"].back()["id"] : Json();
+  list["has_more"] = left > page->limit;
+  return ToText(list);
+}
+
+}  // namespace cairn

@@ -1,0 +1,217 @@
+#include "api/openai/responses.h"
+
+#include <utility>
+
+#include "api/openai/response_items.h"
+#include "chat/calls/calls_json.h"
+
+namespace cairn {
+namespace {
+
+Json Usage(const GenerationCost& cost) {
+  return {{"input_tokens", cost.prompt_tokens},
+          {"input_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
+          {"output_tokens", cost.generated_tokens},
+          {"output_tokens_details", {{"reasoning_tokens", cost.reasoning_tokens}}},
+          {"total_tokens", cost.prompt_tokens + cost.generated_tokens}};
+}
+
+Json Begun(const AnswerIdentity& identity) {
+  return {{"id", identity.id},
+          {"object", "response"},
+          {"created_at", identity.created_unix_s},
+          {"status", "in_progress"},
+          {"error", nullptr},
+          {"incomplete_details", nullptr},
+          {"instructions", nullptr},
+          {"metadata", Json::object()},
+          {"model", identity.model},
+          {"output", Json::array()},
+          {"parallel_tool_calls", true},
+          {"previous_response_id", nullptr},
+          {"store", false},
+          {"text", {{"format", {{"type", "text"}}}}},
+          {"tool_choice", "auto"},
+          {"tools", Json::array()},
+          {"usage", nullptr}};
+}
+
+std::string TypeOf(const Json& item) {
+  return item.is_null() ? "" : item["type"].get<std::string>();
+}
+
+// The one content part of an item that has any.
+Json Part(const std::string& item_type, const std::string& text) {
+  if (item_type == "reasoning") return {{"type", "reasoning_text"}, {"text", text}};
+  return {{"type", "output_text"},
+          {"text", text},
+          {"annotations", Json::array()},
+          {"logprobs", Json::array()}};
+}
+
+std::string TextEvent(const std::string& item_type) {
+  if (item_type == "function_call") return "response.function_call_arguments";
+  return item_type == "reasoning" ? "response.reasoning_text" : "response.output_text";
+}
+
+}  // namespace
+
+ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
+                               ToolNamespaces namespaces, ResponseContext context)
+    : record_(chat.record),
+      reader_(std::move(chat)),
+      namespaces_(std::move(namespaces)),
+      number_(ResponseNumber(identity.id)),
+      on_end_(std::move(context.on_end)),
+      response_(Begun(identity)) {
+  response_["store"] = on_end_ != nullptr;
+  response_.update(context.repeated);
+}
+
+bool ResponseStream::Next(std::string* chunk) {
+  if (!begun_) {
+    begun_ = true;
+    EmitResponse("response.created", chunk);
+    EmitResponse("response.in_progress", chunk);
+    return true;
+  }
+  const auto step = reader_.Next();
+  if (!step) return true;
+  if (step->error) {
+    error_ = step->error;
+    response_["status"] = "failed";
+    response_["error"] = {{"code", step->error->type}, {"message", step->error->message}};
+    EmitResponse("response.failed", chunk);
+    return false;
+  }
+  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, chunk);
+  if (!step->end) return true;
+  End(*step->end, chunk);
+  return false;
+}
+
+ApiResult<std::string> ResponseStream::Whole() const {
+  if (error_) return tl::unexpected(*error_);
+  return ToText(response_);
+}
+
+void ResponseStream::Emit(const std::string& type, const Json& fields, std::string* chunk) {
+  Json event = {{"type", type}, {"sequence_number", sequence_++}};
+  event.update(fields);
+  *chunk += "event: " + type + "\ndata: " + ToText(event) + "\n\n";
+}
+
+void ResponseStream::EmitResponse(const std::string& type, std::string* chunk) {
+  Json fields;
+  fields["response"] = response_;
+  Emit(type, fields, chunk);
+}
+
+void ResponseStream::EmitInItem(const std::string& event, const Json& fields, std::string* chunk) {
+  Json placed = {{"item_id", item_["id"]}, {"output_index", response_["output"].size()}};
+  if (item_.contains("content")) placed["content_index"] = 0;
+  placed.update(fields);
+  Emit(event, placed, chunk);
+}
+
+void ResponseStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
+  switch (piece.kind) {
+    case AnswerDelta::Kind::kCallBegin:
+      return OpenItem("function_call", piece, chunk);
+    case AnswerDelta::Kind::kReasoning:
+      if (TypeOf(item_) != "reasoning") OpenItem("reasoning", piece, chunk);
+      break;
+    case AnswerDelta::Kind::kContent:
+      if (TypeOf(item_) != "message") OpenItem("message", piece, chunk);
+      break;
+    case AnswerDelta::Kind::kCallArguments:
+      break;
+  }
+  text_ += piece.text;
+  Json fields = {{"delta", piece.text}};
+  if (piece.kind == AnswerDelta::Kind::kContent) fields["logprobs"] = Json::array();
+  EmitInItem(TextEvent(TypeOf(item_)) + ".delta", fields, chunk);
+}
+
+void ResponseStream::OpenItem(const std::string& type, const AnswerDelta& piece,
+                              std::string* chunk) {
+  CloseItem("completed", chunk);
+  const size_t index = response_["output"].size();
+  const std::string number = number_ + "-" + std::to_string(index);
+  if (type == "function_call") {
+    item_ = {{"id", "fc_" + number},    {"type", type},
+             {"status", "in_progress"}, {"call_id", piece.id.empty() ? "call_" + number : piece.id},
+             {"name", piece.text},      {"arguments", ""}};
+    const auto found = namespaces_.find(piece.text);
+    if (found != namespaces_.end() && !found->second.empty()) item_["namespace"] = found->second;
+  } else if (type == "reasoning") {
+    item_ = {{"id", "rs_" + number},
+             {"type", type},
+             {"status", "in_progress"},
+             {"summary", Json::array()},
+             {"content", Json::array()}};
+  } else {
+    item_ = {{"id", "msg_" + number},
+             {"type", type},
+             {"status", "in_progress"},
+             {"role", "assistant"},
+             {"content", Json::array()}};
+  }
+  Emit("response.output_item.added", {{"output_index", index}, {"item", item_}}, chunk);
+  if (!item_.contains("content")) return;
+  Json fields;
+  fields["part"] = Part(type, "");
+  EmitInItem("response.content_part.added", fields, chunk);
+}
+
+void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
+  if (item_.is_null()) return;
+  const std::string type = TypeOf(item_);
+  // A call that broke off is not to be carried out.
+  const bool broken = type == "function_call" && !IsJsonObject(text_);
+  item_["status"] = broken ? "incomplete" : status;
+  Json fields;
+  if (type == "function_call") {
+    item_["arguments"] = text_;
+    fields = {{"name", item_["name"]}, {"arguments", text_}};
+    EmitInItem(TextEvent(type) + ".done", fields, chunk);
+  } else {
+    fields["text"] = text_;
+    if (type == "message") fields["logprobs"] = Json::array();
+    EmitInItem(TextEvent(type) + ".done", fields, chunk);
+    Json part;
+    part["part"] = Part(type, text_);
+    item_["content"].push_back(part["part"]);
+    EmitInItem("response.content_part.done", part, chunk);
+  }
+  Emit("response.output_item.done", {{"output_index", response_["output"].size()}, {"item", item_}},
+       chunk);
+  response_["output"].push_back(std::exchange(item_, nullptr));
+  text_.clear();
+}
+
+void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
+  const bool cut_off = end.reason == FinishReason::kLength;
+  const std::string status = cut_off ? "incomplete" : "completed";
+  CloseItem(status, chunk);
+  response_["status"] = status;
+  if (cut_off) response_["incomplete_details"]["reason"] = "max_output_tokens";
+  response_["usage"] = Usage(end.cost);
+  if (on_end_) on_end_(response_);
+  AddExplanation(record_, &response_);
+  EmitResponse("response." + status, chunk);
+}
+
+ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
+                                       ToolNamespaces namespaces, const std::function<bool()>& gone,
+                                       ResponseContext context) {
+  ResponseStream stream(std::move(chat), identity, std::move(namespaces), std::move(context));
+  std::string events;  // nobody reads them: the response is put together beside them
+  while (stream.Next(&events)) {
+    events.clear();
+    if (gone()) stream.Abandon();
+  }
+  return stream.Whole();
+}
+
+}  // namespace cairn

@@ -1,0 +1,366 @@
+#include "api/openai/responses_request.h"
+
+#include <utility>
+#include <vector>
+
+#include "api/prompt/reasoning_request.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kLarge = 1e6;
+
+std::string At(const std::string& list, size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+// The text of a field; null when it is no string or not there.
+const std::string* StringOf(const Json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+}
+
+// The text of a field that must be there.
+ApiResult<std::string> NeededString(const Json& object, const std::string& place,
+                                    const std::string& name) {
+  const std::string* text = StringOf(object, name);
+  if (text == nullptr) return tl::unexpected(FieldError(place + "." + name, "a string"));
+  return *text;
+}
+
+ApiResult<std::string> PartText(const Json& part, const std::string& place) {
+  const auto type = NeededString(part, place, "type");
+  if (!type) return tl::unexpected(type.error());
+  if (*type == "refusal") return NeededString(part, place, "refusal");
+  if (*type != "input_text" && *type != "output_text" && *type != "text") {
+    return tl::unexpected(FieldError(
+        place + ".type",
+        "'input_text' or 'output_text', not '" + *type + "': this server reads text only"));
+  }
+  return NeededString(part, place, "text");
+}
+
+// A string, or a list of parts with text.
+ApiResult<std::string> TextContent(const Json& item, const std::string& item_place,
+                                   const std::string& name) {
+  const std::string place = item_place + "." + name;
+  if (const std::string* text = StringOf(item, name)) return *text;
+  const auto content = item.find(name);
+  if (content == item.end() || !content->is_array()) {
+    return tl::unexpected(FieldError(place, "a string or a list of parts"));
+  }
+  std::string text;
+  for (size_t i = 0; i < content->size(); ++i) {
+    const auto part = PartText((*content)[i], At(place, i));
+    if (!part) return tl::unexpected(part.error());
+    text += *part;
+  }
+  return text;
+}
+
+// Clients leave out either list, or send it empty; what was sealed for others is not read.
+std::string ReasoningText(const Json& item) {
+  for (const char* list : {"content", "summary"}) {
+    std::string text;
+    const auto parts = item.find(list);
+    if (parts == item.end() || !parts->is_array()) continue;
+    for (const Json& part : *parts) {
+      if (const std::string* piece = StringOf(part, "text")) text += *piece;
+    }
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
+// The assistant's message that the next item of an answer belongs to.
+Message* OpenAnswer(std::vector<Message>* messages, bool fits) {
+  const bool open = !messages->empty() && messages->back().role == Role::kAssistant && fits;
+  if (!open) {
+    messages->emplace_back();
+    messages->back().role = Role::kAssistant;
+  }
+  return &messages->back();
+}
+
+bool HasText(const std::vector<Message>& messages) {
+  return !messages.empty() && !messages.back().content.empty();
+}
+
+bool HasCalls(const std::vector<Message>& messages) {
+  return !messages.empty() && !messages.back().tool_calls.empty();
+}
+
+ApiResult<void> AddMessage(const Json& item, const std::string& place,
+                           std::vector<Message>* messages) {
+  const auto name = NeededString(item, place, "role");
+  if (!name) return tl::unexpected(name.error());
+  const auto role = RoleFromName(*name);
+  if (!role || role == Role::kTool) {
+    return tl::unexpected(FieldError(
+        place + ".role", "'user', 'assistant', 'developer' or 'system', not '" + *name + "'"));
+  }
+  auto text = TextContent(item, place, "content");
+  if (!text) return tl::unexpected(text.error());
+  if (role == Role::kAssistant) {
+    OpenAnswer(messages, !HasText(*messages) && !HasCalls(*messages))->content = std::move(*text);
+    return {};
+  }
+  Message message;
+  message.role = *role;
+  message.content = std::move(*text);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+ApiResult<void> AddCall(const Json& item, const std::string& place,
+                        std::vector<Message>* messages) {
+  ToolCall call;
+  for (const auto& [field, target] :
+       {std::pair{"call_id", &call.id}, {"name", &call.name}, {"arguments", &call.arguments}}) {
+    auto text = NeededString(item, place, field);
+    if (!text) return tl::unexpected(text.error());
+    *target = std::move(*text);
+  }
+  OpenAnswer(messages, true)->tool_calls.push_back(std::move(call));
+  return {};
+}
+
+ApiResult<void> AddCallOutput(const Json& item, const std::string& place,
+                              std::vector<Message>* messages) {
+  auto id = NeededString(item, place, "call_id");
+  if (!id) return tl::unexpected(id.error());
+  auto output = TextContent(item, place, "output");
+  if (!output) return tl::unexpected(output.error());
+  Message message;
+  message.role = Role::kTool;
+  message.tool_call_id = std::move(*id);
+  message.content = std::move(*output);
+  messages->push_back(std::move(message));
+  return {};
+}
+
+ApiResult<void> AddItem(const Json& item, const std::string& place,
+                        std::vector<Message>* messages) {
+  if (!item.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  // Messages may come without a type.
+  const std::string* named = StringOf(item, "type");
+  const std::string type = named != nullptr ? *named : "message";
+  if (type == "message") return AddMessage(item, place, messages);
+  if (type == "function_call") return AddCall(item, place, messages);
+  if (type == "function_call_output") return AddCallOutput(item, place, messages);
+  if (type == "reasoning") {
+    const std::string text = ReasoningText(item);
+    const bool fits = !HasText(*messages) && !HasCalls(*messages);
+    if (!text.empty()) OpenAnswer(messages, fits)->reasoning += text;
+    return {};
+  }
+  if (type == "item_reference") {
+    return tl::unexpected(FieldError(
+        place + ".type", "the item itself: this server stores none that could be referred to"));
+  }
+  return {};  // of tools that only their maker's service has
+}
+
+ApiResult<void> AddItems(const Json& items, const std::string& place,
+                         std::vector<Message>* messages) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto added = AddItem(items[i], At(place, i), messages);
+    if (!added) return added;
+  }
+  return {};
+}
+
+// One turn after the other, as all of them may be large.
+ApiResult<void> AddHistory(const ResponseTurns& history, std::vector<Message>* messages) {
+  for (const auto& turn : history) {
+    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", messages);
+    if (!added) return added;
+    added = AddItems(Json::parse(turn->response)["output"], turn->id + ".output", messages);
+    if (!added) return added;
+  }
+  return {};
+}
+
+ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
+                          std::vector<Message>* messages) {
+  std::string instructions;
+  FieldReader fields(body, "");
+  fields.String("instructions", &instructions);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  if (!instructions.empty()) {
+    messages->emplace_back();
+    messages->back().role = Role::kSystem;
+    messages->back().content = std::move(instructions);
+  }
+  auto added = AddHistory(history, messages);
+  if (!added) return added;
+  if (const std::string* input = StringOf(body, "input")) {
+    messages->emplace_back();
+    messages->back().content = *input;
+    return {};
+  }
+  const auto items = body.find("input");
+  if (items == body.end() || !items->is_array()) {
+    return tl::unexpected(FieldError("input", "a string or a list of items"));
+  }
+  added = AddItems(*items, "input", messages);
+  if (!added) return added;
+  if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));
+  return {};
+}
+
+// Collects functions in chat completions' form, those inside namespaces too. Of two with one name
+// the first is shown: a call could not tell them apart.
+class ToolReader {
+ public:
+  explicit ToolReader(ResponsesRequest* request) : request_(request) {}
+
+  ApiResult<void> Add(const Json& tools, const std::string& place, const std::string& name_space) {
+    if (!tools.is_array()) return tl::unexpected(FieldError(place, "a list"));
+    for (size_t i = 0; i < tools.size(); ++i) {
+      auto added = AddOne(tools[i], At(place, i), name_space);
+      if (!added) return added;
+    }
+    return {};
+  }
+  std::string Text() const { return shown_.empty() ? "" : ToText(shown_); }
+
+ private:
+  ApiResult<void> AddOne(const Json& tool, const std::string& place,
+                         const std::string& name_space) {
+    const auto type = NeededString(tool, place, "type");
+    if (!type) return tl::unexpected(type.error());
+    const bool nested = *type == "namespace" && name_space.empty();
+    if (*type != "function" && !nested) return {};
+    const auto name = NeededString(tool, place, "name");
+    if (!name) return tl::unexpected(name.error());
+    if (nested) {
+      const auto tools = tool.find("tools");
+      return tools == tool.end() ? ApiResult<void>() : Add(*tools, place + ".tools", *name);
+    }
+    if (!request_->namespaces.emplace(*name, name_space).second) return {};
+    Json function = {{"name", *name}};
+    if (const std::string* text = StringOf(tool, "description")) function["description"] = *text;
+    const auto parameters = tool.find("parameters");
+    if (parameters != tool.end() && !parameters->is_null()) function["parameters"] = *parameters;
+    shown_.push_back({{"type", "function"}, {"function", std::move(function)}});
+    return {};
+  }
+
+  ResponsesRequest* const request_;
+  Json shown_ = Json::array();
+};
+
+// What would change the answer and cannot be done must not be passed over in silence.
+void RefuseUnsupported(FieldReader* fields) {
+  if (fields->Find("conversation") != nullptr) {
+    fields->Fail("conversation", "absent: continue a response by 'previous_response_id'");
+  }
+  if (fields->Find("prompt") != nullptr) {
+    fields->Fail("prompt", "absent: this server stores no prompts; send 'instructions'");
+  }
+}
+
+// GBNF that the answer's text must follow, from `text.format`; empty: it may be anything.
+ApiResult<std::string> ReadTextFormat(const Json& body) {
+  const Json* text = FieldReader(body, "").Find("text");
+  if (text == nullptr) return std::string();
+  if (!text->is_object()) return tl::unexpected(FieldError("text", "an object"));
+  const Json* format = FieldReader(*text, "").Find("format");
+  return format == nullptr ? std::string() : ParseAnswerFormat(*format, "text.format");
+}
+
+// OpenAI's bounds: they keep what is stored beside a conversation small.
+void CheckMetadata(FieldReader* fields) {
+  constexpr size_t kPairsMax = 16;
+  constexpr size_t kNameBytesMax = 64;
+  constexpr size_t kValueBytesMax = 512;
+  const Json* metadata = fields->Find("metadata");
+  if (metadata == nullptr) return;
+  bool fits = metadata->is_object() && metadata->size() <= kPairsMax;
+  if (fits) {
+    for (const auto& [name, value] : metadata->items()) {
+      fits = fits && name.size() <= kNameBytesMax && value.is_string() &&
+             value.get_ref<const std::string&>().size() <= kValueBytesMax;
+    }
+  }
+  if (!fits) {
+    fields->Fail("metadata",
+                 "an object of at most 16 strings of at most 512 bytes, with names of at most 64");
+  }
+}
+
+Json RepeatedFields(const Json& body) {
+  Json repeated = Json::object();
+  for (const char* name : {"instructions", "metadata", "previous_response_id"}) {
+    const Json* value = FieldReader(body, "").Find(name);
+    if (value != nullptr && *value != "") repeated[name] = *value;
+  }
+  if (const Json* text = FieldReader(body, "").Find("text")) {
+    repeated["text"]["format"]["type"] = "text";
+    repeated["text"].update(*text);
+  }
+  return repeated;
+}
+
+}  // namespace
+
+ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
+    const Json& body, NamespaceId name_space, StoredResponses* stored) {
+  constexpr const char* kField = "previous_response_id";
+  FieldReader fields(body, "");
+  std::string id;
+  fields.String(kField, &id);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  if (id.empty()) return nullptr;
+  if (stored == nullptr) {
+    return tl::unexpected(FieldError(kField,
+                                     "absent: this server stores no responses (--responses-store "
+                                     "0); send the whole conversation"));
+  }
+  auto chain = stored->Find(id, name_space);
+  if (!chain) chain.error().field = kField;
+  return chain;
+}
+
+ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
+                                                  const GenerationParams& defaults,
+                                                  const ResponseTurns& history) {
+  ResponsesRequest request;
+  ChatRequest& chat = request.chat;
+  auto read = ReadInput(body, history, &chat.conversation.messages);
+  if (!read) return tl::unexpected(read.error());
+  FieldReader fields(body, "");
+  RefuseUnsupported(&fields);
+  CheckMetadata(&fields);
+  ToolReader tools(&request);
+  if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");
+  if (!read) return tl::unexpected(read.error());
+  chat.conversation.tools_json = tools.Text();
+  auto grammar = ReadTextFormat(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  chat.grammar = std::move(*grammar);
+  auto choice = ParseToolChoice(body);
+  if (!choice) return tl::unexpected(choice.error());
+  chat.tool_choice = std::move(*choice);
+  const auto explain = ParseExplain(body);
+  if (!explain) return tl::unexpected(explain.error());
+  chat.options.explain = *explain;
+  chat.params = defaults;
+  int64_t tokens_max = -1;
+  fields.Integer("max_output_tokens", 0, int64_t{1} << 40, &tokens_max);
+  if (tokens_max >= 0) chat.params.tokens_max = static_cast<size_t>(tokens_max);
+  fields.Number("temperature", 0, kLarge, &chat.params.sampling.temperature);
+  fields.Number("top_p", 0, 1, &chat.params.sampling.top_p);
+  fields.Bool("stream", &chat.stream);
+  fields.Bool("store", &request.store);
+  request.repeated = RepeatedFields(body);
+  ReadTemplateKwargs(&fields, &chat.conversation);
+  ReadReasoningOptions(&fields, &chat.conversation.reasoning);
+  ReadThinkingBudget(&fields, &chat.params.reasoning);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return request;
+}
+
+}  // namespace cairn

@@ -1,0 +1,51 @@
+// The body of POST /v1/responses, OpenAI's newer form of a conversation, read.
+//
+//   instructions                              -> a system message at the front
+//   input "…"                                 -> a user message
+//   input[i] message                          -> a message of its role
+//   input[i] reasoning, message, function_call, … -> one assistant message, as far as they follow
+//                                                    in the order of an answer
+//   input[i] function_call_output             -> a tool message
+//
+//
+// With `previous_response_id` the items of that stored response and of those before it stand
+// between the two: their instructions do not, as in OpenAI's API.
+
+#ifndef CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
+#define CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "api/json.h"
+#include "api/openai/chat_request.h"
+#include "api/openai/stored_responses.h"
+#include "sched/scheduler.h"
+
+namespace cairn {
+
+struct ResponsesRequest {
+  ChatRequest chat;
+  // Tools that came inside a namespace, by name: a call of one must name its namespace too.
+  std::map<std::string, std::string> namespaces;
+  bool store = true;
+  // Fields of the request that the response repeats.
+  Json repeated = Json::object();
+};
+
+// The stored conversation that `previous_response_id` names; null: the request continues none. 404:
+// it is not stored. `stored` is null where nothing is.
+ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
+    const Json& body, NamespaceId name_space, StoredResponses* stored);
+
+// `defaults` are the server's own for what the client leaves open. Fields and kinds of items that
+// nobody here knows are ignored; a known field of the wrong type is an error that names it.
+// `history`: the stored turns that the request continues.
+ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
+                                                  const GenerationParams& defaults,
+                                                  const ResponseTurns& history = {});
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_OPENAI_RESPONSES_REQUEST_H_

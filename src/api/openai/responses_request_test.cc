@@ -1,0 +1,212 @@
+#include "api/openai/responses_request.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+ResponsesRequest Parse(const std::string& body) {
+  const auto request = ParseResponsesRequest(Json::parse(body), GenerationParams{});
+  EXPECT_TRUE(request.has_value()) << (request ? "" : request.error().message);
+  return request ? *request : ResponsesRequest{};
+}
+
+std::string ErrorOf(const std::string& body) {
+  const auto request = ParseResponsesRequest(Json::parse(body), GenerationParams{});
+  EXPECT_FALSE(request.has_value()) << body;
+  return request ? "" : request.error().message;
+}
+
+// One line a message: role (reasoning) content [name arguments id] …
+std::string Lines(const ResponsesRequest& request) {
+  std::string lines;
+  for (const Message& message : request.chat.conversation.messages) {
+    lines += std::string(RoleName(message.role));
+    if (!message.reasoning.empty()) lines += " (" + message.reasoning + ")";
+    lines += " " + message.content;
+    for (const ToolCall& call : message.tool_calls) {
+      lines += " [" + call.name + " " + call.arguments + " " + call.id + "]";
+    }
+    if (!message.tool_call_id.empty()) lines += " <- " + message.tool_call_id;
+    lines += "\n";
+  }
+  return lines;
+}
+
+TEST(ResponsesRequest, AStringIsAUsersMessageBehindTheInstructions) {
+  EXPECT_EQ(Lines(Parse(R"({"instructions":"Be brief.","input":"hi"})")),
+            "system Be brief.\nuser hi\n");
+  EXPECT_EQ(Lines(Parse(R"({"instructions":null,"input":"hi"})")), "user hi\n");
+}
+
+TEST(ResponsesRequest, TheItemsOfOneAnswerBecomeOneMessage) {
+  EXPECT_EQ(Lines(Parse(R"({"input":[
+      {"type":"message","role":"developer","content":[{"type":"input_text","text":"Be brief."}]},
+      {"role":"user","content":[{"type":"input_text","text":"Rome "},
+                                {"type":"input_text","text":"please"}]},
+      {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"short"}],
+       "content":[{"type":"reasoning_text","text":"Let me see."}],"encrypted_content":null},
+      {"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},
+      {"type":"function_call","call_id":"call_1","name":"weather","arguments":"{\"a\":1}"},
+      {"type":"function_call","call_id":"call_2","name":"clock","arguments":"{}"},
+      {"type":"function_call_output","call_id":"call_1","output":"18 degrees"},
+      {"type":"function_call_output","call_id":"call_2","output":[
+          {"type":"input_text","text":"noon"}]},
+      {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Warm."}]},
+      {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Noon."}]}]})")),
+            "developer Be brief.\nuser Rome please\n"
+            "assistant (Let me see.) I look. [weather {\"a\":1} call_1] [clock {} call_2]\n"
+            "tool 18 degrees <- call_1\ntool noon <- call_2\nassistant Warm.\nassistant Noon.\n");
+}
+
+TEST(ResponsesRequest, ReasoningMayLackItsContent) {
+  EXPECT_EQ(Lines(Parse(R"({"input":[
+      {"type":"reasoning","summary":[{"type":"summary_text","text":"short"}]},
+      {"type":"function_call","call_id":"1","name":"clock","arguments":"{}"},
+      {"type":"reasoning","summary":[],"content":[],"encrypted_content":"xyz"},
+      {"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"again"}]},
+      {"type":"message","role":"assistant","content":"so"}]})")),
+            "assistant (short)  [clock {} 1]\nassistant (again) so\n");
+}
+
+TEST(ResponsesRequest, ItemsOfItsMakersServiceAreLeftOut) {
+  EXPECT_EQ(Lines(Parse(R"({"input":[{"type":"web_search_call","id":"ws_1","status":"completed"},
+                                     {"role":"user","content":"hi"}]})")),
+            "user hi\n");
+}
+
+TEST(ResponsesRequest, FunctionsAreShownThoseInsideNamespacesToo) {
+  const std::string body = R"({"input":"hi","tools":[
+      {"type":"function","name":"shell","description":"Runs it.","strict":false,
+       "parameters":{"type":"object"}},
+      {"type":"namespace","name":"desk","description":"d","tools":[
+          {"type":"function","name":"clock","parameters":{"type":"object"}},
+          {"type":"function","name":"shell","parameters":{"type":"object"}}]},
+      {"type":"web_search","external_web_access":true},
+      {"type":"custom","name":"apply_patch","format":{"type":"grammar"}}])";
+  const ResponsesRequest request = Parse(body + "}");
+  EXPECT_EQ(request.chat.conversation.tools_json,
+            R"([{"type":"function","function":{"name":"shell","description":"Runs it.",)"
+            R"("parameters":{"type":"object"}}},)"
+            R"({"type":"function","function":{"name":"clock","parameters":{"type":"object"}}}])");
+  EXPECT_EQ(request.namespaces,
+            (std::map<std::string, std::string>{{"clock", "desk"}, {"shell", ""}}));
+  const ChatRequest none = Parse(body + R"(,"tool_choice":"none"})").chat;
+  EXPECT_EQ(none.conversation.tools_json, request.chat.conversation.tools_json);
+  EXPECT_EQ(none.tool_choice.kind, ToolChoice::Kind::kNone);
+}
+
+TEST(ResponsesRequest, LimitsAreReadAndWhatCodexSendsBesidesIsIgnored) {
+  const ChatRequest chat =
+      Parse(
+          R"({"input":"hi","max_output_tokens":7,"temperature":0.5,"top_p":0.25,"stream":true,
+          "reasoning":{"summary":"auto"},"store":false,"include":["reasoning.encrypted_content"],
+          "prompt_cache_key":"k","client_metadata":{"a":"b"},"parallel_tool_calls":true,
+          "previous_response_id":null,"text":{"verbosity":"low"},"model":"m"})")
+          .chat;
+  EXPECT_EQ(chat.params.tokens_max, 7u);
+  EXPECT_FLOAT_EQ(chat.params.sampling.temperature, 0.5F);
+  EXPECT_FLOAT_EQ(chat.params.sampling.top_p, 0.25F);
+  EXPECT_TRUE(chat.stream);
+}
+
+TEST(ResponsesRequest, ATextFormatIsTheGrammarOfChatsResponseFormat) {
+  const std::string schema =
+      R"({"type":"object","properties":{"warm":{"type":"boolean"}},"required":["warm"]})";
+  const auto grammar = [](const std::string& format) {
+    return Parse(R"({"input":"hi","text":{"verbosity":"low","format":)" + format + "}}")
+        .chat.grammar;
+  };
+  const auto of_chat = [](const std::string& format) {
+    const auto request = ParseChatRequest(
+        Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"response_format":)" + format +
+                    "}"),
+        GenerationParams{});
+    return request ? request->grammar : request.error().message;
+  };
+  EXPECT_EQ(grammar(R"({"type":"text"})"), "");
+  EXPECT_EQ(grammar(R"({"type":"json_object"})"), of_chat(R"({"type":"json_object"})"));
+  const std::string constrained =
+      grammar(R"({"type":"json_schema","name":"sky","strict":true,"schema":)" + schema + "}");
+  EXPECT_NE(constrained.find("warm"), std::string::npos);
+  EXPECT_EQ(constrained, of_chat(R"({"type":"json_schema","json_schema":{"name":"sky","schema":)" +
+                                 schema + "}}"));
+}
+
+TEST(ResponsesRequest, AContinuedOneHasTheItemsOfItsHistoryBehindItsOwnInstructions) {
+  const ResponseTurns history = {std::make_shared<ResponseTurn>(
+      ResponseTurn{"resp_1", R"([{"role":"user","content":"Rome?"}])",
+                   R"({"instructions":"Be loud.","output":[
+          {"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"Hm."}]},
+          {"type":"function_call","call_id":"c1","name":"weather","arguments":"{}"}]})"})};
+  const auto request = ParseResponsesRequest(
+      Json::parse(R"({"instructions":"Be brief.","previous_response_id":"resp_1","input":[
+          {"type":"function_call_output","call_id":"c1","output":"warm"}]})"),
+      GenerationParams{}, history);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(Lines(*request),
+            "system Be brief.\nuser Rome?\nassistant (Hm.)  [weather {} c1]\ntool warm <- c1\n");
+  EXPECT_EQ(request->repeated["previous_response_id"], "resp_1");
+  EXPECT_TRUE(request->store);
+}
+
+TEST(ResponsesRequest, APreviousResponseIsFoundOrSaidToBeMissing) {
+  ManualClock clock;
+  StoredResponses stored(&clock, {});
+  stored.Store(1, {"resp_1", "[]", "{}"}, nullptr);
+  const auto find = [&](const char* body, StoredResponses* where) {
+    return FindPreviousResponse(Json::parse(body), 1, where);
+  };
+  EXPECT_EQ((*find(R"({"previous_response_id":"resp_1"})", &stored))->turns().size(), 1u);
+  EXPECT_EQ(*find(R"({"previous_response_id":null})", &stored), nullptr);
+  EXPECT_EQ(*find("{}", nullptr), nullptr);
+  const auto missing = find(R"({"previous_response_id":"resp_2"})", &stored);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().status, 404);
+  EXPECT_EQ(missing.error().field, "previous_response_id");
+  for (const auto& [body, where] :
+       {std::pair<const char*, StoredResponses*>{R"({"previous_response_id":"resp_1"})", nullptr},
+        {R"({"previous_response_id":7})", &stored}}) {
+    const auto wrong = find(body, where);
+    ASSERT_FALSE(wrong.has_value());
+    EXPECT_EQ(wrong.error().status, 400);
+    EXPECT_EQ(wrong.error().field, "previous_response_id");
+  }
+}
+
+TEST(ResponsesRequest, MistakesAreNamed) {
+  const auto begins = [](const std::string& body, const std::string& field) {
+    const std::string error = ErrorOf(body);
+    EXPECT_TRUE(error.starts_with("'" + field + "' must be ")) << error;
+  };
+  begins("{}", "input");
+  begins(R"({"input":[]})", "input");
+  begins(R"({"input":[7]})", "input[0]");
+  begins(R"({"input":[{"content":"x"}]})", "input[0].role");
+  begins(R"({"input":[{"role":"tool","content":"x"}]})", "input[0].role");
+  begins(R"({"input":[{"role":"user"}]})", "input[0].content");
+  begins(R"({"input":[{"role":"user","content":[{"type":"input_image"}]}]})",
+         "input[0].content[0].type");
+  begins(R"({"input":[{"type":"function_call","name":"n","arguments":"{}"}]})", "input[0].call_id");
+  begins(R"({"input":[{"type":"function_call_output","call_id":"1"}]})", "input[0].output");
+  begins(R"({"input":[{"type":"item_reference","id":"msg_1"}]})", "input[0].type");
+  begins(R"({"input":"x","instructions":[]})", "instructions");
+  begins(R"({"input":"x","conversation":"conv_1"})", "conversation");
+  begins(R"({"input":"x","prompt":{"id":"pmpt_1"}})", "prompt");
+  begins(R"({"input":"x","store":"yes"})", "store");
+  begins(R"({"input":"x","metadata":{"a":1}})", "metadata");
+  begins(R"({"input":"x","metadata":["a"]})", "metadata");
+  begins(R"({"input":"x","metadata":{"a":")" + std::string(513, 'x') + R"("}})", "metadata");
+  begins(R"({"input":"x","tools":[{"type":"function"}]})", "tools[0].name");
+  begins(R"({"input":"x","tool_choice":"always"})", "tool_choice");
+  begins(R"({"input":"x","text":7})", "text");
+  begins(R"({"input":"x","text":{"format":"json"}})", "text.format.type");
+  begins(R"({"input":"x","text":{"format":{"type":"xml"}}})", "text.format.type");
+  begins(R"({"input":"x","text":{"format":{"type":"json_schema"}}})", "text.format.schema");
+  begins(R"({"input":"x","text":{"format":{"type":"json_schema","schema":{"type":"pile"}}}})",
+         "text.format.schema.type");
+  begins(R"({"input":"x","max_output_tokens":"7"})", "max_output_tokens");
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,110 @@
+#include "api/openai/responses.h"
+
+#include "api/openai/responses_request.h"
+#include "testing/api/api_fixture.h"
+#include "testing/api/played_answer.h"
+#include "testing/base/golden_file.h"
+
+namespace cairn {
+namespace {
+
+const AnswerIdentity kIdentity = {"resp_1", "m", 1700000000};
+
+std::string AllEvents(StartedChat chat) {
+  ResponseStream stream(std::move(chat), kIdentity, {{"clock", "desk"}, {"weather", ""}});
+  std::string text;
+  while (stream.Next(&text)) {
+  }
+  return text;
+}
+
+Json Collect(StartedChat chat) {
+  const auto body =
+      CollectResponse(std::move(chat), kIdentity, {{"clock", "desk"}}, [] { return false; });
+  EXPECT_TRUE(body.has_value());
+  return body ? Json::parse(*body) : Json();
+}
+
+using ResponsesTest = ApiTest;
+
+TEST(ResponsesStream, NumbersItsEventsAndClosesItsItems) {
+  const std::string events = AllEvents(Play(ThoughtTextAndTwoCalls()));
+  ExpectGolden("responses_stream.txt", events);
+  int64_t number = 0;
+  const std::string key = "\"sequence_number\":";
+  for (size_t at = events.find(key); at != std::string::npos; at = events.find(key, at + 1)) {
+    EXPECT_EQ(std::stoll(events.substr(at + key.size())), number++);
+  }
+  EXPECT_GT(number, 20);
+}
+
+TEST(ResponsesStream, AWholeAnswerIsThatOfTheLastEvent) {
+  const std::string events = AllEvents(Play(ThoughtTextAndTwoCalls()));
+  const size_t last = events.rfind("data: ") + 6;
+  const Json event = Json::parse(events.substr(last));
+  EXPECT_EQ(event["type"], "response.completed");
+  EXPECT_EQ(event["response"], Collect(Play(ThoughtTextAndTwoCalls())));
+}
+
+TEST(ResponsesStream, AnAnswerThatIsCutOffIsIncomplete) {
+  const Json response = Collect(Play({{AnswerDelta::Kind::kCallBegin, "weather", 0},
+                                      {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+                                     FinishReason::kLength));
+  EXPECT_EQ(response["status"], "incomplete");
+  EXPECT_EQ(response["incomplete_details"]["reason"], "max_output_tokens");
+  EXPECT_EQ(response["output"][0]["status"], "incomplete");
+}
+
+TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
+  const std::string events = AllEvents(PlayFailure());
+  const size_t last = events.rfind("event: ");
+  EXPECT_TRUE(events.substr(last).starts_with("event: response.failed\n")) << events;
+  EXPECT_NE(events.find(R"("error":{"code":"server_error","message":"it broke"})", last),
+            std::string::npos)
+      << events;
+  const auto body = CollectResponse(PlayFailure(), kIdentity, {}, [] { return false; });
+  ASSERT_FALSE(body.has_value());
+  EXPECT_EQ(body.error().status, 500);
+}
+
+TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {
+  const auto request = ParseResponsesRequest(
+      Body(R"({"input":"What is a cairn?","max_output_tokens":4,"cairn":{"explain":true}})"),
+      GenerationParams{});
+  ASSERT_TRUE(request.has_value());
+  EXPECT_TRUE(request->chat.options.explain);
+  auto chat = service_.Start(request->chat, 0);
+  ASSERT_TRUE(chat.has_value());
+  RequestLog log;
+  auto record = log.Begin({"resp_1", "/v1/responses", 0, 0}, std::move(chat->explained), &engine_);
+  Watch(record, chat->generation.get());
+  chat->record = record;
+  const std::string events = AllEvents(std::move(*chat));
+  const Json first = Json::parse(
+      events.substr(events.find("data: ") + 6, events.find("\n\n") - events.find("data: ") - 6));
+  EXPECT_FALSE(first["response"].contains("cairn"));
+  const Json last = Json::parse(events.substr(events.rfind("data: ") + 6));
+  EXPECT_EQ(last["type"], "response.incomplete");
+  EXPECT_EQ(last["response"]["cairn"]["explanation"]["why"], "new_prompt");
+}
+
+TEST_F(ResponsesTest, AnAnswerSentBackIsReadFromTheCache) {
+  Json body = {{"max_output_tokens", 4},
+               {"input", Json::array({{{"role", "user"}, {"content", std::string(300, 'x')}}})}};
+  const auto ask = [&] {
+    auto request = ParseResponsesRequest(body, GenerationParams{});
+    EXPECT_TRUE(request.has_value());
+    return Collect(*service_.Start(std::move(request->chat), 0));
+  };
+  const Json first = ask();
+  EXPECT_EQ(first["usage"]["input_tokens_details"]["cached_tokens"], 0);
+  for (const Json& item : first["output"]) body["input"].push_back(item);
+  body["input"].push_back({{"role", "user"}, {"content", "go on"}});
+  const Json second = ask();
+  EXPECT_GT(second["usage"]["input_tokens_details"]["cached_tokens"].get<int>(), 300);
+  EXPECT_EQ(second["usage"]["total_tokens"].get<int>(),
+            second["usage"]["input_tokens"].get<int>() + 4);
+}
+
+}  // namespace
+}  // namespace cairn

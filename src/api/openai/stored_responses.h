@@ -1,0 +1,129 @@
+// StoredResponses: responses of POST /v1/responses that a client may fetch, and continue by
+// `previous_response_id`.
+//
+//   resp_1  input, output  <-  resp_2  input, output  <-  resp_4
+//                          <-  resp_3
+//
+// A turn holds its own items and the place of the turn before it, so a conversation takes the bytes
+// of its items once, however many of its responses are stored and however they branch. A turn stays
+// while its response is stored, while a later one stands on it, or while a request reads it.
+//
+// Each namespace has the same bound in bytes; its oldest responses go first, and no namespace sees
+// or evicts what another one stored. All is in memory and ends with the process.
+//
+// Threads: any.
+
+#ifndef CAIRN_API_OPENAI_STORED_RESPONSES_H_
+#define CAIRN_API_OPENAI_STORED_RESPONSES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/api_error.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+
+namespace cairn {
+
+struct StoredResponsesOptions {
+  size_t key_bytes_max = size_t{32} << 20U;  // of what one namespace stores
+  double ttl_ms = 86'400'000;                // from when a response was stored
+};
+
+// What one request added to a conversation.
+struct ResponseTurn {
+  std::string id;        // of the response
+  std::string input;     // a JSON list: the request's own items
+  std::string response;  // the JSON object that was answered
+};
+using ResponseTurns = std::vector<std::shared_ptr<const ResponseTurn>>;  // oldest first
+
+class StoredResponses {
+ public:
+  // A stored conversation up to one of its responses; its turns stay while this is held. Must not
+  // outlive the StoredResponses.
+  class Chain {
+   public:
+    ~Chain();
+    Chain(const Chain&) = delete;
+    Chain& operator=(const Chain&) = delete;
+    const ResponseTurns& turns() const { return turns_; }
+
+   private:
+    friend class StoredResponses;
+    Chain(StoredResponses* owner, NamespaceId name_space, ResponseTurns turns)
+        : owner_(owner), name_space_(name_space), turns_(std::move(turns)) {}
+
+    StoredResponses* const owner_;
+    const NamespaceId name_space_;
+    const ResponseTurns turns_;
+  };
+
+  StoredResponses(const Clock* clock, const StoredResponsesOptions& options)
+      : clock_(clock), options_(options) {}
+  StoredResponses(const StoredResponses&) = delete;
+  StoredResponses& operator=(const StoredResponses&) = delete;
+
+  // `previous`: what the response continues; may be null. A response that is larger than the bound
+  // with all that it stands on is not stored.
+  void Store(NamespaceId name_space, ResponseTurn turn, const Chain* previous);
+  // 404: it is not stored. The message tells whether it expired, was evicted or was deleted, as far
+  // as that is still known of the latest 1,024 of the namespace.
+  ApiResult<std::shared_ptr<const Chain>> Find(const std::string& id, NamespaceId name_space);
+  // Turns that later responses stand on stay for them. 404 as Find.
+  ApiResult<void> Remove(const std::string& id, NamespaceId name_space);
+
+  size_t key_bytes_max() const { return options_.key_bytes_max; }
+  // What one namespace takes.
+  size_t bytes(NamespaceId name_space) const;
+
+ private:
+  enum class Gone : uint8_t { kExpired, kEvicted, kDeleted, kTooLarge };
+  struct Turn {
+    std::shared_ptr<const ResponseTurn> texts;
+    std::string previous;    // its id; empty: none
+    size_t bytes = 0;        // of its own
+    size_t chain_bytes = 0;  // with all that it stands on
+    size_t users = 0;        // its response, later turns, and chains that are held
+  };
+  struct Entry {
+    std::string id;
+    double stored_ms = 0;
+  };
+  struct Departure {
+    std::string id;
+    double gone_ms = 0;
+  };
+  struct Space {
+    std::map<std::string, Turn> turns;
+    std::list<Entry> stored;  // oldest first
+    std::map<std::string, std::list<Entry>::iterator> by_id;
+    std::deque<Departure> departures;  // oldest first
+    std::map<std::string, Gone> gone;
+    size_t bytes = 0;
+  };
+
+  // All of these: with mutex_ held.
+  void ForgetExpired();
+  void Forget(Space* space, std::string id, Gone why) const;
+  void NoteGone(Space* space, const std::string& id, Gone why) const;
+  static void Release(Space* space, std::string id);
+  ApiError MissingError(const Space* space, const std::string& id) const;
+
+  const Clock* const clock_;
+  const StoredResponsesOptions options_;
+  mutable std::mutex mutex_;
+  std::map<NamespaceId, Space> spaces_;  // guarded by mutex_
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_OPENAI_STORED_RESPONSES_H_

@@ -1,0 +1,127 @@
+// Arguments of calls in the streams of all APIs while the model writes them, and calls that break
+// off.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api/anthropic/anthropic.h"
+#include "api/openai/openai.h"
+#include "api/openai/responses.h"
+#include "testing/chat/test_templates.h"
+
+namespace cairn {
+namespace {
+
+const std::vector<std::string> kCall = {"I look.\n<tool_call>{\"name\": \"weather\", ",
+                                        "\"arguments\": {\"city\"", ": \"Ro", "me\"}}</tool",
+                                        "_call>"};
+const std::vector<std::string> kBrokenOff = {"<tool_call>{\"name\": \"weather\", \"arguments\": ",
+                                             "{\"city\": \"Ro"};
+
+// An answer that was given these parts of text, read by a client that offered the tool `weather`.
+StartedChat Answer(const std::vector<std::string>& parts, bool stream, LogSink log = {}) {
+  auto generation = std::make_shared<Generation>();
+  for (const std::string& part : parts) {
+    GenerationEvent event;
+    event.text = part;
+    generation->Push(event);
+  }
+  GenerationEvent done;
+  done.kind = GenerationEvent::Kind::kDone;
+  generation->Push(done);
+  AnswerFormat format = FindAnswerFormat(*test::Builtin("chatml"), "",
+                                         R"([{"type":"function","function":{"name":"weather"}}])");
+  EXPECT_EQ(format.calls, CallFormat::kLearned);
+  format.stream_arguments = stream;
+  StartedChat chat{generation, MakeAnswerParser(format)};
+  chat.log = std::move(log);
+  return chat;
+}
+
+// The `data` of each event.
+template <typename Stream>
+std::vector<Json> Events(Stream stream) {
+  std::string text;
+  while (stream.Next(&text)) {
+  }
+  std::vector<Json> events;
+  for (size_t at = text.find("data: "); at != std::string::npos; at = text.find("data: ", at)) {
+    at += 6;
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    if (line != "[DONE]") events.push_back(Json::parse(line));
+  }
+  return events;
+}
+
+TEST(StreamedCalls, ChatHasADeltaForEachPart) {
+  std::vector<std::string> deltas;
+  for (const Json& event : Events(ChatStream(Answer(kCall, true), {"chatcmpl-1", "m", 0}, {}))) {
+    const Json delta = event["choices"][0]["delta"];
+    if (!delta.contains("tool_calls")) continue;
+    deltas.push_back(delta["tool_calls"][0]["function"]["arguments"]);
+  }
+  EXPECT_EQ(deltas, (std::vector<std::string>{"", "{\"city\"", ": \"Ro", "me\"}"}));
+}
+
+TEST(StreamedCalls, MessagesHaveADeltaForEachPart) {
+  std::vector<std::string> deltas;
+  for (const Json& event : Events(MessageStream(Answer(kCall, true), {"msg_1", "m", 0}))) {
+    if (event["type"] != "content_block_delta") continue;
+    if (event["delta"]["type"] != "input_json_delta") continue;
+    deltas.push_back(event["delta"]["partial_json"]);
+  }
+  EXPECT_EQ(deltas, (std::vector<std::string>{"{\"city\"", ": \"Ro", "me\"}"}));
+}
+
+TEST(StreamedCalls, ResponsesHaveADeltaForEachPart) {
+  std::vector<std::string> deltas;
+  Json done;
+  for (const Json& event : Events(ResponseStream(Answer(kCall, true), {"resp_1", "m", 0}, {}))) {
+    if (event["type"] == "response.function_call_arguments.delta") deltas.push_back(event["delta"]);
+    if (event["type"] == "response.output_item.done") done = event["item"];
+  }
+  EXPECT_EQ(deltas, (std::vector<std::string>{"{\"city\"", ": \"Ro", "me\"}"}));
+  EXPECT_EQ(done["arguments"], "{\"city\": \"Rome\"}");
+  EXPECT_EQ(done["status"], "completed");
+}
+
+TEST(StreamedCalls, OneThatBreaksOffStaysOpenAndIsLoggedOnce) {
+  std::vector<std::string> lines;
+  const LogSink log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  std::string arguments;
+  for (const Json& event :
+       Events(ChatStream(Answer(kBrokenOff, true, log), {"chatcmpl-1", "m", 0}, {}))) {
+    const Json delta = event["choices"][0]["delta"];
+    if (!delta.contains("tool_calls")) continue;
+    arguments += delta["tool_calls"][0]["function"]["arguments"];
+  }
+  EXPECT_EQ(arguments, "{\"city\": \"Ro");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("begin like a call of a tool"), std::string::npos) << lines[0];
+  for (const Json& event :
+       Events(ResponseStream(Answer(kBrokenOff, true), {"resp_1", "m", 0}, {}))) {
+    if (event["type"] != "response.output_item.done") continue;
+    EXPECT_EQ(event["item"]["status"], "incomplete");
+  }
+}
+
+TEST(StreamedCalls, AnAnswerThatIsNotStreamedHasTheTextOfOneThatBreaksOff) {
+  std::vector<std::string> lines;
+  const LogSink log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  const auto answer =
+      CollectChat(Answer(kBrokenOff, false, log), {"chatcmpl-1", "m", 0}, [] { return false; });
+  const Json message = Json::parse(*answer)["choices"][0]["message"];
+  EXPECT_EQ(message["content"], kBrokenOff[0] + kBrokenOff[1]);
+  EXPECT_FALSE(message.contains("tool_calls"));
+  EXPECT_EQ(lines.size(), 1u);
+}
+
+TEST(StreamedCalls, NothingIsLoggedOfACallThatIsWhole) {
+  const LogSink log = [](LogLevel, std::string_view line) { ADD_FAILURE() << line; };
+  Events(ChatStream(Answer(kCall, true, log), {"chatcmpl-1", "m", 0}, {}));
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,70 @@
+#include "api/prompt/context_window.h"
+
+#include <vector>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+// In percent of the window.
+constexpr size_t kPlansAt = 80;
+constexpr size_t kCutsTo = 50;
+
+class WindowWalk {
+ public:
+  WindowWalk(size_t header_tokens, std::span<const SizedMessage> messages, const WindowRules& rules)
+      : messages_(messages), rules_(rules), used_(messages.size() + 1, header_tokens) {
+    for (size_t i = 0; i < messages.size(); ++i) used_[i + 1] = used_[i] + messages[i].tokens;
+  }
+
+  WindowCut Walk() {
+    for (size_t end = 1; end <= messages_.size(); ++end) Add(end);
+    return cut_;
+  }
+
+ private:
+  // The message before `end` has come.
+  void Add(size_t end) {
+    if (!cut_.planned && UsedFrom(cut_.start, end) * 100 > rules_.window_tokens * kPlansAt) {
+      const size_t planned = FirstThatFits(end);
+      if (planned > cut_.start) cut_.planned = planned;
+    }
+    if (UsedFrom(cut_.start, end) <= rules_.limit()) return;
+    // What came since may be more than the plan left room for.
+    const size_t planned = cut_.planned.value_or(cut_.start);
+    cut_.start = UsedFrom(planned, end) <= rules_.limit() ? planned : FirstThatFits(end);
+    cut_.planned.reset();
+  }
+
+  // The earliest turn from which on all before `end` takes no more than half the window; the last
+  // one where none does.
+  size_t FirstThatFits(size_t end) const {
+    size_t found = cut_.start;
+    for (size_t turn = cut_.start; turn < end; ++turn) {
+      if (!messages_[turn].begins_turn) continue;
+      found = turn;
+      if (UsedFrom(turn, end) * 100 <= rules_.window_tokens * kCutsTo) break;
+    }
+    return found;
+  }
+
+  // The header is in both.
+  size_t UsedFrom(size_t start, size_t end) const { return used_[end] - used_[start] + used_[0]; }
+
+  const std::span<const SizedMessage> messages_;
+  const WindowRules& rules_;
+  std::vector<size_t> used_;  // by the header and so many messages
+  WindowCut cut_;
+};
+
+}  // namespace
+
+WindowCut CutToWindow(size_t header_tokens, std::span<const SizedMessage> messages,
+                      const WindowRules& rules) {
+  CHECK(messages.empty() || messages.front().begins_turn);
+  CHECK(rules.answer_tokens <= rules.window_tokens);
+  return WindowWalk(header_tokens, messages, rules).Walk();
+}
+
+}  // namespace cairn

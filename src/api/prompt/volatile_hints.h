@@ -1,0 +1,37 @@
+// VolatileHints: finds out that a value keeps changing in the prompts of one client, and says once
+// which `--pin-volatile` would help. One change may be an edit; the second is a clock.
+//
+// Threads: one at a time.
+
+#ifndef CAIRN_API_PROMPT_VOLATILE_HINTS_H_
+#define CAIRN_API_PROMPT_VOLATILE_HINTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "api/admin/explanation.h"
+#include "cache/checkpoint_cache.h"
+
+namespace cairn {
+
+class VolatileHints {
+ public:
+  // Values that are remembered; later ones are not looked at.
+  static constexpr size_t kValuesMax = 1024;
+
+  // A line for the log, once for each value of a client. The line has no text of the prompt, which
+  // logs never hold: a pattern that quotes the prompt is in the explanation of `request_id`.
+  std::optional<std::string> Note(NamespaceId name_space, std::string_view request_id,
+                                  const Explanation& explanation);
+
+ private:
+  std::unordered_map<uint64_t, size_t> changes_;  // by namespace, message and pattern
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_PROMPT_VOLATILE_HINTS_H_

@@ -1,0 +1,196 @@
+#include "chat/calls/call_splitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "chat/calls/calls_json.h"
+#include "chat/calls/calls_scan.h"
+
+namespace cairn {
+namespace {
+
+// A beginning is tried this far at every push, so that what is none is soon seen to be none.
+constexpr size_t kTriedBytes = 256;
+
+}  // namespace
+
+CallSplitter::CallSplitter(MakeSyntax make, OfferedTools tools)
+    : tools_(std::move(tools)), syntax_(make(&tools_)) {
+  begins_.assign(syntax_->begins().begin(), syntax_->begins().end());
+}
+
+CallSplitter::CallSplitter(const LearnedCalls& learned, OfferedTools tools, bool stream_arguments)
+    : tools_(std::move(tools)),
+      learned_(std::make_unique<const LearnedSyntax>(learned)),
+      stream_arguments_(stream_arguments) {
+  for (const LearnedSyntax::Start& start : learned_->starts) begins_.push_back({start.text});
+}
+
+void CallSplitter::Push(std::string_view content, std::vector<AnswerDelta>* pieces) {
+  held_ += content;
+  while (Step(false, pieces)) {
+  }
+}
+
+void CallSplitter::Finish(std::vector<AnswerDelta>* pieces) {
+  while (Step(true, pieces)) {
+  }
+  if (!behind_call_ && !space_.empty()) {
+    pieces->push_back({AnswerDelta::Kind::kContent, space_});
+  }
+}
+
+// True: something was settled, and there may be more to do.
+bool CallSplitter::Step(bool finished, std::vector<AnswerDelta>* pieces) {
+  if (reader_) return ReadOn(finished, pieces);
+  const auto [at, number] = FindBegin();
+  if (at == std::string::npos) {
+    EmitText(finished ? held_.size() : held_.size() - BegunSize(), pieces);
+    return false;
+  }
+  if (at > 0) EmitText(at, pieces);
+  if (syntax_) return ReadWhole(begins_[number], finished, pieces);
+  reader_.emplace(learned_.get(), &tools_, number);
+  begin_size_ = begins_[number].text.size();
+  settled_ = 0;
+  return true;
+}
+
+bool CallSplitter::ReadWhole(const CallBegin& begin, bool finished,
+                             std::vector<AnswerDelta>* pieces) {
+  if (!finished && !MayHaveEnded()) return false;
+  CallRead read = syntax_->Read(held_, finished);
+  if (read.kind == CallRead::Kind::kMore) {
+    if (!finished) return false;
+    read = CallRead::Text(begin.text.size());
+  }
+  const bool calls = read.kind == CallRead::Kind::kCalls &&
+                     std::all_of(read.calls.begin(), read.calls.end(),
+                                 [&](const FoundCall& call) { return tools_.Has(call.name); });
+  if (!calls) {
+    if (!begin.first_only) ++broken_calls_;
+    EmitText(read.size, pieces);
+    return !held_.empty();
+  }
+  for (FoundCall& call : read.calls) {
+    EmitName(std::move(call.name), "", pieces);
+    EmitArguments(std::move(call.arguments), pieces);
+  }
+  held_.erase(0, read.size);
+  return !held_.empty();
+}
+
+bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
+  std::vector<CallEvent> events;
+  const LearnedCallReader::Status status = reader_->Read(held_, finished, &events);
+  if (!TakeEvents(&events, pieces)) {
+    reader_.reset();
+    return !held_.empty();
+  }
+  if (status == LearnedCallReader::Status::kMore) return false;
+  const bool begun = stream_arguments_ && reader_->told() > reader_->end_of_calls();
+  held_.erase(0, begun ? reader_->told() : reader_->end_of_calls());
+  if (status == LearnedCallReader::Status::kBroken) {
+    ++broken_calls_;
+    if (!begun && reader_->end_of_calls() == 0) EmitText(begin_size_, pieces);
+  }
+  reader_.reset();
+  return !held_.empty();
+}
+
+// False: a call that was whole is none after all, and is text now.
+bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces) {
+  for (CallEvent& event : *events) {
+    switch (event.kind) {
+      case CallEvent::Kind::kBegin:
+        if (stream_arguments_) {
+          EmitName(std::move(event.text), std::move(event.id), pieces);
+          break;
+        }
+        name_ = std::move(event.text);
+        id_ = std::move(event.id);
+        arguments_.clear();
+        break;
+      case CallEvent::Kind::kArguments:
+        if (stream_arguments_) {
+          EmitArguments(std::move(event.text), pieces);
+        } else {
+          arguments_ += event.text;
+        }
+        break;
+      case CallEvent::Kind::kEnd:
+        if (!stream_arguments_) {
+          if (!IsJsonObject(arguments_)) {
+            ++broken_calls_;
+            held_.erase(0, settled_);
+            EmitText(event.end - settled_, pieces);
+            return false;
+          }
+          EmitName(std::move(name_), std::move(id_), pieces);
+          EmitArguments(std::move(arguments_), pieces);
+        }
+        settled_ = event.end;
+        break;
+    }
+  }
+  return true;
+}
+
+// Of a call, the first there is.
+CallSplitter::Begin CallSplitter::FindBegin() const {
+  Begin first;
+  for (size_t i = 0; i < begins_.size() && first.at != 0; ++i) {
+    const CallBegin& begin = begins_[i];
+    if (begin.first_only && begun_) continue;
+    const size_t at = held_.find(begin.text);
+    if (at == std::string::npos || at >= first.at) continue;
+    if (begin.first_only && SkipWhiteSpace(held_, 0) != at) continue;
+    first = {at, i};
+  }
+  return first;
+}
+
+// Bytes at the end of what is held that may become a beginning.
+size_t CallSplitter::BegunSize() const {
+  size_t most = 0;
+  for (const CallBegin& begin : begins_) {
+    size_t size = std::min(held_.size(), begin.text.size() - 1);
+    while (size > most && !held_.ends_with(begin.text.substr(0, size))) --size;
+    most = std::max(most, size);
+  }
+  return most;
+}
+
+// Whether what came since it was last asked makes the syntax worth asking.
+bool CallSplitter::MayHaveEnded() {
+  const size_t from = std::exchange(looked_at_, held_.size());
+  if (held_.size() <= kTriedBytes) return true;
+  return held_.find_first_of(syntax_->last_bytes(), from) != std::string::npos;
+}
+
+// White space at its end is kept back: it is dropped if a call follows.
+void CallSplitter::EmitText(size_t size, std::vector<AnswerDelta>* pieces) {
+  looked_at_ = 0;
+  space_.append(held_, 0, size);
+  held_.erase(0, size);
+  const size_t end = space_.find_last_not_of(kCallWhiteSpace);
+  if (end == std::string::npos) return;
+  begun_ = true;
+  behind_call_ = false;
+  pieces->push_back({AnswerDelta::Kind::kContent, space_.substr(0, end + 1)});
+  space_.erase(0, end + 1);
+}
+
+void CallSplitter::EmitName(std::string name, std::string id, std::vector<AnswerDelta>* pieces) {
+  pieces->push_back({AnswerDelta::Kind::kCallBegin, std::move(name), calls_++, std::move(id)});
+  looked_at_ = 0;
+  space_.clear();
+  begun_ = true;
+  behind_call_ = true;
+}
+
+void CallSplitter::EmitArguments(std::string text, std::vector<AnswerDelta>* pieces) {
+  pieces->push_back({AnswerDelta::Kind::kCallArguments, std::move(text), calls_ - 1, {}});
+}
+
+}  // namespace cairn

@@ -1,0 +1,294 @@
+#include "chat/calls/calls_harmony.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "chat/calls/calls_json.h"
+#include "chat/calls/calls_scan.h"
+#include "chat/parse/json_scanner.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kStart = "<|start|>";
+constexpr std::string_view kRecipient = " to=";
+constexpr std::string_view kChannel = "<|channel|>";
+constexpr std::string_view kMessage = "<|message|>";
+constexpr std::string_view kConstrain = "<|constrain|>";
+constexpr std::array<std::string_view, 7> kTags = {kStart,    kChannel,   kMessage,    kConstrain,
+                                                   "<|end|>", "<|call|>", "<|return|>"};
+
+bool BeginsHeader(std::string_view tag) {
+  return tag == kStart || tag == kChannel;
+}
+bool EndsMessage(std::string_view tag) {
+  return tag != kMessage && tag != kConstrain;
+}
+
+struct FoundTag {
+  size_t at = std::string_view::npos;
+  std::string_view tag;
+};
+
+FoundTag FindTag(std::string_view text, size_t from) {
+  for (size_t at = text.find("<|", from); at != std::string_view::npos;
+       at = text.find("<|", at + 1)) {
+    for (const std::string_view tag : kTags) {
+      if (text.substr(at).starts_with(tag)) return {at, tag};
+    }
+  }
+  return {};
+}
+
+// Where the beginning of a tag stands at the end of `text`; its size when there is none.
+size_t TagBegun(std::string_view text) {
+  const size_t at = text.rfind('<');
+  if (at == std::string_view::npos) return text.size();
+  const std::string_view rest = text.substr(at);
+  const bool begun = std::any_of(kTags.begin(), kTags.end(),
+                                 [&](std::string_view tag) { return tag.starts_with(rest); });
+  return begun ? at : text.size();
+}
+
+std::string_view WordBehind(std::string_view header, std::string_view mark) {
+  const size_t at = header.find(mark);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = header.substr(at + mark.size());
+  return rest.substr(0, rest.find_first_of(" \t\r\n<"));
+}
+
+class HarmonyParser final : public AnswerParser {
+ public:
+  HarmonyParser(OfferedTools tools, bool starts_in_reasoning, bool stream_arguments)
+      : tools_(std::move(tools)),
+        stream_arguments_(stream_arguments),
+        state_(starts_in_reasoning ? State::kText : State::kBetween),
+        kind_(starts_in_reasoning ? AnswerDelta::Kind::kReasoning : AnswerDelta::Kind::kContent) {}
+
+  std::vector<AnswerDelta> Push(std::string_view text) override {
+    held_ += text;
+    return Steps(false);
+  }
+  std::vector<AnswerDelta> Finish() override { return Steps(true); }
+  size_t broken_calls() const override { return broken_calls_; }
+
+ private:
+  enum class State : uint8_t {
+    kBetween,    // before the first header, or behind the end of a message
+    kHeader,     // up to <|message|>
+    kText,       // a message to nobody, in pieces as it comes
+    kCall,       // a message to somebody, held from its header on
+    kArguments,  // of a call, in pieces as they come
+  };
+
+  std::vector<AnswerDelta> Steps(bool finished) {
+    std::vector<AnswerDelta> pieces;
+    while (Step(finished, &pieces)) {
+    }
+    return pieces;
+  }
+
+  // True: the state has changed, and there may be more to do.
+  bool Step(bool finished, std::vector<AnswerDelta>* pieces) {
+    switch (state_) {
+      case State::kBetween:
+        return StepBetween(finished, pieces);
+      case State::kHeader:
+        return StepHeader(finished, pieces);
+      case State::kText:
+        return StepText(finished, pieces);
+      case State::kCall:
+        return StepCall(finished, pieces);
+      case State::kArguments:
+        return StepArguments(finished, pieces);
+    }
+    return false;
+  }
+
+  bool StepBetween(bool finished, std::vector<AnswerDelta>* pieces) {
+    // Behind `<|start|>assistant` a call may begin with the name of whom it goes to.
+    if (!seen_tag_ && held_.starts_with(kRecipient)) {
+      seen_tag_ = true;
+      state_ = State::kHeader;
+      return true;
+    }
+    if (!seen_tag_ && !finished && kRecipient.starts_with(held_)) return false;
+    const size_t begin = SkipWhiteSpace(held_, 0);
+    const bool tag_begun = begin < held_.size() && TagBegun(held_) == begin;
+    if (!finished && (begin == held_.size() || tag_begun)) return false;
+    if (begin == held_.size()) {
+      // An answer of white space only is still an answer.
+      if (!seen_tag_) Emit(AnswerDelta::Kind::kContent, held_.size(), pieces);
+      return false;
+    }
+    const FoundTag found = FindTag(held_, begin);
+    if (found.at != begin) {
+      kind_ = AnswerDelta::Kind::kContent;
+      state_ = State::kText;
+      return true;
+    }
+    seen_tag_ = true;
+    const bool header = BeginsHeader(found.tag) || found.tag == kMessage;
+    held_.erase(0, header ? begin : begin + found.tag.size());
+    if (header) state_ = State::kHeader;
+    return true;
+  }
+
+  bool StepHeader(bool finished, std::vector<AnswerDelta>* pieces) {
+    FoundTag found = FindTag(held_, 0);
+    while (found.at != std::string_view::npos && found.tag != kMessage &&
+           (BeginsHeader(found.tag) || found.tag == kConstrain)) {
+      found = FindTag(held_, found.at + 1);
+    }
+    if (found.at == std::string_view::npos && !finished) return false;
+    const std::string_view header = std::string_view(held_).substr(0, found.at);
+    const bool to_somebody = header.find(kRecipient) != std::string_view::npos;
+    if (found.tag == kMessage) {
+      header_ = header;
+      kind_ = WordBehind(header, kChannel) == "analysis" ? AnswerDelta::Kind::kReasoning
+                                                         : AnswerDelta::Kind::kContent;
+      body_ = found.at + kMessage.size();
+      state_ = to_somebody ? State::kCall : State::kText;
+      if (!to_somebody) held_.erase(0, body_);
+      return true;
+    }
+    // It ends without a message: of a call begun that much is text, of anything else nothing.
+    if (to_somebody) {
+      ++broken_calls_;
+      Emit(AnswerDelta::Kind::kContent, header.size(), pieces);
+    } else {
+      held_.erase(0, header.size());
+    }
+    state_ = State::kBetween;
+    return !held_.empty();
+  }
+
+  bool StepText(bool finished, std::vector<AnswerDelta>* pieces) {
+    const FoundTag found = FindTag(held_, 0);
+    if (found.at == std::string_view::npos) {
+      Emit(kind_, finished ? held_.size() : TagBegun(held_), pieces);
+      return false;
+    }
+    Emit(kind_, found.at, pieces);
+    if (EndsMessage(found.tag)) {
+      state_ = State::kBetween;
+    } else {
+      held_.erase(0, found.tag.size());
+    }
+    return true;
+  }
+
+  // The first tag from `from` on that ends a message.
+  FoundTag FindEnd(size_t from) const {
+    FoundTag found = FindTag(held_, from);
+    while (found.at != std::string_view::npos && !EndsMessage(found.tag)) {
+      found = FindTag(held_, found.at + 1);
+    }
+    return found;
+  }
+
+  void BeginCall(std::string_view name, std::vector<AnswerDelta>* pieces) {
+    pieces->push_back({AnswerDelta::Kind::kCallBegin, std::string(name), calls_++, {}});
+  }
+
+  bool StepCall(bool finished, std::vector<AnswerDelta>* pieces) {
+    std::string_view name = WordBehind(header_, " to=");
+    if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
+    if (stream_arguments_ && tools_.Has(name)) {
+      const size_t begin = SkipWhiteSpace(held_, body_);
+      if (begin == held_.size() && !finished) return false;
+      if (begin < held_.size() && held_[begin] == '{') {
+        BeginCall(name, pieces);
+        held_.erase(0, begin);
+        json_.emplace();
+        state_ = State::kArguments;
+        return true;
+      }
+    }
+    FoundTag found = FindEnd(body_);
+    if (found.at == std::string_view::npos) {
+      if (!finished) return false;
+      found.at = held_.size();  // <|call|> ends the answer, and what ends it is not sent
+    }
+    const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
+    if (tools_.Has(name) && IsJsonObject(body)) {
+      const size_t begin = SkipWhiteSpace(body, 0);
+      const std::string_view object =
+          body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
+      BeginCall(name, pieces);
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
+      held_.erase(0, found.at);
+    } else {
+      ++broken_calls_;
+      const bool ended = !found.tag.empty() && !BeginsHeader(found.tag);
+      Emit(AnswerDelta::Kind::kContent, found.at + (ended ? found.tag.size() : 0), pieces);
+    }
+    state_ = State::kBetween;
+    return !held_.empty();
+  }
+
+  // held_ begins with arguments that were not given yet.
+  bool StepArguments(bool finished, std::vector<AnswerDelta>* pieces) {
+    using Status = JsonScanner::Status;
+    const FoundTag found = FindEnd(0);
+    const bool ended = found.at != std::string_view::npos;
+    const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_);
+    Status status = Status::kMore;
+    size_t at = 0;
+    while (at < end && status == Status::kMore) {
+      status = json_->Push(held_[at]);
+      at += status == Status::kInvalid ? 0 : 1;
+    }
+    if (at > 0) {
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, held_.substr(0, at), calls_ - 1, {}});
+    }
+    held_.erase(0, at);
+    if (status == Status::kMore && !ended && !finished) return false;
+    if (status != Status::kEnd) ++broken_calls_;
+    // Behind arguments that are none any more the rest is content.
+    kind_ = AnswerDelta::Kind::kContent;
+    state_ = status == Status::kInvalid ? State::kText : State::kBetween;
+    return !held_.empty();
+  }
+
+  void Emit(AnswerDelta::Kind kind, size_t size, std::vector<AnswerDelta>* pieces) {
+    if (size == 0) return;
+    pieces->push_back({kind, held_.substr(0, size), 0, {}});
+    held_.erase(0, size);
+  }
+
+  const OfferedTools tools_;
+  const bool stream_arguments_;
+  State state_;
+  AnswerDelta::Kind kind_;  // of the message in kText
+  std::string held_;
+  std::string header_;               // of the message in kCall
+  size_t body_ = 0;                  // where that message's text begins in held_
+  std::optional<JsonScanner> json_;  // of the call in kArguments
+  size_t calls_ = 0;
+  size_t broken_calls_ = 0;
+  bool seen_tag_ = false;
+};
+
+}  // namespace
+
+std::span<const std::string_view> HarmonyTags() {
+  return kTags;
+}
+
+bool OpensAnalysis(std::string_view generation_prompt) {
+  const size_t channel = generation_prompt.rfind(kChannel);
+  if (channel == std::string_view::npos) return false;
+  const std::string_view header = generation_prompt.substr(channel);
+  return WordBehind(header, kChannel) == "analysis" && header.ends_with(kMessage);
+}
+
+std::unique_ptr<AnswerParser> MakeHarmonyParser(OfferedTools tools, bool starts_in_reasoning,
+                                                bool stream_arguments) {
+  return std::make_unique<HarmonyParser>(std::move(tools), starts_in_reasoning, stream_arguments);
+}
+
+}  // namespace cairn

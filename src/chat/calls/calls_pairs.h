@@ -1,0 +1,60 @@
+// PairReader: the arguments of one call that are written as pairs of KEY and VALUE, as the JSON
+// text of an object, while they are written.
+//
+//   <parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n</parameter>\n</function>
+//     ->  {"city": "Rome", "days": 2}
+//
+// A string is given as it comes, any other value when it has ended. A key that is written twice is
+// given twice; the last one counts, as JSON's readers have it.
+
+#ifndef CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
+#define CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "chat/calls/argument_types.h"
+#include "chat/learn/learned_syntax.h"
+
+namespace cairn {
+
+// One per call; not thread-safe.
+class PairReader {
+ public:
+  // `syntax` and `types` outlive it.
+  PairReader(const LearnedSyntax* syntax, const ArgumentTypes* types)
+      : syntax_(syntax), types_(types) {}
+
+  // Reads on from `*at`, and appends to `json`. kFound: the object is whole, and `*at` is before
+  // the syntax's `close`. kMore, kNotHere: `*at` is the end of what `json` stands for. The text
+  // must be the same as before, with more at its end.
+  Scan Read(std::string_view text, size_t* at, std::string* json);
+
+ private:
+  enum class State : uint8_t { kNext, kString, kOther, kEnded };
+
+  Scan ReadNext(std::string_view text, size_t* at, std::string* json);
+  Scan ReadPair(std::string_view text, size_t* at, std::string* json);
+  Scan TakeKey(std::string_view text, size_t* at, std::string* key, bool* opened_as_string) const;
+  Scan ReadString(std::string_view text, size_t* at, std::string* json);
+  Scan ReadOther(std::string_view text, size_t* at, std::string* json);
+  Scan FindEnd(std::string_view text, const ValueEdge& close, size_t* end, size_t* behind);
+  Scan TakeOtherOpen(std::string_view text, size_t* at) const;
+  static Scan TakeSpace(std::string_view text, const std::string& space, size_t* at);
+  std::string OtherValue(const std::string& text) const;
+
+  const LearnedSyntax* const syntax_;
+  const ArgumentTypes* const types_;
+  State state_ = State::kNext;
+  size_t pairs_ = 0;
+  std::string key_;
+  size_t value_begin_ = 0;
+  size_t looked_to_ = 0;  // there is no end of the value before
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_CALLS_CALLS_PAIRS_H_

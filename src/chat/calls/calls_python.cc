@@ -1,0 +1,311 @@
+#include "chat/calls/calls_python.h"
+
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "chat/calls/calls_json.h"
+
+namespace cairn {
+namespace {
+
+constexpr size_t kDepthMax = 64;
+
+struct Keyword {
+  std::string_view python;
+  std::string_view json;
+};
+constexpr std::array<Keyword, 6> kKeywords = {{{"True", "true"},
+                                               {"False", "false"},
+                                               {"None", "null"},
+                                               {"true", "true"},
+                                               {"false", "false"},
+                                               {"null", "null"}}};
+
+bool IsNameByte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+void AppendUtf8(uint32_t character, std::string* out) {
+  if (character < 0x80) {
+    *out += static_cast<char>(character);
+  } else if (character < 0x800) {
+    *out += static_cast<char>(0xC0 | (character >> 6));
+    *out += static_cast<char>(0x80 | (character & 0x3F));
+  } else if (character < 0x10000) {
+    *out += static_cast<char>(0xE0 | (character >> 12));
+    *out += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
+    *out += static_cast<char>(0x80 | (character & 0x3F));
+  } else {
+    *out += static_cast<char>(0xF0 | (character >> 18));
+    *out += static_cast<char>(0x80 | ((character >> 12) & 0x3F));
+    *out += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
+    *out += static_cast<char>(0x80 | (character & 0x3F));
+  }
+}
+
+// Reads from `at_` on and writes JSON. Where a step says kMore or kNotHere, what was written so
+// far is of no use.
+class PythonReader {
+ public:
+  PythonReader(std::string_view text, size_t at) : text_(text), at_(at) {}
+
+  size_t at() const { return at_; }
+
+  Scan Calls(std::vector<FoundCall>* calls) {
+    Scan scan = Word("[");
+    while (scan == Scan::kFound) {
+      FoundCall call;
+      scan = Call(&call);
+      if (scan != Scan::kFound) return scan;
+      calls->push_back(std::move(call));
+      scan = CommaOrEnd(']');
+      if (ended_) return scan;
+    }
+    return scan;
+  }
+
+  Scan Value(std::string* json) {
+    SkipSpace();
+    if (AtEnd()) return Scan::kMore;
+    const char c = text_[at_];
+    if (c == '"' || c == '\'') {
+      std::string content;
+      const Scan scan = String(&content);
+      if (scan == Scan::kFound) *json += JsonString(content);
+      return scan;
+    }
+    if (c == '[' || c == '{') {
+      if (++depth_ > kDepthMax) return Scan::kNotHere;
+      const Scan scan = c == '[' ? List(json) : Dict(json);
+      --depth_;
+      return scan;
+    }
+    return c == '-' || std::isdigit(static_cast<unsigned char>(c)) != 0 ? Number(json)
+                                                                        : KeywordValue(json);
+  }
+
+ private:
+  bool AtEnd() const { return at_ >= text_.size(); }
+  void SkipSpace() { at_ = SkipWhiteSpace(text_, at_); }
+  Scan Word(std::string_view word) {
+    SkipSpace();
+    return TakeWord(text_, word, &at_);
+  }
+
+  // After an item: a comma, or the end, or both. ended_ says whether it was the end.
+  Scan CommaOrEnd(char end) {
+    ended_ = false;
+    SkipSpace();
+    if (AtEnd()) return Scan::kMore;
+    if (text_[at_] == ',') {
+      ++at_;
+      SkipSpace();
+      if (AtEnd()) return Scan::kMore;
+    } else if (text_[at_] != end) {
+      return Scan::kNotHere;
+    }
+    if (text_[at_] != end) return Scan::kFound;
+    ++at_;
+    ended_ = true;
+    return Scan::kFound;
+  }
+
+  // Whether nothing stands between the brackets.
+  Scan EmptyUntil(char end) {
+    SkipSpace();
+    ended_ = !AtEnd() && text_[at_] == end;
+    if (ended_) ++at_;
+    return AtEnd() && !ended_ ? Scan::kMore : Scan::kFound;
+  }
+
+  Scan Name(std::string* name, bool dots) {
+    SkipSpace();
+    const size_t begin = at_;
+    while (!AtEnd() &&
+           (IsNameByte(text_[at_]) || (dots && (text_[at_] == '.' || text_[at_] == '-')))) {
+      ++at_;
+    }
+    if (AtEnd()) return Scan::kMore;
+    *name = text_.substr(begin, at_ - begin);
+    const bool begins_well =
+        at_ > begin && std::isdigit(static_cast<unsigned char>(text_[begin])) == 0;
+    return begins_well ? Scan::kFound : Scan::kNotHere;
+  }
+
+  Scan Call(FoundCall* call) {
+    Scan scan = Name(&call->name, true);
+    if (scan == Scan::kFound) scan = Word("(");
+    if (scan == Scan::kFound) scan = EmptyUntil(')');
+    if (scan != Scan::kFound) return scan;
+    std::set<std::string> names;
+    call->arguments = "{";
+    while (!ended_) {
+      std::string name;
+      scan = Name(&name, false);
+      if (scan == Scan::kFound) scan = Word("=");
+      if (scan != Scan::kFound) return scan;
+      if (!names.insert(name).second) return Scan::kNotHere;
+      if (names.size() > 1) call->arguments += ", ";
+      call->arguments += JsonString(name) + ": ";
+      scan = Value(&call->arguments);
+      if (scan == Scan::kFound) scan = CommaOrEnd(')');
+      if (scan != Scan::kFound) return scan;
+    }
+    call->arguments += "}";
+    return Scan::kFound;
+  }
+
+  Scan List(std::string* json) {
+    ++at_;
+    Scan scan = EmptyUntil(']');
+    *json += "[";
+    for (bool first = true; scan == Scan::kFound && !ended_; first = false) {
+      if (!first) *json += ", ";
+      scan = Value(json);
+      if (scan == Scan::kFound) scan = CommaOrEnd(']');
+    }
+    *json += "]";
+    return scan;
+  }
+
+  Scan Dict(std::string* json) {
+    ++at_;
+    Scan scan = EmptyUntil('}');
+    std::set<std::string> keys;
+    *json += "{";
+    while (scan == Scan::kFound && !ended_) {
+      SkipSpace();
+      if (AtEnd()) return Scan::kMore;
+      if (text_[at_] != '"' && text_[at_] != '\'') return Scan::kNotHere;
+      std::string key;
+      scan = String(&key);
+      if (scan == Scan::kFound) scan = Word(":");
+      if (scan != Scan::kFound) return scan;
+      if (!keys.insert(key).second) return Scan::kNotHere;
+      if (keys.size() > 1) *json += ", ";
+      *json += JsonString(key) + ": ";
+      scan = Value(json);
+      if (scan == Scan::kFound) scan = CommaOrEnd('}');
+    }
+    *json += "}";
+    return scan;
+  }
+
+  // The quote that opens it closes it. A line break inside is none of Python's, but models write
+  // it.
+  Scan String(std::string* content) {
+    const char quote = text_[at_++];
+    while (!AtEnd()) {
+      const char c = text_[at_++];
+      if (c == quote) return Scan::kFound;
+      if (c != '\\') {
+        *content += c;
+        continue;
+      }
+      if (AtEnd()) return Scan::kMore;
+      const Scan scan = Escape(content);
+      if (scan != Scan::kFound) return scan;
+    }
+    return Scan::kMore;
+  }
+
+  // Behind the backslash. One that escapes nothing is itself a part of the string, as in Python.
+  Scan Escape(std::string* content) {
+    const char c = text_[at_++];
+    constexpr std::string_view kLetters = "nrtbfav0\\'\"";
+    constexpr std::string_view kMeant{"\n\r\t\b\f\a\v\0\\'\"", 11};
+    const size_t letter = kLetters.find(c);
+    if (letter != std::string_view::npos) {
+      *content += kMeant[letter];
+      return Scan::kFound;
+    }
+    if (c == '\n') return Scan::kFound;
+    if (c == 'x') return HexEscape(2, content);
+    if (c == 'u') return HexEscape(4, content);
+    if (c == 'U') return HexEscape(8, content);
+    *content += '\\';
+    *content += c;
+    return Scan::kFound;
+  }
+
+  Scan Hex(size_t digits, uint32_t* value) {
+    for (; digits > 0; --digits) {
+      if (AtEnd()) return Scan::kMore;
+      const char c = text_[at_++];
+      if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return Scan::kNotHere;
+      const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+      *value = *value * 16 + static_cast<uint32_t>(digit);
+    }
+    return Scan::kFound;
+  }
+
+  // Two halves of a surrogate pair are one character, as in JSON, whose habits models mix in.
+  Scan HexEscape(size_t digits, std::string* content) {
+    uint32_t character = 0;
+    Scan scan = Hex(digits, &character);
+    if (scan != Scan::kFound) return scan;
+    if (digits == 4 && character >= 0xD800 && character < 0xDC00) {
+      scan = TakeWord(text_, "\\u", &at_);
+      uint32_t low = 0;
+      if (scan == Scan::kFound) scan = Hex(4, &low);
+      if (scan != Scan::kFound) return scan;
+      if (low < 0xDC00 || low > 0xDFFF) return Scan::kNotHere;
+      character = 0x10000 + ((character - 0xD800) << 10) + (low - 0xDC00);
+    }
+    if (character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF)) return Scan::kNotHere;
+    AppendUtf8(character, content);
+    return Scan::kFound;
+  }
+
+  // As JSON writes numbers, too.
+  Scan Number(std::string* json) {
+    const size_t end = text_.find_first_not_of("+-.0123456789eE", at_);
+    if (end == std::string_view::npos) return Scan::kMore;
+    const std::string number(text_.substr(at_, end - at_));
+    if (!IsJsonObject("{\"number\":" + number + "}")) return Scan::kNotHere;
+    *json += number;
+    at_ = end;
+    return Scan::kFound;
+  }
+
+  Scan KeywordValue(std::string* json) {
+    const std::string_view rest = text_.substr(at_);
+    for (const Keyword& keyword : kKeywords) {
+      if (keyword.python.starts_with(rest)) return Scan::kMore;
+      if (!rest.starts_with(keyword.python)) continue;
+      at_ += keyword.python.size();
+      *json += keyword.json;
+      return Scan::kFound;
+    }
+    return Scan::kNotHere;
+  }
+
+  const std::string_view text_;
+  size_t at_;
+  size_t depth_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Scan TakePythonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* calls) {
+  PythonReader reader(text, *at);
+  const Scan scan = reader.Calls(calls);
+  if (scan == Scan::kFound) *at = reader.at();
+  return scan;
+}
+
+std::optional<std::string> JsonOfPython(std::string_view literal) {
+  // A number is only known to be whole when something follows it.
+  const std::string text = std::string(literal) + "\n";
+  PythonReader reader(text, 0);
+  std::string json;
+  if (reader.Value(&json) != Scan::kFound) return std::nullopt;
+  if (SkipWhiteSpace(text, reader.at()) != text.size()) return std::nullopt;
+  return json;
+}
+
+}  // namespace cairn

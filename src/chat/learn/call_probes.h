@@ -1,0 +1,55 @@
+// The marked calls with which learn_calls.cc asks a template how it writes calls.
+
+#ifndef CAIRN_CHAT_LEARN_CALL_PROBES_H_
+#define CAIRN_CHAT_LEARN_CALL_PROBES_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace cairn::call_probes {
+
+using Json = nlohmann::ordered_json;
+
+// Words that no template writes by itself. Ids have nine characters, because some want them so.
+inline constexpr std::string_view kUser = "Zquser";
+inline constexpr std::string_view kNext = "Zqnext";
+inline constexpr std::string_view kText = "Zqtext";
+inline constexpr std::string_view kReasoning = "Zqreason";
+inline constexpr std::string_view kKeyA = "zqkeya";
+inline constexpr std::string_view kKeyB = "zqkeyb";
+inline constexpr std::string_view kValueA = "zqvala";
+inline constexpr std::string_view kValueB = "zqvalb";
+inline constexpr std::string_view kOddRaw = R"(zq"w\v)";
+inline constexpr std::string_view kOddJson = R"(zq\"w\\v)";
+
+struct ProbeCall {
+  std::string name;
+  std::string id;
+  Json arguments = Json::object();
+};
+
+inline const ProbeCall& CallA() {
+  static const auto* const call = new ProbeCall{"zqnamea", "zqidaaaa1", {{kKeyA, kValueA}}};
+  return *call;
+}
+inline const ProbeCall& CallB() {
+  static const auto* const call = new ProbeCall{"zqnameb", "zqidbbbb2", {{kKeyB, kValueB}}};
+  return *call;
+}
+
+inline std::string ProbeTools() {
+  Json tools = Json::array();
+  for (const ProbeCall* call : {&CallA(), &CallB()}) {
+    const Json text = {{"type", "string"}};
+    const Json parameters = {{"type", "object"}, {"properties", {{kKeyA, text}, {kKeyB, text}}}};
+    const Json function = {
+        {"name", call->name}, {"description", "A tool."}, {"parameters", parameters}};
+    tools.push_back({{"type", "function"}, {"function", function}});
+  }
+  return tools.dump();
+}
+
+}  // namespace cairn::call_probes
+
+#endif  // CAIRN_CHAT_LEARN_CALL_PROBES_H_

@@ -1,0 +1,147 @@
+#include "chat/learn/learned_syntax.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr size_t kStartBytesMin = 4;
+
+void Append(const SyntaxPartList& more, SyntaxPartList* parts) {
+  parts->insert(parts->end(), more.begin(), more.end());
+}
+
+void AppendFirst(const SyntaxPartList& more, SyntaxPartList* parts) {
+  if (!more.empty()) parts->push_back(more[0]);
+}
+
+// The value stands behind the text.
+ValueEdge EdgeBefore(const std::string& text) {
+  const size_t end = text.find_last_not_of(kCallWhiteSpace) + 1;
+  return {SyntaxParts(text.substr(0, end)), text.substr(end)};
+}
+
+// The value stands before the text.
+ValueEdge EdgeBehind(const std::string& text) {
+  const size_t begin = std::min(text.find_first_not_of(kCallWhiteSpace), text.size());
+  return {SyntaxParts(text.substr(begin)), text.substr(0, begin)};
+}
+
+}  // namespace
+
+Scan TakeParts(std::string_view text, const SyntaxPartList& parts, size_t* at) {
+  size_t i = *at;
+  for (const std::string& part : parts) {
+    i = SkipWhiteSpace(text, i);
+    const Scan scan = TakeWord(text, part, &i);
+    if (scan != Scan::kFound) return scan;
+  }
+  *at = i;
+  return Scan::kFound;
+}
+
+Scan TakePartsHere(std::string_view text, const SyntaxPartList& parts, size_t* at) {
+  if (parts.empty()) return Scan::kFound;
+  size_t i = *at;
+  const Scan first = TakeWord(text, parts[0], &i);
+  if (first != Scan::kFound) return first;
+  const Scan rest = TakeParts(text, {parts.begin() + 1, parts.end()}, &i);
+  if (rest == Scan::kFound) *at = i;
+  return rest;
+}
+
+Scan TakeUntilParts(std::string_view text, const SyntaxPartList& parts, size_t bytes_max,
+                    size_t* at, std::string* passed) {
+  for (size_t i = *at; i <= *at + bytes_max; ++i) {
+    if (i >= text.size()) return Scan::kMore;
+    size_t end = i;
+    const Scan scan = TakePartsHere(text, parts, &end);
+    if (scan == Scan::kMore) return scan;
+    if (scan == Scan::kNotHere) continue;
+    *passed = text.substr(*at, i - *at);
+    *at = end;
+    return Scan::kFound;
+  }
+  return Scan::kNotHere;
+}
+
+Scan AnyOfStandsAt(std::string_view text, const SyntaxPartList& texts, size_t at) {
+  const size_t begin = SkipWhiteSpace(text, at);
+  Scan any = Scan::kNotHere;
+  for (const std::string& part : texts) {
+    size_t end = begin;
+    const Scan scan = TakeWord(text, part, &end);
+    if (scan == Scan::kFound) return scan;
+    if (scan == Scan::kMore) any = scan;
+  }
+  return any;
+}
+
+LearnedSyntax::LearnedSyntax(LearnedCalls learned)
+    : calls(std::move(learned)),
+      id_delimiter(SyntaxParts(calls.id_delimiter)),
+      name_end(SyntaxParts(calls.name_end)),
+      block_close(SyntaxParts(calls.block_close)),
+      key_open(SyntaxParts(calls.key_open)),
+      pair_between(SyntaxParts(calls.pair_between)),
+      string_open(EdgeBefore(calls.string_open)),
+      string_close(EdgeBehind(calls.string_close)),
+      other_open(EdgeBefore(calls.other_open)),
+      other_type_end(SyntaxParts(calls.other_type_end)),
+      other_close(EdgeBehind(calls.other_close)) {
+  std::string call_open = calls.call_open;
+  std::string call_close = calls.call_close;
+  if (calls.is_object()) {
+    call_open.resize(call_open.rfind('{', call_open.find(calls.name_key)));
+    call_close.erase(0, call_close.find('}') + 1);
+  }
+  const SyntaxPartList open = SyntaxParts(call_open);
+  close = SyntaxParts(call_close);
+  next = SyntaxParts(calls.between);
+  Append(open, &next);
+
+  AddStart(calls.block_open + call_open);
+  AddStart(call_open);
+  // <function=, <invoke name="
+  if (!open.empty() && !open.back().ends_with('>')) AddStart(open.back());
+
+  if (calls.id == LearnedCalls::Id::kBehindName) AppendFirst(id_delimiter, &behind_name);
+  AppendFirst(name_end, &behind_name);
+  if (behind_name.empty() && calls.arguments == LearnedCalls::Arguments::kJson) {
+    behind_name.emplace_back("{");
+  }
+  if (behind_name.empty()) {
+    AppendFirst(key_open, &behind_name);
+    AppendFirst(close, &behind_name);
+  }
+  AppendFirst(pair_between, &behind_value);
+  AppendFirst(key_open, &behind_value);
+  AppendFirst(close, &behind_value);
+}
+
+void LearnedSyntax::AddStart(const std::string& opening) {
+  SyntaxPartList parts = SyntaxParts(opening);
+  if (parts.empty()) return;
+  // A tag alone may begin other things too: <|open|>tools, <|open|>response.
+  if (parts.size() > 1 && std::isalpha(static_cast<unsigned char>(parts[1][0])) != 0 &&
+      opening.find(parts[0] + parts[1]) != std::string::npos) {
+    parts[0] += parts[1];
+    parts.erase(parts.begin() + 1);
+  }
+  const std::string& text = parts[0];
+  const bool is_tag = text.size() >= kStartBytesMin && (text[0] == '<' || text[0] == '[');
+  // What stands inside of calls too begins none.
+  for (const std::string* inside : {&calls.name_end, &calls.string_open, &calls.other_type_end,
+                                    &calls.string_close, &calls.call_close}) {
+    if (inside->find(text) != std::string::npos) return;
+  }
+  const bool known = std::any_of(starts.begin(), starts.end(), [&](const Start& start) {
+    return start.text.starts_with(text) || text.starts_with(start.text);
+  });
+  if (!is_tag || known) return;
+  starts.push_back({text, {parts.begin() + 1, parts.end()}});
+}
+
+}  // namespace cairn

@@ -1,0 +1,22 @@
+// Values in the notation of families whose quote is a tag of its own, as JSON text:
+//
+//   {city:<|"|>Rome<|"|>,days:[1,2]}   ->   {"city": "Rome", "days": [1, 2]}
+
+#ifndef CAIRN_CHAT_PARSE_QUOTED_VALUES_H_
+#define CAIRN_CHAT_PARSE_QUOTED_VALUES_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "chat/calls/calls_scan.h"
+
+namespace cairn {
+
+// Steps over a value. A number or word at the text's end may go on. Nested as deep as JSON from a
+// client may be.
+Scan TakeQuotedValue(std::string_view text, std::string_view quote, size_t* at, std::string* json);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_PARSE_QUOTED_VALUES_H_

@@ -1,0 +1,84 @@
+// ReasoningSplitter: takes a model's answer apart into reasoning and content while it is written.
+//
+//   <think>\nLet me see.\n</think>\n\nForty-two.   ->  "Let me see." | "Forty-two."
+
+#ifndef CAIRN_CHAT_PARSE_REASONING_H_
+#define CAIRN_CHAT_PARSE_REASONING_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat/parse/reasoning_tags.h"
+
+namespace cairn {
+
+// One per answer; not thread-safe. Bytes pass through as they come: a piece may end inside a
+// character when the text pushed did.
+//
+// Reasoning is what stands between an opening tag at the very start of the answer (white space
+// aside) and the first closing one; any other tag is ordinary text. Blank lines at the start of the
+// reasoning and of the content after it, and white space at the end of the reasoning, are dropped.
+class ReasoningSplitter {
+ public:
+  struct Piece {
+    bool reasoning = false;
+    std::string text;  // never empty
+  };
+
+  // `starts_inside`: the generation prompt has already opened it; see OpensReasoning.
+  ReasoningSplitter(ReasoningTags tags, bool starts_inside);
+
+  // What can be told from the text so far. Keeps back only white space that may turn out to be
+  // dropped, and what may be the beginning of a tag.
+  std::vector<Piece> Push(std::string_view text);
+  // The rest. Nothing may be pushed afterwards.
+  std::vector<Piece> Finish();
+
+ private:
+  enum class State {
+    kStart,           // only white space so far: the opening tag may follow
+    kReasoningStart,  // inside, only white space so far
+    kReasoning,
+    kContentStart,  // after the closing tag, only white space so far
+    kContent,
+  };
+
+  bool Step(bool finished, std::vector<Piece>* pieces);
+  bool StepStart(bool finished);
+  bool StepReasoning(bool finished, std::vector<Piece>* pieces);
+  bool DropBlankLines(State next);
+  void Emit(bool reasoning, size_t size, std::vector<Piece>* pieces);
+
+  const ReasoningTags tags_;
+  State state_;
+  std::string held_;
+};
+
+// Whether a generation prompt ends with an opening tag.
+bool OpensReasoning(const ReasoningTags& tags, std::string_view generation_prompt);
+
+// GBNF rules for an answer whose content is what the rule "root" says, with reasoning before it:
+// the answer itself is the rule kAnswerRule. `starts_inside`: as ReasoningSplitter's; otherwise
+// reasoning may come, in tags of its own.
+inline constexpr std::string_view kAnswerRule = "answer-with-reasoning";
+std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view content_rules,
+                                 bool starts_inside);
+
+// Bytes [begin, end) of a text.
+struct TextRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const TextRange&, const TextRange&) = default;
+};
+
+// Where a rendered prompt has reasoning, tags included: each opening tag that is closed again
+// before the next one opens. A person who writes the tags is taken at their word: it only keeps
+// checkpoints out of there.
+std::vector<TextRange> FindReasoning(const ReasoningTags& tags, std::string_view text);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_PARSE_REASONING_H_

@@ -1,0 +1,34 @@
+// ReasoningTags: the texts that a model's reasoning stands between in its answers, learned from the
+// chat template.
+
+#ifndef CAIRN_CHAT_PARSE_REASONING_TAGS_H_
+#define CAIRN_CHAT_PARSE_REASONING_TAGS_H_
+
+#include <string>
+#include <vector>
+
+namespace cairn {
+
+class ChatTemplate;
+
+// Plain data. White space around a tag is no part of it.
+struct ReasoningTags {
+  std::string open = "<think>";
+  std::string close = "</think>";
+  // The template shows them; else they are assumed, and the model may never reason.
+  bool learned = false;
+
+  friend bool operator==(const ReasoningTags&, const ReasoningTags&) = default;
+};
+
+// Renders small conversations with reasoning in an answer and looks at what stands around it. A
+// template that leaves reasoning out of every prompt may still name its tags, as where it splits an
+// answer's text by them. Nothing throws; any thread.
+ReasoningTags LearnReasoningTags(const ChatTemplate& chat_template);
+
+// The texts in the tags that may be control tokens, each once.
+std::vector<std::string> ControlTextsOf(const ReasoningTags& tags);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_PARSE_REASONING_TAGS_H_

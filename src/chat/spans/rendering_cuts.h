@@ -1,0 +1,21 @@
+// Where two renderings of a template agree: common beginnings and ends that cut no tag, word or
+// character in two. "<a><b>" and "<c><b>" have the end "<b>" in common, not "><b>".
+
+#ifndef CAIRN_CHAT_SPANS_RENDERING_CUTS_H_
+#define CAIRN_CHAT_SPANS_RENDERING_CUTS_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace cairn {
+
+// Whether a tag, a word or a character goes on over the place `cut` of the text.
+bool CutsThrough(std::string_view text, size_t cut);
+
+// Bytes.
+size_t CommonBegin(std::string_view a, std::string_view b);
+size_t CommonEnd(std::string_view a, std::string_view b);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_SPANS_RENDERING_CUTS_H_

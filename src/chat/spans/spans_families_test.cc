@@ -1,0 +1,126 @@
+// Spans on the templates of testdata/templates/, and the two files that show what comes of them:
+// the table of boundaries, and the prompts, which scripts/templates/ compares with those of another
+// template engine.
+
+#include <gtest/gtest.h>
+
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "chat/spans/spans.h"
+#include "chat/template/template_input.h"
+#include "testing/base/golden_file.h"
+#include "testing/chat/family_templates.h"
+
+namespace cairn {
+namespace {
+
+using namespace test;  // NOLINT: the conversations read better
+using Json = nlohmann::ordered_json;
+
+struct Row {
+  size_t conversations = 0;
+  size_t refused = 0;
+  size_t messages = 0;
+  size_t exact = 0;
+  size_t earlier = 0;
+  size_t unknown = 0;
+  size_t renders = 0;
+  std::string notes;
+};
+
+void AddTo(const std::string& conversation, const TextShape& shape, Row* row) {
+  size_t earlier = 0;
+  for (const TextSpan& span : shape.spans) earlier += span.earlier ? 1 : 0;
+  ++row->conversations;
+  row->messages += shape.spans.size() + shape.unknown_boundaries;
+  row->exact += shape.spans.size() - earlier;
+  row->earlier += earlier;
+  row->unknown += shape.unknown_boundaries;
+  row->renders += shape.renders + 1;  // the prompt itself
+  if (earlier > 0) row->notes += " " + conversation + ":earlier";
+  if (shape.unknown_boundaries > 0) row->notes += " " + conversation + ":unknown";
+}
+
+std::string Line(const std::string& name, const Row& row) {
+  std::ostringstream line;
+  line << std::left << std::setw(18) << name << std::right << std::setw(6) << row.conversations
+       << std::setw(8) << row.refused << std::setw(9) << row.messages << std::setw(6) << row.exact
+       << std::setw(8) << row.earlier << std::setw(8) << row.unknown << std::setw(8) << row.renders
+       << " " << row.notes;
+  std::string text = std::move(line).str();
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+// Boundaries of all conversations on all families; "refused" are conversations that the template
+// does not take.
+TEST(SpansOfFamilies, AreRightAndCounted) {
+  std::string table =
+      "template           talks refused messages exact earlier unknown renders  where\n";
+  for (const std::string& name : FamilyNames()) {
+    const auto family = Family(name);
+    ASSERT_NE(family, nullptr);
+    Row row;
+    for (const auto& [talk, conversation] : FamilyConversations()) {
+      const auto text = family->Render(conversation, true);
+      if (!text) {
+        ++row.refused;
+        continue;
+      }
+      const auto shape = FindTextShape(*family, conversation, *text);
+      ASSERT_TRUE(shape.has_value()) << name << ", " << talk << ": " << shape.error().message;
+      EXPECT_EQ(WrongBoundary(conversation, *text, *shape), "") << name << ", " << talk << ":\n"
+                                                                << *text;
+      AddTo(talk, *shape, &row);
+    }
+    EXPECT_GT(row.conversations, 8U) << name;
+    table += Line(name, row);
+  }
+  ExpectGolden("spans_of_families.txt", table);
+}
+
+// All prompts with what went into them; inputs that are the same for several templates stand once.
+TEST(SpansOfFamilies, HavePromptsThatAnotherEngineCanMake) {
+  Json file = {{"bos_token", kFamilyBos},
+               {"eos_token", kFamilyEos},
+               {"inputs", Json::object()},
+               {"prompts", Json::object()}};
+  for (const std::string& name : FamilyNames()) {
+    const auto family = Family(name);
+    ASSERT_NE(family, nullptr);
+    Json& prompts = file["prompts"][name];
+    for (const auto& [talk, conversation] : FamilyConversations()) {
+      const auto messages = TemplateMessages(conversation, family->caps());
+      const auto tools = TemplateTools(conversation);
+      const auto kwargs = TemplateKwargs(conversation);
+      ASSERT_TRUE(messages && tools && kwargs) << name << ", " << talk;
+      const Json input = {{"messages", *messages},
+                          {"tools", *tools},
+                          {"kwargs", *kwargs},
+                          {"now_unix_s", conversation.now_unix_s}};
+      std::string input_name = talk;
+      while (file["inputs"].value(input_name, input) != input) input_name += "'";
+      file["inputs"][input_name] = input;
+      Json prompt = {{"input", input_name}};
+      // Then it is the rendering without tools, and the block of tools inserted (tools_block.h).
+      if (family->caps().tools_move && !tools->is_null()) prompt["tools_inserted"] = true;
+      for (const bool generate : {true, false}) {
+        const auto text = family->Render(conversation, generate);
+        prompt[generate ? "prompt" : "bare"] =
+            text ? Json(*text) : Json({{"error", text.error().message}});
+      }
+      // Most often what the generation prompt is added to: its size says as much.
+      if (prompt["prompt"].is_string() && prompt["bare"].is_string() &&
+          prompt["prompt"].get<std::string>().starts_with(prompt["bare"].get<std::string>())) {
+        prompt["bare"] = prompt["bare"].get<std::string>().size();
+      }
+      prompts[talk] = std::move(prompt);
+    }
+  }
+  ExpectGolden("prompts_of_families.json", file.dump(1) + "\n");
+}
+
+}  // namespace
+}  // namespace cairn

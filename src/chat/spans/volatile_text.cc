@@ -1,0 +1,212 @@
+#include "chat/spans/volatile_text.h"
+
+#include <re2/re2.h>
+#include <re2/stringpiece.h>
+
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "chat/spans/volatile_patterns.h"
+
+namespace cairn {
+namespace {
+
+// Which match of which pattern in which message.
+using Place = std::tuple<size_t, size_t, size_t>;
+using Values = std::map<Place, std::string>;
+
+// Beside its text, roughly, what a value takes.
+constexpr size_t kValueBytes = 96;
+
+bool IsClients(const Message& message) {
+  return message.role != Role::kAssistant;
+}
+
+// The text with what `value` says of each match in its place; it is told the number of the match.
+std::string Replaced(const RE2& pattern, const std::string& text,
+                     const std::function<std::string(size_t number, std::string match)>& value) {
+  std::string replaced;
+  size_t at = 0;
+  size_t number = 0;
+  re2::StringPiece match;
+  const re2::StringPiece all(text);
+  for (size_t from = 0; from <= text.size();) {
+    if (!pattern.Match(all, from, text.size(), RE2::UNANCHORED, &match, 1)) break;
+    const size_t begin = static_cast<size_t>(match.data() - text.data());
+    from = begin + match.size();
+    if (match.empty()) {
+      ++from;
+      continue;
+    }
+    replaced.append(text, at, begin - at);
+    replaced += value(number++, std::string(match.data(), match.size()));
+    at = from;
+  }
+  return replaced.append(text, at, std::string::npos);
+}
+
+}  // namespace
+
+class VolatileText::Impl {
+ public:
+  Impl(std::vector<std::string> patterns, std::vector<std::unique_ptr<RE2>> compiled,
+       size_t bytes_max)
+      : patterns_(std::move(patterns)), compiled_(std::move(compiled)), bytes_max_(bytes_max) {}
+
+  const std::vector<std::string>& patterns() const { return patterns_; }
+
+  size_t Pin(uint64_t name_space, Conversation* conversation) {
+    const uint64_t key = KeyOf(name_space, *conversation);
+    // The texts may be long: others need not wait meanwhile.
+    const Values known = ValuesOf(key);
+    Values seen;
+    size_t changed = 0;
+    for (size_t i = 0; i < conversation->messages.size(); ++i) {
+      Message& message = conversation->messages[i];
+      if (!IsClients(message)) continue;
+      for (size_t p = 0; p < compiled_.size(); ++p) {
+        message.content =
+            Replaced(*compiled_[p], message.content, [&](size_t number, std::string match) {
+              const Place place = {i, p, number};
+              const auto first = known.find(place);
+              if (first == known.end()) {
+                if (match.size() <= kMatchBytesMax) seen.emplace(place, match);
+                return match;
+              }
+              if (match.size() > kMatchBytesMax || first->second == match) return match;
+              ++changed;
+              return first->second;
+            });
+      }
+    }
+    Remember(key, std::move(seen));
+    return changed;
+  }
+
+  size_t conversations() const {
+    const std::lock_guard lock(mutex_);
+    return list_.size();
+  }
+
+ private:
+  struct Known {
+    uint64_t key = 0;
+    Values values;
+    size_t bytes = 0;
+  };
+
+  // What stays the same when all that the patterns match changes.
+  uint64_t KeyOf(uint64_t name_space, const Conversation& conversation) const {
+    uint64_t key = HashMix(name_space, Hash64(conversation.tools_json));
+    for (const Message& message : conversation.messages) {
+      std::string text = message.content;
+      for (size_t p = 0; p < compiled_.size(); ++p) {
+        text = Replaced(*compiled_[p], text, [&](size_t, const std::string&) {
+          return std::string("\0", 1) + std::to_string(p);
+        });
+      }
+      key = HashMix(key, Hash64(text, static_cast<uint64_t>(message.role)));
+      if (message.role == Role::kUser) break;
+    }
+    return key;
+  }
+
+  Values ValuesOf(uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return {};
+    list_.splice(list_.begin(), list_, found->second);
+    return found->second->values;
+  }
+
+  void Remember(uint64_t key, Values seen) {
+    if (seen.empty()) return;
+    const std::lock_guard lock(mutex_);
+    auto found = by_key_.find(key);
+    if (found == by_key_.end()) {
+      list_.push_front({key, {}, 0});
+      found = by_key_.emplace(key, list_.begin()).first;
+    }
+    Known& known = *found->second;
+    for (auto& [place, value] : seen) {
+      if (known.values.size() >= kMatchesMax) break;
+      const size_t bytes = kValueBytes + value.size();
+      // Another request may have been first meanwhile.
+      if (!known.values.emplace(place, std::move(value)).second) continue;
+      known.bytes += bytes;
+      bytes_ += bytes;
+    }
+    while (bytes_ > bytes_max_ && !list_.empty()) {
+      bytes_ -= list_.back().bytes;
+      by_key_.erase(list_.back().key);
+      list_.pop_back();
+    }
+  }
+
+  const std::vector<std::string> patterns_;
+  const std::vector<std::unique_ptr<RE2>> compiled_;
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;
+  std::list<Known> list_;                                            // last used first; guarded
+  std::unordered_map<uint64_t, std::list<Known>::iterator> by_key_;  // guarded by mutex_
+  size_t bytes_ = 0;                                                 // guarded by mutex_
+};
+
+Result<std::unique_ptr<VolatileText>> VolatileText::Make(std::vector<std::string> patterns,
+                                                         size_t bytes_max) {
+  patterns = WithBuiltinPatterns(patterns);
+  std::vector<std::unique_ptr<RE2>> compiled;
+  for (const std::string& pattern : patterns) {
+    RE2::Options options;
+    options.set_log_errors(false);
+    auto expression = std::make_unique<RE2>(pattern, options);
+    if (!expression->ok()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "'" + pattern + "' is no regular expression: " + expression->error());
+    }
+    compiled.push_back(std::move(expression));
+  }
+  return std::unique_ptr<VolatileText>(new VolatileText(
+      std::make_unique<Impl>(std::move(patterns), std::move(compiled), bytes_max)));
+}
+
+bool IsBuiltinVolatile(std::string_view text, size_t offset) {
+  constexpr size_t kLookedAt = 256;
+  const size_t begin = offset - std::min(offset, kLookedAt);
+  const re2::StringPiece around(text.data() + begin,
+                                std::min(text.size() - begin, offset - begin + kLookedAt));
+  for (const std::string& pattern : BuiltinVolatilePatterns()) {
+    const RE2 expression(pattern);
+    re2::StringPiece match;
+    for (size_t from = 0; expression.Match(around, from, around.size(), RE2::UNANCHORED, &match, 1);
+         from = static_cast<size_t>(match.data() - around.data()) + match.size()) {
+      const auto at = static_cast<size_t>(match.data() - text.data());
+      if (at <= offset && offset <= at + match.size()) return true;
+    }
+  }
+  return false;
+}
+
+VolatileText::VolatileText(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+VolatileText::~VolatileText() = default;
+
+const std::vector<std::string>& VolatileText::patterns() const {
+  return impl_->patterns();
+}
+
+size_t VolatileText::Pin(uint64_t name_space, Conversation* conversation) {
+  return impl_->Pin(name_space, conversation);
+}
+
+size_t VolatileText::conversations() const {
+  return impl_->conversations();
+}
+
+}  // namespace cairn

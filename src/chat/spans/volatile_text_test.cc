@@ -1,0 +1,141 @@
+#include "chat/spans/volatile_text.h"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+Message User(const std::string& content) {
+  return {.role = Role::kUser, .content = content};
+}
+
+Conversation Talk(std::vector<Message> messages) {
+  Conversation talk;
+  talk.messages = std::move(messages);
+  return talk;
+}
+
+// What the last message says once it is pinned.
+std::string Pinned(VolatileText* text, std::vector<Message> messages, uint64_t name_space = 0) {
+  Conversation talk = Talk(std::move(messages));
+  text->Pin(name_space, &talk);
+  return talk.messages.back().content;
+}
+
+std::unique_ptr<VolatileText> Days(size_t bytes_max = 1 << 20) {
+  auto made = VolatileText::Make({"day [0-9]+"}, bytes_max);
+  EXPECT_TRUE(made.has_value());
+  return *std::move(made);
+}
+
+TEST(VolatileText, KeepsTheValueThatAConversationSawFirst) {
+  const auto text = Days();
+  EXPECT_EQ(Pinned(text.get(), {User("It is day 1. Hi.")}), "It is day 1. Hi.");
+  EXPECT_EQ(Pinned(text.get(), {User("It is day 22. Hi.")}), "It is day 1. Hi.");
+  // What follows has its own first values.
+  const Message answer = {.role = Role::kAssistant, .content = "On day 3."};
+  EXPECT_EQ(Pinned(text.get(), {User("It is day 4. Hi."), answer, User("day 5, day 6")}),
+            "day 5, day 6");
+  EXPECT_EQ(Pinned(text.get(), {User("It is day 4. Hi."), answer, User("day 7, day 8 or day 9")}),
+            "day 5, day 6 or day 9");
+  EXPECT_EQ(text->conversations(), 1u);
+}
+
+TEST(VolatileText, CountsWhatItChanged) {
+  const auto text = Days();
+  Conversation first = Talk({User("day 1 day 2")});
+  EXPECT_EQ(text->Pin(0, &first), 0u);
+  Conversation second = Talk({User("day 1 day 3")});
+  EXPECT_EQ(text->Pin(0, &second), 1u);
+  EXPECT_EQ(second.messages[0].content, "day 1 day 2");
+}
+
+TEST(VolatileText, TellsConversationsAndClientsApart) {
+  const auto text = Days();
+  EXPECT_EQ(Pinned(text.get(), {User("day 1, a")}), "day 1, a");
+  EXPECT_EQ(Pinned(text.get(), {User("day 2, b")}), "day 2, b");
+  EXPECT_EQ(Pinned(text.get(), {User("day 3, a")}, 7), "day 3, a");
+  const Message system = {.role = Role::kSystem, .content = "Be brief."};
+  EXPECT_EQ(Pinned(text.get(), {system, User("day 4, a")}), "day 4, a");
+  EXPECT_EQ(Pinned(text.get(), {User("day 5, a")}), "day 1, a");
+  EXPECT_EQ(text->conversations(), 4u);
+}
+
+TEST(VolatileText, LeavesAnswersAlone) {
+  const auto text = Days();
+  const auto answer = [](const std::string& content) {
+    return Message{.role = Role::kAssistant, .content = content};
+  };
+  EXPECT_EQ(Pinned(text.get(), {User("Hi."), answer("day 1")}), "day 1");
+  EXPECT_EQ(Pinned(text.get(), {User("Hi."), answer("day 2")}), "day 2");
+}
+
+TEST(VolatileText, ForgetsTheConversationUnusedForLongest) {
+  const auto text = Days(250);
+  Pinned(text.get(), {User("day 1, a")});
+  Pinned(text.get(), {User("day 2, b")});
+  EXPECT_EQ(Pinned(text.get(), {User("day 3, a")}), "day 1, a");
+  Pinned(text.get(), {User("day 4, c")});
+  EXPECT_EQ(text->conversations(), 2u);
+  EXPECT_EQ(Pinned(text.get(), {User("day 5, a")}), "day 1, a");
+  EXPECT_EQ(Pinned(text.get(), {User("day 6, b")}), "day 6, b");
+}
+
+TEST(VolatileText, AMatchThatIsTooLongStays) {
+  const auto text = Days();
+  const std::string ones(VolatileText::kMatchBytesMax, '1');
+  const std::string twos(VolatileText::kMatchBytesMax, '2');
+  EXPECT_EQ(Pinned(text.get(), {User("day " + ones)}), "day " + ones);
+  EXPECT_EQ(Pinned(text.get(), {User("day " + twos)}), "day " + twos);
+}
+
+TEST(VolatileText, PatternsThatMatchNothingOrDoNotParseHarmNoOne) {
+  const auto empty = VolatileText::Make({"x*", "(a|b)+c"});
+  ASSERT_TRUE(empty.has_value());
+  EXPECT_EQ(Pinned(empty->get(), {User("x€y abac")}), "x€y abac");
+  EXPECT_EQ(Pinned(empty->get(), {User("xxx€y abc")}), "x€y abac");
+  const auto broken = VolatileText::Make({"("});
+  ASSERT_FALSE(broken.has_value());
+  EXPECT_EQ(broken.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(broken.error().message.find("'('"), std::string::npos) << broken.error().message;
+}
+
+// A conversation's first value, and what a later one becomes.
+std::string PinnedLater(const std::string& first, const std::string& later) {
+  const auto text = *VolatileText::Make({"auto"});
+  Pinned(text.get(), {User(first)});
+  return Pinned(text.get(), {User(later)});
+}
+
+TEST(VolatileText, AutoPinsDatesAndTimesThatAreNamed) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"Today's date: 2026-11-23. Go.", "Today's date: 2026-11-24. Go."},
+      {"Today is Monday, November 23rd, 2026\nGo", "Today is Tuesday, November 24th, 2026\nGo"},
+      {"Current time: 2026-11-23T10:04:05.123Z", "Current time: 2026-11-23T10:05:59.9Z"},
+      {"# Current Time\n11/23/2026, 4:05:06 PM (Europe/Berlin)",
+       "# Current Time\n11/23/2026, 4:06:59 PM (Europe/Berlin)"},
+      {"The current date and time is Mon 23 Nov 2026 16:05 UTC.",
+       "The current date and time is Tue 24 Nov 2026 09:15 UTC."},
+      {"<total_tokens>181204 left</total_tokens>", "<total_tokens>7 left</total_tokens>"}};
+  for (const auto& [first, later] : pairs) EXPECT_EQ(PinnedLater(first, later), first);
+}
+
+TEST(VolatileText, AutoLeavesWhatAPersonMayHaveMeant) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"The meeting is on 2026-11-23.", "The meeting is on 2026-11-24."},
+      {"Today 5 came, 6 today.", "Today 7 came, 8 today."},
+      {"It is 10:04 now.", "It is 10:05 now."},
+      {"Today is a good day 1.", "Today is a good day 2."}};
+  for (const auto& [first, later] : pairs) EXPECT_EQ(PinnedLater(first, later), later);
+}
+
+TEST(VolatileText, AutoIsFoundAroundAPlaceInAText) {
+  const std::string text = std::string(400, 'x') + " Today's date: 2026-11-23. On 2026-11-24.";
+  EXPECT_TRUE(IsBuiltinVolatile(text, text.find("23")));
+  EXPECT_FALSE(IsBuiltinVolatile(text, text.find("24.")));
+  EXPECT_FALSE(IsBuiltinVolatile(text, 3));
+  EXPECT_FALSE(IsBuiltinVolatile("", 0));
+}
+
+}  // namespace
+}  // namespace cairn

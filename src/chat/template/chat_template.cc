@@ -1,0 +1,227 @@
+#include "chat/template/chat_template.h"
+
+#include <array>
+#include <ctime>
+#include <exception>
+#include <minja/minja.hpp>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat/learn/learn_calls.h"
+#include "chat/spans/tools_block.h"
+#include "chat/template/caps_probe.h"
+#include "chat/template/template_functions.h"
+#include "chat/template/template_input.h"
+#include "chat/template/template_source.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using minja::ArgumentsValue;
+using minja::Value;
+using ContextPtr = std::shared_ptr<minja::Context>;
+
+// Look-ups of outer variables that one rendering may take; real templates need a few dozen for a
+// message, and as many for a value in a tool's schema. A million take about a second.
+constexpr size_t kLookupsMax = 1'000'000;
+constexpr size_t kLookupsPerMessageMax = 1'000;
+
+// The variables of one rendering. Counts look-ups, so that a template that compares all messages
+// with all others ends with an error instead of minutes later.
+class RootContext final : public minja::Context {
+ public:
+  explicit RootContext(size_t messages)
+      : Context(Value::object(), Context::builtins()),
+        lookups_max_(kLookupsMax + messages * kLookupsPerMessageMax) {}
+
+  bool contains(const Value& key) override {
+    if (++lookups_ > lookups_max_) {
+      throw std::runtime_error("it takes too many steps for a conversation of this length");
+    }
+    return Context::contains(key);
+  }
+
+  // A macro holds the context that holds it; without this no rendering would free its memory.
+  void BreakCycles() {
+    for (const Value& key : values_.keys()) values_.set(key, Value());
+  }
+
+ private:
+  const size_t lookups_max_;
+  size_t lookups_ = 0;
+};
+
+struct RenderInput {
+  Json messages = Json::array();
+  Json tools = nullptr;
+  Json kwargs = Json::object();
+  bool add_generation_prompt = false;
+  int64_t now_unix_s = 0;
+};
+
+Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
+  args.expectArgs("strftime_now", {1, 1}, {0, 0});
+  const std::time_t now =
+      now_unix_s != 0 ? static_cast<std::time_t>(now_unix_s) : std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 256> text{};
+  const size_t size =
+      std::strftime(text.data(), text.size(), args.args[0].to_str().c_str(), &local);
+  return std::string(text.data(), size);
+}
+
+// minja's complaints carry an excerpt of the template for every level of nesting.
+std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
+  const size_t place = complaint.find(" at row ");
+  if (place == std::string::npos) return complaint;
+  return complaint.substr(0, keep_place ? complaint.find(":\n", place) : place);
+}
+
+}  // namespace
+
+// The parsed template and what every rendering of it shares.
+class ChatTemplate::Program {
+ public:
+  Program(std::shared_ptr<minja::TemplateNode> root, std::string bos_text, std::string eos_text)
+      : root_(std::move(root)), bos_text_(std::move(bos_text)), eos_text_(std::move(eos_text)) {}
+
+  Result<std::string> Run(const RenderInput& input) const {
+    std::string refusal;
+    try {
+      const auto context = std::make_shared<RootContext>(input.messages.size());
+      struct Cleanup {
+        RootContext& context;
+        ~Cleanup() { context.BreakCycles(); }
+      } cleanup{*context};
+      Define(input, *context, &refusal);
+      std::ostringstream out;
+      root_->render(out, context);
+      return std::move(out).str();
+    } catch (const std::bad_alloc&) {
+      throw;  // not the conversation's fault
+    } catch (const std::exception& error) {
+      if (!refusal.empty()) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "the chat template refuses this conversation: " + refusal);
+      }
+      return Fail(ErrorCode::kInvalidArgument,
+                  "the chat template cannot render this conversation: " +
+                      WithoutExcerpts(error.what(), true));
+    } catch (...) {
+      return Fail(ErrorCode::kInternal, "the chat template failed for an unknown reason.");
+    }
+  }
+
+  // With the tools where the first user message has them, wherever the template moves them later.
+  Result<std::string> RunToolsInFront(const RenderInput& input) const {
+    RenderInput bare = input;
+    bare.tools = nullptr;
+    RenderInput first = input;
+    const auto user = std::find_if(first.messages.begin(), first.messages.end(),
+                                   [](const Json& message) { return message["role"] == "user"; });
+    if (user != first.messages.end()) first.messages.erase(user + 1, first.messages.end());
+    RenderInput first_bare = first;
+    first_bare.tools = nullptr;
+    auto with_tools = Run(input);
+    auto without = Run(bare);
+    auto first_with_tools = Run(first);
+    auto first_without = Run(first_bare);
+    if (!with_tools || !without || !first_with_tools || !first_without) return with_tools;
+    return WithToolsInFront({.with_tools = *std::move(with_tools),
+                             .bare = *std::move(without),
+                             .first_with_tools = *std::move(first_with_tools),
+                             .first_bare = *std::move(first_without)});
+  }
+
+ private:
+  void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
+    // A client's values come first, so that none can stand in for one of ours.
+    for (const auto& [name, value] : input.kwargs.items()) context.set(name, Value(value));
+    context.set("messages", Value(input.messages));
+    context.set("tools", Value(input.tools));
+    context.set("add_generation_prompt", Value(input.add_generation_prompt));
+    context.set("bos_token", Value(bos_text_));
+    context.set("eos_token", Value(eos_text_));
+    DefineTemplateFunctions(&context);
+    context.set("strftime_now",
+                Value::callable([now = input.now_unix_s](const ContextPtr&, ArgumentsValue& args) {
+                  return StrftimeNow(args, now);
+                }));
+    context.set("raise_exception",
+                Value::callable([refusal](const ContextPtr&, ArgumentsValue& args) -> Value {
+                  *refusal = args.args.empty() ? "no reason given" : args.args[0].to_str();
+                  throw std::runtime_error(*refusal);
+                }));
+  }
+
+  const std::shared_ptr<minja::TemplateNode> root_;
+  const std::string bos_text_;
+  const std::string eos_text_;
+};
+
+ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
+    : source_(std::move(source)),
+      program_(std::move(program)),
+      caps_([this] {
+        const auto render = [this](const Json& messages, const Json& tools) {
+          RenderInput input{.messages = messages, .tools = tools};
+          input.now_unix_s = 1;
+          return program_->Run(input).value_or("");
+        };
+        return FindTemplateCaps(source_, render);
+      }()),
+      reasoning_tags_(LearnReasoningTags(*this)) {}
+
+ChatTemplate::~ChatTemplate() = default;
+
+Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, std::string bos_text,
+                                                          std::string eos_text) {
+  const Result<std::string> prepared = PrepareTemplateSource(source);
+  if (!prepared) return tl::unexpected(prepared.error());
+  try {
+    // The settings with which Hugging Face renders chat templates, and so with which all are made.
+    const minja::Options options{
+        .trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false};
+    auto program = std::make_unique<Program>(minja::Parser::parse(*prepared, options),
+                                             std::move(bos_text), std::move(eos_text));
+    std::unique_ptr<ChatTemplate> made(new ChatTemplate(std::move(source), std::move(program)));
+    made->learned_calls_ = LearnCalls(*made);
+    return made;
+  } catch (const std::exception& error) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the chat template cannot be read: " + WithoutExcerpts(error.what(), true));
+  } catch (...) {
+    return Fail(ErrorCode::kInternal, "the chat template cannot be read.");
+  }
+}
+
+Result<std::string> ChatTemplate::Render(const Conversation& conversation,
+                                         bool add_generation_prompt) const {
+  try {
+    Result<Json> messages = TemplateMessages(conversation, caps_);
+    if (!messages) return tl::unexpected(messages.error());
+    Result<Json> tools = TemplateTools(conversation);
+    if (!tools) return tl::unexpected(tools.error());
+    Result<Json> kwargs = TemplateKwargs(conversation);
+    if (!kwargs) return tl::unexpected(kwargs.error());
+    const RenderInput input{.messages = *std::move(messages),
+                            .tools = *std::move(tools),
+                            .kwargs = *std::move(kwargs),
+                            .add_generation_prompt = add_generation_prompt,
+                            .now_unix_s = conversation.now_unix_s};
+    if (caps_.tools_move && !input.tools.is_null()) return program_->RunToolsInFront(input);
+    return program_->Run(input);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Fail(ErrorCode::kInternal, std::string("rendering the prompt failed: ") + error.what());
+  }
+}
+
+}  // namespace cairn

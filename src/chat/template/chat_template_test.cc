@@ -1,0 +1,188 @@
+#include "chat/template/chat_template.h"
+
+#include <thread>
+
+#include "testing/chat/test_templates.h"
+
+namespace cairn {
+namespace {
+
+using namespace test;  // NOLINT: the conversations read better
+
+TEST(ChatTemplate, IndentsJsonAsPythonDoes) {
+  EXPECT_EQ(Render(*Parsed("{{ {'a': [], 'b': {}, 'c': [1, {'d': none}]} | tojson(indent=2) }}"),
+                   {.messages = {User("U")}}),
+            "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": null\n    }\n"
+            "  ]\n}");
+}
+
+TEST(ChatTemplate, WritesNumbersAsTheyAre) {
+  EXPECT_EQ(
+      Render(
+          *Parsed("{% for x in [0.5, 0.0000001, -0.25, 3, true] %}{{ x | string }} {% endfor %}"),
+          {.messages = {User("U")}}),
+      "0.5 1e-07 -0.25 3 True ");
+}
+
+TEST(ChatTemplate, SaysWhereABadTemplateGoesWrong) {
+  const auto parsed = ChatTemplate::Parse("line one\n{% if x %}never closed", "", "");
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_EQ(parsed.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(parsed.error().message.find("row 2"), std::string::npos) << parsed.error().message;
+  EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos) << parsed.error().message;
+}
+
+TEST(ChatTemplate, PassesOnTheTemplatesOwnRefusal) {
+  const auto chat_template = Parsed("{{ raise_exception('roles must alternate') }}");
+  EXPECT_EQ(Render(*chat_template, {.messages = {User("x")}}),
+            "error: the chat template refuses this conversation: roles must alternate");
+}
+
+TEST(ChatTemplate, TurnsAFailureInsideTheTemplateIntoOneSentence) {
+  const auto chat_template = Parsed("a\nb {{ messages[0].nothing.more }}");
+  const std::string text = Render(*chat_template, {.messages = {User("x")}});
+  EXPECT_EQ(text.rfind("error: the chat template cannot render this conversation: ", 0), 0u)
+      << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+TEST(ChatTemplate, PrintsWhatTemplatesExpectToFind) {
+  Conversation talk{.messages = {User("x")},
+                    .template_kwargs_json = R"({"mood":"calm","bos_token":"stolen"})"};
+  talk.now_unix_s = 86'400 * 365;
+  EXPECT_EQ(
+      Render(*Parsed("{{ bos_token }}{{ eos_token }} {{ mood }} {{ strftime_now('%Y') }}"), talk),
+      "<s></s> calm 1971");
+  EXPECT_EQ(
+      Render(*Parsed("{{ {'a': 'ü'} | tojson(ensure_ascii=false) }} {{ [3, 4] | first }}"), talk),
+      "{\"a\": \"ü\"} 3");
+  EXPECT_EQ(Render(*Parsed("{{ messages[0].content | replace('x', 'yx') }}"), talk), "yx");
+}
+
+TEST(ChatTemplate, PutsSystemTextInFrontOfTheNextUserMessageWhereThereIsNoSystemRole) {
+  const auto chat_template = Parsed(kToolsLast);
+  EXPECT_FALSE(chat_template->caps().system_role);
+  EXPECT_EQ(Render(*chat_template, {.messages = {System("S1"), User("U1"), Assistant("A"),
+                                                 System("S2"), User("U2")}}),
+            "<s>[INST] S1\n\nU1[/INST] A</s>[INST] <system-reminder>\nS2\n</system-reminder>\n\n"
+            "U2[/INST]");
+  EXPECT_EQ(Render(*chat_template, {.messages = {System("S")}}), "<s>[INST] S[/INST]");
+}
+
+TEST(ChatTemplate, CallsDevelopersSystemsWhereTheTemplateKnowsNone) {
+  const Message developer{.role = Role::kDeveloper, .content = "D"};
+  EXPECT_NE(Render(*Builtin("chatml"), {.messages = {developer}}).find("system\nD"),
+            std::string::npos);
+  const auto knows =
+      Parsed("{% for m in messages %}{{ m.role + m.content }}{# developer #} {% endfor %}");
+  EXPECT_EQ(Render(*knows, {.messages = {developer}}), "developerD ");
+}
+
+TEST(ChatTemplate, GivesArgumentsAsObjectsOnlyWhereTheTemplateWantsThem) {
+  const auto wants = Parsed(kOpenThink);
+  EXPECT_TRUE(wants->caps().object_arguments);
+  const std::string text =
+      Render(*wants, {.messages = {User("U"), Call("f", R"({"a": "x", "n": [1, 2]})")}});
+  EXPECT_NE(text.find("<function=f><parameter=a>x</parameter><parameter=n>[1, 2]</parameter>"),
+            std::string::npos)
+      << text;
+  EXPECT_FALSE(Builtin("qwen")->caps().object_arguments);
+  const std::string verbatim =
+      Render(*Builtin("qwen"), {.messages = {User("U"), Call("f", R"({"a":   "x"})")}});
+  EXPECT_NE(verbatim.find(R"("arguments": {"a":   "x"})"), std::string::npos) << verbatim;
+}
+
+TEST(ChatTemplate, GivesArgumentsAsObjectsWhereTheTemplateHasANotationOfItsOwn) {
+  const std::string calls =
+      "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
+      "{{ c.function.name }}{% set a = c.function.arguments %}";
+  const auto own = Parsed(calls +
+                          "{% if a is string %}{{ a }}{% else %}{% for k, v in a | items %}"
+                          "<{{ k }}>{{ v }}{% endfor %}{% endif %}{% endfor %}{% endfor %}");
+  EXPECT_TRUE(own->caps().object_arguments);
+  const Conversation talk = {.messages = {User("Hi"), Call("f", R"({"a":"b"})")}};
+  EXPECT_EQ(Render(*own, talk), "Hif<a>b");
+  const auto json =
+      Parsed(calls + "{{ a if a is string else a | tojson }}{% endfor %}{% endfor %}");
+  EXPECT_FALSE(json->caps().object_arguments);
+  EXPECT_EQ(Render(*json, talk), R"(Hif{"a":"b"})");
+}
+
+TEST(ChatTemplate, NamesTheCallWhoseArgumentsAreNoObject) {
+  const auto wants = Parsed(kOpenThink);
+  for (const char* bad : {"{broken", "[1]"}) {
+    const std::string text = Render(*wants, {.messages = {User("U"), Call("f", bad)}});
+    EXPECT_EQ(text.rfind("error: messages[1].tool_calls[0].function.arguments ", 0), 0u) << text;
+  }
+  EXPECT_NE(
+      Render(*wants, {.messages = {User("U"), Call("f", "")}}).find("<function=f></function>"),
+      std::string::npos);
+}
+
+TEST(ChatTemplate, GivesNullContentOnlyWhereTheTemplateWantsIt) {
+  const auto wants = Parsed(kNullContent);
+  EXPECT_TRUE(wants->caps().null_content);
+  EXPECT_EQ(Render(*wants, {.messages = {User("U"), Call("f", "{}")}}), "<user>U<call>f{}");
+  EXPECT_FALSE(Builtin("chatml")->caps().null_content);
+}
+
+TEST(ChatTemplate, FindsOutWhatATemplateCanDo) {
+  const TemplateCaps qwen = Builtin("qwen")->caps();
+  EXPECT_TRUE(qwen.system_role && qwen.tools && qwen.tool_calls && qwen.tool_responses);
+  const TemplateCaps gemma = Builtin("gemma")->caps();
+  EXPECT_TRUE(gemma.system_role);
+  EXPECT_FALSE(gemma.tools || gemma.tool_calls || gemma.tool_responses);
+  const TemplateCaps typed =
+      Parsed("{% for m in messages %}{% for c in m.content %}{{ c.text }}{% endfor %}{% endfor %}")
+          ->caps();
+  EXPECT_TRUE(typed.typed_content);
+}
+
+TEST(ChatTemplate, SaysWhichFieldIsNotWhatItMustBe) {
+  const auto chatml = Builtin("chatml");
+  EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .tools_json = "{}"}),
+            "error: tools must be an array of tool definitions.");
+  EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .template_kwargs_json = "[]"}),
+            "error: chat_template_kwargs must be an object.");
+  EXPECT_EQ(Render(*chatml, {.messages = std::vector<Message>(4'097)}),
+            "error: messages has 4097 entries; at most 4096 are taken.");
+}
+
+TEST(ChatTemplate, EndsWhenATemplateComparesAllMessagesWithAllOthers) {
+  const auto slow = Parsed(
+      "{% for a in messages %}{% for b in messages %}{% for c in messages %}"
+      "{{ messages[0].role if messages[0].role == messages[1].role else '' }}"
+      "{% endfor %}{% endfor %}{% endfor %}");
+  const std::string text = Render(*slow, {.messages = std::vector<Message>(100)});
+  EXPECT_NE(text.find("too many steps"), std::string::npos) << text.substr(0, 200);
+}
+
+TEST(ChatTemplate, SurvivesLongAndStrangeText) {
+  const auto qwen = Builtin("qwen");
+  const std::string spaces(2'000'000, ' ');
+  const std::string brackets(500'000, '{');
+  const std::string text =
+      Render(*qwen, {.messages = {User(spaces + "\xFF{{ x }}{% if %}"), Assistant(brackets)}});
+  EXPECT_NE(text.find("{{ x }}{% if %}"), std::string::npos);
+  EXPECT_NE(text.find(brackets), std::string::npos);
+}
+
+TEST(ChatTemplate, SurvivesCommentsThatWouldOverflowTheParsersStack) {
+  const auto chat_template = Parsed("a{# " + std::string(300'000, 'x') + " #}b");
+  EXPECT_EQ(Render(*chat_template, {.messages = {User("U")}}), "ab");
+}
+
+TEST(ChatTemplate, RendersTheSameFromManyThreadsAtOnce) {
+  const auto qwen = Builtin("qwen");
+  const Conversation talk{.messages = {System("S"), User("U"), Assistant("A", "R"), User("V")},
+                          .tools_json = kWeatherTool};
+  const std::string expected = Render(*qwen, talk);
+  std::vector<std::string> texts(8);
+  std::vector<std::thread> threads;
+  for (std::string& text : texts) threads.emplace_back([&] { text = Render(*qwen, talk); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : texts) EXPECT_EQ(text, expected);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,101 @@
+#include "chat/template/template_input.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "chat/parse/limited_json.h"
+#include "chat/template/template_turns.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A template may compare every message with every other, which at this number takes most of a
+// minute; a context of 262,144 tokens then has 64 tokens for each.
+constexpr size_t kMessagesMax = 4'096;
+
+Json Content(const std::string& text, const TemplateCaps& caps) {
+  if (!caps.typed_content) return text;
+  return Json::array({{{"type", "text"}, {"text", text}}});
+}
+
+Result<Json> Arguments(const ToolCall& call, const std::string& field, const TemplateCaps& caps) {
+  if (!caps.object_arguments) return call.arguments;
+  if (call.arguments.empty()) return Json::object();
+  Result<Json> parsed = ParseLimitedJson(call.arguments, field);
+  if (parsed && !parsed->is_object()) {
+    return Fail(ErrorCode::kInvalidArgument, field + " must be the text of a JSON object.");
+  }
+  return parsed;
+}
+
+Result<Json> ToolCalls(const Message& message, size_t index, const TemplateCaps& caps) {
+  Json calls = Json::array();
+  for (size_t i = 0; i < message.tool_calls.size(); ++i) {
+    const ToolCall& call = message.tool_calls[i];
+    Result<Json> arguments = Arguments(call,
+                                       "messages[" + std::to_string(index) + "].tool_calls[" +
+                                           std::to_string(i) + "].function.arguments",
+                                       caps);
+    if (!arguments) return arguments;
+    Json function = {{"name", call.name}, {"arguments", *std::move(arguments)}};
+    calls.push_back({{"id", call.id}, {"type", "function"}, {"function", std::move(function)}});
+  }
+  return calls;
+}
+
+Result<Json> OneMessage(const Message& message, size_t index, const TemplateCaps& caps) {
+  Json json = {{"role", RoleName(message.role)}, {"content", Content(message.content, caps)}};
+  if (!message.reasoning.empty()) {
+    json[caps.thinking_field ? "thinking" : "reasoning_content"] = message.reasoning;
+  }
+  if (!message.tool_calls.empty()) {
+    if (message.content.empty() && caps.null_content) json["content"] = nullptr;
+    Result<Json> calls = ToolCalls(message, index, caps);
+    if (!calls) return calls;
+    json["tool_calls"] = *std::move(calls);
+  }
+  if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
+  if (!message.name.empty()) json["name"] = message.name;
+  return json;
+}
+
+}  // namespace
+
+Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps) {
+  if (conversation.messages.size() > kMessagesMax) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "messages has " + std::to_string(conversation.messages.size()) +
+                    " entries; at most " + std::to_string(kMessagesMax) + " are taken.");
+  }
+  Json json = Json::array();
+  for (const TemplateTurn& turn : TurnsForTemplate(conversation, caps)) {
+    Result<Json> one = OneMessage(turn.message, turn.index, caps);
+    if (!one) return one;
+    json.push_back(*std::move(one));
+  }
+  return json;
+}
+
+Result<Json> TemplateTools(const Conversation& conversation) {
+  if (conversation.tools_json.empty()) return Json();
+  Result<Json> tools = ParseLimitedJson(conversation.tools_json, "tools");
+  if (!tools) return tools;
+  if (!tools->is_array()) {
+    return Fail(ErrorCode::kInvalidArgument, "tools must be an array of tool definitions.");
+  }
+  return tools->empty() ? Json() : *std::move(tools);
+}
+
+Result<Json> TemplateKwargs(const Conversation& conversation) {
+  if (conversation.template_kwargs_json.empty()) return Json::object();
+  Result<Json> kwargs = ParseLimitedJson(conversation.template_kwargs_json, "chat_template_kwargs");
+  if (kwargs && !kwargs->is_object()) {
+    return Fail(ErrorCode::kInvalidArgument, "chat_template_kwargs must be an object.");
+  }
+  return kwargs;
+}
+
+}  // namespace cairn

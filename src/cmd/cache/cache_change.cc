@@ -1,0 +1,223 @@
+// cairn cache prune and rm: what goes.
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/clock.h"
+#include "cmd/cache/cache_commands.h"
+#include "cmd/cache/cache_text.h"
+#include "store/disk/disk_files.h"
+#include "store/disk/disk_store.h"
+#include "store/identity.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNsPerDay = 24 * 3600 * kNsPerSecond;
+constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+
+Removal RemovalOf(const ObjectFolder& folder, const FoundObject& object) {
+  return {folder.PathOf(object), ToText(object.name), object.file_bytes};
+}
+
+Removal RemovalOf(const FoundFile& file) {
+  return {file.path, file.path.substr(file.path.find_last_of('/') + 1), file.bytes};
+}
+
+// What is left when those have gone.
+struct Left {
+  uint64_t objects = 0;
+  uint64_t bytes = 0;
+};
+
+Left LeftBeside(const FolderContents& contents, const ObjectFolder& folder,
+                const Removed& removed) {
+  std::set<std::string> gone;
+  for (const Removal& file : removed.files) gone.insert(file.path);
+  Left left;
+  for (const FoundObject& object : contents.objects) {
+    if (gone.contains(folder.PathOf(object))) continue;
+    ++left.objects;
+    left.bytes += object.file_bytes;
+  }
+  return left;
+}
+
+// Removes them and says so.
+Result<int> RemoveAndSay(const CacheRun& run, const FolderContents& contents,
+                         const std::vector<Removal>& files) {
+  const ObjectFolder folder(run.fs, run.options.folder);
+  const Removed removed = RemoveFiles(run, files);
+  const Left left = LeftBeside(contents, folder, removed);
+  if (run.options.json) {
+    Json json = {{"cache_dir", run.options.folder}, {"dry_run", run.options.dry_run},
+                 {"removed", Json::array()},        {"removed_bytes", removed.bytes},
+                 {"failed", removed.failed},        {"left_objects", left.objects},
+                 {"left_bytes", left.bytes}};
+    for (const Removal& file : removed.files) json["removed"].push_back(file.name);
+    PrintJson(json);
+  } else {
+    if (run.options.dry_run) {
+      for (const Removal& file : removed.files) std::printf("%s\n", file.name.c_str());
+    }
+    for (const std::string& why : removed.failed) std::printf("not removed: %s\n", why.c_str());
+    std::printf("%s%s, %s; %s left, %s\n", run.options.dry_run ? "would remove " : "removed ",
+                CountText(removed.files.size(), "file").c_str(), BytesText(removed.bytes).c_str(),
+                CountText(left.objects, "object").c_str(), BytesText(left.bytes).c_str());
+  }
+  return removed.failed.empty() ? 0 : 1;
+}
+
+bool IsLeftBehind(const CacheRun& run, const FoundFile& file) {
+  return static_cast<double>(run.now_ns) - static_cast<double>(file.time_ns) >
+         static_cast<double>(kTempLifeNs);
+}
+
+// A dry run changes nothing, so it needs no lock.
+Result<std::unique_ptr<FileLock>> LockToRemove(const CacheRun& run) {
+  if (run.options.dry_run) return std::unique_ptr<FileLock>();
+  return LockCache(run);
+}
+
+// What is old, but for what something newer stands on. Takes it out of the index.
+Status AddOld(const CacheRun& run, FolderContents* contents, std::vector<Removal>* files) {
+  const ObjectFolder folder(run.fs, run.options.folder);
+  const double limit_ns = static_cast<double>(run.now_ns) - run.options.older_than_days * kNsPerDay;
+  const auto old = [&](const FoundObject& object) {
+    return static_cast<double>(object.time_ns) < limit_ns;
+  };
+  std::set<const FoundObject*> needed;
+  for (const FoundObject& object : contents->objects) {
+    if (old(object)) continue;
+    const auto path = folder.FindPath(*contents, object);
+    if (!path) {
+      // It went meanwhile, and needs nothing any more.
+      if (path.error().code == ErrorCode::kNotFound) continue;
+      return tl::unexpected(path.error());
+    }
+    needed.insert(path->segments.begin(), path->segments.end());
+  }
+  for (const FoundObject& object : contents->objects) {
+    if (!old(object) || needed.contains(&object)) continue;
+    if (contents->index.Find(object.model, object.name) == nullptr) continue;
+    files->push_back(RemovalOf(folder, object));
+    contents->index.Erase(object.model, object.name);
+  }
+  return {};
+}
+
+void AddBad(const CacheRun& run, FolderContents* contents, std::vector<Removal>* files) {
+  for (const FoundFile& file : Verify(run, contents).bad) {
+    if (file.removable) files->push_back(RemovalOf(file));
+  }
+  for (const FoundFile& file : contents->unfinished) {
+    if (IsLeftBehind(run, file)) files->push_back(RemovalOf(file));
+  }
+}
+
+void AddWorthLeast(const CacheRun& run, FolderContents* contents, std::vector<Removal>* files) {
+  const ObjectFolder folder(run.fs, run.options.folder);
+  const double target = run.options.to_gib * kBytesPerGib;
+  const uint64_t held = contents->index.bytes();
+  if (static_cast<double>(held) <= target) return;
+  const uint64_t surplus = held - static_cast<uint64_t>(target);
+  const auto entries =
+      contents->index.ToFree(surplus, nullptr, run.now_ns, DiskStoreOptions().half_life_s);
+  if (!entries) return;
+  for (const DiskEntry& entry : *entries) {
+    const FoundObject* const object = contents->Find(entry.model, entry.name);
+    if (object != nullptr) files->push_back(RemovalOf(folder, *object));
+  }
+}
+
+// The folder's objects, what is bad of them, and what says what they are of.
+void AddModel(const CacheRun& run, const FolderContents& contents, const std::string& model,
+              std::vector<Removal>* files) {
+  const ObjectFolder folder(run.fs, run.options.folder);
+  const std::string path = run.options.folder + "/" + model + "/";
+  for (const FoundObject& object : contents.objects) {
+    if (object.model == model) files->push_back(RemovalOf(folder, object));
+  }
+  for (const FoundFile& file : contents.bad) {
+    if (file.removable && file.path.starts_with(path)) files->push_back(RemovalOf(file));
+  }
+  for (const FoundFile& file : contents.unfinished) {
+    if (file.path.starts_with(path) && IsLeftBehind(run, file)) files->push_back(RemovalOf(file));
+  }
+  if (contents.identities.contains(model)) {
+    const std::string name(kIdentityFile);
+    files->push_back({path + name, name, contents.identities.at(model).size()});
+  }
+}
+
+Status AddNamed(const CacheRun& run, const FolderContents& contents, std::vector<Removal>* files) {
+  const ObjectFolder folder(run.fs, run.options.folder);
+  std::set<const FoundObject*> named;
+  for (const std::string& name : run.options.names) {
+    const auto object = FindNamed(contents, name);
+    if (!object) return tl::unexpected(object.error());
+    if (named.insert(*object).second) files->push_back(RemovalOf(folder, **object));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> PruneCache(const CacheRun& run) {
+  const CacheCommandOptions& options = run.options;
+  if (options.to_gib < 0 && options.older_than_days < 0 && !options.bad) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "say what may go: --to GIB, --older-than DAYS, --bad, or several of them");
+  }
+  const auto lock = LockToRemove(run);
+  if (!lock) return tl::unexpected(lock.error());
+  auto contents = ScanCache(run);
+  if (!contents) return tl::unexpected(contents.error());
+  std::vector<Removal> files;
+  if (options.bad) AddBad(run, &*contents, &files);
+  if (options.older_than_days >= 0) {
+    if (Status added = AddOld(run, &*contents, &files); !added) {
+      return tl::unexpected(added.error());
+    }
+  }
+  if (options.to_gib >= 0) AddWorthLeast(run, &*contents, &files);
+  return RemoveAndSay(run, *contents, files);
+}
+
+Result<int> RemoveFromCache(const CacheRun& run) {
+  const CacheCommandOptions& options = run.options;
+  const int asked =
+      (options.names.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (options.all ? 1 : 0);
+  if (asked != 1) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "say what goes: names of objects, --model FINGERPRINT or --all, one of the three");
+  }
+  const auto lock = LockToRemove(run);
+  if (!lock) return tl::unexpected(lock.error());
+  const auto contents = ScanCache(run);
+  if (!contents) return tl::unexpected(contents.error());
+  std::vector<Removal> files;
+  std::vector<std::string> models;
+  if (options.all) models = contents->models;
+  if (!options.model.empty()) {
+    auto model = FindModel(*contents, options.model);
+    if (!model) return tl::unexpected(model.error());
+    models.push_back(*std::move(model));
+  }
+  if (Status added = AddNamed(run, *contents, &files); !added) return tl::unexpected(added.error());
+  for (const std::string& model : models) AddModel(run, *contents, model, &files);
+  const auto code = RemoveAndSay(run, *contents, files);
+  // Only what is empty goes, and a folder that stays is no harm.
+  if (!options.dry_run) {
+    for (const std::string& model : models) {
+      static_cast<void>(run.fs->Remove(options.folder + "/" + model));
+    }
+  }
+  return code;
+}
+
+}  // namespace cairn

@@ -1,0 +1,143 @@
+// cairn cache export and import: a conversation's checkpoints as one file. docs/format.md specifies
+// it.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cmd/cache/cache_commands.h"
+#include "cmd/cache/cache_text.h"
+#include "cmd/progress_line.h"
+#include "store/export_file.h"
+
+namespace cairn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What an object needs before it: the segments of its path, then snapshots, then itself.
+struct Selection {
+  std::vector<const FoundObject*> objects;
+  ObjectPath path;
+};
+
+Result<Selection> Select(const ObjectFolder& folder, const FolderContents& contents,
+                         const FoundObject& object) {
+  auto path = folder.FindPath(contents, object);
+  if (!path) return tl::unexpected(path.error());
+  const auto snapshots = folder.SnapshotsOn(contents, object, *path);
+  if (!snapshots) return tl::unexpected(snapshots.error());
+  Selection selection = {path->segments, *std::move(path)};
+  auto& objects = selection.objects;
+  for (const FoundObject* const snapshot : *snapshots) objects.push_back(snapshot);
+  if (std::find(objects.begin(), objects.end(), &object) == objects.end()) {
+    objects.push_back(&object);
+  }
+  return selection;
+}
+
+// The file appears whole or not at all. Returns its bytes.
+Result<uint64_t> WriteExport(const CacheRun& run, const ObjectFolder& folder,
+                             const std::vector<const FoundObject*>& objects) {
+  const std::string& path = run.options.file;
+  auto writer = ExportWriter::Create(run.fs, path + ".tmp-" + std::to_string(getpid()), path);
+  if (!writer) return tl::unexpected(writer.error());
+  ProgressLine line("Exporting");
+  size_t done = 0;
+  for (const FoundObject* const object : objects) {
+    const Result<Bytes> file = folder.ReadFile(*object);
+    if (!file) return tl::unexpected(file.error());
+    if (Status added = (*writer)->Add(*file); !added) return tl::unexpected(added.error());
+    line.Update(static_cast<float>(++done) / static_cast<float>(objects.size()));
+  }
+  return (*writer)->Finish();
+}
+
+struct Imported {
+  size_t written = 0;
+  size_t there = 0;  // already
+  uint64_t bytes = 0;
+};
+
+Result<Imported> ReadObjects(const CacheRun& run, ExportReader* reader) {
+  ObjectFolder folder(run.fs, run.options.folder);
+  Imported imported;
+  ProgressLine line("Importing");
+  for (size_t number = 1;; ++number) {
+    const Result<Bytes> file = reader->Next();
+    if (!file) return tl::unexpected(file.error());
+    if (file->empty()) return imported;
+    const auto header = CheckObject(*file);
+    if (!header) {
+      return Fail(header.error().code, "object " + std::to_string(number) + " of \"" +
+                                           run.options.file +
+                                           "\" is bad: " + header.error().message);
+    }
+    const Result<bool> written = folder.WriteFile(*header, *file);
+    if (!written) return tl::unexpected(written.error());
+    if (*written) {
+      ++imported.written;
+      imported.bytes += file->size();
+    } else {
+      ++imported.there;
+    }
+    line.Update(reader->share());
+  }
+}
+
+}  // namespace
+
+Result<int> ExportCache(const CacheRun& run) {
+  const auto contents = ScanCache(run);
+  if (!contents) return tl::unexpected(contents.error());
+  const auto object = FindNamed(*contents, run.options.names.front());
+  if (!object) return tl::unexpected(object.error());
+  const ObjectFolder folder(run.fs, run.options.folder);
+  const auto selection = Select(folder, *contents, **object);
+  if (!selection) return tl::unexpected(selection.error());
+  const auto bytes = WriteExport(run, folder, selection->objects);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (!selection->path.whole) {
+    std::fprintf(stderr,
+                 "cairn cache export: the path is not whole: %s; a model with attention KV will "
+                 "read the tokens again\n",
+                 selection->path.gap.c_str());
+  }
+  if (run.options.json) {
+    Json json = {{"file", run.options.file},
+                 {"bytes", *bytes},
+                 {"path_whole", selection->path.whole},
+                 {"objects", Json::array()}};
+    for (const FoundObject* const exported : selection->objects) {
+      json["objects"].push_back(ToText(exported->name));
+    }
+    PrintJson(json);
+  } else {
+    std::printf("%s: %s, %s\n", run.options.file.c_str(),
+                CountText(selection->objects.size(), "object").c_str(), BytesText(*bytes).c_str());
+  }
+  return 0;
+}
+
+Result<int> ImportCache(const CacheRun& run) {
+  auto reader = ExportReader::Open(run.fs, run.options.file, run.options.file);
+  if (!reader) return tl::unexpected(reader.error());
+  const auto imported = ReadObjects(run, &*reader);
+  if (!imported) return tl::unexpected(imported.error());
+  if (run.options.json) {
+    PrintJson({{"cache_dir", run.options.folder},
+               {"imported", imported->written},
+               {"imported_bytes", imported->bytes},
+               {"there_already", imported->there}});
+  } else {
+    std::printf("%s imported, %s; %zu there already\n",
+                CountText(imported->written, "object").c_str(), BytesText(imported->bytes).c_str(),
+                imported->there);
+  }
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,63 @@
+#include "cmd/model/model_make.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/join.h"
+#include "cmd/print_log.h"
+#include "engine/maker/llama_model_maker.h"
+
+namespace cairn {
+namespace {
+
+int PrintError(const Error& error) {
+  std::fprintf(stderr, "cairn model make: %s\n", error.message.c_str());
+  return 1;
+}
+
+}  // namespace
+
+CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
+  CLI::App* make = model->add_subcommand(
+      "make", "Make a synthetic model: a real architecture, random weights, tokens that are bytes");
+  ModelShape& shape = options->shape;
+  make->add_option("architecture", shape.architecture, "One of " + JoinNames(KnownArchitectures()))
+      ->required();
+  make->add_option("file", options->path, "The GGUF file to write")->required();
+  // What is not given suits the architecture. 0 would mean the same, so it is refused.
+  const CLI::Validator& positive = CLI::PositiveNumber;
+  make->add_option("--width", shape.width, "Size of the embedding")->check(positive);
+  make->add_option("--layers", shape.layers, "Number of layers")->check(positive);
+  make->add_option("--ff", shape.ff, "Width of the feed-forward layers")->check(positive);
+  make->add_option("--heads", shape.heads, "Attention or state heads")->check(positive);
+  make->add_option("--window", shape.window_tokens, "Tokens of the sliding window")
+      ->check(positive);
+  make->add_option("--train-ctx", shape.train_context_tokens, "Trained context in tokens")
+      ->check(positive)
+      ->capture_default_str();
+  make->add_option("--seed", shape.seed, "Seed of the weights")->capture_default_str();
+  make->add_flag("--infill", shape.infill, "With tokens for filling in, as /infill needs them");
+  make->add_flag("--rank", shape.ranks,
+                 "With a classification head, as --reranking needs it: qwen3");
+  make->add_option("--quant", options->quant, "Number type: " + JoinNames(KnownQuants()))
+      ->capture_default_str();
+  make->add_flag("--verbose", options->verbose, "Show libllama's log");
+  return make;
+}
+
+int RunModelMake(const ModelMakeOptions& options) {
+  const Result<ModelRecipe> recipe = MakeRecipe(options.shape);
+  if (!recipe) return PrintError(recipe.error());
+  WriteOptions write_options;
+  write_options.quant = options.quant;
+  if (options.verbose) write_options.log = PrintLogLine;
+  const Result<WrittenModel> written = WriteModel(*recipe, options.path, write_options);
+  if (!written) return PrintError(written.error());
+  std::printf("%s: %s, %u wide, %u layers, %.2f million parameters, %s, %llu bytes\n",
+              options.path.c_str(), recipe->shape.architecture.c_str(), recipe->shape.width,
+              recipe->shape.layers, static_cast<double>(written->parameters) / 1e6,
+              options.quant.c_str(), static_cast<unsigned long long>(written->file_bytes));
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,33 @@
+// `cairn model make ARCH OUT.gguf`: writes a synthetic model for tests and demos.
+
+#ifndef CAIRN_CMD_MODEL_MODEL_MAKE_H_
+#define CAIRN_CMD_MODEL_MODEL_MAKE_H_
+
+#include <string>
+
+#include "engine/maker/model_recipe.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cairn {
+
+struct ModelMakeOptions {
+  ModelShape shape;
+  std::string path;  // of the file to make
+  std::string quant = "q8_0";
+  bool verbose = false;  // show libllama's log
+};
+
+// Adds the subcommand `make` to `model`. Parsing fills `options`, which must outlive it; when the
+// subcommand returned was chosen, call RunModelMake.
+CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options);
+
+// Makes the model and prints one line about it, or one line on standard error about what went
+// wrong. Returns the program's exit code.
+int RunModelMake(const ModelMakeOptions& options);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_MODEL_MODEL_MAKE_H_

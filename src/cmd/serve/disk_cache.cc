@@ -1,0 +1,98 @@
+#include "cmd/serve/disk_cache.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "cmd/cache/cache_folder.h"
+#include "cmd/serve/cache_flags.h"
+#include "store/codec/codec.h"
+#include "store/identity.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kGib = 1 << 30;
+
+int64_t UnixNs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// `any` cuts everywhere, so what it calls on the grid is not what the others call so.
+Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
+  auto identity = engine.StateIdentity();
+  if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  return identity;
+}
+
+}  // namespace
+
+std::vector<std::pair<NamespaceId, uint64_t>> NameSpacesOf(const ApiKeys& keys) {
+  std::vector<std::pair<NamespaceId, uint64_t>> name_spaces = {{0, 0}};
+  for (const ApiKeys::Known& key : keys.known()) {
+    name_spaces.emplace_back(key.number, key.saved_name);
+  }
+  return name_spaces;
+}
+
+std::string CacheFolderOf(const ServeOptions& options) {
+  return options.cache_folder.empty() ? DefaultCacheFolder() : options.cache_folder;
+}
+
+bool KeepsOnDisk(const ServeOptions& options) {
+  return options.cache_disk_gib > 0 && StoresCheckpoints(options);
+}
+
+Result<Codec> CodecOf(const ServeOptions& options) {
+  auto codec = ParseCodec(options.codec);
+  if (!codec) return Fail(codec.error().code, "--codec: " + codec.error().message);
+  return codec;
+}
+
+Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
+                                ReuseMode reuse, DiskCallbacks callbacks) {
+  DiskCache cache;
+  const auto codec = CodecOf(options);
+  if (!codec) return tl::unexpected(codec.error());
+  const bool keeps = KeepsOnDisk(options);
+  if (!keeps && options.slot_save_path.empty()) return cache;
+  cache.codec = *codec;
+  const auto identity = IdentityOf(*engine, reuse);
+  if (!identity) return tl::unexpected(identity.error());
+  cache.saved_as.fingerprint = FingerprintOf(*identity);
+  cache.saved_as.name_spaces = NameSpacesOf(keys);
+  cache.fs = MakeRealFs();
+  cache.slot_files.folder = options.slot_save_path;
+  cache.slot_files.saved_as = cache.saved_as;
+  cache.slot_files.codec = cache.codec;
+  cache.slot_files.needs_snapshots = engine->traits().NeedsSnapshots();
+  if (!keeps) return cache;
+  DiskStoreOptions disk;
+  disk.folder = CacheFolderOf(options);
+  disk.fingerprint = cache.saved_as.fingerprint;
+  disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
+  // What waits for a slow disk is in memory too, and of no use where the folder cannot take it.
+  disk.queue_bytes_max =
+      std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
+  disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
+  disk.codec = cache.codec;
+  disk.now_ns = UnixNs;
+  disk.wake = std::move(callbacks.wake);
+  disk.log = std::move(callbacks.log);
+  disk.trace = callbacks.trace;
+  // For people who look there; where it cannot be written, the store says what is wrong.
+  static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
+  cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));
+  return cache;
+}
+
+LineageId RandomLineage() {
+  std::random_device random;
+  const uint64_t high = random();
+  const uint64_t low = random();
+  return (high << 32) ^ low;
+}
+
+}  // namespace cairn

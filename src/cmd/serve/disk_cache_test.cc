@@ -1,0 +1,70 @@
+#include "cmd/serve/disk_cache.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/llama/llama_engine.h"
+#include "store/codec/codec.h"
+#include "testing/engine/test_models.h"
+
+namespace cairn {
+namespace {
+
+class DiskCacheTest : public testing::Test {
+ protected:
+  DiskCacheTest() { std::filesystem::remove_all(folder_); }
+  ~DiskCacheTest() override { std::filesystem::remove_all(folder_); }
+
+  ServeOptions Options(const std::string& codec) const {
+    ServeOptions options;
+    options.cache_folder = folder_;
+    options.cache_ram_mib = 64;
+    options.codec = codec;
+    return options;
+  }
+  DiskCache Open(const ServeOptions& options, Engine* engine) {
+    auto opened = OpenDiskCache(options, ApiKeys(), engine, ReuseMode::kLive, {{}, Log()});
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return opened ? *std::move(opened) : DiskCache();
+  }
+  LogSink Log() {
+    return [this](LogLevel level, std::string_view line) {
+      EXPECT_EQ(level, LogLevel::kWarning);
+      log_.emplace_back(line);
+    };
+  }
+
+  const std::string folder_ =
+      testing::TempDir() + "cairn_disk_cache_test_" + std::to_string(getpid());
+  std::vector<std::string> log_;
+};
+
+std::unique_ptr<LlamaEngine> LoadedEngine() {
+  auto engine = LlamaEngine::Load(test::SmallOptions(test::MadeModel("qwen35")));
+  EXPECT_TRUE(engine.has_value()) << engine.error().message;
+  return engine ? *std::move(engine) : nullptr;
+}
+
+TEST_F(DiskCacheTest, NamesTheCodecsThereAre) {
+  for (const char* codec : {"raw", "lossless"}) EXPECT_TRUE(CodecOf(Options(codec)).has_value());
+  EXPECT_EQ(CodecOf(Options("zip")).error().message,
+            "--codec: there is no codec \"zip\"; there are raw, lossless");
+}
+
+TEST_F(DiskCacheTest, ReadsTheFilesOfTheOtherCodec) {
+  const auto engine = LoadedEngine();
+  ASSERT_NE(engine, nullptr);
+  const auto fingerprint = [&](const char* codec) {
+    return Open(Options(codec), engine.get()).saved_as.fingerprint;
+  };
+  EXPECT_EQ(fingerprint("raw"), fingerprint("lossless"));
+}
+
+}  // namespace
+}  // namespace cairn

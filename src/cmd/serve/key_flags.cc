@@ -1,0 +1,150 @@
+#include "cmd/serve/key_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "base/read_file.h"
+
+namespace cairn {
+namespace {
+
+void AddKeysOf(const char* variable, std::vector<std::string>* keys) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr) return;
+  std::istringstream list(value);
+  for (std::string key; std::getline(list, key, ',');) {
+    if (!key.empty()) keys->push_back(key);
+  }
+}
+
+void ReplaceAll(const std::string& what, std::string* text) {
+  constexpr std::string_view kHidden = "***";
+  for (size_t at = text->find(what); at != std::string::npos;
+       at = text->find(what, at + kHidden.size())) {
+    text->replace(at, what.size(), kHidden);
+  }
+}
+
+}  // namespace
+
+void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Server";
+  serve
+      ->add_option("--api-key", options->api_keys,
+                   "Key that requests must show; several with commas, each a cache of its own; "
+                   "also from CAIRN_API_KEY, which other users of the machine cannot see")
+      ->delimiter(',')
+      ->group(group);
+  serve
+      ->add_option("--api-key-file", options->api_key_file,
+                   "File of more keys, one a line, a name before it if you like; # begins a "
+                   "comment; SIGHUP reads it again")
+      ->group(group);
+  serve
+      ->add_option("--ssl-key-file", options->ssl_key_file,
+                   "Private key for HTTPS, in PEM form without a passphrase; with --ssl-cert-file; "
+                   "SIGHUP reads both again")
+      ->group(group);
+  serve
+      ->add_option("--ssl-cert-file", options->ssl_cert_file,
+                   "Certificate for HTTPS, in PEM form, with those that vouch for it behind it; "
+                   "then the port speaks TLS and nothing else")
+      ->group(group);
+  serve
+      ->add_flag("--insecure", options->insecure,
+                 "Let everybody who reaches --host ask, without a key")
+      ->group(group);
+  serve
+      ->add_option("--cors-origin", options->cors_origins,
+                   "Origin whose web pages may ask, as https://example.org; may be repeated; * "
+                   "(with a key): every one (default: none)")
+      ->allow_extra_args(false)
+      ->group(group);
+  serve->add_option("--max-body", options->max_body_mib, "MiB that a request's body may have")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+  serve
+      ->add_option("--max-streams", options->max_streams,
+                   "Requests of one key that are answered at once, streams or not; more get a 429 "
+                   "(0: no limit of its own)")
+      ->capture_default_str()
+      ->group(group);
+}
+
+Result<std::vector<std::string>> ParseKeyFile(std::string_view text) {
+  std::vector<std::string> keys;
+  std::istringstream lines{std::string(text)};
+  size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string first;
+    if (!(words >> first) || first.starts_with('#')) continue;
+    std::string second;
+    std::string third;
+    words >> second >> third;
+    if (!third.empty()) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "line " + std::to_string(number) + " has more than a name and a key");
+    }
+    keys.push_back(second.empty() ? first : second);
+  }
+  if (keys.empty()) return Fail(ErrorCode::kInvalidArgument, "there is no key in it");
+  return keys;
+}
+
+Result<std::vector<std::string>> KeysOf(const ServeOptions& options) {
+  std::vector<std::string> keys = options.api_keys;
+  AddKeysOf("CAIRN_API_KEY", &keys);
+  AddKeysOf("LLAMA_API_KEY", &keys);
+  if (options.api_key_file.empty()) return keys;
+  const auto text = ReadFile(options.api_key_file);
+  if (!text) return Fail(text.error().code, "--api-key-file " + text.error().message);
+  const auto more = ParseKeyFile(*text);
+  if (!more) {
+    return Fail(more.error().code,
+                "--api-key-file '" + options.api_key_file + "': " + more.error().message);
+  }
+  keys.insert(keys.end(), more->begin(), more->end());
+  return keys;
+}
+
+Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options) {
+  if (options.ssl_cert_file.empty() && options.ssl_key_file.empty()) return nullptr;
+  if (options.ssl_cert_file.empty() || options.ssl_key_file.empty()) {
+    const bool has_key = options.ssl_cert_file.empty();
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(has_key ? "--ssl-key-file" : "--ssl-cert-file") +
+                    " was given without " + (has_key ? "--ssl-cert-file" : "--ssl-key-file") +
+                    "; a certificate and its key go together");
+  }
+  return TlsCertificate::Load(options.ssl_cert_file, options.ssl_key_file);
+}
+
+bool OthersCanRead(const std::string& path) {
+  std::error_code error;
+  const auto perms = std::filesystem::status(path, error).permissions();
+  return !error && (perms & std::filesystem::perms::others_read) != std::filesystem::perms::none;
+}
+
+std::string HideKeys(std::string message, const std::vector<std::string>& arguments) {
+  bool follows = false;
+  for (const std::string& argument : arguments) {
+    const bool is_flag = argument.starts_with('-');
+    if (is_flag) {
+      follows = argument.starts_with("--api") && !argument.starts_with("--api-key-file");
+      const size_t equals = argument.find('=');
+      if (follows && equals != std::string::npos && equals + 1 < argument.size()) {
+        ReplaceAll(argument.substr(equals + 1), &message);
+      }
+    } else if (follows && !argument.empty()) {
+      ReplaceAll(argument, &message);
+    }
+  }
+  return message;
+}
+
+}  // namespace cairn

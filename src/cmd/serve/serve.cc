@@ -1,0 +1,594 @@
+#include "cmd/serve/serve.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "api/answer/answer_script.h"
+#include "api/chat_service.h"
+#include "api/wall_clock.h"
+#include "base/fs.h"
+#include "base/join.h"
+#include "base/trace_events.h"
+#include "cache/resume.h"
+#include "cmd/progress_line.h"
+#include "cmd/serve/answer_flags.h"
+#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/disk_cache.h"
+#include "cmd/serve/key_flags.h"
+#include "cmd/serve/serve_files.h"
+#include "cmd/serve/server_log.h"
+#include "cmd/serve/start_grid.h"
+#include "cmd/text_models.h"
+#include "engine/llama/llama_engine.h"
+#include "http/page/page.h"
+#include "http/routes.h"
+#include "http/server.h"
+#include "trace/trace_writer.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+// Where allocations can fail, small ones live off this until the cache has made room.
+constexpr size_t kMemoryKeptBack = size_t{16} << 20;
+
+// What the flags name, found out before anything takes time.
+struct Policies {
+  std::unique_ptr<PlacementPolicy> placement;
+  std::unique_ptr<EvictionPolicy> eviction;
+  ReuseMode reuse = ReuseMode::kLive;
+  std::shared_ptr<VolatileText> volatile_text;  // null: no pattern
+};
+
+Result<Policies> MakePolicies(const ServeOptions& options) {
+  if (options.slots == 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
+                "default");
+  }
+  if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--sleep-idle-seconds cannot unload a model that makes embeddings or ranks too; "
+                "leave out one of it and --embeddings, --reranking");
+  }
+  if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
+                    " moves what was read, and then no bit is a cold run's; it cannot be had with "
+                    "--reuse exact");
+  }
+  Policies policies;
+  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
+  if (!placement) return tl::unexpected(placement.error());
+  policies.placement = std::move(*placement);
+  auto eviction = MakeEviction(options.eviction);
+  if (!eviction) return tl::unexpected(eviction.error());
+  policies.eviction = std::move(*eviction);
+  const auto reuse = ParseReuseMode(options.reuse);
+  if (!reuse) return tl::unexpected(reuse.error());
+  policies.reuse = *reuse;
+  if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
+  const LlamaOptions& llama = options.llama;
+  if (llama.grid_tokens > llama.ubatch_tokens) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
+                    std::to_string(llama.ubatch_tokens) +
+                    ", so no chunk would be as long; raise --ubatch-size or lower --grid");
+  }
+  if (!options.pin_volatile.empty() && options.reuse == "exact") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--pin-volatile makes a prompt depend on earlier requests, and --reuse exact "
+                "promises that nothing does; leave out one of them");
+  }
+  if (!options.pin_volatile.empty()) {
+    auto volatile_text = VolatileText::Make(options.pin_volatile);
+    if (!volatile_text) {
+      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
+    }
+    policies.volatile_text = std::move(*volatile_text);
+  }
+  return policies;
+}
+
+// Without checkpoints nothing is kept at all: it is what all else is compared with.
+bool KeepsCheckpoints(const ServeOptions& options) {
+  return PlacementNames(options) != "none" && StoresCheckpoints(options);
+}
+
+SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
+  SchedulerOptions scheduler;
+  scheduler.reuse = reuse;
+  scheduler.queue_limit = options.queue_limit;
+  scheduler.prefill_share = options.prefill_share;
+  scheduler.request_ms_max = options.request_timeout_s * 1000;
+  scheduler.prefetch.tokens_per_minute = options.prefetch_budget;
+  scheduler.warm_start = options.warm;
+  scheduler.unused_ms = options.save_after_ms;
+  if (options.sleep_idle_s >= 0) {
+    scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
+  }
+  scheduler.move_tokens_min = options.cache_reuse;
+  if (options.cache_idle_slots) scheduler.beside_tokens_max = SlotKeeper::kBesideTokens;
+  scheduler.context_shift = options.context_shift;
+  scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
+  return scheduler;
+}
+
+ServerLog MakeServerLog(const ServeOptions& options) {
+  const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
+  const LogLevel level = ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
+  return {format, options.verbose ? LogLevel::kDebug : level};
+}
+
+// Everything a running server consists of, in the order it comes up.
+class ServeRun {
+ public:
+  explicit ServeRun(const ServeOptions& options)
+      : options_(options), logger_(MakeServerLog(options)) {}
+  // Handlers use all that is below, so they end first.
+  // The disk's thread wakes the scheduler, and outlives it by its place below.
+  ~ServeRun() {
+    if (http_) http_->Stop();
+    if (http_thread_.joinable()) http_thread_.join();
+    if (disk_.store) disk_.store->Stop();
+  }
+
+  // What went wrong, for people one line as every command has it.
+  void SayFailed(const Error& error) const {
+    if (logger_.format() == LogFormat::kJson) {
+      logger_->error("{}", error.message);
+    } else {
+      std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
+    }
+  }
+
+  Status Run() {
+    auto policies = MakePolicies(options_);
+    if (!policies) return tl::unexpected(policies.error());
+    WarnOfUnknownVariables();
+    auto script = ReadScript(options_.script_path);
+    if (!script) return tl::unexpected(script.error());
+    script_ = std::move(*script);
+    if (Status opened = OpenTrace(); !opened) return opened;
+    if (Status opened = OpenTraceEvents(); !opened) return opened;
+    if (Status read = ReadKeys(); !read) return read;
+    if (Status read = ReadCertificate(); !read) return read;
+    if (Status listening = StartHttp(); !listening) return listening;
+    const double started_ms = clock_.NowMs();
+    if (Status loaded = LoadModel(); !loaded) return loaded;
+    if (Status parsed = ParseTemplate(); !parsed) return parsed;
+    FallBackWithoutGrid(&*policies);
+    auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
+                              {[this] { Wake(); }, logger_.sink(), events_.get()});
+    if (!disk) return tl::unexpected(disk.error());
+    disk_ = std::move(*disk);
+    cache_ =
+        std::make_unique<CheckpointCache>(ToCacheOptions(options_), std::move(policies->placement),
+                                          std::move(policies->eviction), MakeStore());
+    cache_->SetSavedAs(disk_.saved_as);
+    SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
+    scheduling.observer = trace_.get();
+    scheduling.log = logger_.sink();
+    memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
+    scheduling.memory = memory_.get();
+    scheduling.cache_bytes_max = cache_->stats().bytes_max;
+    scheduling.trace = events_.get();
+    if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
+    scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
+    scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
+    MakeSlotFiles();
+    ChatServiceOptions service;
+    service.canonical.keep_billing_header = options_.keep_billing_header;
+    service.script = script_.get();
+    service.volatile_text = policies->volatile_text;
+    service.find_boundaries = trace_ != nullptr;
+    service.warm = options_.warm && KeepsCheckpoints(options_);
+    service.prefill_assistant = options_.prefill_assistant;
+    service.cuts_overflow = options_.context_overflow == "truncate";
+    service.reasoning_effort = options_.reasoning_effort;
+    service.template_kwargs_json = options_.template_kwargs_json;
+    service.log = logger_.sink();
+    // What a cold server makes of a conversation knows nothing of earlier ones.
+    if (policies->reuse == ReuseMode::kExact) {
+      service.answer_bytes_max = 0;
+      service.tool_lists_max = 0;
+    }
+    service_ =
+        std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
+    SayReady(clock_.NowMs() - started_ms);
+    BeginService();
+    scheduler_->Run();
+    SaveToDisk();
+    SayTraced();
+    return {};
+  }
+
+  // From any thread, as often as it likes. Before the model is loaded it ends the process: nothing
+  // there can be interrupted and nothing is lost.
+  void StopOnSignal(int signal) {
+    if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
+    // Files are put in place whole, so leaving in the middle of one harms nothing.
+    if (std::exchange(stopping_, true) && signal == SIGINT) {
+      logger_->warn("interrupted again: ended at once, and what was not saved yet is lost");
+      std::_Exit(128 + signal);
+    }
+    logger_->info("stopping{}",
+                  disk_.store ? ": what is worth it is saved; Ctrl-C ends at once" : "");
+    http_->Stop();
+    scheduler_->Stop();
+  }
+
+  // From one thread, as often as it likes. What is wrong with a file changes nothing.
+  void Reload() {
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    if (keys_ == nullptr) return;  // they are about to be read
+    if (certificate_ != nullptr) ReloadCertificate();
+    if (!options_.api_key_file.empty()) {
+      ReloadKeys();
+    } else if (certificate_ == nullptr) {
+      logger_->info("SIGHUP: there is no --api-key-file to read again");
+    }
+  }
+
+ private:
+  // REQUIRES: keys_mutex_ is held.
+  void ReloadKeys() {
+    const auto keys = KeysOf(options_);
+    Status replaced = keys ? keys_->Know(*keys) : Status(tl::unexpected(keys.error()));
+    if (replaced) {
+      // What a new key has stored needs a name from the first request on.
+      NameKeys();
+      replaced = keys_->Replace(*keys);
+    }
+    if (!replaced) {
+      logger_->warn("SIGHUP: the API keys stay as they were: {}", replaced.error().message);
+      return;
+    }
+    logger_->info("SIGHUP: {} API keys from now on", keys_->size());
+    WarnOfReaders("--api-key-file", options_.api_key_file);
+  }
+
+  // REQUIRES: keys_mutex_ is held.
+  void ReloadCertificate() {
+    if (const Status reloaded = certificate_->Reload(); !reloaded) {
+      logger_->warn("SIGHUP: the certificate stays as it was: {}", reloaded.error().message);
+      return;
+    }
+    logger_->info("SIGHUP: the certificate was read again");
+    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+  }
+
+  Status ReadCertificate() {
+    auto certificate = CertificateOf(options_);
+    if (!certificate) return tl::unexpected(certificate.error());
+    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    certificate_ = std::move(*certificate);
+    return {};
+  }
+
+  Status ReadKeys() {
+    const auto texts = KeysOf(options_);
+    if (!texts) return tl::unexpected(texts.error());
+    auto keys = ApiKeys::Make(*texts);
+    if (!keys) return tl::unexpected(keys.error());
+    WarnOfReaders("--api-key-file", options_.api_key_file);
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    keys_ = std::move(*keys);
+    return {};
+  }
+
+  void WarnOfUnknownVariables() const {
+    if (options_.unknown_variables.empty()) return;
+    logger_->warn("environment variables of llama-server that have no flag here are ignored: {}",
+                  JoinNames(options_.unknown_variables));
+  }
+
+  void WarnOfReaders(const char* flag, const std::string& file) const {
+    if (file.empty() || !OthersCanRead(file)) return;
+    logger_->warn("{} {}: every user of this machine can read it; chmod 600 it", flag, file);
+  }
+
+  // REQUIRES: keys_mutex_ is held.
+  void NameKeys() {
+    if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
+    SavedAs saved_as = disk_.saved_as;
+    saved_as.name_spaces = NameSpacesOf(*keys_);
+    if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
+    // Signals wait for nothing: the context thread may be in a disk that hangs. When the server is
+    // ending nothing is asked any more.
+    static_cast<void>(scheduler_->PostLook(
+        [saved_as = std::move(saved_as)](CheckpointCache* cache) { cache->SetSavedAs(saved_as); }));
+  }
+
+  // From here on requests are answered, and a new key is named by NameKeys().
+  void BeginService() {
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    if (disk_.outlives()) {
+      disk_.saved_as.name_spaces = NameSpacesOf(*keys_);
+      cache_->SetSavedAs(disk_.saved_as);
+      if (slot_files_ != nullptr) slot_files_->SetNameSpaces(disk_.saved_as.name_spaces);
+    }
+    served_.service.store(service_.get(), std::memory_order_release);
+  }
+
+  Status StartHttp() {
+    auto grammar = AnswerGrammarOf(options_);
+    if (!grammar) return tl::unexpected(grammar.error());
+    served_.grammar = std::move(*grammar);
+    HttpServerOptions http;
+    http.host = options_.host;
+    http.port = options_.port;
+    http.keys = keys_;
+    http.certificate = certificate_;
+    http.insecure = options_.insecure;
+    http.cors_origins = options_.cors_origins;
+    http.body_bytes_max = options_.max_body_mib << 20;
+    http.key_requests_max = options_.max_streams;
+    http.error_body = HttpErrorBody;
+    http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
+    http.log = logger_.sink();
+    http_ = std::make_unique<HttpServer>(std::move(http));
+    served_.defaults = options_.defaults;
+    if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
+    const std::filesystem::path path(options_.llama.model_path);
+    served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
+    served_.model.version = CAIRN_VERSION;
+    served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
+    served_.model.placement = PlacementNames(options_);
+    served_.model.reuse = options_.reuse;
+    served_.model.started_unix_s = NowUnixS();
+    served_.sse_ping_interval_s = options_.sse_ping_interval_s;
+    if (options_.responses_store_mib > 0 && options_.responses_ttl_s > 0) {
+      served_.responses = std::make_unique<StoredResponses>(
+          &clock_, StoredResponsesOptions{options_.responses_store_mib << 20U,
+                                          static_cast<double>(options_.responses_ttl_s) * 1000});
+    }
+    served_.request_log.SetLog(logger_.request_sink());
+    served_.request_log.SetHintLog(logger_.sink());
+    AddRoutes(http_.get(), &served_);
+    AddPageRoutes(http_.get(), BuiltPage());
+    if (Status bound = http_->Bind(); !bound) return bound;
+    if (options_.insecure && keys_->empty()) {
+      logger_->warn("--insecure: everybody who reaches {} may ask, and sees what others asked",
+                    options_.host);
+    }
+    http_thread_ = std::thread([this] { http_->Serve(); });
+    return {};
+  }
+
+  std::unique_ptr<SnapshotStore> MakeStore() const {
+    if (!StoresCheckpoints(options_)) return MakeNoneStore();
+    return disk_.store ? MakeTieredStore(disk_.store.get()) : MakeRamStore();
+  }
+
+  void MakeSlotFiles() {
+    if (disk_.slot_files.folder.empty()) return;
+    slot_files_ = std::make_unique<SlotFiles>(disk_.fs.get(), &scheduler_->slots(), &clock_,
+                                              disk_.slot_files);
+    slot_files_->RemoveLeftovers(NowUnixS() * int64_t{1'000'000'000});
+    served_.slot_files = slot_files_.get();
+  }
+
+  // From the disk's thread, at any time.
+  void Wake() {
+    if (served_.service.load(std::memory_order_acquire) != nullptr) scheduler_->Wake();
+  }
+
+  void SaveToDisk() {
+    if (!disk_.store) return;
+    const double ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
+    const double began_ms = clock_.NowMs();
+    const bool all = scheduler_->SaveAll(ms_max);
+    const bool drained = disk_.store->Drain(std::max(0.0, ms_max - (clock_.NowMs() - began_ms)));
+    const SavedStats saved = disk_.store->stats();
+    if (all && drained) {
+      logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
+                    saved.bytes >> 20);
+    } else if (saved.refusing) {
+      logger_->warn("{} cannot be written: what was not saved before will be read again",
+                    CacheFolderOf(options_));
+    } else {
+      logger_->warn("--shutdown-timeout {} s was over before all was saved",
+                    options_.shutdown_timeout_s);
+    }
+  }
+
+  Status OpenTrace() {
+    if (options_.trace_out.empty()) return {};
+    TraceWriterOptions trace;
+    trace.log = logger_.sink();
+    auto opened = TraceWriter::Open(options_.trace_out, std::move(trace));
+    if (!opened) return Fail(opened.error().code, "--trace-out " + opened.error().message);
+    trace_ = std::move(*opened);
+    return {};
+  }
+
+  Status OpenTraceEvents() {
+    if (options_.trace_events.empty()) return {};
+    TraceEventsOptions events;
+    events.log = logger_.sink();
+    auto opened = TraceEvents::Open(events_fs_.get(), options_.trace_events, &clock_, events);
+    if (!opened) {
+      return Fail(opened.error().code,
+                  "--trace-events cannot be written: " + opened.error().message);
+    }
+    events_ = std::move(*opened);
+    events_->NameThread("context");
+    return {};
+  }
+
+  void SayTraced() const {
+    if (events_ != nullptr) {
+      events_->Flush();
+      const TraceEvents::Stats stats = events_->stats();
+      logger_->info("{}: {} events written, {} lost", options_.trace_events, stats.written,
+                    stats.lost);
+    }
+    if (trace_ == nullptr) return;
+    trace_->Flush();
+    const TraceWriter::Stats stats = trace_->stats();
+    logger_->info("{}: {} requests written, {} lost", options_.trace_out, stats.written,
+                  stats.lost);
+  }
+
+  Status LoadModel() {
+    LlamaOptions llama = options_.llama;
+    llama.slots = SlotsOf(options_);
+    llama.may_sleep = options_.sleep_idle_s >= 0;
+    // Neighbours in one buffer move the last bits of each other's logits.
+    llama.unified = llama.slots == 1 || options_.reuse != "exact";
+    // While it loads, what goes wrong is said once, by the error Load returns.
+    llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
+    grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
+                  options_.reuse == "exact", &clock_, logger_.sink());
+    grid_->Fill(&llama);
+    llama.probe_progress = [this, told = std::move(llama.probe_progress)](float share) {
+      served_.not_ready =
+          "Loading model: --reuse exact waits for the exactness grid to be measured";
+      if (told) told(share);
+    };
+    ProgressLine progress("Loading " + served_.model.alias);
+    if (logger_.format() == LogFormat::kHuman) {
+      llama.progress = [&progress](float share) { progress.Update(share); };
+    }
+    TraceSpan span(events_.get(), "load");
+    auto engine = LlamaEngine::Load(llama);
+    span.End();
+    if (!engine) return tl::unexpected(engine.error());
+    engine_ = std::move(*engine);
+    return ServeTexts(options_, llama, *engine_, &text_models_, &served_);
+  }
+
+  Status ParseTemplate() {
+    auto source = TemplateSource(options_, engine_->info());
+    if (!source) return tl::unexpected(source.error());
+    auto parsed =
+        ChatTemplate::Parse(std::move(*source), engine_->info().bos_text, engine_->info().eos_text);
+    if (!parsed) {
+      return Fail(parsed.error().code,
+                  "the chat template cannot be read: " + parsed.error().message +
+                      "; another can be given with --chat-template");
+    }
+    template_ = std::move(*parsed);
+    return {};
+  }
+
+  // Where no cut leaves the bits alone, `live` can promise nothing that `any` does not keep.
+  void FallBackWithoutGrid(Policies* policies) {
+    if (engine_->traits().grid_tokens > 0) return;
+    if (policies->reuse == ReuseMode::kLive) {
+      policies->reuse = ReuseMode::kAny;
+      served_.model.reuse = "any";
+      logger_->warn("no exactness grid was found: --reuse falls back to any, answers may differ");
+    } else if (policies->reuse == ReuseMode::kExact) {
+      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+    }
+  }
+
+  void SayReady(double load_ms) const {
+    const MemoryTraits& traits = engine_->traits();
+    if (!traits.shifts && (options_.cache_reuse > 0 || options_.context_shift)) {
+      logger_->warn(
+          "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
+          "effect");
+    }
+    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
+                  engine_->info().description, MemoryClassName(traits.memory_class),
+                  (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
+    logger_->info("{} slots of up to {} tokens, {} together", engine_->slots(),
+                  engine_->context_tokens(), engine_->cells());
+    const bool trusted = !traits.grid_measured && options_.reuse == "exact";
+    logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
+                 "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
+                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
+                 PlacementNames(options_), options_.eviction, served_.model.reuse);
+    // The answer to --port 0: no log level hides it.
+    logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
+                           certificate_ != nullptr ? "https" : "http", options_.host,
+                           http_->port());
+  }
+
+  const ServeOptions& options_;
+  const ServerLog logger_;
+  bool stopping_ = false;  // of the thread that takes signals
+  const SteadyClock clock_;
+  const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
+  std::unique_ptr<TraceEvents> events_;  // null: nothing is written
+  Served served_;
+  std::mutex keys_mutex_;          // one reload at a time, and none while service begins
+  std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
+  std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
+  std::optional<StartGrid> grid_;                // from the loading on
+  std::unique_ptr<LlamaEngine> engine_;
+  TextModels text_models_;
+  std::unique_ptr<ChatTemplate> template_;
+  std::unique_ptr<const AnswerScript> script_;
+  DiskCache disk_;
+  std::unique_ptr<CheckpointCache> cache_;
+  std::unique_ptr<MemoryWatch> memory_;
+  std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<SlotFiles> slot_files_;  // null: slots are not saved to files
+  std::unique_ptr<ChatService> service_;
+  std::unique_ptr<HttpServer> http_;
+  std::thread http_thread_;
+};
+
+// Signals are taken by a thread that waits for them, so that no handler runs in between.
+class SignalThread {
+ public:
+  explicit SignalThread(ServeRun* run) {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this, run] {
+      int signal = 0;
+      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
+        if (signal == SIGHUP) {
+          run->Reload();
+        } else {
+          run->StopOnSignal(signal);
+        }
+      }
+    });
+  }
+  ~SignalThread() {
+    pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+
+ private:
+  sigset_t signals_{};
+  std::thread thread_;
+};
+
+}  // namespace
+
+size_t SlotsOf(const ServeOptions& options) {
+  constexpr size_t kUsualSlots = 4;
+  if (options.slots > 0) return static_cast<size_t>(options.slots);
+  return options.reuse == "exact" ? 1 : kUsualSlots;
+}
+
+int RunServe(const ServeOptions& options) {
+  ServeRun run(options);
+  // Before any other thread, so that all of them leave signals to it.
+  const SignalThread signals(&run);
+  const Status served = run.Run();
+  if (served) return 0;
+  run.SayFailed(served.error());
+  return 1;
+}
+
+}  // namespace cairn

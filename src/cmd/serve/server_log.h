@@ -1,0 +1,55 @@
+// ServerLog: where the lines of a running server go: standard error, for people or for programs.
+//
+//   human   11:12:52.123 info chatcmpl-7 done: 812 prompt tokens, 640 reused (went_on), …
+//   json    {"time":"2026-11-22T11:12:52.123Z","level":"info","message":"…","request":{…}}
+//
+// Only a request's line has "request": the same in fields. No line has a prompt's or an answer's
+// text.
+//
+// Threads: any.
+
+#ifndef CAIRN_CMD_SERVE_SERVER_LOG_H_
+#define CAIRN_CMD_SERVE_SERVER_LOG_H_
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/admin/request_log.h"
+#include "base/log.h"
+
+namespace cairn {
+
+enum class LogFormat { kHuman, kJson };
+// Nothing: there is no such format, or no such level.
+std::optional<LogFormat> ParseLogFormat(std::string_view name);
+std::optional<LogLevel> ParseLogLevel(std::string_view name);
+
+class ServerLog {
+ public:
+  // Lines below `level` are left out, but for those of always().
+  ServerLog(LogFormat format, LogLevel level);
+  // To a sink other than standard error, for tests.
+  ServerLog(LogFormat format, LogLevel level, const std::shared_ptr<spdlog::sinks::sink>& sink);
+
+  // For text put together as spdlog does it.
+  spdlog::logger* operator->() const { return lines_.get(); }
+  // For lines that whoever started the server waits for: no level leaves them out.
+  spdlog::logger* always() const { return always_.get(); }
+  LogSink sink() const;
+  RequestSink request_sink() const;
+  LogFormat format() const { return format_; }
+
+ private:
+  const LogFormat format_;
+  std::shared_ptr<spdlog::logger> lines_;
+  std::shared_ptr<spdlog::logger> requests_;
+  std::shared_ptr<spdlog::logger> always_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_SERVE_SERVER_LOG_H_

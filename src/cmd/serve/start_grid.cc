@@ -1,0 +1,83 @@
+#include "cmd/serve/start_grid.h"
+
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr SeqId kProbeSeq = 0;
+
+}  // namespace
+
+StartGrid::StartGrid(Fs* fs, const std::string& folder, bool exact, const Clock* clock, LogSink log)
+    : grids_(folder.empty() ? std::nullopt : std::optional<MeasuredGrids>({fs, folder})),
+      exact_(exact),
+      clock_(clock),
+      log_(std::move(log)) {}
+
+void StartGrid::Fill(LlamaOptions* llama) {
+  given_ = llama->grid_tokens > 0;
+  llama->measure_grid = exact_;
+  llama->grid_probe_ms_max = std::numeric_limits<double>::infinity();
+  if (grids_) llama->find_grid = [this](const std::string& facts) { return grids_->Find(facts); };
+  if (!exact_ || !log_) return;
+  llama->probe_progress = [this, said = std::make_shared<bool>(false)](float) {
+    if (std::exchange(*said, true)) return;
+    log_(LogLevel::kInfo,
+         "--reuse exact waits for the exactness grid, which is measured now; the cache folder "
+         "keeps it for the next start, and --grid 64 skips it");
+  };
+}
+
+IdleWork* StartGrid::AfterLoad(Engine* engine, const std::function<Result<std::string>()>& facts) {
+  if (given_ || !grids_) return nullptr;
+  auto found = facts();
+  if (!found) return nullptr;
+  engine_ = engine;
+  facts_ = *std::move(found);
+  const MemoryTraits& traits = engine->traits();
+  if (traits.grid_measured) {
+    if (traits.grid_tokens > 0 && grids_->Find(facts_) == 0) Keep(traits.grid_tokens);
+    return nullptr;
+  }
+  if (exact_) return nullptr;
+  begin_ms_ = clock_->NowMs();
+  search_.emplace(engine, kProbeSeq, GridProbeOptions{});
+  return this;
+}
+
+bool StartGrid::Step() {
+  return search_->Step();
+}
+
+void StartGrid::End() {
+  engine_->Clear(kProbeSeq);
+  const GridProbe probe = search_->result();
+  if (!probe.finished) return;
+  if (probe.grid_tokens > 0) Keep(probe.grid_tokens);
+  if (!log_) return;
+  const size_t assumed_tokens = engine_->traits().grid_tokens;
+  const std::string found = probe.grid_tokens == 0
+                                ? "no exactness grid was found"
+                                : "exactness grid " + std::to_string(probe.grid_tokens) + " tokens";
+  if (probe.grid_tokens == assumed_tokens) {
+    const auto seconds = static_cast<int>((clock_->NowMs() - begin_ms_) / 1000);
+    log_(LogLevel::kInfo, found + ": measured while idle, in " + std::to_string(seconds) + " s");
+  } else {
+    log_(LogLevel::kWarning,
+         found + ", and " + std::to_string(assumed_tokens) +
+             " were assumed at the start: an answer behind a cached prefix may differ in its last "
+             "bits; the next start uses what was measured");
+  }
+}
+
+void StartGrid::Keep(size_t grid_tokens) const {
+  const Status kept = grids_->Keep(facts_, grid_tokens);
+  if (kept || !log_) return;
+  log_(LogLevel::kDebug,
+       "the exactness grid is measured again at the next start: " + kept.error().message);
+}
+
+}  // namespace cairn

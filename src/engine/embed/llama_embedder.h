@@ -1,0 +1,41 @@
+// LlamaEmbedder: an Embedder on libllama. The same model as a LlamaEngine's, with a context of its
+// own (engine/embed/llama_pooled_context.h): until the first text comes embeddings cost nothing.
+
+#ifndef CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_
+#define CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/embed/embedder.h"
+#include "engine/embed/llama_pooled_context.h"
+#include "engine/llama/llama_engine.h"
+#include "engine/llama/llama_options.h"
+
+namespace cairn {
+
+class LlamaEmbedder final : public Embedder {
+ public:
+  // `engine` outlives the embedder; `options` are those it was loaded with. `pooling`, how the
+  // tokens' vectors become the text's: "mean", "cls" (the first), "last", or empty for what the
+  // model says, and the mean where it says nothing. kInvalidArgument: another word.
+  // kUnsupported: the model ranks, or its architecture is not known to give vectors: asked in
+  // vain, libllama would end the process.
+  static Result<std::unique_ptr<LlamaEmbedder>> Make(const LlamaEngine& engine,
+                                                     const LlamaOptions& options,
+                                                     std::string_view pooling);
+
+  size_t size() const override { return context_.size(); }
+  size_t tokens_max() const override { return context_.tokens_max(); }
+  Result<std::vector<float>> Embed(TokenSpan tokens) override;
+
+ private:
+  LlamaEmbedder(const LlamaEngine& engine, const LlamaOptions& options, int pooling);
+
+  LlamaPooledContext context_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_

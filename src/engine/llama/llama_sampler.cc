@@ -1,0 +1,236 @@
+#include "engine/llama/llama_sampler.h"
+
+#include <llama.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+// What llama-server gives mirostat 1 to estimate from, as its paper does.
+constexpr int32_t kMirostatTokens = 100;
+
+// Before the infill step; with more it takes long, and top_k may be off.
+constexpr int32_t kInfillCandidatesMax = 256;
+
+struct SamplerDeleter {
+  void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
+};
+
+// Different settings of DRY that are kept; chats of one client have one.
+constexpr size_t kDryMax = 8;
+
+using SamplerPtr = std::unique_ptr<llama_sampler, SamplerDeleter>;
+
+class LlamaSampler final : public Sampler {
+ public:
+  LlamaSampler(const SamplingParams& params, SampledModel model)
+      : model_(std::move(model)), candidates_(model_.vocab_size) {
+    chain_.reset(llama_sampler_chain_init(llama_sampler_chain_default_params()));
+    CHECK(chain_ != nullptr);
+    CHECK(params.grammar == nullptr || model_.texts != nullptr);
+    if (params.grammar != nullptr) matcher_.emplace(params.grammar);
+    AddBias(params);
+    const bool greedy = params.temperature <= 0;
+    const bool mirostat = params.mirostat != 0 && !greedy;
+    for (const SamplingStep step : params.order) {
+      const bool last = step == SamplingStep::kTemperature;
+      if (step == SamplingStep::kPenalties) AddPenalties(params);
+      if (step == SamplingStep::kDry) AddDry(params.dry);
+      if (!greedy && !mirostat && !last) AddCut(step, params);
+      if (!greedy && !mirostat && last) AddTemperature(params);
+    }
+    if (mirostat) AddMirostat(params);
+    if (greedy) Add(llama_sampler_init_greedy());
+    if (!greedy && !mirostat) AddChoice(params);
+  }
+
+  Token Sample(std::span<const float> logits) override {
+    CHECK(logits.size() == model_.vocab_size);
+    Fill(logits, false);
+    Token token = Sample();
+    // Most tokens drawn are allowed, and asking for one is cheaper than asking for all.
+    if (matcher_ && !Allows(token)) {
+      Fill(logits, true);
+      if (candidates_.empty()) return kNoToken;
+      token = Sample();
+    }
+    llama_sampler_accept(chain_.get(), token);
+    if (matcher_ && !model_.texts->ends[token]) matcher_->Accept(TextOf(token));
+    return token;
+  }
+
+  bool Accept(Token token) override {
+    const std::string_view text = matcher_ ? TextOf(token) : "";
+    if (!text.empty() && !matcher_->AcceptAfterCut(text)) return false;
+    llama_sampler_accept(chain_.get(), token);
+    return true;
+  }
+
+ private:
+  void Fill(std::span<const float> logits, bool allowed_only) {
+    candidates_.clear();
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const auto token = static_cast<Token>(i);
+      if (allowed_only && !Allows(token)) continue;
+      candidates_.push_back({token, bias_.empty() ? logits[i] : logits[i] + bias_[i], 0.0F});
+    }
+  }
+
+  Token Sample() {
+    llama_token_data_array array = {candidates_.data(), candidates_.size(), -1, false};
+    llama_sampler_apply(chain_.get(), &array);
+    const bool chosen = array.selected >= 0 && array.selected < static_cast<int64_t>(array.size);
+    return array.data[chosen ? array.selected : 0].id;
+  }
+
+  bool Allows(Token token) {
+    if (model_.texts->ends[token]) return matcher_->MayEnd();
+    return matcher_->Allows(TextOf(token));
+  }
+
+  // As the grammar sees it.
+  std::string_view TextOf(Token token) const {
+    const std::string& text = model_.texts->texts[token];
+    if (!text.empty()) return text;
+    for (const auto& [tag, tag_text] : model_.tags) {
+      if (tag == token) return tag_text;
+    }
+    return text;
+  }
+
+  // The chain owns what is added to it.
+  void Add(llama_sampler* sampler) {
+    if (sampler != nullptr) llama_sampler_chain_add(chain_.get(), sampler);
+  }
+
+  int32_t vocab_size() const { return static_cast<int32_t>(model_.vocab_size); }
+
+  // libllama allocates for all of them, so no more than there can be.
+  int32_t LookBack(int32_t last_n) const {
+    const auto context = static_cast<int32_t>(model_.context_tokens);
+    return last_n < 0 ? context : std::min(last_n, context);
+  }
+
+  // Not by libllama's step: behind a grammar that looks through all pairs for each candidate.
+  void AddBias(const SamplingParams& params) {
+    if (params.logit_bias.empty()) return;
+    bias_.resize(model_.vocab_size);
+    for (const auto& [token, value] : params.logit_bias) {
+      if (token >= 0 && token < vocab_size()) bias_[static_cast<size_t>(token)] += value;
+    }
+  }
+
+  void AddPenalties(const SamplingParams& params) {
+    const bool penalises = params.repeat_penalty != 1.0F || params.presence_penalty != 0.0F ||
+                           params.frequency_penalty != 0.0F;
+    if (!penalises || params.repeat_last_n == 0) return;
+    Add(llama_sampler_init_penalties(vocab_size(), LookBack(params.repeat_last_n),
+                                     params.repeat_penalty, params.frequency_penalty,
+                                     params.presence_penalty));
+  }
+
+  void AddDry(const DryParams& dry) {
+    if (dry.multiplier == 0.0F || dry.base < 1.0F || dry.last_n == 0) return;
+    Add(model_.dry->Make(model_.vocab, dry, LookBack(dry.last_n)));
+  }
+
+  void AddCut(SamplingStep step, const SamplingParams& params) {
+    const auto min_keep = static_cast<size_t>(params.min_keep);
+    if (step == SamplingStep::kInfill) AddInfill();
+    if (step == SamplingStep::kTopNSigma && params.top_n_sigma > 0) {
+      Add(llama_sampler_init_top_n_sigma(params.top_n_sigma));
+    }
+    if (step == SamplingStep::kTopK && params.top_k > 0) {
+      Add(llama_sampler_init_top_k(std::max(params.top_k, params.min_keep)));
+    }
+    if (step == SamplingStep::kTypicalP && params.typical_p < 1.0F) {
+      Add(llama_sampler_init_typical(params.typical_p, min_keep));
+    }
+    if (step == SamplingStep::kTopP && params.top_p < 1.0F) {
+      Add(llama_sampler_init_top_p(params.top_p, std::max<size_t>(min_keep, 1)));
+    }
+    if (step == SamplingStep::kMinP && params.min_p > 0.0F) {
+      Add(llama_sampler_init_min_p(params.min_p, std::max<size_t>(min_keep, 1)));
+    }
+    if (step == SamplingStep::kXtc && params.xtc_probability > 0.0F) {
+      Add(llama_sampler_init_xtc(params.xtc_probability, params.xtc_threshold, min_keep,
+                                 params.seed));
+    }
+  }
+
+  // It compares all candidates with each other, and ends an answer by a token that must be there.
+  void AddInfill() {
+    if (llama_vocab_eot(model_.vocab) < 0 && llama_vocab_eos(model_.vocab) < 0) return;
+    Add(llama_sampler_init_top_k(kInfillCandidatesMax));
+    Add(llama_sampler_init_infill(model_.vocab));
+  }
+
+  // The last of the chain, which draws the token.
+  void AddChoice(const SamplingParams& params) {
+    const bool adapts = std::find(params.order.begin(), params.order.end(),
+                                  SamplingStep::kAdaptiveP) != params.order.end();
+    if (!adapts) return Add(llama_sampler_init_dist(params.seed));
+    Add(llama_sampler_init_adaptive_p(params.adaptive_target, params.adaptive_decay, params.seed));
+  }
+
+  void AddTemperature(const SamplingParams& params) {
+    if (params.dynatemp_range > 0) {
+      return Add(llama_sampler_init_temp_ext(params.temperature, params.dynatemp_range,
+                                             params.dynatemp_exponent));
+    }
+    Add(llama_sampler_init_temp(params.temperature));
+  }
+
+  void AddMirostat(const SamplingParams& params) {
+    AddTemperature(params);
+    if (params.mirostat == 1) {
+      return Add(llama_sampler_init_mirostat(vocab_size(), params.seed, params.mirostat_tau,
+                                             params.mirostat_eta, kMirostatTokens));
+    }
+    Add(llama_sampler_init_mirostat_v2(params.seed, params.mirostat_tau, params.mirostat_eta));
+  }
+
+  const SampledModel model_;
+  SamplerPtr chain_;
+  std::vector<llama_token_data> candidates_;
+  std::vector<float> bias_;  // of each token; empty: none
+  std::optional<GrammarMatcher> matcher_;
+};
+
+}  // namespace
+
+struct DrySamplers::Made {
+  DryParams params;
+  int32_t last_n = 0;
+  SamplerPtr sampler;
+};
+
+DrySamplers::DrySamplers() = default;
+DrySamplers::~DrySamplers() = default;
+
+llama_sampler* DrySamplers::Make(const llama_vocab* vocab, const DryParams& dry, int32_t last_n) {
+  const auto same = std::find_if(samplers_.begin(), samplers_.end(), [&](const Made& made) {
+    return made.last_n == last_n && made.params == dry;
+  });
+  if (same != samplers_.end()) return llama_sampler_clone(same->sampler.get());
+  std::vector<const char*> breakers;
+  for (const std::string& breaker : dry.breakers) breakers.push_back(breaker.c_str());
+  SamplerPtr sampler(llama_sampler_init_dry(vocab, dry.multiplier, dry.base, dry.allowed_length,
+                                            last_n, breakers.data(), breakers.size()));
+  ++made_;
+  llama_sampler* const copy = llama_sampler_clone(sampler.get());
+  if (samplers_.size() == kDryMax) samplers_.pop_front();
+  samplers_.push_back({dry, last_n, std::move(sampler)});
+  return copy;
+}
+
+std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model) {
+  return std::make_unique<LlamaSampler>(params, std::move(model));
+}
+
+}  // namespace cairn

@@ -1,0 +1,58 @@
+// A Sampler made of libllama's own. For llama_*.cc only.
+
+#ifndef CAIRN_ENGINE_LLAMA_LLAMA_SAMPLER_H_
+#define CAIRN_ENGINE_LLAMA_LLAMA_SAMPLER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+
+struct llama_sampler;  // NOLINT(readability-identifier-naming): libllama's
+struct llama_vocab;
+
+namespace cairn {
+
+// The texts of a vocabulary, as a grammar sees them: control tokens have none.
+struct TokenTexts {
+  std::vector<std::string> texts;
+  std::vector<bool> ends;  // IsEndOfGeneration
+};
+
+// DRY samplers that were made, to be copied: libllama looks through the whole vocabulary for each
+// breaker, and n answers of one request have the same. Threads: the one that owns the context.
+class DrySamplers {
+ public:
+  DrySamplers();
+  ~DrySamplers();
+  DrySamplers(const DrySamplers&) = delete;
+  DrySamplers& operator=(const DrySamplers&) = delete;
+
+  // A copy, which the caller owns. `last_n` is not negative.
+  llama_sampler* Make(const llama_vocab* vocab, const DryParams& dry, int32_t last_n);
+  size_t made() const { return made_; }
+
+ private:
+  struct Made;
+  std::deque<Made> samplers_;  // the newest last
+  size_t made_ = 0;
+};
+
+struct SampledModel {
+  const llama_vocab* vocab = nullptr;  // outlives the sampler
+  size_t vocab_size = 0;
+  size_t context_tokens = 0;
+  DrySamplers* dry = nullptr;                            // outlives MakeLlamaSampler
+  std::shared_ptr<const TokenTexts> texts;               // may be null where there is no grammar
+  std::vector<std::pair<Token, std::string>> tags = {};  // control tokens with a text all the same
+};
+
+std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model);
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_LLAMA_SAMPLER_H_

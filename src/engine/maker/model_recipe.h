@@ -1,0 +1,62 @@
+// ModelRecipe: what a synthetic model is made from, before libllama sees it. Others include this
+// header; engine/maker/llama_model_maker.h turns a recipe into a GGUF file.
+//
+// A synthetic model has the real architecture, a vocabulary of bytes and random weights. It
+// computes like the real thing and says nothing: greedy answers are ASCII letters and spaces, and
+// they never end by themselves, because the end token's logit is always 0 while some letter's is
+// above it. The caller's max_tokens ends an answer.
+//
+// Pure functions and plain data: any thread.
+
+#ifndef CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_
+#define CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cairn {
+
+using MetadataValue =
+    std::variant<uint32_t, int32_t, float, bool, std::string, std::vector<int32_t>,
+                 std::vector<uint32_t>, std::vector<float>, std::vector<std::string>>;
+// GGUF keys and values in the order of the file.
+using Metadata = std::vector<std::pair<std::string, MetadataValue>>;
+
+// The value of `key`, or nullptr.
+const MetadataValue* FindMetadata(const Metadata& metadata, std::string_view key);
+
+// The sizes a caller may choose. 0 means: what suits the architecture.
+struct ModelShape {
+  std::string architecture;  // libllama's name for it, such as "qwen35"
+  uint32_t width = 0;        // size of the embedding
+  uint32_t layers = 0;
+  uint32_t ff = 0;             // width of the feed-forward layers
+  uint32_t heads = 0;          // attention heads, or state heads where there is no attention
+  uint32_t window_tokens = 0;  // sliding window, for the architectures that have one
+  uint32_t train_context_tokens = 262144;
+  uint64_t seed = 1;    // of the weights
+  bool infill = false;  // the vocabulary has tokens for filling in
+  bool ranks = false;   // a classification head and a template for it; qwen3 alone
+};
+
+struct ModelRecipe {
+  ModelShape shape;   // every size filled in; ff and window_tokens are 0 where there is none
+  Metadata metadata;  // all that the file says besides its tensors
+};
+
+// The architectures MakeRecipe knows, in alphabetical order.
+std::vector<std::string> KnownArchitectures();
+
+// kNotFound: an unknown architecture; the message lists the known ones.
+// kInvalidArgument: sizes that cannot work together; the message says which and why.
+Result<ModelRecipe> MakeRecipe(const ModelShape& wanted);
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_

@@ -1,0 +1,162 @@
+#include "engine/maker/model_weights.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/hash.h"
+#include "base/tokens.h"
+#include "engine/maker/model_vocabulary.h"
+
+namespace cairn {
+namespace {
+
+// splitmix64.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  uint64_t Next() {
+    state_ += 0x9E3779B97F4A7C15U;
+    uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    return z ^ (z >> 31);
+  }
+
+  // In [0, 1).
+  float Uniform() { return static_cast<float>(Next() >> 40) * 0x1p-24F; }
+
+  // Nearly normal, with mean 0 and deviation 1: the sum of four 16-bit pieces, within +-3.46.
+  float Normal() {
+    const uint64_t bits = Next();
+    const auto sum = static_cast<int32_t>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) +
+                                          ((bits >> 32) & 0xFFFF) + (bits >> 48));
+    constexpr int32_t kMean = 2 * 0xFFFF;
+    constexpr float kDeviation = 37837.0F;  // of four uniform 16-bit numbers
+    return static_cast<float>(sum - kMean) / kDeviation;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Every tensor draws from a sequence of its own, whatever other tensors there are.
+uint64_t TensorSeed(std::string_view tensor, uint64_t seed) {
+  return Hash64(tensor, seed);
+}
+
+constexpr int kAnswerTokens = 53;
+bool IsAnswerToken(size_t token) {
+  return token == ' ' || (token >= 'A' && token <= 'Z') || (token >= 'a' && token <= 'z');
+}
+
+// A letter's row is random, less the direction of the letter's own embedding: the last letter is
+// still visible in the hidden state, and without this an answer soon repeats one letter for ever.
+//
+// The rows of all letters sum to zero. So at every hidden state some letter's logit is at least 0,
+// the logit of all other tokens; with 53 letters the greatest is well above it.
+std::vector<float> MakeOutput(size_t row_size, size_t rows, uint64_t seed) {
+  const float unit = 1.0F / std::sqrt(static_cast<float>(row_size));
+  Random random(TensorSeed("output.weight", seed));
+  Random embedding(TensorSeed("token_embd.weight", seed));
+  std::vector<float> weights(row_size * rows, 0.0F);
+  std::vector<float> mean(row_size, 0.0F);
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < row_size; ++i) {
+      const float direction = embedding.Normal();
+      if (!IsAnswerToken(row)) continue;
+      const float weight = unit * (random.Normal() - direction);
+      weights[row * row_size + i] = weight;
+      mean[i] += weight / static_cast<float>(kAnswerTokens);
+    }
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    if (!IsAnswerToken(row)) continue;
+    for (size_t i = 0; i < row_size; ++i) weights[row * row_size + i] -= mean[i];
+  }
+  return weights;
+}
+
+// How a tensor's values are drawn: centre + spread * (a normal or a uniform number).
+struct Sample {
+  float centre = 0;
+  float spread = 0;
+  bool uniform = false;
+};
+
+float Embedding(std::string_view architecture, size_t row_size) {
+  // Small beside what the layers add, or the next letter would hang on the last one alone.
+  constexpr float kDeviation = 0.7F;
+  // Gemma multiplies its embeddings by the root of the width.
+  if (architecture == "gemma3") return kDeviation / std::sqrt(static_cast<float>(row_size));
+  return kDeviation;
+}
+
+// Sharp attention: with keys and queries of unit size every token would get about the same share.
+// Where they are normalised, the norm's weight says their size.
+constexpr float kAttentionGain = 1.6F;
+
+Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t row_size) {
+  // Outputs of unit size for inputs of unit size.
+  const float unit = 1.0F / std::sqrt(static_cast<float>(row_size));
+  if (Contains(tensor, "attn_q_norm") || Contains(tensor, "attn_k_norm")) {
+    return {kAttentionGain, 0.05F};
+  }
+  if (Contains(tensor, "norm")) return {1.0F, 0.05F};
+  if (Contains(tensor, "ssm_dt.bias")) return {-2.0F, 1.5F, true};
+  if (Contains(tensor, "ssm_dt") || Contains(tensor, "ssm_alpha")) return {0.0F, 0.5F * unit};
+  // What passes a state by; small, so that the answer hangs on the state.
+  if (Contains(tensor, "ssm_d")) return {0.1F, 0.01F};
+  if (Contains(tensor, "conv") && tensor.ends_with("weight") && row_size < 16) {
+    return {0.0F, 0.5F};
+  }
+  if (Contains(tensor, "bias") || Contains(tensor, "sinks")) return {0.0F, 0.1F};
+  if (tensor == "token_embd.weight") return {0.0F, Embedding(architecture, row_size)};
+  if (Contains(tensor, "attn_q.") || Contains(tensor, "attn_k.")) {
+    return {0.0F, kAttentionGain * unit};
+  }
+  if (Contains(tensor, "attn_output.")) return {0.0F, 2.0F * unit};
+  return {0.0F, unit};
+}
+
+// A state fades by exp(ssm_a * step) a token, where a step is softplus(ssm_dt), 0.03 to 0.5. The
+// heads forget at rates of their own, from some ten tokens to some ten thousand. Never 0 or above:
+// such a state would grow for ever.
+float StateDecay(size_t index, Random* random) {
+  constexpr std::array<float, 5> kRates = {0.3F, 0.075F, 0.02F, 0.005F, 0.00125F};
+  return -kRates[index % kRates.size()] * (0.8F + 0.4F * random->Uniform());
+}
+
+}  // namespace
+
+bool WantsTensor(std::string_view architecture, std::string_view tensor) {
+  if (tensor.ends_with(".scale") || tensor.ends_with(".input_scale")) return false;
+  if (tensor == "rope_freqs.weight" || tensor.starts_with("cls.")) return false;
+  const bool optional_bias =
+      tensor.ends_with(".bias") && (Contains(tensor, ".attn_") || Contains(tensor, ".ffn_"));
+  return !optional_bias || architecture == "gpt-oss";
+}
+
+std::vector<float> MakeWeights(std::string_view architecture, std::string_view tensor,
+                               size_t row_size, size_t rows, uint64_t seed) {
+  if (tensor == "output.weight") return MakeOutput(row_size, rows, seed);
+  Random random(TensorSeed(tensor, seed));
+  const Sample draw = DrawFor(architecture, tensor, row_size);
+  std::vector<float> weights(row_size * rows);
+  const bool decays = tensor.ends_with(".ssm_a");
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (decays) {
+      weights[i] = StateDecay(i, &random);
+      continue;
+    }
+    const float number = draw.uniform ? 2.0F * random.Uniform() - 1.0F : random.Normal();
+    weights[i] = draw.centre + draw.spread * number;
+  }
+  return weights;
+}
+
+}  // namespace cairn

@@ -1,0 +1,53 @@
+// AnswerReporter: tells a request's client, the figures, the observer and the trace of text, of
+// progress and of the end of an answer.
+//
+// Threads: the context thread.
+
+#ifndef CAIRN_SCHED_ANSWER_ANSWER_REPORTER_H_
+#define CAIRN_SCHED_ANSWER_ANSWER_REPORTER_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "sched/answer/request_observer.h"
+#include "sched/request_state.h"
+#include "sched/scheduler_context.h"
+
+namespace cairn {
+
+class AnswerReporter {
+ public:
+  // The slot that an answer had at its end.
+  struct SlotUse {
+    std::optional<size_t> slot = {};  // nothing: it had none
+    size_t tokens = 0;                // that the slot held
+  };
+
+  // `context` outlives it.
+  explicit AnswerReporter(SchedulerContext* context) : context_(context) {}
+
+  void PushText(RequestState* request, std::string text) const;
+  // Of the prompt alone: it is not told again when it is computed anew after a preemption, nor for
+  // the second answer to it.
+  void PushProgress(const RequestState& request, size_t slot_tokens) const;
+  void Finish(RequestState ended, const SlotUse& use, FinishReason reason) const;
+  void Fail(RequestState ended, const SlotUse& use, Error error) const;
+  // Ends one that waits in the queue.
+  void FinishQueued(RequestState ended, FinishReason reason) const;
+  void FailQueued(RequestState ended, Error error) const;
+
+ private:
+  void CountFinished(const RequestState& ended, const SlotUse& use) const;
+  void Observe(const RequestState& ended, EndedBy ended_by, const SlotUse& use) const;
+
+  SchedulerContext* const context_;
+};
+
+// The reason in a word, for the trace.
+std::string_view FinishWord(FinishReason reason);
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_ANSWER_ANSWER_REPORTER_H_

@@ -1,0 +1,51 @@
+#include "sched/answer/generation.h"
+
+#include <utility>
+
+namespace cairn {
+
+std::optional<GenerationEvent> Generation::Next(std::chrono::milliseconds timeout) {
+  auto event = Take(timeout);
+  if (event && watcher_) watcher_(*event);
+  return event;
+}
+
+std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
+  if (event.kind == GenerationEvent::Kind::kFailed) return event.error;
+  const bool cut = event.kind == GenerationEvent::Kind::kDone &&
+                   event.reason == FinishReason::kCancelled &&
+                   abandoned_.load(std::memory_order_relaxed);
+  if (!cut) return std::nullopt;
+  return Error{ErrorCode::kUnavailable,
+               "the server is shutting down, and the answer was not finished; ask again"};
+}
+
+bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {
+  // Waiting for no time at all still asks the kernel.
+  if (timeout.count() <= 0) return !events_.empty();
+  return arrived_.wait_for(*lock, timeout, [this] { return !events_.empty(); });
+}
+
+std::optional<GenerationEvent::Kind> Generation::AwaitKind(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!Await(&lock, timeout)) return std::nullopt;
+  return events_.front().kind;
+}
+
+std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!Await(&lock, timeout)) return std::nullopt;
+  GenerationEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void Generation::Push(GenerationEvent event) {
+  {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  arrived_.notify_one();
+}
+
+}  // namespace cairn

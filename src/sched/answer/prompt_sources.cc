@@ -1,0 +1,33 @@
+#include "sched/answer/prompt_sources.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// As much of `from` as is left, and that is taken off.
+size_t Take(size_t* left, size_t from) {
+  const size_t taken = std::min(*left, from);
+  *left -= taken;
+  return taken;
+}
+
+}  // namespace
+
+void PromptSources::Add(const ReuseReport* report, size_t tokens) {
+  size_t left = tokens;
+  if (report != nullptr) {
+    // What was computed ahead lies where it was computed: in a slot, or where that was offloaded.
+    size_t ahead = std::min(report->prefetched_tokens, left);
+    prefetched += Take(&left, ahead);
+    for (auto [tier_tokens, sum] :
+         {std::pair{report->live_tokens, &live}, std::pair{report->ram_tokens, &ram},
+          std::pair{report->disk_tokens, &disk}}) {
+      *sum += Take(&left, tier_tokens - Take(&ahead, tier_tokens));
+    }
+  }
+  computed += left;
+}
+
+}  // namespace cairn

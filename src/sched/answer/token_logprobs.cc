@@ -1,0 +1,61 @@
+#include "sched/answer/token_logprobs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+// What is taken off a logit to make it a log-probability.
+double LogSum(std::span<const float> logits) {
+  const double highest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - highest);
+  return highest + std::log(sum);
+}
+
+}  // namespace
+
+TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
+                          size_t top) {
+  CHECK(sampled >= 0 && static_cast<size_t>(sampled) < logits.size());
+  const double log_sum = LogSum(logits);
+  const auto likely = [&](Token token) {
+    return LikelyToken{token, engine.Piece(token, true),
+                       logits[static_cast<size_t>(token)] - log_sum};
+  };
+  TokenLogprob found{likely(sampled), {}};
+  if (top == 0) return found;
+  std::vector<Token> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto count = static_cast<std::ptrdiff_t>(std::min(top, order.size()));
+  std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](Token a, Token b) {
+    const float of_a = logits[static_cast<size_t>(a)];
+    const float of_b = logits[static_cast<size_t>(b)];
+    return of_a > of_b || (of_a == of_b && a < b);
+  });
+  order.resize(static_cast<size_t>(count));
+  for (const Token token : order) found.top.push_back(likely(token));
+  return found;
+}
+
+void HeldLogprobs::Add(TokenLogprob logprob, size_t text_bytes) {
+  held_.push_back({std::move(logprob), bytes_});
+  bytes_ += text_bytes;
+}
+
+std::vector<TokenLogprob> HeldLogprobs::Take(size_t unsent_bytes) {
+  CHECK(unsent_bytes <= bytes_ || held_.empty());
+  std::vector<TokenLogprob> taken;
+  while (!held_.empty() && (unsent_bytes == 0 || held_.front().begin + unsent_bytes < bytes_)) {
+    taken.push_back(std::move(held_.front().logprob));
+    held_.pop_front();
+  }
+  return taken;
+}
+
+}  // namespace cairn

@@ -1,0 +1,189 @@
+#include "sched/prefetch/prefetcher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// That wait to be computed.
+constexpr size_t kPromptsMax = 16;
+// Requests that an answer's rendering may be late for.
+constexpr size_t kAskedMax = 16;
+
+bool GoesOn(const PrefetchPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
+  return expected.name_space == name_space &&
+         CommonPrefix(expected.tokens, prompt) >= expected.answered_tokens;
+}
+
+}  // namespace
+
+void Prefetcher::Add(std::vector<PrefetchPrompt> prompts) {
+  const std::lock_guard lock(mutex_);
+  for (PrefetchPrompt& prompt : prompts) prompts_.push_back(std::move(prompt));
+  while (prompts_.size() > kPromptsMax) prompts_.pop_front();
+}
+
+void Prefetcher::Clear() {
+  const std::lock_guard lock(mutex_);
+  prompts_.clear();
+}
+
+bool Prefetcher::Step() {
+  if (RestorePrefix()) return true;
+  while (current_ || TakePrompt()) {
+    const size_t allowed = budget_.Allowed(context_->NowMs());
+    if (allowed < context_->grid_tokens) {
+      // The loan grows by requests alone, and until one comes nobody uses the slot.
+      if (budget_.LoanLeft() < context_->grid_tokens) Pause();
+      return false;
+    }
+    if (!current_->slot && !Begin()) {
+      End();
+      continue;
+    }
+    if (!ComputeChunk(allowed)) End();
+    Publish();
+    return true;
+  }
+  return false;
+}
+
+bool Prefetcher::HasNoUseFor(TokenSpan tokens) const {
+  bool has_empty = false;
+  for (size_t i = 0; i < context_->engine->slots(); ++i) {
+    const TokenSpan held = context_->keeper.slot(i).tokens();
+    if (CommonPrefix(held, tokens) == tokens.size()) return true;
+    has_empty = has_empty || held.empty();
+  }
+  return !has_empty;
+}
+
+bool Prefetcher::RestorePrefix() {
+  if (!context_->options.warm_start || !context_->cache->saves()) return false;
+  if (!prefixes_) {
+    context_->cache->TakeNews();
+    // So that one slot is left for conversations that begin otherwise.
+    prefixes_ =
+        context_->cache->HeadersWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
+    std::reverse(prefixes_->begin(), prefixes_->end());
+  }
+  if (prefixes_->empty()) return false;
+  const CheckpointCache::StoredHeader prefix = std::move(prefixes_->back());
+  prefixes_->pop_back();
+  // The place where two prompts diverge is not on the grid.
+  const size_t size = prefix.tokens.size() - prefix.tokens.size() % context_->grid_tokens;
+  const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
+  if (tokens.empty() || HasNoUseFor(tokens) || context_->keeper.saving()) return true;
+  Tokens prompt(tokens.begin(), tokens.end());
+  // The last token of a prompt is always computed.
+  prompt.push_back(prompt.back());
+  const auto match = context_->cache->Match(prefix.name_space, prompt);
+  const SlotNeeds needs{prefix.name_space, prompt, true, &match};
+  if (context_->keeper.ReachOf(needs).tokens < size) return true;
+  context_->keeper.Release(context_->keeper.Resume(needs).slot);
+  return true;
+}
+
+bool Prefetcher::TakePrompt() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(prompts_, [this](const PrefetchPrompt& prompt) { return IsLate(prompt); });
+  if (prompts_.empty()) return false;
+  current_ = Current{};
+  current_->prefetched.prompt = std::move(prompts_.front());
+  prompts_.pop_front();
+  return true;
+}
+
+bool Prefetcher::Begin() {
+  const PrefetchPrompt& prompt = current_->prefetched.prompt;
+  const size_t end = LastCut(prompt.tokens.size(), context_->grid_tokens);
+  context_->RefreshCache();
+  const auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
+  SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
+  // `exact` does not go on from generated tokens.
+  needs.keeps_answer = prompt.keeps_answer && !context_->exact();
+  const size_t step = context_->grid_tokens > 1 ? context_->grid_tokens : kUsualGridTokens;
+  SlotKeeper& keeper = context_->keeper;
+  if (!keeper.has_free() || end < keeper.ReachOf(needs).tokens + step) return false;
+  current_->slot = keeper.Resume(needs).slot;
+  return keeper.slot(*current_->slot).tokens().size() < end;
+}
+
+size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const {
+  const size_t grid_tokens = context_->grid_tokens;
+  const size_t most = std::min(context_->engine->chunk_tokens_max(), tokens_max);
+  // A micro-batch smaller than the grid cannot stay on it; it is cut where requests' prompts are.
+  const size_t on_grid = most - most % grid_tokens;
+  const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
+  return NextChunkEnd({grid_tokens, on_grid > 0 ? on_grid : most, is_long}, slot.tokens().size(),
+                      current_->prefetched.prompt.tokens.size(), end);
+}
+
+bool Prefetcher::ComputeChunk(size_t tokens_max) {
+  const Tokens& tokens = current_->prefetched.prompt.tokens;
+  const size_t goal = LastCut(tokens.size(), context_->grid_tokens);
+  Slot& slot = context_->keeper.slot(*current_->slot);
+  const size_t begin = slot.tokens().size();
+  const size_t end = ChunkEnd(slot, goal, tokens_max);
+  TraceSpan span(context_->options.trace, "prefetch");
+  const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));
+  context_->trace.EndPrefetch(&span, *current_->slot, {begin, end});
+  if (!computed) {
+    return computed.error().code == ErrorCode::kNoSpace && context_->keeper.EmptyAFreeSlot();
+  }
+  budget_.OnPrefetched(end - begin, context_->NowMs());
+  current_->prefetched.Add({begin, end});
+  if (end < goal) return true;
+  context_->keeper.TakeCheckpoint(*current_->slot, CheckpointClass::kReply, 0);
+  return false;
+}
+
+void Prefetcher::End() {
+  if (!current_) return;
+  Pause();
+  if (!current_->prefetched.chunks.empty()) prefetched_.Add(std::move(current_->prefetched));
+  current_.reset();
+}
+
+void Prefetcher::Pause() {
+  if (!has_slot()) return;
+  context_->keeper.Release(*current_->slot);
+  current_->slot.reset();
+}
+
+void Prefetcher::OnRequest(const GenerationRequest& request, uint64_t admission) {
+  asked_.push_back({request.name_space, admission, request.prompt});
+  if (asked_.size() > kAskedMax) asked_.pop_front();
+  const auto goes_on = [&](const PrefetchPrompt& prompt) {
+    return GoesOn(prompt, request.name_space, request.prompt);
+  };
+  if (current_ && goes_on(current_->prefetched.prompt)) End();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(prompts_, goes_on);
+}
+
+bool Prefetcher::IsLate(const PrefetchPrompt& prompt) const {
+  return std::any_of(asked_.begin(), asked_.end(), [&](const Asked& asked) {
+    return prompt.admission && asked.admission > *prompt.admission &&
+           GoesOn(prompt, asked.name_space, asked.prompt);
+  });
+}
+
+size_t Prefetcher::CountUsed(const GenerationRequest& request, size_t reused) {
+  PrefetchedPrompt* const unfinished = current_ ? &current_->prefetched : nullptr;
+  const size_t used = prefetched_.Take(request.name_space, request.prompt, reused, unfinished);
+  budget_.OnUsed(used);
+  Publish();
+  return used;
+}
+
+void Prefetcher::Publish() {
+  context_->stats.Update([this](SchedulerStats* stats) {
+    stats->prefetched_tokens = budget_.prefetched();
+    stats->prefetched_used_tokens = budget_.used();
+    stats->cache = context_->cache->stats();
+  });
+}
+
+}  // namespace cairn

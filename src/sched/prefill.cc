@@ -1,0 +1,247 @@
+#include "sched/prefill.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+// Less than this part of a micro-batch is a short rest.
+constexpr size_t kShortRestShare = 4;
+
+// About as much of the nearest prompt as a person reads to see where it diverged.
+constexpr size_t kNextTokensMax = 64;
+
+// The marks that are obeyed, moved to where checkpoints of them stand.
+std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
+  std::vector<ClientMark> placed;
+  for (const ClientMark& mark : shape.marks) {
+    if (placed.size() == kMarksMax) break;
+    std::vector<Placement> place = {{mark.position, CheckpointClass::kMark}};
+    KeepOutOfReasoning(shape, grid_tokens, &place);
+    if (!place.empty()) placed.push_back({place.front().position, mark.keep_ms});
+  }
+  return placed;
+}
+
+}  // namespace
+
+ReuseReport Prefill::NearestOf(const GenerationRequest& request,
+                               const CheckpointCache::MatchResult& match) const {
+  const TokenSpan prompt = request.prompt;
+  ReuseReport nearest;
+  nearest.reuse_allowed = request.reuse;
+  nearest.prompt_tokens = prompt.size();
+  nearest.shared_tokens = match.shared;
+  nearest.stored_next = context_->cache->StoredNext(request.name_space, prompt, kNextTokensMax);
+  for (size_t i = 0; i < context_->engine->slots(); ++i) {
+    const Slot& slot = context_->keeper.slot(i);
+    if (slot.name_space() != request.name_space) continue;
+    const size_t shared = CommonPrefix(slot.tokens(), prompt);
+    const bool ends = shared == slot.tokens().size();
+    if (shared == 0 || shared < nearest.shared_tokens) continue;
+    if (shared == nearest.shared_tokens && !ends) continue;
+    const TokenSpan next = TokenSpan(slot.tokens()).subspan(shared);
+    const TokenSpan shown = next.first(std::min(next.size(), kNextTokensMax));
+    nearest.shared_tokens = shared;
+    nearest.stored_next.assign(shown.begin(), shown.end());
+  }
+  return nearest;
+}
+
+void Prefill::Resume(RunningRequest* request) {
+  const GenerationRequest& asked = request->request;
+  const bool again = request->has_begun();
+  // A preload is no news of how conversations go on.
+  const bool is_news = !again && !asked.preloads;
+  if (is_news) prefetcher_->OnRequest(asked, request->admission);
+  context_->RefreshCache();
+  if (asked.preloads && preload_.EndIfAtHand(request)) return;
+  const auto match = context_->cache->Match(asked.name_space, request->prefill_tokens);
+  if (is_news) context_->cache->Learn(asked.shape, match);
+  ReuseReport nearest;
+  if (!again) nearest = NearestOf(asked, match);
+  context_->trace.OnSlotWanted();
+  // A prompt of which all was to be computed has been, once there is an answer.
+  SlotKeeper::Resumed resumed = context_->keeper.Resume(
+      {asked.name_space, request->prefill_tokens, asked.reuse || again, &match, asked.slot, again});
+  context_->trace.OnResumed(resumed.slot, resumed.report);
+  CountRestore(resumed.report);
+  request->slot = resumed.slot;
+  request->prefill_begin_tokens = running_->slot_tokens(*request);
+  request->marks = PlacedMarks(asked.shape, context_->grid_tokens);
+  for (const ClientMark& mark : request->marks) KeepMark(*request, mark);
+  if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
+  if (!resumed.logits.empty()) return Finish(request, resumed.logits);
+  if (request->has_placeholder) return preload_.Plan(request);
+  if (!again) PlanCheckpoints(request, match);
+}
+
+void Prefill::CountRestore(const ReuseReport& report) {
+  if (report.ram_tokens + report.disk_tokens == 0) return;
+  context_->stats.Update([&](SchedulerStats* stats) {
+    (report.disk_tokens > 0 ? stats->disk_restore_times : stats->ram_restore_times)
+        .AddMs(report.restore_ms);
+  });
+}
+
+void Prefill::ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseReport resumed) {
+  const size_t reused_tokens = request->prefill_begin_tokens;
+  request->cost.reused_tokens = std::max(request->cost.reused_tokens, reused_tokens);
+  const size_t prefetched_tokens =
+      request->request.preloads ? 0 : prefetcher_->CountUsed(request->request, reused_tokens);
+  if (request->report == nullptr) {
+    resumed.reuse_allowed = nearest.reuse_allowed;
+    resumed.prompt_tokens = nearest.prompt_tokens;
+    resumed.shared_tokens = std::max(nearest.shared_tokens, resumed.reused_tokens);
+    resumed.stored_next = std::move(nearest.stored_next);
+    resumed.prefetched_tokens = std::min(prefetched_tokens, resumed.reused_tokens);
+    request->report = std::make_shared<const ReuseReport>(std::move(resumed));
+  }
+  running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
+}
+
+void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match) {
+  const MemoryTraits& traits = context_->engine->traits();
+  if (!traits.NeedsSnapshots()) return;
+  CheckpointCache::PlanInput input;
+  input.read_to = request->prefill_begin_tokens;
+  input.grid_tokens = context_->grid_tokens;
+  input.chunk_tokens = context_->engine->chunk_tokens_max();
+  input.snapshot_bytes = traits.snapshot_bytes;
+  request->plan = context_->cache->Plan(request->request.shape, match, input);
+}
+
+void Prefill::KeepMark(const RunningRequest& request, const ClientMark& mark) {
+  const TokenSpan prompt = request.request.prompt;
+  if (mark.position > SlotOf(request).tokens().size()) return;
+  context_->cache->Keep(request.request.name_space, prompt.first(mark.position), mark.keep_ms);
+}
+
+Contender Prefill::ContenderOf(const RunningRequest& request) const {
+  const size_t slot_tokens = running_->slot_tokens(request);
+  const double now_ms = context_->NowMs();
+  Contender contender{request.number, request.request.name_space, request.has_begun(),
+                      context_->PrefillMs(request.prefill_tokens.size() - slot_tokens),
+                      now_ms - request.submitted_ms};
+  queue_->ForEach([&](QueuedRequest* waiter) {
+    if (waiter->wait.reader != request.admission) return;
+    const double prefill_ms = context_->PrefillMs(waiter->request.prompt.size() - slot_tokens);
+    const double waited_ms = now_ms - waiter->submitted_ms;
+    if (prefill_ms - waited_ms >= contender.prefill_ms - contender.waited_ms) return;
+    contender.prefill_ms = prefill_ms;
+    contender.waited_ms = waited_ms;
+  });
+  return contender;
+}
+
+RunningRequest* Prefill::NextRequest() {
+  std::vector<RunningRequest*> unfinished;
+  for (RunningRequest& request : running_->all()) {
+    if (!request.answering()) unfinished.push_back(&request);
+  }
+  if (unfinished.size() < 2) return unfinished.empty() ? nullptr : unfinished.front();
+  std::vector<Contender> contenders;
+  for (const RunningRequest* request : unfinished) contenders.push_back(ContenderOf(*request));
+  return unfinished[InOrder(contenders, context_->shares).front()];
+}
+
+// A short rest does not wait for its turn: it holds answers up for a moment only, and its time is
+// owed to them too.
+bool Prefill::Step() {
+  RunningRequest* const request = NextRequest();
+  if (request == nullptr) return false;
+  const size_t left_tokens = request->prefill_tokens.size() - running_->slot_tokens(*request);
+  const bool is_short = left_tokens <= context_->engine->chunk_tokens_max() / kShortRestShare;
+  if (!running_->has_answering()) {
+    context_->time_share.Forgive();
+  } else if (context_->time_share.owes() && !is_short) {
+    return false;
+  }
+  ComputeChunk(request);
+  return true;
+}
+
+// An answer that was preempted, and of which no state came back, goes on as if it had never
+// stopped: its prompt is cut as it was, and its tokens are decoded one by one as they were.
+size_t Prefill::ChunksEnd(const RunningRequest& request) const {
+  const size_t prompt_tokens = request.request.prompt.size();
+  const bool complete = request.prefill_tokens.size() == prompt_tokens + request.answer.size();
+  const bool again = request.has_begun() && complete && context_->options.reuse != ReuseMode::kAny;
+  return again ? prompt_tokens : request.prefill_tokens.size();
+}
+
+Status Prefill::Compute(RunningRequest* request, const TokenRange& range, bool is_answer) {
+  Slot& slot = SlotOf(*request);
+  const TokenSpan tokens = request->prefill_tokens;
+  TraceSpan span(context_->options.trace, "prefill");
+  Status computed = is_answer ? slot.DecodeAnswered(tokens[range.begin])
+                              : slot.Prefill(tokens.subspan(range.begin, range.end - range.begin));
+  context_->trace.EndChunk(&span, *request->slot, range);
+  return computed;
+}
+
+void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double ms) {
+  const size_t tokens = range.end - range.begin;
+  request->prefill_ms += ms;
+  prefetcher_->OnPrefilled(tokens);
+  context_->keeper.CountBeside(tokens);
+  context_->shares.Charge(request->request.name_space, ms);
+  if (running_->has_answering()) context_->time_share.OnPrefill(ms);
+  running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
+}
+
+void Prefill::ComputeChunk(RunningRequest* request) {
+  const size_t begin = running_->slot_tokens(*request);
+  const size_t chunks_end = ChunksEnd(*request);
+  const size_t stop = request->plan.empty() ? 0 : request->plan.front().position;
+  const ChunkRules rules{
+      context_->grid_tokens, context_->engine->chunk_tokens_max(),
+      SlotOf(*request).ends_in_answer() && !context_->engine->traits().NeedsSnapshots()};
+  const bool is_answer = begin >= chunks_end;
+  const size_t end = is_answer ? begin + 1 : NextChunkEnd(rules, begin, chunks_end, stop);
+  const double begin_ms = context_->NowMs();
+  if (const Status computed = Compute(request, {begin, end}, is_answer); !computed) {
+    if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
+    return running_->Fail(request, computed.error());
+  }
+  // A graphics card may still be at it; the logits at the end wait for all of it.
+  OnChunk(request, {begin, end}, context_->NowMs() - begin_ms);
+  if (end == stop) TakeCheckpoint(request);
+  if (request->has_placeholder && end >= preload_.EndOf(*request)) {
+    return preload_.Finish(request);
+  }
+  if (end < request->prefill_tokens.size()) return;
+  const std::span<const float> logits = context_->engine->Logits();
+  context_->keeper.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
+  // Taking a snapshot leaves the logits as they are.
+  if (!request->has_begun()) context_->keeper.KeepEnd(*request->slot, logits);
+  Finish(request, logits);
+}
+
+void Prefill::TakeCheckpoint(RunningRequest* request) {
+  const Placement& place = request->plan.front();
+  context_->keeper.TakeCheckpoint(*request->slot, place.checkpoint_class,
+                                  request->request.shape.turns.size());
+  for (const ClientMark& mark : request->marks) {
+    if (mark.position == place.position) KeepMark(*request, mark);
+  }
+  request->plan.erase(request->plan.begin());
+}
+
+void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
+  context_->trace.OnPrefilled(*request->slot);
+  if (!request->has_begun()) {
+    request->first_token_ms = context_->NowMs();
+    request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;
+    context_->stats.Update([&](SchedulerStats* stats) {
+      stats->first_token_times.AddMs(request->first_token_ms - request->submitted_ms);
+    });
+    request->generation->MarkPromptRead();
+  }
+  decoder_->Sample(request, logits);
+}
+
+}  // namespace cairn

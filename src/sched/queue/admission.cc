@@ -1,0 +1,136 @@
+#include "sched/queue/admission.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sched/queue/queue_order.h"
+
+namespace cairn {
+
+void Admission::UpdateShares() {
+  std::set<NamespaceId> active;
+  for (const RunningRequest& request : running_->all()) active.insert(request.request.name_space);
+  queue_->ForEach([&](QueuedRequest* queued) { active.insert(queued->request.name_space); });
+  context_->shares.SetActive(active);
+}
+
+void Admission::EstimatePrefill(QueuedRequest* queued) {
+  if (queued->estimate.admission == running_->last_admission()) return;
+  const GenerationRequest& request = queued->request;
+  const Tokens& prompt = queued->was_admitted() ? queued->prefill_tokens : request.prompt;
+  SlotKeeper::Reach reach;
+  if (request.reuse || queued->has_begun()) {
+    const auto match = context_->cache->Match(request.name_space, prompt);
+    reach = context_->keeper.ReachOf(
+        {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
+  }
+  queued->estimate = {prompt.size() - reach.tokens, reach.shared_tokens,
+                      running_->last_admission()};
+}
+
+void Admission::EstimatePrefills() {
+  const std::vector<QueuedRequest*> ready = queue_->Ready();
+  if (ready.size() < 2 && running_->empty()) return;
+  for (QueuedRequest* queued : ready) EstimatePrefill(queued);
+}
+
+std::vector<size_t> Admission::InQueueOrder(const std::deque<QueuedRequest>& queue) const {
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < queue.size(); ++i) {
+    if (queue[i].ready()) ready.push_back(i);
+  }
+  if (ready.size() < 2 && running_->empty()) return ready;
+  // Those that came a moment ago have no estimate yet.
+  std::erase_if(
+      ready, [&](size_t i) { return queue[i].estimate.admission != running_->last_admission(); });
+  const double now_ms = context_->NowMs();
+  std::vector<Contender> contenders;
+  for (const size_t index : ready) {
+    const QueuedRequest& queued = queue[index];
+    const bool goes_on = queued.was_admitted() && !queued.preempted;
+    const double since_ms = queued.preempted ? queued.queued_ms : queued.submitted_ms;
+    contenders.push_back({queued.number, queued.request.name_space, goes_on,
+                          context_->PrefillMs(queued.estimate.tokens), now_ms - since_ms});
+  }
+  std::vector<size_t> in_order;
+  for (const size_t index : InOrder(contenders, context_->shares)) {
+    in_order.push_back(ready[index]);
+  }
+  return in_order;
+}
+
+std::optional<QueuedRequest> Admission::TakeNext() {
+  EstimatePrefills();
+  return queue_->TakeOne([this](std::deque<QueuedRequest>* queue) { return ChooseNext(queue); });
+}
+
+std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
+  Reserved reserved;
+  for (const size_t index : InQueueOrder(*queue)) {
+    QueuedRequest& next = (*queue)[index];
+    if (!MayAdmit(next, reserved)) return std::nullopt;
+    if (!waits_.Waits(next)) return index;
+    if (!std::exchange(next.wait.counted, true)) {
+      context_->stats.Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
+    }
+    // A request that passes this one could take the very slot that it wishes for.
+    if (next.request.slot) return std::nullopt;
+    ++reserved.slots;
+    reserved.tokens += next.request.prompt.size() - next.wait.position + 1;
+  }
+  return std::nullopt;
+}
+
+// What running requests hold stays, so a prompt that does not fit beside it waits. The prefix that
+// it will share with one of them is in its cells already.
+bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const {
+  if (queued.generation->cancelled()) return true;
+  if (running_->empty()) return context_->keeper.has_free();
+  const size_t all = std::max(queued.request.prompt.size(), queued.prefill_tokens.size());
+  const size_t tokens = all - std::min(all, queued.estimate.shared_tokens);
+  const bool has_slot = context_->keeper.free_slots() > reserved.slots;
+  return has_slot && context_->keeper.HasRoomFor(tokens + 1 + reserved.tokens);
+}
+
+std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
+  std::set<NamespaceId> waiting;
+  queue_->ForEach([&](QueuedRequest* queued) {
+    const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
+    if (!too_long || !queued->ready() || queued->leaves_queue()) return;
+    if (queued->wait.reader == 0) waiting.insert(queued->request.name_space);
+  });
+  return waiting;
+}
+
+RunningRequest* Admission::ShareVictim(const std::set<NamespaceId>& waiting, double now_ms) {
+  std::map<NamespaceId, size_t> held;
+  for (const RunningRequest& request : running_->all()) {
+    if (request.slot) ++held[request.request.name_space];
+  }
+  const NamespaceId waits =
+      *std::min_element(waiting.begin(), waiting.end(),
+                        [&](NamespaceId a, NamespaceId b) { return held[a] < held[b]; });
+  RunningRequest* victim = nullptr;
+  for (RunningRequest& request : running_->all()) {
+    const NamespaceId name_space = request.request.name_space;
+    const bool more = held[name_space] > held[waits] + 1 || held[waits] == 0;
+    if (!request.slot || request.has_placeholder || name_space == waits || !more) continue;
+    if (now_ms - request.slot_ms <= context_->options.share_wait_ms) continue;
+    if (context_->shares.UsedMs(name_space) < context_->shares.UsedMs(waits)) continue;
+    if (victim == nullptr || held[name_space] >= held[victim->request.name_space]) {
+      victim = &request;
+    }
+  }
+  return victim;
+}
+
+void Admission::PreemptForShare() {
+  const double now_ms = context_->NowMs();
+  const std::set<NamespaceId> waiting = WaitingTooLong(now_ms);
+  if (waiting.empty()) return;
+  RunningRequest* const victim = ShareVictim(waiting, now_ms);
+  if (victim != nullptr) running_->Preempt(victim, true);
+}
+
+}  // namespace cairn

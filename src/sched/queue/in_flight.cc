@@ -1,0 +1,35 @@
+#include "sched/queue/in_flight.h"
+
+#include <algorithm>
+
+#include "cache/resume.h"
+
+namespace cairn {
+
+size_t SharedPoint(TokenSpan reader, TokenSpan waiter, size_t grid_tokens, bool keeps_ends) {
+  const size_t common = CommonPrefix(reader, waiter);
+  if (keeps_ends && common == reader.size() && common == waiter.size()) return common;
+  // A reader's own last piece is cut no further, and the last token of who waits is read.
+  const size_t cut =
+      std::min(LastCut(reader.size(), grid_tokens), LastCut(waiter.size(), grid_tokens));
+  return std::min(common - common % grid_tokens, cut);
+}
+
+size_t StopFor(const std::vector<Placement>& plan, size_t position) {
+  size_t stop = position;
+  for (const Placement& planned : plan) {
+    if (planned.position > position) break;
+    if (position - planned.position < kStopNearTokens) stop = planned.position;
+  }
+  return stop;
+}
+
+void AddStop(size_t position, std::vector<Placement>* plan) {
+  const auto after = std::find_if(plan->begin(), plan->end(), [&](const Placement& planned) {
+    return planned.position >= position;
+  });
+  if (after != plan->end() && after->position == position) return;
+  plan->insert(after, {position, CheckpointClass::kBranch});
+}
+
+}  // namespace cairn

@@ -1,0 +1,76 @@
+#include "sched/queue/prefix_waits.h"
+
+#include "sched/queue/in_flight.h"
+
+namespace cairn {
+namespace {
+
+// Whether a slot can go on from what another holds while that one is at work. `exact` asks for bits
+// that only a slot's own prefill gives.
+bool SharesInFlight(const SchedulerContext& context) {
+  const MemoryTraits& traits = context.engine->traits();
+  const bool shares = traits.segments || traits.memory_class == MemoryClass::kRecurrent;
+  return shares && !context.exact();
+}
+
+// One that was preempted goes on at once.
+bool MayWait(const QueuedRequest& queued) {
+  return queued.ready() && queued.request.reuse && !queued.was_admitted();
+}
+
+}  // namespace
+
+void PrefixWaits::Update() {
+  if (!SharesInFlight(*context_)) return;
+  const uint64_t last_admission = running_->last_admission();
+  queue_->ForEach([&](QueuedRequest* waiter) {
+    if (!MayWait(*waiter)) return;
+    PrefixWait& wait = waiter->wait;
+    // When the reader is gone, another that was no better may do.
+    if (wait.reader != 0 && running_->FindAdmission(wait.reader) == nullptr) {
+      const bool counted = wait.counted;
+      wait = {};
+      wait.counted = counted;
+    }
+    if (wait.met == last_admission) return;
+    std::optional<size_t> reach_tokens;
+    for (RunningRequest& reader : running_->all()) {
+      if (reader.admission > wait.met) Meet(waiter, &reader, &reach_tokens);
+    }
+    wait.met = last_admission;
+  });
+}
+
+void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
+                       std::optional<size_t>* reach_tokens) {
+  const GenerationRequest& request = waiter->request;
+  if (!reader->prefills_prompt()) return;
+  if (reader->request.name_space != request.name_space) return;
+  size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->grid_tokens,
+                                context_->options.keep_ends);
+  const bool stops =
+      position < reader->prefill_tokens.size() && context_->engine->traits().NeedsSnapshots();
+  if (stops) position = StopFor(reader->plan, position);
+  PrefixWait& wait = waiter->wait;
+  if (position <= running_->slot_tokens(*reader)) return;
+  if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
+  if (!*reach_tokens) {
+    const auto match = context_->cache->Match(request.name_space, request.prompt);
+    *reach_tokens =
+        context_->keeper.ReachOf({request.name_space, request.prompt, true, &match, request.slot})
+            .tokens;
+  }
+  if (position < **reach_tokens + kSparedTokensMin) return;
+  wait.reader = reader->admission;
+  wait.position = position;
+  if (stops) AddStop(position, &reader->plan);
+}
+
+bool PrefixWaits::Waits(const QueuedRequest& queued) const {
+  if (queued.wait.reader == 0 || queued.generation->cancelled()) return false;
+  const RunningRequest* reader = running_->FindAdmission(queued.wait.reader);
+  if (reader == nullptr || !reader->prefills_prompt()) return false;
+  return running_->slot_tokens(*reader) < queued.wait.position;
+}
+
+}  // namespace cairn

@@ -1,0 +1,42 @@
+// PrefixWaits: which requests in the queue wait for a running one that is computing what their
+// prompts begin with (sched/queue/in_flight.h).
+//
+// Threads: the context thread.
+
+#ifndef CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_
+#define CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "sched/queue/request_queue.h"
+#include "sched/request_state.h"
+#include "sched/running_requests.h"
+#include "sched/scheduler_context.h"
+
+namespace cairn {
+
+class PrefixWaits {
+ public:
+  // All outlive it.
+  PrefixWaits(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
+      : context_(context), queue_(queue), running_(running) {}
+
+  // Compares requests in the queue with those that compute their prompts, each pair once, and plans
+  // the checkpoints that those in the queue will go on from.
+  void Update();
+  // Whether it should stay in the queue: what it waits for is not computed yet.
+  bool Waits(const QueuedRequest& queued) const;
+
+ private:
+  // `reach_tokens`: how far `waiter` gets now without prefill, once that is known.
+  void Meet(QueuedRequest* waiter, RunningRequest* reader, std::optional<size_t>* reach_tokens);
+
+  SchedulerContext* const context_;
+  RequestQueue* const queue_;
+  RunningRequests* const running_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_

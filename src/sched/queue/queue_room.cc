@@ -1,0 +1,31 @@
+#include "sched/queue/queue_room.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cairn {
+
+std::optional<std::vector<size_t>> WhoLeaves(std::span<const QueuePlace> queue,
+                                             NamespaceId name_space, size_t count, size_t limit) {
+  std::vector<size_t> leave;
+  if (queue.size() + count <= limit) return leave;
+  std::map<NamespaceId, size_t> waiting;
+  for (const QueuePlace& place : queue) ++waiting[place.name_space];
+  const size_t wanted = waiting[name_space] + count;
+  const size_t too_many = queue.size() + count - limit;
+  for (size_t i = queue.size(); i > 0 && leave.size() < too_many; --i) {
+    const auto most =
+        std::max_element(waiting.begin(), waiting.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const QueuePlace& place = queue[i - 1];
+    // Once others wait with no more than the newcomers, these are as much to blame.
+    if (most->second <= wanted) return std::nullopt;
+    if (place.name_space != most->first || !place.may_leave) continue;
+    leave.push_back(i - 1);
+    --waiting[place.name_space];
+  }
+  if (leave.size() < too_many) return std::nullopt;
+  return leave;
+}
+
+}  // namespace cairn

@@ -1,0 +1,98 @@
+#include "sched/queue/request_queue.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sched/queue/queue_room.h"
+
+namespace cairn {
+
+Status RequestQueue::Push(std::vector<QueuedRequest> newcomers) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
+  if (Status room = MakeRoom(newcomers); !room) return room;
+  for (QueuedRequest& newcomer : newcomers) {
+    newcomer.number = ++last_number_;
+    requests_.push_back(std::move(newcomer));
+  }
+  return {};
+}
+
+Status RequestQueue::MakeRoom(const std::vector<QueuedRequest>& newcomers) {
+  std::vector<QueuePlace> places;
+  std::vector<QueuedRequest*> waiting;
+  for (QueuedRequest& queued : requests_) {
+    if (queued.leaves_queue()) continue;
+    places.push_back({queued.request.name_space, !queued.was_admitted()});
+    waiting.push_back(&queued);
+  }
+  const auto leave =
+      WhoLeaves(places, newcomers.front().request.name_space, newcomers.size(), limit_);
+  if (!leave) {
+    ++refused_;
+    return Fail(ErrorCode::kUnavailable,
+                std::to_string(waiting.size()) + " requests are waiting already; try again later");
+  }
+  for (const size_t index : *leave) waiting[index]->refused = true;
+  refused_ += leave->size();
+  return {};
+}
+
+void RequestQueue::PushFront(QueuedRequest preempted) {
+  const std::lock_guard lock(mutex_);
+  requests_.push_front(std::move(preempted));
+}
+
+void RequestQueue::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+size_t RequestQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return requests_.size();
+}
+
+uint64_t RequestQueue::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+std::vector<QueuedRequest> RequestQueue::TakeIf(
+    const std::function<bool(const QueuedRequest&)>& leaves) {
+  std::vector<QueuedRequest> taken;
+  const std::lock_guard lock(mutex_);
+  // Most steps find none, and a partition allocates.
+  if (std::none_of(requests_.begin(), requests_.end(), leaves)) return taken;
+  const auto first = std::stable_partition(requests_.begin(), requests_.end(), std::not_fn(leaves));
+  std::move(first, requests_.end(), std::back_inserter(taken));
+  requests_.erase(first, requests_.end());
+  return taken;
+}
+
+std::optional<QueuedRequest> RequestQueue::TakeOne(
+    const std::function<std::optional<size_t>(std::deque<QueuedRequest>*)>& choose) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<size_t> index = choose(&requests_);
+  if (!index) return std::nullopt;
+  QueuedRequest taken = std::move(requests_[*index]);
+  requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(*index));
+  return taken;
+}
+
+void RequestQueue::ForEach(const std::function<void(QueuedRequest*)>& visit) {
+  const std::lock_guard lock(mutex_);
+  for (QueuedRequest& queued : requests_) visit(&queued);
+}
+
+std::vector<QueuedRequest*> RequestQueue::Ready() {
+  std::vector<QueuedRequest*> ready;
+  const std::lock_guard lock(mutex_);
+  for (QueuedRequest& queued : requests_) {
+    if (queued.ready()) ready.push_back(&queued);
+  }
+  return ready;
+}
+
+}  // namespace cairn

@@ -1,0 +1,170 @@
+#include "sched/running_requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+
+bool RunningRequests::has_answering() const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [](const RunningRequest& request) { return request.answering(); });
+}
+
+size_t RunningRequests::slot_tokens(const RunningRequest& request) const {
+  return request.slot ? context_->keeper.slot(*request.slot).tokens().size() : 0;
+}
+
+size_t RunningRequests::unprefilled_tokens() const {
+  size_t tokens = 0;
+  for (const RunningRequest& request : requests_) {
+    if (!request.answering()) tokens += request.prefill_tokens.size() - slot_tokens(request);
+  }
+  return tokens;
+}
+
+const RunningRequest* RunningRequests::FindAdmission(uint64_t admission) const {
+  const auto found =
+      std::find_if(requests_.begin(), requests_.end(),
+                   [&](const RunningRequest& request) { return request.admission == admission; });
+  return found == requests_.end() ? nullptr : &*found;
+}
+
+RunningRequest* RunningRequests::Admit(RequestState queued) {
+  const auto after =
+      std::find_if(requests_.begin(), requests_.end(),
+                   [&](const RunningRequest& other) { return other.number > queued.number; });
+  // Whatever happens from here on, its client is told.
+  RunningRequest& request = *requests_.emplace(after, std::move(queued));
+  if (!request.was_admitted()) {
+    request.admitted_ms = context_->NowMs();
+    request.cost.queue_ms = request.admitted_ms - request.submitted_ms;
+    context_->stats.Update(
+        [&](SchedulerStats* stats) { stats->queue_times.AddMs(request.cost.queue_ms); });
+    request.cost.pinned_texts = request.request.pinned_texts;
+    request.cost.dropped_messages = request.request.dropped_messages;
+    request.sampler = context_->engine->MakeSampler(request.request.params.sampling);
+    request.reasoning = ReasoningMeter(request.request.params.reasoning, context_->engine);
+    request.prefill_tokens = request.request.prompt;
+  }
+  if (request.generation->cancelled()) {
+    Finish(&request, FinishReason::kCancelled);
+    return nullptr;
+  }
+  request.admission = ++last_admission_;
+  request.slot_ms = context_->NowMs();
+  context_->trace.OnLeavesQueue({request.number, request.queued_ms});
+  return &request;
+}
+
+RequestState RunningRequests::Remove(RunningRequest* request, std::string_view why) {
+  const auto found = std::find_if(requests_.begin(), requests_.end(),
+                                  [&](const RunningRequest& other) { return &other == request; });
+  CHECK(found != requests_.end());
+  const ScheduleTrace::Answer answer{found->number, found->queued_ms};
+  if (found->slot) {
+    context_->trace.OnLeavesSlot(*found->slot, answer, found->cost, why);
+    context_->keeper.Release(*found->slot);
+  } else {
+    context_->trace.OnLeavesQueue(answer, why);
+  }
+  RequestState removed = std::move(*found);
+  requests_.erase(found);
+  return removed;
+}
+
+void RunningRequests::Finish(RunningRequest* request, FinishReason reason) {
+  const AnswerReporter::SlotUse use{request->slot, slot_tokens(*request)};
+  answer_reporter_.Finish(Remove(request, FinishWord(reason)), use, reason);
+}
+
+void RunningRequests::Fail(RunningRequest* request, Error error) {
+  const AnswerReporter::SlotUse use{request->slot, slot_tokens(*request)};
+  answer_reporter_.Fail(Remove(request, "failed"), use, std::move(error));
+}
+
+void RunningRequests::FailAll(const Error& error) {
+  while (!requests_.empty()) Fail(&requests_.front(), error);
+}
+
+void RunningRequests::FailIf(const std::function<bool(const RequestState&)>& leaves,
+                             const Error& error) {
+  std::vector<QueuedRequest> queued = queue_->TakeIf(leaves);
+  for (auto next = requests_.begin(); next != requests_.end();) {
+    RunningRequest* const request = &*next++;
+    if (leaves(*request)) Fail(request, error);
+  }
+  for (QueuedRequest& request : queued) answer_reporter_.FailQueued(std::move(request), error);
+}
+
+// Nobody waits for those in the queue any more, and they hold places that others want.
+void RunningRequests::EndLeaving() {
+  std::vector<QueuedRequest> queued =
+      queue_->TakeIf([](const QueuedRequest& request) { return request.leaves_queue(); });
+  for (auto next = requests_.begin(); next != requests_.end();) {
+    RunningRequest* const request = &*next++;
+    if (request->generation->cancelled()) Finish(request, FinishReason::kCancelled);
+  }
+  for (QueuedRequest& request : queued) {
+    if (request.generation->cancelled()) {
+      answer_reporter_.FinishQueued(std::move(request), FinishReason::kCancelled);
+      continue;
+    }
+    answer_reporter_.FailQueued(std::move(request),
+                                {ErrorCode::kUnavailable,
+                                 "the queue is full, and others wait with fewer requests; "
+                                 "try again later"});
+  }
+}
+
+void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
+  if (request->answering()) {
+    request->prefill_tokens = context_->keeper.slot(*request->slot).tokens();
+    request->prefill_tokens.push_back(*request->next);
+  }
+  context_->keeper.OffloadAndClear(*request->slot);
+  QueuedRequest back{Remove(request, "gave up its slot")};
+  back.preempted = for_share;
+  back.queued_ms = context_->NowMs();
+  context_->stats.Update([](SchedulerStats* stats) { ++stats->preempted; });
+  queue_->PushFront(std::move(back));
+}
+
+void RunningRequests::PreemptForRoom(RunningRequest* request) {
+  if (context_->keeper.EmptyAFreeSlot()) return;
+  if (requests_.size() > 1) return Preempt(&requests_.back(), false);
+  if (context_->keeper.saving()) return;
+  Fail(request, {ErrorCode::kInternal, "the context is full although no one else is using it"});
+}
+
+void RunningRequests::PublishSlots() {
+  std::vector<SlotStats> slots(context_->engine->slots());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i].tokens = context_->keeper.slot(i).tokens().size();
+  }
+  for (const RunningRequest& request : requests_) {
+    if (!request.slot) continue;
+    SlotStats& slot = slots[*request.slot];
+    slot.busy = true;
+    slot.prompt_tokens = request.cost.prompt_tokens;
+    slot.generated_tokens = request.cost.generated_tokens;
+  }
+  CountForTrace(slots);
+  context_->stats.Update([&](SchedulerStats* stats) {
+    stats->slots = std::move(slots);
+    stats->running = requests_.size();
+  });
+}
+
+void RunningRequests::CountForTrace(const std::vector<SlotStats>& slots) {
+  if (!context_->trace.on()) return;
+  ScheduleTrace::Counts counts;
+  counts.running = requests_.size();
+  counts.waiting = queue_->size();
+  for (const SlotStats& slot : slots) counts.slot_tokens += slot.tokens;
+  counts.cache_bytes = context_->cache->stats().bytes;
+  context_->trace.OnCounts(counts);
+}
+
+}  // namespace cairn

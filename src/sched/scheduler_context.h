@@ -1,0 +1,56 @@
+// SchedulerContext: the engine, the cache, the slots and the accounts that the parts of the
+// scheduler work with. Scheduler owns it and outlives no part of it.
+//
+// Threads: the context thread, but for `stats` and the constants.
+
+#ifndef CAIRN_SCHED_SCHEDULER_CONTEXT_H_
+#define CAIRN_SCHED_SCHEDULER_CONTEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/queue/queue_order.h"
+#include "sched/scheduler_options.h"
+#include "sched/scheduler_stats.h"
+#include "sched/slots/slot_keeper.h"
+#include "sched/time_share.h"
+#include "sched/upkeep/save_lag.h"
+#include "sched/upkeep/schedule_trace.h"
+
+namespace cairn {
+
+struct SchedulerContext {
+  // All three outlive it.
+  SchedulerContext(Engine* the_engine, CheckpointCache* the_cache, const Clock* the_clock,
+                   const SchedulerOptions& the_options);
+  SchedulerContext(const SchedulerContext&) = delete;
+  SchedulerContext& operator=(const SchedulerContext&) = delete;
+
+  double NowMs() const { return clock->NowMs(); }
+  // Brings the cache's clock and its knowledge of the disk up to date.
+  void RefreshCache();
+  void Log(LogLevel level, const std::string& line) const;
+  // The time that computing so many prompt tokens takes, by what was measured so far.
+  double PrefillMs(size_t tokens) const;
+  bool exact() const { return options.reuse == ReuseMode::kExact; }
+
+  Engine* const engine;
+  CheckpointCache* const cache;
+  const Clock* const clock;
+  const SchedulerOptions options;
+  const size_t grid_tokens;
+
+  SlotKeeper keeper;
+  ScheduleTrace trace;
+  FairShares shares;
+  TimeShare time_share;
+  SaveLag save_lag;
+  StatsBoard stats;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_SCHEDULER_CONTEXT_H_

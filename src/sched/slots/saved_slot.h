@@ -1,0 +1,78 @@
+// SavedSlot: what a slot held, away from the engine: its tokens and whose bits they are, the
+// attention KV on its path, the state at its end, and the checkpoints on its path. It is written as
+// stored objects (store/object.h) and read from them:
+//
+//   slot     | header | turn 1 | turn 2 | turn 3 |
+//   objects  [ segment        ][ segment         ]      the KV, from 0 on
+//                     S        S                 E      checkpoints, and the end
+//
+// Values and pure functions; any thread.
+
+#ifndef CAIRN_SCHED_SLOTS_SAVED_SLOT_H_
+#define CAIRN_SCHED_SLOTS_SAVED_SLOT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/provenance.h"
+#include "base/result.h"
+#include "base/tokens.h"
+#include "cache/checkpoint_cache.h"
+#include "store/object.h"
+#include "store/object_folder.h"
+
+namespace cairn {
+
+// One thing that is saved of a slot.
+struct SlotPart {
+  enum class Kind : uint8_t {
+    kSegment,     // attention KV of a range
+    kWhole,       // all of the slot, where KV cannot be taken apart
+    kCheckpoint,  // that the cache holds
+    kEnd,         // the state at the slot's end; empty where the model needs none
+  };
+  Kind kind = Kind::kEnd;
+  SegmentGap range = {};       // of a segment
+  Checkpoint checkpoint = {};  // of a checkpoint; of the end, what it is as one
+};
+
+// What a slot holds, and the pieces it comes in, each behind those that it needs.
+struct SlotContent {
+  NamespaceId name_space = 0;
+  Tokens tokens = {};
+  Provenance provenance = {};
+  std::vector<SlotPart> pieces = {};
+};
+
+// The header of a piece. `parent`: the segment before it; empty: it is the first one.
+ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const ObjectName& parent);
+
+struct SavedSlot {
+  struct Part {
+    size_t begin = 0;
+    size_t end = 0;
+    Bytes bytes = {};
+  };
+  struct SavedCheckpoint {
+    Checkpoint what = {};
+    Bytes bytes = {};
+  };
+  NamespaceId name_space = 0;
+  Tokens tokens = {};
+  Provenance provenance = {};
+  std::vector<Part> parts = {};  // from 0 to the end, without gaps; else none
+  std::optional<Bytes> whole = {};
+  Bytes end_state = {};
+  std::vector<SavedCheckpoint> checkpoints = {};  // shallowest first
+};
+
+// The longest conversation in `objects`, in any order, as far as it can be gone on with.
+// `needs_snapshots`: see MemoryTraits. kCorrupt: there is none, and what is missing.
+Result<SavedSlot> ToSavedSlot(std::vector<LoadedObject> objects, bool needs_snapshots);
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_SLOTS_SAVED_SLOT_H_

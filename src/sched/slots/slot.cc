@@ -1,0 +1,211 @@
+#include "sched/slots/slot.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/check.h"
+
+namespace cairn {
+
+void Slot::Clear(NamespaceId name_space) {
+  engine_->Clear(seq_);
+  Lose();
+  name_space_ = name_space;
+}
+
+void Slot::Lose() {
+  tokens_.clear();
+  provenance_ = {};
+  own_tokens_ = SIZE_MAX;
+  forks_ = false;
+  CountCells();
+}
+
+Status Slot::Truncate(size_t position) {
+  CHECK(position <= tokens_.size());
+  if (Status cut = engine_->Truncate(seq_, position); !cut) {
+    Clear(name_space_);
+    return cut;
+  }
+  CutTo(position);
+  return {};
+}
+
+void Slot::CutTo(size_t position) {
+  if (position < tokens_.size()) forks_ = true;
+  tokens_.resize(position);
+  provenance_.CutTo(position);
+  if (position <= own_tokens_) own_tokens_ = SIZE_MAX;
+  CountCells();
+}
+
+Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot) {
+  const size_t position = checkpoint.position;
+  CHECK(prefix.size() == position);
+  if (!engine_->traits().NeedsSnapshots()) return Truncate(position);
+  if (Status restored = engine_->Restore(seq_, position, snapshot); !restored) {
+    Clear(name_space_);
+    return restored;
+  }
+  if (position <= tokens_.size() && CommonPrefix(tokens_, prefix) == position &&
+      provenance_.LineageAt(position) == checkpoint.lineage) {
+    CutTo(position);
+    return {};
+  }
+  // Only a state that is all there is comes from elsewhere.
+  tokens_.assign(prefix.begin(), prefix.end());
+  provenance_ = {};
+  if (checkpoint.on_grid()) {
+    provenance_.clean = position;
+  } else {
+    provenance_.runs = {{checkpoint.lineage, 0}};
+  }
+  forks_ = true;
+  CountCells();
+  return {};
+}
+
+Status Slot::Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
+                  std::span<const SegmentPart> path, ByteSpan snapshot) {
+  const size_t same = SharedBits(provenance_, provenance, shared);
+  size_t keep = 0;
+  std::vector<SegmentPart> parts;
+  for (const SegmentPart& part : path) {
+    if (part.begin <= same) {
+      keep = part.begin;
+      parts.clear();
+    }
+    parts.push_back(part);
+  }
+  if (Status joined = engine_->Join(seq_, keep, parts, prefix.size(), snapshot); !joined) {
+    Clear(name_space_);
+    return joined;
+  }
+  CutTo(keep);
+  tokens_.assign(prefix.begin(), prefix.end());
+  provenance_ = provenance;
+  forks_ = true;
+  CountCells();
+  return {};
+}
+
+Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
+  CHECK(position <= from.tokens_.size());
+  if (Status forked = engine_->Fork(from.seq_, seq_, position, snapshot); !forked) {
+    Clear(from.name_space_);
+    return forked;
+  }
+  CHECK(position <= from.own_tokens());
+  ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
+  name_space_ = from.name_space_;
+  tokens_ = from.tokens_;
+  provenance_ = from.provenance_;
+  own_tokens_ = SIZE_MAX;
+  CutTo(position);
+  forks_ = true;
+  return {};
+}
+
+Provenance Slot::own_provenance() const {
+  Provenance own = provenance_;
+  own.CutTo(own_tokens());
+  return own;
+}
+
+Status Slot::Drop(const TokenRange& range, LineageId lineage) {
+  CHECK(range.begin < range.end && range.end < tokens_.size());
+  if (Status dropped = engine_->Drop(seq_, range.begin, range.end); !dropped) {
+    Clear(name_space_);
+    return dropped;
+  }
+  const size_t dropped = range.end - range.begin;
+  std::vector<TokenRange> answers = provenance_.AnswersIn({range.end, tokens_.size()});
+  for (TokenRange& answer : answers) answer = {answer.begin - dropped, answer.end - dropped};
+  tokens_.erase(tokens_.begin() + static_cast<ptrdiff_t>(range.begin),
+                tokens_.begin() + static_cast<ptrdiff_t>(range.end));
+  // What is clean ends on the grid.
+  const bool in_clean = range.begin < provenance_.clean;
+  const size_t begin = in_clean ? range.begin - range.begin % grid_tokens_ : range.begin;
+  provenance_.CutTo(begin);
+  provenance_.Append({begin, tokens_.size()}, lineage, answers);
+  own_tokens_ = std::min(own_tokens_, provenance_.clean);
+  // The cells behind are others than those before.
+  ledger_->SetTokens(static_cast<size_t>(seq_), range.begin);
+  CountCells();
+  return {};
+}
+
+Status Slot::Unshare(size_t begin) {
+  CHECK(begin < tokens_.size());
+  auto bytes = engine_->TakeSegment(seq_, begin, tokens_.size());
+  Status copied;
+  if (bytes) {
+    const SegmentPart part = {begin, tokens_.size(), *bytes};
+    copied = engine_->Join(seq_, begin, {&part, 1}, tokens_.size(), {});
+  } else {
+    copied = tl::unexpected(bytes.error());
+  }
+  if (!copied) {
+    Clear(name_space_);
+    return copied;
+  }
+  ledger_->SetTokens(static_cast<size_t>(seq_), begin);
+  CountCells();
+  return {};
+}
+
+Status Slot::SetWhole(const WholeState& whole, ByteSpan bytes) {
+  Clear(whole.name_space);
+  if (Status set = engine_->SetWhole(seq_, whole.tokens.size(), bytes); !set) {
+    Clear(whole.name_space);
+    return set;
+  }
+  tokens_ = whole.tokens;
+  provenance_ = whole.provenance;
+  forks_ = true;
+  CountCells();
+  return {};
+}
+
+Status Slot::Prefill(TokenSpan tokens) {
+  if (Status decoded = engine_->Decode(seq_, tokens_.size(), tokens); !decoded) {
+    if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
+    return decoded;
+  }
+  AddPiece(tokens);
+  return {};
+}
+
+Status Slot::DecodeAnswered(Token token) {
+  const size_t begin = tokens_.size();
+  if (Status read = Prefill({&token, 1}); !read) return read;
+  MarkAnswered(begin);
+  return {};
+}
+
+void Slot::AddPiece(TokenSpan tokens) {
+  const size_t begin = tokens_.size();
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  CountCells();
+  provenance_.clean = CleanAfter(provenance_.clean, begin, tokens_.size(), grid_tokens_);
+  if (provenance_.clean == tokens_.size()) return;
+  if (provenance_.runs.empty()) {
+    provenance_.runs.push_back({next_lineage_, provenance_.clean});
+  } else if (forks_) {
+    provenance_.runs.push_back({next_lineage_, begin});
+  }
+  forks_ = false;
+}
+
+void Slot::AddDecoded(Token token) {
+  AddPiece({&token, 1});
+  MarkAnswered(tokens_.size() - 1);
+}
+
+void Slot::MarkAnswered(size_t begin) {
+  std::vector<TokenRange>& answers = provenance_.answers;
+  if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});
+  answers.back().end = begin + 1;
+}
+
+}  // namespace cairn

@@ -1,0 +1,162 @@
+#include "sched/slots/slot_choice.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+// What templates put after the last message: "<|im_start|>assistant\n<think>\n" and the like.
+constexpr size_t kGenerationPromptTokensMax = 16;
+// While nothing is measured, storing and joining a token counts as so much of reading it.
+constexpr double kUnmeasuredMoveShare = 0.125;
+
+// In tokens that could be read meanwhile.
+double MoveCost(const ResumeRules& rules, size_t bytes) {
+  if (rules.join_bytes_per_read_token <= 0 || rules.in_answer) return 0;
+  return static_cast<double>(bytes) / rules.join_bytes_per_read_token;
+}
+
+// What bringing back the slot's content will cost whoever comes back for it. The longer nobody
+// did, the less likely it is: the weight falls with the requests since, counted in rounds of all
+// slots.
+double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView& view,
+                size_t slots, uint64_t now_tick) {
+  const size_t lost = LostTokens(*view.slot, needs.name_space, needs.prompt, needs.keeps_answer);
+  if (lost == 0) return 0;
+  auto cost = static_cast<double>(lost);
+  if (rules.segments) {
+    const double moved = rules.join_bytes_per_read_token > 0 && !rules.in_answer
+                             ? 2 * MoveCost(rules, lost * rules.kv_bytes_per_token)
+                             : kUnmeasuredMoveShare * cost;
+    cost = std::min(cost, moved);
+  }
+  const double rounds = static_cast<double>(now_tick - view.used_tick) / static_cast<double>(slots);
+  return cost / (1 + rounds);
+}
+
+size_t MovedBytes(const ResumeRules& rules, const Way& way) {
+  size_t bytes = way.point.checkpoint.bytes;
+  if (way.point.kind == ResumePoint::Kind::kJoin) {
+    bytes += way.point.position * rules.kv_bytes_per_token;
+  }
+  if (way.whole != nullptr) bytes += way.whole->bytes;
+  return bytes;
+}
+
+ResumePoint FromOwn(const ResumeRules& rules, const SlotNeeds& needs, const Slot& slot) {
+  if (!needs.reuse) return {};
+  const bool own = slot.name_space() == needs.name_space;
+  const Provenance nothing;
+  const SlotState state = own ? slot.state() : SlotState{{}, nothing};
+  return ChooseResume(rules, needs.prompt, state, *needs.match,
+                      [&](size_t position) { return own && slot.CanTruncate(position); });
+}
+
+// Without joining: that is each slot's own affair.
+ResumePoint FromOther(ResumeRules rules, const SlotNeeds& needs, const SlotState& state,
+                      bool cuts_anywhere, bool goes_on) {
+  rules.segments = false;
+  const size_t end = state.tokens.size();
+  return ChooseResume(rules, needs.prompt, state, *needs.match, [&](size_t position) {
+    return cuts_anywhere || (goes_on && position == end);
+  });
+}
+
+class WayFinder {
+ public:
+  WayFinder(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
+            uint64_t now_tick)
+      : rules_(rules), needs_(needs), slots_(slots), now_tick_(now_tick) {}
+
+  Way Find() {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!slots_[i].free || !IsWished(i)) continue;
+      loss_ = LossCost(rules_, needs_, slots_[i], slots_.size(), now_tick_);
+      Way own;
+      own.slot = i;
+      own.point = FromOwn(rules_, needs_, *slots_[i].slot);
+      Consider(own);
+      if (!needs_.reuse) continue;
+      if (rules_.segments) ConsiderForks(i);
+      ConsiderWholes(i);
+    }
+    CHECK(best_.has_value());
+    return *best_;
+  }
+
+ private:
+  // A wish that cannot be granted is none.
+  bool IsWished(size_t slot) const {
+    if (!needs_.wish || !slots_[*needs_.wish].free) return true;
+    return slot == *needs_.wish;
+  }
+
+  void ConsiderForks(size_t slot) {
+    for (size_t from = 0; from < slots_.size(); ++from) {
+      const Slot& lender = *slots_[from].slot;
+      if (from == slot || lender.name_space() != needs_.name_space) continue;
+      Way way;
+      way.slot = slot;
+      way.source = Way::Source::kFork;
+      way.from = from;
+      const Provenance own = lender.own_provenance();
+      const SlotState lent = {TokenSpan(lender.tokens()).first(lender.own_tokens()), own};
+      way.point = FromOther(rules_, needs_, lent, !rules_.needs_snapshots, false);
+      if (way.point.position > 0) Consider(way);
+    }
+  }
+
+  void ConsiderWholes(size_t slot) {
+    for (const WholeState* whole : needs_.match->wholes) {
+      Way way;
+      way.slot = slot;
+      way.source = Way::Source::kWhole;
+      way.whole = whole;
+      way.point = FromOther(rules_, needs_, {whole->tokens, whole->provenance},
+                            !rules_.needs_snapshots, true);
+      if (way.point.position > 0) Consider(way);
+    }
+  }
+
+  void Consider(Way way) {
+    const size_t moved = MovedBytes(rules_, way);
+    const size_t unread = needs_.prompt.size() - way.point.position;
+    way.cost_tokens = static_cast<double>(unread) + MoveCost(rules_, moved) + loss_;
+    const auto rank = [&](const Way& w, size_t bytes) {
+      const SlotView& view = slots_[w.slot];
+      return std::make_tuple(w.cost_tokens, bytes, w.source, !view.slot->tokens().empty(),
+                             view.used_tick);
+    };
+    if (best_ && rank(*best_, MovedBytes(rules_, *best_)) <= rank(way, moved)) return;
+    best_ = way;
+  }
+
+  const ResumeRules& rules_;
+  const SlotNeeds& needs_;
+  const std::span<const SlotView> slots_;
+  const uint64_t now_tick_;
+  double loss_ = 0;  // of the slot that is looked at
+  std::optional<Way> best_;
+};
+
+}  // namespace
+
+size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer) {
+  const bool own = slot.name_space() == name_space;
+  const size_t shared = own ? CommonPrefix(slot.tokens(), prompt) : 0;
+  const auto& answers = slot.provenance().answers;
+  const size_t read = answers.empty() ? slot.tokens().size() : answers.back().begin;
+  if (!keeps_answer && shared + kGenerationPromptTokensMax >= read) return 0;
+  return slot.tokens().size() - shared;
+}
+
+Way ChooseWay(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
+              uint64_t now_tick) {
+  return WayFinder(rules, needs, slots, now_tick).Find();
+}
+
+}  // namespace cairn

@@ -1,0 +1,52 @@
+// SlotCommands: changes slots from other threads: clients erase slots, and save them to files
+// (sched/slots/slot_files.h). Each call waits until the context thread has done, between two steps,
+// what SlotKeeper does under the same name.
+//
+// Errors, beside SlotKeeper's: kUnavailable: the scheduler is stopping, or the model is unloaded
+// and cannot be loaded.
+//
+// Threads: any but the context thread.
+
+#ifndef CAIRN_SCHED_SLOTS_SLOT_COMMANDS_H_
+#define CAIRN_SCHED_SLOTS_SLOT_COMMANDS_H_
+
+#include <cstddef>
+#include <functional>
+
+#include "sched/running_requests.h"
+#include "sched/scheduler_context.h"
+#include "sched/upkeep/idle_unloader.h"
+#include "sched/upkeep/mailbox.h"
+
+namespace cairn {
+
+class SlotCommands {
+ public:
+  // All outlive it.
+  SlotCommands(SchedulerContext* context, Mailbox* mailbox, const IdleUnloader* unloader,
+               RunningRequests* running)
+      : context_(context), mailbox_(mailbox), unloader_(unloader), running_(running) {}
+
+  Result<size_t> Erase(size_t slot, NamespaceId name_space);
+  // From here to EndSaving requests get other slots, or wait. Others' steps go on between two
+  // parts.
+  Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
+  Result<Bytes> TakePart(size_t slot, const SlotPart& part);
+  // When the scheduler stops, saving ends by itself.
+  void EndSaving(size_t slot);
+  Status CheckFree(size_t slot);
+  Status Restore(size_t slot, SavedSlot saved);
+
+ private:
+  template <typename T>
+  Result<T> Call(std::function<Result<T>()> command);
+
+  SchedulerContext* const context_;
+  Mailbox* const mailbox_;
+  const IdleUnloader* const unloader_;
+  RunningRequests* const running_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_SLOTS_SLOT_COMMANDS_H_

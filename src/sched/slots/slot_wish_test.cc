@@ -1,0 +1,95 @@
+// Requests that name a slot, and slots that are emptied from outside.
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "testing/sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Text;
+
+FakeEngineOptions Slots(size_t slots) {
+  FakeEngineOptions options = Bench::EngineOptions(MemoryClass::kHybrid);
+  options.slots = slots;
+  return options;
+}
+
+GenerationRequest In(std::optional<size_t> slot, Tokens prompt, size_t tokens_max = 8) {
+  GenerationRequest request = Bench::Request(std::move(prompt), tokens_max);
+  request.slot = slot;
+  return request;
+}
+
+TEST(SlotWish, AFreeSlotIsTakenThoughAnotherHoldsThePrompt) {
+  Bench bench(Slots(3), {});
+  EXPECT_EQ(bench.Run(In(2, Text(300))).end.slot, 2u);
+  const auto again = bench.Run(In(1, Text(300)));
+  EXPECT_EQ(again.end.slot, 1u);
+  EXPECT_GT(again.end.cost.reused_tokens, 0u);
+  EXPECT_EQ(bench.Run(In({}, Text(40, 'y'))).end.slot, 0u);
+}
+
+TEST(SlotWish, IsNoMoreThanAHintWhileTheSlotIsBusy) {
+  Bench bench(Slots(2), {});
+  const auto answers = bench.RunTogether({In(1, Text(300)), In(1, Text(300, 'y'))});
+  EXPECT_EQ(answers[0].end.slot, 1u);
+  EXPECT_EQ(answers[1].end.slot, 0u);
+}
+
+TEST(SlotWish, ASlotThatIsNotThereIsRefused) {
+  Bench bench(Slots(2), {});
+  const auto submitted = bench.scheduler.Submit(In(2, Text(10)));
+  ASSERT_FALSE(submitted.has_value());
+  EXPECT_EQ(submitted.error().code, ErrorCode::kInvalidArgument);
+}
+
+// As an HTTP thread asks, while this one is the context's.
+Result<size_t> Erase(Bench* bench, size_t slot, NamespaceId name_space = 0) {
+  auto erased = std::async(std::launch::async,
+                           [&] { return bench->scheduler.slots().Erase(slot, name_space); });
+  while (erased.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    bench->scheduler.Step();
+  }
+  return erased.get();
+}
+
+TEST(EraseSlot, DropsWhatTheSlotHoldsAndSaysHowMuch) {
+  Bench bench(Slots(2), {});
+  bench.Run(In(1, Text(300), 8));
+  const auto erased = Erase(&bench, 1);
+  ASSERT_TRUE(erased.has_value());
+  EXPECT_EQ(*erased, 307u);  // the last token drawn was not decoded
+  bench.scheduler.Step();
+  EXPECT_EQ(bench.scheduler.stats().slots[1].tokens, 0u);
+  EXPECT_EQ(*Erase(&bench, 1), 0u);
+}
+
+TEST(EraseSlot, AnotherClientsConversationStays) {
+  Bench bench(Slots(2), {});
+  bench.Run(In(1, Text(300), 8));
+  const auto refused = Erase(&bench, 1, 7);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(*Erase(&bench, 0, 7), 0u) << "an empty one is nobody's";
+  EXPECT_EQ(*Erase(&bench, 1), 307u);
+}
+
+TEST(EraseSlot, ABusySlotStaysAsItIs) {
+  Bench bench(Slots(2), {});
+  auto running = *bench.scheduler.Submit(In(0, Text(300), 4000));
+  bench.scheduler.Step();
+  const auto busy = Erase(&bench, 0);
+  ASSERT_FALSE(busy.has_value());
+  EXPECT_EQ(busy.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(Erase(&bench, 7).error().code, ErrorCode::kInvalidArgument);
+  bench.scheduler.Stop();
+  EXPECT_EQ(bench.scheduler.slots().Erase(0, 0).error().code, ErrorCode::kUnavailable);
+  bench.scheduler.Run();
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,86 @@
+#include "sched/upkeep/idle_unloader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+
+namespace cairn {
+namespace {
+
+std::string Seconds(double ms) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f s", ms / 1000);
+  return text.data();
+}
+
+}  // namespace
+
+double IdleUnloader::UntilUnloadMs() const {
+  const double idle_ms_max = context_->options.sleep_after_ms;
+  if (idle_ms_max < 0 || unloaded_) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, busy_ms_ + idle_ms_max - context_->NowMs());
+}
+
+size_t IdleUnloader::OffloadSlots() {
+  size_t offloaded = 0;
+  for (size_t slot = 0; slot < context_->engine->slots(); ++slot) {
+    if (context_->keeper.slot(slot).tokens().empty()) continue;
+    context_->keeper.OffloadAndClear(slot);
+    ++offloaded;
+  }
+  return offloaded;
+}
+
+bool IdleUnloader::Unload() {
+  context_->cache->SetNow(context_->NowMs());
+  TraceSpan span(context_->options.trace, "unload");
+  const size_t offloaded = OffloadSlots();
+  // Tried again when it was idle for as long anew.
+  OnBusy();
+  if (const Status unloaded = context_->engine->Sleep(); !unloaded) {
+    context_->Log(LogLevel::kWarning, "the model stays loaded: " + unloaded.error().message);
+    return false;
+  }
+  unloaded_ = true;
+  span.End();
+  context_->trace.OnSleep(true);
+  context_->Log(LogLevel::kInfo, "asleep: no request for " +
+                                     Seconds(context_->options.sleep_after_ms) +
+                                     ", so the model is unloaded; " + std::to_string(offloaded) +
+                                     " slots were offloaded, and the cache stays");
+  context_->stats.Update([this](SchedulerStats* stats) {
+    stats->sleeping = true;
+    ++stats->sleeps;
+    stats->keeper = context_->keeper.stats();
+    stats->cache = context_->cache->stats();
+    stats->unsaved_bytes = context_->keeper.UnstoredBytes();
+  });
+  return true;
+}
+
+bool IdleUnloader::Load() {
+  const double begin_ms = context_->NowMs();
+  context_->Log(LogLevel::kInfo, "a request came: the model is loaded again");
+  TraceSpan span(context_->options.trace, "load");
+  if (const Status loaded = context_->engine->Wake(); !loaded) {
+    reason_ = "the model was unloaded while nobody asked, and cannot be loaded again: " +
+              loaded.error().message;
+    context_->Log(LogLevel::kError, reason_);
+    return false;
+  }
+  unloaded_ = false;
+  span.End();
+  context_->trace.OnSleep(false);
+  reason_.clear();
+  OnBusy();
+  const double load_ms = busy_ms_ - begin_ms;
+  context_->Log(LogLevel::kInfo, "awake after " + Seconds(load_ms));
+  context_->stats.Update([&](SchedulerStats* stats) {
+    stats->sleeping = false;
+    stats->wake_ms += load_ms;
+  });
+  return true;
+}
+
+}  // namespace cairn

@@ -1,0 +1,133 @@
+#include "store/disk/disk_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/codec/codec.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kSuffix = ".cairn";
+constexpr size_t kNameDigits = 32;
+
+bool IsHexadecimal(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+tl::unexpected<Error> Corrupt(const std::string& path, const std::string& what) {
+  return Fail(ErrorCode::kCorrupt, "\"" + path + "\": " + what);
+}
+
+std::string LastFolderOf(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+Result<Bytes> ReadFrontBytes(const Fs& fs, const std::string& path, uint64_t file_bytes) {
+  Result<Bytes> begin = fs.Read(path, 0, kFrontBytesMin);
+  if (!begin) return begin;
+  const Result<size_t> size = FrontBytes(*begin);
+  if (!size) return Fail(size.error().code, "\"" + path + "\": " + size.error().message);
+  if (*size > file_bytes) return Corrupt(path, "it ends within its front");
+  if (*size <= begin->size()) {
+    begin->resize(*size);
+    return begin;
+  }
+  const Result<Bytes> rest = fs.Read(path, begin->size(), *size - begin->size());
+  if (!rest) return tl::unexpected(rest.error());
+  begin->insert(begin->end(), rest->begin(), rest->end());
+  return begin;
+}
+
+}  // namespace
+
+std::string ObjectFileName(const ObjectName& name) {
+  return ToText(name) + std::string(kSuffix);
+}
+
+ObjectName ParseObjectFileName(const std::string& file) {
+  if (!file.ends_with(kSuffix)) return {};
+  const std::string digits = file.substr(0, file.size() - kSuffix.size());
+  const ObjectName name = ParseObjectName(digits);
+  // One spelling a name: an index by names could not tell two files of one name apart.
+  return name.empty() || ToText(name) != digits ? ObjectName{} : name;
+}
+
+bool IsModelFolder(const std::string& folder) {
+  return folder.size() == kNameDigits && std::all_of(folder.begin(), folder.end(), IsHexadecimal);
+}
+
+bool IsTempFile(std::string_view file) {
+  return file.starts_with(kTempPrefix);
+}
+
+bool IsNewer(const Fs& fs, const std::string& path) {
+  const Result<Bytes> begin = fs.Read(path, 0, kFrontBytesMin);
+  if (!begin) return false;
+  const Result<size_t> size = FrontBytes(*begin);
+  return !size && size.error().code == ErrorCode::kUnsupported;
+}
+
+Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
+                        uint64_t file_bytes) {
+  const std::string path = path_of_model + "/" + ObjectFileName(name);
+  const Result<Bytes> bytes = ReadFrontBytes(fs, path, file_bytes);
+  if (!bytes) return tl::unexpected(bytes.error());
+  Result<ObjectHeader> header = DecodeHeader(*bytes);
+  if (!header) return Corrupt(path, header.error().message);
+  if (ToText(header->fingerprint) != LastFolderOf(path_of_model)) {
+    return Corrupt(path, "it belongs to the model " + ToText(header->fingerprint));
+  }
+  if (NameOf(*header) != name) {
+    return Corrupt(path, "it should be called " + ObjectFileName(NameOf(*header)));
+  }
+  // Said so that no sum can overflow, whatever the header says.
+  if (header->stored_bytes != file_bytes - bytes->size()) {
+    return Corrupt(path, "of " + std::to_string(header->stored_bytes) + " bytes it has " +
+                             std::to_string(file_bytes - bytes->size()));
+  }
+  return Front{*std::move(header), bytes->size()};
+}
+
+namespace {
+
+// `file_bytes`: how long it is.
+Result<WholeObject> ReadOnce(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
+                             uint64_t file_bytes) {
+  const std::string path = path_of_model + "/" + ObjectFileName(name);
+  const Result<Front> front = ReadFront(fs, path_of_model, name, file_bytes);
+  if (!front) return tl::unexpected(front.error());
+  const ObjectHeader& header = front->header;
+  Result<Bytes> stored = fs.Read(path, front->bytes, header.stored_bytes);
+  if (!stored) return tl::unexpected(stored.error());
+  if (stored->size() != header.stored_bytes) return Corrupt(path, "it was cut short");
+  if (PayloadChecksum(*stored) != header.payload_checksum) {
+    return Corrupt(path, "the checksum of its payload is wrong");
+  }
+  if (header.codec == Codec::kRaw) {
+    if (header.raw_bytes != header.stored_bytes) return Corrupt(path, "its sizes disagree");
+    return WholeObject{*std::move(stored), file_bytes};
+  }
+  Result<Bytes> raw = Decode(header.codec, *stored, header.raw_bytes);
+  if (!raw) return Corrupt(path, raw.error().message);
+  return WholeObject{*std::move(raw), file_bytes};
+}
+
+}  // namespace
+
+Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_model,
+                                    const ObjectName& name) {
+  const std::string path = path_of_model + "/" + ObjectFileName(name);
+  Result<FileStat> before = fs.Stat(path);
+  while (true) {
+    if (!before) return tl::unexpected(before.error());
+    Result<WholeObject> object = ReadOnce(fs, path_of_model, name, before->bytes);
+    if (object || object.error().code != ErrorCode::kCorrupt) return object;
+    const Result<FileStat> after = fs.Stat(path);
+    const bool same = after && after->bytes == before->bytes && after->time_ns == before->time_ns;
+    if (same) return object;
+    before = after;
+  }
+}
+
+}  // namespace cairn

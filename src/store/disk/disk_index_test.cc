@@ -1,0 +1,203 @@
+#include "store/disk/disk_index.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "testing/store/disk_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::kModel;
+using test::kSecondNs;
+using test::kStartNs;
+using test::Segment;
+using test::Snapshot;
+using test::TokensOf;
+
+constexpr double kHalfLifeS = 3600;
+
+class Index {
+ public:
+  ObjectName Put(const ObjectHeader& header, uint64_t bytes = 100, int64_t age_s = 0) {
+    const ObjectName name = NameOf(header);
+    index_.Put(DiskIndex::EntryOf(header, name, FileStat{bytes, kStartNs - age_s * kSecondNs}));
+    return name;
+  }
+  // The names of those that go; one empty name: there is not so much to be had.
+  std::vector<ObjectName> ToFree(uint64_t bytes, const ObjectName& incoming = {}) {
+    const DiskEntry* const entry =
+        incoming.empty() ? nullptr : index_.Find(ToText(kModel), incoming);
+    const auto entries = index_.ToFree(bytes, entry, kStartNs, kHalfLifeS);
+    if (!entries) return {ObjectName{}};
+    std::vector<ObjectName> names;
+    for (const DiskEntry& evicted : *entries) names.push_back(evicted.name);
+    return names;
+  }
+  DiskIndex& operator*() { return index_; }
+  DiskIndex* operator->() { return &index_; }
+
+ private:
+  DiskIndex index_;
+};
+
+using Names = std::vector<ObjectName>;
+const Names kNotSoMuch = {ObjectName{}};
+
+TEST(DiskIndex, GivesUpTheLeastRankFirstAndNoMoreThanNeeded) {
+  Index index;
+  const ObjectName dear = index.Put(Snapshot(TokensOf(10, 1), 1000));
+  const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 2), 10));
+  const ObjectName old = index.Put(Snapshot(TokensOf(10, 3), 1000), 100, 10 * 3600);
+  const ObjectName large = index.Put(Snapshot(TokensOf(10, 4), 1000), 1'000'000);
+  EXPECT_EQ(index.ToFree(0), Names{});
+  EXPECT_EQ(index.ToFree(1), Names{large});
+  EXPECT_EQ(index.ToFree(1'000'000), Names{large});
+  EXPECT_EQ(index.ToFree(1'000'001), (Names{large, old}));
+  EXPECT_EQ(index.ToFree(1'000'300), (Names{large, old, cheap, dear}));
+  EXPECT_EQ(index.ToFree(1'000'301), kNotSoMuch);
+  EXPECT_EQ(index->bytes(), 1'000'300u);
+}
+
+TEST(DiskIndex, KeepsASegmentAsLongAsWhatBeginsInIt) {
+  Index index;
+  const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));
+  const ObjectName child = index.Put(Segment(TokensOf(200), 100, parent, 1000));
+  const ObjectName other = index.Put(Snapshot(TokensOf(10, 1), 10));
+  EXPECT_EQ(index.ToFree(100), (Names{other}));
+  EXPECT_EQ(index.ToFree(300), (Names{other, child, parent}));
+}
+
+TEST(DiskIndex, KeepsASegmentAsLongAsASnapshotThatStandsOnIt) {
+  // Within a block, at its edges and beyond.
+  constexpr size_t kBlock = DiskIndex::kBlockTokens;
+  for (const size_t position :
+       {size_t{301}, kBlock, kBlock + 1, 2 * kBlock - 1, 2 * kBlock, 3 * kBlock}) {
+    Index index;
+    const ObjectName front = index.Put(Segment(TokensOf(300), 0, {}, 1));
+    const ObjectName segment = index.Put(Segment(TokensOf(3 * kBlock), 300, front, 1));
+    const ObjectName snapshot = index.Put(Snapshot(TokensOf(position), 1000));
+    const ObjectName other = index.Put(Snapshot(TokensOf(10, 1), 10));
+    EXPECT_EQ(index.ToFree(400), (Names{other, snapshot, segment, front})) << position;
+  }
+}
+
+TEST(DiskIndex, KeepsNoSegmentForASnapshotOfOtherTokensOrAnotherRun) {
+  constexpr size_t kBlock = DiskIndex::kBlockTokens;
+  Index index;
+  const ObjectName segment = index.Put(Segment(TokensOf(3 * kBlock), 0, {}, 1));
+  index.Put(Snapshot(TokensOf(3 * kBlock, 1, kBlock), 1000));
+  ObjectHeader of_a_run = Snapshot(TokensOf(3 * kBlock), 1000);
+  of_a_run.lineage = 7;
+  index.Put(of_a_run);
+  ObjectHeader of_another_client = Snapshot(TokensOf(3 * kBlock), 1000);
+  of_another_client.name_space = 7;
+  index.Put(of_another_client);
+  index.Put(Snapshot(TokensOf(3 * kBlock + 1), 1000));
+  EXPECT_EQ(index.ToFree(100), (Names{segment}));
+}
+
+TEST(DiskIndex, GivesUpNothingThatRanksAsHighAsWhatComes) {
+  Index index;
+  index.Put(Snapshot(TokensOf(10, 1), 1000));
+  const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 2), 10));
+  const ObjectName comes = index.Put(Snapshot(TokensOf(10, 3), 1000));
+  EXPECT_EQ(index.ToFree(100, comes), (Names{cheap}));
+  EXPECT_EQ(index.ToFree(101, comes), kNotSoMuch);
+}
+
+TEST(DiskIndex, GivesUpNothingThatWhatComesNeeds) {
+  Index index;
+  const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));
+  const ObjectName comes = index.Put(Segment(TokensOf(200), 100, parent, 1000));
+  EXPECT_EQ(index.ToFree(1, comes), kNotSoMuch);
+}
+
+TEST(DiskIndex, GivesUpBadFilesBeforeAllOthers) {
+  Index index;
+  index.Put(Snapshot(TokensOf(10, 1), 0), 100, 1000 * 3600);
+  const ObjectName bad{1, 2};
+  index->Put(DiskIndex::BadEntry(ToText(kModel), bad, FileStat{50, kStartNs}));
+  EXPECT_EQ(index.ToFree(1), (Names{bad}));
+  EXPECT_EQ(index->GoodObjects(ToText(kModel)), 1u);
+}
+
+// Nothing is known of it but its bytes and its time.
+TEST(DiskIndex, RanksANewerVersionsByItsTimeAmongOthersOfMiddlingWorth) {
+  Index index;
+  const ObjectName dear = index.Put(Snapshot(TokensOf(10, 1), 8000));
+  const ObjectName middling = index.Put(Snapshot(TokensOf(10, 2), 1000));
+  const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 3), 10));
+  // Whatever its bytes, a little older than the middling one, and a little younger.
+  const ObjectName older{1, 2};
+  const ObjectName younger{1, 3};
+  const auto put = [&](const ObjectName& name, uint64_t bytes, int64_t age_s) {
+    index->Put(
+        DiskIndex::NewerEntry(ToText(kModel), name, FileStat{bytes, kStartNs - age_s * kSecondNs}));
+  };
+  put(older, 5000, 60);
+  put(younger, 5, -60);
+  EXPECT_EQ(index.ToFree(5305), (Names{cheap, older, middling, younger, dear}));
+  EXPECT_EQ(index->bytes(), 5305u);
+  EXPECT_EQ(index->GoodObjects(ToText(kModel)), 3u);
+  // It makes room for what comes only where it ranks lower.
+  EXPECT_EQ(index.ToFree(101, middling), (Names{cheap, older}));
+  EXPECT_EQ(index.ToFree(5101, middling), kNotSoMuch);
+}
+
+TEST(DiskIndex, RanksANewerVersionsAmongThemselvesByTimeAlone) {
+  Index index;
+  Names oldest_first;
+  for (uint64_t i = 1; i <= 5; ++i) {
+    const ObjectName name{i, 0};
+    const auto age_s = static_cast<int64_t>(i);
+    index->Put(DiskIndex::NewerEntry(ToText(kModel), name,
+                                     FileStat{100 * i, kStartNs - age_s * kSecondNs}));
+    oldest_first.insert(oldest_first.begin(), name);
+  }
+  EXPECT_EQ(index.ToFree(1500), oldest_first);
+}
+
+TEST(DiskIndex, KeepsWhatCannotBeRemovedAndAllThatItNeeds) {
+  Index index;
+  const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));
+  const ObjectName child = index.Put(Segment(TokensOf(200), 100, parent, 1));
+  const ObjectName other = index.Put(Snapshot(TokensOf(300, 1), 10));
+  index->SetStuck(ToText(kModel), child);
+  EXPECT_EQ(index.ToFree(100), (Names{other}));
+  EXPECT_EQ(index.ToFree(101), kNotSoMuch);
+  index->ClearStuck();
+  EXPECT_EQ(index.ToFree(300), (Names{child, parent, other}));
+}
+
+TEST(DiskIndex, SurvivesParentsThatGoInARing) {
+  Index index;
+  ObjectHeader a = Segment(TokensOf(200), 100, ObjectName{9, 9});
+  const ObjectName name_a = index.Put(a);
+  const ObjectName name_b = index.Put(Segment(TokensOf(300), 100, name_a));
+  // Names are hashes, so no ring can be made of them; but a file may say anything.
+  a.parent = name_b;
+  index->Put(DiskIndex::EntryOf(a, name_a, FileStat{100, kStartNs}));
+  EXPECT_EQ(index.ToFree(200).size(), 2u);
+}
+
+TEST(DiskIndex, ForgetsWhatIsErasedAndReplaced) {
+  Index index;
+  const ObjectHeader segment = Segment(TokensOf(100), 0, {}, 1);
+  const ObjectName name = index.Put(segment);
+  index.Put(segment, 70);
+  EXPECT_EQ(index->bytes(), 70u);
+  EXPECT_EQ(index->GoodObjects(ToText(kModel)), 1u);
+  index->Erase(ToText(kModel), name);
+  index->Erase(ToText(kModel), name);
+  EXPECT_EQ(index->bytes(), 0u);
+  EXPECT_EQ(index->Find(ToText(kModel), name), nullptr);
+  EXPECT_TRUE(index->Models().empty());
+  // What stands on it finds nothing there.
+  const ObjectName snapshot = index.Put(Snapshot(TokensOf(50)));
+  EXPECT_EQ(index.ToFree(1), (Names{snapshot}));
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,129 @@
+#include "store/disk/disk_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+// The longest wait that is asked of a condition variable: its sums overflow with more.
+constexpr double kSecondsMax = 1e6;
+
+std::chrono::duration<double> AtMost(double seconds) {
+  return std::chrono::duration<double>(std::clamp(seconds, 0.0, kSecondsMax));
+}
+
+}  // namespace
+
+bool DiskQueue::PushWrite(DiskTask task) {
+  CHECK(task.is_write());
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (writes_.contains(task.name)) return true;
+  const uint64_t bytes = task.bytes->size();
+  if (bytes_ > 0 && (bytes > bytes_max_ || bytes_ > bytes_max_ - bytes)) return false;
+  bytes_ += bytes;
+  writes_.insert(task.name);
+  tasks_.push_back(std::move(task));
+  news_ = true;
+  pushed_.notify_one();
+  return true;
+}
+
+void DiskQueue::PushRemove(const ObjectName& name) {
+  DiskTask task;
+  task.name = name;
+  PushWithoutBytes(std::move(task));
+}
+
+void DiskQueue::PushLost(const ObjectName& name) {
+  DiskTask task;
+  task.name = name;
+  task.lost = true;
+  PushWithoutBytes(std::move(task));
+}
+
+void DiskQueue::PushWithoutBytes(DiskTask task) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  // What is written after this is to be written again.
+  writes_.erase(task.name);
+  tasks_.push_back(std::move(task));
+  news_ = true;
+  pushed_.notify_one();
+}
+
+void DiskQueue::Wake() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  news_ = true;
+  pushed_.notify_one();
+}
+
+void DiskQueue::PushTouch(const ObjectName& name) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  // What is still to be written will be as new as can be.
+  if (writes_.contains(name)) return;
+  ++touches_[name];
+  news_ = true;
+  pushed_.notify_one();
+}
+
+bool DiskQueue::WaitUntilDone(double ms_max) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait_for(lock, AtMost(ms_max / 1000), [this] { return AllDone() || stopped_; });
+  return AllDone();
+}
+
+DiskQueue::Touches DiskQueue::TakeTouches() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  touching_ = !touches_.empty();
+  return std::exchange(touches_, {});
+}
+
+void DiskQueue::TouchesDone() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  touching_ = false;
+  if (AllDone()) done_.notify_all();
+}
+
+std::optional<DiskTask> DiskQueue::Take() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  CHECK(!taken_);
+  if (tasks_.empty()) return std::nullopt;
+  taken_ = true;
+  DiskTask task = std::move(tasks_.front());
+  tasks_.pop_front();
+  return task;
+}
+
+void DiskQueue::Done(const DiskTask& task) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  CHECK(taken_);
+  taken_ = false;
+  if (task.is_write()) {
+    bytes_ -= task.bytes->size();
+    writes_.erase(task.name);
+  }
+  if (AllDone()) done_.notify_all();
+}
+
+void DiskQueue::WaitForWork(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  pushed_.wait_for(lock, AtMost(seconds), [this] { return news_ || stopped_; });
+  news_ = false;
+}
+
+uint64_t DiskQueue::bytes() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return bytes_;
+}
+
+void DiskQueue::Stop() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  stopped_ = true;
+  pushed_.notify_all();
+  done_.notify_all();
+}
+
+}  // namespace cairn

@@ -1,0 +1,59 @@
+// A DiskWorker and its thread.
+
+#include "store/disk/disk_store.h"
+
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/thread_priority.h"
+#include "store/disk/disk_worker.h"
+
+namespace cairn {
+namespace {
+
+// A folder that takes longer to look through is known when it is known.
+constexpr std::chrono::seconds kFirstScanMax(5);
+
+class ThreadedDiskStore final : public DiskStore {
+ public:
+  ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
+      : worker_(fs, std::move(options)), thread_([this] {
+          worker_.TryStep();
+          scanned_.set_value();
+          LowerThreadPriority();
+          worker_.Run();
+        }) {
+    scanned_.get_future().wait_for(kFirstScanMax);
+  }
+  ~ThreadedDiskStore() override { ThreadedDiskStore::Stop(); }
+
+  void Stop() override {
+    worker_.Stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  News TakeNews() override { return worker_.TakeNews(); }
+  bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
+    return worker_.Write(std::move(header), std::move(bytes));
+  }
+  Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
+  void Touch(const ObjectName& name) override { worker_.Touch(name); }
+  void Remove(const ObjectName& name) override { worker_.Remove(name); }
+  bool Drain(double ms_max) override { return worker_.Drain(ms_max); }
+  Stats stats() const override { return worker_.stats(); }
+
+ private:
+  DiskWorker worker_;
+  std::promise<void> scanned_;
+  std::thread thread_;  // last: it uses the rest
+};
+
+}  // namespace
+
+std::unique_ptr<DiskStore> DiskStore::Open(Fs* fs, DiskStoreOptions options) {
+  return std::make_unique<ThreadedDiskStore>(fs, std::move(options));
+}
+
+}  // namespace cairn

@@ -1,0 +1,439 @@
+#include "store/disk/disk_store.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "store/codec/codec.h"
+#include "testing/store/disk_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::DiskStoreTest;
+using test::kFolder;
+using test::kFront;
+using test::kOtherModel;
+using test::kSecondNs;
+using test::kStartNs;
+using test::ModelPath;
+using test::NamesOf;
+using test::PathOf;
+using test::PayloadOf;
+using test::Segment;
+using test::Shared;
+using test::Snapshot;
+using test::SteppedStore;
+using test::TokensOf;
+
+using Names = std::vector<ObjectName>;
+
+TEST_F(DiskStoreTest, GivesBackWhatItWrote) {
+  SteppedStore store(&fs_, Options());
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(5000))));
+  EXPECT_EQ(store->stats().unsynced_bytes, 5000u);
+  EXPECT_EQ(store->Read(NameOf(header)).error().code, ErrorCode::kNotFound);
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().written, Names{NameOf(header)});
+  EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(5000));
+  const DiskStore::Stats stats = store->stats();
+  EXPECT_EQ(stats.unsynced_bytes, 0u);
+  EXPECT_EQ(stats.objects, 1u);
+  EXPECT_EQ(stats.bytes, kFront + 5000);
+  EXPECT_EQ(stats.written, 1u);
+  EXPECT_EQ(stats.written_bytes, kFront + 5000);
+  EXPECT_EQ(stats.read, 1u);
+  EXPECT_EQ(stats.read_bytes, kFront + 5000);
+  EXPECT_EQ(stats.errors, 0u);
+  EXPECT_EQ(fs_.unsynced_bytes(), 0u);
+}
+
+TEST_F(DiskStoreTest, WritesWhatCanBeMadeSmallerSmallerAndGivesBackEveryBit) {
+  DiskStoreOptions options = Options();
+  options.codec = Codec::kLossless;
+  SteppedStore store(&fs_, options);
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store.Put(header, Bytes(50'000, 7)));
+  EXPECT_LT(fs_.bytes(), kFront + 5000);
+  EXPECT_EQ(store->stats().bytes, fs_.bytes());
+  EXPECT_EQ(store->Read(NameOf(header)).value(), Bytes(50'000, 7));
+  // And what cannot as it is.
+  const ObjectHeader noise = Snapshot(TokensOf(10, 1));
+  ASSERT_TRUE(store.Put(noise, PayloadOf(5000)));
+  EXPECT_EQ(FileBytes(NameOf(noise)), kFront + 5000);
+  EXPECT_EQ(store->Read(NameOf(noise)).value(), PayloadOf(5000));
+}
+
+// Codecs are a file's own affair: whoever reads it need not write so.
+TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
+  const std::vector<Codec> codecs = {Codec::kRaw, Codec::kLossless};
+  const Bytes state(8192, 7);
+  DiskStoreOptions options = Options();
+  Names names;
+  for (size_t i = 0; i < codecs.size(); ++i) {
+    options.codec = codecs[i];
+    SteppedStore store(&fs_, options);
+    const ObjectHeader header = Snapshot(TokensOf(10, static_cast<Token>(i)));
+    ASSERT_TRUE(store.Put(header, state));
+    names.push_back(NameOf(header));
+    EXPECT_EQ(ReadFront(fs_, ModelPath(), names[i], FileBytes(names[i]))->header.codec, codecs[i]);
+  }
+  for (const Codec codec : codecs) {
+    options.codec = codec;
+    SteppedStore store(&fs_, options);
+    store.Settle();
+    EXPECT_EQ(store->TakeNews().found.size(), codecs.size());
+    for (size_t i = 0; i < codecs.size(); ++i) {
+      const auto back = store->Read(names[i]);
+      ASSERT_TRUE(back.has_value()) << back.error().message;
+      EXPECT_EQ(*back, state);
+    }
+  }
+}
+
+TEST_F(DiskStoreTest, FindsAfterARestartWhatWasThereAndWhatEachNeedsBeforeIt) {
+  // The parent is longer than what begins in it.
+  const ObjectHeader parent = Segment(TokensOf(900), 0, {});
+  const ObjectHeader child = Segment(TokensOf(700, 1, 600), 600, NameOf(parent));
+  const ObjectHeader snapshot = Snapshot(TokensOf(700, 1, 600));
+  {
+    SteppedStore store(&fs_, Options());
+    for (const ObjectHeader* header : {&snapshot, &child, &parent}) {
+      ASSERT_TRUE(store.Put(*header, PayloadOf(100)));
+    }
+  }
+  SteppedStore store(&fs_, Options());
+  store.Settle();
+  const DiskStore::News news = store->TakeNews();
+  EXPECT_EQ(NamesOf(news.found), (Names{NameOf(parent), NameOf(child), NameOf(snapshot)}));
+  ASSERT_EQ(news.found.size(), 3u);
+  EXPECT_EQ(news.found[1].tokens, child.tokens);
+  EXPECT_EQ(news.found[1].parent, child.parent);
+  store.Rescan();
+  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_EQ(store->Read(NameOf(child)).value(), PayloadOf(100));
+}
+
+TEST_F(DiskStoreTest, LosesNothingThatWasWrittenWhenThePowerGoes) {
+  Names names;
+  SteppedStore store(&fs_, Options());
+  for (Token line = 0; line < 20; ++line) {
+    const ObjectHeader header = Snapshot(TokensOf(10, line));
+    ASSERT_TRUE(store.Put(header, PayloadOf(1000, static_cast<uint64_t>(line))));
+    names.push_back(NameOf(header));
+  }
+  const auto after = fs_.Crash(1);
+  SteppedStore again(after.get(), SteppedStore::Options(after.get()));
+  again.Settle();
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(again->Read(names[i]).value(), PayloadOf(1000, i));
+  }
+}
+
+TEST_F(DiskStoreTest, PicksUpWhatAnotherProcessWritesAndGivesUp) {
+  const auto other_fs = fs_.AnotherProcess();
+  SteppedStore ours(&fs_, Options());
+  SteppedStore theirs(other_fs.get(), Options());
+  ours.Settle();
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
+  ours.Rescan();
+  EXPECT_EQ(NamesOf(ours->TakeNews().found), Names{NameOf(header)});
+  EXPECT_EQ(ours->Read(NameOf(header)).value(), PayloadOf(100));
+  theirs->Remove(NameOf(header));
+  theirs.Settle();
+  EXPECT_EQ(theirs->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kNotFound);
+  ours.Rescan();
+  EXPECT_EQ(ours->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(ours->stats().objects, 0u);
+  EXPECT_EQ(ours->stats().errors, 0u);
+}
+
+TEST_F(DiskStoreTest, SaysFoundAndNotGoneOfWhatWentAndCameAgain) {
+  const auto other_fs = fs_.AnotherProcess();
+  SteppedStore ours(&fs_, Options());
+  SteppedStore theirs(other_fs.get(), Options());
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(ours.Put(header, PayloadOf(100)));
+  theirs.Settle();
+  theirs->Remove(NameOf(header));
+  theirs.Settle();
+  ours.Rescan();
+  ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
+  ours.Rescan();
+  const DiskStore::News news = ours->TakeNews();
+  EXPECT_EQ(NamesOf(news.found), Names{NameOf(header)});
+  EXPECT_TRUE(news.gone.empty());
+}
+
+TEST_F(DiskStoreTest, ReadsNoFrontTwice) {
+  const auto other_fs = fs_.AnotherProcess();
+  SteppedStore theirs(other_fs.get(), Options());
+  for (Token line = 0; line < 10; ++line) {
+    ASSERT_TRUE(theirs.Put(Snapshot(TokensOf(10, line)), PayloadOf(100'000)));
+  }
+  fs_.Put(PathOf(ObjectName{7, 7}), PayloadOf(100));
+  SteppedStore ours(&fs_, Options());
+  ours.Settle();
+  EXPECT_EQ(ours->TakeNews().found.size(), 10u);
+  const uint64_t reads = fs_.calls(FsCall::kRead);
+  EXPECT_EQ(reads, 11u);
+  ours.Rescan();
+  ours.Rescan();
+  EXPECT_EQ(fs_.calls(FsCall::kRead), reads);
+  ASSERT_TRUE(theirs.Put(Snapshot(TokensOf(10, 99)), PayloadOf(100)));
+  ours.Rescan();
+  EXPECT_EQ(fs_.calls(FsCall::kRead), reads + 1);
+  // Of a long one also what the first read did not reach.
+  ASSERT_TRUE(theirs.Put(Snapshot(TokensOf(5000)), PayloadOf(100)));
+  ours.Rescan();
+  EXPECT_EQ(fs_.calls(FsCall::kRead), reads + 3);
+}
+
+TEST_F(DiskStoreTest, WritesNothingThatIsThereAlready) {
+  const auto other_fs = fs_.AnotherProcess();
+  SteppedStore theirs(other_fs.get(), Options());
+  SteppedStore ours(&fs_, Options());
+  ours.Settle();
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
+  EXPECT_TRUE(theirs.Put(header, PayloadOf(100)));
+  EXPECT_EQ(theirs->stats().written, 1u);
+  // Nor what another process wrote since the last scan.
+  EXPECT_TRUE(ours.Put(header, PayloadOf(100)));
+  EXPECT_EQ(fs_.calls(FsCall::kCreate), 0u);
+  ours.Rescan();
+  EXPECT_TRUE(ours->TakeNews().found.empty());
+}
+
+TEST_F(DiskStoreTest, TakesOneWriteForTwoThatWait) {
+  SteppedStore store(&fs_, Options());
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  EXPECT_EQ(store->stats().unsynced_bytes, 100u);
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().written, Names{NameOf(header)});
+}
+
+TEST_F(DiskStoreTest, TurnsAwayWhatTheQueueHasNoRoomFor) {
+  DiskStoreOptions options = Options();
+  options.queue_bytes_max = 1000;
+  SteppedStore store(&fs_, options);
+  // One that is larger than the queue may still be written, alone.
+  ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 1)), Shared(PayloadOf(5000))));
+  EXPECT_FALSE(store->Write(Snapshot(TokensOf(10, 2)), Shared(PayloadOf(1))));
+  store.Settle();
+  ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 2)), Shared(PayloadOf(600))));
+  EXPECT_FALSE(store->Write(Snapshot(TokensOf(10, 3)), Shared(PayloadOf(401))));
+  ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 4)), Shared(PayloadOf(400))));
+  store.Settle();
+  EXPECT_EQ(store->stats().objects, 3u);
+}
+
+TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
+  DiskStoreOptions others = Options();
+  others.fingerprint = kOtherModel;
+  ObjectHeader header = Snapshot(TokensOf(10));
+  header.fingerprint = kOtherModel;
+  {
+    SteppedStore theirs(&fs_, others);
+    ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
+  }
+  SteppedStore ours(&fs_, Options());
+  ours.Settle();
+  EXPECT_TRUE(ours->TakeNews().found.empty());
+  EXPECT_EQ(ours->stats().objects, 0u);
+  EXPECT_EQ(ours->stats().bytes, kFront + 100);
+  // Not even when somebody moves a file.
+  ASSERT_TRUE(fs_.MakeFolders(ModelPath()));
+  ASSERT_TRUE(fs_.Rename(PathOf(NameOf(header), kOtherModel), PathOf(NameOf(header))));
+  ours.Rescan();
+  EXPECT_TRUE(ours->TakeNews().found.empty());
+  EXPECT_EQ(ours->stats().corrupt, 1u);
+  EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
+}
+
+// Two processes write the same object, one with another codec. Its file takes the place of the one
+// that is being read, between the front and the payload.
+TEST_F(DiskStoreTest, KeepsAGoodFileThatTookThePlaceOfTheOneItReads) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const Bytes payload(4000, 7);
+  SteppedStore ours(&fs_, Options());
+  ASSERT_TRUE(ours.Put(header, payload));
+  MemoryFs elsewhere;
+  elsewhere.SetNow(kStartNs + kSecondNs);
+  DiskStoreOptions smaller = SteppedStore::Options(&elsewhere);
+  smaller.codec = Codec::kLossless;
+  SteppedStore theirs(&elsewhere, smaller);
+  ASSERT_TRUE(theirs.Put(header, payload));
+  const std::string path = PathOf(NameOf(header));
+  const auto written = elsewhere.Read(path, 0, 1 << 20);
+  ASSERT_TRUE(written.has_value());
+  size_t reads = 0;
+  fs_.OnCall([&](FsCall call, const std::string& called) {
+    if (call != FsCall::kRead || called != path || ++reads != 2) return;
+    fs_.SetNow(fs_.now_ns() + kSecondNs);
+    fs_.Put(path, *written);
+  });
+  const auto read = ours->Read(NameOf(header));
+  fs_.OnCall({});
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, payload);
+  EXPECT_GT(reads, 2u);
+  EXPECT_EQ(ours->stats().corrupt, 0u);
+  EXPECT_TRUE(fs_.Stat(path).has_value());
+}
+
+// The I/O thread learns later that a file was bad, and by then another process may have written it.
+TEST_F(DiskStoreTest, FindsAGoodFileThatCameAfterABadOne) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  const Bytes payload(4000, 7);
+  SteppedStore ours(&fs_, Options());
+  ASSERT_TRUE(ours.Put(header, payload));
+  const std::string path = PathOf(NameOf(header));
+  const auto good = fs_.Read(path, 0, 1 << 20);
+  ASSERT_TRUE(good.has_value());
+  fs_.FlipBit(path, 8 * (good->size() - 1));
+  EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
+  EXPECT_FALSE(fs_.Stat(path).has_value());
+  fs_.Put(path, *good);
+  ours.Settle();
+  EXPECT_TRUE(fs_.Stat(path).has_value());
+  EXPECT_EQ(NamesOf(ours->TakeNews().found), std::vector{NameOf(header)});
+  EXPECT_EQ(*ours->Read(NameOf(header)), payload);
+}
+
+TEST_F(DiskStoreTest, TellsOfAFullFolderInParts) {
+  constexpr size_t kObjects = 40;
+  {
+    SteppedStore before(&fs_, Options());
+    for (size_t i = 0; i < kObjects; ++i) {
+      ASSERT_TRUE(before.Put(Snapshot(TokensOf(1000 - 10 * i, static_cast<Token>(i))), {1, 2, 3}));
+    }
+  }
+  DiskStoreOptions options = Options();
+  options.found_bytes_max = 20'000;
+  SteppedStore store(&fs_, options);
+  std::vector<ObjectHeader> found;
+  size_t parts = 0;
+  while (found.size() < kObjects) {
+    store.Settle();
+    DiskStore::News news = store->TakeNews();
+    ASSERT_FALSE(news.found.empty());
+    size_t token_bytes = 0;
+    for (const ObjectHeader& header : news.found)
+      token_bytes += header.tokens.size() * sizeof(Token);
+    EXPECT_LE(token_bytes, options.found_bytes_max + 1000 * sizeof(Token));
+    found.insert(found.end(), news.found.begin(), news.found.end());
+    ++parts;
+  }
+  EXPECT_GT(parts, 4u);
+  EXPECT_EQ(found.size(), kObjects);
+  const auto shallower = [](const ObjectHeader& a, const ObjectHeader& b) {
+    return a.tokens.size() < b.tokens.size();
+  };
+  EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), shallower));
+  store.Settle();
+  EXPECT_TRUE(store->TakeNews().found.empty());
+}
+
+TEST_F(DiskStoreTest, DoesNotTellOfWhatWentBeforeItsTurn) {
+  {
+    SteppedStore before(&fs_, Options());
+    for (Token line = 1; line <= 3; ++line) {
+      ASSERT_TRUE(before.Put(Snapshot(TokensOf(100 * line, line)), {1, 2, 3}));
+    }
+  }
+  DiskStoreOptions options = Options();
+  options.found_bytes_max = 1;
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().found.size(), 1u);
+  const ObjectName second = NameOf(Snapshot(TokensOf(200, 2)));
+  ASSERT_TRUE(fs_.Remove(PathOf(second)));
+  store.Rescan();
+  std::vector<ObjectName> names;
+  for (int i = 0; i < 3; ++i) {
+    for (const ObjectName& name : NamesOf(store->TakeNews().found)) names.push_back(name);
+    store.Settle();
+  }
+  EXPECT_EQ(names, std::vector{NameOf(Snapshot(TokensOf(300, 3)))});
+}
+
+TEST_F(DiskStoreTest, LeavesAloneWhatIsNoneOfItsOwn) {
+  const std::string digits(32, 'a');
+  const std::vector<std::string> strangers = {kFolder + "/" + digits + ".cairn",
+                                              kFolder + "/notes/" + digits + ".cairn",
+                                              kFolder + "/tmp-1-2-3",
+                                              ModelPath() + "/" + digits,
+                                              ModelPath() + "/notes.cairn",
+                                              ModelPath() + "/" + digits + ".cairn.cairn"};
+  for (const std::string& path : strangers) fs_.Put(path, PayloadOf(5000));
+  DiskStoreOptions options = Options();
+  options.bytes_max = kFront + 100;
+  SteppedStore store(&fs_, options);
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10)), PayloadOf(100)));
+  store.Advance(7200);
+  store.Settle();
+  EXPECT_EQ(store->stats().bytes, kFront + 100);
+  EXPECT_EQ(store->stats().corrupt, 0u);
+  for (const std::string& path : strangers) EXPECT_TRUE(fs_.Stat(path).has_value()) << path;
+}
+
+TEST_F(DiskStoreTest, CountsUsesInTheFilesTime) {
+  DiskStoreOptions options = Options();
+  options.half_life_s = 100;
+  SteppedStore store(&fs_, options);
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store.Put(header, PayloadOf(100)));
+  EXPECT_EQ(fs_.Stat(PathOf(NameOf(header)))->time_ns, kStartNs);
+  for (int i = 0; i < 3; ++i) store->Touch(NameOf(header));
+  store.Settle();
+  EXPECT_EQ(fs_.Stat(PathOf(NameOf(header)))->time_ns, kStartNs + 200 * kSecondNs);
+  // Those that came together are one change.
+  EXPECT_EQ(fs_.calls(FsCall::kSetTime), 2u);
+  store->Touch(ObjectName{1, 2});
+  store.Settle();
+  EXPECT_EQ(store->stats().errors, 0u);
+}
+
+TEST_F(DiskStoreTest, WritesNoFasterThanAsked) {
+  DiskStoreOptions options = Options();
+  options.write_bytes_per_s = 1000;
+  options.scan_interval_s = 1000;
+  SteppedStore store(&fs_, options);
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 0)), PayloadOf(5000 - kFront)));
+  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
+  store.Advance(4.9);
+  EXPECT_NEAR(store.Settle(), 0.1, 1e-6);
+  EXPECT_TRUE(store->TakeNews().written.empty());
+  store.Advance(0.1);
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().written.size(), 1u);
+  // What is there already costs nothing, so it need not wait.
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
+}
+
+TEST_F(DiskStoreTest, ForgetsWhatItIsToldToAfterWritingIt) {
+  SteppedStore store(&fs_, Options());
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  store->Remove(NameOf(header));
+  store.Settle();
+  EXPECT_EQ(store->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(fs_.bytes(), 0u);
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  store->Remove(NameOf(header));
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  store.Settle();
+  EXPECT_TRUE(IsThere(NameOf(header)));
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,219 @@
+#include "store/disk/disk_worker.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "store/disk/disk_files.h"
+
+namespace cairn {
+namespace {
+
+constexpr double kNoMemoryWaitS = 1;
+
+template <typename T>
+void MoveTo(std::vector<T>* to, std::vector<T>* from) {
+  to->insert(to->end(), std::make_move_iterator(from->begin()),
+             std::make_move_iterator(from->end()));
+}
+
+// What comes after it went must not be taken for gone.
+void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
+  const auto erase = [gone](const ObjectName& name) {
+    gone->erase(std::remove(gone->begin(), gone->end(), name), gone->end());
+  };
+  if (gone->empty()) return;
+  for (const ObjectHeader& header : later.found) erase(NameOf(header));
+  for (const ObjectName& name : later.written) erase(name);
+}
+
+bool IsEmpty(const DiskStore::News& news) {
+  return news.found.empty() && news.written.empty() && news.failed.empty() &&
+         news.refused.empty() && news.gone.empty() && news.vanished.empty();
+}
+
+}  // namespace
+
+DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
+    : fs_(fs),
+      options_(std::move(options)),
+      own_path_(options_.folder + "/" + ToText(options_.fingerprint)),
+      trouble_(options_.now_ns, options_.log),
+      queue_(options_.queue_bytes_max),
+      folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }) {
+  CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
+}
+
+DiskStore::News DiskWorker::TakeNews() {
+  DiskStore::News news;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    news = std::exchange(news_, {});
+  }
+  if (!news.found.empty()) queue_.Wake();
+  return news;
+}
+
+bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
+  CHECK(header.fingerprint == options_.fingerprint);
+  if (refusing_) return false;
+  DiskTask task;
+  task.name = NameOf(header);
+  task.header = std::move(header);
+  task.bytes = std::move(bytes);
+  return queue_.PushWrite(std::move(task));
+}
+
+Result<Bytes> DiskWorker::Read(const ObjectName& name) {
+  TraceSpan span(options_.trace, "disk read");
+  Result<WholeObject> object;
+  try {
+    object = ReadWholeObject(*fs_, own_path_, name);
+  } catch (const std::bad_alloc&) {
+    // Nothing is wrong with the disk.
+    return Fail(ErrorCode::kUnavailable, "there is no memory for what is in the file");
+  }
+  span.Add("bytes", object ? object->file_bytes : 0).End();
+  if (object) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    ++stats_.read;
+    stats_.read_bytes += object->file_bytes;
+    return std::move(object->bytes);
+  }
+  if (object.error().code == ErrorCode::kUnsupported) {
+    // A newer version put its own in place of ours. The I/O thread is to know, and leaves it.
+    queue_.PushRemove(name);
+    return tl::unexpected(std::move(object).error());
+  }
+  trouble_.Note(object.error());
+  if (object.error().code == ErrorCode::kCorrupt) {
+    // At once, so that nobody reads it again; and by the I/O thread, so that it knows.
+    (void)fs_->Remove(own_path_ + "/" + ObjectFileName(name));
+    queue_.PushLost(name);
+  }
+  return tl::unexpected(std::move(object).error());
+}
+
+double DiskWorker::Step() {
+  if (SecondsToScan() <= 0) {
+    scanned_ns_ = options_.now_ns();
+    TraceSpan span(options_.trace, "scan");
+    folder_.Scan();
+    if (TellsMore()) folder_.TellFound();
+    span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
+    Publish();
+    return 0;
+  }
+  if (TellsMore()) {
+    folder_.TellFound();
+    Publish();
+    return 0;
+  }
+  const DiskQueue::Touches touches = queue_.TakeTouches();
+  if (!touches.empty()) {
+    folder_.Touch(touches);
+    Publish();
+    queue_.TouchesDone();
+  }
+  if (!job_) {
+    std::optional<DiskTask> task = queue_.Take();
+    if (!task) return SecondsToScan();
+    job_.emplace();
+    job_->task = *std::move(task);
+  }
+  if (job_->task.is_write()) {
+    const std::optional<double> wait_s = folder_.Write(&*job_);
+    if (wait_s) {
+      Publish();
+      return std::min(*wait_s, SecondsToScan());
+    }
+  } else if (job_->task.lost) {
+    folder_.Lost(job_->task.name);
+  } else {
+    folder_.Remove(job_->task.name);
+  }
+  // Who waits until all is done finds the news there.
+  Publish();
+  queue_.Done(job_->task);
+  job_.reset();
+  return 0;
+}
+
+void DiskWorker::Run() {
+  if (options_.trace != nullptr) options_.trace->NameThread("disk");
+  while (!queue_.stopped()) {
+    const double wait_s = TryStep();
+    if (wait_s > 0) queue_.WaitForWork(wait_s);
+  }
+}
+
+double DiskWorker::TryStep() {
+  try {
+    return Step();
+  } catch (const std::bad_alloc&) {
+    GiveUpJob();
+    return kNoMemoryWaitS;
+  }
+}
+
+void DiskWorker::GiveUpJob() {
+  if (!job_) return;
+  if (job_->task.is_write()) folder_.GiveUpWrite(*job_);
+  Publish();
+  queue_.Done(job_->task);
+  job_.reset();
+}
+
+DiskStore::Stats DiskWorker::stats() const {
+  const DiskTrouble::Counts trouble = trouble_.counts();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  DiskStore::Stats stats = stats_;
+  stats.bytes_max = options_.bytes_max;
+  stats.corrupt = trouble.corrupt;
+  stats.errors = trouble.errors;
+  stats.unsynced_bytes = queue_.bytes();
+  stats.refusing = refusing_;
+  return stats;
+}
+
+double DiskWorker::SecondsToScan() const {
+  if (!scanned_ns_) return 0;
+  const double since_s = static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
+  // A clock that was set back must not keep us from looking.
+  return since_s < 0 ? 0 : std::max(0.0, options_.scan_interval_s - since_s);
+}
+
+bool DiskWorker::TellsMore() const {
+  if (!folder_.has_untold()) return false;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return news_.found.empty();
+}
+
+void DiskWorker::Publish() {
+  DiskStore::News news = folder_.TakeNews();
+  const bool refuses = folder_.refusing();
+  const bool takes_again = refusing_.exchange(refuses) && !refuses;
+  const bool is_news = !IsEmpty(news) || takes_again;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    TakeBack(&news_.gone, news);
+    TakeBack(&news_.vanished, news);
+    MoveTo(&news_.found, &news.found);
+    MoveTo(&news_.written, &news.written);
+    MoveTo(&news_.failed, &news.failed);
+    MoveTo(&news_.refused, &news.refused);
+    MoveTo(&news_.gone, &news.gone);
+    MoveTo(&news_.vanished, &news.vanished);
+    stats_.objects = folder_.objects();
+    stats_.bytes = folder_.bytes();
+    stats_.written = folder_.counts().written;
+    stats_.written_bytes = folder_.counts().written_bytes;
+    stats_.evicted = folder_.counts().evicted;
+  }
+  if (is_news && options_.wake) options_.wake();
+}
+
+}  // namespace cairn
