@@ -112,14 +112,14 @@ TEST(Tidy, NamesAndCommentsUseTheWordsOfTheField) {
 TEST(Tidy, ClassesHaveAtMostFortyMethods) {
   EXPECT_EQ(Without(OfAll(CheckClassMethods),
                     {"CheckpointCache has 98 methods", "LlamaEngine has 67 methods",
-                     "SlotKeeper has 62 methods", "DiskFolder has 42 methods"}),
+                     "DiskFolder has 42 methods"}),
             "");
 }
 
 TEST(Tidy, AClassIsDefinedInAtMostTwoFiles) {
   EXPECT_EQ(Without(Joined(CheckClassFiles(Sources())),
                     {"CheckpointCache is defined in 6", "LlamaEngine is defined in 7",
-                     "SlotKeeper is defined in 6", "DiskFolder is defined in 4"}),
+                     "DiskFolder is defined in 4"}),
             "");
 }
 

@@ -89,11 +89,11 @@ class Simulation {
 
   SimReport Finish() {
     const SchedulerStats stats = scheduler_.stats();
-    report_.checkpoints_taken = stats.keeper.checkpoints_taken;
+    report_.checkpoints_taken = stats.slot_counters.checkpoints_taken;
     report_.checkpoints_evicted = stats.cache.evicted;
-    report_.restored = stats.keeper.checkpoints_restored + stats.keeper.joined;
-    report_.forked = stats.keeper.forked;
-    report_.offloaded = stats.keeper.offloaded;
+    report_.restored = stats.slot_counters.checkpoints_restored + stats.slot_counters.assembled;
+    report_.forked = stats.slot_counters.forked;
+    report_.offloaded = stats.slot_counters.offloaded;
     report_.taken_bytes = engine_.moved().taken_bytes;
     report_.restored_bytes = engine_.moved().restored_bytes;
     report_.disk_written_bytes = disk_.moved().written_bytes;

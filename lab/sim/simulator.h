@@ -2,7 +2,7 @@
 // which only sizes and speeds are real (lab/sim/sized_engine.h). What it counts is what a server
 // with these flags would count; only times are a model's.
 //
-//   Trace ─> Interleave ─> Scheduler ─> SlotKeeper ─> CheckpointCache     the code that serves
+//   Trace ─> Interleave ─> Scheduler ─> Restorer ─> CheckpointCache      the code that serves
 //                              └──────> SizedEngine ─> ManualClock        what is played
 //
 // Requests are served one after the other, in the order in which they came. Where a trace holds

@@ -41,9 +41,9 @@ bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const Sl
 
 // Whether joining up to `position` takes less time than reading on from `from`.
 bool JoinPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
-  if (rules.join_bytes_per_read_token <= 0 || rules.in_answer) return true;
+  if (rules.assemble_bytes_per_prefill_token <= 0 || rules.in_answer) return true;
   const auto bytes = static_cast<double>(position * rules.kv_bytes_per_token + snapshot_bytes);
-  return bytes < static_cast<double>(position - from) * rules.join_bytes_per_read_token;
+  return bytes < static_cast<double>(position - from) * rules.assemble_bytes_per_prefill_token;
 }
 
 // The deepest position at or before `wanted` where the slot may be cut.
@@ -107,14 +107,14 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
     if (checkpoint.position <= joined.position || !MayUse(rules, checkpoint)) continue;
     if (!checkpoint.kv_stored || !MayStand(rules, checkpoint, prompt.size(), grid)) continue;
     if (JoinPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
-      joined = {ResumePoint::Kind::kJoin, checkpoint.position, checkpoint};
+      joined = {ResumePoint::Kind::kAssemble, checkpoint.position, checkpoint};
     }
   }
   if (rules.needs_snapshots) return joined;
   const size_t stored = std::min(match.stored_on_grid, LastCut(prompt.size(), grid));
   const size_t position = RoundDown(stored, grid);
   if (position > joined.position && JoinPays(rules, best.position, position, 0)) {
-    joined = {ResumePoint::Kind::kJoin, position, {}};
+    joined = {ResumePoint::Kind::kAssemble, position, {}};
   }
   return joined;
 }

@@ -46,7 +46,7 @@ struct ResumeRules {
   size_t kv_bytes_per_token = 0;
   // So many bytes can be joined in the time that reading one token takes; 0: not measured, and
   // joining is taken to cost nothing.
-  double join_bytes_per_read_token = 0;
+  double assemble_bytes_per_prefill_token = 0;
   // The prompt ends in the middle of an answer that gave up its slot, with the token drawn there.
   // That state is the one resume path that does not change the answer, so nothing that costs less
   // is weighed against it.
@@ -59,10 +59,10 @@ struct SlotState {
 };
 
 struct ResumePoint {
-  enum class Kind { kNothing, kContinue, kTruncate, kRestore, kJoin };
+  enum class Kind { kNothing, kContinue, kTruncate, kRestore, kAssemble };
   Kind kind = Kind::kNothing;
   size_t position = 0;
-  Checkpoint checkpoint;  // of kRestore and kJoin; its id is 0 where a join needs none
+  Checkpoint checkpoint;  // of kRestore and kAssemble; its id is 0 where a join needs none
 };
 
 // `can_truncate(p)`: what `slot` holds can be had up to p without a snapshot; of a slot's own

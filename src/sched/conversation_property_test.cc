@@ -92,7 +92,7 @@ class SteppingClock final : public Clock {
   mutable double now_ms_ = 0;
 };
 
-struct Done : SlotKeeper::Stats {
+struct Done : SlotCounters {
   uint64_t preempted = 0;
   uint64_t waited_for_prefix = 0;
   uint64_t taken_in = 0;
@@ -103,7 +103,7 @@ struct Done : SlotKeeper::Stats {
     waited_for_prefix += stats.waited_for_prefix;
     taken_in += stats.cache.taken_in;
     lost += stats.cache.lost;
-    AddWays(stats.keeper);
+    AddWays(stats.slot_counters);
   }
   void Add(const Done& done) {
     preempted += done.preempted;
@@ -114,11 +114,11 @@ struct Done : SlotKeeper::Stats {
   }
 
  private:
-  void AddWays(const SlotKeeper::Stats& stats) {
+  void AddWays(const SlotCounters& stats) {
     forked += stats.forked;
-    wholes_set += stats.wholes_set;
+    full_states_set += stats.full_states_set;
     checkpoints_restored += stats.checkpoints_restored;
-    joined += stats.joined;
+    assembled += stats.assembled;
     offloaded += stats.offloaded;
     failed += stats.failed;
   }
@@ -402,7 +402,7 @@ TEST(ConversationProperty, ExactReuseOfManyPeopleUnderEveryPolicyAnswersAsAnEngi
     s->eviction = kEvictions[s->seed / 2 % kEvictions.size()];
   });
   EXPECT_GT(done.offloaded, Played(1000));
-  EXPECT_GT(done.joined, Played(1000));
+  EXPECT_GT(done.assembled, Played(1000));
 }
 
 TEST(ConversationProperty, LiveReuseAnswersAsAnUninterruptedConversation) {
@@ -416,7 +416,7 @@ TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConve
     s->eviction = "value";
   });
   EXPECT_GT(done.offloaded, Played(100));
-  EXPECT_GT(done.joined, Played(100));
+  EXPECT_GT(done.assembled, Played(100));
 }
 
 TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutACache) {
@@ -428,7 +428,7 @@ TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutA
     s->together = 1 + s->seed % 3;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.wholes_set, Played(500));
+  EXPECT_GT(done.full_states_set, Played(500));
 }
 
 TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversations) {
@@ -439,7 +439,7 @@ TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversa
     s->segments = s->seed % 5 != 0;
   });
   EXPECT_GT(done.forked, Played(50));
-  EXPECT_GT(done.joined, Played(20));
+  EXPECT_GT(done.assembled, Played(20));
 }
 
 TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
@@ -452,7 +452,7 @@ TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
       s->beside_tokens_max = 1 + s->seed % 200;
     });
     EXPECT_GT(done.offloaded, Played(100));
-    EXPECT_GT(done.joined, Played(100));
+    EXPECT_GT(done.assembled, Played(100));
   }
 }
 

@@ -47,7 +47,7 @@ bool Decoder::DecodeBatch(std::span<RunningRequest* const> requests) {
   for (const RunningRequest* request : requests) {
     context_->shares.Charge(request->request.name_space, ms / static_cast<double>(requests.size()));
   }
-  context_->keeper.CountBeside(requests.size());
+  context_->offloader.CountBeside(requests.size());
   if (decoded) {
     SampleEach(requests, tokens);
     return true;
@@ -130,7 +130,7 @@ bool Decoder::ShiftContext(RunningRequest* request) {
   const size_t keep = params.keep_tokens < 0 ? request->cost.prompt_tokens
                                              : bos + static_cast<size_t>(params.keep_tokens);
   TraceSpan span(context_->options.trace, "context shift");
-  const size_t dropped = context_->keeper.DropOldest(*request->slot, keep);
+  const size_t dropped = context_->mover.DropOldest(*request->slot, keep);
   request->cost.shifted_tokens += dropped;
   span.Add("slot", *request->slot).Add("dropped", dropped);
   return dropped > 0;

@@ -36,7 +36,7 @@ class Decoder {
   // Drops the older half of the tokens behind those to keep, as llama-server does, and moves the
   // rest up to them. False: the answer ends here.
   bool ShiftContext(RunningRequest* request);
-  Slot& SlotOf(const RunningRequest& request) { return context_->keeper.slot(*request.slot); }
+  Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
 
   SchedulerContext* const context_;
   RunningRequests* const running_;

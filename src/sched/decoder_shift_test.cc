@@ -77,7 +77,7 @@ TEST(ContextShift, LetsAnAnswerGoOnPastTheEndOfItsContext) {
   EXPECT_FALSE(whole.end.context_full);
   EXPECT_EQ(whole.end.reason, FinishReason::kLength);
   // 511 tokens are too many: 255 go, then 256 of 512 each time anew.
-  EXPECT_EQ(goes_on.scheduler.stats().keeper.shifted, 4u);
+  EXPECT_EQ(goes_on.scheduler.stats().slot_counters.shifted, 4u);
   EXPECT_EQ(whole.end.cost.shifted_tokens, 4u * 255);
   EXPECT_EQ(goes_on.scheduler.stats().slots[0].tokens, 300 + 999 - 4u * 255);
 }
@@ -151,7 +151,7 @@ TEST(ContextShift, LeavesAloneWhatAnotherSlotShares) {
     requests.push_back(Bench::Request(Join(header, Text(20, letter)), letter == 'u' ? 900 : 60));
   }
   const auto answers = bench.RunTogether(requests);
-  EXPECT_GT(bench.scheduler.stats().keeper.forked, 0u);
+  EXPECT_GT(bench.scheduler.stats().slot_counters.forked, 0u);
   EXPECT_EQ(answers[0].text.size(), 900u);
   EXPECT_GT(answers[0].end.cost.shifted_tokens, 0u);
   // And the other's answer is what it is where nothing is shifted.
@@ -197,7 +197,7 @@ TEST(CacheReuse, MovesWhatThePromptHasElsewhere) {
   moving.Run(Bench::Request(client.before));
   const auto moved = moving.Run(Bench::Request(client.after));
   EXPECT_EQ(moved.end.cost.reused_tokens, 500u);
-  EXPECT_EQ(moving.scheduler.stats().keeper.moved, 1u);
+  EXPECT_EQ(moving.scheduler.stats().slot_counters.moved, 1u);
   // It is not what reading gives.
   EXPECT_NE(moved.text, ColdAnswer(Attention(), client.after));
   // The slot goes on from there.
@@ -211,7 +211,7 @@ TEST(CacheReuse, LeavesShortChunksToBeRead) {
   Bench bench(Attention(), Moving(301));
   bench.Run(Bench::Request(client.before));
   EXPECT_EQ(bench.Run(Bench::Request(client.after)).end.cost.reused_tokens, 192u);
-  EXPECT_EQ(bench.scheduler.stats().keeper.moved, 0u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.moved, 0u);
 }
 
 TEST(CacheReuse, IsNothingThatAnotherPromptEverGets) {
@@ -225,7 +225,7 @@ TEST(CacheReuse, IsNothingThatAnotherPromptEverGets) {
     Bench bench(engine, options);
     bench.Run(Bench::Request(client.before));
     const auto moved = bench.Run(Bench::Request(client.after));
-    ASSERT_EQ(bench.scheduler.stats().keeper.moved, 1u);
+    ASSERT_EQ(bench.scheduler.stats().slot_counters.moved, 1u);
     // In the other slot, beside it; the whole of the prompt was never read.
     GenerationRequest beside = Bench::Request(client.after);
     beside.slot = 1 - moved.end.slot;
@@ -288,9 +288,9 @@ TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
       }
     }
     bench.cache.CheckInvariants();
-    moved += bench.scheduler.stats().keeper.moved;
-    shifted += bench.scheduler.stats().keeper.shifted;
-    forked += bench.scheduler.stats().keeper.forked;
+    moved += bench.scheduler.stats().slot_counters.moved;
+    shifted += bench.scheduler.stats().slot_counters.shifted;
+    forked += bench.scheduler.stats().slot_counters.forked;
   }
   EXPECT_GT(moved, 10u);
   EXPECT_GT(shifted, 10u);

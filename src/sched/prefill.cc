@@ -37,7 +37,7 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
   nearest.shared_tokens = match.shared;
   nearest.stored_next = context_->cache->StoredNext(request.name_space, prompt, kNextTokensMax);
   for (size_t i = 0; i < context_->engine->slots(); ++i) {
-    const Slot& slot = context_->keeper.slot(i);
+    const Slot& slot = context_->pool.slot(i);
     if (slot.name_space() != request.name_space) continue;
     const size_t shared = CommonPrefix(slot.tokens(), prompt);
     const bool ends = shared == slot.tokens().size();
@@ -65,7 +65,7 @@ void Prefill::Resume(RunningRequest* request) {
   if (!again) nearest = NearestOf(asked, match);
   context_->trace.OnSlotWanted();
   // A prompt of which all was to be computed has been, once there is an answer.
-  SlotKeeper::Resumed resumed = context_->keeper.Resume(
+  Restorer::Resumed resumed = context_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, asked.reuse || again, &match, asked.slot, again});
   context_->trace.OnResumed(resumed.slot, resumed.report);
   CountRestore(resumed.report);
@@ -187,7 +187,7 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
   const size_t tokens = range.end - range.begin;
   request->prefill_ms += ms;
   prefetcher_->OnPrefilled(tokens);
-  context_->keeper.CountBeside(tokens);
+  context_->offloader.CountBeside(tokens);
   context_->shares.Charge(request->request.name_space, ms);
   if (running_->has_answering()) context_->time_share.OnPrefill(ms);
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
@@ -215,16 +215,16 @@ void Prefill::ComputeChunk(RunningRequest* request) {
   }
   if (end < request->prefill_tokens.size()) return;
   const std::span<const float> logits = context_->engine->Logits();
-  context_->keeper.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
+  context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
   // Taking a snapshot leaves the logits as they are.
-  if (!request->has_begun()) context_->keeper.KeepEnd(*request->slot, logits);
+  if (!request->has_begun()) context_->checkpoints.TakeEnd(*request->slot, logits);
   Finish(request, logits);
 }
 
 void Prefill::TakeCheckpoint(RunningRequest* request) {
   const Placement& place = request->plan.front();
-  context_->keeper.TakeCheckpoint(*request->slot, place.checkpoint_class,
-                                  request->request.shape.turns.size());
+  context_->checkpoints.Take(*request->slot, place.checkpoint_class,
+                             request->request.shape.turns.size());
   for (const ClientMark& mark : request->marks) {
     if (mark.position == place.position) KeepMark(*request, mark);
   }

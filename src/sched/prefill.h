@@ -64,7 +64,7 @@ class Prefill {
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
   void Finish(RunningRequest* request, std::span<const float> logits);
-  Slot& SlotOf(const RunningRequest& request) { return context_->keeper.slot(*request.slot); }
+  Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
 
   SchedulerContext* const context_;
   RequestQueue* const queue_;

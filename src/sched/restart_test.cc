@@ -305,7 +305,7 @@ TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {
   EXPECT_EQ(held, (std::vector<size_t>{0, 640, 960}));
   EXPECT_EQ(ask(&life, 'H', 1000, 'n').end.cost.reused_tokens, 960u);
   EXPECT_EQ(ask(&life, 'K', 640, 'o').end.cost.reused_tokens, 640u);
-  EXPECT_EQ(life.stats().keeper.joined, 2u);
+  EXPECT_EQ(life.stats().slot_counters.assembled, 2u);
   life.CheckInvariants();
 }
 

@@ -13,7 +13,7 @@ bool RunningRequests::has_answering() const {
 }
 
 size_t RunningRequests::slot_tokens(const RunningRequest& request) const {
-  return request.slot ? context_->keeper.slot(*request.slot).tokens().size() : 0;
+  return request.slot ? context_->pool.slot(*request.slot).tokens().size() : 0;
 }
 
 size_t RunningRequests::unprefilled_tokens() const {
@@ -65,7 +65,7 @@ RequestState RunningRequests::Remove(RunningRequest* request, std::string_view w
   const ScheduleTrace::Answer answer{found->number, found->queued_ms};
   if (found->slot) {
     context_->trace.OnLeavesSlot(*found->slot, answer, found->cost, why);
-    context_->keeper.Release(*found->slot);
+    context_->pool.Release(*found->slot);
   } else {
     context_->trace.OnLeavesQueue(answer, why);
   }
@@ -120,10 +120,10 @@ void RunningRequests::EndLeaving() {
 
 void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
   if (request->answering()) {
-    request->prefill_tokens = context_->keeper.slot(*request->slot).tokens();
+    request->prefill_tokens = context_->pool.slot(*request->slot).tokens();
     request->prefill_tokens.push_back(*request->next);
   }
-  context_->keeper.OffloadAndClear(*request->slot);
+  context_->offloader.OffloadAndClear(*request->slot);
   QueuedRequest back{Remove(request, "gave up its slot")};
   back.preempted = for_share;
   back.queued_ms = context_->NowMs();
@@ -132,16 +132,16 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
 }
 
 void RunningRequests::PreemptForRoom(RunningRequest* request) {
-  if (context_->keeper.EmptyAFreeSlot()) return;
+  if (context_->offloader.EmptyAFreeSlot()) return;
   if (requests_.size() > 1) return Preempt(&requests_.back(), false);
-  if (context_->keeper.saving()) return;
+  if (context_->pool.saving()) return;
   Fail(request, {ErrorCode::kInternal, "the context is full although no one else is using it"});
 }
 
 void RunningRequests::PublishSlots() {
   std::vector<SlotStats> slots(context_->engine->slots());
   for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i].tokens = context_->keeper.slot(i).tokens().size();
+    slots[i].tokens = context_->pool.slot(i).tokens().size();
   }
   for (const RunningRequest& request : requests_) {
     if (!request.slot) continue;

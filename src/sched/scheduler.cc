@@ -147,7 +147,7 @@ void Scheduler::Run() {
   if (idle_unloader_.unloaded()) idle_unloader_.SetReason("the server is shutting down");
   DoCommands();
   // A client that was saving a slot is told no more.
-  context_.keeper.EndAllSaving();
+  context_.archive.EndAllSaving();
   FailEverything({ErrorCode::kUnavailable, "the server is shutting down"});
 }
 
@@ -181,7 +181,7 @@ void Scheduler::EndIdleWork() {
 // slot that is prefetched into is free for a request.
 bool Scheduler::HasWork() const {
   if (!running_.empty() || mailbox_.has_commands()) return true;
-  const bool has_free = context_.keeper.has_free() || prefetcher_.has_slot();
+  const bool has_free = context_.pool.has_free() || prefetcher_.has_slot();
   return has_free && !queue_.empty();
 }
 
@@ -223,7 +223,7 @@ bool Scheduler::Step() {
   if (admitted) admission_.UpdateWaits();
   // Before a new prompt takes cells behind theirs: attention passes over all up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
-  while (context_.keeper.OffloadIdle(coming_tokens) && !running_.has_answering()) {
+  while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_answering()) {
   }
   const bool prefilled = prefill_.Step();
   const bool decoded = decoder_.DecodeAnswers();
@@ -272,7 +272,7 @@ bool Scheduler::PrefetchNext() {
 }
 
 bool Scheduler::SleepIfIdle() {
-  if (context_.keeper.saving() || HasWork()) idle_unloader_.OnBusy();
+  if (context_.pool.saving() || HasWork()) idle_unloader_.OnBusy();
   if (idle_unloader_.UntilUnloadMs() > 0) return false;
   prefetcher_.End();
   if (!idle_unloader_.Unload()) return false;
@@ -298,7 +298,7 @@ void Scheduler::RecoverMemory() {
   running_.FailAll(
       {ErrorCode::kUnavailable, "the server has no memory left; try again later, or send less"});
   for (size_t slot = 0; !idle_unloader_.unloaded() && slot < context_.engine->slots(); ++slot) {
-    context_.keeper.EmptyAfterFailure(slot);
+    context_.pool.EmptyAfterFailure(slot);
   }
   memory_governor_.OnFailedAllocation();
   context_.stats.Update([](SchedulerStats* stats) { ++stats->memory_failures; });

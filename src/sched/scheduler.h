@@ -8,14 +8,13 @@
 //   RequestQueue ─> Admission ─> Prefill ─> a chunk ─> … ─> Decoder ─> a token ─> … ─> end
 //                       │           │          │               └ of every answer, in one batch;
 //                       │           │          │                 `exact` decodes each alone
-//                       │           │          └ of one prompt, the first by
-//                       sched/queue/queue_order.h, │           │            and only as often as
-//                       running answers can bear │           │            (sched/time_share.h);
-//                       checkpoints where the cache │           │            planned them │ └ the
-//                       slot, and the furthest point reachable without prefill │
-//                       (sched/slots/slot_keeper.h) └ a prompt that begins as one that is being
-//                       computed waits for that much of
-//                         it (sched/queue/prefix_waits.h); others pass it, but leave it a slot
+//                       │           │          └ of one prompt, the first by QueueOrder, and only
+//                       │           │            as often as running answers can bear (TimeShare);
+//                       │           │            checkpoints where the cache planned them
+//                       │           └ Restorer: the slot, and the furthest point reachable without
+//                       │             prefill
+//                       └ PrefixWaits: a prompt that begins as one that is being computed waits for
+//                         that much of it; others pass it, but leave it a slot
 //
 // While there is no request, Run() prefetches (sched/prefetch/prefetcher.h), saves
 // (sched/upkeep/cache_saver.h) and unloads the model (sched/upkeep/idle_unloader.h). Other threads

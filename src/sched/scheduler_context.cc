@@ -6,13 +6,13 @@ namespace cairn {
 namespace {
 
 // Where the engine found no grid, chunks are cut on the usual one. `exact` then reuses nothing
-// (SlotKeeper::Resume).
+// (Restorer::Resume).
 size_t GridTokens(const Engine& engine, ReuseMode reuse) {
   if (reuse == ReuseMode::kAny) return 1;
   return engine.traits().grid_tokens > 0 ? engine.traits().grid_tokens : kUsualGridTokens;
 }
 
-SlotKeeper::Options KeeperOptions(const SchedulerOptions& options, size_t grid_tokens) {
+SlotPoolOptions PoolOptions(const SchedulerOptions& options, size_t grid_tokens) {
   return {
       options.reuse,         grid_tokens,       options.keep_ends,       options.offload,
       options.first_lineage, options.unused_ms, options.move_tokens_min, options.beside_tokens_max,
@@ -28,7 +28,12 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       clock(the_clock),
       options(the_options),
       grid_tokens(GridTokens(*the_engine, the_options.reuse)),
-      keeper(the_engine, the_cache, the_clock, KeeperOptions(the_options, grid_tokens)),
+      pool(the_engine, the_cache, the_clock, PoolOptions(the_options, grid_tokens)),
+      checkpoints(&pool),
+      offloader(&pool, &checkpoints),
+      mover(&pool, &offloader),
+      restorer(&pool, &offloader, &mover),
+      archive(&pool, &offloader),
       trace(the_options.trace, the_engine->slots()),
       time_share(the_options.prefill_share) {
   CHECK(options.reuse != ReuseMode::kExact ||
@@ -46,7 +51,7 @@ void SchedulerContext::Log(LogLevel level, const std::string& line) const {
 }
 
 double SchedulerContext::PrefillMs(size_t tokens) const {
-  const double ms_per_token = keeper.prefill_ms_per_token();
+  const double ms_per_token = restorer.prefill_ms_per_token();
   return static_cast<double>(tokens) * (ms_per_token > 0 ? ms_per_token : 1);
 }
 

@@ -15,7 +15,12 @@
 #include "sched/queue/queue_order.h"
 #include "sched/scheduler_options.h"
 #include "sched/scheduler_stats.h"
-#include "sched/slots/slot_keeper.h"
+#include "sched/slots/checkpoint_taker.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/restorer.h"
+#include "sched/slots/slot_archive.h"
+#include "sched/slots/slot_mover.h"
+#include "sched/slots/slot_pool.h"
 #include "sched/time_share.h"
 #include "sched/upkeep/save_lag.h"
 #include "sched/upkeep/schedule_trace.h"
@@ -43,7 +48,12 @@ struct SchedulerContext {
   const SchedulerOptions options;
   const size_t grid_tokens;
 
-  SlotKeeper keeper;
+  SlotPool pool;
+  CheckpointTaker checkpoints;
+  Offloader offloader;
+  SlotMover mover;
+  Restorer restorer;
+  SlotArchive archive;
   ScheduleTrace trace;
   FairShares shares;
   TimeShare time_share;

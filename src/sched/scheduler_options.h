@@ -29,7 +29,7 @@ struct SchedulerOptions {
   double prefill_share = 0.5;
   // From its arrival on; then a request ends with kTimedOut. 0: it may take as long as it takes.
   double request_ms_max = 0;
-  // See SlotKeeper::Options.
+  // See SlotPoolOptions.
   bool keep_ends = true;
   bool offload = true;
   LineageId first_lineage = 0;
@@ -40,7 +40,7 @@ struct SchedulerOptions {
   bool warm_start = false;
   IdleWork* idle_work = nullptr;        // outlives the scheduler; null: none
   RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
-  // See SlotKeeper::Options.
+  // See SlotPoolOptions.
   size_t move_tokens_min = 0;
   size_t beside_tokens_max = 0;
   // An answer that comes to the end of its context goes on (sched/decoder.h). Neither goes

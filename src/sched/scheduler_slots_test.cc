@@ -67,12 +67,12 @@ TEST(Slots, ASecondConversationSharesTheHeaderWhereItLies) {
     bench.Run(AfterHeader(1024, Text(500, 'a')));
     const auto other = bench.Run(AfterHeader(1024, Text(500, 'b')));
     EXPECT_EQ(other.end.cost.reused_tokens, 1024u);
-    EXPECT_EQ(bench.scheduler.stats().keeper.forked, 1u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.forked, 1u);
     EXPECT_EQ(other.text, AnswerOfOwn(memory_class, AfterHeader(1024, Text(500, 'b'))));
     // The first is where it was.
     const Tokens more = Join(Text(500, 'a'), Text(100, 'c'));
     EXPECT_GE(bench.Run(AfterHeader(1024, more)).end.cost.reused_tokens, 1472u);
-    EXPECT_EQ(bench.scheduler.stats().keeper.joined, 0u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.assembled, 0u);
   }
 }
 
@@ -85,7 +85,7 @@ TEST(Slots, ASmallRequestDoesNotPushALongConversationOutWhileAnotherSlotWouldDo)
   const Tokens more = Join(Text(3000, 'a'), Text(100, 'c'));
   const auto answer = bench.Run(AfterHeader(512, more));
   EXPECT_GE(answer.end.cost.reused_tokens, 3456u);
-  EXPECT_EQ(bench.scheduler.stats().keeper.joined, 0u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.assembled, 0u);
 }
 
 TEST(Slots, AConversationThatNobodyComesBackToLosesItsSlotInTheEnd) {
@@ -93,7 +93,7 @@ TEST(Slots, AConversationThatNobodyComesBackToLosesItsSlotInTheEnd) {
   bench.Run(AfterHeader(512, Text(2000, 'a')));
   for (char letter = 'b'; letter < 'z'; ++letter) bench.Run(Bench::Request(Text(400, letter)));
   bench.Run(AfterHeader(512, Join(Text(2000, 'a'), Text(100, 'c'))));
-  EXPECT_EQ(bench.scheduler.stats().keeper.joined, 1u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.assembled, 1u);
 }
 
 TEST(Slots, WholeStatesBringAConversationBackWhereKvCannotBeTakenApart) {
@@ -108,7 +108,7 @@ TEST(Slots, WholeStatesBringAConversationBackWhereKvCannotBeTakenApart) {
     const Tokens more = Join(Text(1000, 'x'), Text(50, 'w'));
     const auto back = bench.Run(Bench::Request(more));
     EXPECT_GE(back.end.cost.reused_tokens, 960u);
-    EXPECT_EQ(bench.scheduler.stats().keeper.wholes_set, 1u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.full_states_set, 1u);
     EXPECT_EQ(back.text, AnswerOfOwn(memory_class, Bench::Request(more)));
   }
 }

@@ -15,7 +15,7 @@
 #include "base/histogram.h"
 #include "cache/cache_stats.h"
 #include "sched/answer/prompt_sources.h"
-#include "sched/slots/slot_keeper.h"
+#include "sched/slots/slot_pool.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {
@@ -58,7 +58,7 @@ struct SchedulerStats {
   double generated_ms = 0;
   uint64_t sleeps = 0;  // times the model was unloaded
   double wake_ms = 0;   // of loading it again, all times together
-  SlotKeeper::Stats keeper;
+  SlotCounters slot_counters;
   CacheStats cache;
   SavedStats saved;  // of now
   bool sleeping = false;

@@ -38,7 +38,7 @@ TEST(Scheduler, TheSamePromptAgainReadsNothing) {
   const Bench::Answer second = bench.Run(Bench::Request(Text(300)));
   EXPECT_EQ(second.text, first.text);
   EXPECT_EQ(second.end.cost.prefill_tokens(), 0u);
-  EXPECT_EQ(bench.scheduler.stats().keeper.checkpoints_restored, 1u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.checkpoints_restored, 1u);
 }
 
 TEST(Scheduler, ARequestMayAskForNoReuse) {

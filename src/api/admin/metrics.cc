@@ -81,26 +81,27 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   page->Sample({{"tier", "disk"}}, stats.disk_restore_times);
   page->BeginCounter("cairn_resumes_total",
                      "Ways back that were taken, beside going on or cutting.");
-  page->Sample({{"way", "restored"}}, Of(stats.keeper.checkpoints_restored));
-  page->Sample({{"way", "joined"}}, Of(stats.keeper.joined));
-  page->Sample({{"way", "forked"}}, Of(stats.keeper.forked));
-  page->Sample({{"way", "whole"}}, Of(stats.keeper.wholes_set));
-  page->Sample({{"way", "moved"}}, Of(stats.keeper.moved));
-  page->Sample({{"way", "failed"}}, Of(stats.keeper.failed));
+  page->Sample({{"way", "restored"}}, Of(stats.slot_counters.checkpoints_restored));
+  page->Sample({{"way", "joined"}}, Of(stats.slot_counters.assembled));
+  page->Sample({{"way", "forked"}}, Of(stats.slot_counters.forked));
+  page->Sample({{"way", "whole"}}, Of(stats.slot_counters.full_states_set));
+  page->Sample({{"way", "moved"}}, Of(stats.slot_counters.moved));
+  page->Sample({{"way", "failed"}}, Of(stats.slot_counters.failed));
   page->Counter("cairn_warmed_tokens_total", "Prompt tokens read before anyone asked.",
                 Of(stats.prefetched_tokens));
 }
 
 void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
-                Of(stats.keeper.offloaded));
+                Of(stats.slot_counters.offloaded));
   page->Counter("cairn_slots_given_up_total", "Slots given up for want of room.",
                 Of(stats.preempted));
   page->Counter("cairn_waited_for_reader_total",
                 "Requests that let another read what both begin with.",
                 Of(stats.waited_for_prefix));
   page->Counter("cairn_context_shifts_total",
-                "Times that the older half of a full slot was dropped.", Of(stats.keeper.shifted));
+                "Times that the older half of a full slot was dropped.",
+                Of(stats.slot_counters.shifted));
   page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
   page->Counter("cairn_sleeps_total", "Times the model was unloaded.", Of(stats.sleeps));
   page->Counter("cairn_wake_seconds_total", "Seconds of loading it again.",

@@ -169,7 +169,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
                {"disk_tokens", report.disk_tokens},
                {"warmed_tokens", report.prefetched_tokens},
                {"shared_tokens", report.shared_tokens},
-               {"way", WayName(report.way)},
+               {"way", PathName(report.path)},
                {"restored_bytes", report.restored_bytes},
                {"restore_ms", Rounded(report.restore_ms)}};
   if (report.checkpoint) {
@@ -211,7 +211,7 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
       {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
-      {"x-cairn-way", std::string(WayName(report_->way))},
+      {"x-cairn-way", std::string(PathName(report_->way))},
       {"x-cairn-why", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
     headers.emplace_back("x-cairn-parted-at",
@@ -227,7 +227,7 @@ std::string RequestRecord::Line() const {
   if (report_) {
     line += ": " + std::to_string(report_->prompt_tokens) + " prompt tokens, " +
             std::to_string(report_->reused_tokens) + " reused (" +
-            std::string(WayName(report_->way)) + ")";
+            std::string(PathName(report_->way)) + ")";
     if (report_->prefetched_tokens > 0) {
       line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
     }

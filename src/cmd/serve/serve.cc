@@ -118,7 +118,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
     scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
   }
   scheduler.move_tokens_min = options.cache_reuse;
-  if (options.cache_idle_slots) scheduler.beside_tokens_max = SlotKeeper::kBesideTokens;
+  if (options.cache_idle_slots) scheduler.beside_tokens_max = kBesideTokens;
   scheduler.context_shift = options.context_shift;
   scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
   return scheduler;

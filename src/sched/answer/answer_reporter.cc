@@ -56,9 +56,9 @@ void AnswerReporter::CountFinished(const RequestState& ended, const SlotUse& use
     stats->generated_tokens += ended.cost.generated_tokens;
     stats->prompt_ms += prompt_ms;
     stats->generated_ms += ended.cost.generated_ms;
-    stats->keeper = context_->keeper.stats();
+    stats->slot_counters = context_->pool.counters();
     stats->cache = context_->cache->stats();
-    stats->unsaved_bytes = context_->keeper.UnstoredBytes();
+    stats->unsaved_bytes = context_->offloader.UnstoredBytes();
   });
 }
 

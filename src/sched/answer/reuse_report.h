@@ -21,15 +21,15 @@
 namespace cairn {
 
 struct ReuseReport {
-  enum class Way : uint8_t {
-    kNothing,   // all is read
-    kWentOn,    // from the slot's end
-    kCut,       // the slot was cut
-    kRestored,  // a checkpoint was set, on KV that lay in the slot
-    kJoined,    // segments, and a checkpoint where the model needs one
-    kForked,    // from what another slot holds
-    kWhole,     // a slot that was stored whole was set
-    kMoved,     // chunks were taken from another place
+  enum class Path : uint8_t {
+    kNothing,    // all is read
+    kWentOn,     // from the slot's end
+    kCut,        // the slot was cut
+    kRestored,   // a checkpoint was set, on KV that lay in the slot
+    kAssembled,  // segments, and a checkpoint where the model needs one
+    kForked,     // from what another slot holds
+    kWhole,      // a slot that was stored whole was set
+    kMoved,      // chunks were taken from another place
   };
   // That led back, where one was needed.
   struct UsedCheckpoint {
@@ -38,7 +38,7 @@ struct ReuseReport {
     std::optional<double> age_ms = {};  // nothing: it is older than the process
   };
 
-  Way way = Way::kNothing;
+  Path path = Path::kNothing;
   bool reuse_allowed = true;  // by the request
   size_t prompt_tokens = 0;
   size_t reused_tokens = 0;
@@ -59,7 +59,7 @@ struct ReuseReport {
 };
 
 // One word, as clients see it.
-std::string_view WayName(ReuseReport::Way way);
+std::string_view PathName(ReuseReport::Path way);
 
 }  // namespace cairn
 

@@ -52,7 +52,7 @@ bool Prefetcher::Step() {
 bool Prefetcher::HasNoUseFor(TokenSpan tokens) const {
   bool has_empty = false;
   for (size_t i = 0; i < context_->engine->slots(); ++i) {
-    const TokenSpan held = context_->keeper.slot(i).tokens();
+    const TokenSpan held = context_->pool.slot(i).tokens();
     if (CommonPrefix(held, tokens) == tokens.size()) return true;
     has_empty = has_empty || held.empty();
   }
@@ -74,14 +74,14 @@ bool Prefetcher::RestorePrefix() {
   // The place where two prompts diverge is not on the grid.
   const size_t size = prefix.tokens.size() - prefix.tokens.size() % context_->grid_tokens;
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
-  if (tokens.empty() || HasNoUseFor(tokens) || context_->keeper.saving()) return true;
+  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return true;
   Tokens prompt(tokens.begin(), tokens.end());
   // The last token of a prompt is always computed.
   prompt.push_back(prompt.back());
   const auto match = context_->cache->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
-  if (context_->keeper.ReachOf(needs).tokens < size) return true;
-  context_->keeper.Release(context_->keeper.Resume(needs).slot);
+  if (context_->restorer.ReachOf(needs).tokens < size) return true;
+  context_->pool.Release(context_->restorer.Resume(needs).slot);
   return true;
 }
 
@@ -104,10 +104,10 @@ bool Prefetcher::Begin() {
   // `exact` does not go on from generated tokens.
   needs.keeps_answer = prompt.keeps_answer && !context_->exact();
   const size_t step = context_->grid_tokens > 1 ? context_->grid_tokens : kUsualGridTokens;
-  SlotKeeper& keeper = context_->keeper;
-  if (!keeper.has_free() || end < keeper.ReachOf(needs).tokens + step) return false;
-  current_->slot = keeper.Resume(needs).slot;
-  return keeper.slot(*current_->slot).tokens().size() < end;
+  SlotPool& pool = context_->pool;
+  if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) return false;
+  current_->slot = context_->restorer.Resume(needs).slot;
+  return pool.slot(*current_->slot).tokens().size() < end;
 }
 
 size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const {
@@ -123,19 +123,19 @@ size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) con
 bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const Tokens& tokens = current_->prefetched.prompt.tokens;
   const size_t goal = LastCut(tokens.size(), context_->grid_tokens);
-  Slot& slot = context_->keeper.slot(*current_->slot);
+  Slot& slot = context_->pool.slot(*current_->slot);
   const size_t begin = slot.tokens().size();
   const size_t end = ChunkEnd(slot, goal, tokens_max);
   TraceSpan span(context_->options.trace, "prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));
   context_->trace.EndPrefetch(&span, *current_->slot, {begin, end});
   if (!computed) {
-    return computed.error().code == ErrorCode::kNoSpace && context_->keeper.EmptyAFreeSlot();
+    return computed.error().code == ErrorCode::kNoSpace && context_->offloader.EmptyAFreeSlot();
   }
   budget_.OnPrefetched(end - begin, context_->NowMs());
   current_->prefetched.Add({begin, end});
   if (end < goal) return true;
-  context_->keeper.TakeCheckpoint(*current_->slot, CheckpointClass::kReply, 0);
+  context_->checkpoints.Take(*current_->slot, CheckpointClass::kReply, 0);
   return false;
 }
 
@@ -148,7 +148,7 @@ void Prefetcher::End() {
 
 void Prefetcher::Pause() {
   if (!has_slot()) return;
-  context_->keeper.Release(*current_->slot);
+  context_->pool.Release(*current_->slot);
   current_->slot.reset();
 }
 

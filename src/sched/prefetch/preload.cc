@@ -24,7 +24,7 @@ bool Preload::EndIfAtHand(RunningRequest* request) {
   FindCheckpoint(request);
   const NamespaceId name_space = request->request.name_space;
   const auto match = context_->cache->Match(name_space, request->prefill_tokens);
-  auto report = context_->keeper.AtHand({name_space, request->prefill_tokens, true, &match});
+  auto report = context_->restorer.AtHand({name_space, request->prefill_tokens, true, &match});
   if (!report || report->reused_tokens < EndOf(*request)) return false;
   report->prompt_tokens = request->request.prompt.size();
   report->shared_tokens = report->reused_tokens;
@@ -36,7 +36,7 @@ bool Preload::EndIfAtHand(RunningRequest* request) {
 
 void Preload::Plan(RunningRequest* request) {
   const size_t end = EndOf(*request);
-  const Slot& slot = context_->keeper.slot(*request->slot);
+  const Slot& slot = context_->pool.slot(*request->slot);
   // Where a chunk behind an answer is a long one, no conversation is cut before its end.
   const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
   const size_t begin = request->prefill_begin_tokens;
@@ -50,7 +50,7 @@ void Preload::Finish(RunningRequest* request) {
   request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;
   if (request->slot) {
     const size_t tokens = running_->slot_tokens(*request);
-    context_->keeper.ObservePrefill(tokens - request->prefill_begin_tokens, request->prefill_ms);
+    context_->restorer.ObservePrefill(tokens - request->prefill_begin_tokens, request->prefill_ms);
     request->cost.prompt_tokens = tokens;
   } else {
     request->cost.prompt_tokens = request->cost.reused_tokens;

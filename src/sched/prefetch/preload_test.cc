@@ -73,7 +73,7 @@ TEST(BringingBack, ALongerConversationIsNotCutForAStoneOfItsOwn) {
     EXPECT_EQ(brought.end.cost.prefill_tokens(), 0u);
     EXPECT_EQ(brought.end.report->restored_bytes, 0u);
     EXPECT_EQ(bench.scheduler.stats().slots[0].tokens, held);
-    EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
   }
 }
 

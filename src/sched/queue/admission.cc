@@ -19,10 +19,10 @@ void Admission::EstimatePrefill(QueuedRequest* queued) {
   if (queued->estimate.admission == running_->last_admission()) return;
   const GenerationRequest& request = queued->request;
   const Tokens& prompt = queued->was_admitted() ? queued->prefill_tokens : request.prompt;
-  SlotKeeper::Reach reach;
+  Restorer::Reach reach;
   if (request.reuse || queued->has_begun()) {
     const auto match = context_->cache->Match(request.name_space, prompt);
-    reach = context_->keeper.ReachOf(
+    reach = context_->restorer.ReachOf(
         {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   }
   queued->estimate = {prompt.size() - reach.tokens, reach.shared_tokens,
@@ -86,11 +86,11 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
 // it will share with one of them is in its cells already.
 bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const {
   if (queued.generation->cancelled()) return true;
-  if (running_->empty()) return context_->keeper.has_free();
+  if (running_->empty()) return context_->pool.has_free();
   const size_t all = std::max(queued.request.prompt.size(), queued.prefill_tokens.size());
   const size_t tokens = all - std::min(all, queued.estimate.shared_tokens);
-  const bool has_slot = context_->keeper.free_slots() > reserved.slots;
-  return has_slot && context_->keeper.HasRoomFor(tokens + 1 + reserved.tokens);
+  const bool has_slot = context_->pool.free_slots() > reserved.slots;
+  return has_slot && context_->pool.HasRoomFor(tokens + 1 + reserved.tokens);
 }
 
 std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {

@@ -57,7 +57,7 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   if (!*reach_tokens) {
     const auto match = context_->cache->Match(request.name_space, request.prompt);
     *reach_tokens =
-        context_->keeper.ReachOf({request.name_space, request.prompt, true, &match, request.slot})
+        context_->restorer.ReachOf({request.name_space, request.prompt, true, &match, request.slot})
             .tokens;
   }
   if (position < **reach_tokens + kSparedTokensMin) return;

@@ -153,20 +153,20 @@ Status TakeEnd(SavedSlot* saved) {
 
 }  // namespace
 
-ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const ObjectName& parent) {
+ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& part, const ObjectName& parent) {
   ObjectHeader header;
   const auto set_tokens = [&](size_t end) {
     const TokenSpan tokens = TokenSpan(content.tokens).first(end);
     header.tokens.assign(tokens.begin(), tokens.end());
   };
-  switch (piece.kind) {
+  switch (part.kind) {
     case SlotPart::Kind::kSegment:
       header.kind = ObjectKind::kSegment;
-      set_tokens(piece.range.end);
-      header.begin = piece.range.begin;
-      header.lineage = piece.range.lineage;
+      set_tokens(part.range.end);
+      header.begin = part.range.begin;
+      header.lineage = part.range.lineage;
       header.parent = parent;
-      header.answers = content.provenance.AnswersIn({piece.range.begin, piece.range.end});
+      header.answers = content.provenance.AnswersIn({part.range.begin, part.range.end});
       break;
     case SlotPart::Kind::kWhole:
       header.kind = ObjectKind::kWhole;
@@ -179,12 +179,12 @@ ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const O
     case SlotPart::Kind::kCheckpoint:
     case SlotPart::Kind::kEnd:
       header.kind = ObjectKind::kSnapshot;
-      set_tokens(piece.checkpoint.position);
-      header.lineage = piece.checkpoint.lineage;
-      header.checkpoint_class = static_cast<uint8_t>(piece.checkpoint.checkpoint_class);
-      header.cold_end = piece.checkpoint.cold_end;
-      header.logits_bytes = piece.checkpoint.logits_bytes;
-      header.turns = piece.checkpoint.turns;
+      set_tokens(part.checkpoint.position);
+      header.lineage = part.checkpoint.lineage;
+      header.checkpoint_class = static_cast<uint8_t>(part.checkpoint.checkpoint_class);
+      header.cold_end = part.checkpoint.cold_end;
+      header.logits_bytes = part.checkpoint.logits_bytes;
+      header.turns = part.checkpoint.turns;
       break;
   }
   return header;

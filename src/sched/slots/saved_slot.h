@@ -39,16 +39,16 @@ struct SlotPart {
   Checkpoint checkpoint = {};  // of a checkpoint; of the end, what it is as one
 };
 
-// What a slot holds, and the pieces it comes in, each behind those that it needs.
+// What a slot holds, and the parts it comes in, each behind those that it needs.
 struct SlotContent {
   NamespaceId name_space = 0;
   Tokens tokens = {};
   Provenance provenance = {};
-  std::vector<SlotPart> pieces = {};
+  std::vector<SlotPart> parts = {};
 };
 
-// The header of a piece. `parent`: the segment before it; empty: it is the first one.
-ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& piece, const ObjectName& parent);
+// The header of a part. `parent`: the segment before it; empty: it is the first one.
+ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& part, const ObjectName& parent);
 
 struct SavedSlot {
   struct Part {

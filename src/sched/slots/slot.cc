@@ -65,8 +65,8 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
   return {};
 }
 
-Status Slot::Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
-                  std::span<const SegmentPart> path, ByteSpan snapshot) {
+Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
+                      std::span<const SegmentPart> path, ByteSpan snapshot) {
   const size_t same = SharedBits(provenance_, provenance, shared);
   size_t keep = 0;
   std::vector<SegmentPart> parts;
@@ -172,7 +172,7 @@ Status Slot::Prefill(TokenSpan tokens) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
-  AddPiece(tokens);
+  AddChunk(tokens);
   return {};
 }
 
@@ -183,7 +183,7 @@ Status Slot::DecodeAnswered(Token token) {
   return {};
 }
 
-void Slot::AddPiece(TokenSpan tokens) {
+void Slot::AddChunk(TokenSpan tokens) {
   const size_t begin = tokens_.size();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   CountCells();
@@ -198,7 +198,7 @@ void Slot::AddPiece(TokenSpan tokens) {
 }
 
 void Slot::AddDecoded(Token token) {
-  AddPiece({&token, 1});
+  AddChunk({&token, 1});
   MarkAnswered(tokens_.size() - 1);
 }
 

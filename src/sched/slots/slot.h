@@ -53,10 +53,10 @@ class Slot {
   // that the slot holds already, and the state of `snapshot`, which is empty where the model needs
   // none. `prefix` are the tokens then held. `shared`: how many of them the slot holds now. On an
   // error the slot is empty.
-  Status Join(TokenSpan prefix, size_t shared, const Provenance& provenance,
-              std::span<const SegmentPart> path, ByteSpan snapshot);
+  Status Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
+                  std::span<const SegmentPart> path, ByteSpan snapshot);
   // Shares the first `position` tokens of `from`, which stays as it is, and takes the state of
-  // `snapshot`, as Join does. On an error the slot is empty.
+  // `snapshot`, as Assemble does. On an error the slot is empty.
   Status Fork(const Slot& from, size_t position, ByteSpan snapshot);
   // Drops the range, so that what stands behind it moves up and is a run of its own, of this
   // number. REQUIRES: the engine shifts; what stands behind the range is there, and in no other
@@ -75,7 +75,7 @@ class Slot {
     return !provenance_.answers.empty() && provenance_.answers.back().end == tokens_.size();
   }
 
-  // Reads `tokens`, part of a prompt, as one piece. On an error of the engine the slot is empty.
+  // Computes `tokens`, part of a prompt, as one chunk. On an error of the engine the slot is empty.
   Status Prefill(TokenSpan tokens);
   // Decodes one token that was an answer's before the slot was lost. Errors as Read's.
   Status DecodeAnswered(Token token);
@@ -91,8 +91,8 @@ class Slot {
 
  private:
   void CutTo(size_t position);
-  // The engine has decoded `tokens` at the slot's end as one piece.
-  void AddPiece(TokenSpan tokens);
+  // The engine has decoded `tokens` at the slot's end as one chunk.
+  void AddChunk(TokenSpan tokens);
   // The token at `begin`, which is the last, is an answer's.
   void MarkAnswered(size_t begin);
   void CountCells() { ledger_->SetTokens(static_cast<size_t>(seq_), tokens_.size()); }

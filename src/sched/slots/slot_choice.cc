@@ -16,8 +16,8 @@ constexpr double kUnmeasuredMoveShare = 0.125;
 
 // In tokens that could be read meanwhile.
 double MoveCost(const ResumeRules& rules, size_t bytes) {
-  if (rules.join_bytes_per_read_token <= 0 || rules.in_answer) return 0;
-  return static_cast<double>(bytes) / rules.join_bytes_per_read_token;
+  if (rules.assemble_bytes_per_prefill_token <= 0 || rules.in_answer) return 0;
+  return static_cast<double>(bytes) / rules.assemble_bytes_per_prefill_token;
 }
 
 // What bringing back the slot's content will cost whoever comes back for it. The longer nobody
@@ -29,7 +29,7 @@ double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView
   if (lost == 0) return 0;
   auto cost = static_cast<double>(lost);
   if (rules.segments) {
-    const double moved = rules.join_bytes_per_read_token > 0 && !rules.in_answer
+    const double moved = rules.assemble_bytes_per_prefill_token > 0 && !rules.in_answer
                              ? 2 * MoveCost(rules, lost * rules.kv_bytes_per_token)
                              : kUnmeasuredMoveShare * cost;
     cost = std::min(cost, moved);
@@ -38,12 +38,12 @@ double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView
   return cost / (1 + rounds);
 }
 
-size_t MovedBytes(const ResumeRules& rules, const Way& way) {
-  size_t bytes = way.point.checkpoint.bytes;
-  if (way.point.kind == ResumePoint::Kind::kJoin) {
-    bytes += way.point.position * rules.kv_bytes_per_token;
+size_t MovedBytes(const ResumeRules& rules, const ResumePath& path) {
+  size_t bytes = path.point.checkpoint.bytes;
+  if (path.point.kind == ResumePoint::Kind::kAssemble) {
+    bytes += path.point.position * rules.kv_bytes_per_token;
   }
-  if (way.whole != nullptr) bytes += way.whole->bytes;
+  if (path.whole != nullptr) bytes += path.whole->bytes;
   return bytes;
 }
 
@@ -72,11 +72,11 @@ class WayFinder {
             uint64_t now_tick)
       : rules_(rules), needs_(needs), slots_(slots), now_tick_(now_tick) {}
 
-  Way Find() {
+  ResumePath Find() {
     for (size_t i = 0; i < slots_.size(); ++i) {
       if (!slots_[i].free || !IsWished(i)) continue;
       loss_ = LossCost(rules_, needs_, slots_[i], slots_.size(), now_tick_);
-      Way own;
+      ResumePath own;
       own.slot = i;
       own.point = FromOwn(rules_, needs_, *slots_[i].slot);
       Consider(own);
@@ -99,40 +99,40 @@ class WayFinder {
     for (size_t from = 0; from < slots_.size(); ++from) {
       const Slot& lender = *slots_[from].slot;
       if (from == slot || lender.name_space() != needs_.name_space) continue;
-      Way way;
-      way.slot = slot;
-      way.source = Way::Source::kFork;
-      way.from = from;
+      ResumePath path;
+      path.slot = slot;
+      path.source = ResumePath::Source::kFork;
+      path.from = from;
       const Provenance own = lender.own_provenance();
       const SlotState lent = {TokenSpan(lender.tokens()).first(lender.own_tokens()), own};
-      way.point = FromOther(rules_, needs_, lent, !rules_.needs_snapshots, false);
-      if (way.point.position > 0) Consider(way);
+      path.point = FromOther(rules_, needs_, lent, !rules_.needs_snapshots, false);
+      if (path.point.position > 0) Consider(path);
     }
   }
 
   void ConsiderWholes(size_t slot) {
     for (const WholeState* whole : needs_.match->wholes) {
-      Way way;
-      way.slot = slot;
-      way.source = Way::Source::kWhole;
-      way.whole = whole;
-      way.point = FromOther(rules_, needs_, {whole->tokens, whole->provenance},
-                            !rules_.needs_snapshots, true);
-      if (way.point.position > 0) Consider(way);
+      ResumePath path;
+      path.slot = slot;
+      path.source = ResumePath::Source::kWhole;
+      path.whole = whole;
+      path.point = FromOther(rules_, needs_, {whole->tokens, whole->provenance},
+                             !rules_.needs_snapshots, true);
+      if (path.point.position > 0) Consider(path);
     }
   }
 
-  void Consider(Way way) {
-    const size_t moved = MovedBytes(rules_, way);
-    const size_t unread = needs_.prompt.size() - way.point.position;
-    way.cost_tokens = static_cast<double>(unread) + MoveCost(rules_, moved) + loss_;
-    const auto rank = [&](const Way& w, size_t bytes) {
+  void Consider(ResumePath path) {
+    const size_t moved = MovedBytes(rules_, path);
+    const size_t unread = needs_.prompt.size() - path.point.position;
+    path.cost_tokens = static_cast<double>(unread) + MoveCost(rules_, moved) + loss_;
+    const auto rank = [&](const ResumePath& w, size_t bytes) {
       const SlotView& view = slots_[w.slot];
       return std::make_tuple(w.cost_tokens, bytes, w.source, !view.slot->tokens().empty(),
                              view.used_tick);
     };
-    if (best_ && rank(*best_, MovedBytes(rules_, *best_)) <= rank(way, moved)) return;
-    best_ = way;
+    if (best_ && rank(*best_, MovedBytes(rules_, *best_)) <= rank(path, moved)) return;
+    best_ = path;
   }
 
   const ResumeRules& rules_;
@@ -140,7 +140,7 @@ class WayFinder {
   const std::span<const SlotView> slots_;
   const uint64_t now_tick_;
   double loss_ = 0;  // of the slot that is looked at
-  std::optional<Way> best_;
+  std::optional<ResumePath> best_;
 };
 
 }  // namespace
@@ -154,8 +154,8 @@ size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bo
   return slot.tokens().size() - shared;
 }
 
-Way ChooseWay(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
-              uint64_t now_tick) {
+ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,
+                            std::span<const SlotView> slots, uint64_t now_tick) {
   return WayFinder(rules, needs, slots, now_tick).Find();
 }
 

@@ -1,4 +1,5 @@
-// ChooseWay: which slot a prompt gets, and how that slot gets along the prompt without reading.
+// ChooseResumePath: which slot a prompt gets, and how that slot gets along the prompt without
+// reading.
 //
 // Every slot that is free is looked at, with everything it could begin from:
 //
@@ -27,7 +28,7 @@
 
 namespace cairn {
 
-struct Way {
+struct ResumePath {
   enum class Source : uint8_t { kOwn, kFork, kWhole };
 
   size_t slot = 0;  // that the prompt gets
@@ -64,8 +65,8 @@ struct SlotView {
 size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer);
 
 // REQUIRES: a slot is free; the slot wished for is one. `now_tick`: of this request.
-Way ChooseWay(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
-              uint64_t now_tick);
+ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,
+                            std::span<const SlotView> slots, uint64_t now_tick);
 
 }  // namespace cairn
 

@@ -18,37 +18,37 @@ Result<T> SlotCommands::Call(std::function<Result<T>()> command) {
 
 Result<size_t> SlotCommands::Erase(size_t slot, NamespaceId name_space) {
   return Call<size_t>(
-      [this, slot, name_space] { return context_->keeper.Erase(slot, name_space); });
+      [this, slot, name_space] { return context_->archive.Erase(slot, name_space); });
 }
 
 Result<SlotContent> SlotCommands::BeginSaving(size_t slot, NamespaceId name_space) {
   return Call<SlotContent>([this, slot, name_space] {
     context_->cache->TakeNews();
-    return context_->keeper.BeginSaving(slot, name_space);
+    return context_->archive.BeginSaving(slot, name_space);
   });
 }
 
 Result<Bytes> SlotCommands::TakePart(size_t slot, const SlotPart& part) {
-  return Call<Bytes>([this, slot, &part] { return context_->keeper.TakePiece(slot, part); });
+  return Call<Bytes>([this, slot, &part] { return context_->archive.TakePart(slot, part); });
 }
 
 void SlotCommands::EndSaving(size_t slot) {
   static_cast<void>(Call<void>([this, slot]() -> Status {
-    context_->keeper.EndSaving(slot);
+    context_->archive.EndSaving(slot);
     return {};
   }));
 }
 
 Status SlotCommands::CheckFree(size_t slot) {
-  return Call<void>([this, slot] { return context_->keeper.CheckFree(slot); });
+  return Call<void>([this, slot] { return context_->archive.CheckFree(slot); });
 }
 
 Status SlotCommands::Restore(size_t slot, SavedSlot saved) {
   return Call<void>([this, slot, &saved] {
     context_->cache->TakeNews();
-    Status restored = context_->keeper.Restore(slot, std::move(saved));
+    Status restored = context_->archive.Restore(slot, std::move(saved));
     context_->stats.Update([this](SchedulerStats* stats) {
-      stats->keeper = context_->keeper.stats();
+      stats->slot_counters = context_->pool.counters();
       stats->cache = context_->cache->stats();
     });
     return restored;

@@ -1,8 +1,8 @@
 // SlotCommands: changes slots from other threads: clients erase slots, and save them to files
 // (sched/slots/slot_files.h). Each call waits until the context thread has done, between two steps,
-// what SlotKeeper does under the same name.
+// what SlotArchive does under the same name.
 //
-// Errors, beside SlotKeeper's: kUnavailable: the scheduler is stopping, or the model is unloaded
+// Errors, beside SlotArchive's: kUnavailable: the scheduler is stopping, or the model is unloaded
 // and cannot be loaded.
 //
 // Threads: any but the context thread.

@@ -129,17 +129,17 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
 Status SlotFiles::WritePieces(size_t slot, const SlotContent& content, uint64_t name_space,
                               ExportWriter* writer) {
   ObjectName parent;
-  for (const SlotPart& piece : content.pieces) {
-    const auto bytes = slots_->TakePart(slot, piece);
+  for (const SlotPart& part : content.parts) {
+    const auto bytes = slots_->TakePart(slot, part);
     if (!bytes) {
       const bool evicted = bytes.error().code == ErrorCode::kNotFound;
-      if (evicted && piece.kind == SlotPart::Kind::kCheckpoint) continue;
+      if (evicted && part.kind == SlotPart::Kind::kCheckpoint) continue;
       return tl::unexpected(bytes.error());
     }
-    ObjectHeader header = HeaderOf(content, piece, parent);
+    ObjectHeader header = HeaderOf(content, part, parent);
     header.fingerprint = options_.saved_as.fingerprint;
     header.name_space = name_space;
-    if (piece.kind == SlotPart::Kind::kSegment) parent = cairn::NameOf(header);
+    if (part.kind == SlotPart::Kind::kSegment) parent = cairn::NameOf(header);
     if (Status written = WriteObject(std::move(header), *bytes, writer); !written) {
       return tl::unexpected(WriteError(written.error()));
     }

@@ -4,10 +4,10 @@
 // cache import` takes it too, and what `cairn cache export` wrote can be restored.
 //
 //   connection thread   | take | encode, write | take | encode, write | …   sync, rename
-//   context thread      | one piece |  others' steps  | one piece |  others' steps …
+//   context thread      | one part |  others' steps   | one part |  others' steps …
 //
-// So other slots wait for a piece to be copied in memory and never for the disk, and no more than a
-// piece is held twice. Restoring reads and checks the whole file on the connection's thread; the
+// So other slots wait for a part to be copied in memory and never for the disk, and no more than a
+// part is held twice. Restoring reads and checks the whole file on the connection's thread; the
 // context thread only sets it, as it sets what comes back from the cache.
 //
 // Threads: any, but the context's.
@@ -63,14 +63,14 @@ class SlotFiles {
   static bool IsFileName(std::string_view name);
 
   // Writes what a slot holds. A file of that name is replaced when the new one is whole, and stays
-  // where that fails. Errors: those of SlotKeeper::BeginSaving; kNoSpace: the device is full;
+  // where that fails. Errors: those of SlotArchive::BeginSaving; kNoSpace: the device is full;
   // kInternal: anything else that keeps it from being written.
   // REQUIRES: IsFileName(file).
   Result<Done> Save(size_t slot, NamespaceId name_space, const std::string& file);
   // Makes a slot what was saved. The slot is asked for before the file is read, and one file is
   // read at a time, as all of it is in memory then. kInvalidArgument: there is no such file, it is
   // broken, of another version, model or client; nothing has changed. Else those of
-  // SlotKeeper::Restore. REQUIRES: IsFileName(file).
+  // SlotArchive::Restore. REQUIRES: IsFileName(file).
   Result<Done> Restore(size_t slot, NamespaceId name_space, const std::string& file);
 
  private:

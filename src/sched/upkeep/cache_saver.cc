@@ -8,9 +8,9 @@ bool CacheSaver::Step(bool now) {
   CheckpointCache* const cache = context_->cache;
   if (!cache->saves()) return false;
   cache->TakeNews();
-  const CheckpointCache::SaveStep step = cache->SaveNext(context_->keeper.prefill_ms_per_token());
-  const bool stored = !step.began && context_->keeper.StoreUnused(now);
-  const uint64_t unsaved_bytes = step.bytes_left + context_->keeper.UnstoredBytes();
+  const CheckpointCache::SaveStep step = cache->SaveNext(context_->restorer.prefill_ms_per_token());
+  const bool stored = !step.began && context_->offloader.StoreUnused(now);
+  const uint64_t unsaved_bytes = step.bytes_left + context_->offloader.UnstoredBytes();
   const std::optional<double> lag_ms = context_->save_lag.OnUnsaved(
       unsaved_bytes + cache->saved_stats().unsynced_bytes, context_->NowMs());
   context_->stats.Update([&](SchedulerStats* stats) {
@@ -30,7 +30,7 @@ void CacheSaver::StepWhileBusy() {
 }
 
 void CacheSaver::StepWhileUnloaded() {
-  context_->cache->SaveNext(context_->keeper.prefill_ms_per_token());
+  context_->cache->SaveNext(context_->restorer.prefill_ms_per_token());
 }
 
 }  // namespace cairn

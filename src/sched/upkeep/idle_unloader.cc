@@ -25,8 +25,8 @@ double IdleUnloader::UntilUnloadMs() const {
 size_t IdleUnloader::OffloadSlots() {
   size_t offloaded = 0;
   for (size_t slot = 0; slot < context_->engine->slots(); ++slot) {
-    if (context_->keeper.slot(slot).tokens().empty()) continue;
-    context_->keeper.OffloadAndClear(slot);
+    if (context_->pool.slot(slot).tokens().empty()) continue;
+    context_->offloader.OffloadAndClear(slot);
     ++offloaded;
   }
   return offloaded;
@@ -52,9 +52,9 @@ bool IdleUnloader::Unload() {
   context_->stats.Update([this](SchedulerStats* stats) {
     stats->sleeping = true;
     ++stats->sleeps;
-    stats->keeper = context_->keeper.stats();
+    stats->slot_counters = context_->pool.counters();
     stats->cache = context_->cache->stats();
-    stats->unsaved_bytes = context_->keeper.UnstoredBytes();
+    stats->unsaved_bytes = context_->offloader.UnstoredBytes();
   });
   return true;
 }

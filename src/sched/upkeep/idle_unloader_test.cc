@@ -121,7 +121,7 @@ TEST(Sleeping, OffloadsEverySlot) {
   bench.RunTogether({Bench::Request(Text(500, 'a')), Bench::Request(Text(500, 'b')),
                      Bench::Request(Text(500, 'c'))});
   EXPECT_TRUE(SleepsAfter(kSleepAfterMs, &bench));
-  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 3u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 3u);
   for (const char letter : {'a', 'b', 'c'}) {
     const auto answer = bench.Run(Bench::Request(Join(Text(500, letter), Text(30, 'u'))));
     EXPECT_GE(answer.end.cost.reused_tokens, 448u) << letter;

@@ -18,7 +18,7 @@ std::string_view TierOf(const ReuseReport& report) {
 
 TraceArgs TraceArgsOf(const ReuseReport& report) {
   TraceArgs args;
-  args.Add("way", WayName(report.way)).Add("tokens", report.reused_tokens);
+  args.Add("way", PathName(report.path)).Add("tokens", report.reused_tokens);
   if (report.reused_tokens > 0) args.Add("tier", TierOf(report));
   if (report.checkpoint)
     args.Add("class", CheckpointClassName(report.checkpoint->checkpoint_class));

@@ -114,7 +114,7 @@ TEST_F(ScheduleTraceTest, AWayBackThatFailsIsTold) {
   bench.Run(Bench::Request(Text(300, 'y')));
   bench.engine.RefuseNextStates(1);
   bench.Run(Bench::Request(Join(Text(300, 'x'), Text(50, 'z'))));
-  EXPECT_EQ(bench.scheduler.stats().keeper.failed, 1u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.failed, 1u);
   EXPECT_EQ(Lines("resume", R"("failed":1)").size(), 1u);
 }
 

@@ -42,7 +42,7 @@ TEST(Crowding, AnIdleSlotIsStoredAndEmptiedBeforeALongPromptIsReadBesideIt) {
     EXPECT_EQ(bench.scheduler.stats().slots.size(), 2u);
     while (bench.scheduler.Step()) {
     }
-    EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 1u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 1u);
   }
 }
 
@@ -56,7 +56,7 @@ TEST(Crowding, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
     more = Join(more, Text(100, 'w'));
     const auto back = bench.Run(Bench::Request(more));
     EXPECT_GE(back.end.cost.reused_tokens, 1000u);
-    EXPECT_EQ(bench.scheduler.stats().keeper.joined, 1u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.assembled, 1u);
     EXPECT_EQ(back.text, AnswerAfter(memory_class, Text(1000, 'x'), more));
   }
 }
@@ -67,7 +67,7 @@ TEST(Crowding, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
     Bench bench(Slots(2, memory_class), Emptying());
     bench.Run(Bench::Request(Text(1000, 'x')));
     bench.Run(Bench::Request(Text(100, 'y')));
-    EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
     EXPECT_GE(Held(bench)[0], 1000u);
   }
 }
@@ -77,7 +77,7 @@ TEST(Crowding, TheTokensOfALongAnswerCountToo) {
     Bench bench(Slots(2, MemoryClass::kAttention), Emptying());
     bench.Run(Bench::Request(Text(1000, 'x')));
     bench.Run(Bench::Request(Text(100, 'y'), static_cast<size_t>(answer_tokens)));
-    EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, offloaded) << answer_tokens;
+    EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, offloaded) << answer_tokens;
   }
 }
 
@@ -87,7 +87,7 @@ TEST(Crowding, ASlotThatWasUsedAgainCountsAnew) {
     bench.Run(Bench::Request(Text(1000, 'x')));
     bench.Run(Bench::Request(Text(300, 'y')));
   }
-  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
 }
 
 TEST(Crowding, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
@@ -97,9 +97,9 @@ TEST(Crowding, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
   Bench bench(options, Emptying());
   bench.Run(Bench::Request(Text(1000, 'x')));
   bench.Run(Bench::Request(Text(2000, 'y')));
-  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
   bench.Run(Bench::Request(Join(Text(2000, 'y'), Text(900, 'z'))));
-  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 1u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 1u);
 }
 
 TEST(Crowding, ASlotThatTheCacheHasNoRoomForStays) {
@@ -117,7 +117,7 @@ TEST(Crowding, ASlotThatTheCacheHasNoRoomForStays) {
       }
       EXPECT_EQ(Bench::Collect(generation.get()).end.kind, GenerationEvent::Kind::kDone);
     }
-    EXPECT_EQ(scheduler.stats().keeper.offloaded, 0u);
+    EXPECT_EQ(scheduler.stats().slot_counters.offloaded, 0u);
     EXPECT_GE(scheduler.stats().slots[0].tokens, 1000u);
   }
 }
@@ -130,7 +130,7 @@ TEST(Crowding, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
   for (Bench* bench : {&recurrent, &streams}) {
     bench->Run(Bench::Request(Text(1000, 'x')));
     bench->Run(Bench::Request(Text(3000, 'y')));
-    EXPECT_EQ(bench->scheduler.stats().keeper.offloaded, 0u);
+    EXPECT_EQ(bench->scheduler.stats().slot_counters.offloaded, 0u);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(Crowding, WithoutItIdleSlotsStay) {
   Bench bench(Slots(2, MemoryClass::kAttention), Emptying(0));
   bench.Run(Bench::Request(Text(1000, 'x')));
   bench.Run(Bench::Request(Text(3000, 'y')));
-  EXPECT_EQ(bench.scheduler.stats().keeper.offloaded, 0u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
 }
 
 }  // namespace

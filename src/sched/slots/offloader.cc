@@ -1,0 +1,195 @@
+#include "sched/slots/offloader.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+
+void Offloader::Offload(Slot* slot) {
+  if (!pool_->options().offload) return;
+  TraceSpan span(pool_->options().trace, "offload");
+  span.Add("slot", static_cast<size_t>(slot->seq())).Add("tokens", slot->tokens().size());
+  pool_->SetOffloading(slot);
+  Save(slot);
+  pool_->SetOffloading(nullptr);
+}
+
+void Offloader::Save(Slot* slot) {
+  const MemoryTraits& traits = pool_->engine().traits();
+  const bool has_kv = traits.kv_bytes_per_token > 0;
+  if (has_kv && !traits.segments) {
+    if (traits.whole_states && SaveFullState(slot)) ++pool_->counters().offloaded;
+    return;
+  }
+  const Useful useful = UsefulOf(*slot);
+  if (useful.end == 0) return;
+  // The state first: attention KV on which none stands would be the first to be evicted.
+  if (pool_->options().mode != ReuseMode::kExact) {
+    checkpoints_->Take(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
+  }
+  if (has_kv && !SaveSegments(slot, useful)) return;
+  ++pool_->counters().offloaded;
+}
+
+Offloader::Useful Offloader::UsefulOf(const Slot& slot) const {
+  Useful useful{slot.own_tokens(), slot.own_provenance()};
+  if (pool_->options().mode != ReuseMode::kExact) return useful;
+  // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
+  useful.end = std::min(useful.end, useful.provenance.clean);
+  if (pool_->engine().traits().NeedsSnapshots()) {
+    const TokenSpan clean = TokenSpan(slot.tokens()).first(useful.end);
+    useful.end = 0;
+    for (const Checkpoint& held : pool_->cache().Match(slot.name_space(), clean).checkpoints) {
+      if (held.on_grid()) useful.end = held.position;
+    }
+  }
+  useful.provenance.CutTo(useful.end);
+  return useful;
+}
+
+bool Offloader::SaveFullState(Slot* slot) {
+  if (slot->tokens().empty() || !slot->is_own()) return false;
+  auto whole = slot->TakeWhole();
+  if (!whole) return false;
+  return pool_->cache()
+      .InsertWhole(slot->name_space(), slot->tokens(), slot->provenance(), std::move(*whole))
+      .has_value();
+}
+
+bool Offloader::SaveSegments(Slot* slot, const Useful& useful) {
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  const auto gaps = pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance);
+  return std::all_of(gaps.begin(), gaps.end(),
+                     [&](const SegmentGap& gap) { return SaveSegment(slot, useful, gap); });
+}
+
+bool Offloader::SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  auto segment = slot->TakeSegment(gap);
+  if (!segment) return false;
+  return pool_->cache()
+      .InsertSegment(slot->name_space(), tokens, useful.provenance, gap, std::move(*segment))
+      .has_value();
+}
+
+void Offloader::OffloadAndClear(size_t slot) {
+  Offload(&pool_->slot(slot));
+  pool_->slot(slot).Clear(pool_->slot(slot).name_space());
+}
+
+bool Offloader::EmptyAFreeSlot() {
+  const auto idle = pool_->LongestUnused(pool_->size(), pool_->size());
+  if (idle) OffloadAndClear(*idle);
+  return idle.has_value();
+}
+
+bool Offloader::StoreUnused(bool now) {
+  if (!pool_->cache().saves() || !pool_->options().offload) return false;
+  const double before_ms = pool_->NowMs() - pool_->options().unused_ms;
+  for (SlotPool::Entry& entry : pool_->entries()) {
+    if (!entry.free || entry.slot.tokens().empty()) continue;
+    if (!now && entry.released_ms > before_ms) continue;
+    if (entry.segments_left == 0u) continue;
+    const bool whole =
+        pool_->engine().traits().kv_bytes_per_token > 0 && !pool_->engine().traits().segments;
+    if (whole && !now) continue;
+    if (whole) {
+      entry.segments_left = 0;
+      Save(&entry.slot);
+      return true;
+    }
+    if (StorePart(&entry)) return true;
+    entry.segments_left = 0;
+  }
+  return false;
+}
+
+bool Offloader::StorePart(SlotPool::Entry* entry) {
+  TraceSpan span(pool_->options().trace, "store");
+  span.Add("slot", static_cast<size_t>(entry->slot.seq()));
+  const bool stored = StoreNextOf(entry);
+  if (!stored) span.Drop();
+  return stored;
+}
+
+bool Offloader::StoreNextOf(SlotPool::Entry* entry) {
+  Slot* const slot = &entry->slot;
+  const Useful useful = UsefulOf(*slot);
+  if (useful.end == 0) return false;
+  const bool begins = !entry->segments_left.has_value();
+  if (begins && pool_->options().mode != ReuseMode::kExact) {
+    checkpoints_->Take(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
+  }
+  if (pool_->engine().traits().kv_bytes_per_token == 0) {
+    entry->segments_left = 0;
+    return begins;
+  }
+  const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
+  const auto gaps = pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance);
+  // Where the budget is so tight that each segment takes the room of the one before, this ends too.
+  if (begins) entry->segments_left = gaps.size();
+  if (gaps.empty() || *entry->segments_left == 0) return begins;
+  --*entry->segments_left;
+  return SaveSegment(slot, useful, gaps.front());
+}
+
+size_t Offloader::UnstoredBytes() const {
+  if (!pool_->cache().saves() || !pool_->options().offload) return 0;
+  const MemoryTraits& traits = pool_->engine().traits();
+  size_t bytes = 0;
+  for (const SlotPool::Entry& entry : pool_->entries()) {
+    if (entry.slot.tokens().empty() || entry.segments_left == 0u) continue;
+    bytes += traits.snapshot_bytes + entry.slot.own_tokens() * traits.kv_bytes_per_token;
+  }
+  return bytes;
+}
+
+void Offloader::CountBeside(size_t tokens) {
+  for (SlotPool::Entry& entry : pool_->entries()) {
+    if (entry.free) entry.beside_tokens += tokens;
+  }
+}
+
+bool Offloader::SlowsOthers(const SlotPool::Entry& entry, size_t coming_tokens) const {
+  if (!entry.free || entry.stays || entry.slot.tokens().empty()) return false;
+  // Moved tokens are nowhere else.
+  if (!entry.slot.is_own()) return false;
+  const MemoryTraits& traits = pool_->engine().traits();
+  const size_t cells = pool_->ledger().OnlyIn(static_cast<size_t>(entry.slot.seq()));
+  if (cells == 0) return false;
+  // Its snapshot is moved as well, and slows nobody down.
+  const auto kv_bytes = static_cast<double>(cells * traits.kv_bytes_per_token);
+  const double moved = 1 + static_cast<double>(traits.snapshot_bytes) / kv_bytes;
+  return static_cast<double>(entry.beside_tokens + coming_tokens) >=
+         moved * static_cast<double>(pool_->options().beside_tokens_max);
+}
+
+bool Offloader::IsStored(const Slot& slot) const {
+  const Useful useful = UsefulOf(slot);
+  const TokenSpan tokens = TokenSpan(slot.tokens()).first(useful.end);
+  if (!pool_->cache().MissingSegments(slot.name_space(), tokens, useful.provenance).empty())
+    return false;
+  if (pool_->options().mode == ReuseMode::kExact || !pool_->engine().traits().NeedsSnapshots())
+    return true;
+  return pool_->cache().Holds(slot.name_space(), slot.tokens(), slot.lineage());
+}
+
+bool Offloader::OffloadIdle(size_t coming_tokens) {
+  const MemoryTraits& traits = pool_->engine().traits();
+  if (pool_->options().beside_tokens_max == 0 || !pool_->options().offload) return false;
+  if (!traits.segments || traits.kv_bytes_per_token == 0) return false;
+  for (SlotPool::Entry& entry : pool_->entries()) {
+    if (!SlowsOthers(entry, coming_tokens)) continue;
+    const bool more = entry.segments_left != 0u && StorePart(&entry);
+    if (IsStored(entry.slot)) {
+      entry.slot.Clear(entry.slot.name_space());
+      ++pool_->counters().offloaded;
+    } else {
+      entry.stays = !more;
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace cairn

@@ -1,0 +1,350 @@
+#include "sched/slots/restorer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/upkeep/schedule_trace.h"
+
+namespace cairn {
+namespace {
+
+// A new measurement counts for so much of the average.
+constexpr double kNewShare = 0.25;
+
+void Average(double value, double* average) {
+  *average = *average == 0 ? value : *average + kNewShare * (value - *average);
+}
+
+ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
+  return stored.first(stored.size() - checkpoint.logits_bytes);
+}
+
+ReuseReport::Path PathOf(const ResumePath& path) {
+  if (path.source == ResumePath::Source::kFork) return ReuseReport::Path::kForked;
+  if (path.source == ResumePath::Source::kWhole) return ReuseReport::Path::kWhole;
+  switch (path.point.kind) {
+    case ResumePoint::Kind::kNothing:
+      return ReuseReport::Path::kNothing;
+    case ResumePoint::Kind::kContinue:
+      return ReuseReport::Path::kWentOn;
+    case ResumePoint::Kind::kTruncate:
+      return ReuseReport::Path::kCut;
+    case ResumePoint::Kind::kRestore:
+      return ReuseReport::Path::kRestored;
+    case ResumePoint::Kind::kAssemble:
+      return ReuseReport::Path::kAssembled;
+  }
+  return ReuseReport::Path::kNothing;
+}
+
+}  // namespace
+
+Restorer::Resumed Restorer::Resume(const SlotNeeds& needs) {
+  TraceSpan span(pool_->options().trace, "resume");
+  const uint64_t failed = pool_->counters().failed;
+  Resumed resumed = ResumeAnyhow(needs);
+  if (!span.on()) return resumed;
+  span.Add("slot", resumed.slot).Add(TraceArgsOf(resumed.report));
+  const uint64_t failures = pool_->counters().failed - failed;
+  if (failures > 0) span.Add("failed", failures);
+  return resumed;
+}
+
+bool Restorer::MayReuse() const {
+  return pool_->engine().traits().grid_tokens > 0 || pool_->options().mode != ReuseMode::kExact;
+}
+
+Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
+  const CheckpointCache::MatchResult nothing;
+  if (!MayReuse()) needs.reuse = false;
+  pool_->NextTick();
+  ResumePath path = Choose(needs);
+  if (auto moved = ResumeByMoving(needs, path)) return std::move(*moved);
+  const double pin_begin_ms = pool_->NowMs();
+  std::optional<Pins> pins = Pin(needs, path);
+  const double pin_ms = pool_->NowMs() - pin_begin_ms;
+  if (!pins) {
+    // An object that the cache named is gone; the slots alone name none that can go.
+    ++pool_->counters().failed;
+    needs.match = &nothing;
+    path = Choose(needs);
+    pins = Pin(needs, path);
+    CHECK(pins.has_value());
+  }
+  pool_->Use(path.slot);
+  Slot& slot = pool_->slot(path.slot);
+  if (LostTokens(slot, needs.name_space, needs.prompt, needs.keeps_answer) > 0) {
+    offloader_->Offload(&slot);
+  }
+  MakeRoom(needs, path);
+  Resumed resumed{path.slot, {}, {}};
+  const bool own = slot.name_space() == needs.name_space;
+  const size_t had_tokens = own ? CommonPrefix(slot.tokens(), needs.prompt) : 0;
+  const double begin_ms = pool_->NowMs();
+  const Status followed = Follow(needs, path, *pins);
+  if (followed) {
+    Describe(needs, path, *pins, had_tokens, &resumed);
+    resumed.report.restore_ms = pin_ms + pool_->NowMs() - begin_ms;
+  } else {
+    ++pool_->counters().failed;
+    slot.Clear(needs.name_space);
+  }
+  Unpin(path, *pins);
+  // Where others hold the cells, nothing is wrong with the state; and the cache knows itself which
+  // objects it could not load.
+  const bool is_broken = !followed && followed.error().code != ErrorCode::kNoSpace &&
+                         followed.error().code != ErrorCode::kNotFound;
+  if (is_broken) Discard(path, *pins);
+  slot.BeginLineage(pool_->NextLineage());
+  return resumed;
+}
+
+void Restorer::Describe(const SlotNeeds& needs, const ResumePath& path, const Pins& pins,
+                        size_t had_tokens, Resumed* resumed) const {
+  resumed->report = Report(path, pins, had_tokens);
+  if (path.point.position < needs.prompt.size()) return;
+  const size_t bytes = path.point.checkpoint.logits_bytes;
+  if (bytes == 0) return;
+  resumed->logits.resize(bytes / sizeof(float));
+  std::memcpy(resumed->logits.data(), pins.snapshot.last(bytes).data(), bytes);
+}
+
+std::optional<Restorer::Resumed> Restorer::ResumeByMoving(const SlotNeeds& needs,
+                                                          const ResumePath& otherwise) {
+  const auto move = mover_->Find(needs);
+  if (!move || move->end() <= otherwise.point.position) return std::nullopt;
+  pool_->Use(move->slot);
+  Slot& slot = pool_->slot(move->slot);
+  if (LostTokens(slot, needs.name_space, needs.prompt, false) > 0) offloader_->Offload(&slot);
+  ResumePath path;
+  path.slot = move->slot;
+  MakeRoom(needs, path);
+  if (mover_->Apply(*move)) {
+    ++pool_->counters().moved;
+  } else {
+    ++pool_->counters().failed;
+    slot.Clear(needs.name_space);
+  }
+  slot.BeginLineage(pool_->NextLineage());
+  Resumed resumed{move->slot, {}, {}};
+  resumed.report.path = ReuseReport::Path::kMoved;
+  resumed.report.reused_tokens = resumed.report.live_tokens = slot.tokens().size();
+  return resumed;
+}
+
+ResumePath Restorer::Choose(const SlotNeeds& needs) const {
+  const bool none_free = !pool_->has_free();
+  std::vector<SlotView> views;
+  for (const SlotPool::Entry& entry : pool_->entries()) {
+    views.push_back({&entry.slot, entry.free || none_free, entry.used_tick});
+  }
+  return ChooseResumePath(Rules(needs), needs, views, pool_->tick());
+}
+
+Restorer::Reach Restorer::ReachOf(const SlotNeeds& needs) const {
+  const ResumePath path = Choose(needs);
+  const bool lends = path.source == ResumePath::Source::kFork && !pool_->entry(path.from).free;
+  return {path.point.position, lends ? path.point.position : 0};
+}
+
+std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
+  if (!MayReuse()) return std::nullopt;
+  const ResumePath path = Choose(needs);
+  const ResumePoint& point = path.point;
+  if (point.kind == ResumePoint::Kind::kNothing || point.kind == ResumePoint::Kind::kAssemble) {
+    return std::nullopt;
+  }
+  if (path.source == ResumePath::Source::kWhole) return std::nullopt;
+  const CheckpointId checkpoint = point.checkpoint.id;
+  if (checkpoint != 0 && !pool_->cache().InMemory(checkpoint)) return std::nullopt;
+  // A request that goes on from there will need it, so it counts as used.
+  const std::optional<Pins> pins = Pin(needs, path);
+  if (!pins) return std::nullopt;
+  ReuseReport report = Report(path, *pins, point.position);
+  Unpin(path, *pins);
+  report.restored_bytes = 0;
+  return report;
+}
+
+void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {
+  const bool forks = path.source == ResumePath::Source::kFork;
+  const size_t wanted = needs.prompt.size() - (forks ? path.point.position : 0);
+  const size_t lender = forks ? path.from : path.slot;
+  const CellLedger& ledger = pool_->ledger();
+  while (ledger.used() - ledger.OnlyIn(path.slot) + wanted > pool_->engine().cells()) {
+    const auto idle = pool_->LongestUnused(path.slot, lender);
+    if (!idle) return;
+    offloader_->OffloadAndClear(*idle);
+  }
+}
+
+Status Restorer::Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point,
+                          const Pins& pins) {
+  const ByteSpan snapshot = WithoutLogits(pins.snapshot, point.checkpoint);
+  // As ChooseResume counts them, which asks how long so many would take.
+  const size_t bytes =
+      point.checkpoint.bytes + prefix.size() * pool_->engine().traits().kv_bytes_per_token;
+  const double begin_ms = pool_->NowMs();
+  const size_t shared = CommonPrefix(slot->tokens(), prefix);
+  const CheckpointCache::PinnedPath& segments = *pins.segments;
+  std::vector<SegmentPart> parts;
+  for (size_t i = 0; i < segments.parts.size(); ++i) {
+    parts.push_back({segments.parts[i].begin, segments.parts[i].end, {}, [this, &segments, i] {
+                       return pool_->cache().LoadPart(segments, i);
+                     }});
+  }
+  const Status assembled = slot->Assemble(prefix, shared, segments.provenance, parts, snapshot);
+  if (!assembled) return assembled;
+  const double ms = pool_->NowMs() - begin_ms;
+  if (ms > 0) Average(static_cast<double>(bytes) / ms, &assembled_bytes_per_ms_);
+  ++pool_->counters().assembled;
+  return {};
+}
+
+void Restorer::ObservePrefill(size_t tokens, double ms) {
+  if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &prefill_ms_per_token_);
+}
+
+ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
+  const MemoryTraits& traits = pool_->engine().traits();
+  ResumeRules rules;
+  rules.mode = pool_->options().mode;
+  rules.grid_tokens = pool_->options().grid_tokens;
+  rules.needs_snapshots = traits.NeedsSnapshots();
+  rules.snapshot_needs_slot = traits.memory_class != MemoryClass::kRecurrent;
+  rules.segments = traits.segments;
+  rules.kv_bytes_per_token = traits.kv_bytes_per_token;
+  rules.assemble_bytes_per_prefill_token = prefill_ms_per_token_ * assembled_bytes_per_ms_;
+  rules.in_answer = needs.in_answer;
+  return rules;
+}
+
+std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const ResumePath& path) {
+  Pins pins;
+  const ResumePoint& point = path.point;
+  ResumePath pinned = path;
+  pinned.whole = nullptr;
+  pinned.point.checkpoint.id = 0;
+  if (point.checkpoint.id != 0) {
+    pins.from_disk = !pool_->cache().InMemory(point.checkpoint.id);
+    const auto snapshot = pool_->cache().Pin(point.checkpoint.id);
+    if (!snapshot) return std::nullopt;
+    pins.snapshot = *snapshot;
+    pinned.point.checkpoint.id = point.checkpoint.id;
+  }
+  if (path.whole != nullptr) {
+    pins.from_disk = pins.from_disk || !pool_->cache().InMemory(path.whole->id);
+    const auto whole = pool_->cache().PinWhole(path.whole->id);
+    if (!whole) {
+      Unpin(pinned, pins);
+      return std::nullopt;
+    }
+    pins.full_state = *whole;
+  }
+  if (point.kind != ResumePoint::Kind::kAssemble) return pins;
+  auto segments = pool_->cache().PinPath(needs.name_space, needs.prompt.first(point.position),
+                                         point.checkpoint.lineage);
+  if (!segments) {
+    Unpin(pinned, pins);
+    return std::nullopt;
+  }
+  pins.segments = std::move(*segments);
+  return pins;
+}
+
+void Restorer::Unpin(const ResumePath& path, const Pins& pins) {
+  if (path.point.checkpoint.id != 0) pool_->cache().Unpin(path.point.checkpoint.id);
+  if (path.whole != nullptr) pool_->cache().UnpinWhole(path.whole->id);
+  if (pins.segments) pool_->cache().UnpinPath(*pins.segments);
+}
+
+void Restorer::Discard(const ResumePath& path, const Pins& pins) {
+  if (path.point.checkpoint.id != 0) pool_->cache().Discard(path.point.checkpoint.id);
+  if (path.whole != nullptr) pool_->cache().DiscardWhole(path.whole->id);
+  if (pins.segments) pool_->cache().DiscardPath(*pins.segments);
+}
+
+Status Restorer::Follow(const SlotNeeds& needs, const ResumePath& path, const Pins& pins) {
+  Slot& slot = pool_->slot(path.slot);
+  const TokenSpan prefix = needs.prompt.first(path.point.position);
+  switch (path.source) {
+    case ResumePath::Source::kOwn:
+      if (slot.name_space() != needs.name_space) slot.Clear(needs.name_space);
+      return FollowInSlot(&slot, prefix, path.point, pins);
+    case ResumePath::Source::kFork: {
+      const ByteSpan snapshot = WithoutLogits(pins.snapshot, path.point.checkpoint);
+      const Slot& lender = pool_->slot(path.from);
+      if (Status forked = slot.Fork(lender, prefix.size(), snapshot); !forked) return forked;
+      ++pool_->counters().forked;
+      return {};
+    }
+    case ResumePath::Source::kWhole:
+      if (Status set = slot.SetWhole(*path.whole, pins.full_state); !set) return set;
+      ++pool_->counters().full_states_set;
+      return FollowInSlot(&slot, prefix, path.point, pins);
+  }
+  return {};
+}
+
+Status Restorer::FollowInSlot(Slot* slot, TokenSpan prefix, const ResumePoint& point,
+                              const Pins& pins) {
+  const ByteSpan snapshot = WithoutLogits(pins.snapshot, point.checkpoint);
+  switch (point.kind) {
+    case ResumePoint::Kind::kNothing:
+      slot->Clear(slot->name_space());
+      return {};
+    case ResumePoint::Kind::kContinue:
+      return {};
+    case ResumePoint::Kind::kTruncate:
+      return slot->Truncate(point.position);
+    case ResumePoint::Kind::kRestore:
+      if (Status restored = slot->Restore(prefix, point.checkpoint, snapshot); !restored) {
+        return restored;
+      }
+      ++pool_->counters().checkpoints_restored;
+      return {};
+    case ResumePoint::Kind::kAssemble:
+      return Assemble(slot, prefix, point, pins);
+  }
+  return {};
+}
+
+ReuseReport Restorer::Report(const ResumePath& path, const Pins& pins, size_t had_tokens) const {
+  const Checkpoint& checkpoint = path.point.checkpoint;
+  ReuseReport report;
+  report.path = PathOf(path);
+  report.reused_tokens = path.point.position;
+  report.restored_bytes = pins.snapshot.size() + pins.full_state.size();
+  if (checkpoint.id != 0) {
+    ReuseReport::UsedCheckpoint used{checkpoint.position, checkpoint.checkpoint_class};
+    if (checkpoint.created_ms >= 0) used.age_ms = pool_->NowMs() - checkpoint.created_ms;
+    report.checkpoint = used;
+  }
+  size_t from_disk = 0;
+  size_t from_ram = 0;
+  if (pins.segments) {
+    for (const CheckpointCache::PinnedPath::Part& part : pins.segments->parts) {
+      const size_t begin = std::max(part.begin, had_tokens);
+      const size_t end = std::min(part.end, path.point.position);
+      if (begin >= end) continue;
+      report.restored_bytes += part.bytes;
+      (part.from_disk ? from_disk : from_ram) += end - begin;
+    }
+  }
+  // Without the state at its end none of it would be of use.
+  const bool has_state = !pins.snapshot.empty() || !pins.full_state.empty();
+  if (has_state && pins.from_disk) {
+    from_disk = path.point.position;
+    from_ram = 0;
+  } else if (has_state) {
+    from_ram = path.point.position - from_disk;
+  }
+  report.disk_tokens = from_disk;
+  report.ram_tokens = from_ram;
+  report.live_tokens = path.point.position - from_disk - from_ram;
+  return report;
+}
+
+}  // namespace cairn

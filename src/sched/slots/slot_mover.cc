@@ -1,0 +1,60 @@
+#include "sched/slots/slot_mover.h"
+
+#include <utility>
+
+namespace cairn {
+
+std::optional<SlotMover::Move> SlotMover::Find(const SlotNeeds& needs) const {
+  if (pool_->options().move_tokens_min == 0 || !pool_->engine().traits().shifts) {
+    return std::nullopt;
+  }
+  if (!needs.reuse || needs.in_answer) return std::nullopt;
+  std::optional<Move> best;
+  const bool granted = needs.wish && pool_->entry(*needs.wish).free;
+  for (size_t i = 0; i < pool_->size(); ++i) {
+    const SlotPool::Entry& entry = pool_->entry(i);
+    if (!entry.free || (granted && *needs.wish != i)) continue;
+    if (entry.slot.name_space() != needs.name_space) continue;
+    Move move;
+    move.slot = i;
+    move.chunks =
+        FindMovedChunks(entry.slot.tokens(), needs.prompt, pool_->options().move_tokens_min);
+    // Tokens that another slot holds too stay where they are.
+    if (move.chunks.empty() || move.chunks.front().from < pool_->ledger().SharedTokens(i)) continue;
+    if (!best || move.end() > best->end()) best = std::move(move);
+  }
+  return best;
+}
+
+Status SlotMover::Apply(const Move& move) {
+  Slot& slot = pool_->slot(move.slot);
+  const LineageId lineage = pool_->NextLineage();
+  size_t dropped = 0;
+  for (const MovedChunk& chunk : move.chunks) {
+    const size_t from = chunk.from - dropped;
+    if (from == chunk.to) continue;
+    if (Status moved = slot.Drop({chunk.to, from}, lineage); !moved) return moved;
+    dropped += from - chunk.to;
+  }
+  return slot.Truncate(move.end());
+}
+
+size_t SlotMover::DropOldest(size_t slot, size_t keep) {
+  Slot& full = pool_->slot(slot);
+  const CellLedger& ledger = pool_->ledger();
+  const size_t size = full.tokens().size();
+  if (!pool_->engine().traits().shifts || keep + 1 >= size) return 0;
+  const size_t count = (size - keep) / 2;
+  const size_t end = keep + count;
+  // Emptying another slot may leave nothing to share.
+  while (ledger.SharedTokens(slot) > end &&
+         ledger.used() + ledger.SharedTokens(slot) - end > pool_->engine().cells()) {
+    if (!offloader_->EmptyAFreeSlot()) return 0;
+  }
+  if (ledger.SharedTokens(slot) > end && !full.Unshare(end)) return 0;
+  if (!full.Drop({keep, end}, pool_->NextLineage())) return 0;
+  ++pool_->counters().shifted;
+  return count;
+}
+
+}  // namespace cairn
