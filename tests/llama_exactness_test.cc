@@ -72,7 +72,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
       person.Change(answer.text);
     }
     reused += served.stats().reused_tokens;
-    restored += served.stats().keeper.checkpoints_restored;
+    restored += served.stats().slot_counters.checkpoints_restored;
   }
   EXPECT_GT(reused, 4000u) << "so little was reused that nothing was tested";
   EXPECT_GT(restored, 0u);
@@ -112,7 +112,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
     ASSERT_EQ(answer, cold) << "turn " << turn;
     person.Change(answer.text);
   }
-  EXPECT_EQ(served.stats().keeper.joined > 0, !GetParam().recurrent);
+  EXPECT_EQ(served.stats().slot_counters.assembled > 0, !GetParam().recurrent);
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
 }
 
@@ -134,7 +134,7 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
     ASSERT_EQ(answer, uninterrupted) << "turn " << turn;
     people[who].Append(answer.text, 3);
   }
-  EXPECT_EQ(served.stats().keeper.failed, 0u);
+  EXPECT_EQ(served.stats().slot_counters.failed, 0u);
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
 }
 

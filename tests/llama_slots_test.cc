@@ -86,7 +86,7 @@ TEST_P(LlamaSlots, ExactReuseChangesNoBitBesideOthers) {
     }
   }
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
-  EXPECT_EQ(served.stats().keeper.failed, 0u);
+  EXPECT_EQ(served.stats().slot_counters.failed, 0u);
 }
 
 TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighboursAllow) {
@@ -110,10 +110,10 @@ TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighbours
     }
   }
   EXPECT_LT(moved, kNeighboursMove);
-  EXPECT_EQ(served.stats().keeper.failed, 0u);
+  EXPECT_EQ(served.stats().slot_counters.failed, 0u);
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
   const bool recurrent = served.engine().traits().memory_class == MemoryClass::kRecurrent;
-  EXPECT_EQ(served.stats().keeper.forked > 0, !recurrent);
+  EXPECT_EQ(served.stats().slot_counters.forked > 0, !recurrent);
   RecordProperty("largest_difference", std::to_string(moved));
 }
 

@@ -180,7 +180,7 @@ TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
     EXPECT_LT(bench.Read(fork, compare), fork.size() - known + kGrid) << "turn " << turn;
   }
   EXPECT_GT(forks[0].size(), 3500u);
-  EXPECT_EQ(bench.stats().keeper.failed, 0u);
+  EXPECT_EQ(bench.stats().slot_counters.failed, 0u);
 }
 
 // A cell of these models has three positions, two of which a state may forget: llama-server crashed
@@ -205,8 +205,8 @@ TEST_P(PeerBugsMRope, PositionsAreNotLostByARestore) {
   bench.Read(RandomTokens(900, 4));
   EXPECT_LT(bench.Read(Joined(first, RandomTokens(50, 5))), 50 + kGrid);
   EXPECT_LT(bench.Read(Joined(diverged, RandomTokens(150, 6))), 150 + kGrid);
-  EXPECT_GT(bench.stats().keeper.joined, 0u);
-  EXPECT_EQ(bench.stats().keeper.failed, 0u);
+  EXPECT_GT(bench.stats().slot_counters.assembled, 0u);
+  EXPECT_EQ(bench.stats().slot_counters.failed, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfQwen, PeerBugsMRope, testing::Values("qwen35", "qwen2vl", "qwen3vl"),

@@ -151,8 +151,8 @@ Result<Bytes> SizedEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   return Take((end - begin) * traits_.kv_bytes_per_token + options_.profile.segment_bytes);
 }
 
-Status SizedEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> /*parts*/,
-                         size_t position, ByteSpan snapshot) {
+Status SizedEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> /*parts*/,
+                             size_t position, ByteSpan snapshot) {
   CHECK(keep <= At(seq).end);
   cells_.SetTokens(static_cast<size_t>(seq), keep);
   if (!HasRoomFor(position - keep)) {
@@ -173,11 +173,11 @@ Status SizedEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapsho
   return {};
 }
 
-Result<Bytes> SizedEngine::TakeWhole(SeqId /*seq*/) {
+Result<Bytes> SizedEngine::TakeFullState(SeqId /*seq*/) {
   return Fail(ErrorCode::kInternal, "a model of sizes alone has segments");
 }
 
-Status SizedEngine::SetWhole(SeqId /*seq*/, size_t /*position*/, ByteSpan /*whole*/) {
+Status SizedEngine::SetFullState(SeqId /*seq*/, size_t /*position*/, ByteSpan /*whole*/) {
   return Fail(ErrorCode::kInternal, "a model of sizes alone has segments");
 }
 

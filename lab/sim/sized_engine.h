@@ -66,11 +66,11 @@ class SizedEngine final : public Engine {
   Status Truncate(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
-  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-              ByteSpan snapshot) override;
+  Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                  ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
-  Result<Bytes> TakeWhole(SeqId seq) override;
-  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
+  Result<Bytes> TakeFullState(SeqId seq) override;
+  Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
 
  private:

@@ -32,11 +32,11 @@ struct HeldStats {
 struct CacheStats {
   size_t checkpoints = 0;
   size_t segments = 0;
-  size_t wholes = 0;
+  size_t full_states = 0;
   // Only in FullStats.
   std::map<CheckpointClass, HeldStats> checkpoints_held;
   HeldStats segments_held;
-  HeldStats wholes_held;
+  HeldStats full_states_held;
   size_t bytes = 0;        // all that the budget counts
   size_t bytes_max = 0;    // the budget in force
   size_t token_bytes = 0;  // of these, what tokens take

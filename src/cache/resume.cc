@@ -40,7 +40,7 @@ bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const Sl
 }
 
 // Whether joining up to `position` takes less time than reading on from `from`.
-bool JoinPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
+bool AssemblyPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
   if (rules.assemble_bytes_per_prefill_token <= 0 || rules.in_answer) return true;
   const auto bytes = static_cast<double>(position * rules.kv_bytes_per_token + snapshot_bytes);
   return bytes < static_cast<double>(position - from) * rules.assemble_bytes_per_prefill_token;
@@ -102,21 +102,21 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
     }
   }
   if (!rules.segments) return best;
-  ResumePoint joined = best;
+  ResumePoint assembled = best;
   for (const Checkpoint& checkpoint : match.checkpoints) {
-    if (checkpoint.position <= joined.position || !MayUse(rules, checkpoint)) continue;
+    if (checkpoint.position <= assembled.position || !MayUse(rules, checkpoint)) continue;
     if (!checkpoint.kv_stored || !MayStand(rules, checkpoint, prompt.size(), grid)) continue;
-    if (JoinPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
-      joined = {ResumePoint::Kind::kAssemble, checkpoint.position, checkpoint};
+    if (AssemblyPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
+      assembled = {ResumePoint::Kind::kAssemble, checkpoint.position, checkpoint};
     }
   }
-  if (rules.needs_snapshots) return joined;
+  if (rules.needs_snapshots) return assembled;
   const size_t stored = std::min(match.stored_on_grid, LastCut(prompt.size(), grid));
   const size_t position = RoundDown(stored, grid);
-  if (position > joined.position && JoinPays(rules, best.position, position, 0)) {
-    joined = {ResumePoint::Kind::kAssemble, position, {}};
+  if (position > assembled.position && AssemblyPays(rules, best.position, position, 0)) {
+    assembled = {ResumePoint::Kind::kAssemble, position, {}};
   }
-  return joined;
+  return assembled;
 }
 
 size_t FirstCutAfter(size_t answer_end, size_t grid_tokens) {

@@ -44,7 +44,7 @@ struct ResumeRules {
   // Attention KV can come back as segments; bytes of it a token.
   bool segments = false;
   size_t kv_bytes_per_token = 0;
-  // So many bytes can be joined in the time that reading one token takes; 0: not measured, and
+  // So many bytes can be assembled in the time that reading one token takes; 0: not measured, and
   // joining is taken to cost nothing.
   double assemble_bytes_per_prefill_token = 0;
   // The prompt ends in the middle of an answer that gave up its slot, with the token drawn there.

@@ -305,13 +305,13 @@ TEST(Saving, WhatTheFolderTellsOfTwiceIsTakenInOnce) {
   {
     const auto cache = CacheOn(&disk);
     Insert(cache.get(), Text(100), 7);
-    ASSERT_TRUE(cache->InsertWhole(kClient, Text(90, 'w'), {90, {}, {}}, Filled(kBytes, 1)));
+    ASSERT_TRUE(cache->InsertFullState(kClient, Text(90, 'w'), {90, {}, {}}, Filled(kBytes, 1)));
     SaveAll(cache.get());
   }
   const auto cache = CacheOn(&disk);
   disk.Restart();
   cache->TakeNews();
-  EXPECT_EQ(cache->Match(kClient, Text(90, 'w')).wholes.size(), 1u);
+  EXPECT_EQ(cache->Match(kClient, Text(90, 'w')).full_states.size(), 1u);
   EXPECT_EQ(cache->Match(kClient, Text(100)).checkpoints.size(), 1u);
   EXPECT_EQ(cache->stats().taken_in, 2u);
   cache->CheckInvariants();

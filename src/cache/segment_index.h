@@ -92,7 +92,7 @@ class SegmentIndex {
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
   // The segments on the grid that lead along `tokens` as far as they are stored.
   std::vector<Link> PathAlong(NamespaceId name_space, TokenSpan tokens) const;
-  // Of a sequence joined from that path.
+  // Of a sequence assembled from that path.
   Provenance ProvenanceOf(const std::vector<Link>& path) const;
 
   // What of a sequence is not stored yet, shallowest first.

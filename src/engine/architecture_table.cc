@@ -100,7 +100,7 @@ bool HasExactSegments(const ArchitectureTable& table, std::string_view architect
   return known;
 }
 
-bool FailsWithWholeStates(const ArchitectureTable& table, std::string_view architecture) {
+bool FailsWithFullStates(const ArchitectureTable& table, std::string_view architecture) {
   return std::any_of(table.rows.begin(), table.rows.end(), [&](const ArchitectureRow& row) {
     return row.architecture == architecture && row.whole != "exact";
   });

@@ -44,7 +44,7 @@ std::string FormatArchitectureTable(ArchitectureTable table);
 bool HasExactSegments(const ArchitectureTable& table, std::string_view architecture);
 // Whether some model of the architecture was seen to fail with whole states. None has so far, so
 // one that the table does not know is tried when it is loaded.
-bool FailsWithWholeStates(const ArchitectureTable& table, std::string_view architecture);
+bool FailsWithFullStates(const ArchitectureTable& table, std::string_view architecture);
 
 }  // namespace cairn
 

@@ -54,14 +54,14 @@ TEST(ArchitectureTable, TrustsSegmentsOnlyWhereEveryModelOfTheArchitectureMovedT
   EXPECT_FALSE(HasExactSegments(table, "unheard-of"));
 }
 
-TEST(ArchitectureTable, LetsWholeStatesBeTriedWhereNoneWasSeenToFail) {
+TEST(ArchitectureTable, LetsFullStatesBeTriedWhereNoneWasSeenToFail) {
   const ArchitectureTable table = {
       "x",
       {Row("both", "dense", "aborts"), Row("both", "moe", "aborts"), Row("half", "dense", "exact"),
        Row("half", "moe", "exact", "aborts")}};
-  EXPECT_FALSE(FailsWithWholeStates(table, "both"));
-  EXPECT_TRUE(FailsWithWholeStates(table, "half"));
-  EXPECT_FALSE(FailsWithWholeStates(table, "unheard-of"));
+  EXPECT_FALSE(FailsWithFullStates(table, "both"));
+  EXPECT_TRUE(FailsWithFullStates(table, "half"));
+  EXPECT_FALSE(FailsWithFullStates(table, "unheard-of"));
 }
 
 TEST(VerifiedArchitectures, AreThoseOfTheFile) {
@@ -77,7 +77,7 @@ TEST(VerifiedArchitectures, LetNoneMoveSegmentsThatWasSeenToAbort) {
   }
   for (const char* const architecture : {"deepseek4", "qwen4exp", "glm5-next", "mamba2"}) {
     EXPECT_FALSE(SegmentsVerified(architecture)) << architecture;
-    EXPECT_TRUE(WholeStatesMayBeTried(architecture)) << architecture;
+    EXPECT_TRUE(FullStatesMayBeTried(architecture)) << architecture;
   }
 }
 

@@ -11,7 +11,7 @@
 // Where the attention KV itself is to leave the sequence and come back, it travels as segments:
 //
 //   TakeSegment(seq, 0, 60) = A,  TakeSegment(seq, 60, 100) = B
-//   Join(seq, 0, {A, B}, 100, S)  ->  [ t0 … t99 ]     whatever the sequence held before
+//   Assemble(seq, 0, {A, B}, 100, S)  ->  [ t0 … t99 ]     whatever the sequence held before
 //
 // Threads: one thread owns the context and calls everything but the functions under "Vocabulary",
 // which any thread may call.
@@ -69,7 +69,7 @@ struct MemoryTraits {
   // libllama aborts.
   bool segments = false;
   // The whole state of a sequence may be taken out and set back. Tried at load.
-  bool whole_states = false;
+  bool full_states = false;
   // Attention KV may be moved to other positions.
   bool shifts = false;
 
@@ -170,7 +170,7 @@ class Sampler {
   virtual bool Accept(Token token);
 };
 
-// What Join uses of a segment: positions [begin, end), all of it or its front.
+// What Assemble uses of a segment: positions [begin, end), all of it or its front.
 struct SegmentPart {
   size_t begin = 0;
   size_t end = 0;
@@ -258,8 +258,8 @@ class Engine {
   // where traits() need none. REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow
   // one another from `keep` to `position`. On an error the sequence is empty. kNoSpace: others may
   // hold the cells it needs, and the bytes may be good. Errors of SegmentPart::load likewise.
-  virtual Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                      ByteSpan snapshot) = 0;
+  virtual Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
+                          size_t position, ByteSpan snapshot) = 0;
 
   // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which
   // stays as it is; the state that cannot be rolled back comes from `snapshot`, which is empty
@@ -273,11 +273,11 @@ class Engine {
   // stands behind it. On an error the sequence is empty.
   virtual Status Drop(SeqId seq, size_t begin, size_t end);
 
-  // All that `seq` holds. REQUIRES: traits().whole_states, and `seq` holds something.
-  virtual Result<Bytes> TakeWhole(SeqId seq) = 0;
+  // All that `seq` holds. REQUIRES: traits().full_states, and `seq` holds something.
+  virtual Result<Bytes> TakeFullState(SeqId seq) = 0;
   // Makes `seq` what it was when `whole` was taken, at `position`. On an error it is empty.
-  // kNoSpace: as Join's.
-  virtual Status SetWhole(SeqId seq, size_t position, ByteSpan whole) = 0;
+  // kNoSpace: as Assemble's.
+  virtual Status SetFullState(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
 

@@ -19,8 +19,8 @@ bool SegmentsVerified(std::string_view architecture) {
   return HasExactSegments(VerifiedArchitectures(), architecture);
 }
 
-bool WholeStatesMayBeTried(std::string_view architecture) {
-  return !FailsWithWholeStates(VerifiedArchitectures(), architecture);
+bool FullStatesMayBeTried(std::string_view architecture) {
+  return !FailsWithFullStates(VerifiedArchitectures(), architecture);
 }
 
 }  // namespace cairn

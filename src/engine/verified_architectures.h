@@ -18,7 +18,7 @@ namespace cairn {
 // Threads: any.
 const ArchitectureTable& VerifiedArchitectures();
 bool SegmentsVerified(std::string_view architecture);
-bool WholeStatesMayBeTried(std::string_view architecture);
+bool FullStatesMayBeTried(std::string_view architecture);
 
 }  // namespace cairn
 

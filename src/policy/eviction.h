@@ -21,7 +21,7 @@ namespace cairn {
 
 // The two things that a checkpoint consists of, each of which can be given up without the other;
 // and a slot stored whole.
-enum class CandidateKind : uint8_t { kSnapshot, kSegment, kWhole };
+enum class CandidateKind : uint8_t { kSnapshot, kSegment, kFullState };
 
 // Something that may be given up: nobody is using it, and it is not pinned.
 //

@@ -58,7 +58,7 @@ struct PlacementInput {
   size_t chunk_tokens;     // of one micro-batch
   size_t grid_tokens = 1;  // positions come rounded down to its multiples
   // Only positions after it can be taken: the prompt is there already up to here.
-  size_t read_to = 0;
+  size_t resumed_tokens = 0;
   // Where this prompt parted from what is stored; 0: nowhere, or unknown.
   size_t diverged_at = 0;
   // Positions of checkpoints that lie on this prompt's path already, shallowest first.

@@ -245,8 +245,8 @@ class AutoPlacement final : public PlacementPolicy {
     std::vector<Placement>* placements;
 
     bool Open(const Placement& placement) const {
-      return placement.position > input.read_to && placement.position <= input.shape.tokens &&
-             !choice.Has(placement.position);
+      return placement.position > input.resumed_tokens &&
+             placement.position <= input.shape.tokens && !choice.Has(placement.position);
     }
     // Tokens between a place and the one before it.
     size_t StepTo(size_t position) const { return position - choice.Before(position); }
@@ -292,7 +292,7 @@ class AutoPlacement final : public PlacementPolicy {
   // Nearer than a micro-batch they would make reading slow: each ends a piece.
   static void PlaceAtTurns(Draft* draft) {
     const PlacementInput& input = draft->input;
-    const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.read_to);
+    const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.resumed_tokens);
     const size_t step = std::max(input.chunk_tokens, unread / (draft->left + 1) + 1);
     for (const Turn& turn : input.shape.turns) {
       const size_t position = turn.position - turn.position % input.grid_tokens;

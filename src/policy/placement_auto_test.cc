@@ -199,8 +199,8 @@ TEST(AutoPlacement, TakesNothingThatIsThereAlready) {
   EXPECT_EQ(Count(Placed(input), CheckpointClass::kHeader), 0u);
   EXPECT_EQ(Count(Placed(input), CheckpointClass::kPrompt), 0u);
   input.held = {};
-  input.read_to = shape.messages_end - 1300;
-  EXPECT_EQ(CountIn(Placed(input), 0, input.read_to + 1), 0u);
+  input.resumed_tokens = shape.messages_end - 1300;
+  EXPECT_EQ(CountIn(Placed(input), 0, input.resumed_tokens + 1), 0u);
 }
 
 TEST(AutoPlacement, KeepsToItsBudgetAndSpendsItOnTheEndFirst) {
@@ -378,7 +378,7 @@ TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
     const PromptShape shape = RandomShape(&random);
     PlacementInput input{shape, 1 + random() % 2048};
     input.grid_tokens = size_t{1} << random() % 9;
-    input.read_to = random() % 2 == 0 ? 0 : random() % (shape.tokens + 1);
+    input.resumed_tokens = random() % 2 == 0 ? 0 : random() % (shape.tokens + 1);
     input.diverged_at = random() % (shape.tokens + 1);
     for (const std::string& name : names) {
       std::vector<Placement> placements;

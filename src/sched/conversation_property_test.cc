@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/cache_overview.h"
 #include "sched/scheduler.h"
 #include "testing/base/played_share.h"
 #include "testing/engine/fake_engine.h"
@@ -262,14 +263,14 @@ class ConversationRun {
   // does not fit.
   std::shared_ptr<Generation> BringOneBack() {
     if (clicks_() % 3 != 0) return nullptr;
-    const auto held = server_->cache.HeldBy(0, 0, SIZE_MAX, 0);
+    const auto held = CacheOverview(&server_->cache).HeldBy(0, 0, SIZE_MAX, 0);
     if (held.empty()) return nullptr;
     const Checkpoint& checkpoint = held[clicks_() % held.size()].checkpoint;
     // The end of a prompt comes back as that prompt asked again without an answer, which is a
     // conversation of its own.
     if (checkpoint.logits_bytes > 0) return nullptr;
     GenerationRequest request;
-    request.prompt = *server_->cache.PathOfHeld(0, checkpoint.id);
+    request.prompt = *CacheOverview(&server_->cache).PathOfHeld(0, checkpoint.id);
     request.shape.tokens = request.prompt.size();
     request.params.tokens_max = 0;
     request.preloads = true;

@@ -107,7 +107,7 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   const MemoryTraits& traits = context_->engine->traits();
   if (!traits.NeedsSnapshots()) return;
   CheckpointCache::PlanInput input;
-  input.read_to = request->prefill_begin_tokens;
+  input.resumed_tokens = request->prefill_begin_tokens;
   input.grid_tokens = context_->grid_tokens;
   input.chunk_tokens = context_->engine->chunk_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;

@@ -249,7 +249,7 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
   ObjectHeader header;
   const uint8_t kind = reader.Byte();
   const uint8_t codec = reader.Byte();
-  if (kind < 1 || kind > static_cast<uint8_t>(ObjectKind::kWhole)) {
+  if (kind < 1 || kind > static_cast<uint8_t>(ObjectKind::kFullState)) {
     return Corrupt("its kind is unknown: " + std::to_string(kind));
   }
   if (codec < 1 || codec > static_cast<uint8_t>(Codec::kLossless)) {

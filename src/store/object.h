@@ -25,7 +25,7 @@
 namespace cairn {
 
 // Part of what is written to disk: never change a value, never use one again.
-enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kWhole = 3 };
+enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kFullState = 3 };
 // 3 to 5 were lossy codecs, whose files no version reads any more.
 enum class Codec : uint8_t { kRaw = 1, kLossless = 2 };
 

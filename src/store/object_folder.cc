@@ -75,7 +75,7 @@ std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens, 
 // Of the bits before `position`; nothing: the path does not say.
 std::optional<LineageId> LineageBefore(const FoundObject& object, const ObjectPath& path,
                                        size_t position) {
-  if (object.header.kind == ObjectKind::kWhole) {
+  if (object.header.kind == ObjectKind::kFullState) {
     return Provenance{object.header.clean, object.header.runs, {}}.LineageAt(position);
   }
   for (const FoundObject* const segment : path.segments) {
@@ -250,7 +250,7 @@ Result<ObjectPath> ObjectFolder::FindPath(const FolderContents& contents,
                                           const FoundObject& object) const {
   ObjectPath path;
   const FoundObject* segment = &object;
-  if (object.header.kind == ObjectKind::kWhole) {
+  if (object.header.kind == ObjectKind::kFullState) {
     path.whole = true;
     return path;
   }

@@ -151,7 +151,7 @@ TEST_F(ObjectFolderPaths, SaysWhereAPathHasAGap) {
 
 TEST_F(ObjectFolderPaths, NeedsNoPathForAWhole) {
   ObjectHeader whole = Snapshot(SomeTokens(1000), 1000);
-  whole.kind = ObjectKind::kWhole;
+  whole.kind = ObjectKind::kFullState;
   whole.checkpoint_class = 0;
   whole.clean = 640;
   whole.runs = {{9, 640}};

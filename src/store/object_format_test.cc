@@ -108,7 +108,7 @@ using Change = std::function<void(ObjectHeader*)>;
 // Fields of the fixed header, and what moves their lowest byte and no other field.
 std::map<std::string, Change> Changes() {
   return {
-      {"kind", [](ObjectHeader* h) { h->kind = ObjectKind::kWhole; }},
+      {"kind", [](ObjectHeader* h) { h->kind = ObjectKind::kFullState; }},
       {"codec", [](ObjectHeader* h) { h->codec = Codec::kRaw; }},
       {"checkpoint_class", [](ObjectHeader* h) { h->checkpoint_class = 9; }},
       {"flags", [](ObjectHeader* h) { h->cold_end = true; }},
@@ -163,7 +163,7 @@ TEST(ObjectFormat, HasTheValuesThatThePageSays) {
   };
   says(static_cast<int>(ObjectKind::kSnapshot), "kSnapshot");
   says(static_cast<int>(ObjectKind::kSegment), "kSegment");
-  says(static_cast<int>(ObjectKind::kWhole), "kWhole");
+  says(static_cast<int>(ObjectKind::kFullState), "kWhole");
   says(static_cast<int>(Codec::kRaw), "kRaw");
   says(static_cast<int>(Codec::kLossless), "kLossless");
 }

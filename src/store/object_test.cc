@@ -58,7 +58,7 @@ ObjectHeader RandomHeader(uint64_t seed) {
     header.begin = Below(&random, tokens + 1);
     if (header.begin > 0) header.parent = {random(), random()};
     header.answers = RandomAnswers(header.begin, tokens, &random);
-  } else if (header.kind == ObjectKind::kWhole) {
+  } else if (header.kind == ObjectKind::kFullState) {
     header.answers = RandomAnswers(0, tokens, &random);
     header.clean = Below(&random, tokens + 1);
     for (size_t at = header.clean; at < tokens; at += 1 + Below(&random, tokens)) {
@@ -115,7 +115,7 @@ TEST(ObjectName, DependsOnAllThatDecidesTheBits) {
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->fingerprint.low ^= 1; }));
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->name_space ^= 1; }));
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->kind = ObjectKind::kSegment; }));
-  EXPECT_TRUE(differs([](ObjectHeader* h) { h->kind = ObjectKind::kWhole; }));
+  EXPECT_TRUE(differs([](ObjectHeader* h) { h->kind = ObjectKind::kFullState; }));
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->begin = 1; }));
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->lineage ^= 1; }));
   EXPECT_TRUE(differs([](ObjectHeader* h) { h->tokens.back() ^= 1; }));

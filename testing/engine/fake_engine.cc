@@ -54,7 +54,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.grid_measured = true;
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
-  traits_.whole_states = options.whole_states;
+  traits_.full_states = options.full_states;
   traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
@@ -265,8 +265,8 @@ Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   return bytes;
 }
 
-Status FakeEngine::Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                        ByteSpan snapshot) {
+Status FakeEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
+                            size_t position, ByteSpan snapshot) {
   Sequence& sequence = Of(seq);
   CHECK(traits_.segments && keep <= sequence.end);
   CutCells(&sequence, keep);
@@ -346,9 +346,9 @@ Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
 }
 
 // | recurrent state | what each cell was made of … | first position of the window | its values … |
-Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
+Result<Bytes> FakeEngine::TakeFullState(SeqId seq) {
   const Sequence& sequence = Of(seq);
-  CHECK(traits_.whole_states && sequence.end > 0);
+  CHECK(traits_.full_states && sequence.end > 0);
   std::vector<uint64_t> words = {sequence.recurrent};
   words.insert(words.end(), sequence.added.begin(), sequence.added.end());
   if (has_window()) {
@@ -362,7 +362,7 @@ Result<Bytes> FakeEngine::TakeWhole(SeqId seq) {
   return bytes;
 }
 
-Status FakeEngine::SetWhole(SeqId seq, size_t position, ByteSpan whole) {
+Status FakeEngine::SetFullState(SeqId seq, size_t position, ByteSpan whole) {
   Clear(seq);
   if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
   std::vector<uint64_t> words(whole.size() / sizeof(uint64_t));

@@ -29,7 +29,7 @@ struct FakeEngineOptions {
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
   bool segments = true;       // but never of the recurrent class
-  bool whole_states = true;   // where there are no segments
+  bool full_states = true;    // where there are no segments
   bool shifts = true;         // of the attention class only
   // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
   // a thousand tokens, so budgets are tried with more.
@@ -72,13 +72,13 @@ class FakeEngine : public Engine {
   Status Truncate(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
-  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-              ByteSpan snapshot) override;
+  Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                  ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
   // What is moved adds to the state what no token at no place does.
   Status Drop(SeqId seq, size_t begin, size_t end) override;
-  Result<Bytes> TakeWhole(SeqId seq) override;
-  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override;
+  Result<Bytes> TakeFullState(SeqId seq) override;
+  Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
   Status Sleep() override;
   Status Wake() override;

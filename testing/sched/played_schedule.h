@@ -77,10 +77,10 @@ class ScheduleEngine final : public FakeEngine {
     if (Fails()) return Failed(ErrorCode::kInternal);
     return FakeEngine::TakeSegment(seq, begin, end);
   }
-  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-              ByteSpan snapshot) override {
+  Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                  ByteSpan snapshot) override {
     if (Fails()) return FailedAndEmpty(seq, OneOf(ErrorCode::kCorrupt, ErrorCode::kNoSpace));
-    return FakeEngine::Join(seq, keep, parts, position, snapshot);
+    return FakeEngine::Assemble(seq, keep, parts, position, snapshot);
   }
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override {
     if (Fails()) return FailedAndEmpty(to, ErrorCode::kInternal);
@@ -90,13 +90,13 @@ class ScheduleEngine final : public FakeEngine {
     if (Fails()) return FailedAndEmpty(seq, ErrorCode::kInternal);
     return FakeEngine::Drop(seq, begin, end);
   }
-  Result<Bytes> TakeWhole(SeqId seq) override {
+  Result<Bytes> TakeFullState(SeqId seq) override {
     if (Fails()) return Failed(ErrorCode::kInternal);
-    return FakeEngine::TakeWhole(seq);
+    return FakeEngine::TakeFullState(seq);
   }
-  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override {
+  Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override {
     if (Fails()) return FailedAndEmpty(seq, OneOf(ErrorCode::kCorrupt, ErrorCode::kNoSpace));
-    return FakeEngine::SetWhole(seq, position, whole);
+    return FakeEngine::SetFullState(seq, position, whole);
   }
   Status Wake() override {
     clock_->Advance(kWakeMs);

@@ -75,16 +75,16 @@ class RecordingEngine final : public Engine {
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override {
     return engine_->TakeSegment(seq, begin, end);
   }
-  Status Join(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-              ByteSpan snapshot) override {
-    return engine_->Join(seq, keep, parts, position, snapshot);
+  Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                  ByteSpan snapshot) override {
+    return engine_->Assemble(seq, keep, parts, position, snapshot);
   }
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override {
     return engine_->Fork(from, to, position, snapshot);
   }
-  Result<Bytes> TakeWhole(SeqId seq) override { return engine_->TakeWhole(seq); }
-  Status SetWhole(SeqId seq, size_t position, ByteSpan whole) override {
-    return engine_->SetWhole(seq, position, whole);
+  Result<Bytes> TakeFullState(SeqId seq) override { return engine_->TakeFullState(seq); }
+  Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override {
+    return engine_->SetFullState(seq, position, whole);
   }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
     Sampled& sampled = sampled_[params.seed];

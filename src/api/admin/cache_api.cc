@@ -13,6 +13,7 @@
 #include "api/openai/completion.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
+#include "cache/cache_overview.h"
 
 namespace cairn {
 namespace {
@@ -42,7 +43,7 @@ std::string_view TierName(bool in_memory) {
   return in_memory ? "ram" : "disk";
 }
 
-Json HeldJson(const Engine& engine, const CheckpointCache::Held& held, double now_ms) {
+Json HeldJson(const Engine& engine, const HeldCheckpoint& held, double now_ms) {
   const Checkpoint& checkpoint = held.checkpoint;
   Json told = {{"id", std::to_string(checkpoint.id)},
                {"parent", held.parent == 0 ? Json(nullptr) : Json(std::to_string(held.parent))},
@@ -67,15 +68,15 @@ ApiResult<std::string> WithCheckpoint(
     const std::function<Status(CheckpointCache*, CheckpointId)>& act) {
   const auto id = ParseId(text);
   if (!id) return tl::unexpected(id.error());
-  Result<CheckpointCache::Held> held;
+  Result<HeldCheckpoint> held;
   double now_ms = 0;
   const Status looked = service.Look([&](CheckpointCache* cache) {
     if (Status acted = act(cache, *id); !acted) {
       held = tl::unexpected(acted.error());
       return;
     }
-    held = cache->FindHeld(name_space, *id, kShownAloneTokens);
-    now_ms = cache->now_ms();
+    held = CacheOverview(cache).FindHeld(name_space, *id, kShownAloneTokens);
+    now_ms = cache->objects()->now_ms();
   });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   if (!held) return tl::unexpected(ToApiError(held.error()));
@@ -118,8 +119,8 @@ Reading BringBack(const ChatService& service, const Json& body, NamespaceId name
   const auto id = ParseId(named.get_ref<const std::string&>());
   if (!id) return tl::unexpected(id.error());
   Result<Tokens> path;
-  const Status looked =
-      service.Look([&](CheckpointCache* cache) { path = cache->PathOfHeld(name_space, *id); });
+  const Status looked = service.Look(
+      [&](CheckpointCache* cache) { path = CacheOverview(cache).PathOfHeld(name_space, *id); });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   if (!path) return tl::unexpected(ToApiError(path.error()));
   GenerationRequest reading;
@@ -177,7 +178,7 @@ ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes
     }
   }
   told["segments"] = HeldJson(seen.segments_held);
-  told["wholes"] = HeldJson(seen.wholes_held);
+  told["full_states"] = HeldJson(seen.full_states_held);
   told["slots"] = Json::array();
   for (const SlotStats& slot : stats.slots) {
     told["slots"].push_back(
@@ -199,11 +200,11 @@ ApiResult<std::string> CacheTreeBody(const ChatService& service,
   }
   const auto after = number("after", 0);
   if (!after) return tl::unexpected(FieldError("after", "the id of a checkpoint"));
-  std::vector<CheckpointCache::Held> held;
+  std::vector<HeldCheckpoint> held;
   double now_ms = 0;
   const Status looked = service.Look([&](CheckpointCache* cache) {
-    held = cache->HeldBy(name_space, *after, *limit + 1, kShownTokens);
-    now_ms = cache->now_ms();
+    held = CacheOverview(cache).HeldBy(name_space, *after, *limit + 1, kShownTokens);
+    now_ms = cache->objects()->now_ms();
   });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   Json told = {{"nodes", Json::array()}, {"more", nullptr}};
@@ -232,7 +233,7 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
   if (fields.error()) return tl::unexpected(*fields.error());
   return WithCheckpoint(service, id, name_space,
                         [&](CheckpointCache* cache, CheckpointId found) -> Status {
-                          Status kept = cache->KeepHeld(name_space, found, pinned);
+                          Status kept = CacheOverview(cache).KeepHeld(name_space, found, pinned);
                           // More pins than there is room for are nobody's fault but the client's.
                           if (!kept && kept.error().code == ErrorCode::kNoSpace) {
                             return Fail(ErrorCode::kInvalidArgument, kept.error().message);
@@ -246,8 +247,9 @@ ApiResult<std::string> DropCheckpointBody(const ChatService& service, std::strin
   const auto parsed = ParseId(id);
   if (!parsed) return tl::unexpected(parsed.error());
   Status dropped;
-  const Status looked =
-      service.Look([&](CheckpointCache* cache) { dropped = cache->DropHeld(name_space, *parsed); });
+  const Status looked = service.Look([&](CheckpointCache* cache) {
+    dropped = CacheOverview(cache).DropHeld(name_space, *parsed);
+  });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   if (!dropped) return tl::unexpected(ToApiError(dropped.error()));
   return ToText({{"id", std::to_string(*parsed)}, {"deleted", true}});

@@ -160,8 +160,8 @@ void AddCache(const CacheStats& cache, MetricsPage* page) {
   AddHeld("cairn_segments", "Ranges of attention KV held.", cache.segments_held, &Tier::things,
           page);
   AddHeld("cairn_segment_bytes", "Their bytes.", cache.segments_held, &Tier::bytes, page);
-  AddHeld("cairn_whole_slots", "Slots stored whole.", cache.wholes_held, &Tier::things, page);
-  AddHeld("cairn_whole_slot_bytes", "Their bytes.", cache.wholes_held, &Tier::bytes, page);
+  AddHeld("cairn_whole_slots", "Slots stored whole.", cache.full_states_held, &Tier::things, page);
+  AddHeld("cairn_whole_slot_bytes", "Their bytes.", cache.full_states_held, &Tier::bytes, page);
   page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(cache.bytes));
   page->Gauge("cairn_cache_limit_bytes", "The budget in force; less while memory is short.",
               Of(cache.bytes_max));

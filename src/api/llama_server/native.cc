@@ -17,7 +17,7 @@ namespace {
 Json CacheJson(const SchedulerStats& stats) {
   return {{"checkpoints", stats.cache.checkpoints},
           {"segments", stats.cache.segments},
-          {"wholes", stats.cache.wholes},
+          {"full_states", stats.cache.full_states},
           {"bytes", stats.cache.bytes},
           {"token_bytes", stats.cache.token_bytes},
           {"inserted", stats.cache.inserted},

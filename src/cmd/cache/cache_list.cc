@@ -168,7 +168,7 @@ void PrintKindText(const Shown& shown) {
       PrintLine("begins in", header.parent.empty() ? "nothing: at 0" : ToText(header.parent));
       PrintLine("answers", RangesText(header.answers));
       break;
-    case ObjectKind::kWhole:
+    case ObjectKind::kFullState:
       PrintLine("on the grid to", std::to_string(header.clean));
       PrintLine("runs", RunsText(header.runs));
       PrintLine("answers", RangesText(header.answers));
@@ -242,7 +242,7 @@ void PrintShownJson(const CacheRun& run, const Shown& shown) {
   if (header.kind == ObjectKind::kSegment) {
     json["parent"] = header.parent.empty() ? Json() : Json(ToText(header.parent));
   }
-  if (header.kind == ObjectKind::kWhole) {
+  if (header.kind == ObjectKind::kFullState) {
     json["clean"] = header.clean;
     json["runs"] = Json::array();
     for (const Run& of : header.runs) {

@@ -193,7 +193,7 @@ TEST_F(CacheCommandTest, ShowsForPrograms) {
   options.names = {NameText(made.segments[0])};
   EXPECT_TRUE(RunJson(options)["parent"].is_null());
   ObjectHeader whole = Snapshot(SomeTokens(1000), 1000);
-  whole.kind = ObjectKind::kWhole;
+  whole.kind = ObjectKind::kFullState;
   whole.checkpoint_class = 0;
   whole.clean = 640;
   whole.runs = {{9, 640}};

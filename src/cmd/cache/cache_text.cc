@@ -64,7 +64,7 @@ std::string_view KindName(ObjectKind kind) {
       return "snapshot";
     case ObjectKind::kSegment:
       return "segment";
-    case ObjectKind::kWhole:
+    case ObjectKind::kFullState:
       return "whole";
   }
   return "unknown";

@@ -86,7 +86,7 @@ TEST_F(CacheTransfer, SaysWhenThePathIsNotWhole) {
 
 TEST_F(CacheTransfer, TakesAWholeWithTheSnapshotsOnIt) {
   ObjectHeader whole = Snapshot(SomeTokens(1000), 1000, 0);
-  whole.kind = ObjectKind::kWhole;
+  whole.kind = ObjectKind::kFullState;
   whole.clean = 1000;
   Put(whole, 30'000);
   const ObjectHeader snapshot = Put(Snapshot(whole.tokens, 640), 500);

@@ -38,7 +38,7 @@ class CacheVerify : public CacheCommandTest {
         break;
       default:
         header = Snapshot(tokens, tokens.size(), 0);
-        header.kind = ObjectKind::kWhole;
+        header.kind = ObjectKind::kFullState;
         header.clean = tokens.size() - 1;
         header.runs = {{random_() | 1, tokens.size() - 1}};
     }

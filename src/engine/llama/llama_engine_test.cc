@@ -1,6 +1,7 @@
 // LlamaEngine on made models of every memory class.
 
 #include "engine/llama/llama_engine.h"
+#include "engine/llama/llama_sequences.h"
 
 #include <gtest/gtest.h>
 
@@ -119,8 +120,9 @@ TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
     const auto cold = ReadCold(engine.get(), prompt);
     const Bytes good = *engine->TakeSnapshot(0);
     std::vector<Bytes> bad = {{}, Bytes(5, 7), Bytes(good.size(), 0xFF)};
-    for (const size_t size : {LlamaEngine::kSnapshotHeaderBytes - 1,
-                              LlamaEngine::kSnapshotHeaderBytes, good.size() / 2, good.size() - 1})
+    for (const size_t size :
+         {LlamaSequences::kSnapshotHeaderBytes - 1, LlamaSequences::kSnapshotHeaderBytes,
+          good.size() / 2, good.size() - 1})
       bad.emplace_back(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
     bad.push_back(good);
     bad.back().push_back(0);

@@ -65,7 +65,7 @@ TEST(LlamaSleep, ReturnsWithTheSameBitsAndTakesItsStatesBack) {
     EXPECT_EQ(ReadCold(engine.get(), prompt), cold);
     engine->Clear(0);
     const Status back = parts.empty() ? engine->Restore(0, 3 * kGrid, snapshot)
-                                      : engine->Join(0, 0, parts, 3 * kGrid, snapshot);
+                                      : engine->Assemble(0, 0, parts, 3 * kGrid, snapshot);
     ASSERT_TRUE(back.has_value()) << back.error().message;
     Read(engine.get(), prompt, 3 * kGrid, 4 * kGrid);
     EXPECT_EQ(Read(engine.get(), prompt, 4 * kGrid, prompt.size()), cold);

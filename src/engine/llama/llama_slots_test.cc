@@ -11,6 +11,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/llama/llama_full_states.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {
@@ -74,14 +75,14 @@ TEST(LlamaSlots, SaysWhatItsSlotsHold) {
   EXPECT_EQ(shared->context_tokens(), 1024u);
   EXPECT_EQ(shared->cells(), 1024u);
   EXPECT_TRUE(shared->traits().segments);
-  EXPECT_TRUE(shared->traits().whole_states);
+  EXPECT_TRUE(shared->traits().full_states);
   options.context_tokens = 1536;
   options.unified = false;
   const auto apart = LoadedWith(options);
   EXPECT_EQ(apart->context_tokens(), 512u);
   EXPECT_EQ(apart->cells(), 1536u);
   EXPECT_FALSE(apart->traits().segments);
-  EXPECT_TRUE(apart->traits().whole_states);
+  EXPECT_TRUE(apart->traits().full_states);
   for (const size_t slots : {0, 100'000}) {
     options.slots = slots;
     const auto engine = LlamaEngine::Load(options);
@@ -136,12 +137,12 @@ TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
     ReadInto(0, engine.get(), text, 0, 384);
     ReadInto(1, engine.get(), text, 0, 64);
     const auto expect_no_room = [&](const auto& decode) {
-      const std::array<Bytes, 2> before = {*engine->TakeWhole(0), *engine->TakeWhole(1)};
+      const std::array<Bytes, 2> before = {*engine->TakeFullState(0), *engine->TakeFullState(1)};
       const Status decoded = decode();
       ASSERT_FALSE(decoded.has_value());
       EXPECT_EQ(decoded.error().code, ErrorCode::kNoSpace);
-      EXPECT_EQ(*engine->TakeWhole(0), before[0]);
-      EXPECT_EQ(*engine->TakeWhole(1), before[1]);
+      EXPECT_EQ(*engine->TakeFullState(0), before[0]);
+      EXPECT_EQ(*engine->TakeFullState(1), before[1]);
     };
     // 64 cells are left, and the piece is of twice as many.
     expect_no_room([&] { return engine->Decode(1, 64, TokenSpan(text).subspan(64, 128)); });
@@ -283,10 +284,10 @@ TEST(LlamaSlots, AForkMayBeginBeforeWhereItsOriginStands) {
     Read(engine.get(), text, 0, 320);
     const Bytes snapshot = SnapshotOf(engine.get(), 0);
     const auto wanted = Read(engine.get(), text, 320, 1000);
-    const Bytes origin = *engine->TakeWhole(0);
+    const Bytes origin = *engine->TakeFullState(0);
     ASSERT_TRUE(engine->Fork(0, 1, 320, snapshot).has_value());
     EXPECT_LT(Distance(ReadInto(1, engine.get(), text, 320, 1000), wanted), RoundingOf(made));
-    EXPECT_EQ(*engine->TakeWhole(0), origin) << "it stays as it is";
+    EXPECT_EQ(*engine->TakeFullState(0), origin) << "it stays as it is";
   }
 }
 
@@ -295,10 +296,10 @@ TEST(LlamaSlots, AForkWithAWrongSnapshotIsEmptyAndItsOriginGoesOn) {
   const Tokens text = RandomPrompt(400, 9);
   Read(engine.get(), text, 0, 320);
   Bytes snapshot = *engine->TakeSnapshot(0);
-  const Bytes origin = *engine->TakeWhole(0);
+  const Bytes origin = *engine->TakeFullState(0);
   snapshot.pop_back();
   EXPECT_EQ(engine->Fork(0, 1, 320, snapshot).error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(*engine->TakeWhole(0), origin);
+  EXPECT_EQ(*engine->TakeFullState(0), origin);
   ReadInto(1, engine.get(), text, 0, 320);
 }
 
@@ -306,83 +307,83 @@ TEST(LlamaSlots, AForkWithAWrongSnapshotIsEmptyAndItsOriginGoesOn) {
 void ExpectTheSameBitsInAnotherSlot(LlamaEngine* engine) {
   const Tokens text = RandomPrompt(500, 10);
   Read(engine, text, 0, 320);
-  const Bytes whole = *engine->TakeWhole(0);
+  const Bytes whole = *engine->TakeFullState(0);
   const auto wanted = Read(engine, text, 320, 500);
   ReadInto(1, engine, RandomPrompt(300, 11), 0, 300);
   engine->Clear(0);
   Read(engine, RandomPrompt(450, 12), 0, 450);
-  ASSERT_TRUE(engine->SetWhole(1, 320, whole).has_value());
+  ASSERT_TRUE(engine->SetFullState(1, 320, whole).has_value());
   EXPECT_EQ(ReadInto(1, engine, text, 320, 500), wanted);
 }
 
-TEST(LlamaWholeStates, GiveTheSameBitsInAnotherSlotWithAStreamEach) {
+TEST(LlamaFullStates, GiveTheSameBitsInAnotherSlotWithAStreamEach) {
   for (const Made& made : kMade) {
     SCOPED_TRACE(Trace(made));
     LlamaOptions options = OptionsOf(made, 2048);
     options.unified = false;
     const auto engine = LoadedWith(options);
-    ASSERT_TRUE(engine->traits().whole_states);
+    ASSERT_TRUE(engine->traits().full_states);
     ExpectTheSameBitsInAnotherSlot(engine.get());
   }
 }
 
-TEST(LlamaWholeStates, GiveTheSameBitsWhereTheyWereTaken) {
+TEST(LlamaFullStates, GiveTheSameBitsWhereTheyWereTaken) {
   for (const Made& made : kMade) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
-    ASSERT_TRUE(engine->traits().whole_states);
+    ASSERT_TRUE(engine->traits().full_states);
     const Tokens text = RandomPrompt(500, 13);
     Read(engine.get(), text, 0, 320);
-    const Bytes whole = *engine->TakeWhole(0);
+    const Bytes whole = *engine->TakeFullState(0);
     const auto wanted = Read(engine.get(), text, 320, 500);
     engine->Clear(0);
     Read(engine.get(), RandomPrompt(450, 14), 0, 450);
-    ASSERT_TRUE(engine->SetWhole(0, 320, whole).has_value());
+    ASSERT_TRUE(engine->SetFullState(0, 320, whole).has_value());
     EXPECT_EQ(Read(engine.get(), text, 320, 500), wanted);
   }
 }
 
-TEST(LlamaWholeStates, AreRefusedWhenCutShortOrOfAnotherPositionOrModel) {
+TEST(LlamaFullStates, AreRefusedWhenCutShortOrOfAnotherPositionOrModel) {
   for (const Made& made : kMade) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
     const Tokens text = RandomPrompt(192, 15);
     const auto wanted = Read(engine.get(), text, 0, 192);
-    const Bytes good = *engine->TakeWhole(0);
+    const Bytes good = *engine->TakeFullState(0);
     std::vector<Bytes> bad = {{}, Bytes(good.size(), 0xFF), good};
     bad.back().push_back(0);
-    for (const size_t size : {LlamaEngine::kWholeHeaderBytes, good.size() / 2, good.size() - 1}) {
+    for (const size_t size : {LlamaFullStates::kHeaderBytes, good.size() / 2, good.size() - 1}) {
       bad.emplace_back(good.begin(), good.begin() + static_cast<ptrdiff_t>(size));
     }
     const auto other = Loaded({"granitehybrid", MemoryClass::kHybrid});
     Read(other.get(), text, 0, 192);
-    bad.push_back(*other->TakeWhole(0));
+    bad.push_back(*other->TakeFullState(0));
     for (const Bytes& bytes : bad) {
-      EXPECT_EQ(engine->SetWhole(0, 192, bytes).error().code, ErrorCode::kCorrupt);
+      EXPECT_EQ(engine->SetFullState(0, 192, bytes).error().code, ErrorCode::kCorrupt);
       EXPECT_EQ(Read(engine.get(), text, 0, 192), wanted);
     }
-    EXPECT_EQ(engine->SetWhole(0, 191, good).error().code, ErrorCode::kCorrupt);
-    ASSERT_TRUE(engine->SetWhole(0, 192, good).has_value());
+    EXPECT_EQ(engine->SetFullState(0, 191, good).error().code, ErrorCode::kCorrupt);
+    ASSERT_TRUE(engine->SetFullState(0, 192, good).has_value());
   }
 }
 
 // libllama only says that it could not; a good state must not be taken for a bad one.
-TEST(LlamaWholeStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
+TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
   for (const Made& made : kMade) {
     if (made.memory_class == MemoryClass::kRecurrent) continue;
     SCOPED_TRACE(Trace(made));
     const auto engine = LoadedWith(OptionsOf(made, 512));
     const Tokens text = RandomPrompt(384, 16);
     ReadInto(1, engine.get(), text, 0, 384);
-    const Bytes whole = *engine->TakeWhole(1);
+    const Bytes whole = *engine->TakeFullState(1);
     const Bytes segment = *engine->TakeSegment(1, 0, 384);
     engine->Clear(1);
     ReadInto(0, engine.get(), text, 0, 256);
-    EXPECT_EQ(engine->SetWhole(1, 384, whole).error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(engine->SetFullState(1, 384, whole).error().code, ErrorCode::kNoSpace);
     const std::array<SegmentPart, 1> parts = {SegmentPart{0, 384, segment}};
-    EXPECT_EQ(engine->Join(1, 0, parts, 384, {}).error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(engine->Assemble(1, 0, parts, 384, {}).error().code, ErrorCode::kNoSpace);
     engine->Clear(0);
-    EXPECT_TRUE(engine->SetWhole(1, 384, whole).has_value());
+    EXPECT_TRUE(engine->SetFullState(1, 384, whole).has_value());
   }
 }
 

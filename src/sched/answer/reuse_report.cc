@@ -16,7 +16,7 @@ std::string_view PathName(ReuseReport::Path path) {
       return "joined";
     case ReuseReport::Path::kForked:
       return "forked";
-    case ReuseReport::Path::kWhole:
+    case ReuseReport::Path::kFullState:
       return "whole";
     case ReuseReport::Path::kMoved:
       return "moved";

@@ -28,7 +28,7 @@ struct ReuseReport {
     kRestored,   // a checkpoint was set, on KV that lay in the slot
     kAssembled,  // segments, and a checkpoint where the model needs one
     kForked,     // from what another slot holds
-    kWhole,      // a slot that was stored whole was set
+    kFullState,  // a slot that was stored as one state was set
     kMoved,      // chunks were taken from another place
   };
   // That led back, where one was needed.
@@ -59,7 +59,7 @@ struct ReuseReport {
 };
 
 // One word, as clients see it.
-std::string_view PathName(ReuseReport::Path way);
+std::string_view PathName(ReuseReport::Path path);
 
 }  // namespace cairn
 

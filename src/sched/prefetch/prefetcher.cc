@@ -65,11 +65,11 @@ bool Prefetcher::RestorePrefix() {
     context_->cache->TakeNews();
     // So that one slot is left for conversations that begin otherwise.
     prefixes_ =
-        context_->cache->HeadersWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
+        context_->cache->PrefixesWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
     std::reverse(prefixes_->begin(), prefixes_->end());
   }
   if (prefixes_->empty()) return false;
-  const CheckpointCache::StoredHeader prefix = std::move(prefixes_->back());
+  const StoredPrefix prefix = std::move(prefixes_->back());
   prefixes_->pop_back();
   // The place where two prompts diverge is not on the grid.
   const size_t size = prefix.tokens.size() - prefix.tokens.size() % context_->grid_tokens;

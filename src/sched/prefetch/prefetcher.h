@@ -94,7 +94,7 @@ class Prefetcher {
   PrefetchedPrompts prefetched_;
   std::deque<Asked> asked_;  // the last few
   // Still to be brought back; nothing: not looked for yet.
-  std::optional<std::vector<CheckpointCache::StoredHeader>> prefixes_;
+  std::optional<std::vector<StoredPrefix>> prefixes_;
 
   std::mutex mutex_;
   std::deque<PrefetchPrompt> prompts_;  // guarded by mutex_

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cache_overview.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
@@ -28,9 +29,9 @@ GenerationRequest BringingBack(Tokens path) {
 }
 
 // Of a checkpoint on the grid; empty: there is none.
-Tokens PathFrom(const CheckpointCache& cache, Token first) {
-  for (const auto& held : cache.HeldBy(0, 0, 100, 0)) {
-    Tokens path = *cache.PathOfHeld(0, held.checkpoint.id);
+Tokens PathFrom(CheckpointCache* cache, Token first) {
+  for (const auto& held : CacheOverview(cache).HeldBy(0, 0, 100, 0)) {
+    Tokens path = *CacheOverview(cache).PathOfHeld(0, held.checkpoint.id);
     if (path.front() == first && path.size() % kGrid == 0) return path;
   }
   return {};
@@ -43,7 +44,7 @@ TEST(BringingBack, WhatWasOffloadedStandsInASlotAgainAndNothingIsReadOrDrawn) {
     bench.Run(Bench::Request(Text(1000, 'a')));
     bench.Run(Bench::Request(Text(1000, 'b')));
     // What needs no snapshots has no checkpoint there, and its KV all the same.
-    Tokens path = PathFrom(bench.cache, 'a');
+    Tokens path = PathFrom(&bench.cache, 'a');
     if (path.empty()) path = Text(960, 'a');
     const Bench::Answer brought = bench.Run(BringingBack(path));
     EXPECT_EQ(brought.text, "");
@@ -66,7 +67,7 @@ TEST(BringingBack, ALongerConversationIsNotCutForAStoneOfItsOwn) {
     Bench bench(memory_class);
     bench.Run(Bench::Request(Text(1000, 'a')));
     const size_t held = bench.scheduler.stats().slots[0].tokens;
-    Tokens path = PathFrom(bench.cache, 'a');
+    Tokens path = PathFrom(&bench.cache, 'a');
     if (path.empty()) path = Text(512, 'a');
     const Bench::Answer brought = bench.Run(BringingBack(path));
     EXPECT_EQ(brought.end.cost.reused_tokens, path.size());
@@ -207,7 +208,7 @@ TEST(BringingBack, WhatIsOnDiskAloneStandsInASlotAfterwards) {
     }
     Life life(&disk, memory_class, 2 << 20);
     life.cache.TakeNews();
-    Tokens path = PathFrom(life.cache, 'a');
+    Tokens path = PathFrom(&life.cache, 'a');
     if (path.empty()) path = Text(960, 'a');
     const Bench::Answer brought = life.Run(BringingBack(path));
     EXPECT_EQ(brought.end.report->disk_tokens, path.size());

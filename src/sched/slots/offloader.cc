@@ -18,7 +18,7 @@ void Offloader::Save(Slot* slot) {
   const MemoryTraits& traits = pool_->engine().traits();
   const bool has_kv = traits.kv_bytes_per_token > 0;
   if (has_kv && !traits.segments) {
-    if (traits.whole_states && SaveFullState(slot)) ++pool_->counters().offloaded;
+    if (traits.full_states && SaveFullState(slot)) ++pool_->counters().offloaded;
     return;
   }
   const Useful useful = UsefulOf(*slot);
@@ -49,10 +49,10 @@ Offloader::Useful Offloader::UsefulOf(const Slot& slot) const {
 
 bool Offloader::SaveFullState(Slot* slot) {
   if (slot->tokens().empty() || !slot->is_own()) return false;
-  auto whole = slot->TakeWhole();
+  auto whole = slot->TakeFullState();
   if (!whole) return false;
   return pool_->cache()
-      .InsertWhole(slot->name_space(), slot->tokens(), slot->provenance(), std::move(*whole))
+      .InsertFullState(slot->name_space(), slot->tokens(), slot->provenance(), std::move(*whole))
       .has_value();
 }
 

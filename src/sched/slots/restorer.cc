@@ -23,7 +23,7 @@ ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
 
 ReuseReport::Path PathOf(const ResumePath& path) {
   if (path.source == ResumePath::Source::kFork) return ReuseReport::Path::kForked;
-  if (path.source == ResumePath::Source::kWhole) return ReuseReport::Path::kWhole;
+  if (path.source == ResumePath::Source::kFullState) return ReuseReport::Path::kFullState;
   switch (path.point.kind) {
     case ResumePoint::Kind::kNothing:
       return ReuseReport::Path::kNothing;
@@ -156,7 +156,7 @@ std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
   if (point.kind == ResumePoint::Kind::kNothing || point.kind == ResumePoint::Kind::kAssemble) {
     return std::nullopt;
   }
-  if (path.source == ResumePath::Source::kWhole) return std::nullopt;
+  if (path.source == ResumePath::Source::kFullState) return std::nullopt;
   const CheckpointId checkpoint = point.checkpoint.id;
   if (checkpoint != 0 && !pool_->cache().InMemory(checkpoint)) return std::nullopt;
   // A request that goes on from there will need it, so it counts as used.
@@ -225,7 +225,7 @@ std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const Resume
   Pins pins;
   const ResumePoint& point = path.point;
   ResumePath pinned = path;
-  pinned.whole = nullptr;
+  pinned.full_state = nullptr;
   pinned.point.checkpoint.id = 0;
   if (point.checkpoint.id != 0) {
     pins.from_disk = !pool_->cache().InMemory(point.checkpoint.id);
@@ -234,9 +234,9 @@ std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const Resume
     pins.snapshot = *snapshot;
     pinned.point.checkpoint.id = point.checkpoint.id;
   }
-  if (path.whole != nullptr) {
-    pins.from_disk = pins.from_disk || !pool_->cache().InMemory(path.whole->id);
-    const auto whole = pool_->cache().PinWhole(path.whole->id);
+  if (path.full_state != nullptr) {
+    pins.from_disk = pins.from_disk || !pool_->cache().InMemory(path.full_state->id);
+    const auto whole = pool_->cache().Pin(path.full_state->id);
     if (!whole) {
       Unpin(pinned, pins);
       return std::nullopt;
@@ -256,13 +256,13 @@ std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const Resume
 
 void Restorer::Unpin(const ResumePath& path, const Pins& pins) {
   if (path.point.checkpoint.id != 0) pool_->cache().Unpin(path.point.checkpoint.id);
-  if (path.whole != nullptr) pool_->cache().UnpinWhole(path.whole->id);
+  if (path.full_state != nullptr) pool_->cache().Unpin(path.full_state->id);
   if (pins.segments) pool_->cache().UnpinPath(*pins.segments);
 }
 
 void Restorer::Discard(const ResumePath& path, const Pins& pins) {
   if (path.point.checkpoint.id != 0) pool_->cache().Discard(path.point.checkpoint.id);
-  if (path.whole != nullptr) pool_->cache().DiscardWhole(path.whole->id);
+  if (path.full_state != nullptr) pool_->cache().Discard(path.full_state->id);
   if (pins.segments) pool_->cache().DiscardPath(*pins.segments);
 }
 
@@ -280,8 +280,8 @@ Status Restorer::Follow(const SlotNeeds& needs, const ResumePath& path, const Pi
       ++pool_->counters().forked;
       return {};
     }
-    case ResumePath::Source::kWhole:
-      if (Status set = slot.SetWhole(*path.whole, pins.full_state); !set) return set;
+    case ResumePath::Source::kFullState:
+      if (Status set = slot.SetFullState(*path.full_state, pins.full_state); !set) return set;
       ++pool_->counters().full_states_set;
       return FollowInSlot(&slot, prefix, path.point, pins);
   }

@@ -168,8 +168,8 @@ ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& part, const Ob
       header.parent = parent;
       header.answers = content.provenance.AnswersIn({part.range.begin, part.range.end});
       break;
-    case SlotPart::Kind::kWhole:
-      header.kind = ObjectKind::kWhole;
+    case SlotPart::Kind::kFullState:
+      header.kind = ObjectKind::kFullState;
       header.tokens = content.tokens;
       header.clean = content.provenance.clean;
       header.runs = content.provenance.runs;
@@ -193,7 +193,7 @@ ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& part, const Ob
 Result<SavedSlot> ToSavedSlot(std::vector<LoadedObject> objects, bool needs_snapshots) {
   SavedSlot saved;
   bool recurrent = false;
-  if (LoadedObject* const whole = DeepestOf(ObjectKind::kWhole, &objects)) {
+  if (LoadedObject* const whole = DeepestOf(ObjectKind::kFullState, &objects)) {
     saved.tokens = whole->header.tokens;
     saved.provenance = {whole->header.clean, whole->header.runs, whole->header.answers};
     saved.whole = std::move(whole->payload);

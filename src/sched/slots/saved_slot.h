@@ -30,7 +30,7 @@ namespace cairn {
 struct SlotPart {
   enum class Kind : uint8_t {
     kSegment,     // attention KV of a range
-    kWhole,       // all of the slot, where KV cannot be taken apart
+    kFullState,   // all of the slot, where KV cannot be taken apart
     kCheckpoint,  // that the cache holds
     kEnd,         // the state at the slot's end; empty where the model needs none
   };

@@ -77,9 +77,10 @@ Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provena
     }
     parts.push_back(part);
   }
-  if (Status joined = engine_->Join(seq_, keep, parts, prefix.size(), snapshot); !joined) {
+  if (Status assembled = engine_->Assemble(seq_, keep, parts, prefix.size(), snapshot);
+      !assembled) {
     Clear(name_space_);
-    return joined;
+    return assembled;
   }
   CutTo(keep);
   tokens_.assign(prefix.begin(), prefix.end());
@@ -141,7 +142,7 @@ Status Slot::Unshare(size_t begin) {
   Status copied;
   if (bytes) {
     const SegmentPart part = {begin, tokens_.size(), *bytes};
-    copied = engine_->Join(seq_, begin, {&part, 1}, tokens_.size(), {});
+    copied = engine_->Assemble(seq_, begin, {&part, 1}, tokens_.size(), {});
   } else {
     copied = tl::unexpected(bytes.error());
   }
@@ -154,9 +155,9 @@ Status Slot::Unshare(size_t begin) {
   return {};
 }
 
-Status Slot::SetWhole(const WholeState& whole, ByteSpan bytes) {
+Status Slot::SetFullState(const FullState& whole, ByteSpan bytes) {
   Clear(whole.name_space);
-  if (Status set = engine_->SetWhole(seq_, whole.tokens.size(), bytes); !set) {
+  if (Status set = engine_->SetFullState(seq_, whole.tokens.size(), bytes); !set) {
     Clear(whole.name_space);
     return set;
   }

@@ -66,7 +66,7 @@ class Slot {
   // is all there, and there is room. On an error the slot is empty.
   Status Unshare(size_t begin);
   // Becomes the slot that `whole` was taken of. On an error the slot is empty.
-  Status SetWhole(const WholeState& whole, ByteSpan bytes);
+  Status SetFullState(const FullState& whole, ByteSpan bytes);
   // What follows and leaves the grid, or leaves a run where that goes on, is a run of this number.
   void BeginLineage(LineageId lineage) { next_lineage_ = lineage; }
 
@@ -87,7 +87,7 @@ class Slot {
   Result<Bytes> TakeSegment(const SegmentGap& range) {
     return engine_->TakeSegment(seq_, range.begin, range.end);
   }
-  Result<Bytes> TakeWhole() { return engine_->TakeWhole(seq_); }
+  Result<Bytes> TakeFullState() { return engine_->TakeFullState(seq_); }
 
  private:
   void CutTo(size_t position);

@@ -53,7 +53,7 @@ Result<SlotContent> SlotArchive::BeginSaving(size_t slot, NamespaceId name_space
                 name + " holds a conversation of another API key; only that one can save it");
   }
   const MemoryTraits& traits = pool_->engine().traits();
-  if (traits.kv_bytes_per_token > 0 && !traits.segments && !traits.whole_states) {
+  if (traits.kv_bytes_per_token > 0 && !traits.segments && !traits.full_states) {
     return Fail(ErrorCode::kUnsupported, "this model's states cannot be taken out of a slot");
   }
   if (!traits.segments && !entry.slot.is_own()) {
@@ -70,7 +70,7 @@ SlotContent SlotArchive::ContentOf(const Slot& slot) const {
   SlotContent content{slot.name_space(), slot.tokens(), slot.own_provenance(), {}};
   content.tokens.resize(slot.own_tokens());
   if (traits.kv_bytes_per_token > 0 && !traits.segments) {
-    content.parts.push_back({Kind::kWhole});
+    content.parts.push_back({Kind::kFullState});
   } else if (traits.kv_bytes_per_token > 0) {
     // The slot has all of it, whatever ranges of it the cache may have.
     const auto ranges = SegmentIndex().Gaps(0, content.tokens, content.provenance);
@@ -110,8 +110,8 @@ Result<Bytes> SlotArchive::TakePart(size_t slot_index, const SlotPart& part) {
   switch (part.kind) {
     case SlotPart::Kind::kSegment:
       return slot.TakeSegment(part.range);
-    case SlotPart::Kind::kWhole:
-      return slot.TakeWhole();
+    case SlotPart::Kind::kFullState:
+      return slot.TakeFullState();
     case SlotPart::Kind::kCheckpoint: {
       const auto held = pool_->cache().Pin(part.checkpoint.id);
       if (!held) return Fail(ErrorCode::kNotFound, held.error().message);
@@ -152,7 +152,7 @@ Status SlotArchive::CheckFits(const SavedSlot& saved) const {
                                          "; start the server with a larger --ctx-size");
   }
   const bool has_kv = traits.kv_bytes_per_token > 0;
-  const bool fits = saved.whole           ? has_kv && !traits.segments && traits.whole_states
+  const bool fits = saved.whole           ? has_kv && !traits.segments && traits.full_states
                     : saved.parts.empty() ? !has_kv
                                           : traits.segments;
   if (fits) return {};
@@ -198,11 +198,11 @@ Status SlotArchive::Restore(size_t slot_index, SavedSlot saved) {
 
 Status SlotArchive::SetSaved(Slot* slot, const SavedSlot& saved) {
   if (saved.whole) {
-    WholeState whole;
+    FullState whole;
     whole.name_space = saved.name_space;
     whole.tokens = saved.tokens;
     whole.provenance = saved.provenance;
-    return slot->SetWhole(whole, *saved.whole);
+    return slot->SetFullState(whole, *saved.whole);
   }
   if (saved.parts.empty()) {
     Checkpoint end;

@@ -43,7 +43,7 @@ size_t MovedBytes(const ResumeRules& rules, const ResumePath& path) {
   if (path.point.kind == ResumePoint::Kind::kAssemble) {
     bytes += path.point.position * rules.kv_bytes_per_token;
   }
-  if (path.whole != nullptr) bytes += path.whole->bytes;
+  if (path.full_state != nullptr) bytes += path.full_state->bytes;
   return bytes;
 }
 
@@ -111,11 +111,11 @@ class WayFinder {
   }
 
   void ConsiderWholes(size_t slot) {
-    for (const WholeState* whole : needs_.match->wholes) {
+    for (const FullState* whole : needs_.match->full_states) {
       ResumePath path;
       path.slot = slot;
-      path.source = ResumePath::Source::kWhole;
-      path.whole = whole;
+      path.source = ResumePath::Source::kFullState;
+      path.full_state = whole;
       path.point = FromOther(rules_, needs_, {whole->tokens, whole->provenance},
                              !rules_.needs_snapshots, true);
       if (path.point.position > 0) Consider(path);

@@ -3,7 +3,7 @@
 //
 // Every slot that is free is looked at, with everything it could begin from:
 //
-//   its own content      as it stands, cut, set back with a snapshot, or joined from segments
+//   its own content      as it stands, cut, set back with a snapshot, or assembled from segments
 //   another slot's       the KV of the prefix they share, where it lies, and a snapshot
 //   a slot stored whole  where KV cannot be taken apart
 //
@@ -29,12 +29,12 @@
 namespace cairn {
 
 struct ResumePath {
-  enum class Source : uint8_t { kOwn, kFork, kWhole };
+  enum class Source : uint8_t { kOwn, kFork, kFullState };
 
   size_t slot = 0;  // that the prompt gets
   Source source = Source::kOwn;
-  size_t from = 0;                    // of kFork: the slot that lends its KV
-  const WholeState* whole = nullptr;  // of kWhole; valid until the cache changes
+  size_t from = 0;                        // of kFork: the slot that lends its KV
+  const FullState* full_state = nullptr;  // of kFullState; valid until the cache changes
   ResumePoint point;
   // In tokens that could be read in the time it takes.
   double cost_tokens = 0;

@@ -35,7 +35,7 @@ std::vector<uint64_t> BlocksOf(const ObjectHeader& header) {
       return BlocksBetween(header, header.begin, end);
     case ObjectKind::kSnapshot:
       return BlocksBetween(header, end - 1, end);
-    case ObjectKind::kWhole:
+    case ObjectKind::kFullState:
       break;
   }
   return {};

@@ -85,7 +85,7 @@ class Forest {
       header = Segment(TokensOf(begin + 1 + Below(1500), line, 300), begin, parent);
     } else {
       header = Snapshot(TokensOf(1 + Below(3000), line, 300));
-      if (Below(5) == 0) header.kind = ObjectKind::kWhole;
+      if (Below(5) == 0) header.kind = ObjectKind::kFullState;
       if (Below(5) == 0) header.lineage = 9;
     }
     header.worth_ms = static_cast<double>(Below(1'000'000));

@@ -68,7 +68,7 @@ std::vector<Object> ObjectsOf(const Fingerprint& model, Random* random) {
       begin = end;
     }
     headers.push_back(Snapshot(TokensOf(begin, line)));
-    headers.back().kind = ObjectKind::kWhole;
+    headers.back().kind = ObjectKind::kFullState;
   }
   std::vector<Object> objects;
   NameSet names;

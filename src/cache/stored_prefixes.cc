@@ -1,20 +1,10 @@
-// Which beginnings of prompts are worth having ready: what goes on from one, and how much of it
-// there is to read.
-//
-// Where going back takes a snapshot, there is one behind each header. Where it does not, nothing
-// says where a header ends; but what several conversations begin with is stored once, and the
-// segments of all but the first begin inside another's:
-//
-//    [0 ------------------------ 900)     two conversations go on from 600, so there is a header
-//          [600 ------- 1400)             of about that length; and one more than that begins so
-//          [600 -- 800)
+#include "cache/stored_prefixes.h"
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
-
-#include "cache/checkpoint_cache.h"
 
 namespace cairn {
 namespace {
@@ -92,26 +82,20 @@ std::vector<Beginning> SharedBeginnings(const Segments& segments) {
   return beginnings;
 }
 
-bool BeginsAnyOf(const std::vector<CheckpointCache::StoredHeader>& headers, NamespaceId name_space,
+bool BeginsAnyOf(const std::vector<StoredPrefix>& headers, NamespaceId name_space,
                  const Tokens& tokens) {
   return std::any_of(headers.begin(), headers.end(), [&](const auto& header) {
     return header.name_space == name_space && CommonPrefix(header.tokens, tokens) == tokens.size();
   });
 }
 
-}  // namespace
-
-std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeadersWorthMost(size_t max) const {
-  return slots_.needs_snapshots ? HeaderCheckpoints(max) : HeadersOfSegments(max);
-}
-
-std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeaderCheckpoints(size_t max) const {
+std::vector<StoredPrefix> PrefixCheckpoints(const ObjectTable& table, size_t max) {
   struct Ranked {
-    const Entry* entry;
+    const CheckpointEntry* entry;
     size_t worth;
   };
   std::vector<Ranked> ranked;
-  for (const auto& [id, entry] : entries_) {
+  for (const auto& [id, entry] : table.entries()) {
     const bool is_header = entry.checkpoint.checkpoint_class == CheckpointClass::kHeader;
     if (!is_header || !entry.checkpoint.on_grid()) continue;
     const size_t continuations = 1 + PrefixTree::BranchesOf(entry.node);
@@ -122,7 +106,7 @@ std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeaderCheckpoints(si
     return a.worth != b.worth ? a.worth > b.worth : a.entry->created_tick > b.entry->created_tick;
   });
   if (ranked.size() > max) ranked.resize(max);
-  std::vector<StoredHeader> headers;
+  std::vector<StoredPrefix> headers;
   for (const Ranked& one : ranked) {
     headers.push_back({one.entry->name_space, PrefixTree::TokensOf(one.entry->node)});
   }
@@ -130,17 +114,24 @@ std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeaderCheckpoints(si
 }
 
 // A slot can be cut back to what a longer beginning begins with, so that one serves for both.
-std::vector<CheckpointCache::StoredHeader> CheckpointCache::HeadersOfSegments(size_t max) const {
-  std::vector<StoredHeader> headers;
-  for (const Beginning& beginning : SharedBeginnings(segments_.segments())) {
+std::vector<StoredPrefix> PrefixesOfSegments(const ObjectTable& table, size_t max) {
+  std::vector<StoredPrefix> headers;
+  for (const Beginning& beginning : SharedBeginnings(table.segments().segments())) {
     if (headers.size() == max) break;
-    Tokens tokens = segments_.TokensOf(beginning.segment);
+    Tokens tokens = table.segments().TokensOf(beginning.segment);
     tokens.resize(beginning.position);
-    const NamespaceId name_space = segments_.Get(beginning.segment).name_space;
+    const NamespaceId name_space = table.segments().Get(beginning.segment).name_space;
     if (BeginsAnyOf(headers, name_space, tokens)) continue;
     headers.push_back({name_space, std::move(tokens)});
   }
   return headers;
+}
+
+}  // namespace
+
+std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t max) {
+  return table.slots().needs_snapshots ? PrefixCheckpoints(table, max)
+                                       : PrefixesOfSegments(table, max);
 }
 
 }  // namespace cairn

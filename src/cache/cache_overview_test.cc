@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "cache/cache_overview.h"
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
@@ -47,7 +48,7 @@ TEST_F(OverviewTest, CountsWhatIsHeldByClass) {
 }
 
 TEST_F(OverviewTest, ListsAClientsOwnWithWhatStandsBetweenThem) {
-  const auto held = cache_.HeldBy(kClient, 0, 10, 4);
+  const auto held = CacheOverview(&cache_).HeldBy(kClient, 0, 10, 4);
   ASSERT_EQ(held.size(), 2u);
   EXPECT_EQ(held[0].checkpoint.id, header_);
   EXPECT_EQ(held[0].parent, 0u);
@@ -59,16 +60,16 @@ TEST_F(OverviewTest, ListsAClientsOwnWithWhatStandsBetweenThem) {
 }
 
 TEST_F(OverviewTest, ListsPageByPage) {
-  const auto first = cache_.HeldBy(kClient, 0, 1, 4);
+  const auto first = CacheOverview(&cache_).HeldBy(kClient, 0, 1, 4);
   ASSERT_EQ(first.size(), 1u);
-  const auto second = cache_.HeldBy(kClient, first[0].checkpoint.id, 1, 4);
+  const auto second = CacheOverview(&cache_).HeldBy(kClient, first[0].checkpoint.id, 1, 4);
   ASSERT_EQ(second.size(), 1u);
   EXPECT_EQ(second[0].checkpoint.id, turn_);
-  EXPECT_TRUE(cache_.HeldBy(kClient, turn_, 1, 4).empty());
+  EXPECT_TRUE(CacheOverview(&cache_).HeldBy(kClient, turn_, 1, 4).empty());
 }
 
 TEST_F(OverviewTest, TellsAllTokensOnTheWayToOne) {
-  const Tokens path = *cache_.PathOfHeld(kClient, turn_);
+  const Tokens path = *CacheOverview(&cache_).PathOfHeld(kClient, turn_);
   ASSERT_EQ(path.size(), 128u);
   EXPECT_EQ(path.front(), 'h');
   EXPECT_EQ(path.back(), 'u');
@@ -76,27 +77,29 @@ TEST_F(OverviewTest, TellsAllTokensOnTheWayToOne) {
 
 TEST_F(OverviewTest, AnothersCheckpointIsNone) {
   for (const CheckpointId id : {other_, CheckpointId{999}}) {
-    EXPECT_EQ(cache_.PathOfHeld(kClient, id).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.FindHeld(kClient, id, 4).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.KeepHeld(kClient, id, true).error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(cache_.DropHeld(kClient, id).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(CacheOverview(&cache_).PathOfHeld(kClient, id).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(CacheOverview(&cache_).FindHeld(kClient, id, 4).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(CacheOverview(&cache_).KeepHeld(kClient, id, true).error().code,
+              ErrorCode::kNotFound);
+    EXPECT_EQ(CacheOverview(&cache_).DropHeld(kClient, id).error().code, ErrorCode::kNotFound);
   }
   EXPECT_EQ(cache_.stats().checkpoints, 3u);
 }
 
 TEST_F(OverviewTest, WhatIsDroppedIsNotMatchedAgain) {
-  ASSERT_TRUE(cache_.DropHeld(kClient, header_).has_value());
+  ASSERT_TRUE(CacheOverview(&cache_).DropHeld(kClient, header_).has_value());
   const auto match = cache_.Match(kClient, Tokens(100, 'h'));
   EXPECT_TRUE(match.checkpoints.empty());
   cache_.CheckInvariants();
-  EXPECT_EQ(cache_.HeldBy(kClient, 0, 10, 4).front().parent, 0u);
+  EXPECT_EQ(CacheOverview(&cache_).HeldBy(kClient, 0, 10, 4).front().parent, 0u);
 }
 
 TEST_F(OverviewTest, WhatIsInUseIsNotDropped) {
   ASSERT_TRUE(cache_.Pin(header_).has_value());
-  EXPECT_EQ(cache_.DropHeld(kClient, header_).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(CacheOverview(&cache_).DropHeld(kClient, header_).error().code,
+            ErrorCode::kUnavailable);
   cache_.Unpin(header_);
-  EXPECT_TRUE(cache_.DropHeld(kClient, header_).has_value());
+  EXPECT_TRUE(CacheOverview(&cache_).DropHeld(kClient, header_).has_value());
 }
 
 class FullOverviewTest : public OverviewTest {
@@ -106,8 +109,8 @@ class FullOverviewTest : public OverviewTest {
 };
 
 TEST_F(FullOverviewTest, WhatIsKeptOutlivesOthersUntilItIsToldOtherwise) {
-  ASSERT_TRUE(cache_.KeepHeld(kClient, header_, true).has_value());
-  EXPECT_TRUE(cache_.FindHeld(kClient, header_, 0)->kept);
+  ASSERT_TRUE(CacheOverview(&cache_).KeepHeld(kClient, header_, true).has_value());
+  EXPECT_TRUE(CacheOverview(&cache_).FindHeld(kClient, header_, 0)->kept);
   const auto fill = [&](Token first) {
     for (Token token = first; token < first + 40; ++token) {
       static_cast<void>(
@@ -115,12 +118,12 @@ TEST_F(FullOverviewTest, WhatIsKeptOutlivesOthersUntilItIsToldOtherwise) {
     }
   };
   fill(1000);
-  EXPECT_TRUE(cache_.FindHeld(kClient, header_, 0).has_value());
-  EXPECT_FALSE(cache_.FindHeld(kClient, turn_, 0).has_value());
-  ASSERT_TRUE(cache_.KeepHeld(kClient, header_, false).has_value());
-  EXPECT_FALSE(cache_.FindHeld(kClient, header_, 0)->kept);
+  EXPECT_TRUE(CacheOverview(&cache_).FindHeld(kClient, header_, 0).has_value());
+  EXPECT_FALSE(CacheOverview(&cache_).FindHeld(kClient, turn_, 0).has_value());
+  ASSERT_TRUE(CacheOverview(&cache_).KeepHeld(kClient, header_, false).has_value());
+  EXPECT_FALSE(CacheOverview(&cache_).FindHeld(kClient, header_, 0)->kept);
   fill(2000);
-  EXPECT_FALSE(cache_.FindHeld(kClient, header_, 0).has_value());
+  EXPECT_FALSE(CacheOverview(&cache_).FindHeld(kClient, header_, 0).has_value());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Segments through LlamaEngine: a sequence taken apart, and joined again after others were there.
+// Segments through LlamaEngine: a sequence taken apart, and assembled again after others were
+// there.
 
 #include <gtest/gtest.h>
 
@@ -55,18 +56,18 @@ void WithEveryEngineOfSegments(const Test& test) {
   EXPECT_GE(tested, 5);
 }
 
-TEST(LlamaJoin, ASequenceComesBackToTheBitAfterAnotherTookItsPlace) {
+TEST(LlamaAssemble, ASequenceComesBackToTheBitAfterAnotherTookItsPlace) {
   WithEveryEngineOfSegments([](Engine* engine) {
     const TakenApart first(engine, 1);
     const TakenApart second(engine, 2);
-    ASSERT_TRUE(engine->Join(0, 0, first.All(), kPosition, first.snapshot));
+    ASSERT_TRUE(engine->Assemble(0, 0, first.All(), kPosition, first.snapshot));
     first.ExpectSameEnd(engine);
-    ASSERT_TRUE(engine->Join(0, 0, second.All(), kPosition, second.snapshot));
+    ASSERT_TRUE(engine->Assemble(0, 0, second.All(), kPosition, second.snapshot));
     second.ExpectSameEnd(engine);
   });
 }
 
-TEST(LlamaJoin, KeepsTheFrontThatTheSequenceStillHolds) {
+TEST(LlamaAssemble, KeepsTheFrontThatTheSequenceStillHolds) {
   WithEveryEngineOfSegments([](Engine* engine) {
     const TakenApart taken(engine, 3);
     Tokens other = taken.prompt;
@@ -74,32 +75,32 @@ TEST(LlamaJoin, KeepsTheFrontThatTheSequenceStillHolds) {
     engine->Clear(0);
     Read(engine, other, 0, other.size());
     const std::vector<SegmentPart> rest = {{320, kPosition, taken.back}};
-    ASSERT_TRUE(engine->Join(0, 320, rest, kPosition, taken.snapshot));
+    ASSERT_TRUE(engine->Assemble(0, 320, rest, kPosition, taken.snapshot));
     taken.ExpectSameEnd(engine);
   });
 }
 
-TEST(LlamaJoin, ASegmentOfOtherPositionsIsRefusedAndLeavesTheSequenceEmpty) {
+TEST(LlamaAssemble, ASegmentOfOtherPositionsIsRefusedAndLeavesTheSequenceEmpty) {
   WithEveryEngineOfSegments([](Engine* engine) {
     const TakenApart taken(engine, 4);
     const std::vector<SegmentPart> wrong = {{0, kPosition, taken.front}};
-    const Status joined = engine->Join(0, 0, wrong, kPosition, taken.snapshot);
-    ASSERT_FALSE(joined.has_value());
-    EXPECT_EQ(joined.error().code, ErrorCode::kCorrupt);
+    const Status assembled = engine->Assemble(0, 0, wrong, kPosition, taken.snapshot);
+    ASSERT_FALSE(assembled.has_value());
+    EXPECT_EQ(assembled.error().code, ErrorCode::kCorrupt);
     Read(engine, taken.prompt, 0, kPosition);
     taken.ExpectSameEnd(engine);
   });
 }
 
-TEST(LlamaJoin, ATruncatedSegmentIsRefused) {
+TEST(LlamaAssemble, ATruncatedSegmentIsRefused) {
   WithEveryEngineOfSegments([](Engine* engine) {
     const TakenApart taken(engine, 5);
     for (const size_t bytes : {size_t{0}, size_t{20}, size_t{40}, taken.front.size() - 100}) {
       std::vector<SegmentPart> parts = taken.All();
       parts[0].bytes = parts[0].bytes.first(bytes);
-      EXPECT_FALSE(engine->Join(0, 0, parts, kPosition, taken.snapshot).has_value());
+      EXPECT_FALSE(engine->Assemble(0, 0, parts, kPosition, taken.snapshot).has_value());
     }
-    ASSERT_TRUE(engine->Join(0, 0, taken.All(), kPosition, taken.snapshot));
+    ASSERT_TRUE(engine->Assemble(0, 0, taken.All(), kPosition, taken.snapshot));
     taken.ExpectSameEnd(engine);
   });
 }

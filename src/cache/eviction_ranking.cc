@@ -1,0 +1,181 @@
+#include "cache/eviction_ranking.h"
+
+#include <algorithm>
+
+namespace cairn {
+
+void EvictionRanking::Find(const ObjectIds& in_slots, const Protection& protection,
+                           std::vector<EvictionCandidate>* candidates) const {
+  const std::vector<CheckpointId> kept = Protected(in_slots, protection);
+  candidates->clear();
+  for (const auto& [id, entry] : table_->entries()) {
+    if (!MayEvict(entry) || std::binary_search(kept.begin(), kept.end(), id)) continue;
+    EvictionCandidate candidate = CandidateOf(entry);
+    candidate.leads_nowhere = IsUnreachable(entry, in_slots);
+    candidates->push_back(candidate);
+  }
+  for (const auto& [id, segment] : table_->segments().segments()) {
+    if (MayEvict(segment)) candidates->push_back(CandidateOf(segment, in_slots));
+  }
+  for (const auto& [id, whole] : table_->full_states().full_states()) {
+    if (MayEvict(whole)) candidates->push_back(CandidateOf(whole));
+  }
+}
+
+bool EvictionRanking::MayEvict(const CheckpointEntry& entry) const {
+  return entry.pins == 0 && table_->MayDrop(entry.checkpoint.id);
+}
+
+bool EvictionRanking::MayEvict(const SegmentIndex::Segment& segment) const {
+  return segment.pins == 0 && segment.children == 0 && table_->MayDrop(segment.id);
+}
+
+bool EvictionRanking::MayEvict(const FullState& whole) const {
+  return whole.pins == 0 && table_->MayDrop(whole.id);
+}
+
+bool EvictionRanking::IsUnreachable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
+  return table_->slots().snapshots_need_kv && entry.holder == 0 &&
+         !in_slots.contains(entry.checkpoint.id);
+}
+
+bool EvictionRanking::IsAsRanked(const EvictionCandidate& candidate,
+                                 const ObjectIds& in_slots) const {
+  switch (candidate.kind) {
+    case CandidateKind::kSnapshot: {
+      const auto found = table_->entries().find(candidate.id);
+      return found != table_->entries().end() && MayEvict(found->second) &&
+             IsUnreachable(found->second, in_slots) == candidate.leads_nowhere &&
+             CandidateOf(found->second).ancestor_position == candidate.ancestor_position;
+    }
+    case CandidateKind::kSegment: {
+      const auto found = table_->segments().segments().find(candidate.id);
+      return found != table_->segments().segments().end() && MayEvict(found->second) &&
+             CandidateOf(found->second, in_slots).reread_tokens == candidate.reread_tokens;
+    }
+    case CandidateKind::kFullState:
+      return table_->full_states().Holds(candidate.id) &&
+             MayEvict(table_->full_states().full_states().at(candidate.id));
+  }
+  return false;
+}
+
+EvictionCandidate EvictionRanking::CandidateOf(const CheckpointEntry& entry) const {
+  const Checkpoint& checkpoint = entry.checkpoint;
+  const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
+  const PrefixTree::Node* below = PrefixTree::DescendantOf(entry.node);
+  EvictionCandidate candidate;
+  candidate.id = checkpoint.id;
+  candidate.position = checkpoint.position;
+  candidate.bytes = checkpoint.bytes + PrefixTree::BytesFreedBy(entry.node);
+  candidate.checkpoint_class = checkpoint.checkpoint_class;
+  candidate.created_tick = entry.created_tick;
+  candidate.used_tick = entry.used_tick;
+  candidate.age_ticks = table_->tick() - entry.used_tick;
+  candidate.uses = entry.uses;
+  candidate.ancestor_position = above == nullptr ? 0 : PrefixTree::PositionOf(above);
+  candidate.descendant_position = below == nullptr ? 0 : PrefixTree::PositionOf(below);
+  candidate.reread_tokens = checkpoint.position - candidate.ancestor_position;
+  candidate.branches = PrefixTree::BranchesOf(entry.node);
+  return candidate;
+}
+
+// With a segment goes what stands on it, and what it takes to get there again is read from where
+// the segment begins. How likely that is wanted, the deepest of them tells.
+EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segment,
+                                               const ObjectIds& in_slots) const {
+  EvictionCandidate candidate;
+  candidate.kind = CandidateKind::kSegment;
+  candidate.id = segment.id;
+  candidate.position = segment.range.end;
+  candidate.bytes = segment.bytes + SegmentIndex::TokenBytesFreedBy(segment);
+  // Without one it leads back to the end of a conversation, as a snapshot after an answer does.
+  candidate.checkpoint_class = CheckpointClass::kReply;
+  candidate.created_tick = segment.created_tick;
+  candidate.used_tick = segment.used_tick;
+  candidate.uses = segment.uses;
+  candidate.ancestor_position = segment.range.begin;
+  candidate.in_slot = in_slots.contains(segment.id);
+  const CheckpointEntry* deepest = nullptr;
+  for (const CheckpointId id : segment.checkpoints) {
+    const CheckpointEntry& entry = table_->EntryOf(id);
+    if (!in_slots.contains(id)) candidate.bytes += entry.checkpoint.bytes;
+    const bool deeper =
+        deepest == nullptr || entry.checkpoint.position > deepest->checkpoint.position;
+    if (deeper) deepest = &entry;
+  }
+  size_t end = table_->slots().needs_snapshots ? segment.range.begin : segment.range.end;
+  if (deepest != nullptr) {
+    end = std::max(end, deepest->checkpoint.position);
+    candidate.checkpoint_class = deepest->checkpoint.checkpoint_class;
+    candidate.used_tick = std::max(candidate.used_tick, deepest->used_tick);
+    candidate.uses = deepest->uses;
+  }
+  candidate.age_ticks = table_->tick() - candidate.used_tick;
+  candidate.reread_tokens = end - segment.range.begin;
+  candidate.leads_nowhere = candidate.reread_tokens == 0 && !candidate.in_slot;
+  return candidate;
+}
+
+EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
+  EvictionCandidate candidate;
+  candidate.kind = CandidateKind::kFullState;
+  candidate.id = whole.id;
+  candidate.position = whole.tokens.size();
+  candidate.bytes = whole.bytes;
+  candidate.checkpoint_class = CheckpointClass::kReply;
+  candidate.created_tick = whole.created_tick;
+  candidate.used_tick = whole.used_tick;
+  candidate.age_ticks = table_->tick() - whole.used_tick;
+  candidate.uses = whole.uses;
+  candidate.reread_tokens = whole.tokens.size();
+  return candidate;
+}
+
+bool EvictionRanking::Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
+  if (table_->IsKept(entry)) return true;
+  // Of conversations that have left the slots, `value` knows best: kept, they would fill half the
+  // budget with ends of yesterday's queries.
+  if (table_->slots().held && !in_slots.contains(entry.checkpoint.id)) return false;
+  switch (entry.checkpoint.checkpoint_class) {
+    case CheckpointClass::kHeader:
+      return PrefixTree::BranchesOf(entry.node) > 0;
+    case CheckpointClass::kQuery:
+      return entry.last_query;
+    default:
+      return false;
+  }
+}
+
+std::vector<CheckpointId> EvictionRanking::Protected(const ObjectIds& in_slots,
+                                                     const Protection& protection) const {
+  std::vector<const CheckpointEntry*> wanted;
+  for (const auto& [id, entry] : table_->entries()) {
+    if (Protectable(entry, in_slots)) wanted.push_back(&entry);
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [this](const CheckpointEntry* a, const CheckpointEntry* b) {
+              // What a client was promised comes before what we think best.
+              if (table_->IsKept(*a) != table_->IsKept(*b)) return table_->IsKept(*a);
+              return a->used_tick > b->used_tick;
+            });
+  std::vector<CheckpointId> kept;
+  size_t bytes = 0;
+  bool query_seen = false;
+  for (const CheckpointEntry* entry : wanted) {
+    // The latest query's is kept as long as it fits at all, until another query's wants its room.
+    const bool latest_query = entry->last_query && !query_seen && !protection.query_incoming;
+    query_seen |= entry->last_query;
+    const size_t bytes_with = bytes + table_->KeptBytes(*entry);
+    if (bytes_with <= (latest_query ? protection.budget_bytes : protection.budget_bytes / 2)) {
+      bytes = bytes_with;
+      kept.push_back(entry->checkpoint.id);
+    } else if (query_seen) {
+      break;
+    }
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace cairn

@@ -1,0 +1,168 @@
+// ObjectTable: the objects that the cache holds, by id and by tokens: snapshots of checkpoints,
+// segments of attention KV, and full states of slots. It keeps them consistent with each other and
+// with the store that has their bytes. It decides nothing: Evictor, DiskSaver and DiskIntake do.
+//
+//   tokens ─> PrefixTree ──> CheckpointEntry ──holder──> Segment ──parent──> Segment …
+//                             one snapshot                the attention KV before it
+//   tokens ─> FullStateIndex: slots whose KV cannot be cut into segments
+//
+// Threads: called by one thread, the one that owns the engine's context.
+
+#ifndef CAIRN_CACHE_OBJECT_TABLE_H_
+#define CAIRN_CACHE_OBJECT_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/tokens.h"
+#include "cache/cache_stats.h"
+#include "cache/checkpoint.h"
+#include "cache/full_state_index.h"
+#include "cache/segment_index.h"
+#include "store/snapshot_store.h"
+#include "tree/prefix_tree.h"
+
+namespace cairn {
+
+using ObjectIds = std::unordered_set<uint64_t>;
+
+// What the cache must know of the slots to tell what is worth keeping.
+struct SlotsView {
+  struct Held {
+    NamespaceId name_space = 0;
+    TokenSpan tokens;
+    bool leaving = false;  // it is about to be lost, and being stored
+  };
+  // Attention KV alone leads nowhere: going back takes a snapshot.
+  bool needs_snapshots = false;
+  // A snapshot is only good with the attention KV before it.
+  bool snapshots_need_kv = false;
+  // What each slot holds now. Called while the cache makes room.
+  std::function<std::vector<Held>()> held = {};
+};
+
+// What saved things are known by beyond this process.
+struct SavedAs {
+  Fingerprint fingerprint;
+  // A name for each namespace; of others nothing is saved and nothing is taken in.
+  std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
+};
+
+// A checkpoint with its place in the tree, and the account of its use.
+struct CheckpointEntry {
+  Checkpoint checkpoint;
+  NamespaceId name_space = 0;
+  const PrefixTree::Node* node = nullptr;
+  uint64_t created_tick = 0;
+  uint64_t used_tick = 0;
+  uint64_t uses = 0;
+  int pins = 0;
+  SegmentId holder = 0;      // of the attention KV of its last token; 0: that is not stored
+  double keep_ms = 0;        // as asked by Keep
+  double kept_until_ms = 0;  // of the caller's clock
+  // The deepest kQuery of its path: where the next query comes back to, however long the tool
+  // loop after it grows.
+  bool last_query = false;
+  // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
+  // what Match says of a neighbour. Such a one may have been given up since.
+  size_t prompt_tokens = 0;
+  size_t prompt_turns = 0;
+};
+
+class ObjectTable {
+ public:
+  explicit ObjectTable(std::unique_ptr<SnapshotStore> store) : store_(std::move(store)) {}
+
+  SnapshotStore& store() const { return *store_; }
+  PrefixTree& tree() { return tree_; }
+  const PrefixTree& tree() const { return tree_; }
+  SegmentIndex& segments() { return segments_; }
+  const SegmentIndex& segments() const { return segments_; }
+  FullStateIndex& full_states() { return full_states_; }
+  const FullStateIndex& full_states() const { return full_states_; }
+  std::unordered_map<CheckpointId, CheckpointEntry>& entries() { return entries_; }
+  const std::unordered_map<CheckpointId, CheckpointEntry>& entries() const { return entries_; }
+  // Null: there is no such checkpoint.
+  CheckpointEntry* FindEntry(CheckpointId id);
+  // REQUIRES: there is such a checkpoint.
+  CheckpointEntry& EntryOf(CheckpointId id);
+  const CheckpointEntry& EntryOf(CheckpointId id) const;
+  // Of checkpoints whose keeping was asked for, whether or not its time is over.
+  std::unordered_set<CheckpointId>& marked() { return marked_; }
+  const std::unordered_set<CheckpointId>& marked() const { return marked_; }
+  CacheStats& stats() { return stats_; }
+  const CacheStats& stats() const { return stats_; }
+  SlotsView& slots() { return slots_; }
+  const SlotsView& slots() const { return slots_; }
+  SavedAs& saved_as() { return saved_as_; }
+
+  // Of checkpoints, segments and full states alike.
+  uint64_t NextId() { return ++last_id_; }
+  uint64_t NextTick() { return ++tick_; }
+  uint64_t tick() const { return tick_; }
+  // The caller's clock; it never goes back.
+  void SetNow(double now_ms);
+  double now_ms() const { return now_ms_; }
+
+  // The memory that the budget counts: objects, and the tokens that they are found by.
+  size_t TokenBytes() const {
+    return tree_.bytes() + segments_.token_bytes() + full_states_.token_bytes();
+  }
+  size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
+  bool saves() const { return store_->saves(); }
+  // Whether the bytes are there without reading them from a disk.
+  bool InMemory(uint64_t id) const;
+  bool IsUnsaved(uint64_t id) const {
+    return store_->PlaceOf(id) == SnapshotStore::Place::kUnsaved;
+  }
+  // Not while it is on its way to a disk, or there.
+  bool MayDrop(uint64_t id) const;
+  bool IsKept(const CheckpointEntry& entry) const { return entry.kept_until_ms > now_ms_; }
+  // The part of the budget that keeping it takes.
+  static size_t KeptBytes(const CheckpointEntry& entry);
+  // Checkpoints and segments whose attention KV a slot holds.
+  ObjectIds InSlots() const;
+  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
+  std::optional<uint64_t> NameOf(NamespaceId name_space) const;
+
+  // Adds a checkpoint whose tokens are in the tree already.
+  void AddEntry(CheckpointEntry entry);
+  // Adds what a segment is found by, and says which checkpoints it holds the last token of.
+  void LinkCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens);
+  void Drop(CheckpointId id);
+  void DropSegment(SegmentId id);
+  void DropFullState(FullStateId id);
+  // Forgets an object whose bytes are gone, and the segments that begin in it. Not while in use.
+  void Lose(uint64_t id);
+
+  // CHECKs that the indices and the store agree; costs a walk over everything.
+  void CheckInvariants() const;
+
+ private:
+  void SetHolder(CheckpointEntry* entry, SegmentId holder);
+  void NotePrompt(CheckpointEntry* entry) const;
+
+  const std::unique_ptr<SnapshotStore> store_;
+  PrefixTree tree_;  // a root for each namespace; values are ids of checkpoints
+  std::unordered_map<CheckpointId, CheckpointEntry> entries_;
+  SegmentIndex segments_;
+  FullStateIndex full_states_;
+  std::unordered_set<CheckpointId> marked_;
+  SlotsView slots_;
+  SavedAs saved_as_;
+  CacheStats stats_;
+  uint64_t last_id_ = 0;
+  uint64_t tick_ = 0;
+  double now_ms_ = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_CACHE_OBJECT_TABLE_H_
