@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci lock clean distclean
+  asan tsan web-test bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,8 +118,11 @@ lint-all: setup-dev ## Linters over everything
 	@scripts/build.sh --configure
 	@scripts/lint.sh --all
 
-ci: ## What .ci/run runs: everything from nothing
+ci: ## What .ci/run runs: everything from nothing, the slow lanes on what changed
 	@scripts/ci.sh
+
+nightly: ## Everything that CI runs in a short form, whole; takes hours
+	@scripts/nightly.sh
 
 package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's)
 	@$(if $(filter system,$(KIND)),scripts/package_system.sh $(SUITE),scripts/package.sh)

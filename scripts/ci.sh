@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
-# Everything a change must pass, from nothing. With CI=true the linter looks at all files as far
-# as its time goes, else at the changed ones. The tests run last, so the log ends with their count.
+# Everything that a change must pass, from nothing. The sanitizers, the fuzz targets and the soak run
+# on what changed since the last `make nightly` (scripts/lib/changed.sh); nightly runs them whole.
+# With CI=true the linter looks at all files as far as its time goes, else at the changed ones. The
+# tests run last, so the log ends with their count.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/changed.sh
+source scripts/lib/changed.sh
 
 readonly WORDS_DIR="build/ci"
 readonly LINES_MAX=60
-# CI's short form of make asan: programs that take bytes apart or hold them. The parsers of chat/ are
-# left to the fuzz targets, which are built with the same sanitizers: under them the chat templates
-# of all families take a quarter of an hour.
+# The short form of make asan: programs that parse bytes or own them. The parsers of chat/ are left
+# to the fuzz targets, which are built with the same sanitizers: under them the chat templates of
+# all families take a quarter of an hour.
 readonly ASAN_PROGRAMS=(
   tree/tree_test cache/cache_test cache/cache_property_test store/store_test store/disk_store_test
   store/disk_store_property_test engine/engine_test engine/llama_engine_test http/http_test
 )
-# CI's short form of make tsan: programs whose threads share something.
+# The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
   store/store_test store/disk_store_test sched/sched_test http/http_test
   http/http_tls_test
@@ -42,6 +46,46 @@ report_failures() {
   fail "failed:$FAILED"
 }
 
+# step NAME COMMAND...: an attempt with its seconds, for docs/testing.md.
+step() {
+  local start="$SECONDS"
+  attempt "$@"
+  say "$1 took $((SECONDS - start)) s"
+}
+
+# lane asan|tsan PROGRAM...: those of the programs that the change concerns.
+lane() {
+  local name="$1" programs
+  shift
+  mapfile -t programs < <(concerned_programs "$@")
+  if [[ "${#programs[@]}" -eq 0 ]]; then
+    say "$name: nothing that its programs test has changed"
+    return 0
+  fi
+  say "$name: ${programs[*]}"
+  step "$name" scripts/sanitize.sh "$name" "${programs[@]}"
+}
+
+fuzz_changed() {
+  local targets
+  mapfile -t targets < <(for file in fuzz/*_fuzz.cc; do basename "$file" _fuzz.cc; done)
+  mapfile -t targets < <(concerned_targets "${targets[@]}")
+  if [[ "${#targets[@]}" -eq 0 ]]; then
+    say "fuzz: nothing that the fuzz targets parse has changed"
+    return 0
+  fi
+  step fuzz env FUZZ_SECONDS=8 SEED=1 scripts/fuzz.sh "${targets[@]}"
+}
+
+# Two and a half minutes: two or three rounds.
+soak_changed() {
+  if grep -qE '^src/(cache|engine|sched|store)/' < <(changed_files); then
+    step soak env HOURS=0.04 scripts/soak.sh
+  else
+    say "soak: nothing that stores or restores states has changed"
+  fi
+}
+
 main() {
   local scope="" tools=--dev
   if [[ "${CI:-}" == true ]]; then
@@ -52,20 +96,19 @@ main() {
     export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_PROMTOOL=1
   fi
   scripts/setup.sh $tools
-  scripts/build.sh
   mkdir -p "$WORDS_DIR"
-  attempt format scripts/format.sh --check
-  attempt lint scripts/lint.sh $scope
+  step build scripts/build.sh
+  step format scripts/format.sh --check
+  step lint scripts/lint.sh $scope
   if [[ "${CI:-}" == true ]]; then
-    attempt asan scripts/sanitize.sh asan "${ASAN_PROGRAMS[@]}"
-    attempt tsan scripts/sanitize.sh tsan "${TSAN_PROGRAMS[@]}"
+    lane asan "${ASAN_PROGRAMS[@]}"
+    lane tsan "${TSAN_PROGRAMS[@]}"
+    fuzz_changed
+    soak_changed
+    # Where no Node.js was to be had there is no page, and nothing to test.
+    if [[ -d build/web ]]; then step web scripts/web_test.sh; fi
   fi
-  if [[ "${CI:-}" == true ]]; then attempt fuzz env FUZZ_SECONDS=8 SEED=1 scripts/fuzz.sh; fi
-  # Two and a half minutes: two or three rounds.
-  if [[ "${CI:-}" == true ]]; then attempt soak env HOURS=0.04 scripts/soak.sh; fi
-  # Where no Node.js was to be had there is no page, and nothing to test.
-  if [[ "${CI:-}" == true && -d build/web ]]; then attempt web scripts/web_test.sh; fi
-  attempt test scripts/test.sh
+  step test scripts/test.sh
   report_failures
 }
 

@@ -111,15 +111,13 @@ TEST(Tidy, NamesAndCommentsUseTheWordsOfTheField) {
 
 TEST(Tidy, ClassesHaveAtMostFortyMethods) {
   EXPECT_EQ(Without(OfAll(CheckClassMethods),
-                    {"CheckpointCache has 98 methods", "LlamaEngine has 67 methods",
-                     "DiskFolder has 42 methods"}),
+                    {"DiskFolder has 42 methods"}),
             "");
 }
 
 TEST(Tidy, AClassIsDefinedInAtMostTwoFiles) {
   EXPECT_EQ(Without(Joined(CheckClassFiles(Sources())),
-                    {"CheckpointCache is defined in 6", "LlamaEngine is defined in 7",
-                     "DiskFolder is defined in 4"}),
+                    {"DiskFolder is defined in 4"}),
             "");
 }
 
