@@ -18,9 +18,9 @@ if(CAIRN_BUNDLED)
   get_filename_component(loader_name "${CAIRN_LOADER}" NAME)
   # The same objects, but for the folder of the backends: its file comes before the archive that
   # holds another of it.
-  add_executable(cairn-packaged $<TARGET_OBJECTS:cairn> src/engine/llama/backends_folder.cc)
+  add_executable(cairn-packaged $<TARGET_OBJECTS:cairn> src/engine/llama/backend/backends_folder.cc)
   set_target_properties(cairn-packaged PROPERTIES LINKER_LANGUAGE CXX)
-  set_property(SOURCE src/engine/llama/backends_folder.cc
+  set_property(SOURCE src/engine/llama/backend/backends_folder.cc
     PROPERTY COMPILE_DEFINITIONS CAIRN_BACKENDS_DIR="${CAIRN_BUNDLE_DIR}/backends")
   target_link_libraries(cairn-packaged PRIVATE
     cairn_cmd cairn_dep_cli11 ggml::ggml ggml::ggml-base)

@@ -164,7 +164,7 @@ TEST(PeerBugsLlama, AWindowThatIsStillThereIsCutWithoutACheckpoint) {
 
 // Cells of a window that two sequences share are not free before both are gone, and the context can
 // run out of them: llama.cpp #17118, #25452. A segment is such a sharing
-// (engine/llama/llama_segments.cc).
+// (engine/llama/state/llama_segments.cc).
 TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   Bench bench("gemma3", 96);
   ASSERT_TRUE(bench.traits().segments);

@@ -110,15 +110,11 @@ TEST(Tidy, NamesAndCommentsUseTheWordsOfTheField) {
 }
 
 TEST(Tidy, ClassesHaveAtMostFortyMethods) {
-  EXPECT_EQ(Without(OfAll(CheckClassMethods),
-                    {"DiskFolder has 42 methods"}),
-            "");
+  EXPECT_EQ(Without(OfAll(CheckClassMethods), {"DiskFolder has 42 methods"}), "");
 }
 
 TEST(Tidy, AClassIsDefinedInAtMostTwoFiles) {
-  EXPECT_EQ(Without(Joined(CheckClassFiles(Sources())),
-                    {"DiskFolder is defined in 4"}),
-            "");
+  EXPECT_EQ(Without(Joined(CheckClassFiles(Sources())), {"DiskFolder is defined in 4"}), "");
 }
 
 TEST(Tidy, FoldersHaveAtMostTwentyFiveFilesBesideTheirTests) {

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "cache/disk_saver.h"
+#include "cache/disk/disk_saver.h"
 #include "cache/eviction_ranking.h"
 #include "cache/object_table.h"
 #include "policy/eviction.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/llama/llama_infill.h"
+#include "engine/llama/model/llama_infill.h"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
 #include "cmd/version_text.h"
 
-#include "engine/llama/llama_backend.h"
+#include "engine/llama/backend/llama_backend.h"
 #include "http/page/page.h"
 
 namespace cairn {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/llama/llama_backend.h"
+#include "engine/llama/backend/llama_backend.h"
 #include "http/page/page.h"
 
 namespace cairn {

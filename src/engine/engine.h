@@ -204,9 +204,9 @@ class Engine {
   // Tokens of one micro-batch: the largest piece Decode takes.
   virtual size_t chunk_tokens_max() const = 0;
   // All that the bits of states depend on, a line each, as `name=value`
-  // (engine/llama/state_facts.h): engines that say the same may take each other's states. Constant;
-  // it reads some of the model's file, so ask once. kNotFound, kCorrupt: the file is not as it was
-  // loaded.
+  // (engine/llama/state/state_facts.h): engines that say the same may take each other's states.
+  // Constant; it reads some of the model's file, so ask once. kNotFound, kCorrupt: the file is not
+  // as it was loaded.
   virtual Result<std::string> StateIdentity() const = 0;
 
   // Vocabulary. Any thread.

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "engine/llama/state_facts.h"
+#include "engine/llama/state/state_facts.h"
 
 namespace cairn {
 namespace {

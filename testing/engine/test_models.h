@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 #include "engine/maker/llama_model_maker.h"
 
 namespace cairn::test {

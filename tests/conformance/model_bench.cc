@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/llama/llama_backend.h"
+#include "engine/llama/backend/llama_backend.h"
 
 namespace cairn::conformance {
 

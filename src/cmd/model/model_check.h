@@ -4,7 +4,7 @@
 #ifndef CAIRN_CMD_MODEL_MODEL_CHECK_H_
 #define CAIRN_CMD_MODEL_MODEL_CHECK_H_
 
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 
 namespace CLI {
 class App;

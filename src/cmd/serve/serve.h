@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 #include "sched/scheduler.h"
 
 namespace CLI {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/grid_probe.h"
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 #include "sched/upkeep/idle_work.h"
 #include "store/measured_grids.h"
 

@@ -11,7 +11,7 @@
 #include "engine/embed/embedder.h"
 #include "engine/embed/llama_pooled_context.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 
 namespace cairn {
 

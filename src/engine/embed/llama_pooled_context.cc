@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/llama/llama_log.h"
-#include "engine/llama/llama_params.h"
+#include "engine/llama/backend/llama_log.h"
+#include "engine/llama/model/llama_params.h"
 
 namespace cairn {
 

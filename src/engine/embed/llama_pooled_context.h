@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/llama_options.h"
-#include "engine/llama/llama_pointers.h"
+#include "engine/llama/model/llama_options.h"
+#include "engine/llama/model/llama_pointers.h"
 
 namespace cairn {
 

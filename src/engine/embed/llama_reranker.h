@@ -9,7 +9,7 @@
 #include "engine/embed/llama_pooled_context.h"
 #include "engine/embed/reranker.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 
 namespace cairn {
 

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/llama/llama_full_states.h"
-#include "engine/llama/llama_identity.h"
 #include "engine/llama/llama_sampler.h"
-#include "engine/llama/llama_segments.h"
-#include "engine/llama/llama_sequences.h"
-#include "engine/llama/llama_vocabulary.h"
-#include "engine/llama/loaded_model.h"
-#include "engine/llama/model_info.h"
-#include "engine/llama/traits_probe.h"
+#include "engine/llama/model/llama_vocabulary.h"
+#include "engine/llama/model/loaded_model.h"
+#include "engine/llama/model/model_info.h"
+#include "engine/llama/state/llama_full_states.h"
+#include "engine/llama/state/llama_identity.h"
+#include "engine/llama/state/llama_segments.h"
+#include "engine/llama/state/llama_sequences.h"
+#include "engine/llama/state/traits_probe.h"
 
 namespace cairn {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "engine/llama/llama_options.h"
+#include "engine/llama/model/llama_options.h"
 
 struct llama_model;
 

@@ -1,7 +1,7 @@
 // LlamaEngine on made models of every memory class.
 
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/llama_sequences.h"
+#include "engine/llama/state/llama_sequences.h"
 
 #include <gtest/gtest.h>
 

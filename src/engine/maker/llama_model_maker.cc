@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "base/join.h"
-#include "engine/llama/llama_log.h"
-#include "engine/llama/llama_pointers.h"
+#include "engine/llama/backend/llama_log.h"
+#include "engine/llama/model/llama_pointers.h"
 #include "engine/maker/model_weights.h"
 
 namespace cairn {

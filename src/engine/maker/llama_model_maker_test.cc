@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/tokens.h"
-#include "engine/llama/llama_pointers.h"
+#include "engine/llama/model/llama_pointers.h"
 #include "engine/maker/model_vocabulary.h"
 
 namespace cairn {

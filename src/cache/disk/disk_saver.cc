@@ -1,0 +1,209 @@
+#include "cache/disk/disk_saver.h"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+// Classes are weighed against each other; this makes probabilities of them: one in two for a reply
+// or a prompt that came last.
+constexpr double kLikelihood = 1.0 / 8;
+// So much reading must be likely to be spared for each MiB that is written: writing and reading it
+// again take about that long on a plain SSD, and its cells wear.
+constexpr double kWorthMsPerMib = 2;
+constexpr double kMib = 1 << 20;
+
+double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {
+  return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
+         prefill_ms_per_token;
+}
+
+bool IsWorth(double worth_ms, size_t bytes) {
+  return worth_ms >= kWorthMsPerMib * static_cast<double>(bytes) / kMib;
+}
+
+}  // namespace
+
+DiskSaver::Step DiskSaver::SaveNext(double prefill_ms_per_token) {
+  Step step;
+  if (!table_->saves()) return step;
+  prefill_ms_per_token_ = prefill_ms_per_token;
+  const std::vector<Unsaved> wanted = WorthSaving();
+  const Unsaved* best = nullptr;
+  for (const Unsaved& one : wanted) {
+    step.bytes_left += one.bytes;
+    const auto rank = [](const Unsaved& of) {
+      return of.worth_ms / static_cast<double>(std::max<size_t>(of.bytes, 1));
+    };
+    if (best == nullptr || rank(one) > rank(*best)) best = &one;
+  }
+  if (best == nullptr) return step;
+  step.began = SaveFirst(*best);
+  return step;
+}
+
+bool DiskSaver::SaveFirst(const Unsaved& wanted) {
+  const uint64_t id = FirstUnsaved(wanted.id);
+  auto header = HeaderOf(id);
+  if (!header) return false;
+  header->worth_ms = wanted.worth_ms;
+  return table_->store().Save(id, *header);
+}
+
+bool DiskSaver::SaveInstead(uint64_t id) {
+  if (!table_->saves()) return false;
+  const std::optional<Unsaved> wanted = WorthOf(id);
+  if (!wanted) return false;
+  while (table_->IsUnsaved(id)) {
+    if (!SaveFirst(*wanted)) return false;
+  }
+  if (table_->MayDrop(id)) return false;
+  table_->store().Release(id);
+  ++table_->stats().released;
+  return true;
+}
+
+std::vector<DiskSaver::Unsaved> DiskSaver::WorthSaving() const {
+  std::vector<Unsaved> wanted;
+  for (const auto& [id, entry] : table_->entries()) {
+    if (const auto unsaved = Worth(entry)) wanted.push_back(*unsaved);
+  }
+  for (const auto& [id, segment] : table_->segments().segments()) {
+    if (const auto unsaved = WorthAlone(segment)) wanted.push_back(*unsaved);
+  }
+  for (const auto& [id, whole] : table_->full_states().full_states()) {
+    if (const auto unsaved = Worth(whole)) wanted.push_back(*unsaved);
+  }
+  return wanted;
+}
+
+std::optional<DiskSaver::Unsaved> DiskSaver::WorthOf(uint64_t id) const {
+  if (const auto entry = table_->entries().find(id); entry != table_->entries().end())
+    return Worth(entry->second);
+  if (table_->full_states().Holds(id)) return Worth(table_->full_states().full_states().at(id));
+  const SegmentIndex::Segment& segment = table_->segments().Get(id);
+  std::optional<Unsaved> best = WorthAlone(segment);
+  for (const CheckpointId standing : segment.checkpoints) {
+    const auto unsaved = Worth(table_->EntryOf(standing));
+    if (unsaved && (!best || unsaved->worth_ms > best->worth_ms)) best = unsaved;
+  }
+  if (best) best->id = id;
+  return best;
+}
+
+// On the grid, attention KV leads somewhere without a snapshot where the model needs none.
+std::optional<DiskSaver::Unsaved> DiskSaver::WorthAlone(
+    const SegmentIndex::Segment& segment) const {
+  const bool alone = !table_->slots().needs_snapshots && segment.range.lineage == 0;
+  if (!alone || !table_->IsUnsaved(segment.id) || !table_->NameOf(segment.name_space))
+    return std::nullopt;
+  if (!UnsavedBytesTo(segment.id)) return std::nullopt;
+  const size_t tokens = segment.range.end - segment.range.begin;
+  const double worth_ms = LikelyMs(CheckpointClass::kReply, tokens, prefill_ms_per_token_);
+  if (!IsWorth(worth_ms, segment.bytes)) return std::nullopt;
+  return Unsaved{segment.id, worth_ms, segment.bytes};
+}
+
+std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const FullState& whole) const {
+  if (!table_->IsUnsaved(whole.id) || !table_->NameOf(whole.name_space)) return std::nullopt;
+  const double worth_ms =
+      LikelyMs(CheckpointClass::kReply, whole.tokens.size(), prefill_ms_per_token_);
+  if (!IsWorth(worth_ms, whole.bytes)) return std::nullopt;
+  return Unsaved{whole.id, worth_ms, whole.bytes};
+}
+
+std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry) const {
+  const Checkpoint& checkpoint = entry.checkpoint;
+  if (!table_->IsUnsaved(checkpoint.id) || !table_->NameOf(entry.name_space)) return std::nullopt;
+  // A slot has its attention KV, and nobody else; it comes when the slot is not in use.
+  if (table_->slots().snapshots_need_kv && entry.holder == 0) return std::nullopt;
+  size_t saved_position = 0;
+  const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
+  for (; above != nullptr; above = PrefixTree::AncestorOf(above)) {
+    // What room is being made for stands in the tree already.
+    if (!table_->entries().contains(PrefixTree::ValueOf(above))) continue;
+    const SnapshotStore::Place place = table_->store().PlaceOf(PrefixTree::ValueOf(above));
+    if (place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused) {
+      continue;
+    }
+    saved_position = PrefixTree::PositionOf(above);
+    break;
+  }
+  Unsaved unsaved;
+  unsaved.id = checkpoint.id;
+  unsaved.bytes = checkpoint.bytes;
+  const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
+  if (!before) return std::nullopt;
+  unsaved.bytes += *before;
+  unsaved.worth_ms = LikelyMs(checkpoint.checkpoint_class, checkpoint.position - saved_position,
+                              prefill_ms_per_token_);
+  if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return std::nullopt;
+  return unsaved;
+}
+
+std::optional<size_t> DiskSaver::UnsavedBytesTo(SegmentId segment) const {
+  size_t bytes = 0;
+  for (SegmentId id = segment; id != 0; id = table_->segments().Get(id).parent) {
+    const SnapshotStore::Place place = table_->store().PlaceOf(id);
+    // Without it nothing after it leads anywhere.
+    if (place == SnapshotStore::Place::kRefused) return std::nullopt;
+    if (place == SnapshotStore::Place::kUnsaved) bytes += table_->segments().Get(id).bytes;
+  }
+  return bytes;
+}
+
+uint64_t DiskSaver::FirstUnsaved(uint64_t id) const {
+  SegmentId segment = 0;
+  if (const auto entry = table_->entries().find(id); entry != table_->entries().end())
+    segment = entry->second.holder;
+  if (table_->segments().segments().contains(id)) segment = table_->segments().Get(id).parent;
+  uint64_t first = id;
+  for (; segment != 0; segment = table_->segments().Get(segment).parent) {
+    if (table_->IsUnsaved(segment)) first = segment;
+  }
+  return first;
+}
+
+std::optional<ObjectHeader> DiskSaver::HeaderOf(uint64_t id) const {
+  ObjectHeader header;
+  header.fingerprint = table_->saved_as().fingerprint;
+  NamespaceId name_space = 0;
+  if (const auto found = table_->entries().find(id); found != table_->entries().end()) {
+    const Checkpoint& checkpoint = found->second.checkpoint;
+    name_space = found->second.name_space;
+    header.kind = ObjectKind::kSnapshot;
+    header.tokens = PrefixTree::TokensOf(found->second.node);
+    header.lineage = checkpoint.lineage;
+    header.checkpoint_class = static_cast<uint8_t>(checkpoint.checkpoint_class);
+    header.cold_end = checkpoint.cold_end;
+    header.logits_bytes = checkpoint.logits_bytes;
+    header.turns = checkpoint.turns;
+  } else if (table_->segments().segments().contains(id)) {
+    const SegmentIndex::Segment& segment = table_->segments().Get(id);
+    name_space = segment.name_space;
+    header.kind = ObjectKind::kSegment;
+    header.tokens = table_->segments().TokensOf(id);
+    header.begin = segment.range.begin;
+    header.lineage = segment.range.lineage;
+    header.answers = segment.answers;
+    if (segment.parent != 0) {
+      header.parent = table_->store().NameOf(segment.parent);
+      if (header.parent.empty()) return std::nullopt;
+    }
+  } else {
+    const FullState& whole = table_->full_states().full_states().at(id);
+    name_space = whole.name_space;
+    header.kind = ObjectKind::kFullState;
+    header.tokens = whole.tokens;
+    header.clean = whole.provenance.clean;
+    header.runs = whole.provenance.runs;
+    header.answers = whole.provenance.answers;
+    header.lineage = whole.provenance.LineageAt(whole.tokens.size());
+  }
+  const auto name = table_->NameOf(name_space);
+  if (!name) return std::nullopt;
+  header.name_space = *name;
+  return header;
+}
+
+}  // namespace cairn

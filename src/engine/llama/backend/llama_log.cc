@@ -1,0 +1,36 @@
+#include "engine/llama/backend/llama_log.h"
+
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "engine/llama/backend/llama_backend.h"
+
+namespace cairn {
+
+struct LlamaErrorListener::Heard {
+  std::mutex mutex;
+  std::string first;  // guarded by mutex
+};
+
+LlamaErrorListener::LlamaErrorListener(LogSink log)
+    : heard_(std::make_shared<Heard>()), log_(std::move(log)) {
+  InitLlamaBackend([heard = heard_, next = log_](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kError) {
+      const std::lock_guard lock(heard->mutex);
+      if (heard->first.empty()) heard->first = line;
+    }
+    if (next) next(level, line);
+  });
+}
+
+LlamaErrorListener::~LlamaErrorListener() {
+  InitLlamaBackend(log_);
+}
+
+std::string LlamaErrorListener::Because() const {
+  const std::lock_guard lock(heard_->mutex);
+  return heard_->first.empty() ? "" : ": " + heard_->first;
+}
+
+}  // namespace cairn

@@ -1,9 +1,0 @@
-#include "engine/llama/backends_folder.h"
-
-namespace cairn {
-
-const char* BackendsFolder() {
-  return CAIRN_BACKENDS_DIR;
-}
-
-}  // namespace cairn

@@ -1,0 +1,30 @@
+// From LlamaOptions to libllama's parameter structs. For llama_*.cc only.
+
+#ifndef CAIRN_ENGINE_LLAMA_MODEL_LLAMA_PARAMS_H_
+#define CAIRN_ENGINE_LLAMA_MODEL_LLAMA_PARAMS_H_
+
+#include <llama.h>
+
+#include <vector>
+
+#include "base/result.h"
+#include "engine/llama/model/llama_options.h"
+
+namespace cairn {
+
+// Owns what the C struct points to.
+struct LlamaModelParams {
+  llama_model_params params = llama_model_default_params();
+  std::vector<float> tensor_split;
+  std::vector<std::string> patterns;
+  std::vector<llama_model_tensor_buft_override> overrides;
+};
+
+// kInvalidArgument names the option and what it takes. `options` outlives `params`.
+Status FillModelParams(const LlamaOptions& options, LlamaModelParams* params);
+Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
+                                               const llama_model* model);
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_MODEL_LLAMA_PARAMS_H_

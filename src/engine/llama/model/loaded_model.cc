@@ -1,0 +1,104 @@
+#include "engine/llama/model/loaded_model.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/llama/backend/llama_log.h"
+#include "engine/llama/model/llama_params.h"
+
+namespace cairn {
+namespace {
+
+// libllama would only log these faults, in its own words.
+Status CheckFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Fail(ErrorCode::kNotFound, "there is no model file '" + path + "'");
+  }
+  if (std::filesystem::is_directory(path, error)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'" + path + "' is a folder; --model takes a GGUF file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> magic{};
+  if (!file.read(magic.data(), magic.size())) {
+    return Fail(ErrorCode::kInvalidArgument, "the model file '" + path + "' cannot be read");
+  }
+  if (std::string_view(magic.data(), magic.size()) != "GGUF") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'" + path + "' is not a GGUF file: it does not begin with GGUF");
+  }
+  return {};
+}
+
+// Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
+bool HasLearnedPositions(const llama_model* model) {
+  return !llama_model_is_recurrent(model) && !llama_model_is_hybrid(model) &&
+         llama_model_rope_type(model) == LLAMA_ROPE_TYPE_NONE;
+}
+
+}  // namespace
+
+Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
+  if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
+  const LlamaErrorListener errors(options.log);
+
+  LlamaModelParams model_params;
+  if (Status filled = FillModelParams(options, &model_params); !filled) {
+    return tl::unexpected(filled.error());
+  }
+  LlamaModelPtr model(llama_model_load_from_file(options.model_path.c_str(), model_params.params));
+  if (!model) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "libllama cannot load '" + options.model_path + "'" + errors.Because());
+  }
+  if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get()) ||
+      llama_model_is_diffusion(model.get())) {
+    return Fail(ErrorCode::kUnsupported,
+                "'" + options.model_path + "' is no model that answers token by token");
+  }
+  const auto context_params = MakeContextParams(options, model.get());
+  if (!context_params) return tl::unexpected(context_params.error());
+  LlamaContextPtr context(llama_init_from_model(model.get(), *context_params));
+  if (!context) {
+    return Fail(ErrorCode::kNoSpace,
+                "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
+                    " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
+  }
+  return LoadedModel(std::move(model), std::move(context), options);
+}
+
+LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options)
+    : model_(std::move(model)),
+      context_(std::move(context)),
+      slots_(options.slots),
+      unified_(options.unified),
+      context_cells_(llama_n_ctx(context_.get())),
+      context_tokens_(llama_n_ctx_seq(context_.get())),
+      ubatch_tokens_(llama_n_ubatch(context_.get())) {
+  if (!HasLearnedPositions(model_.get())) return;
+  const auto trained = static_cast<size_t>(llama_model_n_ctx_train(model_.get()));
+  context_tokens_ = std::min(context_tokens_, trained);
+}
+
+llama_context* LoadedModel::context() const {
+  CHECK(context_ != nullptr);  // it sleeps
+  return context_.get();
+}
+
+void LoadedModel::Unload() {
+  context_.reset();
+  model_.reset();
+}
+
+size_t LoadedModel::SequenceEnd(SeqId seq) const {
+  const llama_pos last = llama_memory_seq_pos_max(memory(), seq);
+  return static_cast<size_t>(last) + 1;  // -1: it is empty
+}
+
+}  // namespace cairn

@@ -1,0 +1,63 @@
+// LoadedModel: a model and its context as libllama loaded them, and the sizes of the context.
+// Unload gives both back; the sizes stay.
+//
+// Threads: the one that owns the context. For src/engine/ only: files that include it see
+// libllama's types.
+
+#ifndef CAIRN_ENGINE_LLAMA_MODEL_LOADED_MODEL_H_
+#define CAIRN_ENGINE_LLAMA_MODEL_LOADED_MODEL_H_
+
+#include <llama.h>
+
+#include <cstddef>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/llama/model/llama_options.h"
+#include "engine/llama/model/llama_pointers.h"
+
+namespace cairn {
+
+class LoadedModel {
+ public:
+  // One clear sentence when it cannot: kNotFound, kInvalidArgument, kUnsupported (the model does
+  // not answer token by token), kNoSpace (no memory for the context).
+  static Result<LoadedModel> Load(const LlamaOptions& options);
+
+  // Null once it was unloaded.
+  llama_model* model() const { return model_.get(); }
+  bool is_loaded() const { return context_ != nullptr; }
+  // REQUIRES: is_loaded().
+  llama_context* context() const;
+  llama_memory_t memory() const { return llama_get_memory(context()); }
+  void Unload();
+
+  // Sequences [0, slots()) are the engine's; scratch_seq() is the one behind them, through which
+  // segments travel. With one stream a slot there is no scratch sequence.
+  size_t slots() const { return slots_; }
+  SeqId scratch_seq() const { return static_cast<SeqId>(slots_); }
+  // Whether the attention KV of all slots lies in one buffer; see LlamaOptions.
+  bool unified() const { return unified_; }
+  // KV cells of the whole context.
+  size_t context_cells() const { return context_cells_; }
+  // Tokens that one sequence may hold.
+  size_t context_tokens() const { return context_tokens_; }
+  size_t ubatch_tokens() const { return ubatch_tokens_; }
+  // Tokens that `seq` holds.
+  size_t SequenceEnd(SeqId seq) const;
+
+ private:
+  LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
+
+  LlamaModelPtr model_;
+  LlamaContextPtr context_;
+  size_t slots_;
+  bool unified_;
+  size_t context_cells_;
+  size_t context_tokens_;
+  size_t ubatch_tokens_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_MODEL_LOADED_MODEL_H_

@@ -1,0 +1,44 @@
+#include "engine/llama/model/model_info.h"
+
+#include <llama.h>
+
+#include <array>
+
+namespace cairn {
+namespace {
+
+std::string Metadata(const llama_model* model, const char* key) {
+  std::array<char, 1024> text{};
+  const int32_t length = llama_model_meta_val_str(model, key, text.data(), text.size());
+  return length < 0 ? "" : std::string(text.data());
+}
+
+}  // namespace
+
+ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabulary,
+                        const std::string& path) {
+  ModelInfo info;
+  info.path = path;
+  info.vocab_size = vocabulary.size();
+  info.token_bytes_max = vocabulary.TokenBytesMax();
+  info.name = Metadata(model, "general.name");
+  info.architecture = Metadata(model, "general.architecture");
+  std::array<char, 256> description{};
+  llama_model_desc(model, description.data(), description.size());
+  info.description = description.data();
+  const char* chat_template = llama_model_chat_template(model, nullptr);
+  if (chat_template != nullptr) info.chat_template = chat_template;
+  const auto text_of = [&](llama_token token) {
+    return token == LLAMA_TOKEN_NULL ? std::string() : vocabulary.Piece(token, true);
+  };
+  info.bos_text = text_of(llama_vocab_bos(vocabulary.vocab()));
+  info.eos_text = text_of(llama_vocab_eos(vocabulary.vocab()));
+  info.adds_bos = llama_vocab_get_add_bos(vocabulary.vocab());
+  info.train_context_tokens = static_cast<size_t>(llama_model_n_ctx_train(model));
+  info.embedding_size = static_cast<size_t>(llama_model_n_embd(model));
+  info.parameters = llama_model_n_params(model);
+  info.size_bytes = llama_model_size(model);
+  return info;
+}
+
+}  // namespace cairn

@@ -1,0 +1,127 @@
+#include "engine/llama/state/llama_identity.h"
+
+#include <ggml-backend.h>
+#include <ggml.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/hash.h"
+#include "engine/llama/backend/computing_libraries.h"
+
+namespace cairn {
+namespace {
+
+// The version of our own use of libllama's states, the order of a window's cells among it. One up
+// whenever a change moves bits or bytes of snapshots, segments or full states.
+constexpr int kOurVersion = 1;
+
+constexpr const char* kGridFact = "grid_tokens";
+
+std::string OrEmpty(const char* text) {
+  return text == nullptr ? "" : text;
+}
+
+// The devices that compute. A processor's name is no fact, only its abilities (and
+// llama_print_system_info lists those): hosts that share a folder need not be twins. Of a GPU
+// nothing says as much.
+std::string Devices() {
+  std::string text;
+  for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    ggml_backend_dev_t device = ggml_backend_dev_get(i);
+    text += (text.empty() ? "" : ", ") + OrEmpty(ggml_backend_dev_name(device));
+    if (ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU) continue;
+    text += " (" + OrEmpty(ggml_backend_dev_description(device)) + ")";
+  }
+  return text;
+}
+
+std::string HexText(uint64_t hash) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
+  return text.data();
+}
+
+}  // namespace
+
+const Result<ModelDigest>& LlamaIdentity::Digest() const {
+  if (!digest_) digest_ = DigestModel(info_->path);
+  return *digest_;
+}
+
+Result<StateFacts> LlamaIdentity::Facts() const {
+  const Result<ModelDigest>& model = Digest();
+  if (!model) return tl::unexpected(model.error());
+  StateFacts facts = {{"cairn_states", std::to_string(kOurVersion)},
+                      {"model", model->text},
+                      {"architecture", info_->architecture},
+                      {"description", info_->description}};
+  if (model->rotates_by_context) {
+    facts.emplace_back("context_tokens", std::to_string(loaded_->context_tokens()));
+  }
+  facts.insert(facts.end(), option_facts_.begin(), option_facts_.end());
+  // Tried on made models of every memory class, with 1 to 4 threads: chunks of a prompt come to the
+  // same bits with any number. A chunk of one token does not: ggml cuts the KV that it looks at
+  // into a part for each thread (flash attention, from 512 cells on). So answers feel the threads,
+  // and so does the end of a prompt whose last chunk is one token. Those of larger chunks move
+  // nothing (StateIdentity.TheThreadsOfChunksMoveNoBits).
+  facts.emplace_back("threads", std::to_string(llama_n_threads(loaded_->context())));
+  facts.emplace_back(kGridFact, std::to_string(traits_->grid_tokens));
+  facts.emplace_back("libllama", OrEmpty(llama_version()));
+  facts.emplace_back("ggml", OrEmpty(ggml_version()) + " " + OrEmpty(ggml_commit()));
+  facts.emplace_back("devices", Devices());
+  facts.emplace_back("features", OrEmpty(llama_print_system_info()));
+  facts.emplace_back("libraries", ComputingLibraries());
+  facts.emplace_back("settings", ComputingSettings());
+  facts.emplace_back("proven_bits", proven_bits_);
+  return facts;
+}
+
+Result<std::string> LlamaIdentity::Text() const {
+  const auto facts = Facts();
+  if (!facts) return tl::unexpected(facts.error());
+  return FactsText(*facts);
+}
+
+Result<std::string> LlamaIdentity::GridFacts() const {
+  auto facts = Facts();
+  if (!facts) return tl::unexpected(facts.error());
+  std::erase_if(*facts, [](const auto& fact) { return fact.first == kGridFact; });
+  return FactsText(*facts);
+}
+
+Tokens LlamaIdentity::ProbeTokens() const {
+  constexpr uint64_t kStride = 2'654'435'761;  // a prime far from any vocabulary's size
+  const size_t count = std::min(kProbeTokens, loaded_->context_tokens());
+  Tokens tokens;
+  for (size_t i = 0; i < count; ++i) {
+    tokens.push_back(static_cast<Token>(i * kStride % info_->vocab_size));
+  }
+  return tokens;
+}
+
+uint64_t LlamaIdentity::HashOfLogits() const {
+  const std::span<const float> logits = sequences_->LogitsAt(-1);
+  return Hash64(logits.data(), logits.size_bytes());
+}
+
+void LlamaIdentity::SetProvenBits(uint64_t hash) {
+  proven_bits_ = HexText(hash);
+}
+
+Status LlamaIdentity::ProveBits(TokenSpan tokens, uint64_t hash) {
+  Status decoded = sequences_->Decode(kProbeSeq, 0, tokens.first(kFirstTokens));
+  if (decoded) {
+    decoded = sequences_->Decode(kProbeSeq, kFirstTokens, tokens.subspan(kFirstTokens));
+  }
+  if (!decoded) return decoded;
+  proven_bits_ = "not twice the same";
+  if (HashOfLogits() == hash) SetProvenBits(hash);
+  sequences_->Clear(kProbeSeq);
+  return {};
+}
+
+}  // namespace cairn

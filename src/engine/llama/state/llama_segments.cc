@@ -1,0 +1,183 @@
+#include "engine/llama/state/llama_segments.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/allocate.h"
+#include "base/check.h"
+#include "engine/llama/state/sequence_state.h"
+
+namespace cairn {
+namespace {
+
+// Every state begins with libllama's own eight bytes.
+constexpr size_t kStateHeaderBytes = 8;
+
+// Stands before libllama's bytes in a segment.
+struct SegmentHeader {
+  std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'E', 'G', 'M', '1'};
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+}  // namespace
+
+Result<Bytes> LlamaSegments::TakeSegment(SeqId seq, size_t begin, size_t end) {
+  CHECK(traits_->segments);
+  CHECK(begin < end && end <= loaded_->SequenceEnd(seq));
+  llama_memory_t memory = loaded_->memory();
+  llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), static_cast<llama_pos>(begin),
+                      static_cast<llama_pos>(end));
+  Bytes bytes;
+  const Status written = WriteSegment(begin, end, &bytes);
+  llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
+  if (!written) return tl::unexpected(written.error());
+  return bytes;
+}
+
+Status LlamaSegments::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
+  SegmentHeader header;
+  header.begin = begin;
+  header.end = end;
+  const size_t partial_bytes = llama_state_seq_get_size_ext(
+      loaded_->context(), loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+  const size_t state_bytes = llama_state_seq_get_size_ext(
+      loaded_->context(), loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
+  if (Status room = TryResize(bytes, sizeof(header) + state_bytes); !room) return room;
+  std::memcpy(bytes->data(), &header, sizeof(header));
+  const size_t written =
+      llama_state_seq_get_data_ext(loaded_->context(), bytes->data() + sizeof(header), state_bytes,
+                                   loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
+  if (written != state_bytes || partial_bytes > state_bytes) {
+    return Fail(ErrorCode::kInternal, "libllama gave no state for a range of the sequence");
+  }
+  bytes->resize(bytes->size() - (partial_bytes - kStateHeaderBytes));
+  bytes->insert(bytes->end(), empty_partial_.begin() + kStateHeaderBytes, empty_partial_.end());
+  return {};
+}
+
+Status LlamaSegments::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
+                               size_t position, ByteSpan snapshot) {
+  CHECK(traits_->segments);
+  KeepFront(seq, keep);
+  Status assembled;
+  size_t end = keep;
+  for (const SegmentPart& part : parts) {
+    CHECK(part.begin == end);
+    if (assembled) assembled = SetSegment(seq, part);
+    end = part.end;
+  }
+  CHECK(end == position);
+  if (assembled && traits_->NeedsSnapshots()) return sequences_->Restore(seq, position, snapshot);
+  if (assembled && loaded_->SequenceEnd(seq) != position) {
+    assembled = Fail(ErrorCode::kInternal, "the assembled sequence ends elsewhere");
+  }
+  if (!assembled) sequences_->Clear(seq);
+  return assembled;
+}
+
+void LlamaSegments::KeepFront(SeqId seq, size_t keep) {
+  llama_memory_t memory = loaded_->memory();
+  const auto cut = static_cast<llama_pos>(keep);
+  if (keep == 0) {
+    sequences_->Clear(seq);
+    return;
+  }
+  CHECK(keep <= loaded_->SequenceEnd(seq));
+  if (llama_memory_seq_rm(memory, seq, cut, -1)) return;
+  // A recurrent state refuses to be cut, and the whole sequence with it; shared cells do not.
+  llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), 0, cut);
+  llama_memory_seq_rm(memory, seq, -1, -1);
+  llama_memory_seq_cp(memory, loaded_->scratch_seq(), seq, -1, -1);
+  llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
+}
+
+Status LlamaSegments::SetSegment(SeqId seq, const SegmentPart& part) {
+  const Result<ByteSpan> bytes = part.Load();
+  if (!bytes) return tl::unexpected(bytes.error());
+  SegmentHeader header;
+  if (bytes->size() <= sizeof(header)) {
+    return Fail(ErrorCode::kCorrupt, "the segment is too short");
+  }
+  std::memcpy(&header, bytes->data(), sizeof(header));
+  if (header.magic != SegmentHeader().magic || header.begin != part.begin ||
+      header.end < part.end) {
+    return Fail(ErrorCode::kCorrupt, "the segment is not of the positions asked for");
+  }
+  const ByteSpan state = bytes->subspan(sizeof(header));
+  llama_memory_t memory = loaded_->memory();
+  const size_t read =
+      llama_state_seq_set_data_ext(loaded_->context(), state.data(), state.size(),
+                                   loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
+  if (read > 0) {
+    llama_memory_seq_cp(memory, loaded_->scratch_seq(), seq, static_cast<llama_pos>(part.begin),
+                        static_cast<llama_pos>(part.end));
+  }
+  llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
+  if (read == 0) {
+    return Fail(WhyRefused(*loaded_, cells_(), header.end - header.begin),
+                "libllama refused a segment");
+  }
+  return {};
+}
+
+Status LlamaSegments::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  CHECK(traits_->segments);
+  CHECK(from != to && position <= loaded_->SequenceEnd(from));
+  sequences_->Clear(to);
+  llama_memory_seq_cp(loaded_->memory(), from, to, 0, static_cast<llama_pos>(position));
+  if (traits_->NeedsSnapshots()) return sequences_->Restore(to, position, snapshot);
+  if (loaded_->SequenceEnd(to) == position) return {};
+  sequences_->Clear(to);
+  return Fail(ErrorCode::kInternal, "the forked sequence ends elsewhere");
+}
+
+Status LlamaSegments::Prove(SeqId seq) {
+  const size_t end = loaded_->SequenceEnd(seq);
+  if (end == 0) return Fail(ErrorCode::kUnsupported, "there is nothing to try them on");
+  empty_partial_.resize(llama_state_seq_get_size_ext(loaded_->context(), loaded_->scratch_seq(),
+                                                     LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY));
+  llama_state_seq_get_data_ext(loaded_->context(), empty_partial_.data(), empty_partial_.size(),
+                               loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
+  if (empty_partial_.size() < kStateHeaderBytes) {
+    return Fail(ErrorCode::kUnsupported, "an empty state is shorter than its header");
+  }
+  Bytes full_state;
+  const Status written = WriteFullState(*loaded_, seq, 0, &full_state);
+  const auto front = TakeSegment(seq, end / 4, end / 2 + 1);
+  const auto back = TakeSegment(seq, end / 2, end);
+  if (!written || !front || !back) return Fail(ErrorCode::kUnsupported, "no state was given");
+  Bytes snapshot;
+  if (traits_->NeedsSnapshots()) {
+    auto taken = sequences_->TakeSnapshot(seq);
+    if (!taken) return tl::unexpected(taken.error());
+    snapshot = std::move(*taken);
+  }
+  const std::array<SegmentPart, 2> parts = {SegmentPart{end / 4, end / 2, *front},
+                                            SegmentPart{end / 2, end, *back}};
+  if (Status assembled = Assemble(seq, end / 4, parts, end, snapshot); !assembled) return assembled;
+  Bytes again;
+  if (Status rewritten = WriteFullState(*loaded_, seq, 0, &again);
+      !rewritten || again != full_state) {
+    return Fail(ErrorCode::kUnsupported,
+                "a state assembled from segments differs from the original");
+  }
+  return ProveFork(seq, full_state, snapshot);
+}
+
+// There and back, as a state names its sequence in places that are libllama's own.
+Status LlamaSegments::ProveFork(SeqId seq, ByteSpan full_state, ByteSpan snapshot) {
+  const size_t end = loaded_->SequenceEnd(seq);
+  Status forked = Fork(seq, loaded_->scratch_seq(), end, snapshot);
+  if (forked) forked = Fork(loaded_->scratch_seq(), seq, end, snapshot);
+  sequences_->Clear(loaded_->scratch_seq());
+  Bytes again;
+  if (forked) forked = WriteFullState(*loaded_, seq, 0, &again);
+  if (forked && !std::equal(again.begin(), again.end(), full_state.begin(), full_state.end())) {
+    forked = Fail(ErrorCode::kUnsupported, "a fork's state differs from its origin's");
+  }
+  return forked;
+}
+
+}  // namespace cairn

@@ -1,0 +1,187 @@
+#include "engine/llama/state/llama_sequences.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "base/check.h"
+#include "engine/llama/state/sequence_state.h"
+#include "engine/verified_architectures.h"
+
+namespace cairn {
+namespace {
+
+// Stands before libllama's bytes in a snapshot, and tells one that was cut short, is of another
+// position, or is none. It holds no checksum: that of 50 MB took longer than half of setting them,
+// and bytes that never left this process's memory do not change. Where bytes come into the process,
+// from a disk or a peer, whoever brings them in has to check them: libllama takes them on trust,
+// and of snapshots with one bit changed it took more than half, as states that no run ever had.
+struct SnapshotHeader {
+  std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'T', 'A', 'T', '2'};
+  uint64_t position = 0;
+  uint64_t bytes = 0;  // after the header
+};
+static_assert(sizeof(SnapshotHeader) == LlamaSequences::kSnapshotHeaderBytes);
+
+}  // namespace
+
+Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
+  std::vector<NextToken> batch(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) batch[i] = {seq, position + i, tokens[i]};
+  return DecodeBatch(batch, false);
+}
+
+Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= loaded_->slots());
+  return DecodeBatch(tokens, true);
+}
+
+Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each) {
+  for (const NextToken& next : tokens) {
+    CHECK(next.seq >= 0 && static_cast<size_t>(next.seq) < loaded_->slots());
+    if (next.position < loaded_->context_tokens()) continue;
+    return Fail(ErrorCode::kTooLong,
+                "the context of " + std::to_string(loaded_->context_tokens()) + " tokens is full");
+  }
+  const auto fail = [&](const std::string& why) {
+    for (const NextToken& next : tokens) Clear(next.seq);
+    return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
+  };
+  const bool single_token = each || tokens.size() == 1;
+  for (const NextToken& next : each ? tokens : tokens.first(1)) {
+    Status ready = window_.Prepare(next.seq, single_token);
+    if (!ready) return fail(ready.error().message);
+  }
+  llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
+  batch.n_tokens = static_cast<int32_t>(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    batch.token[i] = tokens[i].token;
+    batch.pos[i] = static_cast<llama_pos>(tokens[i].position);
+    batch.n_seq_id[i] = 1;
+    batch.seq_id[i][0] = tokens[i].seq;
+    batch.logits[i] = each || i + 1 == tokens.size() ? 1 : 0;
+  }
+  const int32_t code = llama_decode(loaded_->context(), batch);
+  llama_batch_free(batch);
+  if (code == 0) {
+    for (const NextToken& next : tokens) window_.OnDecoded(next.seq, single_token);
+    return {};
+  }
+  // No room, and the memory is as it was. Anything else may have left part of the chunk behind.
+  if (code == 1) return Fail(ErrorCode::kNoSpace, "other sequences hold the cells that it needs");
+  return fail("llama_decode returned " + std::to_string(code));
+}
+
+std::span<const float> LlamaSequences::LogitsAt(int32_t index) const {
+  const float* logits = llama_get_logits_ith(loaded_->context(), index);
+  CHECK(logits != nullptr);
+  return {logits, vocab_size_};
+}
+
+Result<Bytes> LlamaSequences::TakeSnapshot(SeqId seq) {
+  Bytes bytes;
+  SnapshotHeader header;
+  if (Status written = WritePartialState(*loaded_, seq, sizeof(header), &bytes); !written) {
+    return tl::unexpected(written.error());
+  }
+  header.position = loaded_->SequenceEnd(seq);
+  header.bytes = bytes.size() - sizeof(header);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+Status LlamaSequences::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
+  const auto refuse = [&](const std::string& why) {
+    Clear(seq);
+    return Fail(ErrorCode::kCorrupt,
+                "the snapshot for position " + std::to_string(position) + " " + why);
+  };
+  SnapshotHeader header;
+  if (snapshot.size() <= sizeof(header)) return refuse("is too short");
+  std::memcpy(&header, snapshot.data(), sizeof(header));
+  const ByteSpan state = snapshot.subspan(sizeof(header));
+  if (header.magic != SnapshotHeader().magic) return refuse("does not begin as one");
+  if (header.position != position) {
+    return refuse("was taken at position " + std::to_string(header.position));
+  }
+  if (header.bytes != state.size()) return refuse("is not whole");
+  if (!ReadPartialState(*loaded_, seq, state)) return refuse("does not fit this model");
+  window_.OnRestored(seq);
+  const bool cut =
+      llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1);
+  if (!cut || loaded_->SequenceEnd(seq) != position) return refuse("left the sequence elsewhere");
+  return {};
+}
+
+bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
+  const size_t end = loaded_->SequenceEnd(seq);
+  if (position == 0 || position == end) return true;
+  if (position > end) return false;
+  switch (traits_->memory_class) {
+    case MemoryClass::kAttention:
+      return true;
+    case MemoryClass::kSlidingWindow: {
+      // The next token looks back over the window, so all of it must still be there, and its cells
+      // must not have come round to the first one.
+      if (!window_.IsInOrder(seq)) return false;
+      const size_t window = traits_->window_tokens;
+      if (window == 0) return false;  // there is one, and nothing says how long it is
+      const size_t first = position < window ? 0 : position + 1 - window;
+      const llama_pos held = llama_memory_seq_pos_min(loaded_->memory(), seq);
+      return held >= 0 && static_cast<size_t>(held) <= first;
+    }
+    case MemoryClass::kRecurrent:
+    case MemoryClass::kHybrid:
+      return false;
+  }
+  return false;
+}
+
+Status LlamaSequences::Truncate(SeqId seq, size_t position) {
+  CHECK(CanTruncate(seq, position));
+  if (llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1)) {
+    window_.OnTruncated(seq);
+    return {};
+  }
+  Clear(seq);
+  return Fail(ErrorCode::kInternal,
+              "libllama refused to cut the sequence at position " + std::to_string(position));
+}
+
+void LlamaSequences::Clear(SeqId seq) {
+  llama_memory_seq_rm(loaded_->memory(), seq, -1, -1);
+  window_.Forget(seq);
+}
+
+void LlamaSequences::ClearAll() {
+  llama_memory_clear(loaded_->memory(), true);
+  window_.ForgetAll();
+}
+
+// libllama's word on its memory is not enough: where keys are not rotated by their position, or by
+// several numbers each, no rotation would be right. Nor are memories moved that nobody has tried to
+// take apart.
+bool LlamaSequences::MayShift(std::string_view architecture) const {
+  if (traits_->memory_class != MemoryClass::kAttention || traits_->NeedsSnapshots()) return false;
+  const llama_rope_type rope = llama_model_rope_type(loaded_->model());
+  if (rope != LLAMA_ROPE_TYPE_NORM && rope != LLAMA_ROPE_TYPE_NEOX) return false;
+  return SegmentsVerified(architecture) && llama_memory_can_shift(loaded_->memory());
+}
+
+Status LlamaSequences::Drop(SeqId seq, size_t begin, size_t end) {
+  const size_t size = loaded_->SequenceEnd(seq);
+  CHECK(traits_->shifts && begin < end && end <= size);
+  const auto first = static_cast<llama_pos>(begin);
+  const auto behind = static_cast<llama_pos>(end);
+  if (!llama_memory_seq_rm(loaded_->memory(), seq, first, behind)) {
+    Clear(seq);
+    return Fail(ErrorCode::kInternal, "libllama refused to drop a part of the sequence");
+  }
+  if (end < size) llama_memory_seq_add(loaded_->memory(), seq, behind, -1, first - behind);
+  if (loaded_->SequenceEnd(seq) == size - (end - begin)) return {};
+  Clear(seq);
+  return Fail(ErrorCode::kInternal, "the shifted sequence ends elsewhere");
+}
+
+}  // namespace cairn

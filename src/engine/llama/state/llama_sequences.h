@@ -1,0 +1,68 @@
+// LlamaSequences: decodes tokens of sequences, and returns sequences to earlier positions: by
+// truncation where the memory can, else by a snapshot.
+//
+// Threads: the one that owns the context. Functions that Engine names do as it says there.
+
+#ifndef CAIRN_ENGINE_LLAMA_STATE_LLAMA_SEQUENCES_H_
+#define CAIRN_ENGINE_LLAMA_STATE_LLAMA_SEQUENCES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/tokens.h"
+#include "engine/engine.h"
+#include "engine/llama/model/loaded_model.h"
+#include "engine/llama/state/window_order.h"
+
+namespace cairn {
+
+class LlamaSequences {
+ public:
+  // Stands before libllama's bytes in a snapshot: its kind, position and length.
+  static constexpr size_t kSnapshotHeaderBytes = 24;
+
+  // Both outlive it. `vocab_size`: floats in a row of logits.
+  LlamaSequences(const LoadedModel* loaded, const MemoryTraits* traits, size_t vocab_size)
+      : loaded_(loaded), traits_(traits), vocab_size_(vocab_size), window_(loaded) {}
+
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens);
+  Status DecodeEach(std::span<const NextToken> tokens);
+  // `index`: of a token of the last DecodeEach; -1: of the last token of the last decode.
+  std::span<const float> LogitsAt(int32_t index) const;
+
+  Result<Bytes> TakeSnapshot(SeqId seq);
+  Status Restore(SeqId seq, size_t position, ByteSpan snapshot);
+  bool CanTruncate(SeqId seq, size_t position) const;
+  Status Truncate(SeqId seq, size_t position);
+  void Clear(SeqId seq);
+  // Of all sequences, the scratch sequence too.
+  void ClearAll();
+  // After the model was unloaded.
+  void OnUnloaded() { window_.ForgetAll(); }
+
+  // Whether libllama can move attention KV to other positions, and Drop may be called. It rotates
+  // the keys by the distance when it next decodes.
+  bool MayShift(std::string_view architecture) const;
+  Status Drop(SeqId seq, size_t begin, size_t end);
+
+  // From now on the window's cells are kept in order.
+  void KeepWindowInOrder() { window_.Enable(); }
+
+ private:
+  // `each`: the tokens are of one sequence each, and each has logits. Otherwise all are of one, and
+  // the last has.
+  Status DecodeBatch(std::span<const NextToken> tokens, bool each);
+
+  const LoadedModel* const loaded_;
+  const MemoryTraits* const traits_;
+  const size_t vocab_size_;
+  WindowOrder window_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_STATE_LLAMA_SEQUENCES_H_

@@ -1,0 +1,138 @@
+#include "engine/llama/state/traits_probe.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/clock.h"
+#include "engine/grid_probe.h"
+#include "engine/verified_architectures.h"
+
+namespace cairn {
+namespace {
+
+constexpr SeqId kProbeSeq = LlamaIdentity::kProbeSeq;
+constexpr size_t kFirstTokens = LlamaIdentity::kFirstTokens;
+constexpr size_t kProbeTokens = LlamaIdentity::kProbeTokens;
+
+// `has_window`: the state that cannot be rolled back grows with the first tokens. The model's own
+// word on a window does not tell: some name one and keep everything all the same, and deepseek4
+// keeps one without a word.
+MemoryClass ClassOf(const llama_model* model, bool has_window) {
+  if (llama_model_is_recurrent(model)) return MemoryClass::kRecurrent;
+  if (llama_model_is_hybrid(model)) return MemoryClass::kHybrid;
+  return has_window ? MemoryClass::kSlidingWindow : MemoryClass::kAttention;
+}
+
+}  // namespace
+
+TraitsProbe::StateSizes TraitsProbe::SizesNow() const {
+  llama_context* context = parts_.loaded->context();
+  return {llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_NONE),
+          llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)};
+}
+
+Status TraitsProbe::Measure(const LlamaOptions& options) {
+  const Tokens tokens = parts_.identity->ProbeTokens();
+  if (tokens.size() <= kFirstTokens || parts_.loaded->ubatch_tokens() < kProbeTokens) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--ctx-size and --ubatch-size must be at least " + std::to_string(kProbeTokens));
+  }
+  LlamaSequences* const sequences = parts_.sequences;
+  Status decoded = sequences->Decode(kProbeSeq, 0, TokenSpan(tokens).first(kFirstTokens));
+  if (!decoded) return decoded;
+  const StateSizes first = SizesNow();
+  decoded = sequences->Decode(kProbeSeq, kFirstTokens, TokenSpan(tokens).subspan(kFirstTokens));
+  if (!decoded) return decoded;
+  const uint64_t hash = parts_.identity->HashOfLogits();
+  const bool has_window = SetSizes(first, SizesNow(), tokens.size(), options.swa_full);
+  if (has_window) sequences->KeepWindowInOrder();
+  traits_->shifts = sequences->MayShift(parts_.info->architecture);
+  ProveTransport(options.log);
+  sequences->Clear(kProbeSeq);
+  parts_.identity->SetProvenBits(hash);
+  const auto known = FindKnownGrid(options);
+  if (!known) return tl::unexpected(known.error());
+  // The start that measured it saw these bits twice.
+  if (*known) return {};
+  if (Status proven = parts_.identity->ProveBits(tokens, hash); !proven) return proven;
+  MeasureGrid(options);
+  return {};
+}
+
+bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_t token_count,
+                           bool swa_full) {
+  const bool has_partial_state = all.partial < all.full;
+  const size_t steps = token_count - kFirstTokens;
+  const size_t partial_per_token = (all.partial - first.partial) / steps;
+  const size_t full_per_token = (all.full - first.full) / steps;
+  const bool has_window = has_partial_state && partial_per_token > 0 && !swa_full;
+  traits_->memory_class = ClassOf(parts_.loaded->model(), has_window);
+  switch (traits_->memory_class) {
+    case MemoryClass::kAttention:
+      traits_->kv_bytes_per_token = full_per_token;
+      break;
+    case MemoryClass::kSlidingWindow:
+      traits_->window_tokens = static_cast<size_t>(llama_model_n_swa(parts_.loaded->model()));
+      traits_->kv_bytes_per_token = full_per_token - partial_per_token;
+      traits_->snapshot_bytes =
+          first.partial +
+          partial_per_token * (std::max(traits_->window_tokens, kProbeTokens) - kFirstTokens);
+      break;
+    case MemoryClass::kRecurrent:
+      traits_->snapshot_bytes = all.partial;
+      break;
+    case MemoryClass::kHybrid:
+      traits_->kv_bytes_per_token = full_per_token - partial_per_token;
+      traits_->snapshot_bytes = all.partial;
+      break;
+  }
+  if (traits_->snapshot_bytes > 0) traits_->snapshot_bytes += LlamaSequences::kSnapshotHeaderBytes;
+  return has_window;
+}
+
+Result<bool> TraitsProbe::FindKnownGrid(const LlamaOptions& options) {
+  if (options.grid_tokens > 0 || !options.find_grid) return false;
+  const auto facts = parts_.identity->GridFacts();
+  if (!facts) return tl::unexpected(facts.error());
+  const size_t known_tokens = options.find_grid(*facts);
+  if (known_tokens == 0) return false;
+  traits_->grid_tokens = known_tokens;
+  traits_->grid_measured = true;
+  return true;
+}
+
+void TraitsProbe::ProveTransport(const LogSink& log) {
+  const auto warn = [&](const std::string& what, const Status& proven) {
+    if (log) log(LogLevel::kWarning, what + " are not used: " + proven.error().message);
+  };
+  const std::string& architecture = parts_.info->architecture;
+  traits_->full_states = FullStatesMayBeTried(architecture);
+  if (traits_->full_states) {
+    if (Status proven = parts_.full_states->Prove(kProbeSeq); !proven) {
+      traits_->full_states = false;
+      warn("full states", proven);
+    }
+  }
+  traits_->segments =
+      parts_.loaded->unified() && traits_->kv_bytes_per_token > 0 && SegmentsVerified(architecture);
+  if (!traits_->segments) return;
+  if (Status proven = parts_.segments->Prove(kProbeSeq); !proven) {
+    traits_->segments = false;
+    warn("segments", proven);
+  }
+}
+
+void TraitsProbe::MeasureGrid(const LlamaOptions& options) {
+  traits_->grid_tokens = options.grid_tokens > 0 ? options.grid_tokens : kUsualGridTokens;
+  if (options.grid_tokens > 0 || !options.measure_grid) return;
+  const SteadyClock clock;
+  const GridProbe probe =
+      ProbeGrid(engine_, kProbeSeq, clock,
+                {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
+  traits_->grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
+  traits_->grid_measured = probe.finished;
+  // The probe's rows in the buffers must not be found by anything.
+  parts_.sequences->ClearAll();
+}
+
+}  // namespace cairn

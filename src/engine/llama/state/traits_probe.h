@@ -1,0 +1,64 @@
+// TraitsProbe: finds MemoryTraits at load by trying. It decodes a few tokens and measures their
+// state; it takes that state apart and assembles it again; it finds the exactness grid.
+//
+// Threads: the one that owns the context.
+
+#ifndef CAIRN_ENGINE_LLAMA_STATE_TRAITS_PROBE_H_
+#define CAIRN_ENGINE_LLAMA_STATE_TRAITS_PROBE_H_
+
+#include "base/log.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/llama/model/llama_options.h"
+#include "engine/llama/model/loaded_model.h"
+#include "engine/llama/state/llama_full_states.h"
+#include "engine/llama/state/llama_identity.h"
+#include "engine/llama/state/llama_segments.h"
+#include "engine/llama/state/llama_sequences.h"
+
+namespace cairn {
+
+class TraitsProbe {
+ public:
+  // The parts of an engine that it tries. All outlive it.
+  struct Parts {
+    const LoadedModel* loaded;
+    const ModelInfo* info;
+    LlamaSequences* sequences;
+    LlamaSegments* segments;
+    LlamaFullStates* full_states;
+    LlamaIdentity* identity;
+  };
+
+  // `traits`: of these parts, which look at them. `engine` has these parts; the grid is probed
+  // through its interface.
+  TraitsProbe(const Parts& parts, Engine* engine, MemoryTraits* traits)
+      : parts_(parts), engine_(engine), traits_(traits) {}
+
+  // Fills in the traits and the identity's proven bits. Leaves all sequences empty.
+  // kInvalidArgument: the context or the ubatch is too small to try anything.
+  Status Measure(const LlamaOptions& options);
+
+ private:
+  // What the state of the probe's first tokens takes, and that of all of them.
+  struct StateSizes {
+    size_t full;
+    size_t partial;
+  };
+  StateSizes SizesNow() const;
+  // Fills in the class and the sizes. Returns whether there is a window whose cells are reused.
+  bool SetSizes(const StateSizes& first, const StateSizes& all, size_t token_count, bool swa_full);
+  // Finds traits.segments and traits.full_states with what the probe's sequence holds.
+  void ProveTransport(const LogSink& log);
+  // False: no start before this one measured the grid. REQUIRES: the identity's bits are proven.
+  Result<bool> FindKnownGrid(const LlamaOptions& options);
+  void MeasureGrid(const LlamaOptions& options);
+
+  const Parts parts_;
+  Engine* const engine_;
+  MemoryTraits* const traits_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_ENGINE_LLAMA_STATE_TRAITS_PROBE_H_
