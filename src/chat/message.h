@@ -44,7 +44,7 @@ struct Message {
   std::string reasoning = {};             // assistant only
   std::vector<ToolCall> tool_calls = {};  // assistant only
   std::string tool_call_id = {};          // tool only: the id of the call that it answers
-  std::string name = {};                  // of the tool or the author; may be empty
+  std::string name = {};                  // name of the tool or the author; may be empty
   std::vector<CacheMark> marks = {};
 };
 

@@ -51,8 +51,9 @@ struct Served {
   RunningAnswers running;
   std::unique_ptr<StoredResponses> responses;  // null: none are stored
   RequestLog request_log;
-  std::atomic<uint64_t> answers = 0;   // started since the start; numbers the answers
-  std::atomic<uint64_t> requests = 0;  // of any kind since the start; numbers the requests
+  std::atomic<uint64_t> answers = 0;   // answers begun since the server's start; numbers them
+  std::atomic<uint64_t> requests = 0;  // requests of any kind since the server's start; numbers
+                                       // them
   SteadyClock clock;
 };
 

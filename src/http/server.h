@@ -45,7 +45,7 @@ struct HttpRequest {
   std::map<std::string, std::string> captures;     // values of the pattern's ":name" segments
   std::vector<std::pair<std::string, std::string>> headers;
   std::string remote;       // for example, "127.0.0.1:54321"
-  uint32_t key_number = 0;  // of the request's API key, see ApiKeys; 0: none
+  uint32_t key_number = 0;  // number of the request's API key, see ApiKeys; 0: none
 
   // Returns whether the answer is no longer wanted: the client has closed its connection, or the
   // server is stopping. Handlers that wait must check it regularly. Any thread may call it, also

@@ -228,7 +228,7 @@ class TranscriptsTest : public testing::Test {
   std::string transcript_;
 
  protected:
-  bool slot_files_ = false;  // of the next server
+  bool slot_files_ = false;  // applies to the next server
 };
 
 const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";

@@ -54,9 +54,9 @@ struct ObjectHeader {
   uint64_t name_space = 0;  // a hash of the client's key; 0 for requests without a key
   // All tokens of the sequence from position 0 to the object's end.
   Tokens tokens;
-  size_t begin = 0;       // of a segment: the position of its first token; otherwise 0
-  LineageId lineage = 0;  // of the last token
-  ObjectName parent;      // of a segment: the segment that it begins in; empty if it begins at 0
+  size_t begin = 0;       // segments: the position of the first token; otherwise 0
+  LineageId lineage = 0;  // lineage of the last token
+  ObjectName parent;      // segments: the segment that this one begins in; empty if it begins at 0
   // Snapshots only: see Checkpoint (cache/checkpoint_cache.h).
   uint8_t checkpoint_class = 0;
   bool cold_end = false;
@@ -74,7 +74,7 @@ struct ObjectHeader {
   Codec codec = Codec::kRaw;
   size_t raw_bytes = 0;           // size before encoding
   size_t stored_bytes = 0;        // size after encoding
-  uint64_t payload_checksum = 0;  // of the encoded bytes
+  uint64_t payload_checksum = 0;  // checksum of the encoded bytes
 
   friend bool operator==(const ObjectHeader&, const ObjectHeader&) = default;
 };

@@ -54,7 +54,7 @@ struct FolderContents {
   std::vector<FoundFile> unfinished;              // being written, or left behind by a killed
                                                   // process
   std::map<std::string, std::string> identities;  // by model; see store/identity.h
-  DiskIndex index;                                // of `objects`
+  DiskIndex index;                                // index of `objects`
 
   FolderContents() = default;
   // Movable only: the index points into itself.

@@ -26,7 +26,7 @@ using SnapshotId = uint64_t;
 // Statistics of the disk tier: counters since the start, and the present sizes.
 struct SavedStats {
   uint64_t objects = 0;  // usable by this process
-  uint64_t bytes = 0;    // of all objects in the folder
+  uint64_t bytes = 0;    // size of all objects in the folder
   uint64_t bytes_max = 0;
   uint64_t written = 0;
   uint64_t written_bytes = 0;

@@ -94,7 +94,7 @@ class MemoryFs final : public Fs {
   uint64_t calls(FsCall call) const;
 
   // The following functions affect the machine, and so all processes.
-  void SetCapacity(uint64_t bytes);  // of all files
+  void SetCapacity(uint64_t bytes);  // limit for the size of all files
   void SetReadOnly(bool read_only);
   // Sets the time that changes get from now on, in nanoseconds since 1970.
   void SetNow(int64_t now_ns);
@@ -111,7 +111,7 @@ class MemoryFs final : public Fs {
 
   // The absolute paths of all files, sorted.
   std::vector<std::string> Files() const;
-  uint64_t bytes() const;           // of all files
+  uint64_t bytes() const;           // size of all files
   uint64_t unsynced_bytes() const;  // the part of bytes() that a crash may lose
 
  private:

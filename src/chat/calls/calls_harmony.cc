@@ -265,11 +265,11 @@ class HarmonyParser final : public AnswerParser {
   const OfferedTools tools_;
   const bool stream_arguments_;
   State state_;
-  AnswerDelta::Kind kind_;  // of the message in kText
+  AnswerDelta::Kind kind_;  // kText: the kind of the message
   std::string held_;
-  std::string header_;               // of the message in kCall
+  std::string header_;               // kCall: the header of the message
   size_t body_ = 0;                  // offset in held_ of that message's text
-  std::optional<JsonScanner> json_;  // of the call in kArguments
+  std::optional<JsonScanner> json_;  // kArguments: scans the call's arguments
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
   bool seen_tag_ = false;

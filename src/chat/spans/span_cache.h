@@ -62,7 +62,7 @@ class SpanCache {
 
  private:
   struct Entry {
-    uint64_t key = 0;  // of the client and the whole conversation
+    uint64_t key = 0;  // key of the client and the whole conversation
     size_t messages = 0;
     std::string text;
     TextShape shape;

@@ -46,7 +46,7 @@ class Marks {
   }
 
   struct TakenOut {
-    std::vector<size_t> places;  // of the marks, in the rendering without them
+    std::vector<size_t> places;  // places of the marks in the rendering without them
     size_t bytes = 0;            // size of that rendering
   };
 

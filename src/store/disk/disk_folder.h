@@ -73,7 +73,7 @@ class DiskFolder {
   const Counts& counts() const { return counts_; }
   // True if writing is suspended until the next scan.
   bool refusing() const;
-  // Of all known files in the folder.
+  // The size of all known files in the folder.
   uint64_t bytes() const { return index_.bytes() + stray_bytes_; }
   uint64_t objects() const { return index_.GoodObjects(own_model_); }
 
@@ -143,7 +143,7 @@ class DiskFolder {
   Fs* const fs_;
   const DiskStoreOptions options_;
   const std::string own_model_;
-  const std::string temp_prefix_;  // of the temporary files of this store
+  const std::string temp_prefix_;  // prefix of this store's temporary files
   DiskTrouble* const trouble_;
   const std::function<bool()> stopped_;
 
@@ -164,7 +164,7 @@ class DiskFolder {
   std::deque<Untold> untold_;  // shallowest first; may include objects that are no longer in
                                // untold_names_
   std::set<ObjectName> untold_names_;  // not yet reported as found or written
-  uint64_t untold_bytes_ = 0;          // of the headers in untold_
+  uint64_t untold_bytes_ = 0;          // size of the headers in untold_
   DiskStore::News news_;
   Counts counts_;
 };

@@ -82,7 +82,7 @@ class DiskIndex {
   std::vector<ObjectName> NamesOf(const std::string& model) const;
   // The number of the model's objects that we can read.
   uint64_t GoodObjects(const std::string& model) const;
-  // Of all files.
+  // The size of all files.
   uint64_t bytes() const { return bytes_; }
 
   // Returns the objects to evict, in order, to free `bytes`: the lowest rank first, and no object
