@@ -212,8 +212,7 @@ class HarmonyParser final : public AnswerParser {
     FoundTag found = FindEnd(body_);
     if (found.at == std::string_view::npos) {
       if (!finished) return false;
-      found.at = held_.size();  // <|call|> ends the answer, and the end token is not part of its
-                                // text
+      found.at = held_.size();  // the end token <|call|> is not part of the answer's text
     }
     const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
     if (tools_.Has(name) && IsJsonObject(body)) {

@@ -52,7 +52,7 @@ class RangeFinder {
     return end;
   }
 
-  // Finds a message that is neither a user's nor a tool's, or whose place is not known.
+  // Returns the begin of a message that is neither a user's nor a tool's; nullopt if not known.
   std::optional<size_t> BeginOf(size_t index) const {
     const Role role = messages_[index].role;
     if (role == Role::kUser || role == Role::kTool) return std::nullopt;
@@ -75,8 +75,8 @@ class RangeFinder {
     return shape_.last_message_end;
   }
 
-  // Finds a message next to another of its kind by its text, if that occurs exactly once between
-  // the known places around it.
+  // Returns the begin of a message after another of its kind, found by its text, if that occurs
+  // exactly once between the known places around it.
   std::optional<size_t> ByText(size_t index) const {
     size_t from = 0;
     for (size_t i = 0; i < index; ++i) {

@@ -82,7 +82,7 @@ TEST(MessageRanges, WhiteSpaceThatIsPrintedBelongsToItsMessage) {
             "<|im_start|>user\n]2[V]<|im_end|>\n<|im_start|>assistant\n");
 }
 
-// Checks the words that occur in message `index` only: "m3a" and the like.
+// Checks the words that occur in one message only: "m3a" and the like.
 TEST(MessageRanges, HoldTheWordsOfNoOtherMessage) {
   size_t words = 0;
   for (const std::string& name : FamilyNames()) {
