@@ -1,6 +1,6 @@
-// Buffers whose size a client or a model decides. Where there is no memory for one, that is the
-// world's doing, and an Error like any other; small things that everything needs are another matter
-// (base/memory_watch.h keeps some memory back for them).
+// Allocation of buffers whose size a client or a model determines. Running out of memory for such a
+// buffer is an Error like any other. Small allocations that everything needs are not covered here
+// (base/memory_watch.h holds back some memory for them).
 
 #ifndef CAIRN_BASE_ALLOCATE_H_
 #define CAIRN_BASE_ALLOCATE_H_
@@ -19,7 +19,7 @@ inline Error NoMemoryError(size_t bytes) {
   return {ErrorCode::kUnavailable, "there is no memory for " + std::to_string(bytes) + " bytes"};
 }
 
-// kUnavailable: there is no memory for so many; `bytes` is as it was.
+// Returns kUnavailable, and leaves `bytes` unchanged, if there is not enough memory.
 inline Status TryResize(Bytes* bytes, size_t size) {
   try {
     bytes->resize(size);

@@ -1,5 +1,5 @@
-// Bytes: a buffer that grows without being filled with zeros. States of hundreds of megabytes are
-// written over at once; filling them first would cost as much again.
+// Bytes: a buffer that grows without zero-filling. States of hundreds of megabytes are overwritten
+// right after the resize, and filling them first would cost as much again.
 
 #ifndef CAIRN_BASE_BYTES_H_
 #define CAIRN_BASE_BYTES_H_
@@ -30,11 +30,11 @@ struct UnfilledAllocator : std::allocator<T> {
   }
 };
 
-// What resize() adds is unspecified until it is written.
+// The bytes that resize() adds are unspecified until they are written.
 using Bytes = std::vector<uint8_t, UnfilledAllocator<uint8_t>>;
 using ByteSpan = std::span<const uint8_t>;
 
-// The same bytes; `text` outlives them.
+// A view of the same bytes; valid as long as `text`.
 inline ByteSpan BytesOf(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }

@@ -1,5 +1,5 @@
-// Clock: where time comes from. The heart never reads the wall clock, so that the simulator and
-// the tests can be their own clock.
+// Clock: the source of time. The core never reads the wall clock, so that the simulator and the
+// tests can supply the time.
 
 #ifndef CAIRN_BASE_CLOCK_H_
 #define CAIRN_BASE_CLOCK_H_
@@ -13,7 +13,7 @@ inline constexpr double kNsPerSecond = 1e9;
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Milliseconds since an arbitrary start; never goes back.
+  // Milliseconds since an arbitrary start; never decreases.
   virtual double NowMs() const = 0;
 };
 
@@ -23,7 +23,7 @@ class SteadyClock final : public Clock {
   double NowMs() const override;
 };
 
-// A clock that stands still until a test moves it. Not thread-safe.
+// A clock that advances only when a test says so. Not thread-safe.
 class ManualClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_; }

@@ -1,5 +1,5 @@
-// The same sentences for the machine's file system and for the one in memory that other tests use,
-// so that what they learn there is true.
+// Runs the same tests on the machine's file system and on the one in memory that other tests use,
+// so that the latter behaves like the former.
 
 #include "base/fs.h"
 
@@ -68,7 +68,7 @@ class FsTest : public testing::TestWithParam<std::string> {
     std::sort(names->begin(), names->end());
     return *names;
   }
-  // Of what went wrong: "<code>, <what the system said>"; the path must stand before it.
+  // Returns an error as "<code>, <the system's text>"; fails unless the path precedes the text.
   template <typename T>
   static std::string Refusal(const Result<T>& result, const std::string& path) {
     if (result) return "nothing";
@@ -207,7 +207,7 @@ TEST_P(FsTest, MakesAllFoldersOnTheWayAndIsContentWithThoseThere) {
 
 TEST_P(FsTest, KeepsATimeToTheNanosecondInThePastAndInTheFuture) {
   Write("a", "x");
-  // The last lies in 2033; some file systems end in 2038.
+  // The last one is in 2033, as the times of some file systems end in 2038.
   for (const int64_t time_ns : {int64_t{1'700'000'000'123'456'789}, int64_t{1}, int64_t{-1},
                                 int64_t{-1'500'000'001}, int64_t{2'000'000'000'000'000'001}}) {
     ASSERT_TRUE(fs_->SetTime(Path("a"), time_ns));
@@ -291,7 +291,7 @@ TEST_F(RealFsTest, IsRefusedWhereItMayNotWrite) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // Nothing is refused to root.
+    // Root is never refused, so the child process changes its user.
     constexpr uid_t kNobody = 65534;
     if (geteuid() == 0 && setuid(kNobody) != 0) _exit(2);
     const auto file = fs_->Create(folder_ + "/inner/a");

@@ -1,7 +1,7 @@
-// Hash64, Hash128: the one non-cryptographic hash of the project (XXH3), in two widths. A hash may
+// Hash64, Hash128: the only non-cryptographic hash of the project (XXH3), in two widths. A hash may
 // find things; it never decides that two things are equal.
 //
-// Both are part of what is written to disk (docs/format.md).
+// Both are part of the disk format (docs/format.md).
 
 #ifndef CAIRN_BASE_HASH_H_
 #define CAIRN_BASE_HASH_H_
@@ -27,7 +27,7 @@ struct Bits128 {
 
 Bits128 Hash128(const void* bytes, size_t size);
 
-// Folds `value` into the running hash `state`; order matters.
+// Mixes `value` into the running hash `state`; the order of calls matters.
 uint64_t HashMix(uint64_t state, uint64_t value);
 
 }  // namespace cairn

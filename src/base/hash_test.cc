@@ -11,7 +11,7 @@ TEST(Hash, AgreesWithThePublishedValueForNoBytes) {
 }
 
 TEST(Hash, AgreesWithThePublishedValueOf128BitsForNoBytes) {
-  // XXH3_128bits of the empty input, from the same place.
+  // XXH3_128bits of the empty input, from the same source.
   EXPECT_EQ(Hash128("", 0), (Bits128{0x99AA06D3014798D8ULL, 0x6001C324468D497FULL}));
 }
 

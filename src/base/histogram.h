@@ -1,9 +1,9 @@
-// Histogram: how often a value lay between which bounds, for those who ask for quantiles later.
+// Histogram: counts values by bucket, so that readers can compute quantiles.
 //
 //   bounds    0.1    0.5     1
-//   counts  3  |  7   |  0   |  2         a value on a bound counts below it
+//   counts  3  |  7   |  0   |  2         a value equal to a bound counts below it
 //
-// Threads: one at a time, like a number.
+// Threads: one at a time, as for a number.
 
 #ifndef CAIRN_BASE_HISTOGRAM_H_
 #define CAIRN_BASE_HISTOGRAM_H_
@@ -18,7 +18,7 @@ namespace cairn {
 template <size_t kBounds>
 class Histogram {
  public:
-  // `bounds` rise.
+  // `bounds` are in rising order.
   constexpr explicit Histogram(const std::array<double, kBounds>& bounds) : bounds_(bounds) {}
 
   void Add(double value) {
@@ -28,7 +28,8 @@ class Histogram {
   }
 
   const std::array<double, kBounds>& bounds() const { return bounds_; }
-  // Of values up to the bound at `index`, and of all for an index behind the last.
+  // Returns the number of values up to the bound at `index`, or of all values if `index` is past
+  // the last bound.
   uint64_t CountTo(size_t index) const {
     uint64_t count = 0;
     for (size_t i = 0; i <= std::min(index, kBounds); ++i) count += counts_[i];
@@ -43,8 +44,8 @@ class Histogram {
   double sum_ = 0;
 };
 
-// Of times in seconds: from what a slot's own end takes to what a long prompt takes on a slow
-// machine.
+// Bounds for durations in seconds: from resuming at a slot's end to prefilling a long prompt on a
+// slow machine.
 inline constexpr std::array<double, 18> kSecondsBounds = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500};
 

@@ -1,4 +1,4 @@
-// Names whose case does not matter, as those of HTTP headers.
+// Names whose case does not matter, such as those of HTTP headers.
 
 #ifndef CAIRN_BASE_IGNORE_CASE_H_
 #define CAIRN_BASE_IGNORE_CASE_H_
@@ -10,10 +10,11 @@
 
 namespace cairn {
 
-// Only ASCII letters have a case here, whatever the locale.
+// Only ASCII letters are folded, whatever the locale.
 bool SameIgnoringCase(std::string_view a, std::string_view b);
 
-// The value of the first of that name; empty when there is none. It points into `values`.
+// Returns the value of the first entry with that name, or an empty view. The view points into
+// `values`.
 std::string_view FindIgnoringCase(const std::vector<std::pair<std::string, std::string>>& values,
                                   std::string_view name);
 

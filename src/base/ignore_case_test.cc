@@ -10,7 +10,8 @@ TEST(IgnoreCase, OnlyAsciiLettersHaveACase) {
   EXPECT_TRUE(SameIgnoringCase("", ""));
   EXPECT_FALSE(SameIgnoringCase("chunked", "chunke"));
   EXPECT_FALSE(SameIgnoringCase("chunke", "chunked"));
-  // '[' and '{' are as far apart as 'A' and 'a'; so are the bytes C4 and E4, Latin-1's umlauts.
+  // '[' and '{' differ by the same bit as 'A' and 'a'; so do the bytes C4 and E4, Latin-1's
+  // umlauts.
   EXPECT_FALSE(SameIgnoringCase("[", "{"));
   EXPECT_FALSE(SameIgnoringCase("@", "`"));
   EXPECT_FALSE(SameIgnoringCase("\xC4", "\xE4"));

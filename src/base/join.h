@@ -1,4 +1,4 @@
-// JoinNames: a list of names as a message shows it, "a, b, c".
+// JoinNames: formats a list of names for a message, "a, b, c".
 
 #ifndef CAIRN_BASE_JOIN_H_
 #define CAIRN_BASE_JOIN_H_

@@ -1,5 +1,5 @@
-// Where log lines go. Folders below sched/ do not log; the engine passes on what libllama says
-// through a LogSink that main() gives it.
+// The type of log sinks. Folders below sched/ do not log; the engine passes libllama's messages on
+// through a LogSink that main() supplies.
 
 #ifndef CAIRN_BASE_LOG_H_
 #define CAIRN_BASE_LOG_H_
@@ -11,7 +11,7 @@ namespace cairn {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Takes one line without its newline. Called from any thread.
+// Receives one line without its newline. Called from any thread.
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
 }  // namespace cairn

@@ -19,8 +19,8 @@
 namespace cairn {
 namespace {
 
-// What is kept back, for the handler that the language calls when an allocation fails: there is one
-// of those in a process.
+// The memory held back for the handler that the language calls when an allocation fails; a process
+// has only one such handler.
 std::atomic<void*> kept_back{nullptr};
 std::atomic<size_t> kept_back_bytes{0};
 std::atomic<bool> allocation_refused{false};
@@ -29,7 +29,7 @@ void OnNoMemory() {
   allocation_refused = true;
   void* const block = kept_back.exchange(nullptr);
   if (block == nullptr) throw std::bad_alloc();
-  // The allocation is tried again.
+  // The allocation is retried.
   munmap(block, kept_back_bytes);
 }
 
@@ -40,7 +40,7 @@ void KeepBack() {
   if (block != MAP_FAILED) kept_back = block;
 }
 
-// The number that a file is; what is no number ("max") is nothing.
+// Returns the number in a file; nullopt if the content is not a number ("max").
 std::optional<uint64_t> NumberIn(const std::string& path) {
   std::ifstream file(path);
   uint64_t number = 0;
@@ -48,7 +48,7 @@ std::optional<uint64_t> NumberIn(const std::string& path) {
   return number;
 }
 
-// The number behind a word at the begin of a line.
+// Returns the number that follows `word` at the beginning of a line.
 std::optional<uint64_t> NumberOf(const std::string& word, const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -75,12 +75,12 @@ void Take(const Limit& limit, MemoryRoom* room) {
   room->why = limit.why;
 }
 
-// A group's folder within one kind of hierarchy, and how its files are called there.
+// The folder and the file names of one kind of cgroup hierarchy.
 struct Hierarchy {
   std::string root;
   std::vector<std::string> limits;
   std::string used;
-  std::string file_cache;  // a word of memory.stat
+  std::string file_cache;  // a key of memory.stat
 };
 
 void LookAtGroup(const Hierarchy& kind, const std::string& folder, MemoryRoom* room) {
@@ -95,7 +95,7 @@ void LookAtGroup(const Hierarchy& kind, const std::string& folder, MemoryRoom* r
   Take(limit, room);
 }
 
-// `path` as /proc names it. In a container the upper part of it may not be there to be seen.
+// `path` is the group's path in /proc. In a container its upper part may not be visible.
 void LookAtGroups(const Hierarchy& kind, std::string path, MemoryRoom* room) {
   while (true) {
     LookAtGroup(kind, kind.root + path, room);
@@ -133,7 +133,7 @@ class SystemMemoryWatch final : public MemoryWatch {
     LookAtProcess(&room);
     if (!keeps_back_) return room;
     room.refused = allocation_refused.exchange(false);
-    // What was given away is kept back again as soon as there is room for more than it.
+    // The memory that was handed out is held back again once there is more than enough room for it.
     if (room.left_bytes / 2 > kept_back_bytes) KeepBack();
     return room;
   }
@@ -151,7 +151,7 @@ class SystemMemoryWatch final : public MemoryWatch {
     Take({*total * kKib, used * kKib, "the machine's memory"}, room);
   }
 
-  // "0::/a/b", or "7:cpu,memory:/a/b" of the older kind.
+  // `line` is "0::/a/b", or "7:cpu,memory:/a/b" with cgroups v1.
   void LookAtLine(const std::string& line, MemoryRoom* room) const {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -174,7 +174,7 @@ class SystemMemoryWatch final : public MemoryWatch {
 
   void LookAtProcess(MemoryRoom* room) const {
     if (sources_.address_bytes_max == UINT64_MAX && sources_.data_bytes_max == UINT64_MAX) return;
-    // In pages: all, resident, shared, program text, nothing, data and stack.
+    // In pages: total, resident, shared, program text, unused, data and stack.
     std::ifstream file(sources_.proc + "/self/statm");
     std::vector<uint64_t> pages(6);
     for (uint64_t& count : pages) {

@@ -1,15 +1,15 @@
-// MemoryWatch: how much memory this process may use, and how much of that is left, of whatever is
-// tightest:
+// MemoryWatch: reports how much memory this process may use and how much of it is left, for the
+// tightest of these limits:
 //
 //   the machine         /proc/meminfo
-//   control groups      memory.max and memory.high of the process' own group and all above it, or
-//                       memory.limit_in_bytes of the older kind; what the system could drop of its
-//                       cache of files counts as left
-//   ulimit -v, -d       RLIMIT_AS, RLIMIT_DATA; what malloc holds and nobody uses counts as left
+//   control groups      memory.max and memory.high of the process' own group and all its parents,
+//   or
+//                       memory.limit_in_bytes of cgroups v1; reclaimable file cache counts as left
+//   ulimit -v, -d       RLIMIT_AS, RLIMIT_DATA; free memory that malloc holds counts as left
 //
-// Where allocations can fail at all (the last kind), some memory is kept back: the first that fails
-// gets it, so that small things go on, and whoever looks next hears that one failed and can make
-// room.
+// Where allocations can fail at all (the last kind), some memory is held back. The first allocation
+// that fails gets it, so that small allocations still succeed, and the next Look() reports the
+// failure so that its caller can make room.
 
 #ifndef CAIRN_BASE_MEMORY_WATCH_H_
 #define CAIRN_BASE_MEMORY_WATCH_H_
@@ -25,33 +25,33 @@ namespace cairn {
 struct MemoryRoom {
   uint64_t limit_bytes = UINT64_MAX;
   uint64_t left_bytes = UINT64_MAX;
-  // What sets the limit that is nearest, in words.
+  // The tightest limit, in words.
   std::string_view why = "the machine's memory";
-  // An allocation failed since the last look.
+  // An allocation has failed since the last Look().
   bool refused = false;
 };
 
 class MemoryWatch {
  public:
   virtual ~MemoryWatch() = default;
-  // Some files are read. Called by one thread.
+  // Reads some files. Called by one thread.
   virtual MemoryRoom Look() = 0;
-  // Gives back to the system what was freed.
+  // Returns freed memory to the system.
   virtual void GiveBack() {}
 };
 
-// Where the system tells it; tests name folders of their own.
+// The places where the system reports memory; tests name folders of their own.
 struct MemorySources {
   std::string proc = "/proc";
   std::string cgroups = "/sys/fs/cgroup";
-  // UINT64_MAX: there is none.
+  // UINT64_MAX: no limit.
   uint64_t address_bytes_max = UINT64_MAX;
   uint64_t data_bytes_max = UINT64_MAX;
 };
-// With the limits that this process has.
+// Returns the sources with this process' limits.
 MemorySources SystemMemorySources();
 
-// `keep_back_bytes` above 0: for one watch of the process at most.
+// A process may have at most one watch with `keep_back_bytes` above 0.
 std::unique_ptr<MemoryWatch> MakeMemoryWatch(MemorySources sources, size_t keep_back_bytes = 0);
 
 }  // namespace cairn

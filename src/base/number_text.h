@@ -1,4 +1,4 @@
-// Numbers as people read and write them.
+// Numbers in the form that people read and write.
 
 #ifndef CAIRN_BASE_NUMBER_TEXT_H_
 #define CAIRN_BASE_NUMBER_TEXT_H_
@@ -14,21 +14,21 @@
 
 namespace cairn {
 
-// "12,345".
+// Returns, for example, "12,345".
 inline std::string WithCommas(size_t number) {
   std::string text = std::to_string(number);
   for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
   return text;
 }
 
-// `value` with so many digits after the point.
+// Returns `value` with `decimals` digits after the decimal point.
 inline std::string Fixed(double value, int decimals) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.*f", decimals, value);
   return text;
 }
 
-// "0.84 ms", "12.3 ms", "340 ms", "1.25 s", "75.0 s"; "-" for 0.
+// Returns, for example, "0.84 ms", "12.3 ms", "340 ms", "1.25 s" or "75.0 s"; "-" for 0.
 inline std::string MsText(double ms) {
   if (ms <= 0) return "-";
   if (ms < 9.995) return Fixed(ms, 2) + " ms";
@@ -37,7 +37,7 @@ inline std::string MsText(double ms) {
   return Fixed(ms / 1000, ms < 9'995 ? 2 : 1) + " s";
 }
 
-// All of `text` as a number: digits and nothing else.
+// Parses all of `text` as a number; nullopt if it contains anything but digits.
 inline std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -32,7 +32,7 @@ void Provenance::Append(const TokenRange& range, LineageId lineage,
   for (const TokenRange& answer : in_range) {
     if (answer.begin >= range.end) continue;
     const size_t end = std::min(answer.end, range.end);
-    // An answer that went on from one range to the next is one answer.
+    // An answer that continues from one range into the next is one answer.
     if (!answers.empty() && answers.back().end == answer.begin) {
       answers.back().end = end;
     } else {
@@ -55,7 +55,7 @@ size_t SharedBits(const Provenance& a, const Provenance& b, size_t shared) {
   if (a.clean != b.clean) return std::min({a.clean, b.clean, shared});
   size_t i = 0;
   while (i < a.runs.size() && i < b.runs.size() && a.runs[i] == b.runs[i]) ++i;
-  // The first run that only one of them has, or that began elsewhere, ends what they share.
+  // The shared bits end at the first run that only one of them has or that begins elsewhere.
   size_t end = shared;
   if (i < a.runs.size()) end = std::min(end, a.runs[i].begin);
   if (i < b.runs.size()) end = std::min(end, b.runs[i].begin);

@@ -1,15 +1,16 @@
-// Provenance: whose bits a sequence holds, position by position.
+// Provenance: records, by position, which computation produced the state of a sequence.
 //
-// Bits depend on where a prompt was cut into pieces; cut only at multiples of the grid, they are
-// always the same. So a sequence knows how far it is *clean*: read in pieces that began and ended
-// on the grid, as any cold run is. An answer's tokens, decoded one by one, are not, and neither is
-// what was read after them. Such bits belong to one uninterrupted *run*:
+// The bits of a state depend on where its prompt was cut into chunks. If all cuts are at multiples
+// of the grid, the bits are always the same. A sequence is therefore *clean* up to a position:
+// prefilled in chunks that began and ended on the grid, as in any cold run. Tokens of an answer,
+// decoded one by one, are not clean, and neither are tokens prefilled after them. Such bits belong
+// to one uninterrupted *run*:
 //
 //    0                     clean        begin of run 8         end
 //    |  prompt, on the grid  |  run 7 …   |  run 8 …             |
 //
-// Whoever goes back into a run and reads on begins a new one, so the tokens of a run never branch:
-// a run's number and a position name one state, to the bit.
+// Resuming from within a run and continuing begins a new run, so the tokens of a run never branch:
+// a run's number and a position identify one state, bit for bit.
 //
 // A value; any thread.
 
@@ -22,10 +23,10 @@
 
 namespace cairn {
 
-// The number of a run; 0 is no run: bits that lie on the grid.
+// The number of a run; 0 stands for bits on the grid, which belong to no run.
 using LineageId = uint64_t;
 
-// Positions from `begin` to the next run's begin, or to the end.
+// Covers the positions from `begin` to the next run's begin, or to the end.
 struct Run {
   LineageId lineage = 0;
   size_t begin = 0;
@@ -45,22 +46,23 @@ struct Provenance {
   size_t clean = 0;
   // Shallowest first; the first begins at `clean`.
   std::vector<Run> runs = {};
-  // Answers: tokens that were decoded one by one. Shallowest first.
+  // Answers: ranges of tokens that were decoded one by one. Shallowest first.
   std::vector<TokenRange> answers = {};
 
-  // Of the token before `position`.
+  // The lineage of the token before `position`.
   LineageId LineageAt(size_t position) const;
-  // Forgets what is known of positions at and after `position`.
+  // Removes all records of positions at and after `position`.
   void CutTo(size_t position);
-  // Goes on with the range behind its end, of one run or of the grid. `in_range`: the answers that
-  // begin or go on in the range; they may go on behind it.
-  // REQUIRES: nothing comes back to the grid that has left it.
+  // Appends a range, of one run or of the grid, at the end. `in_range` holds the answers that begin
+  // or continue in the range; they may extend past its end. REQUIRES: no grid range is appended
+  // after a run.
   void Append(const TokenRange& range, LineageId lineage, const std::vector<TokenRange>& in_range);
-  // The answers' parts that lie in the range.
+  // Returns the parts of answers that lie in the range.
   std::vector<TokenRange> AnswersIn(const TokenRange& range) const;
 };
 
-// How far two sequences hold the same bits, when their first `shared` tokens are the same.
+// Returns up to where two sequences hold the same bits, given that their first `shared` tokens are
+// equal.
 size_t SharedBits(const Provenance& a, const Provenance& b, size_t shared);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// ReadFile: a whole file as text.
+// ReadFile: reads a whole file as text.
 
 #ifndef CAIRN_BASE_READ_FILE_H_
 #define CAIRN_BASE_READ_FILE_H_
@@ -9,9 +9,9 @@
 
 namespace cairn {
 
-// The bytes of the file at `path`. For files that a person names and that mean nothing when empty.
-// kNotFound: it cannot be read, or there is nothing in it. The message begins with the quoted path,
-// so that the caller can put in front what the file was for.
+// Returns the bytes of the file at `path`. For files that a person names and that are useless when
+// empty. Returns kNotFound if the file cannot be read or is empty. The message begins with the
+// quoted path, so that the caller can prepend the file's purpose.
 Result<std::string> ReadFile(const std::string& path);
 
 }  // namespace cairn

@@ -45,7 +45,7 @@ tl::unexpected<Error> Refused(const std::string& path, int number) {
   return Fail(CodeOf(number), "\"" + path + "\": " + std::generic_category().message(number));
 }
 
-// Calls until no signal comes between. -1: errno says why.
+// Repeats a call that a signal interrupted. If it returns -1, errno holds the reason.
 template <typename Call>
 auto Retry(const Call& call) {
   auto returned = call();
@@ -69,7 +69,7 @@ class FileHandle {
     if (number_ >= 0) close(number_);
   }
   int number() const { return number_; }
-  // The number is the caller's to close.
+  // The caller must close the descriptor.
   int Take() { return std::exchange(number_, -1); }
 
  private:
@@ -104,7 +104,7 @@ class RealWriter final : public FileWriter {
 
   Status Close() override {
     CHECK(file_.number() >= 0);
-    // On Linux the file is closed whatever comes back: trying again could close another's.
+    // On Linux the descriptor is closed whatever close() returns: a retry could close another file.
     const int returned = close(file_.Take());
     if (returned != 0 && errno == EINTR) return {};
     return StatusOf(path_, returned);
@@ -120,7 +120,7 @@ class RealLock final : public FileLock {
   explicit RealLock(FileHandle file) : file_(std::move(file)) {}
 
  private:
-  const FileHandle file_;  // closing it gives up the lock
+  const FileHandle file_;  // closing it releases the lock
 };
 
 class RealFs final : public Fs {
@@ -138,7 +138,7 @@ class RealFs final : public Fs {
   Result<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
 };
 
-// 0: it is there and is a folder. Else an errno.
+// Returns 0 if the path is a folder, otherwise an errno.
 int IsFolder(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return errno;
@@ -184,10 +184,11 @@ Status RealFs::MakeFolders(const std::string& folder) {
   if (Status made = MakeFolders(above); !made) return made;
   if (mkdir(path.c_str(), kFolderMode) != 0) {
     const int refused = errno;
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (refused != EEXIST || IsFolder(path) != 0) return Refused(path, refused);
   }
-  // A folder above that may not be read cannot be synced either; ours is there all the same.
+  // A parent folder that may not be read cannot be synced either; the new folder exists all the
+  // same.
   (void)SyncFolder(above);
   return {};
 }
@@ -204,7 +205,7 @@ Result<Bytes> RealFs::Read(const std::string& path, uint64_t offset, uint64_t si
   struct stat found = {};
   if (fstat(file->number(), &found) != 0) return Refused(path, errno);
   if (S_ISDIR(found.st_mode)) return Refused(path, EISDIR);
-  // Only what is there is made room for, whatever was asked.
+  // Allocates only for what the file holds, whatever size was requested.
   const auto end = static_cast<uint64_t>(found.st_size);
   Bytes bytes;
   if (offset >= end) return bytes;
@@ -216,7 +217,7 @@ Result<Bytes> RealFs::Read(const std::string& path, uint64_t offset, uint64_t si
                    static_cast<off_t>(offset + filled));
     });
     if (got < 0) return Refused(path, errno);
-    if (got == 0) break;  // it was cut short meanwhile
+    if (got == 0) break;  // the file was truncated meanwhile
     filled += static_cast<size_t>(got);
   }
   bytes.resize(filled);
@@ -238,7 +239,7 @@ Status RealFs::SetTime(const std::string& path, int64_t time_ns) {
     --seconds;
     rest += kSecondNs;
   }
-  std::array<timespec, 2> times = {};  // of the last access, and of the last change
+  std::array<timespec, 2> times = {};  // times of the last access and the last change
   times[0].tv_nsec = UTIME_OMIT;
   times[1].tv_sec = seconds;
   times[1].tv_nsec = rest;
@@ -249,7 +250,7 @@ Status RealFs::SyncFolder(const std::string& folder) {
   const Result<FileHandle> file = Open(folder, O_RDONLY | O_DIRECTORY);
   if (!file) return tl::unexpected(file.error());
   const int returned = Retry([&] { return fsync(file->number()); });
-  // Some network file systems know no syncing of folders: there is nothing to be done there.
+  // Some network file systems cannot sync folders; nothing can be done about that.
   if (returned != 0 && errno == EINVAL) return {};
   return StatusOf(folder, returned);
 }

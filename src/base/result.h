@@ -1,6 +1,6 @@
-// Result<T>: how a call that can fail in the world says so.
+// Result<T>: the return type of a call that can fail for reasons outside the program.
 //
-// An Error is a code that a caller can act on and one sentence for a person: what was wrong, what
+// An Error is a code that a caller can act on, and one sentence for a person: what was wrong, what
 // was expected, what to do. Our own bugs are not errors; they are CHECKs (base/check.h).
 
 #ifndef CAIRN_BASE_RESULT_H_
@@ -13,17 +13,17 @@
 namespace cairn {
 
 enum class ErrorCode {
-  kInvalidArgument,  // the caller's input is wrong; trying again will not help
+  kInvalidArgument,  // the caller's input is wrong; a retry will not help
   kUnauthorized,     // no key, or the wrong one
-  kNotFound,         // there is nothing of that name
+  kNotFound,         // there is no object of that name
   kTooLong,          // the prompt does not fit the context
   kUnavailable,      // not now: loading, shutting down, the queue is full
   kCancelled,        // the client went away
-  kTimedOut,         // it took longer than it may
-  kCorrupt,          // bytes do not say what they should
+  kTimedOut,         // a time limit has passed
+  kCorrupt,          // the bytes are not valid
   kNoSpace,          // a budget or a device is full
-  kUnsupported,      // this model or build cannot do that
-  kInternal,         // a library failed in a way we cannot name
+  kUnsupported,      // not supported by this model or build
+  kInternal,         // a library failed for an unknown reason
 };
 
 struct Error {

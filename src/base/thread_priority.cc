@@ -10,8 +10,8 @@ namespace cairn {
 
 void LowerThreadPriority() {
 #ifdef __linux__
-  // Linux weighs each thread by itself, as POSIX does not have it. Beside a busy
-  // thread it still gets a tenth of a processor, so that nothing waits for ever for it.
+  // Linux, unlike POSIX, has a nice value per thread. Beside a busy thread it still gets a tenth of
+  // a processor, so it never starves.
   constexpr int kLowered = 10;
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowered);
 #endif

@@ -1,14 +1,14 @@
-// For threads whose work nobody waits for. A compute thread that has to share its processor holds
-// up all others at the end of every operation, so what saves to a disk or renders for later takes
-// what they leave.
+// Priority of background threads. A compute thread that shares its processor delays all the others
+// at the end of every operation, so threads that save to disk or render ahead of time should only
+// use idle time.
 
 #ifndef CAIRN_BASE_THREAD_PRIORITY_H_
 #define CAIRN_BASE_THREAD_PRIORITY_H_
 
 namespace cairn {
 
-// The calling thread gives way to the others of the process. Where the system knows no priority of
-// one thread, or does not allow it, nothing changes.
+// Lowers the priority of the calling thread. Does nothing where the system has no per-thread
+// priority or does not allow the change.
 void LowerThreadPriority();
 
 }  // namespace cairn

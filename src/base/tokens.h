@@ -1,4 +1,4 @@
-// Tokens as every folder names them.
+// The token types that all folders use.
 
 #ifndef CAIRN_BASE_TOKENS_H_
 #define CAIRN_BASE_TOKENS_H_
@@ -15,9 +15,9 @@ using Token = int32_t;
 using Tokens = std::vector<Token>;
 using TokenSpan = std::span<const Token>;
 
-// How many tokens `a` and `b` share from their start.
+// Returns how many tokens `a` and `b` share from their start.
 inline size_t CommonPrefix(TokenSpan a, TokenSpan b) {
-  // Compilers do not vectorise a loop that may end early; memcmp is vectorised already.
+  // Compilers do not vectorise a loop with an early exit; memcmp is vectorised already.
   constexpr size_t kBlock = 64;
   const size_t limit = a.size() < b.size() ? a.size() : b.size();
   size_t n = 0;

@@ -17,9 +17,9 @@ namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds kGatherTime(200);
-// Is written before that time is over.
+// This many waiting bytes are written before the interval has passed.
 constexpr size_t kGatherBytes = size_t{64} << 10;
-// What every file of ours begins with.
+// The beginning of every file that this class writes.
 constexpr std::string_view kOpening = "[\n{\"name\":\"process_name\",";
 constexpr std::string_view kBetween = "\n,";
 constexpr std::string_view kEnding = "\n]\n";
@@ -30,7 +30,7 @@ void AppendNumber(uint64_t value, std::string* to) {
   to->append(text.data(), end.ptr);
 }
 
-// As microseconds.
+// Appends the time in microseconds.
 void AppendTime(int64_t ns, std::string* to) {
   const auto positive = static_cast<uint64_t>(std::max<int64_t>(ns, 0));
   AppendNumber(positive / 1000, to);
@@ -71,11 +71,11 @@ std::string NameLine(std::string_view what, const TraceTrack& track, std::string
   return line.append("}}");
 }
 
-// Whether nothing is lost when the file is written anew.
+// Returns an error if writing the file anew would destroy something else.
 Status MakeWay(Fs* fs, const std::string& path) {
   const Result<FileStat> stat = fs->Stat(path);
   if (!stat && stat.error().code != ErrorCode::kNotFound) return tl::unexpected(stat.error());
-  // No file, an empty one, or no regular one.
+  // There is no file, or it is empty or not a regular file.
   if (!stat || stat->bytes == 0) return {};
   const Result<Bytes> begin = fs->Read(path, 0, kOpening.size());
   if (!begin) return tl::unexpected(begin.error());
@@ -84,7 +84,7 @@ Status MakeWay(Fs* fs, const std::string& path) {
     return Fail(ErrorCode::kInvalidArgument,
                 "\"" + path + "\": it holds something else than trace events; name another file");
   }
-  // A server that is still writing there keeps its file, which then has no name.
+  // A server that still writes there keeps its file, which then has no name.
   return fs->Remove(path);
 }
 
@@ -133,7 +133,7 @@ Result<std::unique_ptr<TraceEvents>> TraceEvents::Open(Fs* fs, const std::string
   if (!file) return tl::unexpected(file.error());
   const auto process = static_cast<uint32_t>(getpid());
   std::string begin = "[\n" + NameLine("process_name", {process, process}, options.process_name);
-  // A full disk is told now and not when all is over.
+  // This way a full disk is reported now and not at the end.
   if (Status begun = (*file)->Append(BytesOf(begin)); !begun) return tl::unexpected(begun.error());
   return std::unique_ptr<TraceEvents>(
       new TraceEvents(std::move(*file), path, clock, begin.size(), std::move(options)));
@@ -196,7 +196,7 @@ void TraceEvents::Event(char phase, const TraceTrack& track, std::string_view na
 void TraceEvents::Span(const TraceTrack& track, std::string_view name, double begin_ms,
                        double end_ms, const TraceArgs& args) {
   std::string end = ",\"dur\":";
-  // The difference of what is written, so that spans that end together do so in the file too.
+  // Computed from the rounded times, so that spans that end together also do so in the file.
   AppendTime(SinceBeginNs(end_ms) - std::max<int64_t>(0, SinceBeginNs(begin_ms)), &end);
   Event('X', track, name, begin_ms, end, args);
 }
@@ -237,7 +237,7 @@ void TraceEvents::Put(std::string_view line, double ms) {
       waiting_.append(kBetween).append(line);
       ++waiting_events_;
       file_bytes_ += after - before;
-      // The thread waits for something, then for enough.
+      // The thread waits for the first line, then for enough lines.
       wake = before == 0 || (before < kGatherBytes && after >= kGatherBytes);
     }
   }
@@ -283,7 +283,7 @@ void TraceEvents::Run() {
     const uint64_t events = waiting_events_;
     Take(&lines);
     if (loss_ == Loss::kBroken && said == loss_) {
-      // They came while it broke.
+      // These events arrived while the write failed.
       stats_.lost += events;
       changed_.notify_all();
       continue;

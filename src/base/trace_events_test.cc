@@ -20,7 +20,7 @@ namespace {
 
 constexpr TraceTrack kSlot{kTraceNumbersFree, kTraceNumbersFree + 1};
 
-// Own numbers, which differ from run to run, as P.
+// Replaces numbers that differ from run to run with P.
 std::string TextOf(const Fs& fs, const std::string& path) {
   const auto bytes = fs.Read(path, 0, SIZE_MAX);
   if (!bytes) return bytes.error().message;
@@ -169,7 +169,7 @@ TEST_F(TraceEventsTest, AFullDiskLosesEventsAndSaysSoOnce) {
   EXPECT_EQ(events->stats().lost, 2u);
   fs_.ClearFaults();
   events.reset();
-  // Behind half an event nothing more is written.
+  // After half an event nothing more is written.
   EXPECT_FALSE(Text().ends_with("]\n"));
   ASSERT_EQ(said_.size(), 1u);
   EXPECT_TRUE(said_[0].starts_with("no more trace events are written: \"/events.json\""))
@@ -205,7 +205,7 @@ TEST_F(TraceEventsTest, WhatComesWhileTheFileBreaksIsLostToo) {
   EXPECT_EQ(events->stats().lost, 2u);
 }
 
-// A disk that stands still until it is told to go on.
+// A disk that blocks until the test releases it.
 TEST_F(TraceEventsTest, ASlowDiskMakesNobodyWait) {
   std::mutex mutex;
   std::condition_variable changed;
@@ -265,7 +265,7 @@ TEST_F(TraceEventsTest, ThreadsWriteAtTheSameTime) {
   events->Flush();
   EXPECT_EQ(events->stats().written, 4u * 501u);
   events.reset();
-  // Each of its own track.
+  // One event per track.
   const auto bytes = fs_.Read("/events.json", 0, SIZE_MAX);
   const std::string text(bytes->begin(), bytes->end());
   std::vector<std::string> tracks;

@@ -5,8 +5,8 @@
 namespace cairn {
 namespace {
 
-// Bytes of a character that starts with `lead`, or 0 when no character starts with it
-// (RFC 3629, section 4).
+// Returns the number of bytes of a character that starts with `lead`, or 0 if no character starts
+// with it (RFC 3629, section 4).
 size_t CharacterLength(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead <= 0xDF) return 2;
@@ -33,7 +33,7 @@ bool SecondByteFits(unsigned char lead, unsigned char second) {
 }
 
 struct Character {
-  size_t bytes;  // how many bytes of the text belong together, at least 1
+  size_t bytes;  // number of bytes that belong together, at least 1
   enum { kValid, kInvalid, kUnfinished } kind;
 };
 
@@ -71,7 +71,7 @@ size_t CountCharacters(std::string_view text) {
 size_t CommonCharacterBytes(std::string_view a, std::string_view b) {
   const auto diverged = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   auto size = static_cast<size_t>(diverged.first - a.begin());
-  // A continuation byte right after the cut means that a character was cut.
+  // A continuation byte right after the cut means that the cut is inside a character.
   while (size > 0 && size < a.size() && IsContinuationByte(a[size])) --size;
   return size;
 }

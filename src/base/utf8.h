@@ -1,4 +1,4 @@
-// UTF-8 at the edges of tokens: a token may end in the middle of a character, and JSON may not.
+// UTF-8 at token boundaries: a token may end in the middle of a character, while JSON text may not.
 
 #ifndef CAIRN_BASE_UTF8_H_
 #define CAIRN_BASE_UTF8_H_
@@ -9,22 +9,22 @@
 
 namespace cairn {
 
-// Length of the longest prefix of `text` that does not end inside a character that more bytes
-// could still complete. Bytes that can never become a character count as complete.
+// Returns the length of the longest prefix of `text` that does not end inside a character that more
+// bytes could still complete. Bytes that can never become a character count as complete.
 size_t CompleteUtf8Prefix(std::string_view text);
 
-// Whether `byte` goes on with a character that an earlier one began.
+// Whether `byte` continues a character that an earlier byte began.
 inline bool IsContinuationByte(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-// Characters that begin in `text`.
+// Returns the number of characters that begin in `text`.
 size_t CountCharacters(std::string_view text);
 
-// Length of the longest prefix that both have and that does not end inside a character of `a`.
+// Returns the length of the longest common prefix that does not end inside a character of `a`.
 size_t CommonCharacterBytes(std::string_view a, std::string_view b);
 
-// `text` with every byte that is part of no valid character replaced by U+FFFD.
+// Returns `text` with every byte that belongs to no valid character replaced by U+FFFD.
 std::string ToValidUtf8(std::string_view text);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// White space as chat templates trim it: that of ASCII.
+// ASCII white space, as chat templates trim it.
 
 #ifndef CAIRN_BASE_WHITE_SPACE_H_
 #define CAIRN_BASE_WHITE_SPACE_H_
@@ -9,7 +9,7 @@ namespace cairn {
 
 inline constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 
-// Without what is at its ends; a part of `text`.
+// Returns the part of `text` without leading and trailing white space.
 inline std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(kWhiteSpace);
   if (begin == std::string_view::npos) return {};

@@ -26,8 +26,8 @@ bool IsKey(std::string_view text) {
   });
 }
 
-// Bytes of the `key=value;` at the front of `text`, 0 when there is none. At the end of the text or
-// the line the semicolon may be missing.
+// Returns the size of the `key=value;` item at the front of `text`, or 0 if there is none. The
+// semicolon may be missing at the end of the text or line.
 size_t ItemBytes(std::string_view text) {
   const size_t end = std::min(text.find_first_of("; \t\r\n"), text.size());
   const size_t equals = text.substr(0, end).find('=');

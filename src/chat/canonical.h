@@ -1,5 +1,5 @@
-// Canonical conversations: what a client changes from request to request without meaning it is
-// taken out before anything is rendered, so that the same conversation makes the same prompt.
+// Canonical conversations: removes parts that a client changes between requests without a meaning,
+// before anything is rendered, so that the same conversation gives the same prompt.
 //
 //   x-anthropic-billing-header: cc_version=2.1.329.298; cch=632e2;You are …   ->   You are …
 //
@@ -17,23 +17,23 @@
 namespace cairn {
 
 struct CanonicalOptions {
-  // Leave the billing header in.
+  // Keep the billing header.
   bool keep_billing_header = false;
 };
 
-// What is left of a system text without the billing header in front of it: all of it when there is
-// none, nothing when it is only the header. The header is its name and the `key=value;` items that
-// follow on the same line, whatever they are called; client versions add to them. White space
-// between the header and the rest goes with it.
+// Returns a system text without the billing header at its front: all of it if there is none, an
+// empty view if it is only the header. The header is its name and all `key=value;` items that
+// follow on the same line, whatever their keys; client versions add to them. White space between
+// the header and the rest is removed too.
 std::string_view WithoutBillingHeader(std::string_view system_text);
 
-// The same for a system prompt that comes as a list of blocks; blocks left empty are removed.
+// Does the same for a system prompt given as a list of blocks; removes blocks that become empty.
 void DropBillingHeader(std::vector<std::string>* system_blocks);
 
-// Takes the billing header out of system and developer messages, and out of the tools what is no
-// part of them: `cache_control`, `id` and `metadata` beside a tool's or its function's own fields
-// (properties of these names in a schema stay). A message left without text is removed, unless it
-// is the only one. Tools that are no valid JSON are left for the renderer to complain about.
+// Removes the billing header from system and developer messages. Removes from the tools what does
+// not belong to them: `cache_control`, `id` and `metadata` beside a tool's or its function's own
+// fields (properties with these names in a schema stay). Removes a message left without text,
+// unless it is the only one. Leaves tools that are not valid JSON for the renderer to report.
 void MakeCanonical(const CanonicalOptions& options, Conversation* conversation);
 
 }  // namespace cairn

@@ -12,7 +12,7 @@ std::string Rest(std::string_view text) {
 }
 
 TEST(Canonical, ABlockThatIsOnlyTheBillingHeaderGoes) {
-  // As versions 2.1.329, its sub-agents, 2.1.177 and 2.1.100 send it.
+  // As sent by version 2.1.329, its sub-agents, 2.1.177 and 2.1.100.
   EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.329.298; cc_entrypoint=sdk-cli;"), "");
   EXPECT_EQ(Rest("x-anthropic-billing-header: cc_version=2.1.329.3c4; cc_entrypoint=sdk-cli; "
                  "cc_is_subagent=true;"),
@@ -60,7 +60,7 @@ TEST(Canonical, AMessageThatWasOnlyTheHeaderGoesAndOthersDoNot) {
   MakeCanonical({}, &talk);
   ASSERT_EQ(talk.messages.size(), 3u);
   EXPECT_EQ(talk.messages[0].content, "S");
-  EXPECT_EQ(talk.messages[1].content, header);  // what a person writes is theirs
+  EXPECT_EQ(talk.messages[1].content, header);  // text that a person writes is not changed
   Conversation alone{.messages = {System(header)}};
   MakeCanonical({}, &alone);
   ASSERT_EQ(alone.messages.size(), 1u);

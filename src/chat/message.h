@@ -1,4 +1,5 @@
-// Conversations as every API folder hands them to the chat layer: plain data, no JSON types.
+// Conversations in the form that every API folder passes to the chat layer: plain data, no JSON
+// types.
 
 #ifndef CAIRN_CHAT_MESSAGE_H_
 #define CAIRN_CHAT_MESSAGE_H_
@@ -11,13 +12,13 @@
 
 namespace cairn {
 
-// Members are initialised outright so that a caller may name only the ones it sets.
+// All members have initializers, so that a caller may name only the ones that it sets.
 
 enum class Role { kSystem, kDeveloper, kUser, kAssistant, kTool };
 
-// "system", "developer", "user", "assistant", "tool".
+// Returns "system", "developer", "user", "assistant" or "tool".
 std::string_view RoleName(Role role);
-// The role of that name, or nothing.
+// Returns the role of that name; nullopt if there is none.
 std::optional<Role> RoleFromName(std::string_view name);
 
 struct ToolCall {
@@ -26,11 +27,12 @@ struct ToolCall {
   std::string arguments = {};  // JSON text, as the model wrote it
 };
 
-// A client asked that what stands before this place be kept (Anthropic's `cache_control`). No
-// template is shown it.
+// A client's request to keep everything before this place cached (Anthropic's `cache_control`).
+// Templates do not see it.
 struct CacheMark {
   int64_t ttl_s = 300;
-  // Before the end of its message, where no boundary is known; otherwise at its end.
+  // True if the mark lies before the end of its message, where no boundary is known; otherwise it
+  // is at the end.
   bool inside = false;
 
   friend bool operator==(const CacheMark&, const CacheMark&) = default;
@@ -41,41 +43,41 @@ struct Message {
   std::string content = {};
   std::string reasoning = {};             // assistant only
   std::vector<ToolCall> tool_calls = {};  // assistant only
-  std::string tool_call_id = {};          // tool only: the call it answers
-  std::string name = {};                  // of the tool or the speaker; may be empty
+  std::string tool_call_id = {};          // tool only: the id of the call that it answers
+  std::string name = {};                  // name of the tool or the author; may be empty
   std::vector<CacheMark> marks = {};
 };
 
-// Where a conversation's prompt ends.
+// The place where a conversation's prompt ends.
 enum class PromptEnd : uint8_t {
-  kGenerationPrompt,  // behind what the template opens an answer with
-  kLastMessage,       // behind the last message
-  kOpenMessage,  // inside the last message, which is the assistant's: the answer goes on from it
-  kUsual,        // the client left it to the server (api/prompt/prefill.h)
+  kGenerationPrompt,  // after the template's opening of an answer
+  kLastMessage,       // after the last message
+  kOpenMessage,       // inside the last message, the assistant's, which the answer continues
+  kUsual,             // not set by the client; the server decides (api/prompt/prefill.h)
 };
 
-// How much reasoning a client wants, in no template's words.
+// How much reasoning a client wants, independent of any template.
 struct ReasoningWish {
-  std::string effort = {};           // one of ReasoningEfforts(); empty: not said
-  std::optional<bool> enabled = {};  // nothing: not said
+  std::string effort = {};           // one of ReasoningEfforts(); empty: not set
+  std::optional<bool> enabled = {};  // nullopt: not set
 
   friend bool operator==(const ReasoningWish&, const ReasoningWish&) = default;
 };
 
-// Whether no reasoning is wanted.
+// Whether the wish is for no reasoning.
 inline bool IsOff(const ReasoningWish& wish) {
   return wish.effort == "none" || wish.enabled == false;
 }
 
 struct Conversation {
   std::vector<Message> messages = {};
-  std::string tools_json = {};  // the OpenAI `tools` array; empty when there are none
+  std::string tools_json = {};  // the OpenAI `tools` array; empty if there are none
   std::string template_kwargs_json =
-      {};  // the `chat_template_kwargs` object; empty when there are none
+      {};  // the `chat_template_kwargs` object; empty if there are none
   ReasoningWish reasoning = {};
   std::vector<CacheMark> tools_marks = {};
-  // What a template that asks for the date is told, in seconds since 1970. 0: the machine's clock
-  // at every rendering. A caller that keeps one value for a conversation keeps its prefix.
+  // The time for templates that print the date, in seconds since 1970. 0: the machine's clock at
+  // every rendering. A caller that keeps one value for a conversation keeps its prefix.
   int64_t now_unix_s = 0;
   PromptEnd end = PromptEnd::kGenerationPrompt;
 };

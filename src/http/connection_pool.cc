@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// Refusals that wait to be said; beyond that a connection is closed without a word.
+// Limit for refusals that wait to be sent; beyond it a connection is closed without an answer.
 constexpr size_t kRefusedMax = 256;
 
 }  // namespace
@@ -25,8 +25,7 @@ void ConnectionPool::Seat::EnterIdle() {
 
 bool ConnectionPool::Seat::LeaveIdle(bool has_request) {
   const std::lock_guard<std::mutex> lock(pool_->mutex_);
-  // Whoever has nothing to do goes first; one with a request only when the seats asked for could
-  // not be had otherwise.
+  // A connection without a request goes first; one with a request only if every idle one has to go.
   const bool must_go =
       pool_->asked_to_go_ > 0 && (!has_request || pool_->idle_ <= pool_->asked_to_go_);
   --pool_->idle_;
@@ -83,7 +82,7 @@ bool ConnectionPool::StartThread(std::vector<std::thread>* threads,
     threads->emplace_back(loop, this);
     return true;
   } catch (const std::system_error&) {
-    return false;  // the system has no more threads to give
+    return false;  // the system has no more threads
   }
 }
 

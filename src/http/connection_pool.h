@@ -1,8 +1,8 @@
-// ConnectionPool: the threads that serve connections, and who gets one.
+// ConnectionPool: the threads that serve connections, and the assignment of threads to connections.
 //
 // A connection holds one thread from its first byte to its end, streams included. When all threads
-// are taken, a connection that merely idles between two requests gives its thread up to the new
-// one; when all are at work, the new one is refused at once, on a thread kept for that.
+// are taken, a connection that is idle between two requests gives up its thread to the new one.
+// When none is idle, the new connection is refused at once, on a thread reserved for that.
 //
 // Thread-safe. Threads start when they are first needed.
 
@@ -29,7 +29,7 @@ struct AcceptedSocket {
 
 class ConnectionPool {
  public:
-  // One thread's hold on a place among the connections served at once.
+  // A seat among the connections that are served at once, held by one thread.
   class Seat {
    public:
     explicit Seat(ConnectionPool* pool) : pool_(pool) {}
@@ -37,10 +37,12 @@ class ConnectionPool {
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
 
-    // Between two requests. From now on the seat may be wanted: then wake_fd() is readable.
+    // The connection is idle between two requests. From now on the seat may be reclaimed; wake_fd()
+    // is readable then.
     void EnterIdle();
-    // The idling ends; `has_request` says whether by a new request. Returns false when the seat has
-    // been given to another connection: then answer nothing but a refusal.
+    // The connection is no longer idle; `has_request` says whether because of a new request.
+    // Returns false if the seat has been given to another connection: then send nothing but a
+    // refusal.
     bool LeaveIdle(bool has_request);
     int wake_fd() const { return pool_->seat_wanted_.fd(); }
 
@@ -52,7 +54,7 @@ class ConnectionPool {
   using Serve = std::function<void(AcceptedSocket socket, Seat* seat)>;
   using Refuse = std::function<void(AcceptedSocket socket)>;
 
-  // Both functions own the descriptor they are given, run on the pool's threads and must not throw.
+  // Both functions own the descriptor that they get, run on the pool's threads and must not throw.
   ConnectionPool(size_t threads_max, Serve serve, Refuse refuse);
   ~ConnectionPool() { Shutdown(); }
   ConnectionPool(const ConnectionPool&) = delete;
@@ -61,8 +63,8 @@ class ConnectionPool {
   // Serves or refuses the connection; never blocks for long.
   void Add(AcceptedSocket socket);
 
-  // Closes what still waits and joins the threads. Those that serve must come to an end by
-  // themselves.
+  // Closes the waiting connections and joins the threads. Connections that are being served must
+  // end on their own.
   void Shutdown();
 
  private:
@@ -82,9 +84,9 @@ class ConnectionPool {
   std::condition_variable refusals_;
   std::deque<AcceptedSocket> waiting_;
   std::deque<AcceptedSocket> refused_;
-  size_t taken_ = 0;         // seats: connections that wait for a thread or have one
-  size_t idle_ = 0;          // of them, those between two requests
-  size_t asked_to_go_ = 0;   // of the idle ones, how many are to give up their seat
+  size_t taken_ = 0;         // seats: connections that have a thread or wait for one
+  size_t idle_ = 0;          // of these, connections that are idle
+  size_t asked_to_go_ = 0;   // of the idle ones, the number that must give up their seat
   size_t threads_free_ = 0;  // threads that wait for work
   bool shutdown_ = false;
   std::vector<std::thread> threads_;

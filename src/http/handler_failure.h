@@ -1,4 +1,4 @@
-// What a client and the log are told of a handler that threw.
+// The answer and the log line for a handler that threw.
 
 #ifndef CAIRN_HTTP_HANDLER_FAILURE_H_
 #define CAIRN_HTTP_HANDLER_FAILURE_H_
@@ -9,7 +9,7 @@
 namespace cairn {
 
 struct HandlerFailure {
-  int status = 500;     // 503: it may well work later
+  int status = 500;     // 503 if a retry may succeed
   std::string why;      // for the log
   std::string message;  // for the client
 };

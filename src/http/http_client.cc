@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Writing to a connection that the server has closed must be an error, not the end of the program.
+// Writing to a connection that the server has closed must be an error, not end the program.
 void IgnoreBrokenPipes() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -23,9 +23,9 @@ void IgnoreBrokenPipes() {
   });
 }
 
-// The library asks leave before it sends a body of 1 KiB or more ("Expect: 100-continue") and waits
-// a second for servers that do not know that. It does not where the request has that header, so
-// it gets one, and the header is taken out again as it is written.
+// Before a body of 1 KiB or more the library sends "Expect: 100-continue" and waits a second for
+// servers that do not support it. It does not if the request has that header already, so the
+// request gets one, which is removed again when the headers are written.
 ssize_t WriteHeadersWithoutExpect(httplib::Stream& stream, httplib::Headers& headers) {
   headers.erase("Expect");
   return httplib::detail::write_headers(stream, headers);
@@ -42,7 +42,7 @@ struct HttpClient::Call {
   std::string path;
   std::string body = {};
   std::string content_type = {};
-  // Both for streams only.
+  // Both are for streams only.
   std::function<bool(int status)> on_status = nullptr;
   std::function<bool(std::string_view chunk)> on_chunk = nullptr;
 };

@@ -1,4 +1,4 @@
-// HttpClient against the real HttpServer.
+// Tests HttpClient against the real HttpServer.
 
 #include "http/http_client.h"
 
@@ -66,7 +66,7 @@ TEST_F(HttpClientTest, PassesAStreamOnPieceByPiece) {
   MakeServer().Handle("POST", "/", [&](const HttpRequest&) {
     HttpResponse response;
     response.stream.next = [&received, sent = 0](std::string* chunk) mutable {
-      // The next piece is not made before the client has the one before.
+      // The next chunk is produced only after the client has received the one before.
       if (!Eventually([&] { return received == sent; })) return false;
       *chunk = "piece" + std::to_string(sent++);
       return sent < 5;

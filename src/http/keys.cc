@@ -20,7 +20,7 @@ Status CheckText(const std::string& key) {
         ErrorCode::kInvalidArgument,
         "an API key has spaces or bytes that are not ASCII; no header carries it unchanged");
   }
-  // The HTTP library decodes that too; nobody needs it.
+  // The HTTP library decodes that sequence as well; no key needs it.
   if (key.find("%u") != std::string::npos) {
     return Fail(ErrorCode::kInvalidArgument, "an API key may not have \"%u\" in it");
   }

@@ -1,4 +1,4 @@
-// API keys: which there are, how a client shows one and how it is compared.
+// API keys: the set of keys, how a client presents one, and how keys are compared.
 
 #ifndef CAIRN_HTTP_KEYS_H_
 #define CAIRN_HTTP_KEYS_H_
@@ -16,47 +16,49 @@
 
 namespace cairn {
 
-// Whether `a` and `b` are the same bytes. The time taken depends on their lengths only, so that
-// nobody can find a key byte by byte with a stopwatch.
+// Returns whether `a` and `b` are equal. The time depends on their lengths only, so that a key
+// cannot be found byte by byte from response times.
 bool ConstantTimeEquals(std::string_view a, std::string_view b);
 
-// What follows "Bearer " in an Authorization header; empty when it is of another kind.
+// Returns the text after "Bearer " in an Authorization header, or an empty view if it is of another
+// kind.
 std::string_view BearerToken(std::string_view authorization);
 
-// The keys of a server. They can be replaced while it serves; each keeps its number for as long as
-// the process lives, and no other key ever gets it, not even when the first was taken away: what
-// was stored under a number is that key's own. Thread-safe.
+// The keys of a server. They can be replaced while it serves. Each key keeps its number for the
+// life of the process, and no other key ever gets that number, even after the key was removed: what
+// was stored under a number belongs to that key alone. Thread-safe.
 class ApiKeys {
  public:
-  // From 1 on; 0 is having none.
+  // Counted from 1; 0 stands for no key.
   using Number = uint32_t;
   struct Known {
     Number number = 0;
     std::string text;
-    // By which what outlives the process knows it again: a hash of the key, no two the same.
+    // Identifies the key in what outlives the process: a hash of the key, unique among the keys.
     uint64_t saved_name = 0;
   };
 
-  // Errors as Replace()'s.
+  // Errors as for Replace().
   static Result<std::shared_ptr<ApiKeys>> Make(const std::vector<std::string>& keys);
 
-  // Gives numbers to those that have none yet, without letting anybody in. kInvalidArgument: one is
-  // empty or has bytes that no header can carry; the message does not hold it.
+  // Assigns numbers to keys that have none yet, without accepting them. Returns kInvalidArgument if
+  // a key is empty or has bytes that no header can carry; the message does not contain the key.
   Status Know(const std::vector<std::string>& keys);
-  // From now on these are the keys. Errors as Know()'s; then all stays as it was.
+  // Replaces the accepted keys. Errors as for Know(); on an error nothing changes.
   Status Replace(const std::vector<std::string>& keys);
 
-  // Of the key a client has shown, 0 when it is none. Always looks at every key.
+  // Returns the number of the key that a client sent, or 0 if it is not accepted. Always compares
+  // with every key.
   Number Match(std::string_view given) const;
   size_t size() const;
   bool empty() const { return size() == 0; }
-  // All that ever had a number.
+  // All keys that ever had a number.
   std::vector<Known> known() const;
 
  private:
   struct Key {
     Known known;
-    std::string shown;  // as the HTTP library hands out header values: percent-decoded
+    std::string shown;  // the key as the HTTP library returns header values: percent-decoded
     bool valid = false;
   };
   Status KnowLocked(const std::vector<std::string>& keys);
@@ -65,11 +67,11 @@ class ApiKeys {
   std::vector<Key> keys_;  // guarded by mutex_; number n is at n - 1
 };
 
-// Who is being answered: how many requests of each key are at work. Thread-safe.
+// KeyLoad: counts the requests in progress of each key. Thread-safe.
 class KeyLoad {
  public:
-  // One more, until what is returned is let go, which may be after this object's end. Null: there
-  // are `max` of that key already (0: no limit).
+  // Counts one more request until the result is released, which may be after this object's end.
+  // Returns null if `max` requests of the key are in progress already (0: no limit).
   std::shared_ptr<void> Enter(ApiKeys::Number key, size_t max);
 
  private:

@@ -1,6 +1,7 @@
-// No hit ever crosses a namespace, nor does anything else: many clients with several keys play all
-// that the API has against a whole server, by seeds, and a naive model of what each key said looks
-// at every answer. Keys come and go, and the server is ended and started again on its folder.
+// Tests that nothing crosses a namespace, cache hits included. Many clients with several keys call
+// the whole API of a complete server, driven by seeds, and a naive model of what each key sent
+// checks every answer. Keys are added and removed, and the server is stopped and restarted on its
+// folder.
 
 #include <gtest/gtest.h>
 
@@ -27,10 +28,10 @@ using test::PlayedKeys;
 using test::WholeServer;
 
 constexpr size_t kKeys = 4;
-constexpr size_t kStayingKeys = 2;  // the others come and go
+constexpr size_t kStayingKeys = 2;  // the others are added and removed
 constexpr size_t kPlayers = 5;
 constexpr size_t kLives = 3;
-constexpr size_t kQuestionsInALife = 40;  // of each player
+constexpr size_t kQuestionsInALife = 40;  // per player
 
 std::string KeyText(size_t key) {
   return "sk-test-" + std::to_string(key);
@@ -44,7 +45,7 @@ std::vector<std::string> KeyTexts(size_t count) {
 
 enum class Api : uint8_t { kChat, kMessages, kResponses, kCompletion };
 
-// Roles and contents; the first is the system's.
+// Roles and contents; the first message is the system's.
 using Talk = std::vector<std::pair<std::string, std::string>>;
 
 struct Question {
@@ -99,7 +100,7 @@ Question Ask(Api api, const Talk& talk, size_t tokens_max) {
            {"cairn", {{"explain", true}}}}};
 }
 
-// What the server makes of a question, made here by one that nobody ever asked.
+// Computes which tokens the server makes of a question, on an engine of its own.
 class Oracle {
  public:
   explicit Oracle(MemoryClass memory_class)
@@ -115,15 +116,15 @@ class Oracle {
     }
     return *service_.PromptTokens(ConversationOf(question), 0);
   }
-  // All that may be stored once `answer` is there.
+  // Returns all sequences that may be stored after `answer`.
   std::vector<Tokens> KnownAfter(const Question& question, const std::string& answer) const {
     Tokens tokens = PromptOf(question);
     const Tokens said = *engine_.Tokenize(answer, false, false);
     tokens.insert(tokens.end(), said.begin(), said.end());
     std::vector<Tokens> known = {std::move(tokens)};
     if (question.api == Api::kCompletion) return known;
-    // As it is read ahead, before anybody asked: up to the next message, all of it or without its
-    // oldest turns, as clients send it that keep a window.
+    // The forms that are prefetched: up to the next message, complete or without the oldest turns,
+    // as clients with a message window send it.
     const Conversation asked = ConversationOf(question);
     for (size_t from = 1; from <= asked.messages.size(); ++from) {
       Conversation next = asked;
@@ -156,16 +157,16 @@ class Oracle {
   ChatService service_;
 };
 
-// What is the same for all who play in one life.
+// State shared by all players of one server life.
 struct Stage {
   WholeServer* server = nullptr;
   PlayedKeys* played = nullptr;
   const Oracle* oracle = nullptr;
-  // All show the same key, whoever they are: as if there were one namespace.
+  // All players send the same key, as if there were one namespace.
   bool collapsed = false;
 };
 
-// Of a whole answer, or of all its events.
+// Returns the text of a complete answer, or of all its events.
 std::string TextOf(const std::string& body) {
   std::string text;
   for (const Json& json : test::JsonsOf(body)) {
@@ -181,7 +182,7 @@ std::string TextOf(const std::string& body) {
   return text;
 }
 
-// Somebody who has all keys and uses one at a time.
+// A client that has all keys and uses one at a time.
 class Player {
  public:
   Player(const Stage& stage, uint64_t seed) : stage_(stage), random_(seed), talks_(kKeys) {}
@@ -239,7 +240,8 @@ class Player {
     return reply;
   }
 
-  // Few systems, and few questions: keys meet in them all the time. A secret now and then.
+  // Few system texts and questions, so that the keys often share prefixes. Includes a secret now
+  // and then.
   Talk NewTalk(size_t key) {
     std::string system = "You are number " + std::to_string(Below(2)) + ". ";
     while (system.size() < 220) system += "Be brief and kind. ";
@@ -284,8 +286,8 @@ class Player {
     if (!answer.empty()) talk.emplace_back("assistant", answer);
   }
 
-  // In the middle of an answer. Nobody knows what the rest of it would have been, so nobody asks so
-  // again.
+  // Disconnects in the middle of an answer. The rest of that answer is unknown, so the question is
+  // never used again.
   void Vanish(size_t key, Api api, Talk talk) {
     talk.back().second += " " + std::to_string(random_());
     Question question = Ask(api, talk, 1 + Below(30));
@@ -304,11 +306,12 @@ class Player {
     stage_.played->Hear(key, question.path, heard, std::nullopt);
   }
 
-  // The same from two keys, and twice from one: who comes second joins the first, or does not.
+  // Sends the same question from two keys, and twice from one, where the second request may join
+  // the first.
   void AskAtOnce(size_t key) {
     Talk talk = TalkOf(key);
     const size_t other = (key + 1 + Below(kKeys - 1)) % kKeys;
-    // What both may write.
+    // A question that both keys may send.
     talk = NewTalk(key);
     talk[1].second = "Question 1: what is a cairn, and why?" + std::string(Below(300), '?');
     const auto api = static_cast<Api>(Below(4));
@@ -416,7 +419,7 @@ class Player {
 
   const Stage stage_;
   std::mt19937_64 random_;
-  std::vector<Talk> talks_;  // of each key
+  std::vector<Talk> talks_;  // by key
 };
 
 struct Told {
@@ -446,7 +449,7 @@ Told PlayLives(uint64_t seed, MemoryClass memory_class, bool collapsed) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       server.ReplaceKeys(KeyTexts(count));
     }
-    // It waits until nobody brings more to save, so once is enough.
+    // It waits until no other client adds work to save, so once is enough.
     Player(stage, seed).Flush();
     for (std::thread& player : players) player.join();
     played.SeeLog(server.log());
@@ -480,7 +483,7 @@ TEST(Namespaces, NoHitCrossesOneWhateverIsAsked) {
     all.waited_for_prefix += told.waited_for_prefix;
     all.asked_for_others += told.asked_for_others;
   }
-  // It was not for want of trying.
+  // The run did have reuse that could have crossed.
   EXPECT_GT(all.reused, 100'000u);
   EXPECT_GT(all.from_disk, 0u);
   EXPECT_GT(all.waited_for_prefix, 0u);

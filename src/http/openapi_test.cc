@@ -1,5 +1,5 @@
-// docs/openapi.yaml and the routes say the same. The page is read by its lines: paths stand two
-// columns in, under "paths:", and their methods two more.
+// Tests that docs/openapi.yaml and the routes agree. The page is parsed by lines: paths are
+// indented by two columns under "paths:", and their methods by two more.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct Described {
   std::set<std::string> not_yet;
 };
 
-// "/slots/{id}" as the router writes it.
+// Returns "/slots/{id}" as the router writes it.
 std::string AsPattern(std::string_view path) {
   std::string pattern;
   for (const char c : path) {
@@ -31,7 +31,7 @@ std::string AsPattern(std::string_view path) {
   return pattern;
 }
 
-// What stands `columns` in on a line like "    post:"; empty for any other line.
+// Returns the key at column `columns` of a line like "    post:"; empty for any other line.
 std::string KeyAt(std::string_view line, size_t columns) {
   if (line.size() <= columns + 1 || !line.ends_with(':')) return "";
   if (line.find_first_not_of(' ') != columns) return "";

@@ -16,7 +16,7 @@ int HexValue(char c) {
   return -1;
 }
 
-// The segments between the slashes, still encoded. REQUIRES: `path` starts with a slash.
+// Returns the segments between the slashes, still encoded. REQUIRES: `path` starts with a slash.
 std::vector<std::string_view> Split(std::string_view path) {
   std::vector<std::string_view> segments;
   path.remove_prefix(1);

@@ -1,9 +1,9 @@
-// Router: which handler answers a method and a path. Knows nothing of sockets.
+// Router: finds the handler for a method and a path. It has no dependency on sockets.
 //
-// A pattern is a path whose segments are fixed ("/v1/models") or, when they start with a colon,
-// take any one non-empty segment ("/slots/:id"). A path is split at its slashes first and
-// percent-decoded then, so "%2F" inside a segment stays inside it. Patterns without a colon win
-// over patterns with one; among those the one that was added first wins.
+// A pattern is a path whose segments are either fixed ("/v1/models") or, if they start with a
+// colon, match any one non-empty segment ("/slots/:id"). A path is split at its slashes before it
+// is percent-decoded, so "%2F" stays inside its segment. Patterns without a colon take precedence
+// over patterns with one; among those, the one added first wins.
 
 #ifndef CAIRN_HTTP_ROUTER_H_
 #define CAIRN_HTTP_ROUTER_H_
@@ -16,31 +16,32 @@
 
 namespace cairn {
 
-// `text` with every "%41" made "A". A percent sign that no two hex digits follow stays as it is.
+// Returns `text` with escapes such as "%41" decoded. A percent sign without two hex digits after it
+// stays unchanged.
 std::string PercentDecode(std::string_view text);
 
-// The path of a request target: without query and fragment, and without "http://host" if the
-// client sent that too. Still percent-encoded.
+// Returns the path of a request target, without query and fragment, and without "http://host" if
+// the client sent that too. Still percent-encoded.
 std::string_view TargetPath(std::string_view target);
 
 struct RouteMatch {
-  bool path_known = false;  // some method is answered here
-  bool found = false;       // and this method is
-  size_t route = 0;         // what Add() returned
+  bool path_known = false;  // some method has a route at the path
+  bool found = false;       // this method has one
+  size_t route = 0;         // the result of Add()
   std::map<std::string, std::string> captures;
-  std::string allow;  // the methods answered here, as an Allow header lists them
+  std::string allow;  // the methods with a route at the path, as for an Allow header
 };
 
-// Add() everything first; Find() may then be called from any thread.
+// All calls of Add() come first; Find() may then be called from any thread.
 class Router {
  public:
   // Returns the route's number, counted from 0. REQUIRES: `pattern` starts with a slash.
   size_t Add(std::string method, std::string_view pattern);
 
-  // "POST /slots/:id", in the order they were added.
+  // Names like "POST /slots/:id", in the order in which they were added.
   std::vector<std::string> Names() const;
 
-  // `path` is percent-encoded. HEAD is found where GET is.
+  // `path` is percent-encoded. HEAD matches the routes of GET.
   RouteMatch Find(std::string_view method, std::string_view path) const;
 
  private:

@@ -22,7 +22,7 @@
 namespace cairn {
 namespace {
 
-// How an API words an error.
+// Formats an error as an API words it.
 using ErrorWording = std::string (*)(const ApiError& error);
 
 HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBody) {
@@ -40,7 +40,7 @@ HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = Erro
   return response;
 }
 
-// What keeps a stream alive: the API's own event, where it has one.
+// Returns the API's own ping event, or a comment where it has none.
 template <typename Stream>
 std::string_view PingOf(const Stream& stream) {
   if constexpr (requires { stream.ping(); }) {
@@ -50,7 +50,7 @@ std::string_view PingOf(const Stream& stream) {
   }
 }
 
-// How long the status of a stream waits for the first event where no pings bound it.
+// Limit for waiting for the first event, and with it for the status, of a stream without pings.
 constexpr double kFirstEventMsMax = 30'000;
 
 double PingMs(const Served& served) {
@@ -63,7 +63,7 @@ std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequ
   return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
 }
 
-// An answer in events, by a class with Next() and Abandon().
+// Streams an answer as events, from a class with Next() and Abandon().
 template <typename Stream>
 HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>& stream) {
   HttpResponse response;
@@ -84,7 +84,7 @@ bool IsMessagesPath(std::string_view path) {
   return path == kMessages || path.starts_with(std::string(kMessages) + "/");
 }
 
-// Every key is a namespace of its own; so is having none.
+// Every key is its own namespace, and so is having no key.
 NamespaceId NamespaceOf(const HttpRequest& request) {
   return request.key_number;
 }
@@ -98,7 +98,7 @@ AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   return identity;
 }
 
-// From here on the request is among those that GET /cairn/requests lists.
+// From here on GET /cairn/requests lists the request.
 std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service,
                                       const HttpRequest& request, const AnswerIdentity& identity,
                                       ExplainedPrompt prompt, Generation* generation) {
@@ -109,12 +109,12 @@ std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service
   return record;
 }
 
-// Of an answer that has begun, and can be ended by it.
+// An answer that has started; from then on it can be cancelled by its id.
 struct Begun {
   AnswerIdentity identity;
   std::shared_ptr<RequestRecord> record;
 };
-// `explain`: the answer is to tell it too.
+// With `explain` the answer includes the explanation too.
 Begun Begin(const std::string& prefix, Served& served, const ChatService& service,
             const HttpRequest& request, bool explain, StartedChat* chat) {
   Begun begun{NewIdentity(prefix, served), {}};
@@ -125,7 +125,7 @@ Begun Begin(const std::string& prefix, Served& served, const ChatService& servic
   return begun;
 }
 
-// The whole answer, with what became of its prompt in the headers.
+// A complete answer, with the outcome of its prompt in the headers.
 HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& record,
                            ErrorWording wording = ErrorBody) {
   HttpResponse response = ToResponse(std::move(body), wording);
@@ -133,7 +133,7 @@ HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& rec
   return response;
 }
 
-// What the server is told that all answers must be, where a request does not say.
+// Applies the server's default grammar to requests that set none.
 void UseGrammar(const Served& served, ChatRequest* request) {
   if (request->grammar.empty()) request->grammar = served.grammar;
 }
@@ -218,7 +218,7 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
                        *begun.record, MessagesErrorBody);
 }
 
-// Stores what the response `id` answers and says, behind `previous`.
+// Prepares storing the response `id`, which follows `previous`.
 ResponseContext ContextOf(Served& served, const ResponsesRequest& request, const Json& body,
                           const std::string& id, NamespaceId name_space,
                           std::shared_ptr<const StoredResponses::Chain> previous) {
@@ -268,7 +268,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
 using ServiceHandler =
     std::function<HttpResponse(const ChatService& service, const HttpRequest& request)>;
 
-// A handler for once the model is there.
+// Wraps a handler so that it answers 503 until the model is loaded.
 HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
                        ErrorWording wording = ErrorBody) {
   return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
@@ -320,7 +320,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
                    MetricsInput input{served->model.version, served->model.alias, service.stats(),
                                       service.span_stats(), served->request_log.whys()};
-                   // When the server is ending there is nothing to look at.
+                   // While the server stops, there are no cache statistics.
                    static_cast<void>(service.Look(
                        [&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
                    HttpResponse response = ToResponse(MetricsText(input));
@@ -329,7 +329,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  }));
 }
 
-// The id is in the answer, and in each event of a stream.
+// Clients find the id in the answer, and in each event of a stream.
 void AddCancelRoutes(HttpServer* server, Served* served) {
   const auto add = [&](const char* method, const char* path, ErrorWording wording) {
     server->Handle(method, path, [served, wording](const HttpRequest& request) {
@@ -352,7 +352,7 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindResponse(const Serv
       ToApiError({ErrorCode::kNotFound, "this server stores no responses (--responses-store 0)"}));
 }
 
-// Where it is not stored but on its way, it is ended.
+// If the response is in progress rather than stored, it is cancelled.
 ApiResult<std::string> DeleteResponse(Served& served, const HttpRequest& request) {
   const std::string& id = request.captures.at("id");
   if (served.responses == nullptr) return served.running.Cancel(id, NamespaceOf(request));

@@ -1,8 +1,8 @@
-// Routes: which path of the server leads to which part of the API.
+// Routes: maps the server's paths to the parts of the API.
 //
-// Headers by which clients name their session (X-Claude-Code-Session-Id, x-session-affinity,
-// session-id, x-session-id) are read by nobody: which conversation a prompt goes on with is told by
-// its tokens, so a client that names none, or a wrong one, loses nothing.
+// Headers in which clients name their session (X-Claude-Code-Session-Id, x-session-affinity,
+// session-id, x-session-id) are ignored. The tokens of a prompt determine which conversation it
+// continues, so a client that sends no name, or a wrong one, loses nothing.
 
 #ifndef CAIRN_HTTP_ROUTES_H_
 #define CAIRN_HTTP_ROUTES_H_
@@ -29,20 +29,21 @@
 
 namespace cairn {
 
-// What the routes serve. Outlives the server.
+// The objects and options behind the routes. Outlives the server.
 struct Served {
-  // Null while the model loads: until then every path answers 503, /health too, which is how
-  // clients know. The rest is set before it.
+  // Null while the model loads: until then every path answers 503, including /health, which is how
+  // clients detect it. All other members are set before it.
   std::atomic<const ChatService*> service = nullptr;
-  // Told with 503 until the service is there. A text that lives as long as the program.
+  // The message of the 503 answers until `service` is set. The text must live as long as the
+  // program.
   std::atomic<const char*> not_ready = "Loading model";
-  Embedder* embedder = nullptr;     // null: none was asked for
-  const Rerank* rerank = nullptr;   // likewise
-  InfillOptions infill;             // no tokens: /infill is 501
+  Embedder* embedder = nullptr;     // null: not configured
+  const Rerank* rerank = nullptr;   // null: not configured
+  InfillOptions infill;             // without tokens, /infill answers 501
   SlotFiles* slot_files = nullptr;  // null: slots are not saved to files
-  uint64_t disk_bytes_max = 0;      // of what is kept on disk; 0: nothing is
+  uint64_t disk_bytes_max = 0;      // disk budget; 0: nothing is kept on disk
   GenerationParams defaults;
-  // What answers must be where a request does not say: GBNF; empty: anything.
+  // The grammar (GBNF) for requests that set none; empty: unconstrained.
   std::string grammar;
   ServedModel model;
   // Seconds of silence after which a stream is pinged; 0 or less: never.
@@ -50,18 +51,20 @@ struct Served {
   RunningAnswers running;
   std::unique_ptr<StoredResponses> responses;  // null: none are stored
   RequestLog request_log;
-  std::atomic<uint64_t> answers = 0;   // begun since the start; numbers them
-  std::atomic<uint64_t> requests = 0;  // of any kind, likewise
+  std::atomic<uint64_t> answers = 0;   // answers begun since the server's start; numbers them
+  std::atomic<uint64_t> requests = 0;  // requests of any kind since the server's start; numbers
+                                       // them
   SteadyClock clock;
 };
 
 // REQUIRES: before server->Bind().
 void AddRoutes(HttpServer* server, Served* served);
 
-// The body of errors that the HTTP server answers by itself, in the shape of the API at `path`.
+// Returns the body of errors that the HTTP server answers itself, in the format of the API at
+// `path`.
 std::string HttpErrorBody(int status, std::string_view message, std::string_view path);
 
-// What every answer at `path` says in its headers: the request's id, under the API's name for it.
+// Returns the headers of every answer at `path`: the request's id, under that API's name for it.
 std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
                                                                std::string_view path);
 

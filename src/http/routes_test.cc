@@ -1,4 +1,4 @@
-// The routes on a FakeEngine, over a real socket.
+// Tests the routes on a FakeEngine, over a real socket.
 
 #include "http/routes.h"
 
@@ -220,7 +220,7 @@ TEST_F(RoutesTest, EmbeddingsAreMadeOnlyWhereTheyWereAskedFor) {
 }
 
 TEST_F(RoutesTest, AServersGrammarHoldsWhereARequestHasNone) {
-  // FakeEngine follows none, but one that is broken is told of.
+  // FakeEngine ignores grammars, but an invalid one is reported.
   served_.grammar = "root ::= missing";
   FinishLoading();
   EXPECT_EQ(StatusOf(Post("/v1/chat/completions", "{" + kMessages + "}")), 400);
@@ -269,7 +269,7 @@ TEST_F(RoutesTest, EveryAnswerHasAnIdOfItsOwn) {
   EXPECT_NE(chat.find("\r\nx-request-id: req_0-3\r\n"), std::string::npos) << chat;
 }
 
-// Headers of sessions and names of models that nobody here knows.
+// Session headers and model names that the server does not know.
 TEST_F(RoutesTest, WhatClientsSayOfTheirSessionAndModelChangesNothing) {
   FinishLoading();
   const std::string body = R"({"model":"claude-of-another-year",)" + kMessages + "}";

@@ -1,7 +1,7 @@
-// How the library is used: it parses requests and formats answers (its process_request), over a
-// Stream of ours. Accepting, threads, timeouts, pipelining and closing are ours (http/socket.h,
-// http/connection_pool.h), because its own listener shares ports, keeps a queue of five and ends
-// on a passing error of accept().
+// The HTTP library parses requests and formats answers (its process_request), over our Stream.
+// Accepting, threads, timeouts, pipelining and closing are ours (http/socket.h,
+// http/connection_pool.h), because the library's listener shares ports, has a backlog of five and
+// ends on a transient error of accept().
 
 #include "http/server.h"
 
@@ -25,31 +25,31 @@
 namespace cairn {
 namespace {
 
-// How long a refused or failed client gets to read its answer before the connection is closed.
+// How long a refused or failed client may read its answer before the connection is closed.
 constexpr Linger kLingerAfterError = {.silence_ms = 500, .total_ms = 5000};
 constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
-// What a refused client gets for its handshake and request, where TLS is spoken: one waits for the
-// other.
+// Limit for the handshake and the request of a refused client under TLS: the refusal can only
+// follow them.
 constexpr int kRefusedRequestMs = 500;
-// A connection that has said nothing for this long after it was opened counts as idle.
+// A connection that has sent nothing for this long after it was opened counts as idle.
 constexpr int kFirstByteMs = 100;
 
-// One request on its way. The library's callbacks get no context of ours; but a connection's
-// thread does nothing else, so it knows.
+// A request in progress. The library's callbacks carry no context of ours, but the connection's
+// thread serves only this request, so a thread-local pointer identifies it.
 struct Exchange {
   std::shared_ptr<const PeerWatch> watch;
   std::string content_type;  // the request's, see Prepare()
   std::string path;
   RouteMatch match;
   uint32_t key_number = 0;
-  std::shared_ptr<void> at_work;  // of its key, see KeyLoad
+  std::shared_ptr<void> at_work;  // the count of its key, see KeyLoad
   HttpHeaders cors_headers;
-  bool preflight = false;  // it is answered by its headers
+  bool preflight = false;  // answered by headers alone
   // An answer that needs no handler and no body: 401, 404, 405, 413, 501.
   int refusal_status = 0;
   std::string refusal_message;
   std::vector<std::pair<std::string, std::string>> refusal_headers;
-  bool close = false;  // the connection ends with this answer
+  bool close = false;  // close the connection after this answer
 
   void RefuseWith(int status, std::string message) {
     refusal_status = status;
@@ -57,7 +57,7 @@ struct Exchange {
   }
 };
 
-// A connection as the library wants to see it.
+// Adapts a connection to the library's Stream.
 class ConnectionStream final : public httplib::Stream {
  public:
   ConnectionStream(Connection* connection, const Exchange* exchange)
@@ -70,7 +70,7 @@ class ConnectionStream final : public httplib::Stream {
   bool wait_writable() const override { return connection_->WaitWritable(); }
   bool is_peer_alive() const override { return !connection_->watch()->Gone(); }
   ssize_t read(char* bytes, size_t size) override {
-    // Once an error is being answered the library would wait for the rest of the body.
+    // When an error is answered, the library would still wait for the rest of the body.
     return exchange_->close ? -1 : connection_->Read(bytes, size);
   }
   ssize_t write(const char* bytes, size_t size) override { return connection_->Write(bytes, size); }
@@ -93,12 +93,12 @@ class ConnectionStream final : public httplib::Stream {
 // The library's server without its listener.
 class Parser : public httplib::Server {
  public:
-  Parser() { svr_sock_ = 0; }  // any number but "invalid": not stopping
+  Parser() { svr_sock_ = 0; }  // any descriptor but "invalid": not stopping
 
-  // Makes answers that are being streamed end after their current piece.
+  // Makes streamed answers end after their current chunk.
   void CutStreams() { svr_sock_ = INVALID_SOCKET; }
 
-  // Reads one request, answers it. Returns whether the connection can go on.
+  // Reads and answers one request. Returns whether the connection can be kept.
   bool ServeOne(httplib::Stream* stream, const std::string& remote,
                 const std::function<void(httplib::Request&)>& setup) {
     bool closed = false;
@@ -144,7 +144,7 @@ class HttpServer::Impl {
 
   bool has_keys() const { return options_.keys != nullptr && !options_.keys->empty(); }
   void InstallCallbacks();
-  // Decides on a request whose headers have been read, before its body is.
+  // Decides on a request after its headers and before its body were read.
   void Prepare(httplib::Request& request, Exchange* exchange) const;
   void CheckBrowser(const httplib::Request& request, Exchange* exchange) const;
   void CheckKey(const httplib::Request& request, Exchange* exchange) const;
@@ -201,18 +201,18 @@ void HttpServer::Impl::InstallCallbacks() {
     WriteRefusal(exchange, out);
     return HandlerResponse::Handled;
   });
-  // A client that asks before it sends a large body need not send one that will be refused.
+  // A client that waits for permission to send a large body is told at once if it will be refused.
   parser_.set_expect_100_continue_handler([this](const httplib::Request&, httplib::Response& out) {
     const Exchange& exchange = *current_exchange;
     if (exchange.refusal_status == 0) return 100;
     WriteRefusal(exchange, out);
     return exchange.refusal_status;
   });
-  // Called for every answer of 400 or more, the library's own (which have no body) included.
+  // Called for every answer of 400 or more, including the library's own (which have no body).
   const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
     current_exchange->close = true;
     if (out.body.empty() && !out.content_provider_) {
-      // What our end broke off is no fault of the request.
+      // A request broken off because the server stops is not the client's error.
       if (out.status == 400 && stop_->raised()) {
         out.status = 503;
         out.set_header("Retry-After", "1");
@@ -233,7 +233,7 @@ void HttpServer::Impl::InstallCallbacks() {
       out.set_header(name, value);
     }
   });
-  // Prepare() has done the routing and put the one path here that the library knows.
+  // Prepare() has routed the request and set the only path that the library knows.
   const auto answer = [this](const httplib::Request& in, httplib::Response& out) {
     Answer(in, out);
   };
@@ -246,17 +246,17 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   exchange->path = PercentDecode(path);
   exchange->match = router_.Find(request.method, path);
   request.path = "/";
-  // Answers are small pieces or local: compressing them would only hold pieces back. The library
-  // would also cut any answer to a Range.
+  // Answers are small chunks or local; compressing them would only delay them. The library would
+  // also cut any answer to a Range.
   request.headers.erase("Accept-Encoding");
   request.ranges.clear();
-  // The library takes form bodies apart and forgets their text; curl calls everything a form.
+  // The library splits form bodies and drops their text; curl labels every body a form.
   exchange->content_type = request.get_header_value("Content-Type");
   request.headers.erase("Content-Type");
 
   CheckBrowser(request, exchange);
   if (exchange->preflight || exchange->refusal_status != 0) {
-    // Decided.
+    // The refusal is set already.
   } else if (!exchange->match.path_known) {
     exchange->RefuseWith(404, "there is nothing at " + Shown(exchange->path));
   } else if (!exchange->match.found) {
@@ -296,7 +296,7 @@ void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* e
 }
 
 void HttpServer::Impl::CheckLoad(const httplib::Request& request, Exchange* exchange) const {
-  // Looking and cancelling must be possible when all else is not.
+  // Requests that inspect or cancel must work even when the key's limit is reached.
   if (request.method != "POST" || !exchange->match.captures.empty()) return;
   if (exchange->refusal_status != 0) return;
   exchange->at_work = load_.Enter(exchange->key_number, options_.key_requests_max);
@@ -332,7 +332,7 @@ void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) 
   if (request.has_header("Transfer-Encoding")) {
     if (!SameIgnoringCase(request.get_header_value("Transfer-Encoding"), "chunked")) {
       exchange->RefuseWith(501, "the only Transfer-Encoding this server reads is chunked");
-      exchange->close = true;  // where the body ends is not known
+      exchange->close = true;  // the end of the body is unknown
     }
     return;
   }
@@ -363,7 +363,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   HttpResponse response = routes_[exchange.match.route].handler(request);
   out.status = response.status;
   for (const auto& [name, value] : response.headers) out.set_header(name, value);
-  // The library promises ranges on every HEAD unless told otherwise.
+  // The library announces ranges on every HEAD unless told otherwise.
   if (in.method == "HEAD") out.set_header("Accept-Ranges", "none");
   if (response.stream) {
     SendStream(in, std::move(response.stream), response.content_type, out);
@@ -377,7 +377,7 @@ void HttpServer::Impl::SendStream(const httplib::Request& in, StreamBody stream,
   auto source = std::make_shared<StreamSource>(std::move(stream), options_.log);
   auto provide = [source](size_t, httplib::DataSink& sink) { return source->Provide(sink); };
   auto release = [source](bool) { source->Release(); };
-  if (in.version == "HTTP/1.0") {  // knows no chunks: the end of the connection is the end
+  if (in.version == "HTTP/1.0") {  // HTTP/1.0 has no chunks: the body ends with the connection
     current_exchange->close = true;
     out.set_content_provider(content_type, std::move(provide), std::move(release));
   } else {
@@ -448,7 +448,7 @@ void HttpServer::Impl::Serve() {
 void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat) {
   Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_,
                         options_.certificate.get());
-  // A new connection keeps its seat for a moment: its first request is on the way.
+  // A new connection keeps its seat for a moment, as its first request is on the way.
   bool idle = false;
   for (;;) {
     if (idle) seat->EnterIdle();
@@ -462,7 +462,9 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
       return;
     }
     const bool idle_before = std::exchange(idle, true);
-    if (wait == Connection::Wait::kWoken) continue;  // another idle one was faster to go
+    if (wait == Connection::Wait::kWoken)
+      continue;  // another idle connection has given up its
+                 // seat first
     if (wait == Connection::Wait::kTimeout && !idle_before) continue;
     if (!asks) {
       if (connection.FellBackToPlain()) SayNotPlain(&connection);
@@ -496,7 +498,7 @@ bool HttpServer::Impl::ServeRequest(Connection* connection) {
 void HttpServer::Impl::RefuseConnection(AcceptedSocket socket) {
   Connection connection(socket.fd, std::move(socket.remote), stop_, timeouts_,
                         options_.certificate.get());
-  // Without a handshake nothing can be said.
+  // Without a handshake no answer can be sent.
   if (options_.certificate != nullptr &&
       connection.WaitForRequest(kRefusedRequestMs, -1) != Connection::Wait::kData) {
     return;
@@ -524,7 +526,8 @@ void HttpServer::Impl::Refuse(Connection* connection, int status, const std::str
     LogFailure("an error answer", "error_body threw");
   }
   const std::string answer = RefusalAnswer(status, reason, options_.error_content_type, body);
-  // A new connection's send buffer takes this whole; a client that reads nothing gets no more.
+  // The send buffer of a new connection holds this answer; a client that reads nothing gets no
+  // more.
   connection->Write(answer.data(), answer.size());
   connection->LingerBriefly(kLingerAfterRefusal);
 }

@@ -1,4 +1,4 @@
-// Streams, waiting handlers, clients that vanish, and the server's end.
+// Tests streams, waiting handlers, disconnecting clients, and stopping the server.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace cairn {
 namespace {
 
-// What a test lets a stream say, piece by piece.
+// The chunks of a stream, supplied one by one by the test.
 class Script {
  public:
   void Say(const std::string& piece) {
@@ -79,7 +79,7 @@ TEST_F(HttpServerStreamTest, SendsEveryPieceBeforeTheNextExists) {
   script_.Say("end");
   script_.End();
   ASSERT_TRUE(client.ReadUntil("end\r\n0\r\n\r\n"));
-  // The connection goes on, and nobody has gone.
+  // The connection is kept, and on_gone was not called.
   client.Forget();
   client.Send("GET /nothing HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(client.ReadUntil("404"));
@@ -109,7 +109,7 @@ TEST_F(HttpServerStreamTest, EndsARequestThatIsSentDropByDrop) {
   StartServer();
   RawClient slow(server_->port());
   ASSERT_TRUE(slow.Send("POST /read HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"));
-  // Each byte comes long before silence would end the connection.
+  // Each byte arrives long before the read timeout.
   EXPECT_TRUE(Eventually([&] { return !slow.Send("x"); }));
   EXPECT_FALSE(handled);
   EXPECT_EQ(Ask("GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n").substr(9, 3), "404");
@@ -304,7 +304,7 @@ TEST_F(HttpServerStreamTest, StopEndsStreamsAndWaitingHandlers) {
   EXPECT_FALSE(RawClient(server_->port()).connected());
 }
 
-// It was told that its request could not be read: a client's fault, after which none asks again.
+// A 400 would blame the client, which would then not retry.
 TEST_F(HttpServerStreamTest, ABodyThatTheServersEndBrokeOffIsRefusedWith503) {
   std::atomic<bool> handled = false;
   MakeServer().Handle("POST", "/read", [&](const HttpRequest&) {
@@ -315,7 +315,7 @@ TEST_F(HttpServerStreamTest, ABodyThatTheServersEndBrokeOffIsRefusedWith503) {
   RawClient half(server_->port());
   ASSERT_TRUE(
       half.Send("POST /read HTTP/1.1\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"));
-  // Now it waits for the body.
+  // Now the server waits for the body.
   ASSERT_TRUE(half.ReadUntil("100 Continue"));
   ASSERT_TRUE(half.Send("half of"));
   StopServer();
@@ -348,7 +348,7 @@ TEST_F(HttpServerStreamTest, RefusesAtOnceWhenAllConnectionsAreAtWork) {
   EXPECT_EQ(StatusOf(answer), 503);
   EXPECT_TRUE(answer.find("Retry-After: 1\r\n") != std::string::npos);
   EXPECT_EQ(BodyOf(answer), "{503: all 2 connections of this server are at work; try again later}");
-  // Once a stream has ended there is room again.
+  // Once a stream has ended, a new connection is accepted.
   streams.pop_back();
   EXPECT_TRUE(Eventually([&] { return StatusOf(AskFor("GET", "/nothing")) == 404; }));
 }
@@ -364,7 +364,7 @@ TEST_F(HttpServerStreamTest, AnIdleConnectionMakesRoomForANewOne) {
   RawClient idle(server_->port());
   idle.Send("GET / HTTP/1.1\r\n\r\n");
   ASSERT_TRUE(idle.ReadUntil("served"));
-  // Its thread may not have come to rest yet, so the first tries may be refused.
+  // Its thread may not be free yet, so the first tries may be refused.
   EXPECT_TRUE(Eventually([&] { return BodyOf(AskFor("GET", "/")) == "served"; }));
   EXPECT_TRUE(idle.AtEnd());
 }

@@ -209,7 +209,7 @@ TEST_F(HttpServerTest, RefusesBodiesThatAreTooBig) {
   EXPECT_EQ(StatusOf(Ask("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
                          std::string(2000, 'x') + "\r\n0\r\n\r\n")),
             413);
-  // Far more than the sockets hold: the answer must reach a client that is still sending.
+  // Far more than the socket buffers hold: the answer must reach a client that is still sending.
   EXPECT_EQ(StatusOf(AskFor("POST", "/", "", std::string(size_t{16} << 20, 'x'))), 413);
   EXPECT_EQ(StatusOf(AskFor("POST", "/", "Expect: 100-continue\r\nContent-Length: 9999999\r\n")),
             413);
@@ -424,7 +424,7 @@ TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
             "port 70000 does not exist; --port takes 0 to 65535");
   options_.port = 0;
   options_.keys = *ApiKeys::Make({"k"});
-  options_.host = "192.0.2.1";  // an address for documentation, which no machine has
+  options_.host = "192.0.2.1";  // an address reserved for documentation, which no machine has
   EXPECT_EQ(HttpServer(options_).Bind().error().message,
             "192.0.2.1 is not an address of this machine; choose another with --host");
   options_.host = "300.1.1.1.";

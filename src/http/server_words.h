@@ -1,4 +1,4 @@
-// What the HTTP server says by itself.
+// The HTTP server's own messages.
 
 #ifndef CAIRN_HTTP_SERVER_WORDS_H_
 #define CAIRN_HTTP_SERVER_WORDS_H_
@@ -10,13 +10,13 @@
 
 namespace cairn {
 
-// A path as a message can quote it: text, and not too long.
+// Returns a path in a form that a message can quote: valid text of limited length.
 inline std::string Shown(const std::string& path) {
   constexpr size_t kShownMax = 200;
   return ToValidUtf8(path.size() > kShownMax ? path.substr(0, kShownMax) + "..." : path);
 }
 
-// Of an answer that the HTTP library gives by itself.
+// Returns the message for a status that the HTTP library produced itself.
 inline std::string_view MessageFor(int status) {
   switch (status) {
     case 400:
@@ -35,7 +35,7 @@ inline std::string_view MessageFor(int status) {
   }
 }
 
-// The whole answer to a request that no parser has seen. `reason` may bring header lines along.
+// Returns the complete answer to a request that was not parsed. `reason` may include header lines.
 inline std::string RefusalAnswer(int status, const std::string& reason,
                                  const std::string& content_type, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(status) + " " + reason +
@@ -47,7 +47,7 @@ inline constexpr const char* kNotHttpText = "this could not be read as an HTTP r
 inline constexpr const char* kTooLongReason = "Request Header Fields Too Large";
 inline constexpr const char* kTooLongText = "the request's headers are longer than 16 KiB";
 
-// All that is said to a client who does not speak TLS where it is spoken.
+// The answer to a client that sends plain HTTP to a TLS port.
 inline constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
     "Content-Length: 47\r\n\r\nthis port speaks TLS: begin the URL with https\n";

@@ -27,7 +27,7 @@ using std::chrono::steady_clock;
 // How long a client may still take bytes after the server was told to stop.
 constexpr int kStopWriteMs = 500;
 
-// poll() that goes on after a signal. Returns what poll() returns.
+// As poll(), but continues after a signal.
 int PollAgain(pollfd* fds, nfds_t count, int timeout_ms) {
   const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
   for (;;) {
@@ -70,8 +70,8 @@ Error BindError(const std::string& host, int port, int error) {
 int OpenListening(const addrinfo& info) {
   const int fd = socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -errno;
-  // Lets a restarted server have its port back at once. SO_REUSEPORT would let two servers share
-  // one port without a word, so it stays off.
+  // Lets a restarted server reuse its port at once. SO_REUSEPORT would let two servers share a port
+  // unnoticed, so it stays off.
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (bind(fd, info.ai_addr, info.ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0) return fd;
@@ -115,7 +115,8 @@ WakeFd::~WakeFd() {
 void WakeFd::Add() noexcept {
   const uint64_t one = 1;
   const ssize_t written = write(fd_, &one, sizeof(one));
-  static_cast<void>(written);  // it can only be full, and then it is readable already
+  static_cast<void>(written);  // it can only fail because it is full, and then it is readable
+                               // already
 }
 
 void WakeFd::Take() noexcept {
@@ -158,7 +159,7 @@ Status Listener::Open(const std::string& host, int port, bool loopback_only) {
       return {};
     }
     error = -fd;
-    if (error == EADDRINUSE) break;  // not to end up on ::1 when 127.0.0.1 is meant
+    if (error == EADDRINUSE) break;  // so that it does not end up on ::1 when 127.0.0.1 is meant
   }
   return tl::unexpected<Error>(BindError(host, port, error));
 }
@@ -172,14 +173,14 @@ int Listener::Accept(const StopSignal& stop, std::string* remote) {
     socklen_t size = sizeof(address);
     const int fd = accept4(fd_, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC);
     if (fd >= 0) {
-      // Tokens are small and must not wait for each other.
+      // Tokens are small and must be sent without waiting for more data.
       const int on = 1;
       setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       *remote = AddressOf(address, size);
       return fd;
     }
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) continue;
-    // Out of descriptors or memory: both come back, so wait instead of giving up listening.
+    // Descriptors or memory are exhausted. That passes, so wait instead of ending the listener.
     PollAgain(&fds[1], 1, 50);
   }
 }
@@ -229,7 +230,7 @@ bool Connection::FellBackToPlain() {
 Connection::Headers Connection::LookAtHeaders() {
   std::string_view text(buffer_, buffer_end_);
   const size_t begin = text.find_first_not_of("\r\n");
-  // Empty lines alone are dropped, as is whole what only they stand in.
+  // Empty lines alone are dropped; input that consists of nothing else counts as complete.
   if (begin == std::string_view::npos) return text.empty() ? Headers::kPart : Headers::kWhole;
   constexpr std::string_view kEnd = "\r\n\r\n";
   const size_t from = looked_at_ > begin + kEnd.size() ? looked_at_ - kEnd.size() : begin;
@@ -237,8 +238,8 @@ Connection::Headers Connection::LookAtHeaders() {
   if (text.find(kEnd, from) != std::string_view::npos) return Headers::kWhole;
   const size_t line = text.find('\n', begin);
   if (line == std::string_view::npos) return Headers::kPart;
-  // The parser waits for more behind a line that ends in another way than HTTP's, and nobody has
-  // shown a key yet.
+  // The parser would wait for more input after a line that does not end as HTTP requires, although
+  // no key has been seen yet.
   if (text[line - 1] != '\r') return Headers::kNotHttp;
   const bool is_request = text.substr(begin, line - begin).find(" HTTP/") != std::string_view::npos;
   return is_request ? Headers::kPart : Headers::kNotHttp;
@@ -247,11 +248,11 @@ Connection::Headers Connection::LookAtHeaders() {
 Connection::Wait Connection::WaitForRequest(int timeout_ms, int wake_fd) {
   if (lost_) return Wait::kClosed;
   const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
-  // The buffer begins with the request, so that it has room for all its headers.
+  // Moves the request to the buffer's start, so that all its headers fit.
   std::memmove(buffer_, buffer_ + buffer_begin_, buffer_end_ - buffer_begin_);
   buffer_end_ -= buffer_begin_;
   if (std::exchange(buffer_begin_, 0) > 0) looked_at_ = 0;
-  // What TLS has taken from the socket shows there no more.
+  // Bytes that TLS has taken from the socket are not visible to poll().
   bool is_there = tls_ != nullptr && tls_->HasBytes();
   short events = POLLIN;
   for (;;) {
@@ -335,7 +336,7 @@ ssize_t Connection::Receive(char* bytes, size_t size) {
 
 ssize_t Connection::Read(char* bytes, size_t size) {
   if (buffer_begin_ >= buffer_end_) {
-    // Large reads go past the buffer: a body needs no second copy.
+    // Large reads bypass the buffer, so that a body is not copied twice.
     if (size >= sizeof(buffer_)) return Receive(bytes, size);
     const ssize_t n = Receive(buffer_, sizeof(buffer_));
     if (n <= 0) return n;
@@ -362,7 +363,7 @@ bool Connection::WaitWritable() {
   if (PollAgain(fds, 2, timeouts_.write_ms) <= 0) return false;
   if ((fds[0].revents & (POLLERR | POLLHUP)) != 0) return false;
   if ((fds[0].revents & POLLOUT) != 0) return true;
-  // Stopping: what is being written may still go out, but not at the client's leisure.
+  // While stopping, an answer may still be sent, but only for a short time.
   return PollAgain(fds, 1, kStopWriteMs) > 0 && (fds[0].revents & POLLOUT) != 0;
 }
 

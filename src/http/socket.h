@@ -1,5 +1,5 @@
-// Sockets under the HTTP server: the listening one, one per connection, and the signal that stops
-// them all. Only POSIX and TLS here, no HTTP.
+// Sockets under the HTTP server: the listening socket, the connections, and the signal that stops
+// them all. POSIX and TLS only, no HTTP.
 
 #ifndef CAIRN_HTTP_SOCKET_H_
 #define CAIRN_HTTP_SOCKET_H_
@@ -18,11 +18,11 @@
 
 namespace cairn {
 
-// A number that others can wait on with poll(): readable once it has been added to.
-// Thread-safe; Add() may also be called in a signal handler.
+// A counter that others can wait on with poll(): readable after Add(). Thread-safe; Add() may also
+// be called in a signal handler.
 class WakeFd {
  public:
-  // `counting`: every Add() is taken by one Take(). Otherwise it stays readable for ever.
+  // With `counting`, each Take() undoes one Add(). Otherwise it stays readable for ever.
   explicit WakeFd(bool counting);
   ~WakeFd();
   WakeFd(const WakeFd&) = delete;
@@ -36,7 +36,7 @@ class WakeFd {
   const int fd_;
 };
 
-// Raised once when the server is to end.
+// Raised once when the server must stop.
 class StopSignal {
  public:
   void Raise() noexcept {
@@ -59,12 +59,12 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Listens on `host` (a name or an address) and `port` (0: any free one). With `loopback_only` a
-  // host that other machines can reach is refused.
+  // Listens on `host` (a name or an address) and `port` (0: any free one). With `loopback_only`,
+  // refuses a host that other machines can reach.
   Status Open(const std::string& host, int port, bool loopback_only);
 
-  // Waits for a connection; returns its descriptor, or -1 once `stop` is raised. `remote` becomes
-  // the address of the other side.
+  // Waits for a connection; returns its descriptor, or -1 once `stop` is raised. Sets `remote` to
+  // the peer's address.
   int Accept(const StopSignal& stop, std::string* remote);
 
   void Close();
@@ -75,14 +75,14 @@ class Listener {
   int port_ = 0;
 };
 
-// Says whether the other side of a connection is still there. Outlives the connection: once that
-// is closed the answer is that it is gone. Thread-safe.
+// Tells whether the peer of a connection is still there. May outlive the connection: the peer
+// counts as gone once it is closed. Thread-safe.
 class PeerWatch {
  public:
   PeerWatch(int fd, std::shared_ptr<const StopSignal> stop) : fd_(fd), stop_(std::move(stop)) {}
 
-  // True when the client has closed its side, the connection is over, or the server is stopping.
-  // A client that only shuts down its sending side counts as gone.
+  // Returns true if the client has closed its side, the connection is over, or the server is
+  // stopping. A client that only shuts down its sending side counts as gone.
   bool Gone() const;
 
   // Closes the descriptor.
@@ -95,57 +95,59 @@ class PeerWatch {
 };
 
 struct SocketTimeouts {
-  int read_ms = 30'000;      // silence while a request is being read
+  int read_ms = 30'000;      // pause within a request
   int header_ms = 10'000;    // the headers, from their first byte on
-  int request_ms = 600'000;  // a request whose headers are there
-  int write_ms = 30'000;     // a client that takes no more bytes
+  int request_ms = 600'000;  // the rest of a request, after its headers
+  int write_ms = 30'000;     // a client that accepts no more bytes
 };
 
-// How long to wait for a client to take note of the last answer and close.
+// Limits for how long a client may take to read the last answer and close.
 struct Linger {
   int silence_ms;
   int total_ms;
 };
 
-// One accepted connection; owns its descriptor. Used by one thread; watch() goes anywhere.
+// One accepted connection; owns its descriptor. Used by one thread; watch() may be used anywhere.
 //
-// The headers of a request, and under TLS the handshake, are part of waiting for it: a client that
-// is slow with them idles, and goes when another wants its place. Nobody has shown a key until
-// then.
+// Receiving the headers of a request, and the TLS handshake, count as waiting for the request: a
+// client that is slow with them is idle and is dropped when its seat is needed, as no key has been
+// seen yet.
 class Connection {
  public:
-  // `certificate`: what to speak TLS with; null: plain.
+  // `certificate` is used for TLS; null means plain HTTP.
   Connection(int fd, std::string remote, std::shared_ptr<const StopSignal> stop,
              const SocketTimeouts& timeouts, const TlsCertificate* certificate = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // kTooLong: more than kHeaderBytesMax, and no end of the headers. kNotHttp: the first line is
-  // none of HTTP.
+  // kTooLong: more than kHeaderBytesMax bytes without an end of the headers. kNotHttp: the first
+  // line is not an HTTP request line.
   enum class Wait { kData, kWoken, kTimeout, kClosed, kTooLong, kNotHttp };
   static constexpr size_t kHeaderBytesMax = size_t{16} << 10;
-  // Waits until the headers of the next request are there.
-  // `wake_fd` (or -1) ends the wait early; what came until then stays.
+  // Waits until the headers of the next request are in the buffer. `wake_fd` (or -1) ends the wait
+  // early; bytes received until then are kept.
   Wait WaitForRequest(int timeout_ms, int wake_fd);
-  // Starts the clock of `request_ms` and drops empty lines that some clients send in between.
-  // Returns false when only such lines were there, so that there is no request yet.
+  // Starts the timeout `request_ms` and drops empty lines that some clients send between requests.
+  // Returns false if there were only such lines, so that there is no request yet.
   bool BeginRequest();
   bool HasBufferedBytes() const {
     return buffer_begin_ < buffer_end_ || (tls_ != nullptr && tls_->HasBytes());
   }
-  // Whether the client spoke plain HTTP where TLS is spoken. From then on Write writes plain too.
+  // Returns whether the client sent plain HTTP to a TLS port. If so, Write also writes plain bytes
+  // from then on.
   bool FellBackToPlain();
 
-  // Bytes read (at least 1), 0 at the end of the input, -1 for an error, a timeout or a stop.
+  // Returns the number of bytes read (at least 1), 0 at the end of the input, or -1 for an error, a
+  // timeout or a stop.
   ssize_t Read(char* bytes, size_t size);
-  // Bytes taken (at least 1), or -1.
+  // Returns the number of bytes taken (at least 1), or -1.
   ssize_t Write(const char* bytes, size_t size);
   bool WaitReadable();
   bool WaitWritable();
 
-  // Ends our side and reads on for a moment, so that a client that is still sending gets to see
-  // the answer; closing at once would reset the connection under it.
+  // Shuts down our side and reads on for a moment, so that a client that is still sending receives
+  // the answer; closing at once would reset the connection.
   void LingerBriefly(const Linger& linger);
 
   int fd() const { return fd_; }
@@ -155,9 +157,9 @@ class Connection {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // What the socket needs before more can be done with it.
+  // The readiness that the socket needs before the next try.
   using Wants = TlsLayer::Wants;
-  // One try, which waits for nothing; as TlsLayer's Read and Write.
+  // Tries once without waiting; as TlsLayer's Read and Write.
   ssize_t TryReceive(char* bytes, size_t size, Wants* wants);
   ssize_t TrySend(const char* bytes, size_t size, Wants* wants);
   bool WaitFor(Wants wants);
@@ -171,14 +173,14 @@ class Connection {
   const SocketTimeouts timeouts_;
   const std::shared_ptr<PeerWatch> watch_;
   std::unique_ptr<TlsLayer> tls_;  // null: plain
-  bool lost_ = false;              // TLS was to be spoken, and there was no memory for it
+  bool lost_ = false;              // TLS was needed, and there was no memory for it
   TimePoint request_deadline_ = TimePoint::max();
-  TimePoint header_deadline_ = TimePoint::max();  // from the first byte of a request on
-  // What was received and not yet read: bytes of a next request may already be here.
+  TimePoint header_deadline_ = TimePoint::max();  // counted from the first byte of a request
+  // Bytes that were received and not read yet; may include bytes of the next request.
   char buffer_[kHeaderBytesMax];
   size_t buffer_begin_ = 0;
   size_t buffer_end_ = 0;
-  size_t looked_at_ = 0;  // of the buffer, for the end of the headers
+  size_t looked_at_ = 0;  // bytes of the buffer searched for the end of the headers
 };
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// StreamSource: a handler's stream as the HTTP library asks for it, held by the provider and the
-// releaser of one answer together.
+// StreamSource: adapts a handler's stream to the HTTP library, shared by the provider and the
+// releaser of one answer.
 //
 // Threads: the connection's.
 
@@ -19,7 +19,7 @@ class StreamSource {
  public:
   StreamSource(StreamBody body, LogSink log) : body_(std::move(body)), log_(std::move(log)) {}
 
-  // The library's provider: one piece into `sink`. False ends the connection.
+  // The library's provider: writes one chunk into `sink`. Returns false to end the connection.
   template <typename Sink>
   bool Provide(Sink& sink) {
     std::string chunk;
@@ -36,7 +36,7 @@ class StreamSource {
     ended_ = !more;
     if (!chunk.empty() && !sink.write(chunk.data(), chunk.size())) return false;
     if (!more) sink.done();
-    return true;  // the library looks whether the client is still there before it asks again
+    return true;  // the library checks that the client is still there before the next call
   }
 
   void Release() {

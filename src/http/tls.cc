@@ -22,7 +22,7 @@ constexpr std::string_view kProtocol = "http/1.1";
 
 using ContextPtr = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 
-// What OpenSSL says was wrong first; it forgets it.
+// Returns OpenSSL's first error text and clears its error queue.
 std::string TakeComplaint() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();
@@ -30,7 +30,7 @@ std::string TakeComplaint() {
   return reason == nullptr ? "unknown error" : reason;
 }
 
-// The socket as OpenSSL sees it. Its own way would wait where a socket does, and raise SIGPIPE.
+// A BIO on the socket. OpenSSL's own would block where a socket does, and raise SIGPIPE.
 int SocketOf(BIO* bio) {
   return *static_cast<const int*>(BIO_get_data(bio));
 }
@@ -55,7 +55,7 @@ int WriteSocket(BIO* bio, const char* bytes, int size) {
 }
 
 long ControlSocket(BIO*, int command, long, void*) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is held back
+  return command == BIO_CTRL_FLUSH ? 1 : 0;  // nothing is buffered
 }
 
 BIO_METHOD* SocketMethod() {
@@ -72,7 +72,7 @@ BIO_METHOD* SocketMethod() {
 
 class OpenSslLayer final : public TlsLayer {
  public:
-  // `socket`: what `ssl`, which becomes the layer's, reads and writes by.
+  // Takes ownership of `ssl`; `socket` is the BIO that it reads and writes through.
   OpenSslLayer(SSL* ssl, BIO* socket, int fd) : ssl_(ssl), fd_(fd) { BIO_set_data(socket, &fd_); }
   ~OpenSslLayer() override { SSL_free(ssl_); }
   OpenSslLayer(const OpenSslLayer&) = delete;
@@ -89,8 +89,8 @@ class OpenSslLayer final : public TlsLayer {
   Wants wants() const override { return wants_; }
   bool HasBytes() const override { return SSL_pending(ssl_) > 0; }
   void End() override {
-    // After an error OpenSSL must not be asked, and before the end of the handshake it has nothing
-    // to say.
+    // OpenSSL must not be used after an error, and before the end of the handshake there is nothing
+    // to send.
     if (broken_ || !SSL_is_init_finished(ssl_)) return;
     ERR_clear_error();
     SSL_shutdown(ssl_);
@@ -127,7 +127,7 @@ class OpenSslLayer final : public TlsLayer {
   bool plain_http_ = false;
 };
 
-// A client that offers protocols and not ours would not understand the answer.
+// A client that offers protocols without ours would not understand the answer.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
                    const unsigned char* offered, unsigned int offered_size, void*) {
   for (unsigned int at = 0; at < offered_size; at += 1U + offered[at]) {
@@ -142,7 +142,7 @@ int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* chosen_siz
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Nobody sits at the terminal to be asked.
+// No person is at the terminal to enter one.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }
@@ -176,7 +176,7 @@ Status UseFiles(SSL_CTX* context, const std::string& certificate_file,
 
 }  // namespace
 
-// What all connections share that came while these were the files.
+// The state shared by all connections accepted while these files were loaded.
 class TlsCertificate::Context {
  public:
   explicit Context(ContextPtr context) : context_(std::move(context)) {}
@@ -195,7 +195,7 @@ Result<std::shared_ptr<const TlsCertificate::Context>> TlsCertificate::Read(
   }
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
-  // Sends what fits, and takes the rest from wherever it then lies.
+  // Allows partial writes, and the rest to be at another address.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);

@@ -1,10 +1,9 @@
-// TLS under the server's connections, by OpenSSL, whose types stop at this file: the certificate a
-// server shows, and the layer between one connection's socket and its bytes.
+// TLS for the server's connections, by OpenSSL, whose types do not leave this file: the server's
+// certificate, and the layer between a connection's socket and its bytes.
 //
-// TLS 1.2 and newer with OpenSSL's defaults; of ALPN's protocols http/1.1 alone; no client
-// certificates. No call waits: where the socket has nothing, or takes nothing, it says so, and
-// whoever calls waits under the time-outs of its own (http/socket.h). The handshake is part of the
-// first reading.
+// TLS 1.2 and newer with OpenSSL's defaults; http/1.1 as the only ALPN protocol; no client
+// certificates. No call blocks: if the socket is not ready, the call says so and the caller waits
+// with its own timeouts (http/socket.h). The handshake is part of the first read.
 
 #ifndef CAIRN_HTTP_TLS_H_
 #define CAIRN_HTTP_TLS_H_
@@ -21,44 +20,46 @@
 
 namespace cairn {
 
-// One connection's. Used by one thread.
+// The TLS of one connection. Used by one thread.
 class TlsLayer {
  public:
   enum class Wants : uint8_t {
-    kNothing,   // it is done, or can never be
-    kReadable,  // the socket, before the same call is made again
+    kNothing,   // the call is done, or can never succeed
+    kReadable,  // the socket must be readable before the call is repeated
     kWritable,
   };
 
   virtual ~TlsLayer() = default;
 
-  // Bytes read (at least 1); 0: the other side has ended it; -1: see wants().
+  // Returns the number of bytes read (at least 1), 0 if the peer has ended the connection, or -1:
+  // see wants().
   virtual ssize_t Read(char* bytes, size_t size) = 0;
-  // Bytes taken (at least 1); -1: see wants(); then the same bytes must be offered again.
+  // Returns the number of bytes taken (at least 1), or -1: see wants(); then the same bytes must be
+  // passed again.
   virtual ssize_t Write(const char* bytes, size_t size) = 0;
-  // Of the last call, when it returned -1.
+  // Valid after a call that returned -1.
   virtual Wants wants() const = 0;
-  // Whether Read has bytes that the socket does not have any more.
+  // Whether Read has bytes that are no longer in the socket.
   virtual bool HasBytes() const = 0;
-  // Tells the other side that nothing more comes, if it can be told now.
+  // Sends the peer a close notification, if that is possible without waiting.
   virtual void End() = 0;
-  // Whether what came was no TLS but the beginning of a plain HTTP request.
+  // Whether the input was the beginning of a plain HTTP request instead of TLS.
   virtual bool spoke_plain_http() const = 0;
 };
 
 // Thread-safe.
 class TlsCertificate {
  public:
-  // PEM files: the certificate with those that vouch for it behind it, and its key without a
-  // passphrase. kNotFound, kInvalidArgument: a file cannot be read, is none, or the two do not
-  // belong together; the message names flag and file.
+  // Loads PEM files: the certificate followed by its chain, and its key without a passphrase.
+  // Returns kNotFound or kInvalidArgument if a file cannot be read or is not valid, or if the two
+  // do not match; the message names flag and file.
   static Result<std::shared_ptr<TlsCertificate>> Load(std::string certificate_file,
                                                       std::string key_file);
-  // Reads both files again, for connections from now on. Errors as Load's; then all stays as it
-  // was.
+  // Reads both files again, for new connections. Errors as for Load; on an error nothing changes.
   Status Reload();
 
-  // For a connection on the socket `fd`, which must outlive it. Null: there is no memory for it.
+  // Returns the layer for a connection on the socket `fd`, which must outlive it; null if there is
+  // no memory for it.
   std::unique_ptr<TlsLayer> Accept(int fd) const;
 
  private:

@@ -1,5 +1,5 @@
-// TLS of the server's own. What holds without it is held under it by the tests of the same program
-// that stand in server_test.cc and server_stream_test.cc; here is what is TLS's alone.
+// Tests TLS. The tests in server_test.cc and server_stream_test.cc also run under TLS, in the same
+// program; these are the ones that only concern TLS.
 
 #include "http/tls.h"
 
@@ -61,7 +61,7 @@ TEST_F(TlsTest, AnswersOneRequestAfterTheOtherAndEndsWithAWord) {
     ASSERT_TRUE(client.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     ASSERT_TRUE(client.ReadUntil("served"));
   }
-  // Two that come together, the second with the end.
+  // Two requests at once, the second with the end of the connection.
   client.Forget();
   client.Send(
       "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -152,7 +152,7 @@ TEST_F(TlsTest, WhoIsSlowWithItsHandshakeMakesRoomForOthers) {
   half.Send(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11));
   TlsClient shaken(server_->port());
   ASSERT_TRUE(shaken.Handshake());
-  // Three who are all there at once leave no place for anybody who was there before.
+  // While three new connections are served at once, no earlier one can have a seat.
   EXPECT_TRUE(Eventually([&] {
     std::vector<std::unique_ptr<TlsClient>> kept;
     for (int i = 0; i < 3; ++i) {
@@ -183,7 +183,7 @@ TEST_F(TlsTest, ACertificateThatIsReadAgainIsShownFromTheNextConnectionOn) {
   Write(second);
   EXPECT_TRUE((*loaded)->Reload().has_value());
   EXPECT_EQ(NameShown(), "/CN=second");
-  // And who is there already goes on.
+  // Existing connections continue.
   before.Forget();
   before.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(before.ReadUntil("served"));

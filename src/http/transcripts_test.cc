@@ -1,5 +1,6 @@
-// What clients send and get, whole, one file of testdata/transcripts/ an endpoint. The server is
-// the real one, on an engine that answers by a script. UPDATE_GOLDEN=1 rewrites the files.
+// Compares complete requests and answers with one file of testdata/transcripts/ for each endpoint.
+// The server is the real one, on an engine with scripted answers. UPDATE_GOLDEN=1 rewrites the
+// files.
 //
 //   > POST /tokenize
 //   > {"content":"ab"}
@@ -7,7 +8,7 @@
 //   {
 //     "tokens": [ …
 //
-// JSON is laid out for reading; times and logarithms are replaced by the words TIME and NUMBER.
+// JSON is indented for readability; times and logarithms are replaced by the words TIME and NUMBER.
 
 #include <gtest/gtest.h>
 
@@ -32,8 +33,8 @@
 namespace cairn {
 namespace {
 
-// Answers with the pieces of a script, each of them one token, whatever the prompt was. Prompts
-// must be ASCII: the tokens above are the script's.
+// Answers every prompt with the texts of a script, each of them one token. Prompts must be ASCII:
+// the tokens above belong to the script.
 class ScriptEngine final : public FakeEngine {
  public:
   explicit ScriptEngine(std::vector<std::string> script)
@@ -92,7 +93,7 @@ std::string Quoted(const std::string& text) {
   return Json(text).dump();
 }
 
-// The last digits of logarithms are the machine's.
+// The last digits of logarithms differ by machine.
 std::string WithoutLogprobs(const std::string& text) {
   static const std::regex logprobs(R"re("logprob":( ?)-?[0-9.e+-]+)re");
   return std::regex_replace(text, logprobs, R"("logprob":$1"NUMBER")");
@@ -121,7 +122,7 @@ class TranscriptsTest : public testing::Test {
     world_->context_thread = std::thread([this] { world_->scheduler.Run(); });
   }
 
-  // While nothing is asked.
+  // REQUIRES: no request is in progress.
   void UseReranker(const Rerank* rerank) { world_->served.rerank = rerank; }
   void UseInfillTokens(const InfillTokens& tokens) { world_->served.infill.tokens = tokens; }
 
@@ -131,7 +132,7 @@ class TranscriptsTest : public testing::Test {
   void Record(const std::string& method, const std::string& path, const std::string& body,
               const std::string& header = "") {
     RawClient client(world_->server.port());
-    // Of HTTP/1.0, so that streams come without chunks.
+    // HTTP/1.0, so that streams are not chunked.
     client.Send(method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n" +
                 (header.empty() ? "" : header + "\r\n") +
                 "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
@@ -149,7 +150,7 @@ class TranscriptsTest : public testing::Test {
   }
 
  private:
-  // Everything behind a server, in the order it is built.
+  // All parts behind a server, in the order of construction.
   struct World {
     World(const std::vector<std::string>& script, std::vector<std::string> keys)
         : engine(script),
@@ -215,7 +216,7 @@ class TranscriptsTest : public testing::Test {
     return answer.substr(begin, answer.find("\r\n", begin) - begin);
   }
 
-  // The templates have tests of their own, and change.
+  // Leaves out the templates, which have their own tests and change.
   static std::string Readable(const std::string& body) {
     Json json = Json::parse(body, nullptr, false);
     if (json.is_discarded()) return body;
@@ -227,7 +228,7 @@ class TranscriptsTest : public testing::Test {
   std::string transcript_;
 
  protected:
-  bool slot_files_ = false;  // of the next server
+  bool slot_files_ = false;  // applies to the next server
 };
 
 const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";
@@ -294,7 +295,7 @@ TEST_F(TranscriptsTest, Responses) {
   ExpectTranscript("responses");
 }
 
-// As Codex 0.169 sends them, with prompts of our own.
+// As Codex 0.169 sends them, with our own prompts.
 const std::string kCodexFields =
     R"("model":"m","tool_choice":"auto","parallel_tool_calls":true,"reasoning":{"summary":"auto"},)"
     R"("include":["reasoning.encrypted_content"],"prompt_cache_key":"session",)"
@@ -479,7 +480,7 @@ TEST_F(TranscriptsTest, ThePage) {
   ExpectTranscript("page");
 }
 
-// FakeEngine makes no vectors; what they look like is tested in api/openai/embeddings_test.cc.
+// FakeEngine makes no vectors; their format is tested in api/openai/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
   Post("/v1/embeddings", R"({"input":"A cairn"})");
@@ -487,7 +488,7 @@ TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   ExpectTranscript("embeddings");
 }
 
-// Which document has more bytes than the other; FakeEngine ranks none.
+// Ranks documents by their size; FakeEngine ranks none.
 class LengthReranker final : public Reranker {
  public:
   const RerankLayout& layout() const override { return layout_; }

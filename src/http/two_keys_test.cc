@@ -1,4 +1,5 @@
-// Two keys on one server: one that wants all of it, and one that asks once.
+// Tests two keys on one server: one that uses as much as it can, and one that sends single
+// requests.
 
 #include <gtest/gtest.h>
 
@@ -28,12 +29,12 @@ HttpClient ClientOf(const WholeServer& server, const std::string& key) {
   return HttpClient(server.url(), options);
 }
 
-// An answer that only the end of the context ends.
+// A request whose answer only ends at the end of the context.
 std::string Endless(const std::string& prompt) {
   return R"({"stream":true,"ignore_eos":true,"prompt":")" + prompt + R"("})";
 }
 
-// A client that holds all slots, the whole queue and 64 answers of one request, and asks again
+// A client that holds all slots, the whole queue and 64 answers of one request, and retries
 // whenever it is refused.
 class GreedyClient {
  public:
@@ -64,7 +65,7 @@ class GreedyClient {
   }
   size_t tokens() const { return tokens_; }
   size_t refusals() const { return refusals_; }
-  // Refusals that came inside a stream which had begun with 200.
+  // Refusals inside a stream that had begun with 200.
   size_t late_refusals() const { return late_refusals_; }
   size_t without_retry_after() const { return without_retry_after_; }
 
@@ -97,13 +98,13 @@ class GreedyClient {
   std::vector<std::thread> threads_;
 };
 
-// One key fills the queue and all slots for good; the other's first token came after as many steps
-// as one of the answers had tokens, if the request was let in at all.
+// One key keeps the queue and all slots full. The other's first token came after as many steps as
+// one of the answers had tokens, if its request was accepted at all.
 TEST(TwoKeys, OneThatWantsEverythingLeavesTheOtherItsTurn) {
   MemoryFs fs;
   WholeServer server(&fs, {MemoryClass::kHybrid, {"sk-greedy", "sk-other"}, 0, kContextTokens});
   GreedyClient greedy(ClientOf(server, "sk-greedy"));
-  // For a moment at least: a place that is left is taken again a little later.
+  // Full at least for a moment: a free place is taken again a little later.
   bool full = false;
   for (int tries = 0; tries < 4000 && !full; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -126,7 +127,7 @@ TEST(TwoKeys, OneThatWantsEverythingLeavesTheOtherItsTurn) {
                                  &status, &error);
     ASSERT_TRUE(heard) << heard.error().message;
     ASSERT_TRUE(error.empty()) << status << ": " << error;
-    // Five seconds of the server's clock, which the steps move on, are some thousand of them.
+    // Five seconds of the server's clock, which the steps advance, are some thousand steps.
     EXPECT_LT(until_first, kContextTokens / 2);
     refused = greedy.refusals();
   }

@@ -8,7 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kMagicLine = "cairn export 1\n";
-// What begins so and goes on otherwise is of another version.
+// A file that begins with this and continues differently is of another version.
 constexpr std::string_view kMagicWord = "cairn export ";
 constexpr size_t kSizeBytes = 8;
 
@@ -103,7 +103,7 @@ Result<Bytes> ExportReader::Next() {
   if (size_bytes->size() < kSizeBytes) return EndsEarly();
   const uint64_t size = DecodeSize(*size_bytes);
   at_ += kSizeBytes;
-  // Before anything is allocated. The file may have been cut short since it was opened.
+  // Checked before anything is allocated. The file may have been truncated since it was opened.
   if (at_ > file_bytes_ || size > file_bytes_ - at_) return EndsEarly();
   if (size == 0) {
     if (at_ == file_bytes_) return Bytes();

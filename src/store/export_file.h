@@ -1,9 +1,9 @@
-// ExportFile: several objects (store/object.h) in one file, for a conversation that is carried
-// elsewhere. docs/format.md specifies it.
+// ExportFile: several objects (store/object.h) in one file, to move a conversation to another
+// machine. docs/format.md specifies the file.
 //
 //   | "cairn export 1\n" | size, object | size, object | … | 0 |
 //
-// Threads: one caller each.
+// Threads: one caller per object.
 
 #ifndef CAIRN_STORE_EXPORT_FILE_H_
 #define CAIRN_STORE_EXPORT_FILE_H_
@@ -18,20 +18,22 @@
 
 namespace cairn {
 
-// Writes such a file under another name; it takes its own when it is whole. Given up before that,
-// nothing of it stays, and what had the name before does.
+// Writes an export file under a temporary name and renames it when it is complete. If the writer is
+// destroyed before that, the temporary file is removed and an existing file at the path is
+// unchanged.
 class ExportWriter {
  public:
-  // `fs` outlives it; `temp` is in the folder of `path`. Errors of Fs.
+  // `fs` outlives the writer; `temp` is in the folder of `path`. Returns the errors of Fs.
   static Result<std::unique_ptr<ExportWriter>> Create(Fs* fs, std::string temp, std::string path);
   ~ExportWriter();
   ExportWriter(const ExportWriter&) = delete;
   ExportWriter& operator=(const ExportWriter&) = delete;
 
-  // An object's file, which may come in two parts. After an error it can only be given up.
+  // Appends an object's file, optionally given in two parts. After an error the writer can only be
+  // destroyed.
   Status Add(ByteSpan front, ByteSpan payload = {});
-  // Returns the bytes of the file, which is on the device then; its name is, too, once the folder
-  // is synced.
+  // Returns the size of the file in bytes. The content is on the device then; the name is once the
+  // folder is synced.
   Result<uint64_t> Finish();
 
  private:
@@ -41,23 +43,24 @@ class ExportWriter {
   Fs* const fs_;
   const std::string temp_;
   const std::string path_;
-  std::unique_ptr<FileWriter> writer_;  // null: finished
+  std::unique_ptr<FileWriter> writer_;  // null after Finish
   uint64_t bytes_ = 0;
 };
 
-// Reads one from its begin to its end.
+// Reads an export file from its beginning to its end.
 class ExportReader {
  public:
-  // Reads the first line. `fs` outlives it; `name` is what errors call the file.
-  // Errors of Fs; kCorrupt: it is no such file; kUnsupported: another version wrote it.
+  // Reads the first line. `fs` outlives the reader; error messages call the file `name`. Returns
+  // the errors of Fs, kCorrupt if it is not an export file, and kUnsupported if another version
+  // wrote it.
   static Result<ExportReader> Open(const Fs* fs, std::string path, std::string name);
 
-  // The next object's file, not looked at; empty at the end. kCorrupt: the file ends early, or goes
-  // on behind its end.
+  // Returns the next object's file, unchecked, or empty bytes at the end. Returns kCorrupt if the
+  // file ends early or continues past its end mark.
   Result<Bytes> Next();
   const std::string& name() const { return name_; }
   uint64_t file_bytes() const { return file_bytes_; }
-  // The share that is read.
+  // The share of the file that has been read, in [0, 1].
   float share() const { return static_cast<float>(at_) / static_cast<float>(file_bytes_); }
 
  private:

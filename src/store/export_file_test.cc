@@ -22,7 +22,7 @@ class ExportFileTest : public testing::Test {
     auto writer = ExportWriter::Create(&fs_, kTemp, kPath);
     ASSERT_TRUE(writer.has_value());
     for (const std::string& object : objects) {
-      // In two parts, which make one.
+      // Adds the object in two parts.
       const size_t front = object.size() / 2;
       ASSERT_TRUE((*writer)->Add(Of(object.substr(0, front)), Of(object.substr(front))));
     }

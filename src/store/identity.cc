@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// Far longer than any; what is longer is none of ours.
+// Far longer than any identity; a longer file is not ours.
 constexpr uint64_t kBytesMax = uint64_t{1} << 20;
 
 }  // namespace

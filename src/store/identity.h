@@ -1,9 +1,9 @@
-// Identity: the text behind a fingerprint (Engine::StateIdentity gives it), kept in the folder of
-// the objects that it is of, so that somebody who looks there learns which model they belong to.
+// Identity: the text that a fingerprint is the hash of (from Engine::StateIdentity). It is stored
+// in the fingerprint's folder, so that a person can see which model the objects belong to.
 //
 //   DIR/<fingerprint>/identity.txt
 //
-// Nothing depends on the file: without it the folder serves as well.
+// Nothing depends on this file: the folder works without it.
 //
 // Threads: any.
 
@@ -22,11 +22,12 @@ inline constexpr std::string_view kIdentityFile = "identity.txt";
 
 Fingerprint FingerprintOf(std::string_view identity);
 
-// Writes the file, with its folders, unless it is there. `folder`: DIR. Errors as Fs's.
+// Writes the file, and creates its folders, unless it exists. `folder` is DIR. Returns the errors
+// of Fs.
 Status WriteIdentity(Fs* fs, const std::string& folder, std::string_view identity);
 
-// `model`: the fingerprint as text. kNotFound: there is none. kCorrupt: it is not the text of this
-// fingerprint.
+// `model` is the fingerprint as text. Returns kNotFound if there is no file, and kCorrupt if its
+// text does not hash to this fingerprint.
 Result<std::string> ReadIdentity(const Fs& fs, const std::string& folder, const std::string& model);
 
 }  // namespace cairn

@@ -11,9 +11,9 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kBegin = "grid_tokens=";
-// Far longer than any; a longer file is none of ours.
+// Far longer than any grid file; a longer one is not ours.
 constexpr uint64_t kBytesMax = uint64_t{1} << 20;
-// No engine takes larger ones.
+// No engine takes larger grids.
 constexpr size_t kGridTokensMax = 4096;
 
 }  // namespace

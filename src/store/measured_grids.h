@@ -1,9 +1,10 @@
-// MeasuredGrids: exactness grids that were measured on this machine, kept in the cache folder, so
-// that the next start measures nothing.
+// MeasuredGrids: keeps the exactness grids (chunk alignments) measured on this machine in the cache
+// folder, so that the next start need not measure them again.
 //
 //   DIR/grids/<hash of the facts>.txt     grid_tokens=64, then the facts
 //
-// A file that is missing, cannot be read or is of other facts is no grid: it is measured again.
+// A file that is missing, unreadable or about other facts counts as no grid, and the grid is
+// measured again.
 //
 // Threads: any.
 
@@ -23,12 +24,12 @@ inline constexpr std::string_view kGridsFolder = "grids";
 
 class MeasuredGrids {
  public:
-  // `folder`: DIR. `fs` outlives it.
+  // `folder` is DIR. `fs` outlives the object.
   MeasuredGrids(Fs* fs, std::string folder);
 
-  // 0: none is known for what `facts` describe (LlamaEngine::GridFacts).
+  // Returns 0 if no grid is known for the setup that `facts` describe (LlamaEngine::GridFacts).
   size_t Find(std::string_view facts) const;
-  // Errors as Fs's.
+  // Returns the errors of Fs.
   Status Keep(std::string_view facts, size_t grid_tokens) const;
 
  private:

@@ -1,4 +1,4 @@
-// Keeps nothing: what a server without a cache does.
+// NoneStore: keeps nothing, for a server without a cache.
 
 #include "store/snapshot_store.h"
 

@@ -14,14 +14,14 @@
 namespace cairn {
 namespace {
 
-// All of this is in docs/format.md; a test holds the page to the code.
+// docs/format.md describes all of this; a test compares the page with the code.
 constexpr std::array<uint8_t, 8> kMagic = {0x89, 'C', 'A', 'I', 'R', 'N', '\r', '\n'};
 constexpr uint32_t kFormat = 1;
 constexpr size_t kFixedBytes = 256;
 constexpr size_t kCountsAt = 136;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kTokenBytes = 4;
-constexpr size_t kRangeBytes = 16;  // an answer, or a run
+constexpr size_t kRangeBytes = 16;  // size of an answer or a run
 constexpr uint64_t kPayloadBytesMax = uint64_t{1} << 40;
 constexpr uint8_t kColdEndFlag = 1;
 constexpr std::string_view kSuffix = ".cairn";
@@ -29,14 +29,14 @@ constexpr size_t kNameDigits = 32;
 
 constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 
-// Everything is little-endian, whatever the machine.
+// Writes little-endian on every machine.
 class FieldWriter {
  public:
   void Number(uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) bytes_.push_back(static_cast<uint8_t>(value >> (8 * i)));
   }
   void Tokens(TokenSpan tokens) {
-    if (kLittleEndian) {  // a hundred thousand of them are no rarity
+    if (kLittleEndian) {  // a hundred thousand tokens are not rare
       const size_t begin = bytes_.size();
       bytes_.resize(begin + tokens.size_bytes());
       if (!tokens.empty()) std::memcpy(&bytes_[begin], tokens.data(), tokens.size_bytes());
@@ -48,7 +48,7 @@ class FieldWriter {
     CHECK(bytes_.size() <= size);
     bytes_.insert(bytes_.end(), size - bytes_.size(), 0);
   }
-  // Of all that was written so far.
+  // Appends the checksum of all bytes written so far.
   void Checksum() { Number(Hash64(bytes_.data(), bytes_.size()), kChecksumBytes); }
   Bytes Take() { return std::move(bytes_); }
   const Bytes& bytes() const { return bytes_; }
@@ -57,7 +57,7 @@ class FieldWriter {
   Bytes bytes_;
 };
 
-// REQUIRES of all: so many bytes are left.
+// REQUIRES for all functions: enough bytes are left.
 class FieldReader {
  public:
   explicit FieldReader(ByteSpan bytes) : left_(bytes) {}
@@ -105,7 +105,7 @@ bool ChecksumHolds(ByteSpan bytes) {
          Hash64(checked.data(), checked.size());
 }
 
-// How many of each stand behind the fixed header.
+// The numbers of elements that follow the fixed header.
 struct Counts {
   uint64_t tokens = 0;
   uint64_t answers = 0;
@@ -124,7 +124,7 @@ struct Start {
   Counts counts;
 };
 
-// The fixed header, as far as it says how to read on.
+// The fields of the fixed header that determine how to read the rest.
 Result<Start> ReadStart(ByteSpan begin) {
   const size_t seen = std::min(begin.size(), kMagic.size());
   if (!std::equal(kMagic.begin(), kMagic.begin() + seen, begin.begin())) {
@@ -134,8 +134,9 @@ Result<Start> ReadStart(ByteSpan begin) {
     return Corrupt("it is torn: it ends after " + std::to_string(begin.size()) +
                    " bytes, and the shortest front has " + std::to_string(kFrontBytesMin));
   }
-  // Before anything in it is believed, the format too: a bit of ours that turned over must not look
-  // like a newer version's. So this holds for every format there will be.
+  // The checksum comes before everything else, the format included: a flipped bit in one of our
+  // files must not make it look like a newer version's. So this checksum is part of every future
+  // format.
   if (!ChecksumHolds(begin.first(kFixedBytes))) {
     return Corrupt("the checksum of its fixed header fails");
   }
@@ -165,7 +166,7 @@ Result<Start> ReadStart(ByteSpan begin) {
   return start;
 }
 
-// What of the answers is impossible; null: nothing.
+// Returns what is wrong with the answers; null if nothing is.
 const char* WrongAnswers(const ObjectHeader& header) {
   size_t end = header.begin;
   for (const TokenRange& answer : header.answers) {
@@ -200,7 +201,7 @@ const char* WrongSizes(const ObjectHeader& header) {
   return nullptr;
 }
 
-// What in the header contradicts itself; null: nothing.
+// Returns a contradiction within the header; null if there is none.
 const char* Contradiction(const ObjectHeader& header) {
   const bool segment = header.kind == ObjectKind::kSegment;
   if (header.begin > header.tokens.size()) return "it begins behind its tokens";
@@ -373,7 +374,7 @@ Result<ObjectHeader> DecodeHeader(ByteSpan front) {
   if (!ChecksumHolds(front)) return Corrupt("the checksum of its front fails");
   Result<ObjectHeader> header = ReadFixed(front);
   if (!header) return header;
-  // The counts fit into the front, and the front is there: that bounds what is allocated now.
+  // The counts were checked against the front's length, which bounds the allocations below.
   FieldReader reader(front.subspan(kFixedBytes));
   header->tokens = reader.TakeTokens(start->counts.tokens);
   for (size_t i = 0; i < start->counts.answers; ++i) {

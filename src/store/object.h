@@ -1,10 +1,11 @@
-// StoredObject: one thing that the cache keeps on disk, as a file that describes itself: a
-// snapshot, a segment, or a slot stored whole. docs/format.md specifies every byte of it.
+// StoredObject: one object that the cache keeps on disk, as a self-describing file: a snapshot, a
+// segment, or the full state of a slot. docs/format.md specifies every byte.
 //
-//   | fixed header | tokens, answers, runs | padding | payload, as its codec writes it |
+//   | fixed header | tokens, answers, runs | padding | payload, encoded by its codec |
 //
-// A name is a hash of all that decides the bits, so that the same state has the same name wherever
-// it was made, and different ones never meet. A name may find; only the tokens inside decide.
+// An object's name is a hash of all that determines its bits: the same state has the same name
+// wherever it was made, and different states have different names. The name only finds an object;
+// the tokens inside it decide whether it matches.
 //
 // Values and pure functions; any thread.
 
@@ -24,12 +25,12 @@
 
 namespace cairn {
 
-// Part of what is written to disk: never change a value, never use one again.
+// Stored on disk: never change a value and never reuse one.
 enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kFullState = 3 };
 // 3 to 5 were lossy codecs, whose files no version reads any more.
 enum class Codec : uint8_t { kRaw = 1, kLossless = 2 };
 
-// 128 bits; as a file's name 32 hexadecimal digits. All zero: none.
+// 128 bits, written as 32 hexadecimal digits in file names. All zero means no name.
 struct ObjectName {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -38,7 +39,8 @@ struct ObjectName {
   bool empty() const { return high == 0 && low == 0; }
 };
 
-// Which model, context settings and libraries the bits belong to: a hash of all that moves them.
+// Identifies the model, context settings and libraries that the bits belong to: a hash of all that
+// influences them.
 struct Fingerprint {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -49,29 +51,30 @@ struct Fingerprint {
 struct ObjectHeader {
   ObjectKind kind = ObjectKind::kSnapshot;
   Fingerprint fingerprint;
-  uint64_t name_space = 0;  // a hash of the client's key; 0: asked without one
-  // Of the sequence from its begin to where the object ends.
+  uint64_t name_space = 0;  // a hash of the client's key; 0 for requests without a key
+  // All tokens of the sequence from position 0 to the object's end.
   Tokens tokens;
-  size_t begin = 0;       // of a segment: its first token; else 0
-  LineageId lineage = 0;  // of the last token
-  ObjectName parent;      // of a segment: the one that it begins in; empty: it begins at 0
-  // Of a snapshot: see Checkpoint (cache/checkpoint_cache.h).
+  size_t begin = 0;       // segments: the position of the first token; otherwise 0
+  LineageId lineage = 0;  // lineage of the last token
+  ObjectName parent;      // segments: the segment that this one begins in; empty if it begins at 0
+  // Snapshots only: see Checkpoint (cache/checkpoint_cache.h).
   uint8_t checkpoint_class = 0;
   bool cold_end = false;
   size_t logits_bytes = 0;
   size_t turns = 0;
-  // Of a segment: those in it. Of a whole: all.
+  // For a segment the answers within it, for a full state all answers.
   std::vector<TokenRange> answers = {};
-  // Of a whole: its provenance.
+  // Full states only: the provenance.
   size_t clean = 0;
   std::vector<Run> runs = {};
-  // What it would cost to read again, and how likely that is wanted; for what to give up.
+  // Expected cost of losing the object: the time to recompute it, weighted by how likely it is
+  // needed. The eviction order depends on it.
   double worth_ms = 0;
-  // Filled in when it is written.
+  // Filled in when the object is written.
   Codec codec = Codec::kRaw;
-  size_t raw_bytes = 0;           // before the codec
-  size_t stored_bytes = 0;        // after it
-  uint64_t payload_checksum = 0;  // of the stored bytes
+  size_t raw_bytes = 0;           // size before encoding
+  size_t stored_bytes = 0;        // size after encoding
+  uint64_t payload_checksum = 0;  // checksum of the encoded bytes
 
   friend bool operator==(const ObjectHeader&, const ObjectHeader&) = default;
 };
@@ -79,22 +82,23 @@ struct ObjectHeader {
 ObjectName NameOf(const ObjectHeader& header);
 std::string ToText(const ObjectName& name);
 std::string ToText(const Fingerprint& fingerprint);
-// Of a file's name without its folder, "<ToText>.cairn", or of ToText alone; empty when it is none
-// of ours.
+// Parses the name of a file without its folder, "<ToText>.cairn", or the result of ToText alone.
+// Returns an empty name if `text` is neither.
 ObjectName ParseObjectName(const std::string& text);
 
-// The file's front: everything before the payload, padded to a multiple of 4,096 bytes. A
-// `worth_ms` that is no number, or less than nothing, is written as 0. REQUIRES: what DecodeHeader
-// checks of the header's fields.
+// Returns the file's front: everything before the payload, padded to a multiple of 4,096 bytes. A
+// `worth_ms` that is negative or not a number is written as 0. REQUIRES: the header's fields pass
+// the checks of DecodeHeader.
 Bytes EncodeHeader(const ObjectHeader& header);
-// How long the front is, from the file's first kFrontBytesMin bytes. kUnsupported: it is whole, and
-// of a newer format, which its owner can read. kCorrupt: it is none of ours, torn, or of a format
-// that never was; the message says which.
+// Returns the length of the front, given the first kFrontBytesMin bytes of the file. Returns
+// kUnsupported if the front is intact and of a newer format, which the newer version can read.
+// Returns kCorrupt if it is not an object's, torn, or of a format that never existed; the message
+// says which.
 inline constexpr size_t kFrontBytesMin = 4096;
-inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // some 16 million tokens
+inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // about 16 million tokens
 Result<size_t> FrontBytes(ByteSpan begin);
-// Errors as above; kCorrupt also: its checksum fails, or its fields contradict one another. What
-// follows the front in `front` is not looked at.
+// Errors as above; also kCorrupt if its checksum fails or its fields contradict each other. Ignores
+// bytes of `front` past the front's end.
 Result<ObjectHeader> DecodeHeader(ByteSpan front);
 uint64_t PayloadChecksum(ByteSpan stored);
 

@@ -42,7 +42,7 @@ Status CheckStored(const ObjectHeader& header, ByteSpan payload) {
 
 struct OpenedFile {
   ObjectHeader header;
-  ByteSpan payload;  // as it is stored
+  ByteSpan payload;  // encoded
 };
 
 Result<OpenedFile> OpenFile(ByteSpan file) {
@@ -56,12 +56,13 @@ Result<OpenedFile> OpenFile(ByteSpan file) {
   return OpenedFile{std::move(*header), payload};
 }
 
-// Whether both go through the same tokens up to `tokens.size()`.
+// Whether `longer` begins with all of `tokens`.
 bool BeginsSo(const Tokens& longer, const Tokens& tokens) {
   return longer.size() >= tokens.size() && CommonPrefix(longer, tokens) == tokens.size();
 }
 
-// By these DiskIndex finds what lies along `tokens`, in states of that lineage.
+// Returns the hashes by which DiskIndex finds the segments along `tokens`, for states of that
+// lineage.
 std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens, LineageId lineage) {
   ObjectHeader header = object.header;
   header.kind = ObjectKind::kSegment;
@@ -72,7 +73,7 @@ std::set<uint64_t> BlocksAlong(const FoundObject& object, const Tokens& tokens, 
   return {blocks.begin(), blocks.end()};
 }
 
-// Of the bits before `position`; nothing: the path does not say.
+// Returns the lineage of the bits before `position`; nullopt if the path does not tell.
 std::optional<LineageId> LineageBefore(const FoundObject& object, const ObjectPath& path,
                                        size_t position) {
   if (object.header.kind == ObjectKind::kFullState) {
@@ -104,7 +105,7 @@ Result<LoadedObject> LoadObject(Bytes file) {
   if (!opened) return tl::unexpected(opened.error());
   LoadedObject object{std::move(opened->header), {}};
   if (object.header.codec == Codec::kRaw) {
-    // In place: the file of a long segment is held once.
+    // Erased in place, so that a long segment is in memory only once.
     const size_t front_bytes = file.size() - opened->payload.size();
     file.erase(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(front_bytes));
     object.payload = std::move(file);
@@ -195,7 +196,7 @@ void ObjectFolder::ScanFile(const std::string& model, const std::string& file,
       contents->index.Put(DiskIndex::EntryOf(front->header, name, *stat));
       FoundObject object = {model, name, stat->bytes, stat->time_ns, std::move(front->header), 0};
       object.end = object.header.tokens.size();
-      object.header.tokens = Tokens();  // gives the memory back
+      object.header.tokens = Tokens();  // frees the memory
       contents->objects.push_back(std::move(object));
       return;
     }
@@ -222,7 +223,8 @@ Result<Tokens> ObjectFolder::TokensOf(const FoundObject& object) const {
   return std::move(front->header.tokens);
 }
 
-// A segment that goes as far, of the same client and run, with the same tokens up to there.
+// Finds a segment that reaches that far, of the same client and run, and with the same tokens up to
+// there.
 Result<const FoundObject*> ObjectFolder::HolderOf(const FolderContents& contents,
                                                   const FoundObject& snapshot,
                                                   const Tokens& tokens) const {
@@ -265,7 +267,7 @@ Result<ObjectPath> ObjectFolder::FindPath(const FolderContents& contents,
       return path;
     }
   }
-  // Each begins before the one that begins in it, so this ends.
+  // Each segment begins before the ones that begin in it, so this loop ends.
   while (true) {
     path.segments.insert(path.segments.begin(), segment);
     const ObjectHeader& header = segment->header;
@@ -298,7 +300,7 @@ Result<std::vector<const FoundObject*>> ObjectFolder::SnapshotsOn(const FolderCo
       continue;
     }
     const auto lineage = LineageBefore(object, path, other.end);
-    // Without segments to ask, what is on the grid is everybody's.
+    // If no segment tells the lineage, objects on the grid match every path.
     if (lineage ? *lineage != header.lineage
                 : header.lineage != 0 && header.lineage != object.header.lineage) {
       continue;

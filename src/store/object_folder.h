@@ -1,8 +1,8 @@
-// ObjectFolder: a disk store's folder (store/disk/disk_store.h) for somebody who runs no server:
-// what is in it, whether it is good, and what stands on what.
+// ObjectFolder: read access to a disk store's folder (store/disk/disk_store.h) without running a
+// server. It lists the objects, verifies them and resolves which objects depend on which.
 //
-// Servers may be using the folder meanwhile: a file that goes away is no error, and what is written
-// appears whole.
+// Servers may use the folder at the same time: a file that disappears is not an error, and new
+// files appear complete.
 //
 // Threads: one caller.
 
@@ -23,40 +23,41 @@
 
 namespace cairn {
 
-// An object whose front is good. Its tokens are left out, as those of a full folder are gigabytes.
+// An object whose front is valid. Its tokens are left out, as those of a full folder take
+// gigabytes.
 struct FoundObject {
-  std::string model;  // its folder: the fingerprint as text
+  std::string model;  // name of its folder: the fingerprint as text
   ObjectName name;
   uint64_t file_bytes = 0;
-  int64_t time_ns = 0;  // see disk_store.h: of its uses more than of its writing
+  int64_t time_ns = 0;  // the rank's time of disk_store.h: mostly of uses, not of the writing
   ObjectHeader header;  // without tokens
-  size_t end = 0;       // how many tokens there are
+  size_t end = 0;       // number of tokens
 };
 
-// Another file.
+// A file that is not a valid object.
 struct FoundFile {
-  std::string path;  // whole
+  std::string path;  // with the store's folder
   uint64_t bytes = 0;
   int64_t time_ns = 0;
-  // It is called as an object and is none that any version would read, so it may be removed.
-  // Whatever else lies in the folder is somebody's: foreign files, and those that could only not be
-  // read.
+  // True if the file has the name of an object and no version can read it, so it may be removed.
+  // Other files may belong to someone: foreign files, and files that merely could not be read.
   bool removable = false;
-  // Why it cannot be used: begins with the quoted path.
+  // The reason why it cannot be used; begins with the quoted path.
   std::string why = {};
 };
 
 struct FolderContents {
-  std::vector<std::string> models;   // folders, whatever is in them
-  std::vector<FoundObject> objects;  // in no order
+  std::vector<std::string> models;   // all model folders, also empty ones
+  std::vector<FoundObject> objects;  // unordered
   std::vector<FoundFile> bad;
   std::vector<FoundFile> newer;                   // objects of a newer version
-  std::vector<FoundFile> unfinished;              // being written, or left by who was killed
+  std::vector<FoundFile> unfinished;              // being written, or left behind by a killed
+                                                  // process
   std::map<std::string, std::string> identities;  // by model; see store/identity.h
-  DiskIndex index;                                // of the objects
+  DiskIndex index;                                // index of `objects`
 
   FolderContents() = default;
-  // The index points into itself.
+  // Movable only: the index points into itself.
   FolderContents(FolderContents&&) = default;
   FolderContents& operator=(FolderContents&&) = default;
   FolderContents(const FolderContents&) = delete;
@@ -65,44 +66,46 @@ struct FolderContents {
   const FoundObject* Find(const std::string& model, const ObjectName& name) const;
 };
 
-// What leads to an object.
+// The segments that an object needs.
 struct ObjectPath {
-  // The attention KV up to the object's end, or to a segment's own, shallowest first.
+  // The attention KV up to the object's end (for a segment, up to its own end), shallowest first.
   std::vector<const FoundObject*> segments = {};
-  // All of it is there, from 0 on. Of a whole, always: it needs none.
+  // True if the segments cover all tokens from 0 on. Always true for a full state, which needs
+  // none.
   bool whole = false;
-  // Why not, when not.
+  // The reason why the path is incomplete; empty if it is complete.
   std::string gap = {};
 };
 
 class ObjectFolder {
  public:
-  // The share that is done, in [0, 1].
+  // Receives the share that is done, in [0, 1].
   using Progress = std::function<void(float)>;
 
-  // `fs` outlives it. `path`: the store's folder.
+  // `fs` outlives the object. `path` is the store's folder.
   ObjectFolder(Fs* fs, std::string path) : fs_(fs), path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
   std::string PathOf(const FoundObject& object) const;
 
-  // Reads the fronts of all objects. Errors: the folder itself cannot be listed.
+  // Reads the fronts of all objects. Returns an error if the folder itself cannot be listed.
   Result<FolderContents> Scan(const Progress& progress) const;
-  // Reads all of an object. kNotFound: it has gone. kUnsupported: a newer version's is in its
-  // place. kCorrupt, and errors of Fs: it is bad.
+  // Reads and checks all of an object. Returns kNotFound if it is gone and kUnsupported if a newer
+  // version's file has replaced it. kCorrupt and the errors of Fs mean that the object is bad.
   Status Verify(const FoundObject& object) const;
 
-  // kNotFound, kCorrupt: the object has gone or changed since it was found.
+  // Returns kNotFound or kCorrupt if the object is gone or has changed since it was found.
   Result<ObjectPath> FindPath(const FolderContents& contents, const FoundObject& object) const;
-  // The snapshots along an object's path, its end included, shallowest first.
-  // Errors as FindPath's.
+  // Returns the snapshots along an object's path, including one at its end, shallowest first.
+  // Errors as for FindPath.
   Result<std::vector<const FoundObject*>> SnapshotsOn(const FolderContents& contents,
                                                       const FoundObject& object,
                                                       const ObjectPath& path) const;
 
-  // The object's file as it is, checked. Errors as Verify's.
+  // Returns the object's file unchanged, after checking it. Errors as for Verify.
   Result<Bytes> ReadFile(const FoundObject& object) const;
-  // Puts an object's file, checked before, in its place. False: it is there already, and stays.
+  // Writes an object's file, which the caller has checked. Returns false, and leaves the existing
+  // file, if the object is there already.
   Result<bool> WriteFile(const ObjectHeader& header, ByteSpan file);
 
  private:
@@ -117,15 +120,15 @@ class ObjectFolder {
   const std::string path_;
 };
 
-// Of all bytes of an object's file. kUnsupported: they are of a newer format. kCorrupt: they are
-// none, and why not.
+// Checks all bytes of an object's file. Returns kUnsupported if the format is newer, and kCorrupt
+// with the reason if the file is not a valid object.
 Result<ObjectHeader> CheckObject(ByteSpan file);
 
 struct LoadedObject {
   ObjectHeader header;
-  Bytes payload;  // before the codec
+  Bytes payload;  // decoded
 };
-// As CheckObject, and what is in it.
+// Checks the file as CheckObject does and decodes its payload.
 Result<LoadedObject> LoadObject(Bytes file);
 
 }  // namespace cairn

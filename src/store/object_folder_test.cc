@@ -101,7 +101,7 @@ TEST_F(ObjectFolderPaths, FindsTheSnapshotsAlongIt) {
             std::vector<std::string>(snapshots.begin(), snapshots.begin() + 1));
 }
 
-// Two conversations with a header in common; the second begins in the midst of the first's segment.
+// Two conversations with a common prefix; the second begins in the middle of the first's segment.
 TEST_F(ObjectFolderPaths, TellsForksApartByTheirTokens) {
   const Conversation made = PutConversation();
   Tokens other = made.tokens;
@@ -113,7 +113,7 @@ TEST_F(ObjectFolderPaths, TellsForksApartByTheirTokens) {
   const ObjectPath path = PathTo(contents, snapshot);
   EXPECT_TRUE(path.whole);
   EXPECT_EQ(Names(path.segments), Names({made.segments[0], segment}));
-  // The header's snapshots are both's; the first's later ones are not the second's.
+  // Both share the prefix's snapshots; the later snapshots of the first are not the second's.
   EXPECT_EQ(SnapshotsOn(contents, snapshot), Names({made.snapshots[0], shared, snapshot}));
   EXPECT_EQ(SnapshotsOn(contents, made.snapshots[2]),
             Names({made.snapshots[0], shared, made.snapshots[1], made.snapshots[2]}));
@@ -160,7 +160,7 @@ TEST_F(ObjectFolderPaths, NeedsNoPathForAWhole) {
   ObjectHeader in_run = Snapshot(whole.tokens, 1000);
   in_run.lineage = 9;
   Put(in_run, 500);
-  // The run's tokens, read on the grid by another: other bits.
+  // The tokens of the run, prefilled on the grid by another client: different bits.
   Put(Snapshot(whole.tokens, 960), 500);
   const FolderContents contents = Scan();
   EXPECT_TRUE(PathTo(contents, whole).whole);

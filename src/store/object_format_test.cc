@@ -1,5 +1,5 @@
-// The format of files that are there already: what is written today is what was written when it was
-// settled, and docs/format.md says of every byte what it is.
+// Tests the format of existing files: today's bytes are those that were written when the format was
+// settled, and docs/format.md describes every one of them.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kFixedBytes = 256;
 
-// Rows of sixteen bytes, those that are all zero left out; the last line is the size.
+// Rows of sixteen bytes, without those that are all zero; the last line is the size.
 std::string Dump(ByteSpan bytes) {
   std::string text;
   std::array<char, 32> number = {};
@@ -77,7 +77,7 @@ struct Row {
   std::string field;
 };
 
-// Those that begin "| 8 | 4 | `format` |".
+// Returns the rows that begin like "| 8 | 4 | `format` |".
 std::vector<Row> Rows() {
   std::vector<Row> rows;
   std::istringstream page(Page());
@@ -105,7 +105,7 @@ ObjectHeader Plain() {
 }
 
 using Change = std::function<void(ObjectHeader*)>;
-// Fields of the fixed header, and what moves their lowest byte and no other field.
+// Fields of the fixed header, each with a change that alters its lowest byte and no other field.
 std::map<std::string, Change> Changes() {
   return {
       {"kind", [](ObjectHeader* h) { h->kind = ObjectKind::kFullState; }},

@@ -8,19 +8,19 @@
 namespace cairn {
 namespace {
 
-// log2 of the most uses that a time is believed to stand for.
+// log2 of the largest number of uses that a time is allowed to stand for.
 constexpr double kHalfLivesAheadMax = 20;
-// Far less than what a 64-bit time could not take.
+// Far below the range of a 64-bit time.
 constexpr double kSecondsAheadMax = 2e9;
 constexpr double kWorthMsMin = 1e-9;
 constexpr double kWorthMsMax = 1e18;
 
-// What is dated so far ahead that no number of uses would explain it is of a clock that was wrong,
-// here or where it was written. Believed, nothing could push it out until that time has come; so it
-// counts as used a half-life ago, and what is used now goes before it.
+// A time too far ahead for any number of uses was set under a wrong clock, here or on the machine
+// that wrote the file. If it were believed, the object could not be evicted before that time. It
+// counts as used a half-life ago, so objects used now rank higher.
 constexpr double kOfAWrongClock = -1;
 
-// In half-lives; negative for what was used last before now.
+// In half-lives; negative if the last use was before now.
 double Ahead(int64_t time_ns, int64_t now_ns, double half_life_s) {
   const double seconds =
       (static_cast<double>(time_ns) - static_cast<double>(now_ns)) / kNsPerSecond;

@@ -1,4 +1,4 @@
-// What an object in the disk store is worth beside others: the two formulas of disk_store.h.
+// The two formulas of disk_store.h that rank an object of the disk store against the others.
 //
 // Pure functions; any thread.
 
@@ -9,12 +9,12 @@
 
 namespace cairn {
 
-// The file's time after `uses` more uses at `now_ns`. A time too far ahead to be true (a clock that
-// was wrong) counts as about a million uses.
+// Returns the file's time after `uses` more uses at `now_ns`. A time too far in the future to be
+// true (written under a wrong clock) counts as about a million uses.
 int64_t TimeAfterUses(int64_t time_ns, int64_t now_ns, uint64_t uses, double half_life_s);
 
-// log2(worth_ms / bytes) + time / half_life, the time counted from `now_ns` on: only ranks of one
-// moment may be compared. Never infinite and never not a number, whatever a file says.
+// Returns log2(worth_ms / bytes) + time / half_life, with the time relative to `now_ns`, so only
+// ranks computed for the same moment are comparable. The result is finite whatever a file says.
 double ObjectRank(double worth_ms, uint64_t bytes, int64_t time_ns, int64_t now_ns,
                   double half_life_s);
 

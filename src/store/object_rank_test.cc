@@ -44,19 +44,19 @@ TEST(ObjectRank, BelievesNoTimeThatAClockGoneWrongHasLeftBehind) {
   constexpr int64_t kYearNs = int64_t{365} * 86'400 * kSecondNs;
   const double now = ObjectRank(1000, 50, kNowNs, kNowNs, kHalfLifeS);
   EXPECT_NEAR(ObjectRank(1000, 50, kNowNs + 10 * kYearNs, kNowNs, kHalfLifeS), now - 1, 1e-6);
-  // What uses may have come to is believed.
+  // A time that uses can explain is believed.
   EXPECT_GT(ObjectRank(1000, 50, kNowNs + 19 * kHalfLifeNs, kNowNs, kHalfLifeS), now);
 }
 
 TEST(TimeAfterUses, CountsWhatIsLeftOfEarlierUses) {
-  // One use now: itself and what was written now.
+  // One use now counts for the use and for the writing.
   EXPECT_EQ(TimeAfterUses(kNowNs, kNowNs, 1, kHalfLifeS), kNowNs + kHalfLifeNs);
   EXPECT_EQ(TimeAfterUses(kNowNs, kNowNs, 3, kHalfLifeS), kNowNs + 2 * kHalfLifeNs);
-  // A half-life later half a use is left.
+  // A half-life later, half a use is left.
   EXPECT_NEAR(
       static_cast<double>(TimeAfterUses(kNowNs - kHalfLifeNs, kNowNs, 1, kHalfLifeS) - kNowNs),
       std::log2(1.5) * static_cast<double>(kHalfLifeNs), 1e3);
-  // Nothing of what was long ago.
+  // Uses of long ago do not count.
   EXPECT_EQ(TimeAfterUses(0, kNowNs, 1, kHalfLifeS), kNowNs);
 }
 

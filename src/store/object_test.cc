@@ -26,7 +26,7 @@ void SetTokens(ObjectHeader* header, size_t count, Random* random) {
   for (Token& token : header->tokens) token = static_cast<Token>((*random)());
 }
 
-// Ranges in order within [begin, end).
+// Returns ordered ranges within [begin, end).
 std::vector<TokenRange> RandomAnswers(size_t begin, size_t end, Random* random) {
   std::vector<TokenRange> answers;
   while (begin < end && Below(random, 4) != 0) {
@@ -44,7 +44,7 @@ ObjectHeader RandomHeader(uint64_t seed) {
   header.kind = static_cast<ObjectKind>(1 + Below(&random, 3));
   header.fingerprint = {random(), random()};
   header.name_space = Below(&random, 2) == 0 ? 0 : random();
-  // Now and then more than fits the shortest front.
+  // Occasionally more tokens than fit the shortest front.
   SetTokens(&header, Below(&random, Below(&random, 4) == 0 ? 20'000 : 300), &random);
   const size_t tokens = header.tokens.size();
   header.lineage = Below(&random, 2) == 0 ? 0 : random();
@@ -73,7 +73,7 @@ ObjectHeader RandomHeader(uint64_t seed) {
   return header;
 }
 
-// "" when it is decoded, else what is said.
+// Returns "" if the front is decoded, otherwise the message.
 std::string Refusal(ByteSpan front) {
   const auto header = DecodeHeader(front);
   if (header) return "";
@@ -85,7 +85,7 @@ void PutNumber(Bytes* bytes, size_t at, uint64_t value, size_t size) {
   for (size_t i = 0; i < size; ++i) (*bytes)[at + i] = static_cast<uint8_t>(value >> (8 * i));
 }
 
-// Makes both checksums hold again, as whoever means harm would.
+// Makes both checksums valid again, as an attacker would.
 void Seal(Bytes* front) {
   PutNumber(front, 248, Hash64(front->data(), 248), 8);
   const size_t end = front->size() - 8;
@@ -133,7 +133,7 @@ TEST(ObjectName, IsTheSameHoweverTheBitsAreKept) {
   other.clean = 0;
   other.checkpoint_class = 3;
   other.cold_end = false;
-  other.logits_bytes = 0;  // of a segment: nothing
+  other.logits_bytes = 0;  // a segment has none
   other.turns = 1;
   other.worth_ms = 1;
   other.codec = Codec::kRaw;
@@ -235,7 +235,7 @@ TEST(ObjectHeader, IsRefusedCutShortAnywhere) {
   const Bytes front = EncodeHeader(header);
   ASSERT_EQ(front.size(), 3 * kFrontBytesMin);
   for (size_t size = 0; size < front.size(); ++size) {
-    // A copy of that very size, so that a sanitizer sees who reads behind it.
+    // A copy of exactly that size, so that a sanitizer detects reads past the end.
     const Bytes torn(front.begin(), front.begin() + size);
     ASSERT_TRUE(Refusal(torn).starts_with("it is torn: ")) << size << ": " << Refusal(torn);
     ASSERT_EQ(FrontBytes(torn).has_value(), size >= kFrontBytesMin);
@@ -272,7 +272,7 @@ TEST(ObjectHeader, OfANewerFormatIsNotCorruptWhateverElseStandsThere) {
   Random random(seed);
   for (int i = 0; i < 1000; ++i) {
     Bytes front = EncodeHeader(test::SampleObject());
-    // All that is not settled for ever.
+    // Changes bytes that a later format may define differently.
     for (size_t at = 16; at < 248 && i > 0; ++at) front[at] = static_cast<uint8_t>(random());
     for (size_t at = 256; at < front.size() && i > 0; ++at) {
       front[at] = static_cast<uint8_t>(random());
@@ -284,7 +284,7 @@ TEST(ObjectHeader, OfANewerFormatIsNotCorruptWhateverElseStandsThere) {
     EXPECT_EQ(header.error().message,
               "written by a newer cairn (format 2), this one reads format 1");
     EXPECT_EQ(FrontBytes(front).error().code, ErrorCode::kUnsupported);
-    // Unless it is not all there, or not as it was written.
+    // Unless it is incomplete, or not as it was written.
     EXPECT_NE(Refusal(ByteSpan(front).first(kFrontBytesMin - 1)), "");
     front[i % 248] ^= 1;
     EXPECT_NE(Refusal(front), "");
@@ -315,7 +315,7 @@ TEST(ObjectHeader, IsRefusedWhereItsSizesDisagreeBeforeAnythingIsAllocated) {
             "its front is said to have 4096 bytes, and what is said to be in it takes 17179873280");
   EXPECT_NE(with(140, kMost), "");
   EXPECT_NE(with(144, kMost), "");
-  // As large as may be, and consistent: but so many bytes are not there.
+  // The sizes are the largest allowed and consistent, but the bytes are not there.
   EXPECT_EQ(RefusalOfSealed([](Bytes* front) {
               PutNumber(front, 12, kFrontBytesMax, 4);
               PutNumber(front, 136, (kFrontBytesMax - 256 - 8 - 64) / 4, 4);
@@ -383,7 +383,7 @@ TEST(ObjectHeader, SurvivesTenThousandFrontsOfGarbage) {
     Random random(seed);
     Bytes front(Below(&random, 3) * 2000 + Below(&random, 4200));
     for (uint8_t& byte : front) byte = static_cast<uint8_t>(random());
-    // Half of them begin as ours do, so that more than the first look is tried.
+    // Half of the inputs begin like an object, so that more than the first check is tested.
     const Bytes begin = EncodeHeader(test::SampleObject());
     if (seed % 2 == 0)
       std::copy_n(begin.begin(), std::min<size_t>(12, front.size()), front.begin());
@@ -394,7 +394,7 @@ TEST(ObjectHeader, SurvivesTenThousandFrontsOfGarbage) {
   }
 }
 
-// Whatever is read means the very bytes that were there: nothing is overlooked.
+// Every front that decodes is encoded to the same bytes again: no byte is ignored.
 TEST(ObjectHeader, IsReadFromSealedBytesOnlyIfItIsWrittenAsTheyAre) {
   size_t read = 0;
   for (uint64_t seed = 0; seed < 20'000; ++seed) {

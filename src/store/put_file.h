@@ -1,4 +1,5 @@
-// PutFile: a file that is in its place whole, or not at all.
+// PutFile: writes a file atomically, so that its path holds either the complete file or what was
+// there before.
 
 #ifndef CAIRN_STORE_PUT_FILE_H_
 #define CAIRN_STORE_PUT_FILE_H_
@@ -11,8 +12,9 @@
 
 namespace cairn {
 
-// Makes `folder` with the folders above it, writes beside the place, syncs and renames. Threads:
-// any; of several processes that write one file, one wins. Errors as Fs's; nothing is left behind.
+// Creates `folder` and its parents, writes a temporary file beside the final path, syncs it and
+// renames it. On an error returns that of Fs and removes the temporary file. Threads: any. When
+// several processes write the same file, one of them wins.
 Status PutFile(Fs* fs, const std::string& folder, const std::string& name, ByteSpan bytes);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// Snapshots in this process's memory.
+// RamStore: keeps snapshots in this process's memory.
 
 #include <unordered_map>
 #include <utility>
@@ -12,7 +12,8 @@ namespace {
 class RamStore final : public SnapshotStore {
  public:
   Status Put(SnapshotId id, Bytes bytes) override {
-    // A buffer that was sized by guess must not count less than it costs.
+    // The buffer's size may have been a guess; its unused capacity must not take memory that is not
+    // counted.
     bytes.shrink_to_fit();
     bytes_ += bytes.size();
     const bool added = snapshots_.emplace(id, std::move(bytes)).second;

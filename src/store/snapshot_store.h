@@ -1,6 +1,6 @@
-// SnapshotStore: where the bytes of snapshots live. This is the header of store/ that others
-// include; each store is a file of its own behind it. A store decides nothing: what to keep and
-// what to give up is the cache's affair.
+// SnapshotStore: holds the bytes of snapshots, in memory or on disk. This is the only header of
+// store/ that other folders need for storage; each implementation has its own .cc file. A store has
+// no policy: the cache decides what is stored and what is evicted.
 //
 // Threads: called by one thread.
 
@@ -20,71 +20,74 @@
 
 namespace cairn {
 
-// Given out by the cache, never used twice.
+// Assigned by the cache and never reused.
 using SnapshotId = uint64_t;
 
-// Of what a store has saved: counts since the start, and what is there now.
+// Statistics of the disk tier: counters since the start, and the present sizes.
 struct SavedStats {
-  uint64_t objects = 0;  // that this process can use
-  uint64_t bytes = 0;    // of all there are
+  uint64_t objects = 0;  // usable by this process
+  uint64_t bytes = 0;    // size of all objects in the folder
   uint64_t bytes_max = 0;
   uint64_t written = 0;
   uint64_t written_bytes = 0;
   uint64_t read = 0;
   uint64_t read_bytes = 0;
   uint64_t evicted = 0;
-  uint64_t corrupt = 0;         // that did not say what they should
-  uint64_t errors = 0;          // refusals of the file system
-  uint64_t unsynced_bytes = 0;  // on their way
-  bool refusing = false;        // nothing can be written just now, and is tried again by itself
+  uint64_t corrupt = 0;         // objects whose content was not valid
+  uint64_t errors = 0;          // calls that the file system refused
+  uint64_t unsynced_bytes = 0;  // queued for writing
+  bool refusing = false;        // writes fail at present; the store retries on its own
 };
 
 class SnapshotStore {
  public:
   virtual ~SnapshotStore() = default;
-  // What holding `bytes` takes of a budget. A store that writes fewer than it is given, or only
-  // plays at holding them, says so here.
+  // Returns how much of a budget holding `bytes` takes. A store that writes fewer bytes than it is
+  // given, or that only simulates holding them, overrides this.
   virtual size_t BytesFor(ByteSpan bytes) const { return bytes.size(); }
-  // Takes over `bytes`. kUnavailable: this store keeps nothing.
-  // REQUIRES: `id` is not held.
+  // Takes ownership of `bytes`. Returns kUnavailable if this store keeps nothing. REQUIRES: `id` is
+  // not held.
   virtual Status Put(SnapshotId id, Bytes bytes) = 0;
-  // The bytes of `id`, valid until it is erased, released or unloaded. kNotFound: they are gone.
+  // Returns the bytes of `id`, valid until it is erased, released or unloaded. Returns kNotFound if
+  // they are gone.
   virtual Result<std::span<const uint8_t>> Get(SnapshotId id) = 0;
-  // Counts a use of it, where stores weigh uses.
+  // Counts a use of `id`, in stores whose eviction order depends on uses.
   virtual void Use(SnapshotId /*id*/) {}
-  // Where it is saved too, that goes as well. Nothing happens when `id` is not held.
+  // Removes `id` from memory and from disk. Does nothing if `id` is not held.
   virtual void Erase(SnapshotId id) = 0;
-  // Of all that is in memory, as BytesFor counts it.
+  // The size of all that is in memory, as BytesFor counts it.
   virtual size_t bytes() const = 0;
 
-  // The rest is of stores that save; the others save nothing and have no news.
+  // The following functions are for stores that save to disk. The defaults save nothing and report
+  // no events.
 
   struct News {
-    std::vector<ObjectHeader> found;  // parents before what begins in them, where both are new
-    std::vector<SnapshotId> lost;     // were saved only, and are gone
+    std::vector<ObjectHeader> found;  // a parent comes before objects that begin in it, if both are
+                                      // new
+    std::vector<SnapshotId> lost;     // were on disk only, and are gone
   };
   virtual bool saves() const { return false; }
-  // Begins to save what is in memory. False: not now, as too much is being saved already or nothing
-  // can be. What could not be saved for a reason that may pass is kUnsaved again.
-  // REQUIRES: kUnsaved.
+  // Starts saving what is in memory. Returns false if that is not possible now, because too much is
+  // being saved already or the folder cannot be written. If saving fails for a reason that may
+  // pass, the place becomes kUnsaved again. REQUIRES: kUnsaved.
   virtual bool Save(SnapshotId /*id*/, const ObjectHeader& /*header*/) { return false; }
   enum class Place {
     kUnsaved,  // in memory only
-    kSaving,   // in memory, and on its way
-    kRefused,  // in memory; saving it was tried, and is not worth trying again
+    kSaving,   // in memory, and queued for writing
+    kRefused,  // in memory; saving was tried and is not worth a retry
     kBoth,
     kSavedOnly,
   };
   virtual Place PlaceOf(SnapshotId /*id*/) const { return Place::kUnsaved; }
-  // Gives up the memory; what is on its way stays readable, and costs memory until it is there.
-  // REQUIRES: kBoth or kSaving.
+  // Frees the memory. What is still queued for writing stays readable and occupies memory until it
+  // is written. REQUIRES: kBoth or kSaving.
   virtual void Release(SnapshotId /*id*/) {}
-  // What Get had to read may leave memory again. Nothing happens when it had not.
+  // Frees the memory that Get loaded from disk. Does nothing if Get loaded nothing.
   virtual void Unload(SnapshotId /*id*/) {}
   virtual News TakeNews() { return {}; }
-  // `name`, which was found, is `id` from now on: a new one, or one in memory.
+  // Binds `id` to the object `name`, which was reported as found. `id` is either new or in memory.
   virtual void Adopt(SnapshotId /*id*/, const ObjectName& /*name*/) {}
-  // Of something saved or being saved; nothing where it is not known.
+  // Returns the id of an object that is saved or being saved; nullopt if there is none.
   virtual std::optional<SnapshotId> Find(const ObjectName& /*name*/) const { return std::nullopt; }
   virtual ObjectName NameOf(SnapshotId /*id*/) const { return {}; }
   // Any thread.
@@ -93,10 +96,10 @@ class SnapshotStore {
 
 class DiskStore;
 
-// Each with its file.
+// Each is defined in its own .cc file.
 std::unique_ptr<SnapshotStore> MakeRamStore();
 std::unique_ptr<SnapshotStore> MakeNoneStore();
-// In memory, and on disk what is saved. `disk` outlives it.
+// Keeps snapshots in memory, and saved ones on disk as well. `disk` outlives the store.
 std::unique_ptr<SnapshotStore> MakeTieredStore(DiskStore* disk);
 
 }  // namespace cairn

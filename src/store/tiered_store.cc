@@ -1,4 +1,5 @@
-// Memory in front of a disk: what is saved may leave memory and is read again when it is wanted.
+// TieredStore: memory in front of a disk. Saved snapshots may leave memory and are read again when
+// needed.
 
 #include <map>
 #include <unordered_map>
@@ -18,7 +19,8 @@ class TieredStore final : public SnapshotStore {
   explicit TieredStore(DiskStore* disk) : disk_(disk) {}
 
   Status Put(SnapshotId id, Bytes bytes) override {
-    // A buffer that was sized by guess must not count less than it costs.
+    // The buffer's size may have been a guess; its unused capacity must not take memory that is not
+    // counted.
     bytes.shrink_to_fit();
     bytes_ += bytes.size();
     Held held;
@@ -38,8 +40,8 @@ class TieredStore final : public SnapshotStore {
       if (held.name.empty()) return Fail(ErrorCode::kNotFound, "the file could not be read");
       auto bytes = disk_->Read(held.name);
       if (!bytes) {
-        // A disk that cannot be read just now does not make the file a bad one: it is of no use to
-        // this process any more, and stays for the next.
+        // A failed read does not make the file bad: it is useless for this process, and stays for
+        // the next one.
         by_name_.erase(held.name);
         held.name = {};
         return tl::unexpected(bytes.error());
@@ -76,7 +78,7 @@ class TieredStore final : public SnapshotStore {
     Held& held = HeldOf(id);
     CHECK(held.place == Place::kUnsaved);
     const ObjectName name = cairn::NameOf(header);
-    // The same bits under another number: one of them is enough.
+    // The same bits under another id: one copy is enough.
     if (by_name_.contains(name)) {
       held.place = Place::kRefused;
       return true;
@@ -145,10 +147,10 @@ class TieredStore final : public SnapshotStore {
 
  private:
   struct Held {
-    SharedBytes memory = nullptr;            // counted; null: saved only
-    SharedBytes loaded = nullptr;            // read for one use, not counted
+    SharedBytes memory = nullptr;            // counted; null if saved only
+    SharedBytes loaded = nullptr;            // loaded for one use, not counted
     std::weak_ptr<const Bytes> queued = {};  // released before it was written
-    ObjectName name = {};                    // when it is saved or being saved
+    ObjectName name = {};                    // set once it is saved or being saved
     Place place = Place::kUnsaved;
   };
 
@@ -165,7 +167,7 @@ class TieredStore final : public SnapshotStore {
     if (held.place == from) held.place = to;
   }
 
-  // The object is not on disk, or no longer. `place`: of what is in memory.
+  // Handles an object that is not on disk, or no longer. `place` applies if it is in memory.
   void Forget(const ObjectName& name, Place place, News* news) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return;

@@ -1,4 +1,4 @@
-// What is in memory and on disk, where what is on disk has lost some bits.
+// Tests the store of memory and disk, including damaged objects on the disk.
 
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ using Place = SnapshotStore::Place;
 
 constexpr double kPatienceMs = 60'000;
 
-// A minute from now.
+// A time one minute from now.
 class Deadline {
  public:
-  // Waits a little, too.
+  // Also waits a little.
   bool Passed() const {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return std::chrono::steady_clock::now() > at_;
@@ -47,7 +47,7 @@ class Process {
   }
 
   SnapshotStore* operator->() { return store_.get(); }
-  // Waits for the disk, and takes the news.
+  // Waits for the disk and takes the events.
   SnapshotStore::News Settle() {
     EXPECT_TRUE(disk_->Drain(kPatienceMs));
     return store_->TakeNews();
@@ -80,11 +80,11 @@ TEST(TieredStore, KeepsTheFileOfWhatCouldNotBeReadJustNow) {
   store->Adopt(1, NameOf(header));
   disk.FailReads(true);
   EXPECT_FALSE(store->Get(1).has_value());
-  // As the cache does with what is of no use.
+  // As the cache does with a useless object.
   store->Erase(1);
   EXPECT_TRUE(disk.Holds(NameOf(header)));
   disk.FailReads(false);
-  // Made anew, it is known to be there.
+  // When it is made again, its file is found.
   ASSERT_TRUE(store->Put(2, SomeBytes()).has_value());
   ASSERT_TRUE(store->Save(2, header));
   store->TakeNews();

@@ -1,4 +1,4 @@
-// BlockRange: how the lines of a trace write the blocks and the tokens of a prompt.
+// BlockRange: the notation of a trace's lines for the blocks and tokens of a prompt.
 
 #ifndef CAIRN_TRACE_BLOCK_RANGE_H_
 #define CAIRN_TRACE_BLOCK_RANGE_H_
@@ -13,7 +13,7 @@ struct BlockRange {
   uint32_t last = 0;
 };
 
-// Ids that tokens can be made of; more are an error.
+// Limit for the ids that a trace may use for tokens; a greater id is an error.
 inline constexpr uint64_t kTraceTokensMax = uint64_t{3} << 29;
 
 }  // namespace cairn

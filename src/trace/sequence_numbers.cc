@@ -55,7 +55,7 @@ std::optional<std::vector<BlockRange>> SequenceNumbers::Add(uint32_t root, Token
   return ranges;
 }
 
-// The node keeps its front; the rest becomes its only child.
+// The node keeps the first part; the rest becomes its only child.
 void SequenceNumbers::Split(uint32_t node, size_t at) {
   Node rest;
   Node& front = nodes_[node];
@@ -69,7 +69,7 @@ void SequenceNumbers::Split(uint32_t node, size_t at) {
   nodes_.push_back(std::move(rest));
 }
 
-// A node was used whenever one below it was, so what stays is a tree.
+// A node's last use is never before that of a node below it, so the remaining nodes form a tree.
 void SequenceNumbers::ForgetOldest() {
   std::vector<std::pair<uint64_t, size_t>> uses;
   for (const Node& node : nodes_) uses.emplace_back(node.used, node.tokens.size());
@@ -77,7 +77,7 @@ void SequenceNumbers::ForgetOldest() {
   uint64_t oldest_kept = 0;
   size_t left = held_tokens_;
   for (const auto& [used, count] : uses) {
-    // What is used together is kept or forgotten together.
+    // Nodes with the same last use are kept or dropped together.
     if (left <= tokens_max_ / 2 && used != oldest_kept) break;
     oldest_kept = used;
     left -= count;

@@ -1,17 +1,18 @@
-// SequenceNumbers: gives the tokens of sequences numbers, so that two sequences agree up to a
-// position exactly as far as their numbers do.
+// SequenceNumbers: assigns numbers to the tokens of sequences, so that two sequences share exactly
+// as long a prefix as their numbers do.
 //
 //   first    t h e   c a t        0 1 2 3 4 5 6
 //   second   t h e   d o g s      0 1 2 3 7 8 9 10
 //   third    t h e   d o t        0 1 2 3 7 8 11
 //
-// A number stands for a token and all that came before it, and numbers are given in the order in
-// which tokens are first seen. So they say what is shared and nothing else: not which token it was,
-// not even whether the same word comes twice. There is no hash that could be tried with guesses.
+// A number stands for a token together with all tokens before it. Numbers are assigned in the order
+// in which tokens are first seen. They therefore reveal which prefixes are shared and nothing else:
+// not the tokens, and not even whether a word occurs twice. There is no hash that could be attacked
+// by guessing.
 //
-// To know what it has seen, it keeps the tokens: four bytes for each number. When they outgrow
-// `tokens_max`, the half that was seen longest ago is forgotten, and gets new numbers if it comes
-// back.
+// The object keeps the tokens that it has seen, at four bytes for each number. When there are more
+// than `tokens_max`, the half that was used longest ago is dropped, and gets new numbers if it is
+// seen again.
 //
 // Threads: one at a time.
 
@@ -32,19 +33,19 @@ namespace cairn {
 
 class SequenceNumbers {
  public:
-  // `next`: the first number to give.
+  // `next` is the first number to assign.
   explicit SequenceNumbers(uint64_t next = 0, size_t tokens_max = SIZE_MAX)
       : next_(next), tokens_max_(tokens_max) {}
 
-  // The numbers of `tokens`, as few ranges. Sequences of different roots share none. Nothing: there
-  // are no numbers left (kTraceTokensMax).
+  // Returns the numbers of `tokens` as few ranges. Sequences with different roots share no number.
+  // Returns nullopt if no numbers are left (kTraceTokensMax).
   std::optional<std::vector<BlockRange>> Add(uint32_t root, TokenSpan tokens);
 
   uint64_t next() const { return next_; }
   size_t held_tokens() const { return held_tokens_; }
 
  private:
-  // Tokens with numbers in a row, first ... first + tokens.size() - 1.
+  // Tokens with consecutive numbers, first ... first + tokens.size() - 1.
   struct Node {
     uint64_t first = 0;
     Tokens tokens;

@@ -85,7 +85,7 @@ TEST(SequenceNumbers, ForgetsWhatWasSeenLongestAgo) {
   EXPECT_LE(numbers.held_tokens(), 1000u);
   const auto newest = Each(numbers.Add(0, with('h')));
   const auto again = Each(numbers.Add(0, with('a')));
-  // The header was in use all the time; what followed it in the first was not.
+  // The common prefix was in use all the time; the remainder of the first sequence was not.
   EXPECT_EQ(SharedCount(first, again), 100u);
   EXPECT_EQ(SharedCount(newest, Each(numbers.Add(0, with('h')))), 300u);
 }

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Mooncake's, which readers of its traces take for granted. token_ids are exact.
+// Mooncake's block size, which readers of its traces assume. token_ids are exact.
 constexpr size_t kHashBlockTokens = 512;
 
 const char* EndName(EndedBy end) {
@@ -42,7 +42,8 @@ uint64_t Rounded(double ms) {
   return static_cast<uint64_t>(std::llround(std::max(ms, 0.0)));
 }
 
-// Of the prompt's blocks; the last may be cut short by it, and has a number of its own then.
+// Returns the ids of the prompt's blocks. If the prompt ends within the last block, that block has
+// an id of its own.
 Json HashIds(const std::vector<BlockRange>& numbers, size_t prompt_tokens) {
   Json ids = Json::array();
   size_t begin = 0;
@@ -81,7 +82,7 @@ void AddShape(const PromptShape& shape, Json* line) {
   }
 }
 
-// The number of the token at `position`.
+// Returns the number of the token at `position`.
 uint32_t NumberAt(const std::vector<BlockRange>& numbers, size_t position) {
   for (const BlockRange& range : numbers) {
     const size_t count = range.last - range.first + 1;
@@ -174,7 +175,8 @@ void TraceWriter::OnAnswerEnd(const EndedAnswer& answer) {
   ended.cost = answer.cost;
   {
     const std::lock_guard lock(mutex_);
-    // The writer must hear of every answer; of one that comes too late it hears no tokens.
+    // The writer needs to learn of every answer; one that finds the queue full is passed without
+    // tokens.
     if (queue_.size() >= options_.queue_max) ended.tokens.clear();
     queue_.push_back(std::move(ended));
   }
@@ -231,8 +233,8 @@ void TraceWriter::Write(std::vector<Ended> request) {
   ++stats_.written;
 }
 
-// A conversation is known by the end of the messages it began with. Requests that pass through it
-// go on from there, whatever else they changed.
+// A conversation is identified by the end of the messages that it began with. Requests that pass
+// through that point belong to it, whatever else they changed.
 uint64_t TraceWriter::ConversationOf(const Ended& ended, const std::vector<BlockRange>& numbers) {
   for (auto range = numbers.rbegin(); range != numbers.rend(); ++range) {
     const auto after = conversations_.upper_bound(range->last);

@@ -1,12 +1,12 @@
-// TraceWriter: what a server was asked, as lines that `cairn-lab sim` replays: lengths, times, and
-// numbers that say how far requests agree (trace/sequence_numbers.h). No text, no token, no key.
-// docs/traces.md has the format.
+// TraceWriter: records the requests to a server as lines that `cairn-lab sim` replays: lengths,
+// times, and numbers that say which prefixes requests share (trace/sequence_numbers.h). It records
+// no text, token or key. docs/traces.md specifies the format.
 //
 //   Scheduler ── OnAnswerEnd ──> [ queue ] ──> writer thread: number, format, append
 //
-// Nothing here can fail a request. A line that cannot be written is counted and the first is said;
-// if the disk cannot keep up, lines are lost and counted too. Each line is one write, so a crash
-// leaves at most one torn line; a writer that finds one begins its own on a new line.
+// Nothing here can fail a request. A line that cannot be written is counted, and the first one is
+// logged. If the disk cannot keep up, lines are lost and counted too. Each line is a single write,
+// so a crash leaves at most one torn line; a writer that finds one starts its own on a new line.
 //
 // Threads: OnAnswerEnd from one thread, the rest from any.
 
@@ -32,46 +32,46 @@
 namespace cairn {
 
 struct TraceWriterOptions {
-  // Tokens that are remembered, to see what later requests share with them; four bytes each.
+  // Number of tokens kept to find what later requests share with them; four bytes each.
   size_t tokens_max = size_t{32} << 20U;
-  // Answers that may wait for the disk; more are lost.
+  // Number of answers that may wait for the disk; more are lost.
   size_t queue_max = 256;
   LogSink log = {};  // may be empty; called by the writer's thread
 };
 
 class TraceWriter final : public RequestObserver {
  public:
-  // Since the start, of requests.
+  // Numbers of requests since the start.
   struct Stats {
     uint64_t written = 0;
     uint64_t lost = 0;
   };
 
-  // Appends to what `path` holds, after the last of its times; makes the file (mode 0600) if there
-  // is none. kUnavailable: it cannot be opened, or another server writes to it. kInvalidArgument:
-  // it holds something else.
+  // Appends to the file at `path`, with times after the last one in it; creates the file (mode
+  // 0600) if there is none. Returns kUnavailable if it cannot be opened or another server writes to
+  // it, and kInvalidArgument if it holds something else.
   static Result<std::unique_ptr<TraceWriter>> Open(const std::string& path,
                                                    TraceWriterOptions options = {});
-  // Writes what waits.
+  // Writes the queued answers.
   ~TraceWriter() override;
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
   void OnAnswerEnd(const EndedAnswer& answer) override;
 
-  // Waits until all that ended so far is written or lost.
+  // Waits until all answers that have ended so far are written or lost.
   void Flush();
   Stats stats() const;
 
  private:
-  // An answer that ended, and the prompt it is to.
+  // An answer that has ended, with its prompt.
   struct Ended {
     uint64_t request = 0;
     size_t answer = 0;
     size_t answers = 1;
     uint32_t name_space = 0;
     PromptShape shape;
-    Tokens tokens;  // the prompt's, then its own
+    Tokens tokens;  // the prompt's, then the answer's
     size_t prompt_tokens = 0;
     EndedBy ended_by = EndedBy::kModel;
     bool reuse = true;
@@ -80,7 +80,7 @@ class TraceWriter final : public RequestObserver {
     double submitted_ms = 0;
     GenerationCost cost;
   };
-  // A file as an earlier server left it.
+  // The content of a file that an earlier server left.
   struct Found {
     uint64_t next_number = 0;
     uint64_t next_conversation = 0;
@@ -102,14 +102,14 @@ class TraceWriter final : public RequestObserver {
   const std::string path_;
   const TraceWriterOptions options_;
 
-  // Of the writer's thread.
+  // Used by the writer's thread only.
   SequenceNumbers numbers_;
-  std::map<uint32_t, uint64_t> conversations_;  // by a number that only their prompts have
+  std::map<uint32_t, uint64_t> conversations_;  // by a number that occurs only in their prompts
   uint64_t next_conversation_;
   const uint64_t begin_ms_;
   std::optional<double> first_submitted_ms_;
-  std::map<uint32_t, size_t> name_spaces_;             // numbered as they come
-  std::map<uint64_t, std::vector<Ended>> unfinished_;  // requests with answers still to end
+  std::map<uint32_t, size_t> name_spaces_;             // numbered in order of appearance
+  std::map<uint64_t, std::vector<Ended>> unfinished_;  // requests that have answers still to end
   bool torn_;                                          // the file ends within a line
 
   mutable std::mutex mutex_;
@@ -118,7 +118,7 @@ class TraceWriter final : public RequestObserver {
   bool writing_ = false;     // guarded by mutex_
   bool stopping_ = false;    // guarded by mutex_
   Stats stats_;              // guarded by mutex_
-  std::thread thread_;       // last: it uses all that is above
+  std::thread thread_;       // last: uses the members above
 };
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// What a server writes of its requests, read back and replayed.
+// Tests that what a server writes of its requests can be read back and replayed.
 
 #include "trace/trace_writer.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A file of its own for each test.
+// A file for one test.
 class TraceFile {
  public:
   TraceFile()
@@ -57,7 +57,7 @@ class TraceFile {
   const std::string path_;
 };
 
-// A server without HTTP on a FakeEngine, that writes a trace.
+// A server without HTTP on a FakeEngine that writes a trace.
 class TracedServer {
  public:
   TracedServer(const std::string& path, CacheOptions cache = {}, size_t slots = 1)
@@ -79,7 +79,7 @@ class TracedServer {
     return options;
   }
 
-  // The answer's tokens. `steps`: cancelled after so many; 0: not at all.
+  // Returns the answer's tokens. Cancels the request after `steps` steps, unless `steps` is 0.
   Tokens Ask(GenerationRequest request, size_t steps = 0) {
     clock_.Advance(1000);
     Tokens answer;
@@ -96,7 +96,7 @@ class TracedServer {
     return answer;
   }
 
-  // Of each answer.
+  // The number of reused tokens of each answer.
   const std::vector<size_t>& reused() const { return reused_; }
   TraceWriter& writer() { return *writer_; }
   const CheckpointCache& cache() const { return cache_; }
@@ -123,7 +123,7 @@ Tokens Text(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
-// People who talk, ask again, go back and leave.
+// Users who talk, regenerate answers, return to earlier turns and leave.
 class Talkers {
  public:
   Talkers(TracedServer* server, uint32_t seed) : server_(server), random_(seed) {}
@@ -145,7 +145,7 @@ class Talkers {
     request.reuse = Below(20) > 0;
     const Tokens prompt = request.prompt;
     const Tokens answer = server_->Ask(std::move(request), Below(7) == 0 ? 1 + Below(9) : 0);
-    // Some clients leave the beginning of an answer out, as if it were reasoning.
+    // Some clients omit the beginning of an answer, as if it were reasoning.
     if (Below(4) > 0) talk.tokens = prompt;
     const size_t from = talk.tokens.size() == prompt.size() ? 0 : answer.size() / 2;
     talk.tokens.insert(talk.tokens.end(), answer.begin() + static_cast<std::ptrdiff_t>(from),
@@ -188,7 +188,7 @@ class Talkers {
   std::vector<Talk> talks_;
 };
 
-// As the FakeEngine's, on which nothing takes time.
+// The options of a FakeEngine, on which nothing takes time.
 SimOptions OptionsOf(const TracedServer& server, CacheOptions cache, size_t slots = 1) {
   const MemoryTraits& traits = server.engine().traits();
   SimOptions options;
@@ -206,11 +206,11 @@ SimOptions OptionsOf(const TracedServer& server, CacheOptions cache, size_t slot
 }
 
 struct Replayed {
-  std::vector<size_t> served;  // tokens that each request reused
+  std::vector<size_t> served;  // number of tokens that each request reused
   SimReport report;
 };
 
-// Serves sixty turns and replays what was written of them.
+// Serves sixty turns and replays their trace.
 Replayed ServeAndReplay(const CacheOptions& cache, uint32_t seed, size_t slots) {
   const TraceFile file;
   TracedServer server(file.path(), cache, slots);
@@ -237,7 +237,7 @@ TEST(TraceWriter, AReplayReusesInEachRequestWhatTheServerDid) {
   }
 }
 
-// What is weighed against a budget are bytes and times, which a profile has only about.
+// The budget is weighed in bytes and times, which a profile has only approximately.
 TEST(TraceWriter, UnderABudgetAReplayReusesAboutAsMuch) {
   CacheOptions cache;
   cache.ram_bytes_max = size_t{120} << 10U;
@@ -294,7 +294,7 @@ TEST(TraceWriter, MooncakesFieldsMeanWhatTheyMeanThere) {
   std::string plain;
   for (const Json& line : lines) {
     EXPECT_EQ(line["input_length"], 1700);
-    ASSERT_EQ(line["hash_ids"].size(), 4u);  // the last cut short
+    ASSERT_EQ(line["hash_ids"].size(), 4u);  // the last block is cut short
     Json four;
     for (const char* field : {"timestamp", "input_length", "output_length", "hash_ids"}) {
       four[field] = line[field];
@@ -305,7 +305,7 @@ TEST(TraceWriter, MooncakesFieldsMeanWhatTheyMeanThere) {
   EXPECT_EQ(lines[1]["timestamp"], 1000);
   EXPECT_EQ(lines[0]["hash_ids"][1], lines[1]["hash_ids"][1]);
   EXPECT_NE(lines[0]["hash_ids"][2], lines[1]["hash_ids"][2]);
-  // What knows only those reads them, and sees the two blocks that are shared.
+  // A reader that knows only those reads them, and sees the two shared blocks.
   std::istringstream in(plain);
   const auto trace = ReadTrace(in, TraceFormat::kBlocks);
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
@@ -321,7 +321,7 @@ TEST(TraceWriter, ALineSaysHowItsRequestEnded) {
   GenerationRequest endless = Request(Text("nothing ends this"), 2);
   endless.params.ignore_end = true;
   server.Ask(std::move(endless));
-  server.Ask(Request(Tokens(3000, 'c')), 2);  // cancelled while it is read
+  server.Ask(Request(Tokens(3000, 'c')), 2);  // cancelled during its prefill
   GenerationRequest marked = Request(Tokens(900, 'm'));
   marked.shape.marks = {{640, 60'000}};
   marked.shape.reasoning = {{700, 800}};
@@ -417,7 +417,7 @@ TEST(TraceWriter, ATornLineIsLeftOutAndTheNextRunGoesOnAfterIt) {
   const auto steps = Interleave(*trace, 0);
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_GT(steps[1].at_ms, steps[0].at_ms);
-  // The second server had read nothing yet.
+  // The second server had prefilled nothing yet.
   for (const OracleNeeds& needs : FindNeeds(steps, trace->block_tokens, {})) {
     EXPECT_EQ(needs.deepest, 0u);
   }

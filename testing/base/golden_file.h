@@ -1,5 +1,5 @@
-// For tests: comparison with a file, most often one under testdata/golden/. With UPDATE_GOLDEN=1 in
-// the environment the file is rewritten instead, and the change is reviewed as any other.
+// For tests: comparison with a file, usually one under testdata/golden/. With UPDATE_GOLDEN=1 in
+// the environment the file is rewritten instead, and the change is reviewed like any other.
 
 #ifndef CAIRN_TESTING_BASE_GOLDEN_FILE_H_
 #define CAIRN_TESTING_BASE_GOLDEN_FILE_H_
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// The text of a file, named from the top of the source tree. A missing file fails the test.
+// Returns the text of a file, named from the top of the source tree. A missing file fails the test.
 inline std::string ReadSourceFile(const std::string& path) {
   std::ifstream file(std::string(CAIRN_SOURCE_DIR) + "/" + path, std::ios::binary);
   EXPECT_TRUE(file) << path << " cannot be read";
@@ -22,8 +22,8 @@ inline std::string ReadSourceFile(const std::string& path) {
   return text.str();
 }
 
-// Fails the test when `actual` is not what the file `path`, named from the top of the source tree,
-// holds.
+// Fails the test if `actual` differs from the content of the file `path`, named from the top of the
+// source tree.
 inline void ExpectSourceFile(const std::string& path, const std::string& actual) {
   const char* const update = std::getenv("UPDATE_GOLDEN");
   if (update != nullptr && std::string(update) == "1") {
@@ -36,7 +36,7 @@ inline void ExpectSourceFile(const std::string& path, const std::string& actual)
       << "differs from " << path << "; if that is right, run the test with UPDATE_GOLDEN=1";
 }
 
-// The same for testdata/golden/`name`.
+// As ExpectSourceFile, for testdata/golden/`name`.
 inline void ExpectGolden(const std::string& name, const std::string& actual) {
   ExpectSourceFile("testdata/golden/" + name, actual);
 }

@@ -19,7 +19,7 @@ using memory::PlaceOf;
 using memory::Process;
 using memory::Refuse;
 
-// Each call of a process begins with one of these; while it lives, the machine is this call's.
+// Each call of a process begins with a Turn, which locks the machine until it is destroyed.
 class MemoryFs::Turn {
  public:
   Turn(Machine* machine, Process* process, FsCall call, const std::string& path) {
@@ -38,7 +38,7 @@ class MemoryFs::Turn {
   }
 
   const Status& allowed() const { return allowed_; }
-  // Whether the process lived when it began.
+  // Whether the process was alive when the call began.
   bool alive() const { return alive_; }
 
  private:
@@ -168,7 +168,7 @@ Result<Bytes> MemoryFs::Read(const std::string& path, uint64_t offset, uint64_t 
 Status MemoryFs::Rename(const std::string& from, const std::string& to) {
   const Turn turn(machine_.get(), process_.get(), FsCall::kRename, from);
   if (!turn.allowed()) return turn.allowed();
-  CHECK(machine_->FindFolder(from) == nullptr);  // is not played
+  CHECK(machine_->FindFolder(from) == nullptr);  // not simulated
   const FilePointer file = machine_->Find(from);
   if (file == nullptr) return Refuse(from, ErrorCode::kNotFound);
   if (Status free = machine_->CheckPlace(to, from); !free) return free;

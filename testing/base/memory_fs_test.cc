@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
-// How often power is lost in the tests below. What can happen has happened by then.
+// Number of crashes in the tests below; enough for every outcome to occur.
 constexpr uint64_t kCrashes = 500;
 
 Bytes BytesOf(const std::string& text) {
@@ -31,7 +31,7 @@ std::unique_ptr<FileWriter> Create(MemoryFs* fs, const std::string& path, const 
   return *std::move(file);
 }
 
-// On the device, its name too.
+// Writes a file that is on the device with its name.
 void WriteForGood(MemoryFs* fs, const std::string& path, const std::string& text) {
   const auto file = Create(fs, path, text);
   EXPECT_TRUE(file->Sync());
@@ -44,7 +44,7 @@ std::unique_ptr<MemoryFs> NewFs() {
   return fs;
 }
 
-// What a file is after a crash, and how often, over many seeds.
+// Returns the contents of a file after a crash, with their frequencies over many seeds.
 std::map<std::string, size_t> AfterCrash(const std::function<void(MemoryFs*)>& play,
                                          const std::string& path) {
   std::map<std::string, size_t> seen;

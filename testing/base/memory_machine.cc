@@ -11,7 +11,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// What the library's distributions draw differs by library; this does not.
+// The results of the standard distributions differ by library; these do not.
 uint64_t Below(Random* random, uint64_t limit) {
   return (*random)() % limit;
 }
@@ -25,8 +25,8 @@ void Apply(const Change& change, Names* names) {
   if (!change.come.empty()) (*names)[change.come] = change.file;
 }
 
-// Those of a folder's names that survive: as by a journal that ends somewhere, or by blocks that
-// were written in any order.
+// Returns the names of a folder that survive a crash: those of a journal that ends somewhere, or of
+// blocks that were written in any order.
 Names SurvivingNames(const Folder& folder, Random* random) {
   Names names = folder.durable;
   const bool in_order = Toss(random);
@@ -40,8 +40,8 @@ Names SurvivingNames(const Folder& folder, Random* random) {
 FilePointer SurvivingFile(const File& file, Random* random) {
   auto survivor = std::make_shared<File>(file);
   Bytes& bytes = survivor->bytes;
-  // Of what was not synced: nothing is left, a front of it, all; or its size, and from somewhere on
-  // zeros or anything at all.
+  // The unsynced bytes are lost, survive in part or in full, or the file keeps its size with zeros
+  // or garbage from some offset on.
   const uint64_t fate = Below(random, 5);
   const size_t front = file.synced + Below(random, bytes.size() - file.synced + 1);
   if (fate == 0) bytes.resize(file.synced);

@@ -1,5 +1,5 @@
-// What MemoryFs (testing/base/memory_fs.h) consists of: a machine with its files, and the processes
-// on it.
+// The parts of MemoryFs (testing/base/memory_fs.h): a machine with its files, and the processes on
+// it.
 
 #ifndef CAIRN_TESTING_BASE_MEMORY_MACHINE_H_
 #define CAIRN_TESTING_BASE_MEMORY_MACHINE_H_
@@ -21,10 +21,10 @@
 
 namespace cairn::memory {
 
-// As RealFs says it; without `what`, what goes with the code.
+// Returns an error worded as RealFs words it; without `what`, the text that belongs to the code.
 tl::unexpected<Error> Refuse(const std::string& path, ErrorCode code, const char* what = nullptr);
 
-// Without '/' at its end and without two in a row.
+// Returns the path without a trailing '/' and without doubled ones.
 std::string Plain(const std::string& path);
 
 struct Place {
@@ -35,20 +35,20 @@ Place PlaceOf(const std::string& path);
 
 struct File {
   Bytes bytes;
-  size_t synced = 0;  // so many of them are on the device
-  bool lost = false;  // a Sync was refused: the rest never gets there
-  size_t names = 0;   // that lead to it now
+  size_t synced = 0;  // number of bytes on the device
+  bool lost = false;  // a Sync was refused: the rest never reaches the device
+  size_t names = 0;   // number of names that lead to the file now
   int64_t time_ns = 0;
   int64_t synced_time_ns = 0;
 };
 using FilePointer = std::shared_ptr<File>;
 using Names = std::map<std::string, FilePointer>;
 
-// Something that happened to the names of a folder and is not on the device yet.
+// A change to the names of a folder that is not on the device yet.
 struct Change {
   std::string gone;  // empty: none
   std::string come;  // empty: none
-  FilePointer file;  // that the name that came leads to
+  FilePointer file;  // the file of the name that came
 };
 
 struct Folder {
@@ -57,17 +57,17 @@ struct Folder {
   std::vector<Change> changes = {};  // lead from `durable` to `now`
 };
 
-// Faults of a process, and what it asked. Guarded by its machine's mutex.
+// The faults and calls of a process. Guarded by its machine's mutex.
 struct Process {
   struct Fault {
-    FsCall call = FsCall::kCount;  // kCount: any
+    FsCall call = FsCall::kCount;  // kCount: any call
     bool always = false;
-    uint64_t number = 0;  // counts down; 0: it is over
+    uint64_t number = 0;  // counts down; 0: expired
     ErrorCode code = ErrorCode::kInternal;
     bool kills = false;
   };
 
-  // What a call meets, if anything.
+  // Counts the call and returns the error that it must fail with, if any.
   std::optional<ErrorCode> Meet(FsCall call);
 
   std::vector<Fault> faults;
@@ -76,8 +76,7 @@ struct Process {
   bool dead = false;
 };
 
-// The files and folders, and what is locked. All but `mutex` is guarded by it; whoever calls holds
-// it.
+// The files, folders and locks. Everything but `mutex` is guarded by it; callers hold it.
 struct Machine {
   struct Held {
     FilePointer file;
@@ -87,32 +86,33 @@ struct Machine {
 
   Machine() { folders["/"]; }
 
-  // Null: no such folder.
+  // Returns null if there is no such folder.
   Folder* FindFolder(const std::string& path);
-  // Null: no such file.
+  // Returns null if there is no such file.
   FilePointer Find(const std::string& path);
-  // Names of the folders in a folder.
+  // The names of the folders in a folder.
   std::vector<std::string> FoldersIn(const std::string& path) const;
-  // What stands in the way of a file at `path`, be it there already or not. `named`: in the error.
+  // Returns the reason why `path` cannot hold a file, whether it exists or not. The error quotes
+  // `named`.
   Status CheckPlace(const std::string& path, const std::string& named) const;
   Status CheckWritable(const std::string& named) const;
 
-  // Lets a name lead to `file`; null: to nothing, it is gone.
+  // Makes a name lead to `file`, or removes it if `file` is null.
   void SetName(Folder* folder, const std::string& name, const FilePointer& file);
-  // A new file at `path`, in place of one that is there. REQUIRES: CheckPlace.
+  // Creates an empty file at `path`, replacing an existing one. REQUIRES: CheckPlace.
   FilePointer Make(const std::string& path);
-  // As many of the bytes as there is room for.
+  // Writes as many of the bytes as there is room for, and returns their number.
   size_t Write(const FilePointer& file, ByteSpan bytes);
-  // False: a file is in the way.
+  // Returns false if a file is in the way.
   bool MakeFolders(const std::string& path);
   void RemoveFolder(const std::string& path);
-  // Frees the locks of a process.
+  // Releases the locks of a process.
   void Unlock(const Process* process);
-  // What is found when power is back.
+  // Returns the machine after a power loss and reboot.
   std::shared_ptr<Machine> Survivor(uint64_t seed) const;
 
   std::mutex mutex;
-  std::map<std::string, Folder> folders;  // by their whole paths
+  std::map<std::string, Folder> folders;  // by absolute path
   std::vector<Held> locks;
   uint64_t locks_made = 0;
   uint64_t capacity = uint64_t{1} << 40;

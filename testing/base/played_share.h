@@ -1,6 +1,6 @@
-// How many of its made-up cases a property test plays: all of them, but a fifth under a sanitizer,
-// where each takes many times as long. Always the first ones, so that they are the same in every
-// run. What a test expects to have met by its end shrinks with them.
+// The number of generated cases that a property test runs: all of them, or a fifth under a
+// sanitizer, where each takes many times as long. It is always the first ones, so that every run
+// has the same cases. What a test expects to have covered shrinks accordingly.
 
 #ifndef CAIRN_TESTING_BASE_PLAYED_SHARE_H_
 #define CAIRN_TESTING_BASE_PLAYED_SHARE_H_

@@ -44,7 +44,7 @@ Message Answers(const std::string& text) {
   return message;
 }
 
-// As it would stand inside the quotes of a JSON text.
+// Returns the text as it appears between the quotes of a JSON string.
 std::string Escaped(const std::string& text) {
   const std::string quoted = Json(text).dump();
   return quoted.substr(1, quoted.size() - 2);
@@ -76,7 +76,7 @@ class BoundaryJudge {
         span.begin < text_.size() ? static_cast<unsigned char>(text_[span.begin]) : 0U;
     if ((next & 0xC0U) == 0x80U) return "inside a character";
     for (size_t i = 0; i < messages_.size(); ++i) {
-      // System texts stand where the template wants them.
+      // System texts are wherever the template puts them.
       if (IsSystem(i)) continue;
       const auto [first, last] = Extent(i);
       if (i < span.message_index && last > span.begin)
@@ -87,10 +87,10 @@ class BoundaryJudge {
     return span.earlier ? "" : JudgeText(span);
   }
 
-  // The boundary is said to be right in front of the message's text.
+  // An exact boundary must be directly before the message's text.
   std::string JudgeText(const TextSpan& span) const {
     const std::string wanted(Trimmed(messages_[span.message_index].content));
-    // Some templates cut switches out: the words alone must do.
+    // Some templates remove such switches from the text: then only the words are checked.
     if (wanted.empty() || wanted.find("/think") != std::string::npos ||
         wanted.find("/no_think") != std::string::npos) {
       return "";
@@ -104,7 +104,8 @@ class BoundaryJudge {
     return "its text does not begin there";
   }
 
-  // Where the words of a message stand: from the first byte of the first to the last of the last.
+  // Returns the extent of a message's words: from the first byte of the first to the end of the
+  // last.
   std::pair<size_t, size_t> Extent(size_t index) const {
     std::pair<size_t, size_t> extent = {std::string::npos, 0};
     for (const char kind : {'m', 'r', 'c'}) {
@@ -178,7 +179,7 @@ std::vector<NamedConversation> PlainConversations() {
   };
 }
 
-// System and developer messages where agents put them.
+// System and developer messages in the places where agents put them.
 std::vector<NamedConversation> SystemConversations() {
   return {
       {"two_developers",
@@ -205,7 +206,7 @@ std::vector<NamedConversation> SystemConversations() {
   };
 }
 
-// What JSON may hold, and what some would write in another way.
+// A schema with everything that JSON allows and that some templates would write differently.
 constexpr char kOddTool[] =
     R"([{"type":"function","function":{"name":"odd","description":)"
     R"("<b>\u00dcber's & \"so\"</b>\n\ttab","parameters":{"type":"object","properties":{)"
@@ -256,10 +257,10 @@ std::vector<NamedConversation> ToolConversations() {
   };
 }
 
-// Calls beside text and reasoning, and with arguments of every kind.
+// Calls with text and reasoning, and with arguments of every type.
 std::vector<NamedConversation> CallConversations() {
   Message beside_text = Calls(1, true);
-  beside_text.content = "I will look.";  // Gemma 4 writes it behind the results
+  beside_text.content = "I will look.";  // Gemma 4 writes it after the results
   Message kinds = Call("odd", kOddArguments);
   kinds.tool_calls.front().arguments =
       R"({"z":"c1a","n":-3,"f":2.5,"t":true,"u":null,"l":["a",1,{"k":[]}],"o":{"p":{"q":"r"}},)"
@@ -344,7 +345,7 @@ std::vector<NamedConversation> FamilyConversations() {
   for (auto* more : {ToolConversations, OddConversations, SystemConversations, CallConversations}) {
     for (NamedConversation& named : more()) all.push_back(std::move(named));
   }
-  // Noon: the day is the same almost everywhere.
+  // Noon in UTC, which is the same day almost everywhere.
   for (NamedConversation& named : all) named.conversation.now_unix_s = 1'700'049'600;
   return all;
 }

@@ -1,5 +1,5 @@
-// For tests: the templates of testdata/templates/, which are ours, in the form of well-known
-// families of models; conversations that try them; and what must be true of every boundary.
+// For tests: the templates of testdata/templates/, which we wrote in the form of those of
+// well-known model families; conversations for them; and a check of every boundary.
 
 #ifndef CAIRN_TESTING_CHAT_FAMILY_TEMPLATES_H_
 #define CAIRN_TESTING_CHAT_FAMILY_TEMPLATES_H_
@@ -14,13 +14,13 @@
 
 namespace cairn::test {
 
-// File names without their endings, in alphabetical order.
+// File names without their extensions, sorted.
 const std::vector<std::string>& FamilyNames();
 
 inline constexpr char kFamilyBos[] = "<bos>";
 inline constexpr char kFamilyEos[] = "<eos>";
 
-// Null, and a failed test, when there is none of that name or it is no template.
+// Returns null, and fails the test, if there is none of that name or it is not a template.
 std::unique_ptr<ChatTemplate> Family(const std::string& name);
 
 struct NamedConversation {
@@ -28,12 +28,12 @@ struct NamedConversation {
   Conversation conversation;
 };
 
-// The text of message 3 begins and ends with the words "m3a" and "m3z", as near as what it tries
-// lets it; its reasoning with "r3a" and "r3z", its calls' arguments with "c3a" and "c3z".
+// The text of message 3 begins and ends with the words "m3a" and "m3z", as far as its test case
+// allows; its reasoning with "r3a" and "r3z", its calls' arguments with "c3a" and "c3z".
 std::vector<NamedConversation> FamilyConversations();
 
-// What is wrong with a shape, in a sentence; empty when nothing is. The conversation's words are as
-// in FamilyConversations. It knows nothing of how boundaries are found.
+// Returns what is wrong with a shape, in a sentence, or an empty string. The conversation's words
+// are as in FamilyConversations. The check is independent of how boundaries are found.
 std::string WrongBoundary(const Conversation& conversation, const std::string& text,
                           const TextShape& shape);
 

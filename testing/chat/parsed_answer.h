@@ -1,4 +1,4 @@
-// For the tests of answer parsers: an answer put together again from its pieces.
+// For the tests of answer parsers: an answer assembled from its deltas.
 
 #ifndef CAIRN_TESTING_CHAT_PARSED_ANSWER_H_
 #define CAIRN_TESTING_CHAT_PARSED_ANSWER_H_
@@ -14,7 +14,8 @@
 
 namespace cairn::test {
 
-// In the order of the pieces, so that it also shows what came before what:
+// In the order of the deltas, so that it also shows what came before what:
+//
 //   reasoning{…} content{…} call0{name arguments}
 struct ParsedAnswer {
   std::string text;
@@ -70,7 +71,8 @@ inline ParsedAnswer ParsePushed(const AnswerFormat& format,
   return collector.Get();
 }
 
-// Fed whole; and that fed byte by byte, and in two parts cut anywhere, it is the same.
+// Pushes the text at once; checks that pushing it byte by byte, and in two parts cut anywhere,
+// gives the same.
 inline std::string Parse(const AnswerFormat& format, const std::string& text) {
   const ParsedAnswer whole = ParsePushed(format, {text});
   std::vector<std::string> bytes;
@@ -83,7 +85,7 @@ inline std::string Parse(const AnswerFormat& format, const std::string& text) {
   return whole.text;
 }
 
-// What an answer that is nothing but content gives.
+// The result for an answer that is only content.
 inline std::string Content(const std::string& text) {
   return "content{" + text + "}";
 }

@@ -1,4 +1,4 @@
-// Templates in the form of well-known models', written for the tests, and short ways to make
+// Templates in the form of those of well-known models, written for the tests, and helpers to make
 // conversations.
 
 #ifndef CAIRN_TESTING_CHAT_TEST_TEMPLATES_H_
@@ -17,8 +17,8 @@
 
 namespace cairn::test {
 
-// As Qwen3.5 does: <think> is opened by the generation prompt, answers after the last query that is
-// no wrapped tool response keep theirs, call arguments must be objects.
+// As Qwen3.5: <think> is opened by the generation prompt, answers after the last query that is not
+// a wrapped tool response keep theirs, and call arguments must be objects.
 inline constexpr char kOpenThink[] = R"jinja(
 {%- set ns = namespace(last=messages|length - 1, found=false) %}
 {%- for message in messages[::-1] %}
@@ -55,7 +55,7 @@ inline constexpr char kOpenThink[] = R"jinja(
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}
 )jinja";
 
-// As Mistral does: no system role, turns in order, the tools in front of the last user message.
+// As Mistral: no system role, strict turns, and the tools before the last user message.
 inline constexpr char kToolsLast[] = R"jinja(
 {{- bos_token }}
 {%- for message in messages %}
@@ -72,7 +72,7 @@ inline constexpr char kToolsLast[] = R"jinja(
 {%- endfor %}
 )jinja";
 
-// As older DeepSeek templates do: a call is known by its null content.
+// As older DeepSeek templates: a call is recognized by its null content.
 inline constexpr char kNullContent[] = R"jinja(
 {%- for message in messages %}
   {%- if message.role == 'assistant' and message.content is none %}

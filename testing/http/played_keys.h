@@ -1,9 +1,9 @@
-// For tests: what each API key has said and been told, kept naively, and what of it another key
-// got to see.
+// For tests: records what each API key has sent and received, and finds what another key got to see
+// of it.
 //
-// A prompt may be reused as far as the same key sent one before that begins so, or was answered so;
-// and nobody reads another key's secret, or the number of a request or checkpoint that is not its
-// own. Whatever breaks this is a crossing.
+// A prompt may be reused only as far as an earlier prompt of the same key, or the answer to one,
+// has the same tokens. No key may see another key's secret, or the id of another key's request or
+// checkpoint. Any violation is a crossing.
 //
 // Thread-safe.
 
@@ -32,7 +32,7 @@ struct HeardReply {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// The body, or all data of its events.
+// Returns the body, or the data of all its events.
 inline std::vector<Json> JsonsOf(const std::string& body) {
   std::vector<Json> jsons;
   const auto add = [&jsons](std::string_view text) {
@@ -48,12 +48,12 @@ inline std::vector<Json> JsonsOf(const std::string& body) {
   return jsons;
 }
 
-// How a crossing came about.
+// The kinds of crossings.
 enum class Crossing : uint8_t {
-  kReused,   // more of a prompt than the key ever sent
-  kSecret,   // what another key wrote
+  kReused,   // more of a prompt was reused than the key ever sent
+  kSecret,   // text that another key wrote
   kListed,   // another key's request
-  kReached,  // an answer to a question after another key's thing
+  kReached,  // an answer to a request for another key's object
 };
 
 class PlayedKeys {
@@ -61,23 +61,23 @@ class PlayedKeys {
   explicit PlayedKeys(size_t keys)
       : said_(keys), answered_(keys), told_(keys), checkpoints_(keys) {}
 
-  // What only key `key` ever writes; short, so that any excerpt holds it.
+  // A text that only key `key` ever sends; short, so that any excerpt contains it.
   static std::string Secret(size_t key) { return "~K" + std::to_string(key) + "~"; }
 
-  // A prompt goes on its way. Which one it is.
+  // Records a prompt that is about to be sent. Returns its number.
   size_t Send(size_t key, Tokens prompt) {
     const std::lock_guard lock(mutex_);
     said_[key].push_back(std::move(prompt));
     return said_[key].size() - 1;
   }
-  // What became of it, answer and all, and how it may have been read ahead.
+  // Records the sequences that the answer and prefetching may have stored.
   void Answered(size_t key, size_t prompt, std::vector<Tokens> known) {
     const std::lock_guard lock(mutex_);
     for (Tokens& tokens : known) answered_[key].push_back({prompt, std::move(tokens)});
   }
 
-  // Looks through an answer. `prompt`: the one it is to, if it is to one. `named`: of another key,
-  // in the question itself; an answer may repeat it.
+  // Checks an answer. `prompt` is the number of the prompt, if there is one. `named` is another
+  // key's id in the question itself, which an answer may repeat.
   void Hear(size_t key, const std::string& question, const HeardReply& reply,
             std::optional<size_t> prompt, const std::string& named = "") {
     const std::lock_guard lock(mutex_);
@@ -101,7 +101,7 @@ class PlayedKeys {
   void MustBeMissing(size_t key, const std::string& question, const HeardReply& reply) {
     const std::lock_guard lock(mutex_);
     ++asked_for_others_;
-    // 401: the key itself was taken away.
+    // A 401 means that the key itself was removed.
     if (reply.status != 404 && reply.status != 401) {
       Note(Crossing::kReached, key, question, std::to_string(reply.status) + ": " + reply.body);
     }
@@ -113,15 +113,15 @@ class PlayedKeys {
     }
   }
 
-  // Of requests or checkpoints that `key` was told of, the `random`-th; empty: of none.
+  // Return the `random`-th request or checkpoint whose id `key` received; empty if there is none.
   std::string RequestOf(size_t key, uint64_t random) const { return Pick(told_[key], random); }
   std::string CheckpointOf(size_t key, uint64_t random) const {
     return Pick(checkpoints_[key], random);
   }
-  // A server has ended, and with it what its numbers mean.
+  // The server has ended, and its ids are no longer valid.
   void EndLife() {
     const std::lock_guard lock(mutex_);
-    // An answer may have been of use before its client heard the last of it.
+    // An answer may have been reusable before its client received all of it.
     for (const Reuse& reuse : doubtful_) {
       const size_t known = Known(reuse);
       if (reuse.tokens <= known) continue;
@@ -152,7 +152,7 @@ class PlayedKeys {
   struct Reuse {
     size_t key = 0;
     size_t prompt = 0;
-    size_t said = 0;  // by the key when its answer was there
+    size_t said = 0;  // prompts recorded for the key when the answer arrived
     size_t tokens = 0;
     std::string what;
   };
@@ -162,7 +162,7 @@ class PlayedKeys {
     return value.empty() ? 0 : std::stoul(value);
   }
 
-  // Every name under which some API tells what of a prompt was there.
+  // All names under which the APIs report the reused tokens of a prompt.
   static size_t MostReused(const Json& json) {
     static const std::set<std::string> names = {"cached_tokens", "cache_read_input_tokens",
                                                 "cache_n",       "cache",
@@ -227,11 +227,11 @@ class PlayedKeys {
 
   mutable std::mutex mutex_;
   std::vector<std::vector<Tokens>> said_;  // prompts of each key
-  // What followed, by the prompt's place among those.
+  // The sequences known after an answer, with the index of its prompt.
   std::vector<std::vector<std::pair<size_t, Tokens>>> answered_;
   std::vector<Reuse> doubtful_;
-  std::vector<Ids> told_;         // requests of this life, as each key was told
-  std::vector<Ids> checkpoints_;  // likewise
+  std::vector<Ids> told_;         // ids of this life's requests that each key received
+  std::vector<Ids> checkpoints_;  // ids of this life's checkpoints that each key received
   std::map<Crossing, std::vector<std::string>> crossings_;
   size_t reused_ = 0;
   size_t asked_for_others_ = 0;

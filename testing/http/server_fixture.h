@@ -1,6 +1,6 @@
-// For the tests of the HTTP server: a server on a free port and a client made of one raw socket,
-// which can say what no well-behaved client says. With CAIRN_TEST_TLS both speak TLS, so that the
-// same tests hold under it.
+// For the tests of the HTTP server: a server on a free port and a client with a raw socket, which
+// can send what no well-behaved client sends. With CAIRN_TEST_TLS both use TLS, so that the same
+// tests run under it.
 
 #ifndef CAIRN_TESTING_HTTP_SERVER_FIXTURE_H_
 #define CAIRN_TESTING_HTTP_SERVER_FIXTURE_H_
@@ -29,10 +29,10 @@
 
 namespace cairn {
 
-// A wait that ends in failure must take long enough to be no accident of a busy machine.
+// Timeout for waits that should succeed; long enough for a busy machine.
 constexpr int kPatienceMs = 20'000;
 
-// Whether `condition` comes true.
+// Returns whether `condition` becomes true in time.
 inline bool Eventually(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
   while (!condition()) {
@@ -62,7 +62,7 @@ class PlainClient {
     fd_ = -1;
   }
 
-  // Returns false when the server takes no more.
+  // Returns false if the server accepts no more bytes.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -72,7 +72,7 @@ class PlainClient {
     return true;
   }
 
-  // Reads on until what was received holds `text`; false when the connection ends before.
+  // Reads until the received bytes contain `text`; returns false if the connection ends before.
   bool ReadUntil(std::string_view text) {
     while (received_.find(text) == std::string::npos) {
       if (!ReadSome()) return false;
@@ -80,14 +80,14 @@ class PlainClient {
     return true;
   }
 
-  // Reads to the end of the connection and returns all that was received.
+  // Reads to the end of the connection and returns all received bytes.
   const std::string& ReadAll() {
     while (ReadSome()) {
     }
     return received_;
   }
 
-  // Whether the server has closed the connection, once everything was read.
+  // Reads everything and returns whether the server has closed the connection.
   bool AtEnd() {
     while (ReadSome()) {
     }
@@ -135,10 +135,10 @@ class HttpServerTest : public testing::Test {
       log_.emplace_back(line);
     };
   }
-  // Not in the destructor: handlers may use what derived fixtures hold.
+  // Not in the destructor: handlers may use members of derived fixtures.
   void TearDown() override { StopServer(); }
 
-  // Makes the server from `options_`; add handlers, then StartServer().
+  // Makes the server from `options_`; add handlers, then call StartServer().
   HttpServer& MakeServer() {
     server_ = std::make_unique<HttpServer>(options_);
     return *server_;
@@ -156,7 +156,7 @@ class HttpServerTest : public testing::Test {
     thread_.join();
   }
 
-  // Sends `request` on a connection of its own and returns everything that comes back.
+  // Sends `request` on a new connection and returns everything received.
   std::string Ask(std::string_view request) {
     RawClient client(server_->port());
     client.Send(request);

@@ -1,5 +1,5 @@
-// For tests: certificates made on the spot, and a client that speaks TLS and leaves all else to the
-// test, as RawClient does.
+// For tests: generated certificates, and a client that handles TLS and leaves everything else to
+// the test, as RawClient does.
 
 #ifndef CAIRN_TESTING_HTTP_TLS_CLIENT_H_
 #define CAIRN_TESTING_HTTP_TLS_CLIENT_H_
@@ -27,7 +27,7 @@
 
 namespace cairn::test {
 
-// PEM texts.
+// In PEM format.
 struct MadeCertificate {
   std::string certificate;
   std::string key;
@@ -41,7 +41,7 @@ inline std::string TakeText(BIO* bio) {
   return text;
 }
 
-// Of somebody of that name, signed by themselves, for a day.
+// Returns a self-signed certificate for that name, valid for a day.
 inline MadeCertificate MakeCertificate(const std::string& name) {
   EVP_PKEY* const key = EVP_EC_gen("P-256");
   X509* const certificate = X509_new();
@@ -66,7 +66,7 @@ inline MadeCertificate MakeCertificate(const std::string& name) {
   return {TakeText(certificate_text), TakeText(key_text)};
 }
 
-// The certificate of tests that do not care, made once for a process.
+// Returns a certificate for tests to which it does not matter, made once per process.
 inline std::shared_ptr<TlsCertificate> AnyCertificate() {
   static const std::shared_ptr<TlsCertificate> certificate = [] {
     const MadeCertificate made = MakeCertificate("localhost");
@@ -82,18 +82,18 @@ inline std::shared_ptr<TlsCertificate> AnyCertificate() {
   return certificate;
 }
 
-// One connection. The handshake is made with the first Send or read, or by Handshake().
+// One connection. The handshake happens with the first Send or read, or in Handshake().
 class TlsClient {
  public:
   struct Options {
-    int version_max = 0;    // TLS1_1_VERSION …; 0: whatever OpenSSL knows
-    std::string protocols;  // for ALPN, each with its length in front
+    int version_max = 0;    // TLS1_1_VERSION …; 0: the newest that OpenSSL supports
+    std::string protocols;  // for ALPN, each preceded by its length
   };
 
   explicit TlsClient(int port) : TlsClient(port, Options{}) {}
   TlsClient(int port, const Options& options)
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    signal(SIGPIPE, SIG_IGN);  // OpenSSL writes as it likes
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes may raise it
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
@@ -101,7 +101,7 @@ class TlsClient {
     connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     context_ = SSL_CTX_new(TLS_client_method());
     if (options.version_max != 0) {
-      // By itself it would not even offer the old ones.
+      // Otherwise OpenSSL would not even offer the old versions.
       SSL_CTX_set_security_level(context_, 0);
       SSL_CTX_set_cipher_list(context_, "ALL:@SECLEVEL=0");
       SSL_CTX_set_min_proto_version(context_, 0);
@@ -132,7 +132,7 @@ class TlsClient {
     SSL_get0_alpn_selected(ssl_, &chosen, &size);
     return {reinterpret_cast<const char*>(chosen), size};
   }
-  // Of the server's certificate.
+  // The name in the server's certificate.
   std::string name() const {
     const X509* const shown = SSL_get0_peer_certificate(ssl_);
     if (shown == nullptr) return "";
@@ -141,13 +141,13 @@ class TlsClient {
     return text;
   }
 
-  // As somebody vanishes: without a word.
+  // Closes the socket without a TLS close notification.
   void Close() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
   }
 
-  // Returns false when the server takes no more.
+  // Returns false if the server accepts no more bytes.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const int n = SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
@@ -157,7 +157,7 @@ class TlsClient {
     return true;
   }
 
-  // Reads on until what was received holds `text`; false when the connection ends before.
+  // Reads until the received bytes contain `text`; returns false if the connection ends before.
   bool ReadUntil(std::string_view text) {
     while (received_.find(text) == std::string::npos) {
       if (!ReadSome()) return false;
@@ -165,20 +165,20 @@ class TlsClient {
     return true;
   }
 
-  // Reads to the end of the connection and returns all that was received.
+  // Reads to the end of the connection and returns all received bytes.
   const std::string& ReadAll() {
     while (ReadSome()) {
     }
     return received_;
   }
 
-  // Whether the server has closed the connection, once everything was read.
+  // Reads everything and returns whether the server has closed the connection.
   bool AtEnd() {
     while (ReadSome()) {
     }
     return ended_;
   }
-  // Whether it said before that nothing more comes.
+  // Whether the server sent a TLS close notification.
   bool WasToldOfTheEnd() const { return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0; }
 
   const std::string& received() const { return received_; }
@@ -189,7 +189,7 @@ class TlsClient {
 
   bool ReadSome() {
     pollfd poll_fd = {fd_, POLLIN, 0};
-    // Before the handshake it is our turn.
+    // Before the handshake the client sends first.
     const bool waits = SSL_is_init_finished(ssl_) == 1 && SSL_pending(ssl_) == 0;
     if (waits && poll(&poll_fd, 1, kPatienceMs) <= 0) return false;
     char buffer[4096];

@@ -1,8 +1,8 @@
-// For tests: all of a server but the program and the model, in one process: sockets, keys, routes,
-// chats, scheduler, cache, slots' files and a folder that outlives it, over a FakeEngine.
+// For tests: a complete server except for the program and the model, in one process: sockets, keys,
+// routes, chats, scheduler, cache, slot files, and a folder that outlives it, over a FakeEngine.
 //
-// Computing takes no time, so the clock goes on by itself: reading must cost something to be worth
-// sparing.
+// Computation takes no time, so the clock advances on its own: prefill must cost something, or
+// reuse would be worth nothing.
 
 #ifndef CAIRN_TESTING_HTTP_WHOLE_SERVER_H_
 #define CAIRN_TESTING_HTTP_WHOLE_SERVER_H_
@@ -55,11 +55,11 @@ class WholeServer {
   struct Options {
     MemoryClass memory_class = MemoryClass::kHybrid;
     std::vector<std::string> keys;
-    uint64_t life = 0;  // the how manieth on its folder
+    uint64_t life = 0;  // counts the servers on the same folder
     size_t context_tokens = 4096;
   };
 
-  // `fs` outlives the server and holds what it saves.
+  // `fs` outlives the server and holds its files.
   WholeServer(MemoryFs* fs, const Options& options)
       : engine_(EngineOptions(options.memory_class, options.context_tokens)),
         template_(ParseTemplate()),
@@ -94,7 +94,7 @@ class WholeServer {
     CHECK(bound.has_value());
     http_thread_ = std::thread([this] { server_.Serve(); });
   }
-  // As a server ends: what is worth it is saved.
+  // Saves on shutdown what is worth it, as a server does.
   ~WholeServer() {
     server_.Stop();
     http_thread_.join();
@@ -108,7 +108,7 @@ class WholeServer {
   WholeServer(const WholeServer&) = delete;
   WholeServer& operator=(const WholeServer&) = delete;
 
-  // As SIGHUP does it. One thread at a time.
+  // As on SIGHUP. One thread at a time.
   void ReplaceKeys(const std::vector<std::string>& keys) {
     CHECK(keys_->Know(keys).has_value());
     slot_files_->SetNameSpaces(SavedAsOf(*keys_).name_spaces);

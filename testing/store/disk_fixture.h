@@ -28,7 +28,8 @@ inline const std::string kFolder = "/cache";
 inline constexpr Fingerprint kModel{0x1111, 0x2222};
 inline constexpr Fingerprint kOtherModel{0x3333, 0x4444};
 
-// `count` tokens of the conversation `line`; those of the first `shared` are everybody's.
+// Returns `count` tokens of the conversation `line`; the first `shared` of them are common to all
+// conversations.
 inline Tokens TokensOf(size_t count, Token line = 0, size_t shared = 0) {
   Tokens tokens(count);
   for (size_t i = 0; i < count; ++i) {
@@ -76,13 +77,13 @@ inline std::string PathOf(const ObjectName& name, const Fingerprint& model = kMo
   return ModelPath(model) + "/" + ObjectFileName(name);
 }
 
-// A process with a store that is stepped by hand, on `fs`.
+// A process whose store on `fs` is stepped by hand.
 class SteppedStore {
  public:
   explicit SteppedStore(MemoryFs* fs, const DiskStoreOptions& options)
       : fs_(fs), options_(options), worker_(fs, options) {}
 
-  // Without a budget worth speaking of; the clock is the machine's.
+  // The budget is practically unlimited; the clock is the machine's.
   static DiskStoreOptions Options(MemoryFs* fs) {
     DiskStoreOptions options;
     options.folder = kFolder;
@@ -96,13 +97,13 @@ class SteppedStore {
   DiskWorker& operator*() { return worker_; }
   DiskWorker* operator->() { return &worker_; }
 
-  // Until nothing is left to be done at this moment. Returns when to come again, in seconds.
+  // Steps until nothing is left to do now. Returns the seconds until the next step is due.
   double Settle() {
     double wait_s = 0;
     while (wait_s == 0) wait_s = worker_.Step();
     return wait_s;
   }
-  // Moves the machine's clock on to the next scan, and settles.
+  // Advances the machine's clock to the next scan, and settles.
   void Rescan() {
     Advance(options_.scan_interval_s);
     Settle();
@@ -110,7 +111,7 @@ class SteppedStore {
   void Advance(double seconds) {
     fs_->SetNow(fs_->now_ns() + static_cast<int64_t>(seconds * static_cast<double>(kSecondNs)));
   }
-  // Writes and settles. Whether it was written.
+  // Writes and settles. Returns whether it was written.
   bool Put(const ObjectHeader& header, Bytes bytes) {
     if (!worker_.Write(header, Shared(std::move(bytes)))) return false;
     Settle();
@@ -155,7 +156,7 @@ class DiskStoreTest : public testing::Test {
   std::vector<std::string> log_;
 };
 
-// What a front of few tokens takes.
+// The size of a front with few tokens.
 inline constexpr uint64_t kFront = kFrontBytesMin;
 
 }  // namespace cairn::test

@@ -1,5 +1,5 @@
-// FakeDisk: a DiskStore that outlives what uses it and is not on any disk. For tests, which play
-// restarts with it: a new cache that is given an old FakeDisk finds what was written.
+// FakeDisk: a DiskStore in memory that outlives its users. Tests simulate restarts with it: a new
+// cache that gets an old FakeDisk finds what was written.
 
 #ifndef CAIRN_TESTING_STORE_FAKE_DISK_H_
 #define CAIRN_TESTING_STORE_FAKE_DISK_H_
@@ -16,7 +16,7 @@ namespace cairn::test {
 
 class FakeDisk final : public DiskStore {
  public:
-  // What a new process sees first: all there is.
+  // Reports all objects as found, as a new process sees them.
   void Restart() {
     news_ = {};
     waiting_.clear();
@@ -26,7 +26,7 @@ class FakeDisk final : public DiskStore {
                        return a.tokens.size() < b.tokens.size();
                      });
   }
-  // Another process gives it up.
+  // Another process evicts the object.
   void Lose(const ObjectName& name) {
     if (objects_.erase(name) > 0) news_.gone.push_back(name);
   }
@@ -36,13 +36,13 @@ class FakeDisk final : public DiskStore {
     return names;
   }
   const ObjectHeader& header(const ObjectName& name) const { return objects_.at(name).header; }
-  // While it does not write, what is handed to it waits.
+  // While writing is off, objects passed to Write stay queued.
   void SetWrites(bool writes) {
     writes_ = writes;
     if (writes) Drain(0);
   }
   void SetQueueMax(size_t objects) { queue_max_ = objects; }
-  // As the real one it takes nothing more once two have failed, until it fails no longer.
+  // Like the real store, it accepts nothing more after two failures, until writes work again.
   void FailWrites(bool fails) {
     fails_ = fails;
     stats_.refusing = false;
@@ -51,7 +51,7 @@ class FakeDisk final : public DiskStore {
   void FailReads(bool fails) { fails_reads_ = fails; }
   size_t reads() const { return reads_; }
   bool Holds(const ObjectName& name) const { return objects_.contains(name); }
-  // Writes of what was there.
+  // Number of writes of objects that were there already.
   size_t rewritten() const { return rewritten_; }
 
   News TakeNews() override { return std::exchange(news_, {}); }

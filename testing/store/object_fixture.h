@@ -1,4 +1,4 @@
-// For tests: a disk store's folder of made objects, in a file system in memory.
+// For tests: a disk store's folder of generated objects, in a file system in memory.
 
 #ifndef CAIRN_TESTING_STORE_OBJECT_FIXTURE_H_
 #define CAIRN_TESTING_STORE_OBJECT_FIXTURE_H_
@@ -32,7 +32,7 @@ class ObjectFolderTest : public testing::Test {
   }
   static std::string NameText(const ObjectHeader& header) { return ToText(NameOf(header)); }
 
-  // The file of an object with that payload, as a server writes it.
+  // Returns the file of an object with that payload, as a server writes it.
   static Bytes FileOf(ObjectHeader header, Codec codec, const Bytes& payload) {
     const Encoded encoded = Encode(codec, payload);
     const Bytes& stored = encoded.codec == Codec::kRaw ? payload : encoded.bytes;
@@ -57,7 +57,7 @@ class ObjectFolderTest : public testing::Test {
     return tokens;
   }
 
-  // Puts it, `hours` old.
+  // Writes the object with a time `hours` ago.
   ObjectHeader Put(ObjectHeader header, size_t bytes, double hours = 1, Codec codec = Codec::kRaw) {
     const std::string path = PathOf(header);
     fs_.Put(path, FileOf(header, codec, Payload(bytes)));
@@ -85,7 +85,7 @@ class ObjectFolderTest : public testing::Test {
     return header;
   }
 
-  // Makes the object's file one of a newer version.
+  // Turns the object's file into one of a newer version.
   void MakeNewer(const std::string& path) {
     Bytes file = *fs_.Read(path, 0, fs_.Stat(path)->bytes);
     test::MakeNewer(&file);

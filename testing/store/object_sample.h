@@ -1,5 +1,5 @@
-// For tests: an object's header of which every field differs from the others, and from 0; and an
-// object of a format that is still to come.
+// For tests: an object's header in which every field differs from the others and from 0, and an
+// object of a future format.
 
 #ifndef CAIRN_TESTING_STORE_OBJECT_SAMPLE_H_
 #define CAIRN_TESTING_STORE_OBJECT_SAMPLE_H_
@@ -34,8 +34,7 @@ inline ObjectHeader SampleObject() {
   return header;
 }
 
-// Makes an object's file one that a version of cairn with the next format would write, as far as
-// that is settled.
+// Turns an object's file into one of a version with the next format, as far as that is settled.
 inline void MakeNewer(Bytes* file) {
   constexpr size_t kFormatAt = 8;
   constexpr size_t kChecksumAt = 248;

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kReferencesMax = 50;
 
-// What a reference names in the schema that it stands in; null: nothing.
+// Returns the part of the schema that a reference names; null if there is none.
 const Json* FindReference(const Json& root, const Json& reference) {
   const auto* text = reference.get_ptr<const std::string*>();
   if (text == nullptr || !text->starts_with('#')) return nullptr;
@@ -26,8 +26,9 @@ const Json* FindReference(const Json& root, const Json& reference) {
   }
 }
 
-// The types that a schema allows, a part of `root`; none when it does not say. Schemas come from
-// clients: limited in depth where they are parsed, and here in the references that are `left`.
+// Adds the types that a schema, a part of `root`, allows; none if it does not say. Schemas come
+// from clients: their depth is limited where they are parsed, and the number of references is
+// limited by `left`.
 void AddTypes(const Json& schema, const Json& root, size_t* left, Types* types) {
   if (!schema.is_object()) return;
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {
@@ -58,7 +59,7 @@ void AddTypes(const Json& schema, const Json& root, size_t* left, Types* types) 
 std::string_view TypeOf(const Json& value) {
   if (value.is_number_integer()) return "integer";
   if (value.is_number()) return "number";
-  return value.type_name();  // JSON's and the schemas' words for the others are the same
+  return value.type_name();  // for the other types JSON values and schemas use the same names
 }
 
 bool Allows(const Types& types, const Json& value) {
@@ -99,7 +100,8 @@ std::string ArgumentTypes::Value(const std::string& argument, const std::string&
     if (!json) continue;
     const auto value = ParseLimitedJson(*json, "a value");
     if (!value || !Allows(types, *value)) continue;
-    // Of a tool that takes text or a number, "12" is as good as 12; the text was written bare.
+    // For a tool that accepts a string or a number, "12" is as good as 12: the model wrote the text
+    // without quotes.
     if (types.contains("string") && !value->is_null() && !value->is_structured()) continue;
     return *json;
   }

@@ -1,5 +1,5 @@
-// ArgumentTypes: what a tool's schema says its arguments are, for families of models that write
-// them as bare text.
+// ArgumentTypes: the argument types from a tool's schema, for model families that write arguments
+// as bare text.
 
 #ifndef CAIRN_CHAT_CALLS_ARGUMENT_TYPES_H_
 #define CAIRN_CHAT_CALLS_ARGUMENT_TYPES_H_
@@ -11,20 +11,20 @@
 
 namespace cairn {
 
-// JSON schema's words: "string", "integer" … None: the schema does not say.
+// Type names of JSON schema: "string", "integer" … Empty if the schema does not say.
 using Types = std::set<std::string>;
 
-// Of one tool's arguments. Constant after construction; any thread.
+// The types of one tool's arguments. Constant after construction; any thread.
 class ArgumentTypes {
  public:
-  // `schema`: the JSON schema of an object, as text; anything else says nothing.
+  // `schema` is the JSON schema of an object, as text; any other text gives no types.
   explicit ArgumentTypes(std::string_view schema);
 
   const Types& Of(const std::string& argument) const;
-  // The argument is a string, whatever its text.
+  // Whether the argument is a string, whatever its text.
   bool IsText(const std::string& argument) const;
-  // The value that the text stands for, as JSON text. A text that fits none of the types stays a
-  // string: the tool will say so better.
+  // Returns the value that the text stands for, as JSON text. A text that fits none of the types
+  // stays a string, because the tool reports the error better.
   std::string Value(const std::string& argument, const std::string& text) const;
 
  private:

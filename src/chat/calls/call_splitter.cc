@@ -9,7 +9,8 @@
 namespace cairn {
 namespace {
 
-// A beginning is tried this far at every push, so that what is none is soon seen to be none.
+// The first bytes after a beginning are parsed at every push, so that text that is not a call is
+// recognized early.
 constexpr size_t kTriedBytes = 256;
 
 }  // namespace
@@ -40,7 +41,7 @@ void CallSplitter::Finish(std::vector<AnswerDelta>* pieces) {
   }
 }
 
-// True: something was settled, and there may be more to do.
+// Returns true if something was decided, so that there may be more to do.
 bool CallSplitter::Step(bool finished, std::vector<AnswerDelta>* pieces) {
   if (reader_) return ReadOn(finished, pieces);
   const auto [at, number] = FindBegin();
@@ -98,7 +99,7 @@ bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
   return !held_.empty();
 }
 
-// False: a call that was whole is none after all, and is text now.
+// Returns false if a complete call turns out not to be one and is text now.
 bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces) {
   for (CallEvent& event : *events) {
     switch (event.kind) {
@@ -136,7 +137,7 @@ bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<Answer
   return true;
 }
 
-// Of a call, the first there is.
+// Finds the first beginning of a call.
 CallSplitter::Begin CallSplitter::FindBegin() const {
   Begin first;
   for (size_t i = 0; i < begins_.size() && first.at != 0; ++i) {
@@ -150,7 +151,7 @@ CallSplitter::Begin CallSplitter::FindBegin() const {
   return first;
 }
 
-// Bytes at the end of what is held that may become a beginning.
+// Returns the number of bytes at the end of held_ that may become a beginning.
 size_t CallSplitter::BegunSize() const {
   size_t most = 0;
   for (const CallBegin& begin : begins_) {
@@ -161,14 +162,14 @@ size_t CallSplitter::BegunSize() const {
   return most;
 }
 
-// Whether what came since it was last asked makes the syntax worth asking.
+// Whether the bytes that arrived since the last call may complete the syntax.
 bool CallSplitter::MayHaveEnded() {
   const size_t from = std::exchange(looked_at_, held_.size());
   if (held_.size() <= kTriedBytes) return true;
   return held_.find_first_of(syntax_->last_bytes(), from) != std::string::npos;
 }
 
-// White space at its end is kept back: it is dropped if a call follows.
+// White space at the end of the text is held back: it is dropped if a call follows.
 void CallSplitter::EmitText(size_t size, std::vector<AnswerDelta>* pieces) {
   looked_at_ = 0;
   space_.append(held_, 0, size);

@@ -1,4 +1,5 @@
-// CallSplitter: tells calls of tools from content while an answer is written, whatever the syntax.
+// CallSplitter: separates tool calls from content while an answer is generated, for any call
+// syntax.
 
 #ifndef CAIRN_CHAT_CALLS_CALL_SPLITTER_H_
 #define CAIRN_CHAT_CALLS_CALL_SPLITTER_H_
@@ -18,7 +19,7 @@
 
 namespace cairn {
 
-// One per answer; not thread-safe. See MakeAnswerParser for what becomes of which text.
+// One per answer; not thread-safe. MakeAnswerParser documents which text becomes what.
 class CallSplitter {
  public:
   using MakeSyntax = std::unique_ptr<CallSyntax> (*)(const OfferedTools*);
@@ -30,7 +31,7 @@ class CallSplitter {
 
   void Push(std::string_view content, std::vector<AnswerDelta>* pieces);
   void Finish(std::vector<AnswerDelta>* pieces);
-  // Texts so far that began like a call and are none.
+  // The number of texts so far that began like a call and are not one.
   size_t broken_calls() const { return broken_calls_; }
 
  private:
@@ -51,25 +52,25 @@ class CallSplitter {
   void EmitArguments(std::string text, std::vector<AnswerDelta>* pieces);
 
   const OfferedTools tools_;
-  const std::unique_ptr<const CallSyntax> syntax_;  // or:
+  const std::unique_ptr<const CallSyntax> syntax_;  // or, if null:
   const std::unique_ptr<const LearnedSyntax> learned_;
   const bool stream_arguments_ = false;
   std::vector<CallBegin> begins_;
-  std::optional<LearnedCallReader> reader_;  // of what held_ begins with
-  size_t begin_size_ = 0;                    // of the text that held_ begins with
-  size_t settled_ = 0;                       // bytes of held_ that are calls
-  // A call that is given when it is whole.
+  std::optional<LearnedCallReader> reader_;  // for the calls that held_ begins with
+  size_t begin_size_ = 0;                    // size of the CallBegin at the front of held_
+  size_t settled_ = 0;                       // bytes of held_ that belong to calls
+  // A call that is emitted only when it is complete.
   std::string name_;
   std::string id_;
   std::string arguments_;
 
-  std::string space_;     // white space that content may go on with
-  std::string held_;      // what follows it
+  std::string space_;     // white space that the content may continue with
+  std::string held_;      // the text after it
   size_t looked_at_ = 0;  // bytes of held_ that MayHaveEnded has seen
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
   bool begun_ = false;        // there was content or a call
-  bool behind_call_ = false;  // and a call was last
+  bool behind_call_ = false;  // the last part was a call
 };
 
 }  // namespace cairn

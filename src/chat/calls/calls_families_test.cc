@@ -1,5 +1,5 @@
-// Random calls on the templates of testdata/templates/: rendered, read, and rendered again they are
-// the same bytes, whole and byte by byte.
+// Renders random calls with the templates of testdata/templates/, parses them at once and byte by
+// byte, and renders the result again: the bytes must be the same.
 
 #include <gtest/gtest.h>
 
@@ -56,13 +56,13 @@ FoundCalls ReadAnswer(AnswerFormat format, const std::string& text, size_t step,
 
 class RandomCalls {
  public:
-  // `plain_keys`: no others than Python's names.
+  // `plain_keys`: only keys that are valid Python names.
   RandomCalls(uint32_t seed, const LearnedCalls* learned, bool plain_keys)
       : random_(seed), plain_keys_(plain_keys) {
     if (learned != nullptr) syntax_.emplace(*learned);
   }
 
-  // One tool or two, with a schema that says what their arguments are, and calls of them.
+  // Makes one tool or two, with a schema that types their arguments, and calls of them.
   Conversation Make(bool several) {
     tools_ = Json::array();
     Message answer{.role = Role::kAssistant};
@@ -138,8 +138,8 @@ class RandomCalls {
     }
   }
 
-  // Without backslashes, which the Python that some templates write lists and objects in (with
-  // minja's words for it) does not keep.
+  // Without backslashes, which are lost where templates write lists and objects as Python (with
+  // minja's functions for it).
   std::string NestedText() {
     std::string text = Text();
     std::erase(text, '\\');
@@ -192,7 +192,8 @@ class RandomCalls {
     return text;
   }
 
-  // Bare text that holds what ends it, with what may follow: nobody could tell.
+  // Whether bare text contains its own terminator followed by a valid continuation, so that it is
+  // ambiguous.
   bool IsAmbiguous(const std::string& text) const {
     if (!syntax_ || syntax_->calls.arguments != LearnedCalls::Arguments::kPairs) return false;
     const std::string& close = syntax_->string_close.parts[0];
@@ -212,8 +213,8 @@ class RandomCalls {
 
 class CallsOfFamily : public testing::TestWithParam<std::string> {};
 
-// What the model would have written of a rendering: behind the generation prompt where the
-// rendering begins with it, and without the tokens that end an answer.
+// Returns the text that a model would have generated for a rendering: after the generation prompt
+// if the rendering begins with it, and without the tokens that end an answer.
 std::string AnswerIn(const ChatTemplate& chat_template, const Conversation& conversation,
                      const std::string& rendered) {
   Conversation asked = conversation;
@@ -246,7 +247,7 @@ TEST_P(CallsOfFamily, AreReadAsTheTemplateWritesThem) {
     ASSERT_TRUE(rendered.has_value()) << rendered.error().message;
     const std::string& name = conversation.messages[1].tool_calls[0].name;
     if (rendered->find(name, rendered->rfind(kUserText)) == std::string::npos) {
-      // The template takes an answer that is the last message for one that is to be gone on with.
+      // The template treats an answer that is the last message as one to be continued.
       conversation.messages.push_back(test::User("Next"));
       rendered = chat_template->Render(conversation, false);
     }
@@ -262,7 +263,7 @@ TEST_P(CallsOfFamily, AreReadAsTheTemplateWritesThem) {
     ASSERT_EQ(whole.calls.size(), given.size()) << answer;
     for (size_t i = 0; i < given.size(); ++i) {
       ASSERT_EQ(whole.calls[i].name, given[i].name) << answer;
-      // Some templates sort the keys. XML says nothing of types inside of values.
+      // Some templates sort the keys. XML has no types inside values.
       if (calls_as != CallFormat::kMiniMaxM3) {
         ASSERT_EQ(nlohmann::json::parse(whole.calls[i].arguments),
                   nlohmann::json::parse(given[i].arguments))

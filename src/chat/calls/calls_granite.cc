@@ -1,4 +1,4 @@
-// Granite 3: a list behind a tag that nothing closes. Phi 4 mini closes it:
+// Granite 3: a list after a tag that has no closing tag. Phi 4 mini closes it:
 //
 //   <|tool_call|>[{"name": "weather", "arguments": {"city": "Rome"}}]
 //   <|tool_call|>[{"name": "weather", "arguments": {"city": "Rome"}}]<|/tool_call|>

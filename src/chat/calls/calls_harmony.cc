@@ -43,7 +43,8 @@ FoundTag FindTag(std::string_view text, size_t from) {
   return {};
 }
 
-// Where the beginning of a tag stands at the end of `text`; its size when there is none.
+// Returns the position of an incomplete tag at the end of `text`, or the text's size if there is
+// none.
 size_t TagBegun(std::string_view text) {
   const size_t at = text.rfind('<');
   if (at == std::string_view::npos) return text.size();
@@ -77,11 +78,11 @@ class HarmonyParser final : public AnswerParser {
 
  private:
   enum class State : uint8_t {
-    kBetween,    // before the first header, or behind the end of a message
+    kBetween,    // before the first header, or after the end of a message
     kHeader,     // up to <|message|>
-    kText,       // a message to nobody, in pieces as it comes
-    kCall,       // a message to somebody, held from its header on
-    kArguments,  // of a call, in pieces as they come
+    kText,       // a message without recipient, emitted as it arrives
+    kCall,       // a message to a recipient, held from its header on
+    kArguments,  // arguments of a call, emitted as they arrive
   };
 
   std::vector<AnswerDelta> Steps(bool finished) {
@@ -91,7 +92,7 @@ class HarmonyParser final : public AnswerParser {
     return pieces;
   }
 
-  // True: the state has changed, and there may be more to do.
+  // Returns true if the state has changed, so that there may be more to do.
   bool Step(bool finished, std::vector<AnswerDelta>* pieces) {
     switch (state_) {
       case State::kBetween:
@@ -109,7 +110,7 @@ class HarmonyParser final : public AnswerParser {
   }
 
   bool StepBetween(bool finished, std::vector<AnswerDelta>* pieces) {
-    // Behind `<|start|>assistant` a call may begin with the name of whom it goes to.
+    // After `<|start|>assistant` a call may begin with its recipient.
     if (!seen_tag_ && held_.starts_with(kRecipient)) {
       seen_tag_ = true;
       state_ = State::kHeader;
@@ -120,7 +121,7 @@ class HarmonyParser final : public AnswerParser {
     const bool tag_begun = begin < held_.size() && TagBegun(held_) == begin;
     if (!finished && (begin == held_.size() || tag_begun)) return false;
     if (begin == held_.size()) {
-      // An answer of white space only is still an answer.
+      // An answer of only white space is still an answer.
       if (!seen_tag_) Emit(AnswerDelta::Kind::kContent, held_.size(), pieces);
       return false;
     }
@@ -155,7 +156,7 @@ class HarmonyParser final : public AnswerParser {
       if (!to_somebody) held_.erase(0, body_);
       return true;
     }
-    // It ends without a message: of a call begun that much is text, of anything else nothing.
+    // It ends without a message: the beginning of a call becomes text; anything else is dropped.
     if (to_somebody) {
       ++broken_calls_;
       Emit(AnswerDelta::Kind::kContent, header.size(), pieces);
@@ -181,7 +182,7 @@ class HarmonyParser final : public AnswerParser {
     return true;
   }
 
-  // The first tag from `from` on that ends a message.
+  // Finds the first tag from `from` on that ends a message.
   FoundTag FindEnd(size_t from) const {
     FoundTag found = FindTag(held_, from);
     while (found.at != std::string_view::npos && !EndsMessage(found.tag)) {
@@ -211,7 +212,7 @@ class HarmonyParser final : public AnswerParser {
     FoundTag found = FindEnd(body_);
     if (found.at == std::string_view::npos) {
       if (!finished) return false;
-      found.at = held_.size();  // <|call|> ends the answer, and what ends it is not sent
+      found.at = held_.size();  // the end token <|call|> is not part of the answer's text
     }
     const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
     if (tools_.Has(name) && IsJsonObject(body)) {
@@ -230,7 +231,7 @@ class HarmonyParser final : public AnswerParser {
     return !held_.empty();
   }
 
-  // held_ begins with arguments that were not given yet.
+  // held_ begins with arguments that were not emitted yet.
   bool StepArguments(bool finished, std::vector<AnswerDelta>* pieces) {
     using Status = JsonScanner::Status;
     const FoundTag found = FindEnd(0);
@@ -248,7 +249,7 @@ class HarmonyParser final : public AnswerParser {
     held_.erase(0, at);
     if (status == Status::kMore && !ended && !finished) return false;
     if (status != Status::kEnd) ++broken_calls_;
-    // Behind arguments that are none any more the rest is content.
+    // If the arguments stop being valid, the rest is content.
     kind_ = AnswerDelta::Kind::kContent;
     state_ = status == Status::kInvalid ? State::kText : State::kBetween;
     return !held_.empty();
@@ -263,11 +264,11 @@ class HarmonyParser final : public AnswerParser {
   const OfferedTools tools_;
   const bool stream_arguments_;
   State state_;
-  AnswerDelta::Kind kind_;  // of the message in kText
+  AnswerDelta::Kind kind_;  // kText: the kind of the message
   std::string held_;
-  std::string header_;               // of the message in kCall
-  size_t body_ = 0;                  // where that message's text begins in held_
-  std::optional<JsonScanner> json_;  // of the call in kArguments
+  std::string header_;               // kCall: the header of the message
+  size_t body_ = 0;                  // offset in held_ of that message's text
+  std::optional<JsonScanner> json_;  // kArguments: scans the call's arguments
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
   bool seen_tag_ = false;

@@ -1,13 +1,14 @@
-// gpt-oss writes its answers as messages in channels ("harmony"); calls are messages to a tool.
+// gpt-oss writes its answers as messages in channels ("harmony"); calls are messages addressed to a
+// tool.
 //
 //   <|channel|>analysis<|message|>Weather …<|end|>
 //   <|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{…}
 //   <|call|>
 //     kReasoning "Weather …" | kCallBegin "weather" | kCallArguments "{…}"
 //
-// What stands in the channel `analysis` is reasoning; everything else to nobody is content. A
-// message to somebody that is no call of an offered tool is content as it was written, its header
-// included. Of all else no tag is ever content.
+// Messages in the channel `analysis` are reasoning; all other messages without a recipient are
+// content. A message with a recipient that is not a call of an offered tool is content as it was
+// written, including its header. In all other cases no tag is ever content.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_HARMONY_H_
 #define CAIRN_CHAT_CALLS_CALLS_HARMONY_H_
@@ -21,14 +22,14 @@
 
 namespace cairn {
 
-// What a message of the channel `analysis` begins and ends with.
+// The texts around a message of the channel `analysis`.
 inline constexpr std::string_view kAnalysisOpen = "<|channel|>analysis<|message|>";
 inline constexpr std::string_view kAnalysisClose = "<|end|>";
 
-// All of them.
+// Returns all tags.
 std::span<const std::string_view> HarmonyTags();
 
-// Whether a generation prompt ends inside an opened message of the channel `analysis`.
+// Whether a generation prompt ends inside an open message of the channel `analysis`.
 bool OpensAnalysis(std::string_view generation_prompt);
 
 // `starts_in_reasoning`: see OpensAnalysis.

@@ -9,11 +9,11 @@
 namespace cairn {
 namespace {
 
-// What JSON has outside its strings, brackets aside. A byte that is not among them ends the hope
-// for JSON long before the answer's end.
+// All bytes of JSON outside strings and brackets. Any other byte shows early that the text is not
+// JSON.
 constexpr std::string_view kBetween = " \t\r\n,:+-.0123456789truefalsnE";
 
-// Steps over the string whose opening quote is at `at`.
+// Skips the string whose opening quote is at `at`.
 Scan SkipString(std::string_view text, size_t* at) {
   for (size_t i = *at + 1; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -28,7 +28,7 @@ Scan SkipString(std::string_view text, size_t* at) {
   return Scan::kMore;
 }
 
-// Steps over any value of a text that is known to be JSON.
+// Skips a value of any type. REQUIRES: the text is valid JSON.
 void SkipValue(std::string_view json, size_t* at) {
   if (json[*at] == '"') {
     SkipString(json, at);
@@ -46,7 +46,7 @@ std::optional<std::string> StringValue(std::string_view json) {
   return value->get<std::string>();
 }
 
-// The arguments as an object's text. Some models write that text as a string.
+// Returns the arguments as the text of an object. Some models write that text as a string.
 std::optional<std::string> ArgumentsText(std::string_view json) {
   if (json.starts_with('{')) return std::string(json);
   std::optional<std::string> inside = StringValue(json);
@@ -54,8 +54,9 @@ std::optional<std::string> ArgumentsText(std::string_view json) {
   return inside;
 }
 
-// `json` is known to be an object. Its members are cut out of it, not parsed and printed again: a
-// client sends arguments back as it got them, and then they should be what the model wrote.
+// `json` is known to be an object. Its members are cut out of the text instead of being parsed and
+// printed, because a client sends arguments back as it got them, and they must then be what the
+// model wrote.
 std::optional<FoundCall> CallFromObject(std::string_view json) {
   std::optional<std::string> name;
   std::optional<std::string> arguments;

@@ -1,5 +1,5 @@
-// Calls that are written as JSON: {"name": …, "arguments": {…}}, or a list of those. What most
-// families have in common.
+// Calls written as JSON: {"name": …, "arguments": {…}}, or a list of those. Most families use this
+// form.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_JSON_H_
 #define CAIRN_CHAT_CALLS_CALLS_JSON_H_
@@ -14,17 +14,17 @@
 
 namespace cairn {
 
-// Steps over the object or list that begins at `at`. It looks at brackets and strings only: what
-// it finds is whole, but need not be JSON.
+// Skips the object or list that begins at `at`. Only brackets and strings are checked: the text
+// found is complete, but may not be valid JSON.
 Scan SkipJson(std::string_view text, size_t* at);
 
-// Steps over white space and an object or list of calls, and adds them to `calls`.
+// Skips white space and an object or list of calls, and adds them to `calls`.
 Scan TakeJsonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* calls);
 
-// Whether it is the text of an object within the limits for what others wrote.
+// Whether the text is a JSON object within the limits for untrusted input.
 bool IsJsonObject(std::string_view text);
 
-// A JSON string with that content. Bytes that are no characters become U+FFFD.
+// Returns a JSON string with that content. Bytes that are not valid UTF-8 become U+FFFD.
 std::string JsonString(std::string_view content);
 
 }  // namespace cairn

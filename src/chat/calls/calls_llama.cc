@@ -1,5 +1,5 @@
-// Llama 3: the whole answer is the call, or it stands behind a tag. Several are parted by white
-// space or semicolons.
+// Llama 3: the whole answer is the call, or the call follows a tag. Several calls are separated by
+// white space or semicolons.
 //
 //   {"name": "weather", "parameters": {"city": "Rome"}}
 //   <|python_tag|>{"name": "weather", "parameters": {"city": "Rome"}}

@@ -1,12 +1,14 @@
-// MiniMax M3: XML all the way down, with a control token in front of every tag. Here M is that
-// token, "]<]minimax[>[":
+// MiniMax M3: nested XML with a control token before every tag. M stands for that token,
+// "]<]minimax[>[":
 //
 //   M<tool_call>
-//   M<invoke
-//   name="weather">M<city>RomeM</city>M<list>M<item>1M</item>M<item>2M</item>M</list>M</invoke>
+//   M<invoke name="weather">
+//     M<city>RomeM</city>
+//     M<list>M<item>1M</item>M<item>2M</item>M</list>
+//   M</invoke>
 //   M</tool_call>
 //
-// What bare text is in JSON is said by the tool's schema; elements called "item" are a list.
+// The tool's schema gives the JSON types of bare text; elements called "item" form a list.
 
 #include <algorithm>
 #include <array>
@@ -30,11 +32,11 @@ constexpr size_t kNameBytesMax = 256;
 
 struct Element {
   std::string name;
-  std::string text;  // when there is nothing in it
+  std::string text;  // if it has no child elements
   std::vector<Element> inside;
 };
 
-// Reads on behind the tag that opens the element, to behind the one that closes it.
+// Reads from after the element's opening tag to after its closing tag.
 Scan TakeElement(std::string_view text, size_t depth, size_t* at, Element* element) {
   const std::string close = "</" + element->name + ">";
   while (true) {
@@ -96,7 +98,7 @@ std::string ValueOf(const Element& element, const Json& schema) {
   if (items) return ListOf(element, schema);
   if (!bare) return ObjectOf(element, schema);
   if (!schema.is_object()) {
-    // Nobody says what it is: what a template would write again in the same way.
+    // The type is unknown: accept a value that a template would write the same way again.
     const Json value = Json::parse(element.text, nullptr, /*allow_exceptions=*/false);
     const bool same = !value.is_discarded() && !value.is_null() && value.dump() == element.text;
     return same && !value.is_string() ? element.text : JsonString(element.text);
@@ -120,7 +122,7 @@ class MiniMaxCalls final : public CallSyntax {
       size_t next = SkipWhiteSpace(text, at);
       scan = TakeWord(text, std::string(kMark) + "</tool_call>", &next);
       if (scan == Scan::kFound && !calls.empty()) return CallRead::Calls(next, std::move(calls));
-      // An answer may end before the last tag: the calls were whole.
+      // An answer may end before the last tag: the calls are complete.
       if (scan == Scan::kMore && finished && !calls.empty()) {
         return CallRead::Calls(text.size(), std::move(calls));
       }

@@ -1,4 +1,5 @@
-// Mistral, the older form and the newer; between name and arguments some write an id of the call:
+// Mistral, the older form and the newer one, which may have an id of the call between name and
+// arguments:
 //
 //   [TOOL_CALLS][{"name": "weather", "arguments": {"city": "Rome"}, "id": "a1b2c3d4e"}]
 //   [TOOL_CALLS]weather[ARGS]{"city": "Rome"}[TOOL_CALLS]weather[ARGS]{"city": "Oslo"}
@@ -18,7 +19,7 @@ constexpr std::string_view kArguments = "[ARGS]";
 constexpr std::string_view kCallId = "[CALL_ID]";
 constexpr std::string_view kNoName = "[]{}\"'<> \t\r\n";
 
-// Steps over `name[ARGS]{…}`.
+// Parses `name[ARGS]{…}` and moves `at` past it.
 Scan TakeNamedCall(std::string_view text, size_t* at, std::vector<FoundCall>* calls) {
   const size_t name_begin = SkipWhiteSpace(text, *at);
   size_t i = text.find_first_of(kNoName, name_begin);

@@ -16,7 +16,7 @@ using Strings = LearnedCalls::Strings;
 
 constexpr size_t kKeyBytesMax = 256;
 
-// Bytes at the end of `text` that are the beginning of `word`, but not all of it.
+// Returns the number of bytes at the end of `text` that are an incomplete beginning of `word`.
 size_t BegunSize(std::string_view text, std::string_view word) {
   if (word.empty()) return 0;
   size_t size = std::min(text.size(), word.size() - 1);
@@ -24,7 +24,7 @@ size_t BegunSize(std::string_view text, std::string_view word) {
   return size;
 }
 
-// Bytes at the end of `text` that are a character's first ones, but not all.
+// Returns the number of bytes at the end of `text` that belong to an incomplete character.
 size_t CharacterBegun(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -36,7 +36,7 @@ size_t CharacterBegun(std::string_view text) {
   return 0;
 }
 
-// A string's text as it stands inside of JSON's quotes.
+// Returns a string's text as it appears between JSON's quotes.
 std::string Escaped(std::string_view text) {
   const std::string quoted = JsonString(text);
   return quoted.substr(1, quoted.size() - 2);
@@ -64,7 +64,8 @@ Scan PairReader::Read(std::string_view text, size_t* at, std::string* json) {
   }
 }
 
-// A pair up to its value, or the end. The texts that open a key and close the call may begin alike.
+// Reads a pair up to its value, or the end. The texts that open a key and close the call may begin
+// alike.
 Scan PairReader::ReadNext(std::string_view text, size_t* at, std::string* json) {
   const bool key_is_opened = !syntax_->key_open.empty();
   Scan pair = key_is_opened ? ReadPair(text, at, json) : Scan::kNotHere;
@@ -85,7 +86,7 @@ Scan PairReader::ReadPair(std::string_view text, size_t* at, std::string* json) 
   std::string key;
   Scan scan = Scan::kFound;
   if (pairs_ > 0) scan = TakeParts(text, syntax_->pair_between, &i);
-  // Where a key has an opening of its own, one need not look at what stands before it.
+  // If keys have their own opening text, the text between pairs is optional.
   if (scan == Scan::kNotHere && !syntax_->key_open.empty()) scan = Scan::kFound;
   if (scan == Scan::kFound) scan = TakeParts(text, syntax_->key_open, &i);
   if (scan == Scan::kFound) scan = TakeKey(text, &i, &key, &opened_as_string);
@@ -108,7 +109,7 @@ Scan PairReader::ReadPair(std::string_view text, size_t* at, std::string* json) 
   return Scan::kFound;
 }
 
-// Up to and over what opens the value.
+// Reads the key, up to and including the text that opens the value.
 Scan PairReader::TakeKey(std::string_view text, size_t* at, std::string* key,
                          bool* opened_as_string) const {
   for (size_t i = *at; i <= *at + kKeyBytesMax; ++i) {
@@ -130,7 +131,7 @@ Scan PairReader::TakeKey(std::string_view text, size_t* at, std::string* key,
   return Scan::kNotHere;
 }
 
-// What opens a value that is no string.
+// Reads the text that opens a value that is not a string.
 Scan PairReader::TakeOtherOpen(std::string_view text, size_t* at) const {
   size_t end = *at;
   Scan scan = TakePartsHere(text, syntax_->other_open.parts, &end);
@@ -143,7 +144,7 @@ Scan PairReader::TakeOtherOpen(std::string_view text, size_t* at) const {
   return scan;
 }
 
-// The white space that the template writes there, if it is there.
+// Skips the white space that the template writes there, if it is present.
 Scan PairReader::TakeSpace(std::string_view text, const std::string& space, size_t* at) {
   size_t end = *at;
   const Scan scan = TakeWord(text, space, &end);
@@ -172,7 +173,7 @@ Scan PairReader::ReadOther(std::string_view text, size_t* at, std::string* json)
   std::string value;
   size_t behind = *at;
   if (syntax_->calls.strings == Strings::kQuoted) {
-    // Nothing can have ended before one of these.
+    // A value cannot have ended before one of these bytes.
     const size_t from = std::exchange(looked_to_, text.size());
     if (from < text.size() && text.find_first_of(",}]", from) == std::string_view::npos) {
       return Scan::kMore;
@@ -192,9 +193,9 @@ Scan PairReader::ReadOther(std::string_view text, size_t* at, std::string* json)
   return Scan::kFound;
 }
 
-// A value ends at a text that closes it with the next pair or the call's end behind it. Any other
-// such text is a part of the value, which may be a page of markup itself. kMore: `*end` is how far
-// the value goes at least.
+// A value ends at a closing text that is followed by the next pair or the call's end. Any other
+// closing text is part of the value, which may itself be markup. With kMore, `*end` is a lower
+// bound of the value's end.
 Scan PairReader::FindEnd(std::string_view text, const ValueEdge& close, size_t* end,
                          size_t* behind) {
   const std::string& first = close.parts[0];
@@ -211,7 +212,8 @@ Scan PairReader::FindEnd(std::string_view text, const ValueEdge& close, size_t* 
     tag = text.size() - BegunSize(text.substr(looked_to_), first);
   }
   looked_to_ = tag;
-  // The white space before it is the template's, not the value's; all of it, or its beginning.
+  // The white space before the closing text is the template's, not the value's; all of it or a
+  // part.
   const std::string_view value = text.substr(value_begin_, tag - value_begin_);
   const size_t space = value.ends_with(close.space) ? close.space.size()
                        : scan == Scan::kFound       ? 0

@@ -1,11 +1,11 @@
-// PairReader: the arguments of one call that are written as pairs of KEY and VALUE, as the JSON
-// text of an object, while they are written.
+// PairReader: converts the arguments of one call, written as pairs of KEY and VALUE, to the JSON
+// text of an object while they are generated.
 //
 //   <parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n</parameter>\n</function>
 //     ->  {"city": "Rome", "days": 2}
 //
-// A string is given as it comes, any other value when it has ended. A key that is written twice is
-// given twice; the last one counts, as JSON's readers have it.
+// A string is emitted as it arrives, any other value when it has ended. A key that occurs twice is
+// emitted twice; JSON readers use the last one.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
 #define CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
@@ -24,13 +24,13 @@ namespace cairn {
 // One per call; not thread-safe.
 class PairReader {
  public:
-  // `syntax` and `types` outlive it.
+  // `syntax` and `types` outlive the reader.
   PairReader(const LearnedSyntax* syntax, const ArgumentTypes* types)
       : syntax_(syntax), types_(types) {}
 
-  // Reads on from `*at`, and appends to `json`. kFound: the object is whole, and `*at` is before
-  // the syntax's `close`. kMore, kNotHere: `*at` is the end of what `json` stands for. The text
-  // must be the same as before, with more at its end.
+  // Continues at `*at` and appends to `json`. Returns kFound if the object is complete; `*at` is
+  // then before the syntax's `close`. With kMore and kNotHere, `*at` is the end of the text that
+  // `json` covers. `text` must be the same as in the call before, with more at its end.
   Scan Read(std::string_view text, size_t* at, std::string* json);
 
  private:
@@ -52,7 +52,7 @@ class PairReader {
   size_t pairs_ = 0;
   std::string key_;
   size_t value_begin_ = 0;
-  size_t looked_to_ = 0;  // there is no end of the value before
+  size_t looked_to_ = 0;  // the value does not end before this position
 };
 
 }  // namespace cairn

@@ -46,8 +46,8 @@ void AppendUtf8(uint32_t character, std::string* out) {
   }
 }
 
-// Reads from `at_` on and writes JSON. Where a step says kMore or kNotHere, what was written so
-// far is of no use.
+// Reads from `at_` on and writes JSON. If a step returns kMore or kNotHere, the output so far is
+// useless.
 class PythonReader {
  public:
   PythonReader(std::string_view text, size_t at) : text_(text), at_(at) {}
@@ -95,7 +95,7 @@ class PythonReader {
     return TakeWord(text_, word, &at_);
   }
 
-  // After an item: a comma, or the end, or both. ended_ says whether it was the end.
+  // Reads a comma, the end, or both, after an item. Sets ended_ if it was the end.
   Scan CommaOrEnd(char end) {
     ended_ = false;
     SkipSpace();
@@ -113,7 +113,7 @@ class PythonReader {
     return Scan::kFound;
   }
 
-  // Whether nothing stands between the brackets.
+  // Whether the brackets are empty.
   Scan EmptyUntil(char end) {
     SkipSpace();
     ended_ = !AtEnd() && text_[at_] == end;
@@ -194,8 +194,7 @@ class PythonReader {
     return scan;
   }
 
-  // The quote that opens it closes it. A line break inside is none of Python's, but models write
-  // it.
+  // The quote that opens it closes it. Python allows no line break inside, but models write them.
   Scan String(std::string* content) {
     const char quote = text_[at_++];
     while (!AtEnd()) {
@@ -212,7 +211,8 @@ class PythonReader {
     return Scan::kMore;
   }
 
-  // Behind the backslash. One that escapes nothing is itself a part of the string, as in Python.
+  // Reads after the backslash. As in Python, a backslash that escapes nothing is part of the
+  // string.
   Scan Escape(std::string* content) {
     const char c = text_[at_++];
     constexpr std::string_view kLetters = "nrtbfav0\\'\"";
@@ -242,7 +242,7 @@ class PythonReader {
     return Scan::kFound;
   }
 
-  // Two halves of a surrogate pair are one character, as in JSON, whose habits models mix in.
+  // The two halves of a surrogate pair are one character, as in JSON; models mix the two notations.
   Scan HexEscape(size_t digits, std::string* content) {
     uint32_t character = 0;
     Scan scan = Hex(digits, &character);
@@ -260,7 +260,7 @@ class PythonReader {
     return Scan::kFound;
   }
 
-  // As JSON writes numbers, too.
+  // Reads a number in JSON's notation.
   Scan Number(std::string* json) {
     const size_t end = text_.find_first_not_of("+-.0123456789eE", at_);
     if (end == std::string_view::npos) return Scan::kMore;
@@ -299,7 +299,7 @@ Scan TakePythonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* 
 }
 
 std::optional<std::string> JsonOfPython(std::string_view literal) {
-  // A number is only known to be whole when something follows it.
+  // A number is known to be complete only if something follows it.
   const std::string text = std::string(literal) + "\n";
   PythonReader reader(text, 0);
   std::string json;

@@ -1,4 +1,4 @@
-// Calls and values that are written as Python writes them: [weather(city="Rome", days=2)].
+// Calls and values in Python syntax: [weather(city="Rome", days=2)].
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_PYTHON_H_
 #define CAIRN_CHAT_CALLS_CALLS_PYTHON_H_
@@ -13,12 +13,12 @@
 
 namespace cairn {
 
-// Steps over a list of calls, its brackets included, and adds them to `calls`. Arguments must be
-// named, and literals: strings, numbers, True, False, None, lists, dicts; what JSON calls true,
-// false and null is taken too.
+// Skips a list of calls, including its brackets, and adds them to `calls`. Arguments must be named,
+// and be literals: strings, numbers, True, False, None, lists or dicts; JSON's true, false and null
+// are accepted too.
 Scan TakePythonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* calls);
 
-// The JSON text of a literal; nothing when it is none.
+// Returns the JSON text of a literal; nullopt if it is not one.
 std::optional<std::string> JsonOfPython(std::string_view literal);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// Families that write calls as Python does.
+// Families that write calls in Python syntax.
 //
 //   LFM2   <|tool_call_start|>[weather(city="Rome")]<|tool_call_end|>, or JSON between the tags
 //   Llama  [weather(city="Rome"), weather(city="Oslo")], and nothing else in the answer

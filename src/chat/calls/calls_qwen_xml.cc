@@ -1,4 +1,4 @@
-// Qwen3-Coder and Qwen 3.5. Some answers leave out the outer tags, or one of them.
+// Qwen3-Coder and Qwen 3.5. Some answers omit the outer tags, or one of them.
 //
 //   <tool_call>
 //   <function=weather>
@@ -8,7 +8,7 @@
 //   </function>
 //   </tool_call>
 //
-// Values are bare text; what they are in JSON is said by the tool's schema.
+// Values are bare text; the tool's schema gives their JSON types.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ struct Parameter {
   std::string value;
 };
 
-// The line breaks that stand between the tags and the value are not the value's.
+// The line breaks between the tags and the value are not part of the value.
 std::string WithoutTagLines(std::string_view value) {
   if (value.starts_with('\n')) value.remove_prefix(1);
   if (value.ends_with('\n')) value.remove_suffix(1);
@@ -47,8 +47,8 @@ Scan TakeNameUntilBracket(std::string_view text, size_t* at, std::string* name) 
   return Scan::kFound;
 }
 
-// Where a value ends: at a closing tag with the next parameter or the function's end behind it.
-// Any other closing tag is a part of the value, which may be a page of markup itself.
+// Finds the end of a value: a closing tag that is followed by the next parameter or the function's
+// end. Any other closing tag is part of the value, which may itself be markup.
 Scan FindValueEnd(std::string_view text, size_t at, size_t* end) {
   for (size_t tag = text.find(kParameterEnd, at); tag != std::string_view::npos;
        tag = text.find(kParameterEnd, tag + 1)) {
@@ -76,7 +76,7 @@ Scan TakeParameter(std::string_view text, size_t* at, Parameter* parameter) {
   return Scan::kFound;
 }
 
-// Steps over <function=…>…</function>.
+// Parses <function=…>…</function> and moves `at` past it.
 Scan TakeFunction(std::string_view text, size_t* at, std::string* name,
                   std::vector<Parameter>* parameters) {
   Scan scan = TakeWord(text, kQwenBegins[1].text, at);
@@ -122,7 +122,7 @@ class QwenXmlCalls final : public CallSyntax {
     const ArgumentTypes types(schema == tools_->schemas.end() ? "" : schema->second);
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
-      // Written twice, the last one counts.
+      // Of parameters with the same name, the last one counts.
       const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
       if (std::any_of(&parameter + 1, parameters.data() + parameters.size(), same)) continue;
       if (json.size() > 1) json += ", ";

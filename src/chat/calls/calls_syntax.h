@@ -1,8 +1,9 @@
-// CallSyntax: how one family of models writes calls of tools. A family is one file with a class in
-// an unnamed namespace and a Make function here, and one line in the table of answer_parser.cc.
+// CallSyntax: the syntax in which one family of models writes tool calls. A family is one file with
+// a class in an unnamed namespace, a Make function here, and one line in the table of
+// answer_parser.cc.
 //
-// A syntax looks at text; where that text stands in an answer, and what becomes of text that is no
-// call, is the business of whoever asks (answer_parser.cc).
+// A syntax only parses text. The caller (answer_parser.cc) decides where in an answer to look, and
+// handles text that is not a call.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_SYNTAX_H_
 #define CAIRN_CHAT_CALLS_CALLS_SYNTAX_H_
@@ -20,20 +21,20 @@
 
 namespace cairn {
 
-// What calls begin with.
+// A text that calls begin with.
 struct CallBegin {
   std::string_view text;
-  // Only at the very beginning of the content, white space aside: the bracket or brace of a family
-  // without tags.
+  // True if it counts only at the beginning of the content, after optional white space: the bracket
+  // or brace of a family without tags.
   bool first_only = false;
 };
 
 struct FoundCall {
   std::string name;
-  std::string arguments;  // the JSON text of an object; as the model wrote it, if it wrote JSON
+  std::string arguments;  // the JSON text of an object, unchanged if the model wrote JSON
 };
 
-// What a text that begins with a CallBegin is.
+// The result of reading a text that begins with a CallBegin.
 struct CallRead {
   enum class Kind : uint8_t { kMore, kText, kCalls };
 
@@ -43,26 +44,26 @@ struct CallRead {
     return {Kind::kCalls, size, std::move(calls)};
   }
 
-  Kind kind = Kind::kMore;  // it cannot be told yet
-  size_t size = 0;          // kText and kCalls: so many bytes are that, at least one
+  Kind kind = Kind::kMore;  // undecided until more text arrives
+  size_t size = 0;          // kText and kCalls: number of bytes covered, at least one
   std::vector<FoundCall> calls = {};
 };
 
-// Constant; any thread. Nothing throws, whatever the text.
+// Constant; any thread. Never throws, whatever the text.
 class CallSyntax {
  public:
   virtual ~CallSyntax() = default;
 
-  // None is the beginning of another.
+  // None of them is a prefix of another.
   virtual std::span<const CallBegin> begins() const = 0;
-  // The bytes that a call can end with. Between two of them Read need not be asked again.
+  // The bytes that a call can end with. Read need not be called again before one of them arrives.
   virtual std::string_view last_bytes() const = 0;
-  // `text` begins with one of begins(); `finished`: nothing will follow it. What is said of a text,
-  // kMore aside, holds whatever follows.
+  // `text` begins with one of begins(); `finished` means that no text will follow. Every result but
+  // kMore is final, whatever follows.
   virtual CallRead Read(std::string_view text, bool finished) const = 0;
 };
 
-// `tools` outlives what is made.
+// `tools` outlives the result.
 std::unique_ptr<CallSyntax> MakeGraniteCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeHermesCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLfm2Calls(const OfferedTools* tools);

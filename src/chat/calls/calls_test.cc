@@ -1,5 +1,5 @@
-// How each family writes calls, and what is none. What all of them share is in
-// answer_parser_test.cc.
+// Tests how each family writes calls, and which texts are not calls. Properties of all families are
+// in answer_parser_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(QwenXmlCalls, AValueThatFitsNoTypeIsAString) {
   EXPECT_EQ(Xml("<tool_call><function=weather><parameter=days>two</parameter>"
                 "<parameter=where>{oops</parameter></function></tool_call>"),
             "call0{weather {\"days\": \"two\", \"where\": \"{oops\"}}");
-  // It went into the arguments as it was, which then were no JSON.
+  // An unescaped zero byte would make the arguments invalid JSON.
   EXPECT_EQ(Xml(std::string("<tool_call><function=weather><parameter=days>2") + '\0' +
                 "</parameter></function></tool_call>"),
             "call0{weather {\"days\": \"2\\u0000\"}}");

@@ -1,4 +1,4 @@
-// The tools that a request offers, as far as reading calls of them needs to know.
+// The tools that a request offers, as far as the parsers of calls need them.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_TOOLS_H_
 #define CAIRN_CHAT_CALLS_CALLS_TOOLS_H_
@@ -10,13 +10,13 @@
 namespace cairn {
 
 struct OfferedTools {
-  // By the tool's name: the JSON schema of its arguments, as text; empty when it has none.
+  // Maps the tool's name to the JSON schema of its arguments, as text; empty if it has none.
   std::map<std::string, std::string, std::less<>> schemas;
 
   bool Has(std::string_view name) const { return schemas.contains(name); }
 };
 
-// `tools_json`: the OpenAI `tools` array, or nothing. What is no tool in it is left out. Any
+// `tools_json` is the OpenAI `tools` array or empty. Entries that are not tools are ignored. Any
 // thread.
 OfferedTools ReadOfferedTools(std::string_view tools_json);
 

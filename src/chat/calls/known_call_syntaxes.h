@@ -1,5 +1,5 @@
-// For tests: syntaxes as they are learned from templates of well-known families. What is learned of
-// each template is in testdata/golden/call_syntax_of_families.txt.
+// For tests: syntaxes as learned from the templates of well-known families.
+// testdata/golden/call_syntax_of_families.txt lists what is learned from each template.
 
 #ifndef CAIRN_CHAT_CALLS_KNOWN_CALL_SYNTAXES_H_
 #define CAIRN_CHAT_CALLS_KNOWN_CALL_SYNTAXES_H_
@@ -25,7 +25,7 @@ inline LearnedCalls PairSyntax(std::string call_open, std::string name_end, std:
   return calls;
 }
 
-// One of every kind.
+// Returns one syntax of every kind.
 inline std::vector<LearnedCalls> KnownCallSyntaxes() {
   using Id = LearnedCalls::Id;
   std::vector<LearnedCalls> all;

@@ -1,4 +1,4 @@
-// The marked calls with which learn_calls.cc asks a template how it writes calls.
+// The marked calls that learn_calls.cc renders to find out how a template writes calls.
 
 #ifndef CAIRN_CHAT_LEARN_CALL_PROBES_H_
 #define CAIRN_CHAT_LEARN_CALL_PROBES_H_
@@ -11,7 +11,8 @@ namespace cairn::call_probes {
 
 using Json = nlohmann::ordered_json;
 
-// Words that no template writes by itself. Ids have nine characters, because some want them so.
+// Words that no template writes on its own. Ids have nine characters, because some templates
+// require that.
 inline constexpr std::string_view kUser = "Zquser";
 inline constexpr std::string_view kNext = "Zqnext";
 inline constexpr std::string_view kText = "Zqtext";

@@ -34,8 +34,8 @@ LearnedCallReader::Status LearnedCallReader::Read(std::string_view text, bool fi
     const Scan scan = Step(text, events);
     if (scan == Scan::kFound) continue;
     if (scan == Scan::kMore && !finished) return Status::kMore;
-    // The arguments were whole: that their tags are not, or that no other call follows, does not
-    // change what the call is.
+    // The arguments are complete: missing tags, or text that is not another call, do not change the
+    // call.
     const bool broke_off = scan == Scan::kMore;
     if (state_ == State::kIdBehind || state_ == State::kClose) {
       if (broke_off) at_ = text.size();
@@ -100,7 +100,7 @@ void LearnedCallReader::BeginCall() {
   if (syntax_->calls.is_object()) state_ = State::kObject;
 }
 
-// {"name": …, "arguments": {…}}, with its members in any order and others beside them.
+// Reads {"name": …, "arguments": {…}}, with its members in any order and possibly others.
 Scan LearnedCallReader::ReadObject(std::string_view text, std::vector<CallEvent>* events) {
   if (!json_) {
     const size_t begin = SkipWhiteSpace(text, at_);
@@ -124,7 +124,7 @@ Scan LearnedCallReader::ReadObject(std::string_view text, std::vector<CallEvent>
   return Scan::kMore;
 }
 
-// The byte at at_ may begin or end a part of a member.
+// Handles the byte at at_ if it begins or ends a part of a member.
 Scan LearnedCallReader::TakeMember(std::string_view text, std::vector<CallEvent>* events) {
   using Member = JsonScanner::Member;
   const LearnedCalls& calls = syntax_->calls;
@@ -141,7 +141,7 @@ Scan LearnedCallReader::TakeMember(std::string_view text, std::vector<CallEvent>
     case Member::kValueBegin:
       token_begin_ = at_;
       if (key_ != calls.arguments_key || text[at_] != '{') break;
-      if (name_told_) return Scan::kNotHere;  // a second time
+      if (name_told_) return Scan::kNotHere;  // a second name
       if (name_.empty()) break;
       in_arguments_ = true;
       told_ = at_;
@@ -183,7 +183,7 @@ Scan LearnedCallReader::ReadId(std::string_view text) {
   return scan;
 }
 
-// Whether that name stands at `at`, with a text behind it that ends it.
+// Whether that name is at `at`, followed by a text that ends it.
 Scan LearnedCallReader::TakeName(std::string_view text, const std::string& name, size_t at,
                                  size_t* end) const {
   const Scan scan = TakeWord(text, name, &at);
@@ -226,7 +226,7 @@ Scan LearnedCallReader::ReadNameEnd(std::string_view text) {
     size_t behind = at;
     const Scan delimiter = TakeParts(text, syntax_->id_delimiter, &behind);
     if (delimiter == Scan::kMore) return delimiter;
-    // Some leave it out.
+    // Some models omit the delimiter.
     if (delimiter == Scan::kFound) {
       const Scan id = TakeUntilParts(text, syntax_->name_end, kIdBytesMax, &behind, &id_);
       if (id != Scan::kFound) return id;
@@ -299,7 +299,7 @@ Scan LearnedCallReader::ReadIdBehind(std::string_view text) {
   return Scan::kFound;
 }
 
-// As many of the parts as there are.
+// Skips as many of the parts as are present.
 Scan LearnedCallReader::ReadClose(std::string_view text, std::vector<CallEvent>* events) {
   size_t at = at_;
   for (const std::string& part : syntax_->close) {
@@ -326,7 +326,7 @@ Scan LearnedCallReader::ReadNextCall(std::string_view text) {
   }
   at = at_;
   Scan next = TakeParts(text, syntax_->next, &at);
-  // Where nothing stands between two objects, the brace tells.
+  // If the syntax has nothing between two objects, the next brace decides.
   if (next == Scan::kFound && syntax_->next.empty()) next = AnyOfStandsAt(text, {"{"}, at);
   if (next == Scan::kFound) {
     at_ = at;
@@ -338,7 +338,7 @@ Scan LearnedCallReader::ReadNextCall(std::string_view text) {
 
 void LearnedCallReader::TellName(std::vector<CallEvent>* events) {
   if (std::exchange(name_told_, true)) return;
-  // A number that counts calls is no id.
+  // A number that counts calls is not an id.
   events->push_back({CallEvent::Kind::kBegin, name_, syntax_->calls.id_is_counter ? "" : id_, 0});
 }
 

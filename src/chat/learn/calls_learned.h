@@ -1,4 +1,4 @@
-// LearnedCallReader: reads a block of calls as a LearnedSyntax has them, while it is written.
+// LearnedCallReader: reads a block of calls in a LearnedSyntax while it is generated.
 
 #ifndef CAIRN_CHAT_LEARN_CALLS_LEARNED_H_
 #define CAIRN_CHAT_LEARN_CALLS_LEARNED_H_
@@ -19,17 +19,18 @@
 
 namespace cairn {
 
-// What has come of a call. Its arguments, put together, are the JSON text of an object.
+// One step in the reading of a call. The concatenated arguments of a call are the JSON text of an
+// object.
 struct CallEvent {
   enum class Kind : uint8_t {
-    kBegin,      // `text`: the name of a tool that was offered
-    kArguments,  // `text`: more of them
+    kBegin,      // `text`: the name of an offered tool
+    kArguments,  // `text`: more of the arguments
     kEnd,
   };
   Kind kind = Kind::kEnd;
   std::string text = {};
-  std::string id = {};  // of kBegin: the one that the model gave it, if that stood before
-  size_t end = 0;       // of kEnd: bytes of the text that are calls now
+  std::string id = {};  // kBegin: the id from the model, if it precedes this event
+  size_t end = 0;       // kEnd: bytes of the text that belong to calls now
 };
 
 // One per block; not thread-safe.
@@ -37,20 +38,21 @@ class LearnedCallReader {
  public:
   enum class Status : uint8_t {
     kMore,
-    kEnded,   // all up to end_of_calls() is calls
-    kBroken,  // what stands behind end_of_calls() is no call; or broke off
+    kEnded,   // everything up to end_of_calls() is calls
+    kBroken,  // the text after end_of_calls() is not a call, or ended early
   };
 
-  // `syntax` and `tools` outlive it. `start`: the number of the start that the text begins with.
+  // `syntax` and `tools` outlive the reader. `start` is the index of the start that the text begins
+  // with.
   LearnedCallReader(const LearnedSyntax* syntax, const OfferedTools* tools, size_t start);
 
-  // `text`: the same as before, with more at its end. `finished`: nothing will follow it; then the
-  // answer is not kMore.
+  // `text` is the same as in the call before, with more at its end. `finished` means that no text
+  // will follow; then the result is not kMore.
   Status Read(std::string_view text, bool finished, std::vector<CallEvent>* events);
 
-  // Bytes of the text: the calls that have ended, with what stands around them.
+  // Bytes of the text: the complete calls, with the text around them.
   size_t end_of_calls() const { return end_of_calls_; }
-  // Also what the events of a call that has not ended stand for.
+  // As end_of_calls(), plus what the events of an incomplete call cover.
   size_t told() const { return told_; }
 
  private:
@@ -92,24 +94,24 @@ class LearnedCallReader {
 
   const LearnedSyntax* const syntax_;
   const OfferedTools* const tools_;
-  SyntaxPartList open_;  // still to come before the call
+  SyntaxPartList open_;  // still expected before the call
   State state_ = State::kOpen;
   size_t at_ = 0;
   size_t end_of_calls_ = 0;
   size_t told_ = 0;
 
-  // Of the call that is read.
+  // The current call.
   std::string name_;
   std::string id_;
   bool name_told_ = false;
   std::optional<JsonScanner> json_;
   std::optional<ArgumentTypes> types_;
   std::optional<PairReader> pairs_;
-  // Of an object.
+  // The current object.
   size_t token_begin_ = 0;
   std::string key_;
   bool in_arguments_ = false;
-  std::optional<std::string> arguments_;  // that came before the name, or as a text
+  std::optional<std::string> arguments_;  // received before the name, or as a string
 };
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// How calls are read in syntaxes that were learned: what models write beside what templates show,
-// arguments while they are written, and what becomes of calls that break off.
+// Tests how calls in learned syntaxes are parsed: variations that models write, arguments while
+// they are generated, and calls that end early.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ AnswerFormat FormatOf(const std::string& family, bool stream = false) {
   return format;
 }
 
-// The same whole and in pieces, which for a call that is whole is the same too.
+// Parses the text at once and in parts; a complete call must give the same result.
 std::string ParseIn(const std::string& family, const std::string& text) {
   std::string whole = Parse(FormatOf(family), text);
   EXPECT_EQ(Parse(FormatOf(family, true), text), whole) << text;
@@ -31,7 +31,7 @@ std::string Streamed(const std::string& family, const std::string& text) {
   return Parse(FormatOf(family, true), text);
 }
 
-// What has come when the text has.
+// Returns everything emitted when all of the text has arrived, before Finish.
 std::string SoFar(const std::string& family, const std::string& text) {
   const auto parser = MakeAnswerParser(FormatOf(family, true));
   AnswerCollector collector;
@@ -128,7 +128,7 @@ TEST(LearnedCalls, ValuesAreWhatTheSchemaSays) {
             "call0{weather {\"city\": \"\\n  \\\"ä\\\"\\n\\\\n</parameter> <b>\\n\"}}");
 }
 
-// Nothing was given before it was certain.
+// Nothing was emitted before it was certain.
 TEST(LearnedCalls, WhatIsNoCallIsTextByteForByte) {
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"qwen3", "<tool_call>"},
@@ -180,7 +180,8 @@ TEST(LearnedCalls, ArgumentsComeWhileTheyAreWritten) {
                   "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0"
                   "<|tool_call_argument_begin|>{\"city\": \"R"),
             "call0{weather {\"city\": \"R}");
-  // A string as it comes, but for what may be the begin of its end; a number when it has ended.
+  // A string is emitted as it arrives, except for what may begin its end; a number when it has
+  // ended.
   EXPECT_EQ(SoFar("qwen3-coder", "<tool_call>\n<function=weather>\n<parameter=city>\nRo"),
             "call0{weather {\"city\": \"Ro}");
   EXPECT_EQ(SoFar("qwen3-coder", "<tool_call>\n<function=weather>\n<parameter=city>\nRo\n</para"),

@@ -24,7 +24,7 @@ using Strings = LearnedCalls::Strings;
 // Stands for an id in the texts around it.
 constexpr char kIdMark = '\x01';
 
-// Where the parts of a call stand in a rendering.
+// The positions of a call's parts in a rendering.
 struct Spot {
   size_t name_begin = 0;
   size_t name_end = 0;
@@ -54,7 +54,7 @@ void TrimEnd(std::string* text) {
   text->erase(text->find_last_not_of(kCallWhiteSpace) + 1);
 }
 
-// The part that a text must be for calls to be told from prose by it.
+// Whether a text can distinguish calls from prose.
 bool IsMark(const std::string& part) {
   return part.size() >= 4 && (part[0] == '<' || (part[0] == '[' && part.back() == ']'));
 }
@@ -70,8 +70,8 @@ class Learner {
   }
 
  private:
-  // Behind the user's text, and before the next one's if there is one; nothing: the template
-  // refuses, or shows that text not once.
+  // Returns the rendering after the user's text, and before the next user's if there is one;
+  // nullopt if the template refuses, or does not show that text exactly once.
   std::optional<std::string> Render(std::string_view text, std::string_view reasoning,
                                     const std::vector<ProbeCall>& calls) const {
     Conversation conversation;
@@ -99,7 +99,7 @@ class Learner {
     return rendered->substr(begin, next - begin);
   }
 
-  // Behind the user's text.
+  // Returns the rendering after the user's text.
   std::string GenerationPrompt() const {
     Conversation conversation;
     conversation.messages.push_back({.role = Role::kUser, .content = std::string(kUser)});
@@ -116,12 +116,12 @@ class Learner {
     return Render("", "", {call});
   }
 
-  // A call's name in a rendering; its id where that stands in the name's place.
+  // Returns a call's name in a rendering: its id if that takes the name's place.
   const std::string& NameOf(const ProbeCall& call) const {
     return learned_.id == LearnedCalls::Id::kHoldsName ? call.id : call.name;
   }
 
-  // The call's parts, in this order, from `from` on.
+  // Finds the call's parts, in this order, from `from` on.
   std::optional<Spot> Find(std::string_view text, const ProbeCall& call, std::string_view key,
                            std::string_view value, size_t from) const {
     const std::string& name = NameOf(call);
@@ -155,8 +155,8 @@ class Learner {
     return text && text->find(name) != std::string::npos && text->find(kKeyA) != std::string::npos;
   }
 
-  // Some write calls only of tools that were offered, and some take an answer that is the last
-  // message for one that is to be gone on with.
+  // Some templates write only calls of offered tools, and some treat an answer that is the last
+  // message as one to be continued.
   bool FindNames() {
     for (const bool by_id : {false, true}) {
       learned_.id = by_id ? LearnedCalls::Id::kHoldsName : LearnedCalls::Id::kNone;
@@ -190,7 +190,8 @@ class Learner {
     return FindPairs() && FindOtherValues() && FindNestedValues();
   }
 
-  // Two pairs: NAME name_end key_open KEY string_open VALUE [string_close pair_between key_open] …
+  // Renders two pairs: NAME name_end key_open KEY string_open VALUE [string_close pair_between
+  // key_open] …
   bool FindPairs() {
     const auto two = RenderOne({{kKeyA, kValueA}, {kKeyB, kValueB}});
     if (!two) return false;
@@ -220,7 +221,8 @@ class Learner {
     return !learned_.string_open.empty() && !learned_.string_close.empty();
   }
 
-  // A value that is no string, between its texts: what stands between the key and the end.
+  // Returns a value that is not a string, with the text around it: everything between the key and
+  // the end.
   std::optional<std::string> Written(const Json& value) const {
     const auto text = RenderOne({{kKeyA, value}});
     if (!text || !text->ends_with(behind_pairs_)) return std::nullopt;
@@ -244,7 +246,7 @@ class Learner {
     std::string& close = learned_.string_close;
     const auto odd = Written(kOddRaw);
     if (!odd) return false;
-    // The quotes, if there are any, are what strings have beside the others' texts.
+    // The quotes, if any, are what strings have in addition to the text around other values.
     if (learned_.other_type_end.empty() && open != learned_.other_open &&
         open.starts_with(learned_.other_open) && close.ends_with(learned_.other_close)) {
       const std::string quote = open.substr(learned_.other_open.size());
@@ -263,7 +265,7 @@ class Learner {
     return *odd == open + std::string(kOddRaw) + close;
   }
 
-  // Whether the type of a value stands before it: then that of a boolean is another.
+  // Finds out whether a value's type precedes it: then a boolean has another one.
   void FindType() {
     const std::string word = "number";
     const std::string open = learned_.other_open;
@@ -276,7 +278,7 @@ class Learner {
     learned_.other_type_end = end;
   }
 
-  // What opens a value that is no string.
+  // Returns the text that opens a value that is not a string.
   std::string OpenOf(const Json& value) const {
     const bool typed = !learned_.other_type_end.empty();
     return learned_.other_open + (typed ? value.type_name() : "") + learned_.other_type_end;
@@ -298,7 +300,7 @@ class Learner {
     return true;
   }
 
-  // Whether that is how the value may be written: as JSON, as Python, or between quotes.
+  // Whether the text is a valid notation of the value: JSON, Python, or quoted.
   bool Means(const std::string& text, const Json& value) const {
     if (learned_.strings == Strings::kQuoted && value.is_structured()) {
       std::string quoted = value.dump();
@@ -322,7 +324,7 @@ class Learner {
     return false;
   }
 
-  // The texts around the calls, from one call and from two.
+  // Finds the texts around the calls, from one call and from two.
   bool FindAround() {
     const auto one = FindA(one_);
     const auto opening = FindOpening();
@@ -361,7 +363,7 @@ class Learner {
     return true;
   }
 
-  // What ends the turn ends no block of calls.
+  // The end of the turn is not part of the end of the block.
   bool EndBlock(std::string_view turn_end) {
     std::string& close = learned_.block_close;
     if (learned_.block_open.empty()) {
@@ -378,7 +380,7 @@ class Learner {
     return true;
   }
 
-  // What stands behind the arguments, the end of the last value left out.
+  // Returns the text after the arguments, without the end of the last value.
   std::optional<std::string> Behind(const std::string& text, size_t begin, size_t end) const {
     std::string behind =
         WithIdMarks(text.substr(begin, end == std::string::npos ? std::string::npos : end - begin));
@@ -387,7 +389,7 @@ class Learner {
     return behind.substr(learned_.string_close.size());
   }
 
-  // What stands before the first call's name: behind a text, and the same where there is none.
+  // Returns the text before the first call's name, provided that it is also there after a text.
   const std::optional<std::string>& FindOpening() {
     const auto one = FindA(one_);
     if (!one) return opening_;
@@ -401,7 +403,7 @@ class Learner {
       const std::string behind = WithIdMarks(told->substr(begin, call->name_begin - begin));
       opening = behind.substr(behind.size() - CommonEnd(before, behind));
     } else {
-      // The text is left out, or stands behind the calls.
+      // The template omits the text or writes it after the calls.
       const auto plain = Render(kText, "", {});
       if (!plain) return opening_;
       opening = before.substr(
@@ -412,7 +414,8 @@ class Learner {
     return opening_;
   }
 
-  // Some templates number the calls, in an object's first member: both texts get the id's mark.
+  // Some templates number the calls, in an object's first member: both numbers are replaced by the
+  // id's mark.
   static void CountCalls(std::string* opening, std::string* between) {
     const auto number = [](const std::string& text) -> std::pair<size_t, size_t> {
       const size_t key = text.find("_id\"");
@@ -428,7 +431,7 @@ class Learner {
     between->replace(b, b_size, 1, kIdMark);
   }
 
-  // Others do so behind the name.
+  // Others number them after the name.
   bool CountNames(const std::string& two, const Spot& second) {
     constexpr std::string_view kDigits = "0123456789";
     const std::string first_end = learned_.name_end + learned_.key_open;
@@ -446,7 +449,7 @@ class Learner {
     return end.size() == first_end.size() && end.substr(at + 1) == first_end.substr(at + 1);
   }
 
-  // An id's mark in one of the texts becomes its place.
+  // Turns an id's mark in one of the texts into the id's position.
   bool FindIds() {
     using Id = LearnedCalls::Id;
     const auto split = [&](std::string* text, Id place, bool id_first) {
@@ -469,7 +472,7 @@ class Learner {
            split(&learned_.call_close, Id::kBehindArguments, false);
   }
 
-  // Whether a call is one object, and the keys in it.
+  // Finds out whether a call is one object, and the keys in it.
   bool FindObject() {
     if (learned_.arguments != LearnedCalls::Arguments::kJson) return true;
     const auto spot = FindA(one_);
@@ -496,7 +499,8 @@ class Learner {
     return in_open && learned_.call_close.find('}') != std::string::npos;
   }
 
-  // Whether a call can be told from prose by its begin, and pairs from what closes them.
+  // Whether the beginning of a call distinguishes it from prose, and the closing texts delimit
+  // pairs.
   bool IsTold() const {
     const std::string& open =
         learned_.block_open.empty() ? learned_.call_open : learned_.block_open;
@@ -507,7 +511,7 @@ class Learner {
             !SyntaxParts(learned_.string_open).empty());
   }
 
-  // A probe's call as the description has it; of JSON, `text` has the form.
+  // Returns a probe's call in the learned notation; for JSON, copies the form from `text`.
   WrittenCall Write(const ProbeCall& call, std::string_view text, const Spot& spot,
                     size_t number) const {
     WrittenCall written{.id = learned_.id_is_counter ? std::to_string(number) : call.id,
@@ -541,7 +545,7 @@ class Learner {
     return text->find(WriteCalls(learned_, written)) != std::string::npos;
   }
 
-  // A template that leaves a text or reasoning out beside calls must not be refused for that.
+  // A template that omits a text or reasoning beside calls is not rejected for that.
   bool IsWrittenAgain() const {
     if (!IsIn(one_, {CallA()})) return false;
     if (learned_.several && !IsIn(Render("", "", {CallA(), CallB()}), {CallA(), CallB()})) {
@@ -561,7 +565,7 @@ class Learner {
   bool followed_ = false;
   std::string one_;  // CallA alone
   std::optional<std::string> opening_;
-  std::string behind_pairs_;  // what follows the last value and its end
+  std::string behind_pairs_;  // the text after the last value and its end
 };
 
 }  // namespace

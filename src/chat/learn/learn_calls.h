@@ -1,13 +1,12 @@
-// LearnCalls: how a template writes calls of tools, found out by rendering small conversations
-// whose names, arguments and ids are marks, and comparing what comes out.
+// LearnCalls: finds out how a template writes tool calls, by rendering small conversations whose
+// names, arguments and ids are marks, and comparing the results.
 //
-//   one call              <tool_call>\n{"name": "NAMEA", "arguments": {"KEYA":
-//   "VALA"}}\n</tool_call> two calls             the same, "\n", and the other one: so this stands
-//   between two a text and a call     TEXT, "\n\n", and the same: so the call begins with
-//   <tool_call>
+//   one call            <tool_call>\n{"name": "NAMEA", "arguments": {"KEYA": "VALA"}}\n</tool_call>
+//   two calls           the same, "\n", and the other call: so "\n" separates two calls
+//   a text and a call   TEXT, "\n\n", and the same: so the call begins with <tool_call>
 //
-// What was learned is written again and must be in every one of these renderings, byte for byte;
-// otherwise nothing was learned. Never a guess.
+// The learned syntax is then used to write the calls again, and the result must occur in every one
+// of these renderings, byte for byte; otherwise nothing is learned. The syntax is never guessed.
 
 #ifndef CAIRN_CHAT_LEARN_LEARN_CALLS_H_
 #define CAIRN_CHAT_LEARN_LEARN_CALLS_H_
@@ -19,8 +18,9 @@
 
 namespace cairn {
 
-// Null: the template writes no calls, or in a way that LearnedCalls has no words for, or it begins
-// them with nothing that tells them from text. Renders some fifteen times. Any thread.
+// Returns null if the template writes no calls, writes them in a form that LearnedCalls cannot
+// describe, or begins them with nothing that separates them from text. Renders about fifteen times.
+// Any thread.
 std::shared_ptr<const LearnedCalls> LearnCalls(const ChatTemplate& chat_template);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// What is learned of the families' templates, and what is not.
+// Tests what is learned from the families' templates, and what is not.
 
 #include "chat/learn/learn_calls.h"
 
@@ -18,7 +18,7 @@ std::string Learned(const std::string& source) {
   return learned ? DescribeCalls(*learned) : "nothing\n";
 }
 
-// One that writes an answer's text and then what `calls` does.
+// Returns a template that writes an answer's text, followed by `calls`.
 std::string Template(const std::string& calls) {
   return "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
          "{% if m.tool_calls %}" +
@@ -41,7 +41,8 @@ TEST(LearnCalls, KnowsTheSyntaxOfEveryFamily) {
 }
 
 TEST(LearnCalls, TagsKeepTheirEnds) {
-  // Byte by byte the two openings have "in><call>" in common, and the two ends "</call".
+  // Byte by byte, the two openings have the suffix "in><call>" in common, and the two ends the
+  // prefix "</call".
   EXPECT_EQ(Learned(Template("<calls_begin>{% for c in m.tool_calls %}<call_begin>"
                              "{{ c.function.name }}<sep>{{ c.function.arguments }}<call_end>"
                              "{% endfor %}<calls_end>")),
@@ -56,14 +57,14 @@ TEST(LearnCalls, TagsKeepTheirEnds) {
 }
 
 TEST(LearnCalls, NothingIsLearnedOfWhatIsNotCertain) {
-  // No mark tells a call from text.
+  // No mark distinguishes a call from text.
   EXPECT_EQ(Learned(Template("{% for c in m.tool_calls %}{{ c.function.name }}: "
                              "{{ c.function.arguments }}{% endfor %}")),
             "nothing\n");
-  // The name is not there.
+  // The name is missing.
   EXPECT_EQ(Learned(Template("<call>{{ m.tool_calls[0].function.arguments }}</call>")),
             "nothing\n");
-  // The arguments are not there.
+  // The arguments are missing.
   EXPECT_EQ(Learned(Template("<call>{{ m.tool_calls[0].function.name }}</call>")), "nothing\n");
   EXPECT_EQ(Learned("{{ messages }}"), "nothing\n");
 }

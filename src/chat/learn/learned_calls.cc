@@ -36,7 +36,8 @@ std::string WriteCall(const LearnedCalls& syntax, const WrittenCall& call) {
   return text + syntax.call_close;
 }
 
-// Bytes of the tag that begins at `at`, "<…>" or "[WORD]"; 0: none does, or it has no end.
+// Returns the size of the tag that begins at `at`, "<…>" or "[WORD]"; 0 if there is none, or if it
+// has no end.
 size_t TagSize(std::string_view text, size_t at) {
   if (text[at] == '<') {
     const size_t end = text.find_first_of("<>", at + 1);
@@ -49,7 +50,7 @@ size_t TagSize(std::string_view text, size_t at) {
   return 0;
 }
 
-// A '<' that no '>' follows: the name, a key or a value stands in the tag.
+// Whether a '<' has no '>' after it, because the tag contains the name, a key or a value.
 bool OpensTag(std::string_view text, size_t at) {
   return text[at] == '<' && at + 1 < text.size() &&
          text.find_first_of("<>", at + 1) == std::string_view::npos;

@@ -17,13 +17,13 @@ void AppendFirst(const SyntaxPartList& more, SyntaxPartList* parts) {
   if (!more.empty()) parts->push_back(more[0]);
 }
 
-// The value stands behind the text.
+// The value follows the text.
 ValueEdge EdgeBefore(const std::string& text) {
   const size_t end = text.find_last_not_of(kCallWhiteSpace) + 1;
   return {SyntaxParts(text.substr(0, end)), text.substr(end)};
 }
 
-// The value stands before the text.
+// The value precedes the text.
 ValueEdge EdgeBehind(const std::string& text) {
   const size_t begin = std::min(text.find_first_not_of(kCallWhiteSpace), text.size());
   return {SyntaxParts(text.substr(begin)), text.substr(0, begin)};
@@ -104,7 +104,7 @@ LearnedSyntax::LearnedSyntax(LearnedCalls learned)
 
   AddStart(calls.block_open + call_open);
   AddStart(call_open);
-  // <function=, <invoke name="
+  // for example, <function= or <invoke name="
   if (!open.empty() && !open.back().ends_with('>')) AddStart(open.back());
 
   if (calls.id == LearnedCalls::Id::kBehindName) AppendFirst(id_delimiter, &behind_name);
@@ -132,7 +132,7 @@ void LearnedSyntax::AddStart(const std::string& opening) {
   }
   const std::string& text = parts[0];
   const bool is_tag = text.size() >= kStartBytesMin && (text[0] == '<' || text[0] == '[');
-  // What stands inside of calls too begins none.
+  // A text that also occurs inside calls cannot begin one.
   for (const std::string* inside : {&calls.name_end, &calls.string_open, &calls.other_type_end,
                                     &calls.string_close, &calls.call_close}) {
     if (inside->find(text) != std::string::npos) return;

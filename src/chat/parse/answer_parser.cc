@@ -15,15 +15,16 @@ namespace {
 
 struct Family {
   CallFormat format;
-  // A template of the family has all texts of one of the two lists; an empty list is none.
+  // A template of the family contains all texts of one of the two lists; an empty list never
+  // matches.
   std::array<std::string_view, 2> marks;
   std::array<std::string_view, 2> other_marks;
   std::array<std::string_view, 3> tags;  // that may be control tokens
   CallSplitter::MakeSyntax make;
 };
 
-// The most specific marks first: a template that has those of one family may have those of a later
-// one too. A template of LFM2 may show the tools, but never a call.
+// The most specific marks come first: a template with the marks of one family may have those of a
+// later one too. A template of LFM2 may show tools without ever showing a call.
 constexpr std::array<Family, 8> kFamilies = {{
     {CallFormat::kMiniMaxM3, {"]<]minimax[>["}, {}, {"]<]minimax[>["}, MakeMiniMaxCalls},
     {CallFormat::kLfm2,
@@ -70,7 +71,7 @@ const Family* FamilyOf(CallFormat format) {
   return found == kFamilies.end() ? nullptr : found;
 }
 
-// Reasoning in its tags, then content, with calls in it if there is a splitter for them.
+// Parses reasoning in its tags, then content, with calls in it if there is a splitter for them.
 class TaggedParser final : public AnswerParser {
  public:
   TaggedParser(const AnswerFormat& format, std::unique_ptr<CallSplitter> calls)
@@ -104,7 +105,7 @@ class TaggedParser final : public AnswerParser {
   }
 
   ReasoningSplitter reasoning_;
-  const std::unique_ptr<CallSplitter> calls_;  // null: none are looked for
+  const std::unique_ptr<CallSplitter> calls_;  // null: calls are not parsed
 };
 
 }  // namespace
@@ -126,7 +127,7 @@ CallFormat CallFormatOf(const ChatTemplate& chat_template) {
     case CallFormat::kLlamaJson:
     case CallFormat::kLlamaPythonic:
     case CallFormat::kMiniMaxM3:
-      return marked;  // they write more than their templates show
+      return marked;  // these families write more than their templates show
     default:
       return chat_template.learned_calls() ? CallFormat::kLearned : marked;
   }

@@ -18,12 +18,12 @@ using test::Format;
 using test::Parse;
 using test::ParsePushed;
 
-// A call of `now` with the argument a=1, in the words of each family.
+// A call of `now` with the argument a=1, in the syntax of each family.
 struct Family {
   CallFormat format;
   std::string call;
-  std::string broken;   // begins like a call
-  std::string unknown;  // a call of a tool that nobody offered
+  std::string broken;   // text that begins like a call
+  std::string unknown;  // a call of a tool that was not offered
 };
 
 const std::array<Family, 5>& TaggedFamilies() {
@@ -129,7 +129,7 @@ TEST(AnswerParser, AnArgumentOfAHundredKilobytesComesWhole) {
             "call0{now {\"a\":\"" + code + "\"}}");
 }
 
-// Parts of every family and of what they stand between, in random order.
+// Parts of the syntaxes of all families, in random order.
 TEST(AnswerParser, GivesTheSameForEverySplitOfATextIntoPushes) {
   std::vector<std::string> atoms = {"<think>",
                                     "</think>",

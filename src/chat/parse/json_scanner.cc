@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// A double's shortest text is far shorter; more digits say nothing.
+// A double's shortest text is far shorter; more digits add no information.
 constexpr size_t kNumberBytesMax = 400;
 
 bool IsSpace(char c) {

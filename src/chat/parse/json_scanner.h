@@ -1,5 +1,5 @@
-// JsonScanner: whether bytes that come one after the other are a JSON object, and where they stand
-// in it. It keeps no text but a number's, so it costs the same however long the object is.
+// JsonScanner: checks, byte by byte, whether a text is a JSON object, and tracks the position in
+// it. It keeps no text but a number's, so its cost does not depend on the object's length.
 
 #ifndef CAIRN_CHAT_PARSE_JSON_SCANNER_H_
 #define CAIRN_CHAT_PARSE_JSON_SCANNER_H_
@@ -11,20 +11,20 @@
 
 namespace cairn {
 
-// One per object; not thread-safe. Holds to the limits of limited_json.h for depth and values. That
-// strings are UTF-8 is not looked at.
+// One per object; not thread-safe. Applies the limits of limited_json.h for depth and values. Does
+// not check that strings are valid UTF-8.
 class JsonScanner {
  public:
   enum class Status : uint8_t {
-    kMore,     // a beginning of an object
-    kEnd,      // with this byte the object ends
-    kInvalid,  // no object, whatever follows
+    kMore,     // the text is the beginning of an object
+    kEnd,      // this byte ends the object
+    kInvalid,  // not an object, whatever follows
   };
   // The part of a member of the outermost object that the last byte began or ended. The end of a
-  // value that is a number or a literal is not told.
+  // value that is a number or a literal is not reported.
   enum class Member : uint8_t { kNone, kKeyBegin, kKeyEnd, kValueBegin, kValueEnd };
 
-  // REQUIRES: kMore was the last answer.
+  // REQUIRES: the last result was kMore.
   Status Push(char c);
   Member member() const { return member_; }
 
@@ -58,13 +58,13 @@ class JsonScanner {
 
   State state_ = State::kStart;
   Member member_ = Member::kNone;
-  std::vector<char> open_;  // brackets
+  std::vector<char> open_;  // open brackets
   size_t values_ = 0;
-  bool is_key_ = false;      // of the string
-  bool after_high_ = false;  // its last escape was the first half of a character
+  bool is_key_ = false;      // the string is a key
+  bool after_high_ = false;  // its last escape was the first half of a surrogate pair
   uint32_t hex_ = 0;
   size_t hex_digits_ = 0;
-  std::string token_;  // of a number, or what is left of a literal
+  std::string token_;  // a number, or the rest of a literal
 };
 
 }  // namespace cairn

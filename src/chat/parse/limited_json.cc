@@ -61,7 +61,7 @@ class LimitCheck final : public nlohmann::json_sax<Json> {
   }
 
   const JsonLimits limits_;
-  std::vector<size_t> keys_;  // of each open object; arrays stay at 0
+  std::vector<size_t> keys_;  // by open object; arrays stay at 0
   size_t values_ = 0;
   std::string complaint_;
 };
@@ -70,7 +70,7 @@ class LimitCheck final : public nlohmann::json_sax<Json> {
 
 Result<Json> ParseLimitedJson(std::string_view text, std::string_view field,
                               const JsonLimits& limits) {
-  // The parser takes one for the end, and whatever follows for nothing.
+  // The parser treats a zero byte as the end and ignores everything after it.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     return Fail(ErrorCode::kInvalidArgument, std::string(field) + " is not valid JSON: byte " +
                                                  std::to_string(zero) +
@@ -83,7 +83,7 @@ Result<Json> ParseLimitedJson(std::string_view text, std::string_view field,
     }
     return Json::parse(text.begin(), text.end());
   } catch (const std::bad_alloc&) {
-    throw;  // not the text's fault
+    throw;  // not caused by the text
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kInvalidArgument,
                 std::string(field) + " is not valid JSON: " + error.what());

@@ -1,5 +1,5 @@
-// JSON that a client wrote and a template will walk: parsed only after it has been shown to be
-// small enough that neither the parser nor a recursive template can be made to run away with it.
+// JSON from a client that a template will walk. It is parsed only after a check that it is small
+// enough for the parser and for a recursive template.
 
 #ifndef CAIRN_CHAT_PARSE_LIMITED_JSON_H_
 #define CAIRN_CHAT_PARSE_LIMITED_JSON_H_
@@ -12,16 +12,16 @@
 
 namespace cairn {
 
-// Templates recurse over a tool's schema, so depth costs stack; objects keep their order in a
-// list, so keys cost time by their square.
+// Templates recurse over a tool's schema, so depth costs stack; objects keep their order in a list,
+// so the cost of keys grows quadratically.
 struct JsonLimits {
   size_t depth_max = 64;
   size_t object_keys_max = 1024;
   size_t values_max = 200'000;
 };
 
-// `field` names the text in errors, as the client knows it ("tools"). Any thread.
-// kInvalidArgument: not JSON, or beyond a limit.
+// `field` names the text in errors, as the client knows it ("tools"). Returns kInvalidArgument if
+// it is not JSON or exceeds a limit. Any thread.
 Result<nlohmann::ordered_json> ParseLimitedJson(std::string_view text, std::string_view field,
                                                 const JsonLimits& limits = {});
 

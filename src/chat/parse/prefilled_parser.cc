@@ -19,7 +19,8 @@ class PrefilledParser final : public AnswerParser {
  public:
   PrefilledParser(const AnswerFormat& format, std::string_view prefilled)
       : parser_(MakeAnswerParser(format)), pending_(OpenCall(parser_->Push(prefilled))) {
-    // Another one, fed on, tells what this one still holds back of the text.
+    // A second parser, which gets more text, reveals what this one holds back of the prefilled
+    // text.
     constexpr std::string_view kProbe = "x";
     const auto other = MakeAnswerParser(format);
     other->Push(prefilled);
@@ -40,7 +41,7 @@ class PrefilledParser final : public AnswerParser {
   std::vector<AnswerDelta> Finish() override { return Fresh(parser_->Finish()); }
 
  private:
-  // The pieces of the call that the text ends in or with; none: it ends otherwise.
+  // Returns the deltas of the call that the text ends in or with; none if it ends otherwise.
   static std::vector<AnswerDelta> OpenCall(std::vector<AnswerDelta> pieces) {
     size_t begin = pieces.size();
     while (begin > 0 && IsCall(pieces[begin - 1])) {
@@ -55,7 +56,7 @@ class PrefilledParser final : public AnswerParser {
     std::vector<AnswerDelta> fresh = std::exchange(pending_, {});
     for (AnswerDelta& piece : pieces) {
       if (IsCall(piece)) {
-        // The client counts the calls that it gets.
+        // Clients count the calls that they receive.
         if (!first_call_) first_call_ = piece.call;
         held_.clear();
       } else if (!held_.empty() && !DropHeld(&piece.text)) {
@@ -69,7 +70,7 @@ class PrefilledParser final : public AnswerParser {
     return fresh;
   }
 
-  // Takes off what is held back of the prefilled text; false: nothing is left.
+  // Removes held-back prefilled text from the delta; returns false if nothing is left.
   bool DropHeld(std::string* text) {
     if (text->starts_with(held_)) {
       text->erase(0, std::exchange(held_, {}).size());

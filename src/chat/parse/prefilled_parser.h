@@ -1,5 +1,5 @@
-// The parser of an answer that goes on from a prefilled text: what that text opened (reasoning, a
-// call) is still open where the answer begins.
+// The parser of an answer that continues a prefilled text: reasoning or a call that the text opened
+// is still open where the answer begins.
 
 #ifndef CAIRN_CHAT_PARSE_PREFILLED_PARSER_H_
 #define CAIRN_CHAT_PARSE_PREFILLED_PARSER_H_
@@ -11,8 +11,8 @@
 
 namespace cairn {
 
-// Gives out what comes behind `prefilled`, which the client knows; but a call that begins in it and
-// ends behind it is given whole. An empty text: as MakeAnswerParser.
+// Emits what comes after `prefilled`, which the client has; but a call that begins in it and ends
+// after it is emitted completely. With an empty text, as MakeAnswerParser.
 std::unique_ptr<AnswerParser> MakePrefilledParser(const AnswerFormat& format,
                                                   std::string_view prefilled);
 

@@ -12,7 +12,8 @@ namespace {
 using test::AnswerCollector;
 using test::Format;
 
-// What comes of `answer` behind `prefilled`, pushed whole; and pushed byte by byte it is the same.
+// Returns the parsed `answer` after `prefilled`; checks that pushing it byte by byte gives the
+// same.
 std::string Answer(const AnswerFormat& format, const std::string& prefilled,
                    const std::string& answer) {
   const auto whole = MakePrefilledParser(format, prefilled);

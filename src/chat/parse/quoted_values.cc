@@ -28,7 +28,7 @@ class QuotedReader {
   }
 
  private:
-  // A list, or an object with keys that are bare or quoted.
+  // Reads a list, or an object with bare or quoted keys.
   Scan TakeItems(size_t depth, size_t* at, std::string* json) const {
     const char close = text_[*at] == '{' ? '}' : ']';
     *json += text_[(*at)++];
@@ -78,7 +78,7 @@ class QuotedReader {
     return Scan::kFound;
   }
 
-  // A number, true, false, null, or Python's words for them.
+  // Reads a number, true, false or null, in JSON's or Python's notation.
   Scan TakeWordValue(size_t* at, std::string* json) const {
     const size_t end = text_.find_first_of(",}]", *at);
     if (end == std::string_view::npos) return Scan::kMore;

@@ -1,4 +1,4 @@
-// Values in the notation of families whose quote is a tag of its own, as JSON text:
+// Values in the notation of families whose quote is a special tag, converted to JSON text:
 //
 //   {city:<|"|>Rome<|"|>,days:[1,2]}   ->   {"city": "Rome", "days": [1, 2]}
 
@@ -13,8 +13,8 @@
 
 namespace cairn {
 
-// Steps over a value. A number or word at the text's end may go on. Nested as deep as JSON from a
-// client may be.
+// Skips a value. A number or word at the text's end may continue. The nesting limit is that for
+// JSON from a client.
 Scan TakeQuotedValue(std::string_view text, std::string_view quote, size_t* at, std::string* json);
 
 }  // namespace cairn

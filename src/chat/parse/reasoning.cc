@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kLineSpace = " \t\r\n";
 
-// Bytes at the end of `text` that are a beginning of `tag`, but not all of it.
+// Returns the number of bytes at the end of `text` that are an incomplete beginning of `tag`.
 size_t TagBegun(std::string_view text, std::string_view tag) {
   for (size_t size = std::min(text.size(), tag.size() - 1); size > 0; --size) {
     if (text.substr(text.size() - size) == tag.substr(0, size)) return size;
@@ -21,7 +21,7 @@ size_t TagBegun(std::string_view text, std::string_view tag) {
   return 0;
 }
 
-// `text` without the white space at its end.
+// Returns the size of `text` without trailing white space.
 size_t TrimmedSize(std::string_view text) {
   return text.find_last_not_of(kLineSpace) + 1;
 }
@@ -48,8 +48,8 @@ std::string Escaped(uint32_t character) {
   return text.data();
 }
 
-// Characters of `tag` that a text ends with, when it ended with the first `matched` of them and
-// `next` has followed.
+// Returns how many characters of `tag` match the end of a text, after `matched` of them had matched
+// and `next` followed.
 size_t MatchedAfter(const std::vector<uint32_t>& tag, size_t matched, uint32_t next) {
   std::vector<uint32_t> text(tag.begin(), tag.begin() + static_cast<ptrdiff_t>(matched));
   text.push_back(next);
@@ -82,7 +82,8 @@ std::vector<ReasoningSplitter::Piece> ReasoningSplitter::Finish() {
   return pieces;
 }
 
-// Does what the held text allows; true when the state has changed and there may be more to do.
+// Advances as far as the held text allows; returns true if the state has changed, so that there may
+// be more to do.
 bool ReasoningSplitter::Step(bool finished, std::vector<Piece>* pieces) {
   switch (state_) {
     case State::kStart:
@@ -105,7 +106,7 @@ bool ReasoningSplitter::StepStart(bool finished) {
   if (begin != std::string::npos) {
     const std::string_view rest = std::string_view(held_).substr(begin);
     if (rest.starts_with(
-            tags_.open)) {  // inside, a model repeats the tag that its prompt ended with
+            tags_.open)) {  // inside, a model may repeat the tag that its prompt ended with
       held_.erase(0, begin + tags_.open.size());
       state_ = State::kReasoningStart;
       return true;
@@ -115,7 +116,7 @@ bool ReasoningSplitter::StepStart(bool finished) {
     state_ = State::kContent;
     return true;
   }
-  if (finished && !inside) {  // an answer of white space only is still an answer
+  if (finished && !inside) {  // an answer of only white space is still an answer
     state_ = State::kContent;
     return true;
   }
@@ -136,7 +137,7 @@ bool ReasoningSplitter::StepReasoning(bool finished, std::vector<Piece>* pieces)
   return false;
 }
 
-// Drops lines of white space from the held text once it is known where they end.
+// Drops lines of white space from the held text once their end is known.
 bool ReasoningSplitter::DropBlankLines(State next) {
   const size_t begin = held_.find_first_not_of(kLineSpace);
   if (begin == std::string::npos) return false;
@@ -174,8 +175,8 @@ bool OpensReasoning(const ReasoningTags& tags, std::string_view generation_promp
          std::string_view::npos;
 }
 
-// Reasoning may hold anything but the closing tag, so its rules go through that one character by
-// character: rule `reasoning-2` is where the text ends with the first two.
+// Reasoning may contain anything but the closing tag, so its rules track how much of the tag has
+// matched: in rule `reasoning-2` the text ends with the tag's first two characters.
 std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view content_rules,
                                  bool starts_inside) {
   const std::vector<uint32_t> close = Characters(tags.close);

@@ -1,4 +1,4 @@
-// ReasoningSplitter: takes a model's answer apart into reasoning and content while it is written.
+// ReasoningSplitter: splits a model's answer into reasoning and content while it is generated.
 //
 //   <think>\nLet me see.\n</think>\n\nForty-two.   ->  "Let me see." | "Forty-two."
 
@@ -14,12 +14,13 @@
 
 namespace cairn {
 
-// One per answer; not thread-safe. Bytes pass through as they come: a piece may end inside a
-// character when the text pushed did.
+// One per answer; not thread-safe. Bytes pass through unchanged: a delta may end inside a character
+// if the pushed text did.
 //
-// Reasoning is what stands between an opening tag at the very start of the answer (white space
-// aside) and the first closing one; any other tag is ordinary text. Blank lines at the start of the
-// reasoning and of the content after it, and white space at the end of the reasoning, are dropped.
+// Reasoning is the text between an opening tag at the very start of the answer (after optional
+// white space) and the first closing tag; any other tag is ordinary text. Blank lines at the start
+// of the reasoning and of the content after it, and white space at the end of the reasoning, are
+// dropped.
 class ReasoningSplitter {
  public:
   struct Piece {
@@ -27,13 +28,13 @@ class ReasoningSplitter {
     std::string text;  // never empty
   };
 
-  // `starts_inside`: the generation prompt has already opened it; see OpensReasoning.
+  // `starts_inside`: the generation prompt has already opened the reasoning; see OpensReasoning.
   ReasoningSplitter(ReasoningTags tags, bool starts_inside);
 
-  // What can be told from the text so far. Keeps back only white space that may turn out to be
-  // dropped, and what may be the beginning of a tag.
+  // Returns what the text so far determines. Holds back only white space that may be dropped, and
+  // what may be the beginning of a tag.
   std::vector<Piece> Push(std::string_view text);
-  // The rest. Nothing may be pushed afterwards.
+  // Returns the rest. Push must not be called afterwards.
   std::vector<Piece> Finish();
 
  private:
@@ -59,9 +60,9 @@ class ReasoningSplitter {
 // Whether a generation prompt ends with an opening tag.
 bool OpensReasoning(const ReasoningTags& tags, std::string_view generation_prompt);
 
-// GBNF rules for an answer whose content is what the rule "root" says, with reasoning before it:
-// the answer itself is the rule kAnswerRule. `starts_inside`: as ReasoningSplitter's; otherwise
-// reasoning may come, in tags of its own.
+// Returns GBNF rules for an answer with reasoning before content that follows the rule "root"; the
+// complete answer is the rule kAnswerRule. `starts_inside` is as for ReasoningSplitter; if it is
+// false, reasoning in its tags is optional.
 inline constexpr std::string_view kAnswerRule = "answer-with-reasoning";
 std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view content_rules,
                                  bool starts_inside);
@@ -74,9 +75,9 @@ struct TextRange {
   friend bool operator==(const TextRange&, const TextRange&) = default;
 };
 
-// Where a rendered prompt has reasoning, tags included: each opening tag that is closed again
-// before the next one opens. A person who writes the tags is taken at their word: it only keeps
-// checkpoints out of there.
+// Finds the reasoning in a rendered prompt, tags included: from each opening tag that is closed
+// again before the next one opens. Tags that a person writes count as well; the only effect is that
+// no checkpoint is taken inside.
 std::vector<TextRange> FindReasoning(const ReasoningTags& tags, std::string_view text);
 
 }  // namespace cairn

@@ -17,7 +17,7 @@ constexpr std::string_view kReasoningMark = "ReasoningNeedle";
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr size_t kTagBytesMax = 64;
 
-// What control tokens begin and end with.
+// The brackets around control tokens.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kBrackets = {
     {{"<", ">"}, {"[", "]"}, {"◁", "▷"}}};
 
@@ -31,8 +31,8 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The bracketed text at the begin of `text`, such as "<think>" or "<|im_end|>"; empty: there is
-// none.
+// Returns the bracketed text at the beginning of `text`, such as "<think>" or "<|im_end|>", or an
+// empty view.
 std::string_view BracketedAt(std::string_view text) {
   for (const auto& [begin, end] : kBrackets) {
     if (!text.starts_with(begin)) continue;
@@ -58,7 +58,7 @@ std::string_view BracketedAtEnd(std::string_view text) {
   return "";
 }
 
-// All bracketed texts in `text`.
+// Returns all bracketed texts in `text`.
 std::vector<std::string_view> AllBracketed(std::string_view text) {
   std::vector<std::string_view> all;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -93,7 +93,8 @@ std::optional<ReasoningTags> NamedTags(std::string_view before, std::string_view
   return ReasoningTags{std::string(begin) + rest, std::string(first) + rest, true};
 }
 
-// The tags around the mark in a rendering; nothing: it is not there, or not between tags.
+// Returns the tags around the mark in a rendering; nullopt if the mark is missing, or not between
+// tags.
 std::optional<ReasoningTags> TagsAround(std::string_view rendered) {
   const size_t at = rendered.find(kReasoningMark);
   if (at == std::string_view::npos) return std::nullopt;
@@ -102,7 +103,7 @@ std::optional<ReasoningTags> TagsAround(std::string_view rendered) {
   if (auto named = NamedTags(before, after)) return named;
   const std::string_view close = BracketedAt(after);
   if (close.empty()) return std::nullopt;
-  // The last bracketed text before the mark, with what follows it: "<|channel>thought".
+  // The last bracketed text before the mark, with the text after it: "<|channel>thought".
   const size_t from = before.size() - std::min(before.size(), kTagBytesMax);
   for (size_t open = before.size(); open-- > from;) {
     if (BracketedAt(before.substr(open)).empty()) continue;
@@ -113,7 +114,7 @@ std::optional<ReasoningTags> TagsAround(std::string_view rendered) {
   return std::nullopt;
 }
 
-// The closing tag that belongs to an opening one by its form, where `source` has it.
+// Returns the closing tag that matches an opening one by its form, if `source` contains it.
 std::optional<std::string> PartnerIn(std::string_view source, std::string_view open) {
   std::vector<std::string> candidates;
   for (const std::string_view begin : {"<|", "<", "[", "◁"}) {
@@ -133,7 +134,7 @@ std::optional<std::string> PartnerIn(std::string_view source, std::string_view o
   return std::nullopt;
 }
 
-// The tags that the template's own text names.
+// Returns the tags that occur in the template's source.
 std::optional<ReasoningTags> TagsNamedIn(std::string_view source) {
   std::optional<ReasoningTags> closing_alone;
   for (const std::string_view bracketed : AllBracketed(source)) {
@@ -171,7 +172,7 @@ std::optional<ReasoningTags> TagsRendered(const ChatTemplate& chat_template, boo
   const auto rendered = chat_template.Render(conversation, false);
   if (!question || !rendered) return std::nullopt;
   auto tags = TagsAround(*rendered);
-  // A text that ends questions too, or introduces tools, is no reasoning's end, unless its name
+  // A text that also ends questions or introduces tools does not end reasoning, unless its name
   // says so.
   if (tags && !NamesReasoning(tags->open) && Contains(*question, tags->close)) return std::nullopt;
   return tags;

@@ -1,5 +1,5 @@
-// ReasoningTags: the texts that a model's reasoning stands between in its answers, learned from the
-// chat template.
+// ReasoningTags: the texts around a model's reasoning in its answers, learned from the chat
+// template.
 
 #ifndef CAIRN_CHAT_PARSE_REASONING_TAGS_H_
 #define CAIRN_CHAT_PARSE_REASONING_TAGS_H_
@@ -11,22 +11,22 @@ namespace cairn {
 
 class ChatTemplate;
 
-// Plain data. White space around a tag is no part of it.
+// Plain data. White space around a tag is not part of it.
 struct ReasoningTags {
   std::string open = "<think>";
   std::string close = "</think>";
-  // The template shows them; else they are assumed, and the model may never reason.
+  // The template shows them; otherwise they are assumed, and the model may never reason.
   bool learned = false;
 
   friend bool operator==(const ReasoningTags&, const ReasoningTags&) = default;
 };
 
-// Renders small conversations with reasoning in an answer and looks at what stands around it. A
-// template that leaves reasoning out of every prompt may still name its tags, as where it splits an
-// answer's text by them. Nothing throws; any thread.
+// Renders small conversations with reasoning in an answer and finds the text around it. A template
+// that omits reasoning from every prompt may still name its tags, for example where it splits an
+// answer's text at them. Never throws; any thread.
 ReasoningTags LearnReasoningTags(const ChatTemplate& chat_template);
 
-// The texts in the tags that may be control tokens, each once.
+// Returns the texts in the tags that may be control tokens, each once.
 std::vector<std::string> ControlTextsOf(const ReasoningTags& tags);
 
 }  // namespace cairn

@@ -69,7 +69,7 @@ TEST(ReasoningTags, OfATemplateThatStripsReasoningAreThoseItNames) {
 TEST(ReasoningTags, AreAssumedWhereNothingShowsThem) {
   EXPECT_EQ(TagsOf("{%- for message in messages %}{{- message.content }}{%- endfor %}"),
             ReasoningTags());
-  // Reasoning without tags of its own, and what ends every turn.
+  // Reasoning without its own tags, and with a text that ends every turn.
   EXPECT_EQ(TagsOf(InAnswer("", "\\n\\n")), ReasoningTags());
   EXPECT_EQ(TagsOf(InAnswer("", "<|end_of_turn|>")), ReasoningTags());
 }

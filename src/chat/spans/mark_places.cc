@@ -24,14 +24,14 @@ class PlaceFinder {
   }
 
  private:
-  // Of two marks at one place the one that lasts longer counts.
+  // If two marks are at one place, the one with the longer lifetime counts.
   void Add(size_t offset, const CacheMark& mark) {
     if (offset == 0) return;
     int64_t& ttl_s = ttls_[offset];
     ttl_s = std::max(ttl_s, mark.ttl_s);
   }
 
-  // The last known boundary that is not behind message `index`.
+  // Returns the last known boundary at or before message `index`.
   size_t Begin(size_t index) const {
     size_t begin = 0;
     for (const TextSpan& span : prompt_.shape.spans) {
@@ -48,7 +48,7 @@ class PlaceFinder {
     return std::max(EndWhenAlone(index), Begin(index));
   }
 
-  // 0: the messages up to `index` do not look alone as they do in the prompt.
+  // Returns 0 if the messages up to `index` render differently alone than in the prompt.
   size_t EndWhenAlone(size_t index) const {
     Conversation front = conversation_;
     front.messages.resize(index + 1);

@@ -1,13 +1,14 @@
-// Where the places that a client marked (`cache_control`) stand in a rendered prompt.
+// The positions in a rendered prompt of the places that a client marked (`cache_control`).
 //
-//   system [A][B*]   user [C][D*]        <|im_start|>system … <|im_start|>user …
-//   <|im_start|>assistant
-//   * marked                                                  ^ the end of B      ^ the end of D
+//   system [A][B*]   user [C][D*]             * marked
 //
-// A message ends where the next one begins, or, when that is not known, where the conversation up
-// to it ends when it is rendered alone: if that text is the prompt's own beginning, byte for byte.
-// A mark whose place cannot be found moves to the last known boundary before it, and is left out
-// when there is none. Never a guess.
+//   <|im_start|>system …<|im_start|>user …<|im_start|>assistant
+//                       ^ the end of B    ^ the end of D
+//
+// A message ends where the next one begins. If that is not known, it ends where the conversation up
+// to it ends when rendered alone, provided that this text is a prefix of the prompt, byte for byte.
+// A mark whose place cannot be found moves to the last known boundary before it, and is omitted if
+// there is none. Places are never guessed.
 
 #ifndef CAIRN_CHAT_SPANS_MARK_PLACES_H_
 #define CAIRN_CHAT_SPANS_MARK_PLACES_H_
@@ -23,14 +24,15 @@
 namespace cairn {
 
 struct MarkPlace {
-  size_t offset = 0;  // bytes of the prompt's text before it; never 0
+  size_t offset = 0;  // byte offset in the prompt's text; never 0
   int64_t ttl_s = 0;
 
   friend bool operator==(const MarkPlace&, const MarkPlace&) = default;
 };
 
-// `prompt` must be what `chat_template` renders for `conversation`. Shallowest first, one a place.
-// Renders at most once for each mark, and not at all without marks. Any thread.
+// `prompt` must be what `chat_template` renders for `conversation`. Returns the shallowest first,
+// at most one for each place. Renders at most once for each mark, and not at all without marks. Any
+// thread.
 std::vector<MarkPlace> FindMarkPlaces(const ChatTemplate& chat_template,
                                       const Conversation& conversation, const PromptText& prompt);
 

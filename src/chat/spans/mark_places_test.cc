@@ -18,7 +18,7 @@ Conversation Talk() {
   return talk;
 }
 
-// The prompt with a bar at every place.
+// Returns the prompt with a bar at every place.
 std::string Sampled(const std::string& source, const Conversation& talk) {
   const auto chat_template = ChatTemplate::Parse(source, "", "<|im_end|>");
   EXPECT_TRUE(chat_template.has_value());
@@ -32,7 +32,7 @@ std::string Sampled(const std::string& source, const Conversation& talk) {
   return sampled;
 }
 
-// chatml, in one line a message.
+// chatml, with one message per line.
 const std::string kPlain =
     "{%- for m in messages %}{{ '<|im_start|>' + m.role + ' ' + m.content + '<|im_end|>' }}"
     "{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant ' }}{%- endif %}";
@@ -60,7 +60,7 @@ TEST(MarkPlaces, OfToolsAreTheHeadersEnd) {
   Conversation talk = Talk();
   talk.tools_marks = {{.ttl_s = 3600}};
   talk.messages[0].marks = {{}};
-  // One place: the mark that lasts longer counts.
+  // Both marks are at one place: the one with the longer lifetime counts.
   EXPECT_EQ(Sampled(kPlain, talk),
             "<|im_start|>system Be brief.<|im_end|><|im_start|>user $First.<|im_end|>"
             "<|im_start|>assistant Yes.<|im_end|><|im_start|>user Second.<|im_end|>"

@@ -22,7 +22,7 @@ class RangeFinder {
       if (!places_[i].begin) places_[i].begin = BeginOf(i);
     }
     std::vector<std::optional<TextRange>> ranges(places_.size());
-    std::optional<size_t> next;  // where the next message that is known begins
+    std::optional<size_t> next;  // begin of the next known message
     for (size_t i = places_.size(); i-- > 0;) {
       const auto [begin, text_end] = places_[i];
       if (!begin) continue;
@@ -36,10 +36,10 @@ class RangeFinder {
  private:
   struct Place {
     std::optional<size_t> begin;
-    std::optional<size_t> text_end;  // of user and tool messages that stand there as written
+    std::optional<size_t> text_end;  // of user and tool messages that are shown as written
   };
 
-  // White space at the end of the text included, as far as the template printed it.
+  // Includes trailing white space of the text, as far as the template printed it.
   std::optional<size_t> TextEnd(const TextSpan& span) const {
     const std::string_view content = messages_[span.message_index].content;
     if (span.earlier) return std::nullopt;
@@ -52,14 +52,14 @@ class RangeFinder {
     return end;
   }
 
-  // Of a message that is neither a user's nor a tool's, or whose place is not known.
+  // Returns the begin of a message that is neither a user's nor a tool's; nullopt if not known.
   std::optional<size_t> BeginOf(size_t index) const {
     const Role role = messages_[index].role;
     if (role == Role::kUser || role == Role::kTool) return std::nullopt;
     const std::optional<size_t> begin =
         index == 0 ? std::optional<size_t>(0) : places_[index - 1].text_end;
     if (!begin) return ByText(index);
-    // Some templates write system text elsewhere, into the last message for example.
+    // Some templates write system text elsewhere, for example into the last message.
     const bool may_move = role == Role::kSystem || role == Role::kDeveloper;
     const std::string_view here = text_.substr(*begin, NextBegin(index) - *begin);
     if (may_move && here.find(Trimmed(messages_[index].content)) == std::string_view::npos) {
@@ -75,8 +75,8 @@ class RangeFinder {
     return shape_.last_message_end;
   }
 
-  // A message behind another of its kind is where its text is, if that stands between the known
-  // places around it once and no more.
+  // Returns the begin of a message after another of its kind, found by its text, if that occurs
+  // exactly once between the known places around it.
   std::optional<size_t> ByText(size_t index) const {
     size_t from = 0;
     for (size_t i = 0; i < index; ++i) {

@@ -15,7 +15,7 @@ std::vector<std::optional<TextRange>> Ranges(const ChatTemplate& chat_template,
   return FindMessageRanges(talk.messages, *shape, text);
 }
 
-// The prompt with each message's range in brackets after its number.
+// Returns the prompt with each message's range in brackets after its number.
 std::string Sampled(const ChatTemplate& chat_template, const Conversation& talk) {
   const std::string text = Render(chat_template, talk);
   const auto ranges = Ranges(chat_template, talk, text);
@@ -53,7 +53,7 @@ TEST(MessageRanges, AnAnswersReasoningAndCallsAreItsOwn) {
             "<|im_start|>assistant\n");
 }
 
-// The answer's text stands in the template's own words as well.
+// The answer's text also occurs in the template's own text.
 TEST(MessageRanges, AnswersOfAFewLettersAreNotLookedFor) {
   EXPECT_EQ(Sampled(*Builtin("chatml"), {.messages = {User("a"), Assistant("s"), User("u")}}),
             "<|im_start|>user\n0[a]1[<|im_end|>\n<|im_start|>assistant\ns<|im_end|>\n"
@@ -82,7 +82,7 @@ TEST(MessageRanges, WhiteSpaceThatIsPrintedBelongsToItsMessage) {
             "<|im_start|>user\n]2[V]<|im_end|>\n<|im_start|>assistant\n");
 }
 
-// Of what message `index` wrote, the words that no other has: "m3a" and the like.
+// Checks the words that occur in one message only: "m3a" and the like.
 TEST(MessageRanges, HoldTheWordsOfNoOtherMessage) {
   size_t words = 0;
   for (const std::string& name : FamilyNames()) {
@@ -90,7 +90,7 @@ TEST(MessageRanges, HoldTheWordsOfNoOtherMessage) {
     ASSERT_NE(family, nullptr);
     for (const NamedConversation& tried : FamilyConversations()) {
       const auto rendered = family->Render(tried.conversation, true);
-      if (!rendered) continue;  // a conversation that the family refuses
+      if (!rendered) continue;  // the family refuses this conversation
       const std::string& text = *rendered;
       const auto ranges = Ranges(*family, tried.conversation, text);
       for (size_t i = 0; i < ranges.size(); ++i) {
@@ -100,7 +100,7 @@ TEST(MessageRanges, HoldTheWordsOfNoOtherMessage) {
           for (size_t other = 0; other < ranges.size(); ++other) {
             if (!ranges[other] || at < ranges[other]->begin || at >= ranges[other]->end) continue;
             ++words;
-            // One that has no place of its own is in that of another.
+            // The text of a message without a place is in the range of another one.
             EXPECT_TRUE(other == i || !ranges[i])
                 << name << ", " << tried.name << ": " << what << i << "a is in " << other;
           }
@@ -122,7 +122,7 @@ TEST(MessageRanges, FollowEachOtherInEveryFamilysPrompt) {
     const auto ranges = Ranges(*family, talk, text);
     size_t at = 0;
     for (size_t i = 0; i < ranges.size(); ++i) {
-      // Some write the system text into the last message.
+      // Some templates write the system text into the last message.
       if (!ranges[i] && i == 0) continue;
       ASSERT_TRUE(ranges[i].has_value()) << name << " " << i;
       EXPECT_TRUE(i < 2 || ranges[i]->begin == at) << name << " " << i;

@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Of the private use area, and none of those that stand in for special texts.
+// In the private use area, and different from the stand-ins for special texts.
 constexpr std::string_view kMarkEdge = "\xF4\x8F\xB4\x80";
 
 bool IsIn(const Conversation& conversation, const std::string& text) {
@@ -24,7 +24,7 @@ bool IsIn(const Conversation& conversation, const std::string& text) {
                      [&](const Message& m) { return holds(m.content) || holds(m.reasoning); });
 }
 
-// Nobody has written it.
+// Returns a mark that does not occur in the conversation.
 std::string FreshMark(const Conversation& conversation) {
   for (size_t number = 0;; ++number) {
     std::string mark(kMarkEdge);
@@ -39,7 +39,7 @@ size_t CommonBytes(std::string_view a, std::string_view b) {
   return static_cast<size_t>(diverged.first - a.begin());
 }
 
-// `text` up to `end`, but not into a tag.
+// Returns `text` up to `end`, or up to the tag that contains `end`.
 size_t OutsideTags(std::string_view text, size_t end) {
   const std::string_view front = text.substr(0, end);
   for (const auto& [opens, closes] : {std::pair{'<', '>'}, {'[', ']'}}) {
@@ -51,9 +51,9 @@ size_t OutsideTags(std::string_view text, size_t end) {
   return end;
 }
 
-// Bytes of `asked`, the prompt of the messages before the open one, that `prompt` begins with.
-// Nothing: `prompt` has not all of the message that is answered. Some templates show system text or
-// tools in a message only while it is the last one.
+// Returns how many bytes of `asked`, the prompt of the messages before the open one, are a prefix
+// of `prompt`. Returns nullopt if `prompt` lacks part of the message that is answered: some
+// templates show system text or tools in a message only while it is the last one.
 std::optional<size_t> CommonFront(const PromptText& asked, std::string_view answered,
                                   std::string_view prompt) {
   const size_t all = asked.shape.last_message_end;
@@ -81,7 +81,7 @@ Error CannotContinue() {
       "cannot be continued: leave out white space around it, or send a message of the user last"};
 }
 
-// The last `bytes` of `prompt` behind the generation prompt of `asked`.
+// Appends the last `bytes` of `prompt` to the generation prompt of `asked`.
 Result<PromptText> BehindGenerationPrompt(const ReasoningTags& tags, PromptText asked,
                                           const PromptText& prompt, size_t bytes) {
   const std::string_view generation_prompt =

@@ -4,12 +4,11 @@
 //   … <|im_start|>assistant\n<think>\n\n</think>\n\nA cairn is
 //                           '---------- prefilled ----------'
 //
-// The message is rendered with a mark behind its text; what the template writes from the mark on
-// (what closes the message) is left out. So the text stands where the template puts it, with closed
-// reasoning in front of it where the template shows that. A message that has reasoning and no
-// content is continued inside its reasoning. Where a template would show less of the messages
-// before (Mistral's shows system text in the last message alone), the text follows the generation
-// prompt.
+// The message is rendered with a mark after its text, and the template's text from the mark on
+// (which closes the message) is removed. So the text is where the template puts it, after closed
+// reasoning if the template shows that. A message with reasoning and no content is continued inside
+// its reasoning. If a template would show less of the earlier messages (Mistral's shows system text
+// in the last message only), the text follows the generation prompt.
 
 #ifndef CAIRN_CHAT_SPANS_OPEN_MESSAGE_H_
 #define CAIRN_CHAT_SPANS_OPEN_MESSAGE_H_
@@ -24,9 +23,9 @@
 namespace cairn {
 
 // As RenderPrompt, for a conversation whose last message is the assistant's and has content or
-// reasoning. `prefilled_bytes` of the result reaches back to where an answer would begin. Any
-// thread. Errors: those of ChatTemplate::Render; kInvalidArgument: the template does not print the
-// message's text as it came, so nothing could go on from its end.
+// reasoning. `prefilled_bytes` of the result extends back to where an answer would begin. Any
+// thread. Returns the errors of ChatTemplate::Render, and kInvalidArgument if the template does not
+// print the message's text unchanged, so that an answer could not continue at its end.
 Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
                                      const SpecialTexts& specials, const Conversation& conversation,
                                      ClientSpans spans = {});

@@ -42,7 +42,7 @@ TEST(OpenMessage, EndsWithTheTextInEveryFamilyBehindAllThatWasAskedBefore) {
     before.messages.pop_back();
     const auto asked = RenderPrompt(*chat_template, SpecialTexts({}), before);
     ASSERT_TRUE(asked.has_value());
-    // One prints the same whether an answer is to follow or not, so where it begins is not known.
+    // This family renders the same with and without a generation prompt, so its begin is not known.
     const size_t end =
         name == "command-r7b" ? prompt.shape.last_message_end : asked->shape.last_message_end;
     EXPECT_EQ(prompt.shape.last_message_end, end);

@@ -10,17 +10,17 @@ bool IsWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Between a bracket and the one that closes it.
+// Whether `cut` is between a bracket and its closing bracket.
 bool InBrackets(std::string_view text, size_t cut) {
   const size_t last = text.find_last_of("<>", cut - 1);
   const size_t next = text.find_first_of("<>", cut);
   const bool opened = last != std::string_view::npos && text[last] == '<';
-  // A text may begin inside a tag, and end inside one.
+  // A text may begin or end inside a tag.
   if (next == std::string_view::npos) return opened;
   return text[next] == '>' && (opened || last == std::string_view::npos);
 }
 
-// Inside of [WORD].
+// Whether `cut` is inside [WORD].
 bool InBracketedWord(std::string_view text, size_t cut) {
   constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   const size_t end = text.find_first_not_of(kCapitals, cut);

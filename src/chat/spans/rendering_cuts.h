@@ -1,5 +1,5 @@
-// Where two renderings of a template agree: common beginnings and ends that cut no tag, word or
-// character in two. "<a><b>" and "<c><b>" have the end "<b>" in common, not "><b>".
+// Common prefixes and suffixes of two renderings that do not cut a tag, word or character in two.
+// "<a><b>" and "<c><b>" have the common suffix "<b>", not "><b>".
 
 #ifndef CAIRN_CHAT_SPANS_RENDERING_CUTS_H_
 #define CAIRN_CHAT_SPANS_RENDERING_CUTS_H_
@@ -9,10 +9,10 @@
 
 namespace cairn {
 
-// Whether a tag, a word or a character goes on over the place `cut` of the text.
+// Whether a tag, a word or a character extends across the position `cut` of the text.
 bool CutsThrough(std::string_view text, size_t cut);
 
-// Bytes.
+// Return sizes in bytes.
 size_t CommonBegin(std::string_view a, std::string_view b);
 size_t CommonEnd(std::string_view a, std::string_view b);
 

@@ -12,8 +12,8 @@ uint64_t Folded(uint64_t key, std::string_view text) {
   return HashMix(key, Hash64(text));
 }
 
-// keys[i]: of the first i messages, and of all that is not a message. A key finds an entry; that
-// the entry fits is seen by the prompt's bytes.
+// keys[i] covers the first i messages and everything that is not a message. A key finds an entry;
+// the prompt's bytes decide whether the entry fits.
 std::vector<uint64_t> KeysOf(uint64_t client, const ChatTemplate& chat_template,
                              const Conversation& conversation) {
   uint64_t key = Folded(client, chat_template.source());
@@ -37,7 +37,7 @@ std::vector<uint64_t> KeysOf(uint64_t client, const ChatTemplate& chat_template,
   return keys;
 }
 
-// Those spans of the earlier prompt whose messages the new prompt writes at the same place: its
+// Returns the spans of the earlier prompt whose messages are at the same place in the new one: its
 // bytes are the same up to the end of the message's text.
 std::vector<TextSpan> StillThere(const std::vector<TextSpan>& spans, std::string_view earlier_text,
                                  const Conversation& conversation, std::string_view text) {
@@ -48,8 +48,7 @@ std::vector<TextSpan> StillThere(const std::vector<TextSpan>& spans, std::string
   for (const TextSpan& span : spans) {
     const std::string_view shown =
         SpanText(span, conversation.messages[span.message_index], earlier_text);
-    // Of a text that is not shown as it was written, the end is not known: it must be before the
-    // next boundary.
+    // If a text is not shown as written, its end is unknown; it is before the next boundary.
     const size_t end = shown.empty()
                            ? span.end
                            : static_cast<size_t>(shown.data() + shown.size() - earlier_text.data());
@@ -86,7 +85,7 @@ Result<TextShape> SpanCache::Find(const ChatTemplate& chat_template,
   }
   auto shape = FindTextShape(chat_template, conversation, text, known);
   if (!shape) return shape;
-  size_t unknown_before = 0;  // messages that were given up on earlier
+  size_t unknown_before = 0;  // messages that an earlier search did not find
   if (!known.empty()) {
     const auto& messages = conversation.messages;
     const auto last =

@@ -1,12 +1,13 @@
-// SpanCache: what was found out about the prompts of conversations, for when they come back longer.
+// SpanCache: keeps the boundaries found in the prompts of conversations, for later and longer
+// prompts of the same conversations.
 //
 //   turn 1   S U1                   found: U1
-//   turn 2   S U1 A1 U2             same bytes up to the end of U1: U1 is known, U2 is looked for
+//   turn 2   S U1 A1 U2             same bytes up to the end of U1: U1 is known, U2 is searched for
 //
-// An entry holds the whole prompt of the last turn, because a boundary is taken over only when all
-// bytes up to the end of its message's text are what they were. Where a template now writes
-// something else (reasoning is gone, the tools have moved), it is looked for again. A turn then
-// costs one rendering of the conversation, for its text, and one of its newest messages.
+// An entry holds the whole prompt of the last turn, because a boundary is reused only if all bytes
+// up to the end of its message's text are unchanged. If a template now writes something else
+// (reasoning is gone, the tools have moved), the boundary is searched for again. A turn then costs
+// one rendering of the conversation, for its text, and one of its newest messages.
 
 #ifndef CAIRN_CHAT_SPANS_SPAN_CACHE_H_
 #define CAIRN_CHAT_SPANS_SPAN_CACHE_H_
@@ -28,30 +29,31 @@
 
 namespace cairn {
 
-// Since the server started. Messages are counted when they are looked for; one that comes back with
-// its conversation and is known is not counted again.
+// Counters since the server started. A message is counted when its boundary is searched for, and
+// not again when it comes back with its conversation and is known.
 struct SpanStats {
   uint64_t prompts = 0;
-  // Prompts that were taken over whole, and those whose beginning was.
+  // Prompts whose boundaries were all known, and prompts whose first ones were.
   uint64_t prompts_known = 0;
   uint64_t prompts_extended = 0;
-  // User and tool messages looked for: with a boundary right in front of their text, with one that
-  // is earlier, with none.
+  // User and tool messages that were searched for: with a boundary directly before their text, with
+  // an earlier one, and with none.
   uint64_t boundaries_exact = 0;
   uint64_t boundaries_earlier = 0;
   uint64_t boundaries_unknown = 0;
-  // What looking took, the prompts themselves not counted; see TextShape.
+  // Renderings needed for the searches, not counting the prompts themselves; see TextShape.
   uint64_t renders = 0;
   uint64_t short_renders = 0;
 };
 
-// Any thread may call anything; templates are rendered outside of the lock.
+// Thread-safe; templates are rendered outside of the lock.
 class SpanCache {
  public:
-  // Of prompts and what is known of them. The least recently used go first; 0 keeps nothing.
+  // `bytes_max` limits the size of prompts and boundaries. The least recently used are evicted; 0
+  // keeps nothing.
   explicit SpanCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // As FindTextShape, from what was found for conversations of the same `client`.
+  // As FindTextShape, reusing what was found for conversations of the same `client`.
   Result<TextShape> Find(const ChatTemplate& chat_template, const Conversation& conversation,
                          std::string_view text, uint64_t client = 0);
 
@@ -60,7 +62,7 @@ class SpanCache {
 
  private:
   struct Entry {
-    uint64_t key = 0;  // of the client and the whole conversation
+    uint64_t key = 0;  // key of the client and the whole conversation
     size_t messages = 0;
     std::string text;
     TextShape shape;
@@ -71,26 +73,27 @@ class SpanCache {
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
-  // The entry of the longest beginning; null when there is none. `keys[i]` is that of the first i
-  // messages.
+  // Returns the entry with the longest matching beginning; null if there is none. `keys[i]` is the
+  // key of the first i messages.
   EntryPtr Longest(const std::vector<uint64_t>& keys);
-  // `outgrown`, which `entry` extends, goes: of a conversation only the last turn is kept.
+  // Adds `entry` and drops `outgrown`, which it extends: only the last turn of a conversation is
+  // kept.
   void Keep(EntryPtr entry, const EntryPtr& outgrown);
   void Drop(uint64_t key);
   void Count(const TextShape& shape, const std::vector<TextSpan>& known, size_t unknown_before);
 
   const size_t bytes_max_;
   mutable std::mutex mutex_;
-  std::list<EntryPtr> recent_;  // newest first
+  std::list<EntryPtr> recent_;  // most recently used first
   std::unordered_map<uint64_t, std::list<EntryPtr>::iterator> entries_;
   size_t bytes_ = 0;
   SpanStats stats_;
 };
 
-// The cache for the conversations of one client. What another sent must not make a prompt cheaper,
-// or its time would tell who sent the same.
+// The cache for the conversations of one client. A client's prompt must not be faster because
+// another client sent the same, or the time would reveal that.
 struct ClientSpans {
-  SpanCache* cache = nullptr;  // null: none is kept
+  SpanCache* cache = nullptr;  // null: no cache
   uint64_t client = 0;
 };
 

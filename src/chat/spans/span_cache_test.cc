@@ -23,7 +23,7 @@ std::string Word(size_t index, const std::string& text) {
   return "m" + std::to_string(index) + "a " + text + " m" + std::to_string(index) + "z";
 }
 
-// What a client sends for the nth time: questions, every other one with a call before its answer.
+// Returns a client's nth request: questions, every other one with a call before its answer.
 Conversation Turn(size_t turns) {
   Conversation talk{.messages = {System("Be brief.")}, .tools_json = kWeatherTool};
   talk.now_unix_s = 1'700'049'600;
@@ -47,8 +47,8 @@ std::string Begins(const TextShape& shape) {
   return std::move(out).str();
 }
 
-// Twenty turns of an agent on every family. A turn without the cache: the prompt, and one more
-// rendering of all of it; with it, one of a few messages instead.
+// Twenty turns of an agent on every family. A turn without the cache takes the prompt and one more
+// rendering of all of it; with the cache, one rendering of a few messages instead.
 TEST(SpanCache, TakesAboutOneRenderingATurnWhileAConversationGrows) {
   constexpr size_t kTurns = 20;
   std::string table =
@@ -61,7 +61,7 @@ TEST(SpanCache, TakesAboutOneRenderingATurnWhileAConversationGrows) {
     size_t without = 0;
     for (size_t turn = 1; turn <= kTurns; ++turn) {
       Conversation talk = Turn(turn);
-      // Not everyone's: tools, and a system message.
+      // Not all families support tools and a system message.
       if (name.starts_with("gemma") && name != "gemma4") {
         if (turn % 4 == 3) continue;
         talk.tools_json.clear();
@@ -120,7 +120,7 @@ TEST(SpanCache, SparesAClientNothingForWhatAnotherSent) {
 }
 
 TEST(SpanCache, LooksAgainWhereTheTemplateNowWritesSomethingElse) {
-  // The reasoning before the tool's answer is gone once there is another query.
+  // The reasoning before the tool's answer disappears once there is another query.
   const auto open_think = Parsed(kOpenThink);
   SpanCache cache(kMegabyte);
   Conversation talk{.messages = {User("U1"), Call("f", "{}", "R"), ToolAnswer("T")}};

@@ -16,7 +16,7 @@ bool BeginsSpan(const Message& message) {
   return message.role == Role::kUser || message.role == Role::kTool;
 }
 
-// A message's place: where its first visible byte would stand.
+// A message's place is that of its first visible byte.
 size_t LeadingSpace(std::string_view content) {
   return std::min(content.find_first_not_of(kWhiteSpace), content.size());
 }
@@ -26,8 +26,8 @@ bool OccursOnce(std::string_view text, std::string_view wanted) {
   return first != std::string_view::npos && text.find(wanted, first + 1) == std::string_view::npos;
 }
 
-// Marks are letters and digits, which templates neither trim nor escape. The hash of the prompt is
-// in them, so that no one can write one into a message beforehand.
+// Marks consist of letters and digits, which templates neither trim nor escape. They contain the
+// hash of the prompt, so that a client cannot write one into a message in advance.
 class Marks {
  public:
   explicit Marks(std::string_view text) {
@@ -40,18 +40,18 @@ class Marks {
   const std::string& stem() const { return stem_; }
   std::string Of(size_t index) const { return stem_ + std::to_string(index) + "x"; }
 
-  // In front of the message's text.
+  // Inserts the mark before the message's text.
   void Put(size_t index, Message* message) const {
     message->content.insert(LeadingSpace(message->content), Of(index));
   }
 
   struct TakenOut {
-    std::vector<size_t> places;  // of the marks, in the rendering without them
-    size_t bytes = 0;            // of that rendering
+    std::vector<size_t> places;  // places of the marks in the rendering without them
+    size_t bytes = 0;            // size of that rendering
   };
 
-  // Takes the marks of `indices` out of `rendered`, where they must be once each, in order. Without
-  // them it must be how `reference` begins.
+  // Removes the marks of `indices` from `rendered`, where each must occur once, in order. Without
+  // them it must be a prefix of `reference`.
   std::optional<TakenOut> TakeOut(std::string_view rendered, const std::vector<size_t>& indices,
                                   std::string_view reference) const {
     TakenOut out;
@@ -103,9 +103,9 @@ class ShapeFinder {
  private:
   // --- Marks ------------------------------------------------------------------------------------
 
-  // Renders only from the last known message on, which stands at a known place. When what follows
-  // its mark is how the prompt goes on there, so are the places of the marks after it. Some
-  // templates write system text and tools there: then it takes the header too.
+  // Renders only from the last known message on. If the text after its mark is a continuation of
+  // the prompt there, the places of the marks after it are known too. Some templates write system
+  // text and tools there: then the system prefix is rendered too.
   bool FindFromAnchor(bool with_header) {
     if (shape_.spans.empty() || shape_.spans.back().earlier) return false;
     const TextSpan anchor = shape_.spans.back();
@@ -126,8 +126,8 @@ class ShapeFinder {
     return true;
   }
 
-  // The messages from the anchor on, marked, with as many before it as a template needs to show it:
-  // a tool's answer follows its call, and a call follows a query.
+  // Returns the messages from the anchor on, marked, with as many before it as a template needs to
+  // show it: a tool's answer needs its call, and a call needs a query.
   Conversation EndOfConversation(size_t anchor, bool with_header) const {
     const auto& messages = conversation_.messages;
     Conversation end = {.messages = {},
@@ -160,7 +160,7 @@ class ShapeFinder {
                          : static_cast<size_t>(shown.data() - text_.data());
   }
 
-  // One rendering without the generation prompt says where the messages begin and where they end.
+  // Finds the begin and end of all messages with one rendering without the generation prompt.
   bool FindAllAtOnce() {
     const auto out = Marked(wanted_, false, text_);
     if (!out) return false;
@@ -199,7 +199,8 @@ class ShapeFinder {
     return {};
   }
 
-  // Newest first, because renderings may run out. `failed`: marking all of them is known to fail.
+  // Newest first, because the number of renderings is limited. `failed`: marking all of them is
+  // known to fail.
   void MarkByHalves(const std::vector<size_t>& indices, bool failed,
                     std::vector<size_t>* unmarkable) {
     if (!failed) {
@@ -228,7 +229,7 @@ class ShapeFinder {
     FindAsLastMessage(index, before);
   }
 
-  // What the messages before it render to, if the prompt begins with that.
+  // Returns the rendering of the messages before it, if the prompt begins with that.
   std::optional<std::string> BeforeMessage(size_t index) {
     if (index == 0) return std::nullopt;
     Conversation beginning = conversation_;
@@ -239,9 +240,9 @@ class ShapeFinder {
     return *rendered;
   }
 
-  // A template that looks at how a text begins and ends may leave a mark in its middle alone. If
-  // the text before the mark is not as the client wrote it, the boundary is where the rendering of
-  // the messages before it ends, at `before`.
+  // A template that inspects the beginning and end of a text may tolerate a mark in its middle. If
+  // the text before the mark is not as the client wrote it, the boundary is `before`, where the
+  // rendering of the messages before it ends.
   bool FindByMiddle(size_t index, size_t before) {
     const std::string& content = conversation_.messages[index].content;
     const size_t front = LeadingSpace(content);
@@ -268,7 +269,8 @@ class ShapeFinder {
     return DropIfMisplaced();
   }
 
-  // With a mark for its text, as the last message, it shows where the template puts it.
+  // Rendered as the last message, with a mark for its text, it reveals where the template puts the
+  // text.
   void FindAsLastMessage(size_t index, const std::optional<std::string>& before) {
     Conversation beginning = conversation_;
     beginning.messages.resize(index + 1);
@@ -290,7 +292,7 @@ class ShapeFinder {
     DropIfMisplaced();
   }
 
-  // The message stands here and nowhere else, or has nothing that could stand anywhere.
+  // Whether the message is here and nowhere else, or has no visible text.
   bool ShowsHere(size_t index, size_t place) const {
     const std::string_view visible = Trimmed(conversation_.messages[index].content);
     return visible.empty() ||
@@ -309,7 +311,7 @@ class ShapeFinder {
     });
   }
 
-  // False, and the span just added is gone, when it is not between its neighbours.
+  // Removes the span just added, and returns false, if it is not between its neighbours.
   bool DropIfMisplaced() {
     const TextSpan added = shape_.spans.back();
     if (FitsBetween(added.message_index, added.begin)) return true;
@@ -319,7 +321,7 @@ class ShapeFinder {
 
   // --- The shape --------------------------------------------------------------------------------
 
-  // `place`: of the message's first visible byte.
+  // `place` is that of the message's first visible byte.
   void Add(size_t index, size_t place) {
     const Message& message = conversation_.messages[index];
     shape_.spans.push_back({.begin = BeforeLeadingSpace(message.content, place),
@@ -327,7 +329,7 @@ class ShapeFinder {
                             .message_index = index});
   }
 
-  // A mark stands after its message's leading white space, which the template may have printed.
+  // A mark is after its message's leading white space, which the template may have printed.
   size_t BeforeLeadingSpace(std::string_view content, size_t begin) const {
     for (size_t left = LeadingSpace(content); left > 0 && begin > 0; --left, --begin) {
       if (text_[begin - 1] != content[left - 1]) break;
@@ -362,8 +364,8 @@ class ShapeFinder {
 
   size_t LastMessageEnd() const {
     if (messages_end_) return *messages_end_;
-    // A template may write its last message differently when an answer is to follow. Then the end
-    // is where the two ways part, unless that is inside the message.
+    // A template may write its last message differently if an answer is to follow. Then the end is
+    // where the two renderings diverge, unless that is inside the message.
     if (shape_.spans.empty()) return common_with_bare_;
     const TextSpan& last = shape_.spans.back();
     const size_t begin = SpanTextBegin(last);
@@ -390,12 +392,12 @@ class ShapeFinder {
   const Conversation& conversation_;
   const std::string_view text_;
   const Marks marks_;
-  std::vector<size_t> wanted_;  // messages to look for
-  // What a marked rendering must be without its marks, and how it is rendered.
+  std::vector<size_t> wanted_;  // messages to search for
+  // The text that a marked rendering must be without its marks, and how it is rendered.
   std::string_view reference_;
   bool with_generation_prompt_ = false;
   std::optional<size_t> messages_end_;
-  size_t common_with_bare_ = 0;  // when messages_end_ is not known
+  size_t common_with_bare_ = 0;  // used if messages_end_ is not known
   TextShape shape_;
 };
 

@@ -1,6 +1,6 @@
-// Spans on the templates of testdata/templates/, and the two files that show what comes of them:
-// the table of boundaries, and the prompts, which scripts/templates/ compares with those of another
-// template engine.
+// Tests the spans with the templates of testdata/templates/, and writes two files: the table of
+// boundaries, and the prompts, which scripts/templates/ compares with those of another template
+// engine.
 
 #include <gtest/gtest.h>
 
@@ -54,8 +54,8 @@ std::string Line(const std::string& name, const Row& row) {
   return text + "\n";
 }
 
-// Boundaries of all conversations on all families; "refused" are conversations that the template
-// does not take.
+// Counts the boundaries of all conversations for all families; "refused" counts conversations that
+// the template does not accept.
 TEST(SpansOfFamilies, AreRightAndCounted) {
   std::string table =
       "template           talks refused messages exact earlier unknown renders  where\n";
@@ -81,7 +81,7 @@ TEST(SpansOfFamilies, AreRightAndCounted) {
   ExpectGolden("spans_of_families.txt", table);
 }
 
-// All prompts with what went into them; inputs that are the same for several templates stand once.
+// Lists all prompts with their inputs; inputs that several templates share are listed once.
 TEST(SpansOfFamilies, HavePromptsThatAnotherEngineCanMake) {
   Json file = {{"bos_token", kFamilyBos},
                {"eos_token", kFamilyEos},
@@ -104,14 +104,15 @@ TEST(SpansOfFamilies, HavePromptsThatAnotherEngineCanMake) {
       while (file["inputs"].value(input_name, input) != input) input_name += "'";
       file["inputs"][input_name] = input;
       Json prompt = {{"input", input_name}};
-      // Then it is the rendering without tools, and the block of tools inserted (tools_block.h).
+      // The prompt is then the rendering without tools, with the block of tools inserted
+      // (tools_block.h).
       if (family->caps().tools_move && !tools->is_null()) prompt["tools_inserted"] = true;
       for (const bool generate : {true, false}) {
         const auto text = family->Render(conversation, generate);
         prompt[generate ? "prompt" : "bare"] =
             text ? Json(*text) : Json({{"error", text.error().message}});
       }
-      // Most often what the generation prompt is added to: its size says as much.
+      // Usually the prompt is this text and the generation prompt: then its size is enough.
       if (prompt["prompt"].is_string() && prompt["bare"].is_string() &&
           prompt["prompt"].get<std::string>().starts_with(prompt["bare"].get<std::string>())) {
         prompt["bare"] = prompt["bare"].get<std::string>().size();

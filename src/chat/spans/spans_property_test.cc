@@ -1,5 +1,5 @@
-// Random conversations of texts that could be mistaken for something else, on all families'
-// templates, while they grow: every boundary is right or unknown, and nothing changes the prompt.
+// Random growing conversations, with texts that could be mistaken for something else, on all
+// families' templates: every boundary is right or unknown, and nothing changes the prompt.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace test;  // NOLINT: the conversations read better
 
-// U+10FE00 and the like are what stand-ins for special texts are made of.
+// Stand-ins for special texts consist of U+10FE00 and its neighbours.
 const std::vector<std::string>& NastyTexts() {
   static const auto* const texts = new std::vector<std::string>{
       "",
@@ -75,7 +75,7 @@ rc::Gen<std::string> Nasty() {
 // reasoning, 3 a call and its result, 4 a system message, 5 two questions.
 struct Step {
   size_t kind = 0;
-  bool words = true;  // else nothing but the nasty texts, which may be nothing
+  bool words = true;  // otherwise only the nasty texts, which may be empty
   std::string front;
   std::string middle;
   std::string back;
@@ -153,7 +153,7 @@ RC_GTEST_PROP(SpansProperty, AreRightOrUnknownWhileConversationsGrow, ()) {
   for (const Step& step : steps) {
     Add(step, &talk);
     const auto text = family->Render(talk, true);
-    if (!text) continue;  // turns are not everyone's
+    if (!text) continue;  // not every family supports these turns
     ++rendered;
     RC_LOG() << name << ":\n" << *text << "\n";
     const auto plain = FindTextShape(*family, talk, *text);
@@ -165,7 +165,7 @@ RC_GTEST_PROP(SpansProperty, AreRightOrUnknownWhileConversationsGrow, ()) {
     RC_ASSERT(WrongBoundary(talk, *text, *cached) == "");
     RC_ASSERT(cached->spans.size() + cached->unknown_boundaries ==
               plain->spans.size() + plain->unknown_boundaries);
-    // Special texts are taken out before the template sees them.
+    // Special texts are replaced before the template sees them.
     const auto prompt = RenderPrompt(*family, specials, talk, {&literal_cache, 1});
     const auto again = RenderPrompt(*family, specials, talk);
     RC_ASSERT(prompt.has_value() == again.has_value());

@@ -23,7 +23,8 @@ Shaped Shape(const ChatTemplate& chat_template, const Conversation& conversation
   return shaped;
 }
 
-// The text with a bar at every boundary, so that a test can say what it expects in one line.
+// Returns the text with a bar at every boundary, so that a test can state its expectation in one
+// line.
 std::string Sampled(const Shaped& shaped) {
   std::string sampled = shaped.text;
   sampled.insert(shaped.shape.last_message_end, "$");
@@ -33,7 +34,7 @@ std::string Sampled(const Shaped& shaped) {
   return sampled;
 }
 
-// What must hold of every shape, whatever the template.
+// Checks properties that every shape must have, for any template.
 void CheckShape(const Conversation& talk, const Shaped& shaped) {
   const auto& [text, shape] = shaped;
   size_t before = 0;
@@ -44,7 +45,7 @@ void CheckShape(const Conversation& talk, const Shaped& shaped) {
     ASSERT_LE(span.begin, span.end);
     ASSERT_LE(span.end, shape.last_message_end);
     const std::string wanted(Trimmed(message.content));
-    // Somewhere behind a boundary that is earlier, but still in front of the next.
+    // After a boundary that is earlier, but before the next one.
     const size_t content = span.earlier ? std::min(text.find(wanted, span.begin), span.end)
                                         : text.find_first_not_of(" \t\r\n", span.begin);
     ASSERT_EQ(wanted.empty() ? "" : text.substr(content, wanted.size()), wanted) << Sampled(shaped);
@@ -87,8 +88,8 @@ TEST(Spans, PutTheBoundaryAfterToolsThatStayInFrontOfTheFirstQuestion) {
 }
 
 TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
-  // To this template the last message is no query, because of how it begins: a mark in front of it
-  // would change what becomes of the reasoning before it.
+  // For this template the last message is not a query, because of its beginning: a mark before it
+  // would change how the reasoning before it is shown.
   const Conversation talk{
       .messages = {User("U1"), Assistant("A", "R"), User("<tool_response>T</tool_response>")}};
   const Shaped shaped = Shape(*Parsed(kOpenThink), talk);

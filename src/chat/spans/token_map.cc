@@ -19,7 +19,7 @@ TokenMap::TokenMap(std::string_view text, std::span<const std::string> pieces,
 
 std::optional<size_t> TokenMap::PositionAt(size_t offset) const {
   if (offset > agreed_bytes_) return std::nullopt;
-  // Tokens without bytes of their own stand where the next one begins: the first of them counts.
+  // Tokens without bytes are at the position of the next one: the first of them counts.
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
   const auto start = std::lower_bound(starts_.begin(), after, *(after - 1));
   return leading_tokens_ + static_cast<size_t>(start - starts_.begin());

@@ -9,8 +9,8 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-// Tries every position and keeps the first of those whose tokens reach furthest without going
-// beyond the offset.
+// Tries every position and returns the first of those whose tokens reach furthest without exceeding
+// the offset.
 std::optional<size_t> NaivePosition(const std::string& text, const Pieces& pieces, size_t offset) {
   size_t best = 0;
   size_t best_bytes = 0;

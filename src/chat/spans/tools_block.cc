@@ -20,7 +20,7 @@ std::string WithToolsInFront(const ToolRenderings& renderings) {
       bare.substr(0, front->at) != std::string_view(renderings.first_bare).substr(0, front->at)) {
     return renderings.with_tools;
   }
-  // It may be shown nowhere: some templates show it only while the last message is a user's.
+  // The block may be missing: some templates show it only if the last message is a user's.
   const auto block = FindInsertion(bare, renderings.with_tools);
   if (renderings.with_tools != bare && (!block || block->text.size() != front->text.size())) {
     return renderings.with_tools;

@@ -1,12 +1,12 @@
-// The text that a template writes for the offered tools, and where.
+// The text that a template writes for the offered tools, and its place.
 //
-// Some templates (Mistral) show the tools in front of the last user message:
+// Some templates (Mistral) show the tools before the last user message:
 //
 //   turn 1   [TOOLS] U1 A1
 //   turn 2           U1 A1 [TOOLS] U2      the prompts diverge at the first byte
 //
-// Each new question then changes all of the prompt. The block is kept where the first question
-// had it:
+// Each new question then changes the whole prompt. The block is therefore kept where the first
+// question had it:
 //
 //   turn 2   [TOOLS] U1 A1 U2
 //
@@ -27,12 +27,12 @@ struct InsertedText {
   std::string text;
 };
 
-// The one text that must be inserted into `bare` to make `full`; nothing when there is none such.
-// Where several places would do it is the last one.
+// Returns the single text that must be inserted into `bare` to get `full`; nullopt if there is
+// none. If several places are possible, returns the last one.
 std::optional<InsertedText> FindInsertion(std::string_view bare, std::string_view full);
 
-// A conversation rendered with its tools and without, and the same of its beginning up to the
-// first user message.
+// A conversation rendered with and without its tools, and its beginning up to the first user
+// message rendered likewise.
 struct ToolRenderings {
   std::string with_tools;
   std::string bare;
@@ -40,8 +40,8 @@ struct ToolRenderings {
   std::string first_bare;
 };
 
-// `bare` with the tools where the beginning has them. `with_tools` when the block is not the same
-// text in both, or the beginning is not how the conversation begins.
+// Returns `bare` with the tools where the beginning has them. Returns `with_tools` if the block
+// differs between the two, or if the beginning is not a prefix of the conversation.
 std::string WithToolsInFront(const ToolRenderings& renderings);
 
 }  // namespace cairn

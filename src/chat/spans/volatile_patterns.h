@@ -1,9 +1,10 @@
-// What clients are known to change in their messages without meaning it: `--pin-volatile auto`.
+// Texts that known clients change in their messages without a meaning: `--pin-volatile auto`.
 //
 //   Today's date: 2026-11-23          <total_tokens>181,204</total_tokens>
 //   Current time: Monday, 4:05 PM
 //
-// A date counts only behind words that name it, for a date that a person writes is meant.
+// A date matches only after words that announce it, because a date that a person writes has a
+// meaning.
 
 #ifndef CAIRN_CHAT_SPANS_VOLATILE_PATTERNS_H_
 #define CAIRN_CHAT_SPANS_VOLATILE_PATTERNS_H_
@@ -15,13 +16,13 @@
 
 namespace cairn {
 
-// The name that stands for all of them.
+// The name that stands for all of these patterns.
 inline constexpr std::string_view kBuiltinVolatile = "auto";
 
-// Regular expressions for VolatileText. Constant.
+// Returns regular expressions for VolatileText. Constant.
 std::vector<std::string> BuiltinVolatilePatterns();
 
-// `patterns` with those of "auto" in its place.
+// Returns `patterns` with "auto" replaced by the patterns that it stands for.
 std::vector<std::string> WithBuiltinPatterns(const std::vector<std::string>& patterns);
 
 }  // namespace cairn

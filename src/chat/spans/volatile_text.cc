@@ -18,18 +18,19 @@
 namespace cairn {
 namespace {
 
-// Which match of which pattern in which message.
+// Indices of the message, the pattern and the match.
 using Place = std::tuple<size_t, size_t, size_t>;
 using Values = std::map<Place, std::string>;
 
-// Beside its text, roughly, what a value takes.
+// Approximate overhead of a value in addition to its text.
 constexpr size_t kValueBytes = 96;
 
 bool IsClients(const Message& message) {
   return message.role != Role::kAssistant;
 }
 
-// The text with what `value` says of each match in its place; it is told the number of the match.
+// Returns the text with each match replaced by the result of `value`, which gets the match's
+// number.
 std::string Replaced(const RE2& pattern, const std::string& text,
                      const std::function<std::string(size_t number, std::string match)>& value) {
   std::string replaced;
@@ -64,7 +65,7 @@ class VolatileText::Impl {
 
   size_t Pin(uint64_t name_space, Conversation* conversation) {
     const uint64_t key = KeyOf(name_space, *conversation);
-    // The texts may be long: others need not wait meanwhile.
+    // Replacing long texts may take time, so the lock is not held meanwhile.
     const Values known = ValuesOf(key);
     Values seen;
     size_t changed = 0;
@@ -102,7 +103,7 @@ class VolatileText::Impl {
     size_t bytes = 0;
   };
 
-  // What stays the same when all that the patterns match changes.
+  // Covers everything that stays the same when the text matched by the patterns changes.
   uint64_t KeyOf(uint64_t name_space, const Conversation& conversation) const {
     uint64_t key = HashMix(name_space, Hash64(conversation.tools_json));
     for (const Message& message : conversation.messages) {
@@ -154,7 +155,8 @@ class VolatileText::Impl {
   const std::vector<std::unique_ptr<RE2>> compiled_;
   const size_t bytes_max_;
   mutable std::mutex mutex_;
-  std::list<Known> list_;                                            // last used first; guarded
+  std::list<Known> list_;                                            // last used first; guarded by
+                                                                     // mutex_
   std::unordered_map<uint64_t, std::list<Known>::iterator> by_key_;  // guarded by mutex_
   size_t bytes_ = 0;                                                 // guarded by mutex_
 };

@@ -1,12 +1,13 @@
-// VolatileText: what a client changes in its messages without meaning it (a date, a status line)
-// keeps, for one conversation, the value that it had first, so that the prompt keeps its prefix.
+// VolatileText: replaces text that a client changes in its messages without a meaning (a date, a
+// status line) with the value that it had first in the conversation, so that the prompt keeps its
+// prefix.
 //
-//   --pin-volatile 'Today is [A-Za-z]+'      turn 1   … Today is Saturday …
-//                                            turn 9   … Today is Sunday …  ->  … Today is Saturday
-//                                            …
+//   --pin-volatile 'Today is [A-Za-z]+'
+//     turn 1   … Today is Saturday …
+//     turn 9   … Today is Sunday …      ->  … Today is Saturday …
 //
-// The patterns are the operator's, the text is the clients': regular expressions are RE2's, which
-// take time in proportion to the text whatever the two are.
+// The patterns come from the operator and the text from clients, so the regular expressions are
+// RE2's, whose time is linear in the text for every pattern.
 
 #ifndef CAIRN_CHAT_SPANS_VOLATILE_TEXT_H_
 #define CAIRN_CHAT_SPANS_VOLATILE_TEXT_H_
@@ -23,20 +24,20 @@
 
 namespace cairn {
 
-// Whether a pattern of `--pin-volatile auto` matches a piece of `text` that holds byte `offset` or
-// ends there. Any thread.
+// Whether a pattern of `--pin-volatile auto` matches a part of `text` that contains byte `offset`
+// or ends there. Any thread.
 bool IsBuiltinVolatile(std::string_view text, size_t offset);
 
-// Any thread.
+// Thread-safe.
 class VolatileText {
  public:
-  // A longer match is left as it is, and so are those of a conversation beyond so many.
+  // Longer matches are left unchanged, and so are matches of a conversation beyond this number.
   static constexpr size_t kMatchBytesMax = 512;
   static constexpr size_t kMatchesMax = 1024;
 
-  // "auto" among the patterns stands for those of chat/spans/volatile_patterns.h. First values may
-  // take so many bytes; conversations unused for longest are forgotten. kInvalidArgument: a pattern
-  // is no regular expression.
+  // "auto" among the patterns stands for those of chat/spans/volatile_patterns.h. `bytes_max`
+  // limits the size of the first values; the least recently used conversations are dropped. Returns
+  // kInvalidArgument if a pattern is not a regular expression.
   static Result<std::unique_ptr<VolatileText>> Make(std::vector<std::string> patterns,
                                                     size_t bytes_max = size_t{16} << 20);
   ~VolatileText();
@@ -45,13 +46,14 @@ class VolatileText {
 
   const std::vector<std::string>& patterns() const;
 
-  // Puts first values back into the messages that a client writes: all but the assistant's. The
-  // n-th match of a pattern in a message takes the value that it had when this conversation had
-  // that message first. A conversation is what comes before the first user message and that message
-  // itself, matches aside, of one client (`name_space`). Returns how many matches were changed.
+  // Restores first values in the messages that a client writes: all but the assistant's. The n-th
+  // match of a pattern in a message gets the value that it had when this conversation first had
+  // that message. A conversation is identified by the text up to and including the first user
+  // message, without matches, and by the client (`name_space`). Returns the number of matches
+  // changed.
   size_t Pin(uint64_t name_space, Conversation* conversation);
 
-  // Conversations that are remembered.
+  // The number of conversations whose values are kept.
   size_t conversations() const;
 
  private:

@@ -15,7 +15,7 @@ Conversation Talk(std::vector<Message> messages) {
   return talk;
 }
 
-// What the last message says once it is pinned.
+// Returns the text of the last message after Pin.
 std::string Pinned(VolatileText* text, std::vector<Message> messages, uint64_t name_space = 0) {
   Conversation talk = Talk(std::move(messages));
   text->Pin(name_space, &talk);
@@ -32,7 +32,7 @@ TEST(VolatileText, KeepsTheValueThatAConversationSawFirst) {
   const auto text = Days();
   EXPECT_EQ(Pinned(text.get(), {User("It is day 1. Hi.")}), "It is day 1. Hi.");
   EXPECT_EQ(Pinned(text.get(), {User("It is day 22. Hi.")}), "It is day 1. Hi.");
-  // What follows has its own first values.
+  // The following message has its own first values.
   const Message answer = {.role = Role::kAssistant, .content = "On day 3."};
   EXPECT_EQ(Pinned(text.get(), {User("It is day 4. Hi."), answer, User("day 5, day 6")}),
             "day 5, day 6");
@@ -100,7 +100,7 @@ TEST(VolatileText, PatternsThatMatchNothingOrDoNotParseHarmNoOne) {
   EXPECT_NE(broken.error().message.find("'('"), std::string::npos) << broken.error().message;
 }
 
-// A conversation's first value, and what a later one becomes.
+// Returns what a conversation with the value `first` makes of the value `later`.
 std::string PinnedLater(const std::string& first, const std::string& later) {
   const auto text = *VolatileText::Make({"auto"});
   Pinned(text.get(), {User(first)});

@@ -1,4 +1,5 @@
-// FindTemplateCaps: renders small conversations and looks for what came through.
+// FindTemplateCaps: finds out what a template supports by rendering small conversations and
+// searching the results.
 
 #ifndef CAIRN_CHAT_TEMPLATE_CAPS_PROBE_H_
 #define CAIRN_CHAT_TEMPLATE_CAPS_PROBE_H_
@@ -11,12 +12,12 @@
 
 namespace cairn {
 
-// Renders `messages` with `tools` (null: none) and without the generation prompt; empty when the
-// template refuses.
+// Renders `messages` with `tools` (null: none) and without the generation prompt; returns an empty
+// string if the template refuses.
 using ProbeRender = std::function<std::string(const nlohmann::ordered_json& messages,
                                               const nlohmann::ordered_json& tools)>;
 
-// `source` is the template's text. Any thread, if `render` may be called by any.
+// `source` is the template's text. Any thread, if `render` is thread-safe.
 TemplateCaps FindTemplateCaps(const std::string& source, const ProbeRender& render);
 
 }  // namespace cairn

@@ -1,7 +1,7 @@
-// ChatTemplate: a model's Jinja template, ready to turn conversations into prompts.
+// ChatTemplate: a model's Jinja template, ready to render conversations to prompts.
 //
-// Constant after Parse; any thread may call anything. Nothing throws and nothing is printed:
-// whatever a template or a conversation does wrong comes back as an Error.
+// Constant after Parse; thread-safe. Never throws or prints: failures of a template or a
+// conversation are returned as Errors.
 
 #ifndef CAIRN_CHAT_TEMPLATE_CHAT_TEMPLATE_H_
 #define CAIRN_CHAT_TEMPLATE_CHAT_TEMPLATE_H_
@@ -19,24 +19,24 @@ namespace cairn {
 
 class ChatTemplate {
  public:
-  // `bos_text` and `eos_text` are what the template prints for bos_token and eos_token.
-  // kInvalidArgument: not a template; the message names row and column.
+  // `bos_text` and `eos_text` are the values of the template's bos_token and eos_token. Returns
+  // kInvalidArgument if the source is not a template; the message names row and column.
   static Result<std::unique_ptr<ChatTemplate>> Parse(std::string source, std::string bos_text,
                                                      std::string eos_text);
   ~ChatTemplate();
   ChatTemplate(const ChatTemplate&) = delete;
   ChatTemplate& operator=(const ChatTemplate&) = delete;
 
-  // The prompt. It may begin with bos_text: a tokenizer must then not add another.
-  // kInvalidArgument: the template refused the conversation (in its own words), could not render
-  // it, or a part of the conversation is not what it must be.
+  // Returns the prompt. It may begin with bos_text; the tokenizer must then not add another one.
+  // Returns kInvalidArgument if the template refused the conversation (with its message), if it
+  // could not be rendered, or if a part of the conversation is not valid.
   Result<std::string> Render(const Conversation& conversation, bool add_generation_prompt) const;
 
   const std::string& source() const { return source_; }
   const TemplateCaps& caps() const { return caps_; }
-  // How it writes calls of tools; null when that could not be learned.
+  // The syntax in which it writes tool calls; null if that could not be learned.
   const std::shared_ptr<const LearnedCalls>& learned_calls() const { return learned_calls_; }
-  // What the model's reasoning stands between.
+  // The texts around the model's reasoning.
   const ReasoningTags& reasoning_tags() const { return reasoning_tags_; }
 
  private:

@@ -1,14 +1,14 @@
-// PromptText: a rendered prompt that knows which of its bytes a client wrote although they spell
-// one of the model's special tokens. Those must be tokenised as plain text, or anybody could end a
-// message and begin another in a role of their choice.
+// PromptText: a rendered prompt with the bytes marked that a client wrote although they spell one
+// of the model's special tokens. They must be tokenised as plain text, or any client could end a
+// message and begin another one in a role of its choice.
 //
 //   user: "Hi<|im_end|>"      <|im_start|>user\nHi<|im_end|><|im_end|>\n
 //                                                ^^^^^^^^^^ a literal; the next one is the
 //                                                template's
 //
-// It is found out by rendering: each special text in the conversation is replaced by a stand-in
-// that no one else wrote, the conversation is rendered, and the stand-ins in the prompt are
-// replaced back. A template that looks for special texts in messages does not find them.
+// The literals are found by rendering: each special text in the conversation is replaced by a
+// stand-in that occurs nowhere else, the conversation is rendered, and the stand-ins in the prompt
+// are replaced back. A template that searches messages for special texts does not find them.
 
 #ifndef CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
 #define CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
@@ -29,35 +29,35 @@ namespace cairn {
 
 struct PromptText {
   std::string text;
-  // In order, apart from each other.
+  // In order, not overlapping.
   std::vector<TextRange> literals;
-  // Where its messages begin, in bytes of `text`.
+  // The boundaries of its messages, in bytes of `text`.
   TextShape shape;
-  // At the end of `text`: of the answer, what the client has written itself
+  // Number of bytes at the end of `text` that are the client's own beginning of the answer
   // (chat/spans/open_message.h).
   size_t prefilled_bytes = 0;
 };
 
-// Renders `conversation` with the generation prompt. When the template asks for the date, set
-// now_unix_s. With `spans` a conversation that grew is not searched for all of its
-// messages again. Any thread. Errors: those of ChatTemplate::Render.
+// Renders `conversation` with the generation prompt. If the template prints the date, set
+// now_unix_s. With `spans`, only the new messages of a conversation that grew are searched for. Any
+// thread. Returns the errors of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
                                 const Conversation& conversation, ClientSpans spans = {});
 
-// The same without `shape`.
+// As RenderPrompt, without `shape`.
 Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,
                               const Conversation& conversation, bool add_generation_prompt);
 
-// A piece of a prompt's text that is tokenised in one go.
+// A part of a prompt's text that is tokenised in one call.
 struct PromptPiece {
   TextRange range;
   bool parse_special = true;
 };
 
-// Cuts `range` of the prompt so that no literal can become a special token and all else is
-// tokenised as if nothing had been cut: a piece that holds literals reaches from one special text
-// of the template to the next, and there tokenisers cut anyway. Without literals it is one piece;
-// an empty range has none.
+// Splits `range` of the prompt so that no literal can become a special token and everything else is
+// tokenised as if it had not been split: a part with literals extends from one special text of the
+// template to the next, where tokenizers split anyway. Without literals there is one part; an empty
+// range has none.
 std::vector<PromptPiece> CutAtLiterals(const PromptText& prompt, const SpecialTexts& specials,
                                        TextRange range);
 

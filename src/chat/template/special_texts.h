@@ -1,5 +1,5 @@
-// SpecialTexts: the texts that a tokenizer turns into special tokens when it is told to look for
-// them: "<|im_start|>", "<|im_end|>", "</s>". In a message they are to be text like any other.
+// SpecialTexts: the texts that a tokenizer turns into special tokens if it is told to parse them:
+// "<|im_start|>", "<|im_end|>", "</s>". In a message they must be ordinary text.
 
 #ifndef CAIRN_CHAT_TEMPLATE_SPECIAL_TEXTS_H_
 #define CAIRN_CHAT_TEMPLATE_SPECIAL_TEXTS_H_
@@ -15,15 +15,15 @@
 
 namespace cairn {
 
-// Constant after construction; any thread. A search takes time by the text's size, whatever is in
-// it and however many texts there are.
+// Constant after construction; any thread. The time of a search is linear in the text's size,
+// whatever the text and however many special texts there are.
 class SpecialTexts {
  public:
   // Empty texts are ignored.
   explicit SpecialTexts(const std::vector<std::string>& texts);
 
-  // The first one in `text` at or after `from`, of those that begin there the longest; an empty
-  // range at the text's end when there is none.
+  // Returns the first special text in `text` at or after `from`, and the longest of those that
+  // begin there; an empty range at the text's end if there is none.
   TextRange Find(std::string_view text, size_t from) const;
   bool AnyIn(std::string_view text) const { return Find(text, 0).begin < text.size(); }
 
@@ -33,7 +33,7 @@ class SpecialTexts {
     bool ends = false;
   };
 
-  // Bytes of the longest one that `text` begins with; 0: none.
+  // Returns the size of the longest special text that `text` begins with; 0 if there is none.
   size_t MatchFront(std::string_view text) const;
 
   std::vector<Node> nodes_;  // [0] is the root

@@ -1,4 +1,4 @@
-// What a chat template can and wants, found out once by rendering small conversations
+// The abilities and requirements of a chat template, found once by rendering small conversations
 // (chat/template/caps_probe.h).
 
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_CAPS_H_
@@ -8,11 +8,11 @@
 
 namespace cairn {
 
-// What a template does with a system message that is not the first one.
+// The treatment of a system message that is not the first message.
 enum class LateSystem : uint8_t {
-  kInPlace,     // shows it where it stands
+  kInPlace,     // shows it in its place
   kRefused,     // raises
-  kDropped,     // leaves its text out
+  kDropped,     // omits its text
   kHoisted,     // shows it before the messages that precede it
   kStrictTurns  // raises unless user and assistant take turns
 };
@@ -35,14 +35,15 @@ constexpr const char* LateSystemName(LateSystem late_system) {
 }
 
 struct TemplateCaps {
-  // The system text shows in front of the first user message, also when the conversation goes on.
-  // Where it does not, it is put in front of the first user message as a part of it.
+  // The system text is shown before the first user message, also when the conversation continues.
+  // If false, it is prepended to the first user message.
   bool system_role = true;
-  // The text of a leading developer message shows. Where it does not, developers are systems.
+  // The text of a leading developer message is shown. If false, developer messages become system
+  // messages.
   bool developer_role = false;
-  // For all but kInPlace the text joins the turn beside it (chat/template/template_turns.h).
+  // For all values but kInPlace the text joins an adjacent turn (chat/template/template_turns.h).
   LateSystem late_system = LateSystem::kInPlace;
-  // A user message right behind a tool's result is refused.
+  // A user message directly after a tool's result is refused.
   bool no_user_after_tool = false;
   // Ids of calls must have nine letters and digits.
   bool short_call_ids = false;
@@ -52,24 +53,24 @@ struct TemplateCaps {
   bool no_text_beside_thinking = false;
   // An assistant message without text and calls is refused.
   bool no_empty_answers = false;
-  // The names of offered tools, calls and tool answers show.
+  // The names of offered tools, calls and tool results are shown.
   bool tools = false;
-  // The tools stand in front of the last user message, so each one moves them
+  // The tools are shown before the last user message, so each new one moves them
   // (chat/spans/tools_block.h).
   bool tools_move = false;
   bool tool_calls = false;
   bool tool_responses = false;
-  // Call arguments must be objects; else they stay the text that the model wrote.
+  // Call arguments must be objects; otherwise they stay the text that the model wrote.
   bool object_arguments = false;
-  // A message with calls and no text has null content; else an empty one.
+  // A message with calls and no text must have null content; otherwise it has an empty text.
   bool null_content = false;
   // Content must be a list of typed parts.
   bool typed_content = false;
-  // An assistant's reasoning is called `thinking`, not `reasoning_content`.
+  // An assistant's reasoning is in the field `thinking` instead of `reasoning_content`.
   bool thinking_field = false;
 
-  // Whether the template has a form of its own for any of tools, calls and results. Where it has
-  // none, all of them are text in the form of Hermes (chat/template/template_turns.h).
+  // Whether the template has its own notation for any of tools, calls and results. If it has none,
+  // all of them become text in the notation of Hermes (chat/template/template_turns.h).
   bool knows_tools() const { return tools || tool_calls || tool_responses; }
 };
 

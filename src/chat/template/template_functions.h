@@ -1,5 +1,5 @@
-// The functions and filters that templates may use beside those of the template engine, or in their
-// place where the engine's differ from Jinja's.
+// The functions and filters that templates may use in addition to those of the template engine, or
+// instead of them where the engine's differ from Jinja's.
 
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_FUNCTIONS_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_FUNCTIONS_H_
@@ -10,12 +10,12 @@ class Context;
 
 namespace cairn {
 
-// Any thread. The functions throw what the engine's throw: a std::exception whose text says why the
+// Any thread. The functions throw as the engine's do: a std::exception whose text says why the
 // template cannot be rendered.
 void DefineTemplateFunctions(minja::Context* context);
 
-// A part of the above: the functions that stand for methods which the engine lacks
-// (template_expression.h).
+// Called by DefineTemplateFunctions: defines the functions that replace methods which the engine
+// lacks (template_expression.h).
 void DefineTemplateMethods(minja::Context* context);
 
 }  // namespace cairn

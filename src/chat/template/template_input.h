@@ -1,4 +1,4 @@
-// The JSON values that a chat template sees, made from a Conversation.
+// The JSON values that a chat template receives, made from a Conversation.
 
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
@@ -11,16 +11,16 @@
 
 namespace cairn {
 
-// The `messages` array in the shape that the template wants. Any thread.
-// kInvalidArgument: too many messages, or tool call arguments that are not the JSON object that
-// this template insists on.
+// Returns the `messages` array in the form that the template needs. Returns kInvalidArgument if
+// there are too many messages, or if tool call arguments are not the JSON object that this template
+// requires. Any thread.
 Result<nlohmann::ordered_json> TemplateMessages(const Conversation& conversation,
                                                 const TemplateCaps& caps);
 
-// The `tools` array; null when the conversation has none.
+// Returns the `tools` array; null if the conversation has none.
 Result<nlohmann::ordered_json> TemplateTools(const Conversation& conversation);
 
-// The `chat_template_kwargs` object; empty when the conversation has none.
+// Returns the `chat_template_kwargs` object; empty if the conversation has none.
 Result<nlohmann::ordered_json> TemplateKwargs(const Conversation& conversation);
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// What a template's text must pass before the template engine sees it. The text comes from a
-// model file, so it may be anything.
+// Preparation of a template's text for the template engine. The text comes from a model file, so it
+// may be anything.
 
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_SOURCE_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_SOURCE_H_
@@ -11,12 +11,12 @@
 
 namespace cairn {
 
-// The source as the engine must see it to render what Jinja renders: without the insides of
-// comments, on each character of which the engine's parser recurses; with the code of tags as
-// template_expression.h writes it; with white space in front of {{ kept; and with loops whose turns
-// do not see what the turns before them set. Any thread.
-// kInvalidArgument: too long, or expressions or blocks nested deeper than any real template's,
-// which would overflow the parser's stack.
+// Returns the source in the form in which the engine renders what Jinja renders: without the text
+// of comments, on whose characters the engine's parser recurses; with the code of tags rewritten by
+// template_expression.h; with white space before {{ kept; and with loops whose iterations do not
+// see variables set in earlier ones. Returns kInvalidArgument if the source is too long, or if
+// expressions or blocks are nested deeper than in any real template, which would overflow the
+// parser's stack. Any thread.
 Result<std::string> PrepareTemplateSource(std::string_view source);
 
 }  // namespace cairn

@@ -1,7 +1,8 @@
-// What the pages of web browsers may ask of the server (CORS, decision in docs/security.md).
+// Rules for requests that come from web pages (CORS; the decision is in docs/security.md).
 //
-// Any page that a user of this machine opens can send requests to a server on it. What it may not
-// read CORS decides, in the browser; a server that nobody needs a key for must also look who asks.
+// Any page that a user of this machine opens can send requests to a server on it. CORS lets the
+// browser decide which answers the page may read; a server without keys must also check where a
+// request comes from.
 
 #ifndef CAIRN_HTTP_PAGE_BROWSERS_H_
 #define CAIRN_HTTP_PAGE_BROWSERS_H_
@@ -17,23 +18,23 @@ namespace cairn {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
-// kInvalidArgument: one is no origin ("https://example.org", a port if need be), or it is "*" and
-// there are no keys.
+// Returns kInvalidArgument if an entry is not an origin ("https://example.org", with a port if
+// needed), or if it is "*" and there are no keys.
 Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys);
 
 bool AllowsOrigin(const std::vector<std::string>& origins, std::string_view origin);
 
-// For an answer to a page of `origin`; none where it is not allowed.
+// Returns the headers for an answer to a page of `origin`; none if that is not allowed.
 HttpHeaders CorsHeaders(const std::vector<std::string>& origins, const std::string& origin);
-// What else the answer to a preflight says; `methods` as in an Allow header. `wanted` is what the
-// page would like to send, names with commas.
+// Returns the further headers of a preflight's answer. `methods` is as in an Allow header. `wanted`
+// lists the headers that the page wants to send, separated by commas.
 HttpHeaders PreflightHeaders(const std::string& methods, const std::string& wanted);
 
-// Whether `origin` is that of a page that this server, asked for by `host`, has sent.
+// Returns whether `origin` is that of a page from this server, reached as `host`.
 bool IsSameOrigin(std::string_view origin, std::string_view host);
 
-// Whether a Host header names this machine by itself, or as `own` does. Another name that leads
-// here anyway is what DNS rebinding does.
+// Returns whether a Host header names this machine, or the host `own`. DNS rebinding uses other
+// names that resolve to this machine.
 bool NamesLoopback(std::string_view host, std::string_view own);
 
 }  // namespace cairn

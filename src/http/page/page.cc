@@ -51,7 +51,7 @@ std::string ETagOf(std::string_view bytes) {
   return text.data();
 }
 
-// Whether an If-None-Match header names `etag`: one of a list, weak or not, or a star.
+// Returns whether an If-None-Match header names `etag`: in a list, weak or not, or by a star.
 bool Names(std::string_view header, std::string_view etag) {
   return header == "*" || header.find(etag) != std::string_view::npos;
 }

@@ -1,12 +1,13 @@
-// The web page: the files that `vite build` makes of web/, held in the program, and the routes that
-// serve them. They are public: the page itself asks for the API key, and holds nothing secret.
+// The web page: the files that `vite build` makes of web/, compiled into the program, and the
+// routes that serve them. They are public: the page itself asks its user for the API key, and holds
+// no secret.
 //
-//   GET /               index.html, or one line of text when the program was built without a page
-//   GET /assets/NAME    the files it names
+//   GET /               index.html, or one line of text if the program was built without a page
+//   GET /assets/NAME    the files that it names
 //
-// Nothing comes from elsewhere: the page's Content-Security-Policy allows this server only, and no
-// script or style inside the HTML. File names stay the same from version to version; a browser asks
-// each time and gets 304 while the ETag, a hash of the bytes, is the one it has.
+// Everything is loaded from this server: the page's Content-Security-Policy allows no other, and no
+// inline script or style. File names are the same in every version; a browser revalidates each time
+// and gets 304 while its ETag, a hash of the bytes, matches.
 
 #ifndef CAIRN_HTTP_PAGE_PAGE_H_
 #define CAIRN_HTTP_PAGE_PAGE_H_
@@ -19,12 +20,12 @@
 namespace cairn {
 
 struct PageFile {
-  std::string_view name;  // "index.html", "page.js"
+  std::string_view name;  // for example, "index.html" or "page.js"
   std::string_view bytes;
 };
 
-// What was built into this program; empty where it was left out (cmake/Page.cmake). Lives as long
-// as the program.
+// Returns the files built into this program; none if the page was left out (cmake/Page.cmake). They
+// live as long as the program.
 std::span<const PageFile> BuiltPage();
 
 // `files` outlives the server. REQUIRES: before server->Bind().

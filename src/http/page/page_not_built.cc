@@ -1,4 +1,4 @@
-// In place of the page's files, where they were not built.
+// Replaces the page's files in a build without them.
 
 #include "http/page/page.h"
 

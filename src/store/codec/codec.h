@@ -1,5 +1,5 @@
-// Codecs: how an object's bytes are written to disk. Both give every bit back. docs/codecs.md says
-// what they cost, and specifies the bytes.
+// Codecs: how the payload of an object is encoded on disk. Both codecs are lossless. docs/codecs.md
+// gives their costs and specifies the bytes.
 //
 // Pure functions; any thread.
 
@@ -14,17 +14,18 @@
 
 namespace cairn {
 
-// kInvalidArgument names the codecs.
+// Returns kInvalidArgument with the list of codecs if `name` is not one of them.
 Result<Codec> ParseCodec(std::string_view name);
 std::string_view CodecName(Codec codec);
 
 struct Encoded {
-  // The one used: raw where the codec asked for would have made it no smaller.
+  // The codec used: kRaw if the requested one would not have made the payload smaller.
   Codec codec = Codec::kRaw;
-  Bytes bytes;  // empty with kRaw: the input's own are to be written
+  Bytes bytes;  // empty with kRaw: write the input itself
 };
 Encoded Encode(Codec codec, ByteSpan raw);
-// kCorrupt: the bytes are not what the codec writes, or do not come to `raw_bytes`.
+// Returns kCorrupt if the codec cannot have written `stored`, or if it does not decode to
+// `raw_bytes` bytes.
 Result<Bytes> Decode(Codec codec, ByteSpan stored, size_t raw_bytes);
 
 }  // namespace cairn

@@ -11,16 +11,16 @@
 namespace cairn {
 namespace {
 
-// Floats hardly repeat: what zstd finds in them is how often each byte occurs, and its fastest
-// level finds that as well as its slowest. A short repeat is chance, and costs more than its bytes,
-// so only long ones count: rows of tokens that occur twice.
+// Floats hardly repeat: zstd gains from the frequencies of the bytes, and its fastest level does
+// that as well as its slowest. Short repeats are chance and cost more than they save, so only long
+// ones count: rows of tokens that occur twice.
 constexpr int kZstdLevel = 1;
 constexpr int kRepeatBytesMin = 7;
 constexpr size_t kWidthMax = 4;
 constexpr std::array<size_t, 3> kWidths = {1, 2, kWidthMax};
-// Of a block, to find its width by.
+// Size of the sample of a block from which its width is chosen.
 constexpr size_t kSampleBytes = size_t{64} << 10;
-// A block of the fewest bytes: its width, and one plane of one byte.
+// The smallest block: its width, and one plane of one byte.
 constexpr size_t kStoredBlockBytesMin = 6;
 
 using Plane = Bytes;
@@ -60,14 +60,14 @@ void JoinWords(const Planes& planes, size_t words, uint8_t* out) {
   }
 }
 
-// What the exponent at `at` is expected to be, from the sum of those before it: their mean, as the
-// floats of a row are of like size. Before the first they are taken for zeros.
+// Predicts the exponent at `at` as the mean of those before it, given their sum, as the floats of a
+// row have similar magnitudes. Exponents before the first count as zero.
 constexpr size_t kExponentsBefore = 16;
 uint8_t Expected(uint32_t sum) {
   return static_cast<uint8_t>(sum / kExponentsBefore);
 }
 
-// From the end, so that those before are still what they were.
+// From the end, so that the preceding bytes are still the original ones.
 void SubtractExpected(std::span<uint8_t> exponents) {
   const size_t size = exponents.size();
   uint32_t sum = 0;
@@ -103,7 +103,7 @@ void Split(ByteSpan block, size_t width, Planes* planes) {
   if (!rest.empty()) std::memcpy((*planes)[width - 1].data() + words, rest.data(), rest.size());
 }
 
-// Leaves other bytes in the planes.
+// Modifies the bytes in the planes.
 void Join(Planes* planes, size_t width, std::span<uint8_t> block) {
   const size_t words = block.size() / width;
   if (width == 4) {
@@ -133,8 +133,8 @@ uint32_t ReadU32(const uint8_t* in) {
   return value;
 }
 
-// The size of the plane's frame, written to `*frame`; that of the plane where it is no smaller. An
-// error of zstd's is a frame that does not fit, or no memory.
+// Writes the plane's frame to `*frame` and returns its size; returns the plane's size if the frame
+// is no smaller. An error of zstd means that the frame does not fit or memory ran out.
 size_t Compress(ZSTD_CCtx* context, const Plane& plane, Bytes* frame) {
   if (context == nullptr || plane.size() < 2) return plane.size();
   frame->resize(plane.size() - 1);
@@ -143,7 +143,7 @@ size_t Compress(ZSTD_CCtx* context, const Plane& plane, Bytes* frame) {
   return ZSTD_isError(size) == 0 ? size : plane.size();
 }
 
-// By trying them on a piece of the block: 2-byte floats, 4-byte floats, or neither.
+// Tries the widths on a sample of the block: 2-byte floats, 4-byte floats, or neither.
 size_t BestWidth(ZSTD_CCtx* context, ByteSpan block, Planes* planes, Bytes* frame) {
   const size_t size = std::min(block.size(), kSampleBytes);
   const size_t begin = (block.size() - size) / 2 / kWidthMax * kWidthMax;

@@ -1,14 +1,15 @@
 // The lossless codec. See codec.h.
 //
-//   blocks, each of kLosslessBlockBytes of the input, the last of the rest:
-//   | u8 width | width times: u32 length, so many bytes |
+//   a sequence of blocks; each holds kLosslessBlockBytes of the input, the last one the remainder:
+//   | u8 width | `width` planes: u32 length, then that many bytes |
 //
-// A block is cut into words of `width` bytes (1, 2 or 4). Each word is turned left by one bit where
-// it is wider than a byte, so that a float's exponent fills its top byte, and the words' bytes go
-// to `width` planes, the lowest first; what is left at the end joins the last plane. With 4-byte
-// words each byte of the last plane is kept less the mean, rounded down, of the 16 before it, those
-// before the first being 0. A plane as long as it should be stands there as it is; a shorter one is
-// a zstd frame of it. Numbers are little-endian.
+// A block is cut into words of `width` bytes (1, 2 or 4). Words wider than one byte are rotated
+// left by one bit, so that a float's exponent fills the top byte. Byte i of every word goes to
+// plane i, the lowest byte first; bytes left over at the end of the block are appended to the last
+// plane. With 4-byte words, each byte of the last plane is stored as its difference from the mean,
+// rounded down, of the 16 bytes before it (bytes before the first count as 0). A plane whose stored
+// length equals its decoded length is stored raw; a shorter one is a zstd frame. Numbers are
+// little-endian.
 //
 // Pure functions; any thread.
 
@@ -22,9 +23,9 @@ namespace cairn {
 
 inline constexpr size_t kLosslessBlockBytes = size_t{1} << 20;
 
-// May come out a little longer than `raw`.
+// The result may be slightly longer than `raw`.
 Bytes EncodeLossless(ByteSpan raw);
-// kCorrupt: see Decode in codec.h.
+// Returns kCorrupt as Decode in codec.h does.
 Result<Bytes> DecodeLossless(ByteSpan stored, size_t raw_bytes);
 
 }  // namespace cairn

@@ -23,7 +23,7 @@ Bytes Noise(size_t size, Random* random) {
   return bytes;
 }
 
-// Normal floats, as the rows of a state are, cut off after `size` bytes.
+// Normally distributed floats, like the rows of a state, cut off after `size` bytes.
 Bytes Floats(size_t size, Random* random) {
   std::normal_distribution<float> normal(0.0F, 0.05F);
   Bytes bytes((size + 3) / 4 * 4);
@@ -47,7 +47,7 @@ Bytes Constant(size_t size, Random* random) {
   return Bytes(size, static_cast<uint8_t>((*random)()));
 }
 
-// A little of everything, one after the other.
+// A mix of all kinds of data, one after the other.
 Bytes Mixed(size_t size, Random* random) {
   Bytes bytes;
   while (bytes.size() < size) {
@@ -89,7 +89,7 @@ void ExpectsItBack(const Bytes& raw) {
   const auto decoded = Decode(encoded.codec, stored, raw.size());
   ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
   EXPECT_TRUE(*decoded == raw);
-  // Also where it did not pay.
+  // Also if the frame is larger than the input.
   const auto framed = DecodeLossless(EncodeLossless(raw), raw.size());
   ASSERT_TRUE(framed.has_value()) << framed.error().message;
   EXPECT_TRUE(*framed == raw);
@@ -155,8 +155,8 @@ TEST(Codec, LosslessRefusesWhatIsCutOffOrGoesOn) {
   EXPECT_FALSE(Decode(Codec::kLossless, longer, raw.size()));
 }
 
-// What comes of it may be other bytes, as a plane that is not compressed has no checksum: that is
-// the store's affair. It may be an error, and nothing else.
+// Decoding may return other bytes, as an uncompressed plane has no checksum: the store detects
+// that. It may return an error, and must do nothing else.
 TEST(Codec, LosslessSurvivesEveryChangedByteAndAnyNoise) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// The disk store on bad days: bad files, full and failing devices, folders that vanish.
+// Tests the disk store under failures: bad files, full and failing devices, vanishing folders.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST_F(DiskBadDays, CallsACorruptObjectAMissAndRemovesIt) {
     EXPECT_EQ(store->stats().corrupt, 1u);
     store.Settle();
     EXPECT_EQ(store->TakeNews().gone, Names{name});
-    // It can be written again.
+    // The object can be written again.
     ASSERT_TRUE(store.Put(header, PayloadOf(100)));
     EXPECT_EQ(store->Read(name).value(), PayloadOf(100));
     store->Remove(name);
@@ -94,7 +94,7 @@ TEST_F(DiskBadDays, GoesOnWhileTheFolderRefusesAndComesBackToIt) {
   EXPECT_GT(errors, 0u);
   EXPECT_EQ(log_.size(), 1u);
   fs_.SetReadOnly(false);
-  // Having refused, it is left alone until the next scan.
+  // After the failures the folder is left alone until the next scan.
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 10)), PayloadOf(100)));
   EXPECT_EQ(store->stats().errors, errors);
   store.Rescan();
@@ -169,7 +169,7 @@ TEST_F(DiskBadDays, MakesTheFolderAgainWhenItVanished) {
   EXPECT_EQ(store->TakeNews().vanished, Names{NameOf(header)});
   EXPECT_EQ(store->stats().bytes, 0u);
   EXPECT_TRUE(store.Put(header, PayloadOf(100)));
-  // Also when nobody has looked since.
+  // Also if no scan ran since.
   fs_.RemoveFolder(kFolder);
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(100)));
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 2)), PayloadOf(100)));
@@ -182,7 +182,7 @@ TEST_F(DiskBadDays, LeavesNothingBehindOnAFullDevice) {
   store.Settle();
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));
   EXPECT_EQ(fs_.bytes(), 0u);
-  // Nor when the device fills up in the middle.
+  // Nor if the device fills up during a write.
   fs_.SetCapacity(uint64_t{1} << 30);
   fs_.Fail(FsCall::kAppend, 2, ErrorCode::kNoSpace);
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10)), PayloadOf(1000)));

@@ -49,7 +49,8 @@ ObjectName ParseObjectFileName(const std::string& file) {
   if (!file.ends_with(kSuffix)) return {};
   const std::string digits = file.substr(0, file.size() - kSuffix.size());
   const ObjectName name = ParseObjectName(digits);
-  // One spelling a name: an index by names could not tell two files of one name apart.
+  // Only one spelling per name is accepted: the index could not tell two files of the same name
+  // apart.
   return name.empty() || ToText(name) != digits ? ObjectName{} : name;
 }
 
@@ -81,7 +82,7 @@ Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const Ob
   if (NameOf(*header) != name) {
     return Corrupt(path, "it should be called " + ObjectFileName(NameOf(*header)));
   }
-  // Said so that no sum can overflow, whatever the header says.
+  // Written so that no sum can overflow, whatever the header says.
   if (header->stored_bytes != file_bytes - bytes->size()) {
     return Corrupt(path, "of " + std::to_string(header->stored_bytes) + " bytes it has " +
                              std::to_string(file_bytes - bytes->size()));
@@ -91,7 +92,7 @@ Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const Ob
 
 namespace {
 
-// `file_bytes`: how long it is.
+// `file_bytes` is the length of the file.
 Result<WholeObject> ReadOnce(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
                              uint64_t file_bytes) {
   const std::string path = path_of_model + "/" + ObjectFileName(name);

@@ -12,7 +12,8 @@
 namespace cairn {
 namespace {
 
-// Hosts that share a folder may have processes of one number, and a process two stores.
+// Distinguishes the hosts that share a folder, whose processes may have the same number, and the
+// stores of one process.
 std::string TempPrefix(const void* store, int64_t now_ns) {
   const auto process = static_cast<uint64_t>(getpid());
   const uint64_t unique =
@@ -91,7 +92,7 @@ void DiskFolder::Touch(const DiskQueue::Touches& touches) {
     if (stopped_()) return;
     if (index_.Find(own_model_, name) == nullptr) continue;
     const std::string path = PathOf(own_model_, name);
-    // Another process may have used it since it was seen.
+    // Another process may have used it since the last scan.
     const Result<FileStat> stat = fs_->Stat(path);
     if (!stat) {
       trouble_->Note(stat.error());

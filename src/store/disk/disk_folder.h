@@ -1,12 +1,12 @@
-// DiskFolder: what the disk store does with its folder, one thing at a time: it looks what is
-// there, writes, removes, notes uses, and gives up what is worth least when room is needed.
+// DiskFolder: the synchronous operations of the disk store on its folder: scan, write, remove,
+// touch, and evict the lowest-ranked objects when room is needed.
 //
-//   Scan ----> DiskIndex: what is there <---- Write, Remove, Touch
+//   Scan ----> DiskIndex: the known objects <---- Write, Remove, Touch
 //                   |
-//                   +---- ToFree: who goes next ----> files are removed, under DIR/lock
+//                   +---- ToFree: eviction order ----> files are removed while DIR/lock is held
 //
-// What other processes do with the folder meanwhile is learnt by the next Scan, but for what is
-// about to be removed: that is looked at once more, as another may have used or removed it.
+// Changes by other processes are noticed at the next Scan. Files about to be evicted are checked
+// once more, as another process may have used or removed them since.
 //
 // Threads: called by one thread, the I/O thread.
 
@@ -33,11 +33,11 @@ namespace cairn {
 
 class DiskFolder {
  public:
-  // An object on its way to the disk.
+  // An object that is being written to the disk.
   struct WriteJob {
     DiskTask task;
-    Bytes front;      // empty: it is not encoded yet
-    Encoded payload;  // no bytes: the task's own
+    Bytes front;      // empty until the object is encoded
+    Encoded payload;  // without bytes: write those of the task
     int lock_tries = 0;
   };
   struct Counts {
@@ -46,82 +46,84 @@ class DiskFolder {
     uint64_t evicted = 0;
   };
 
-  // `fs` and `trouble` outlive it. When `stopped` says so, what takes long ends in the middle.
+  // `fs` and `trouble` outlive it. Long operations stop midway once `stopped` returns true.
   DiskFolder(Fs* fs, const DiskStoreOptions& options, DiskTrouble* trouble,
              std::function<bool()> stopped);
 
-  // Finds what came and what went since the last time. Reads the fronts of new files only.
+  // Finds the files that appeared and disappeared since the last scan. Reads only the fronts of new
+  // files.
   void Scan();
-  // Returns nothing when it is done, well or not (see News), or else the seconds after which it
-  // should be called again with the same job.
+  // Returns nullopt when the job has ended; the events say whether it succeeded (see News).
+  // Otherwise returns the number of seconds after which to call it again with the same job.
   std::optional<double> Write(WriteJob* job);
-  // There was no memory in the middle of it: as if the folder had failed.
+  // Ends the job after an allocation failed, as if the folder had failed.
   void GiveUpWrite(const WriteJob& job);
-  // But for a newer version's, which took its place meanwhile.
+  // Removes the object, unless a newer version's file has taken its place.
   void Remove(const ObjectName& name);
-  // Its file was bad, and whoever read it removed it. One that another process has put there since
-  // stays, and is found.
+  // Drops an object from the index whose file the reader found corrupt and removed. If another
+  // process has written the file again since, it stays and is reported as found.
   void Lost(const ObjectName& name);
   void Touch(const DiskQueue::Touches& touches);
 
-  // Puts the next of what was found into the news, as many as found_bytes_max allows.
+  // Moves the next found objects into the events, up to found_bytes_max bytes of headers.
   void TellFound();
   bool has_untold() const { return !untold_.empty(); }
-  // Since the last call.
+  // Returns the events since the last call.
   DiskStore::News TakeNews();
   const Counts& counts() const { return counts_; }
-  // Nothing is written before the next scan.
+  // True if writing is suspended until the next scan.
   bool refusing() const;
-  // Of all files in the folder that are known of.
+  // The size of all known files in the folder.
   uint64_t bytes() const { return index_.bytes() + stray_bytes_; }
   uint64_t objects() const { return index_.GoodObjects(own_model_); }
 
  private:
-  // Found, and not in the news yet.
+  // An object that was found and is not in the events yet.
   struct Untold {
     size_t depth = 0;
     ObjectName name;
-    std::optional<ObjectHeader> header;  // nothing: to be read again, as it would take memory
+    std::optional<ObjectHeader> header;  // nullopt if it was dropped to save memory; it is read
+                                         // again
   };
   enum class Room { kMade, kNone, kDeviceFull, kLocked, kFailed };
 
   std::string PathOf(const std::string& model) const;
   std::string PathOf(const std::string& model, const ObjectName& name) const;
-  // It is not there any more; says so if it is ours and was good.
+  // Drops the object from the index. Reports it as gone if it belongs to our model and was good.
   void Forget(const std::string& model, const ObjectName& name);
-  // The whole folder of the model is not there any more.
+  // Drops all objects of a model whose folder has disappeared.
   void ForgetModel(const std::string& model);
-  // A newer version's file is in its place.
+  // Records that a newer version's file has taken the object's place.
   void LeaveToNewer(const ObjectName& name);
 
-  // In disk_scan.cc.
+  // Defined in disk_scan.cc.
   void ScanModel(const std::string& model);
   void AddFound(const std::string& model, const ObjectName& name);
-  // The header of something found; nothing: it is not there any more.
+  // Returns the header of a found object; nullopt if the object is gone.
   std::optional<ObjectHeader> HeaderOf(Untold untold);
-  // A file that was bad and is another now.
+  // True if a file that was bad has been replaced since.
   bool IsMended(const DiskEntry& known) const;
   void ScanTemp(const std::string& model, const std::string& file);
 
-  // In disk_room.cc.
-  // Until the budget and the device's reserve hold, with `incoming`, which is in the index, or
-  // without. kNone: what there is is worth more. kDeviceFull: ours would fit the budget, but others
-  // have filled the device.
+  // Defined in disk_room.cc.
+  // Evicts until the budget and the device's reserve hold, counting `incoming`, which is in the
+  // index already, unless it is null. Returns kNone if the present objects rank higher, and
+  // kDeviceFull if our objects fit the budget but other files have filled the device.
   Room MakeRoom(const DiskEntry* incoming);
-  // Of the device, that the reserve lacks once `bytes` more are written.
+  // Returns how many bytes the device lacks to keep its reserve after `bytes` more are written.
   Result<uint64_t> ReserveLacks(uint64_t bytes) const;
-  // Whether all of them are still as the index has them. What is not is set right there.
+  // Returns whether all files still match the index, and corrects the entries that do not.
   bool AreAsKnown(const std::vector<DiskEntry>& entries);
-  // Returns the bytes freed.
+  // Evicts `entries` and returns the bytes freed.
   uint64_t GiveUp(const std::vector<DiskEntry>& entries);
 
-  // In disk_write.cc.
-  // There already, whoever wrote it. A bad file in its place is removed. kUnsupported: a newer
-  // version's is there.
+  // Defined in disk_write.cc.
+  // Returns whether the object is there already, whoever wrote it. Removes a bad file in its place.
+  // Returns kUnsupported if a newer version's file is there.
   Result<bool> IsThere(const WriteJob& job);
-  // Another process wrote it since the last scan.
+  // Takes over an object that another process wrote since the last scan.
   Result<bool> Adopt(const ObjectName& name, ObjectHeader header, const FileStat& stat);
-  // Makes sure that the names of all objects are on the device.
+  // Syncs the folder, so that the names of all objects are on the device.
   Status SyncFound();
   void Encode(WriteJob* job) const;
   Status MakeModelFolder();
@@ -129,38 +131,40 @@ class DiskFolder {
   Status WriteFile(const WriteJob& job);
   Status WriteTemp(const std::string& path, const WriteJob& job);
   Status AppendAll(FileWriter* writer, ByteSpan bytes) const;
-  // After a failure: removes the file, or else counts it as in the way.
+  // Removes the file of a failed write. If that fails, its bytes count as stray bytes.
   void DropFile(const std::string& path, uint64_t bytes);
   void Failed(const WriteJob& job, const Error& error);
-  // ... for want of room on the device.
+  // As Failed, because the device has no room.
   void FailedFull(const WriteJob& job);
-  // ... of which was spoken already.
+  // As Failed, if the failure is already noted.
   void Missed(const WriteJob& job);
   double SecondsToNextWrite() const;
 
   Fs* const fs_;
   const DiskStoreOptions options_;
   const std::string own_model_;
-  const std::string temp_prefix_;  // of temporary files that only this store makes
+  const std::string temp_prefix_;  // prefix of this store's temporary files
   DiskTrouble* const trouble_;
   const std::function<bool()> stopped_;
 
   DiskIndex index_;
-  // Of files that are in the way and no objects: temporary ones, and some that cannot be read.
+  // Bytes of files that occupy room and are not objects: temporary files, and unreadable ones.
   uint64_t stray_bytes_ = 0;
-  // The last scan saw everything. Else nothing is written: it might burst the budget.
+  // True if the last scan saw everything. Otherwise nothing is written, as that might exceed the
+  // budget.
   bool seen_all_ = false;
   bool folder_made_ = false;
-  // There are objects whose names may not be on the device yet: another process is about to see to
-  // that, or we could not.
+  // True if the folder may hold objects whose names are not on the device yet: another process has
+  // yet to sync the folder, or our sync failed.
   bool found_unsynced_ = false;
-  int failures_ = 0;  // of writes, one after the other, since the last scan
+  int failures_ = 0;  // consecutive failed writes since the last scan
   uint64_t temps_made_ = 0;
-  std::optional<int64_t> written_ns_;  // the end of the last write
-  uint64_t written_bytes_ = 0;         // in it
-  std::deque<Untold> untold_;  // shallowest first; some may not be in untold_names_ any more
-  std::set<ObjectName> untold_names_;  // not in the news as found, nor as written
-  uint64_t untold_bytes_ = 0;          // of the headers in it
+  std::optional<int64_t> written_ns_;  // end of the last write
+  uint64_t written_bytes_ = 0;         // size of the last write
+  std::deque<Untold> untold_;  // shallowest first; may include objects that are no longer in
+                               // untold_names_
+  std::set<ObjectName> untold_names_;  // not yet reported as found or written
+  uint64_t untold_bytes_ = 0;          // size of the headers in untold_
   DiskStore::News news_;
   Counts counts_;
 };

@@ -12,8 +12,9 @@ namespace {
 
 constexpr double kNeverGoes = std::numeric_limits<double>::infinity();
 
-// The hashes of the beginnings of `header`'s tokens that end at multiples of kBlockTokens, from
-// that at or before `from` to the last one before `to`, each with all that keeps states apart.
+// Returns the hashes of the prefixes of `header`'s tokens that end at multiples of kBlockTokens,
+// from the one at or before `from` to the last one before `to`. Each hash includes everything that
+// keeps states apart.
 std::vector<uint64_t> BlocksBetween(const ObjectHeader& header, size_t from, size_t to) {
   constexpr size_t kBlock = DiskIndex::kBlockTokens;
   std::vector<uint64_t> blocks;
@@ -41,7 +42,7 @@ std::vector<uint64_t> BlocksOf(const ObjectHeader& header) {
   return {};
 }
 
-// A bad one goes first; what cannot be removed keeps what it needs.
+// A bad entry goes first; an entry that cannot be removed keeps the objects that it needs.
 double OwnRank(const DiskEntry& entry, double newer_ms_per_byte, int64_t now_ns,
                double half_life_s) {
   if (entry.stuck) return kNeverGoes;
@@ -85,8 +86,8 @@ DiskEntry DiskIndex::EntryOf(const ObjectHeader& header, const ObjectName& name,
   return entry;
 }
 
-// A segment needs its parent, which begins before it; a snapshot or a whole at the same depth as a
-// segment's begin does not need that segment.
+// A segment needs its parent, which begins before it. A snapshot or full state at the same depth as
+// a segment's begin does not need that segment.
 size_t DiskIndex::DepthOf(const ObjectHeader& header) {
   return Depth(header.kind, header.begin, header.tokens.size());
 }
@@ -227,10 +228,10 @@ std::optional<std::vector<DiskEntry>> DiskIndex::ToFree(uint64_t bytes, const Di
   std::vector<DiskEntry> evicted;
   if (bytes == 0) return evicted;
   std::vector<Node*> nodes = RankedByDepth(now_ns, half_life_s);
-  // The deepest come first, so each has its last word before what it needs is asked.
+  // With the deepest first, each rank is final before it is passed on to the objects needed.
   for (const Node* const node : nodes) RaiseNeeded(*node);
-  // Of one rank, the deeper goes first: what needs another ranks no higher than that one, and has
-  // gone before it.
+  // Among equal ranks the deeper object goes first: an object that needs another never ranks higher
+  // than that one, so it is evicted before it.
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const Node* a, const Node* b) { return a->rank < b->rank; });
   double limit = kNeverGoes;

@@ -1,15 +1,15 @@
-// DiskIndex: what the disk store's folder holds, as far as it is known: of every object what
-// ranking takes, of every model. No I/O.
+// DiskIndex: the known contents of the disk store's folder: of every object of every model, the
+// fields that ranking needs. No I/O.
 //
-// Which object goes next is decided here. An object that others need goes after them:
+// The index decides the eviction order. An object that others need is evicted after them:
 //
 //   a segment  <- the segments that begin in it (their header's `parent`)
 //              <- the snapshots whose last token lies in it
 //
-// Headers do not name the segment that a snapshot stands on. It is found by hashes of the tokens'
-// beginnings at every kBlockTokens: a segment is known by all that lie in it, a snapshot by the
-// last one before its end. Sequences that part within one block are taken for the same; then a
-// segment is kept a little longer than it needs to be, and no more comes of it.
+// Headers do not name the segment that a snapshot depends on. It is found by hashes of the token
+// prefixes at every kBlockTokens: a segment is indexed by all block ends within it, and a snapshot
+// looks up the last block end before its own end. Sequences that diverge within one block are taken
+// for the same; the only effect is that a segment is kept a little longer than needed.
 //
 // Threads: called by one thread.
 
@@ -29,26 +29,26 @@
 
 namespace cairn {
 
-// One file. `model` is the name of its folder: its fingerprint, as text.
+// One file. `model` is the name of its folder: the fingerprint as text.
 struct DiskEntry {
   std::string model;
   ObjectName name;
-  uint64_t bytes = 0;   // of the file
-  int64_t time_ns = 0;  // the file's, from which its rank follows
-  // False: its front does not say what it should, or (`newer`) we cannot read it. Nobody can use
-  // what is bad, so it goes first when room is needed.
+  uint64_t bytes = 0;   // size of the file
+  int64_t time_ns = 0;  // time of the file, from which the rank follows
+  // False if its front is invalid, or (with `newer`) if we cannot read it. A bad file is of no use
+  // to any version, so it is evicted first.
   bool good = false;
-  // A newer version's, to which it may be worth as much as ours are to us.
+  // Written by a newer version, for which it may be worth as much as our objects are for us.
   bool newer = false;
-  // It could not be removed, and is not tried again before the next scan.
+  // Removing it failed; not tried again before the next scan.
   bool stuck = false;
-  // The rest is of good ones only.
+  // The following fields are set for good entries only.
   ObjectKind kind = ObjectKind::kSnapshot;
   ObjectName parent;
-  size_t begin = 0;  // tokens
+  size_t begin = 0;  // in tokens
   size_t end = 0;
   double worth_ms = 0;
-  // By these, what stands on a segment finds it.
+  // Hashes by which dependent objects find this segment.
   std::vector<uint64_t> blocks = {};
 };
 
@@ -56,47 +56,47 @@ class DiskIndex {
  public:
   static constexpr size_t kBlockTokens = 512;
 
-  // The file `name` whose front is `header`.
+  // Returns the entry for the file `name` whose front is `header`.
   static DiskEntry EntryOf(const ObjectHeader& header, const ObjectName& name,
                            const FileStat& stat);
-  // The file `name` whose front says nothing.
+  // Returns the entry for the file `name` whose front is invalid.
   static DiskEntry BadEntry(std::string model, const ObjectName& name, const FileStat& stat);
-  // The file `name` of a newer version.
+  // Returns the entry for the file `name` of a newer version.
   static DiskEntry NewerEntry(std::string model, const ObjectName& name, const FileStat& stat);
-  // Sorted by this, objects come after all that they need.
+  // Sorting by depth puts objects after all that they need.
   static size_t DepthOf(const ObjectHeader& header);
 
-  // In place of one of that model and name. What comes back is valid until it is erased or
-  // replaced.
+  // Adds the entry, or replaces the one of the same model and name. The result is valid until it is
+  // erased or replaced.
   const DiskEntry& Put(DiskEntry entry);
-  // Nothing happens when it is not there.
+  // Does nothing if there is no such entry.
   void Erase(const std::string& model, const ObjectName& name);
-  // nullptr: it is not there. Valid until it is erased or replaced.
+  // Returns nullptr if there is no such entry. The result is valid until it is erased or replaced.
   const DiskEntry* Find(const std::string& model, const ObjectName& name) const;
-  // Nothing happens when it is not there.
+  // Does nothing if there is no such entry.
   void SetTime(const std::string& model, const ObjectName& name, int64_t time_ns);
   void SetStuck(const std::string& model, const ObjectName& name);
   void ClearStuck();
 
   std::vector<std::string> Models() const;
   std::vector<ObjectName> NamesOf(const std::string& model) const;
-  // Of the model, that we can read.
+  // The number of the model's objects that we can read.
   uint64_t GoodObjects(const std::string& model) const;
-  // Of all files.
+  // The size of all files.
   uint64_t bytes() const { return bytes_; }
 
-  // Those to be given up to free so many bytes, in this order: the least rank first, and none
-  // before what needs it. Of a newer version's only the file's time is known: they rank by that, as
-  // if each were worth for its bytes what the one in the middle of ours is. `incoming`, when given,
-  // is an entry whose file is still to be written: neither it nor what ranks as high is given up.
-  // Nothing: there are not so many bytes to be had.
+  // Returns the objects to evict, in order, to free `bytes`: the lowest rank first, and no object
+  // before those that need it. Only the file's time is known of a newer version's object: it is
+  // ranked by that, with the median of our objects' worth per byte. `incoming`, unless null, is an
+  // entry whose file is about to be written: neither it nor objects that rank as high are evicted.
+  // Returns nullopt if that many bytes cannot be freed.
   std::optional<std::vector<DiskEntry>> ToFree(uint64_t bytes, const DiskEntry* incoming,
                                                int64_t now_ns, double half_life_s);
 
  private:
   struct Node {
     DiskEntry entry;
-    double rank = 0;  // of the last ToFree
+    double rank = 0;  // computed by the last ToFree
   };
   struct Model {
     std::map<ObjectName, Node> objects;
@@ -105,15 +105,16 @@ class DiskIndex {
 
   Node* FindNode(const std::string& model, const ObjectName& name);
   static size_t DepthOf(const DiskEntry& entry);
-  // What a newer version's is taken to be worth: the median of ours; 1 when there are none.
+  // The worth per byte assumed for a newer version's object: the median of ours; 1 if there are
+  // none.
   double MedianMsPerByte() const;
-  // Each with its own rank, the deepest first.
+  // Computes each node's own rank; returns the nodes with the deepest first.
   std::vector<Node*> RankedByDepth(int64_t now_ns, double half_life_s);
-  // Raises what `node` needs to its rank.
+  // Raises the rank of the objects that `node` needs to at least its own.
   void RaiseNeeded(const Node& node);
 
   std::map<std::string, Model> models_;
-  std::unordered_multimap<uint64_t, Node*> segments_;  // by each of their blocks
+  std::unordered_multimap<uint64_t, Node*> segments_;  // by the hash of each of their blocks
   uint64_t bytes_ = 0;
 };
 

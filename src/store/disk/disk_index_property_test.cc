@@ -1,5 +1,5 @@
-// Forests of segments and snapshots drawn at random: what DiskIndex gives up, beside a plain oracle
-// that compares tokens. A failure names its seed.
+// Compares DiskIndex's eviction order for random forests of segments and snapshots with a plain
+// oracle that compares tokens. A failure names its seed.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class Forest {
   const std::map<ObjectName, Known>& objects() const { return objects_; }
   uint64_t Below(uint64_t limit) { return random_() % limit; }
 
-  // Whether `a` is of no use without `b`, or is taken to be: sequences that part within the block
+  // Whether `a` is useless without `b`, or is taken to be: sequences that diverge within the block
   // of a snapshot's last token are taken for one.
   bool Needs(const Known& a, const Known& b) const {
     if (b.header.kind != ObjectKind::kSegment) return false;
@@ -54,7 +54,7 @@ class Forest {
            position <= b.header.tokens.size() && shared >= (position - 1) / kBlock * kBlock &&
            a.header.lineage == b.header.lineage;
   }
-  // Its own, or that of the highest that needs it.
+  // Its own rank, or the highest of those that need it.
   double RankOf(const Known& known) {
     if (ranks_.contains(known.name)) return ranks_.at(known.name);
     double rank = ObjectRank(known.header.worth_ms, known.stat.bytes, known.stat.time_ns, kStartNs,
@@ -104,7 +104,7 @@ void CompareWithOracle(uint64_t seed) {
   Forest forest(seed);
   DiskIndex index;
   uint64_t all = 0;
-  // Put twice and erased once in between: nothing of the first time may stay.
+  // Put twice, with an erase between: nothing of the first time may remain.
   for (int round = 0; round < 2; ++round) {
     for (const auto& [name, known] : forest.objects()) {
       if (round == 1 && forest.Below(3) == 0) index.Erase(ToText(kModel), name);

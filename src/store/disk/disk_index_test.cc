@@ -25,7 +25,7 @@ class Index {
     index_.Put(DiskIndex::EntryOf(header, name, FileStat{bytes, kStartNs - age_s * kSecondNs}));
     return name;
   }
-  // The names of those that go; one empty name: there is not so much to be had.
+  // Returns the names of those to evict; a single empty name if that many bytes cannot be freed.
   std::vector<ObjectName> ToFree(uint64_t bytes, const ObjectName& incoming = {}) {
     const DiskEntry* const entry =
         incoming.empty() ? nullptr : index_.Find(ToText(kModel), incoming);
@@ -123,13 +123,13 @@ TEST(DiskIndex, GivesUpBadFilesBeforeAllOthers) {
   EXPECT_EQ(index->GoodObjects(ToText(kModel)), 1u);
 }
 
-// Nothing is known of it but its bytes and its time.
+// Only its size and its time are known.
 TEST(DiskIndex, RanksANewerVersionsByItsTimeAmongOthersOfMiddlingWorth) {
   Index index;
   const ObjectName dear = index.Put(Snapshot(TokensOf(10, 1), 8000));
   const ObjectName middling = index.Put(Snapshot(TokensOf(10, 2), 1000));
   const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 3), 10));
-  // Whatever its bytes, a little older than the middling one, and a little younger.
+  // Whatever their sizes, one is slightly older than the middling one, and one slightly younger.
   const ObjectName older{1, 2};
   const ObjectName younger{1, 3};
   const auto put = [&](const ObjectName& name, uint64_t bytes, int64_t age_s) {
@@ -141,7 +141,7 @@ TEST(DiskIndex, RanksANewerVersionsByItsTimeAmongOthersOfMiddlingWorth) {
   EXPECT_EQ(index.ToFree(5305), (Names{cheap, older, middling, younger, dear}));
   EXPECT_EQ(index->bytes(), 5305u);
   EXPECT_EQ(index->GoodObjects(ToText(kModel)), 3u);
-  // It makes room for what comes only where it ranks lower.
+  // It is evicted for a new object only if it ranks lower.
   EXPECT_EQ(index.ToFree(101, middling), (Names{cheap, older}));
   EXPECT_EQ(index.ToFree(5101, middling), kNotSoMuch);
 }
@@ -176,7 +176,7 @@ TEST(DiskIndex, SurvivesParentsThatGoInARing) {
   ObjectHeader a = Segment(TokensOf(200), 100, ObjectName{9, 9});
   const ObjectName name_a = index.Put(a);
   const ObjectName name_b = index.Put(Segment(TokensOf(300), 100, name_a));
-  // Names are hashes, so no ring can be made of them; but a file may say anything.
+  // Names are hashes, so no real object is its own ancestor; but a file may claim anything.
   a.parent = name_b;
   index->Put(DiskIndex::EntryOf(a, name_a, FileStat{100, kStartNs}));
   EXPECT_EQ(index.ToFree(200).size(), 2u);
@@ -194,7 +194,7 @@ TEST(DiskIndex, ForgetsWhatIsErasedAndReplaced) {
   EXPECT_EQ(index->bytes(), 0u);
   EXPECT_EQ(index->Find(ToText(kModel), name), nullptr);
   EXPECT_TRUE(index->Models().empty());
-  // What stands on it finds nothing there.
+  // The snapshot finds no segment there.
   const ObjectName snapshot = index.Put(Snapshot(TokensOf(50)));
   EXPECT_EQ(index.ToFree(1), (Names{snapshot}));
 }

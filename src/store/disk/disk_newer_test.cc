@@ -1,4 +1,4 @@
-// The disk store in a folder that it shares with a newer version, whose files it cannot read.
+// Tests the disk store in a folder that it shares with a newer version, whose files it cannot read.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Names = std::vector<ObjectName>;
 
 class DiskNewer : public test::DiskStoreTest {
  protected:
-  // The file that a newer version would write of it, so long ago.
+  // Writes the file that a newer version would write for `header`, `age_s` seconds ago.
   ObjectName PutNewer(const ObjectHeader& header, size_t bytes, int64_t age_s = 0) {
     const ObjectName name = NameOf(header);
     Bytes file = EncodeHeader(header);
@@ -37,7 +37,7 @@ class DiskNewer : public test::DiskStoreTest {
     EXPECT_TRUE(fs_.SetTime(path, kStartNs - age_s * kSecondNs).has_value());
     return name;
   }
-  // Whether it is there, and as it was.
+  // Whether the file is there, and unchanged.
   bool IsUntouched(const ObjectName& name) const {
     const auto begin = fs_.Read(PathOf(name), 0, kFront);
     return begin && FrontBytes(*begin).error().code == ErrorCode::kUnsupported;
@@ -73,7 +73,7 @@ TEST_F(DiskNewer, ObjectsGoNoSoonerThanOthersOfTheirAge) {
   const ObjectHeader second = Snapshot(TokensOf(10, 4));
   ASSERT_TRUE(store.Put(first, PayloadOf(1000)));
   ASSERT_TRUE(store.Put(second, PayloadOf(1000)));
-  // One is used, the other not; the newer version uses its own.
+  // One is used and the other is not; the newer version uses its own.
   store.Advance(3600);
   store->Touch(NameOf(first));
   store.Settle();
@@ -102,7 +102,7 @@ TEST_F(DiskNewer, ObjectIsNotWrittenOver) {
   EXPECT_EQ(store->stats().bytes, 2 * kFront + 2000);
   EXPECT_EQ(store->stats().errors, 0u);
   EXPECT_EQ(store->stats().corrupt, 0u);
-  // The folder is none that refuses.
+  // The folder does not count as failing.
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 2)), PayloadOf(100)));
   // Once it is gone, there is room for ours.
   ASSERT_TRUE(fs_.Remove(PathOf(NameOf(header))).has_value());
@@ -128,7 +128,7 @@ TEST_F(DiskNewer, ObjectThatTookThePlaceOfOursIsAMissAndStays) {
   ASSERT_TRUE(store.Put(header, PayloadOf(1000)));
   PutNewer(header, 1000);
   EXPECT_EQ(store->Read(name).error().code, ErrorCode::kUnsupported);
-  // What the caller does with a state that it cannot have.
+  // The caller does this with an object that it cannot read.
   store->Remove(name);
   store.Settle();
   EXPECT_TRUE(IsUntouched(name));

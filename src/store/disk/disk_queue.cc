@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-// The longest wait that is asked of a condition variable: its sums overflow with more.
+// Limit for waits on a condition variable, whose time arithmetic overflows with longer ones.
 constexpr double kSecondsMax = 1e6;
 
 std::chrono::duration<double> AtMost(double seconds) {
@@ -47,7 +47,7 @@ void DiskQueue::PushLost(const ObjectName& name) {
 
 void DiskQueue::PushWithoutBytes(DiskTask task) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  // What is written after this is to be written again.
+  // A later write of the same object must not be merged with one before this removal.
   writes_.erase(task.name);
   tasks_.push_back(std::move(task));
   news_ = true;
@@ -62,7 +62,7 @@ void DiskQueue::Wake() {
 
 void DiskQueue::PushTouch(const ObjectName& name) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  // What is still to be written will be as new as can be.
+  // A queued write gives the file the newest time anyway.
   if (writes_.contains(name)) return;
   ++touches_[name];
   news_ = true;

@@ -1,10 +1,10 @@
-// DiskQueue: what the disk store's caller wants done, handed over to the I/O thread. Writes and
-// removals are done in order; touches wait in a batch of their own and are taken at any time.
+// DiskQueue: hands the tasks of the disk store's caller to the I/O thread. Writes and removals are
+// done in order; touches are collected in a separate batch and may be taken at any time.
 //
 //   caller  -- PushWrite, PushRemove, PushTouch -->  | task | task | ... |  -- Take, Done -->  I/O
 //
-// Threads: the calls under "the caller's" and "the I/O thread's" by one thread each; bytes() and
-// Stop() by any.
+// Threads: the two groups of functions below are called by one thread each; bytes() and Stop() by
+// any thread.
 
 #ifndef CAIRN_STORE_DISK_DISK_QUEUE_H_
 #define CAIRN_STORE_DISK_DISK_QUEUE_H_
@@ -26,9 +26,9 @@ namespace cairn {
 
 struct DiskTask {
   ObjectName name;
-  // Its file was found bad, and is removed: the I/O thread is to know.
+  // Removes the index entry of a file that was found corrupt and was removed.
   bool lost = false;
-  // Of a write; a removal has none.
+  // Set for writes; a removal has none.
   ObjectHeader header;
   std::shared_ptr<const Bytes> bytes;
 
@@ -37,34 +37,34 @@ struct DiskTask {
 
 class DiskQueue {
  public:
-  using Touches = std::map<ObjectName, uint64_t>;  // how often each
+  using Touches = std::map<ObjectName, uint64_t>;  // number of uses by name
 
   explicit DiskQueue(uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // The caller's.
-  // False: there is no room. One that is larger than all the room gets in when nothing else waits.
-  // A write that waits already stands for this one too.
+  // Called by the caller's thread.
+  // Returns false if there is no room. A task larger than the limit is accepted when nothing else
+  // is queued. A queued write of the same object stands for this one too.
   bool PushWrite(DiskTask task);
   void PushRemove(const ObjectName& name);
   void PushLost(const ObjectName& name);
   void PushTouch(const ObjectName& name);
-  // False: not all was done within `ms_max`, or never will be, as the I/O thread has stopped.
+  // Returns false if work is left after `ms_max`, or if the I/O thread has stopped.
   bool WaitUntilDone(double ms_max);
 
-  // The I/O thread's.
-  // Until TouchesDone they count as not done.
+  // Called by the I/O thread.
+  // The touches count as unfinished until TouchesDone.
   Touches TakeTouches();
   void TouchesDone();
-  // Nothing: there is no task. REQUIRES: what was taken before is done.
+  // Returns nullopt if there is no task. REQUIRES: the task taken before is done.
   std::optional<DiskTask> Take();
   void Done(const DiskTask& task);
-  // Returns when there is something new to be done, after so many seconds, or when stopped.
+  // Waits until something is pushed, `seconds` have passed, or the queue is stopped.
   void WaitForWork(double seconds);
 
-  // Any thread.
-  // WaitForWork returns, although nothing was pushed.
+  // Called by any thread.
+  // Makes WaitForWork return although nothing was pushed.
   void Wake();
-  // Of writes that are not done, the one at work among them.
+  // Size of the unfinished writes, including the current one.
   uint64_t bytes() const;
   void Stop();
   bool stopped() const { return stopped_; }
@@ -78,11 +78,11 @@ class DiskQueue {
   std::condition_variable pushed_;
   std::condition_variable done_;
   std::deque<DiskTask> tasks_;
-  std::set<ObjectName> writes_;  // names of those in tasks_, and of the one at work
+  std::set<ObjectName> writes_;  // names of the writes in tasks_ and of the current one
   Touches touches_;
   bool taken_ = false;
-  bool touching_ = false;  // touches were taken and may not be done yet
-  bool news_ = false;      // pushed since the last wait
+  bool touching_ = false;  // touches were taken and may be unfinished
+  bool news_ = false;      // something was pushed since the last wait
   uint64_t bytes_ = 0;
   std::atomic<bool> stopped_{false};
 };

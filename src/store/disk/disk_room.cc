@@ -1,4 +1,4 @@
-// Who goes when room is needed: DiskFolder::MakeRoom and its parts.
+// Eviction when room is needed: DiskFolder::MakeRoom and its parts.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// How often it is thought over anew who goes, as other processes change what is there.
+// How often the eviction order is computed again because other processes changed the files.
 constexpr int kPlansMax = 100;
 
 }  // namespace
@@ -41,7 +41,7 @@ DiskFolder::Room DiskFolder::MakeRoom(const DiskEntry* incoming) {
     }
     if (!AreAsKnown(*chosen)) continue;
     const uint64_t freed = GiveUp(*chosen);
-    // A device may be slow to say that it has them back.
+    // Assume that the bytes are free now, as the device may report them late.
     reserve_lacks -= std::min(reserve_lacks, freed);
   }
   return Room::kFailed;
@@ -65,7 +65,7 @@ bool DiskFolder::AreAsKnown(const std::vector<DiskEntry>& entries) {
     if (stat && stat->bytes == entry.bytes) {
       index_.SetTime(entry.model, entry.name, stat->time_ns);
     } else if (stat) {
-      // It is another file, which the next scan will look at.
+      // Another file is in its place, which the next scan reads.
       Forget(entry.model, entry.name);
       stray_bytes_ += stat->bytes;
     } else if (stat.error().code == ErrorCode::kNotFound) {
@@ -86,7 +86,7 @@ uint64_t DiskFolder::GiveUp(const std::vector<DiskEntry>& entries) {
     if (!removed && removed.error().code != ErrorCode::kNotFound) {
       trouble_->Note(removed.error());
       index_.SetStuck(entry.model, entry.name);
-      // What it needs may come next.
+      // The next in order may be an object that this one needs, so stop here.
       break;
     }
     if (removed) ++counts_.evicted;

@@ -1,4 +1,4 @@
-// What the disk store gives up, and when.
+// Tests which objects the disk store evicts, and when.
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_F(DiskRoom, WritesNothingThatIsWorthLessThanAllThatIsThere) {
   DiskStore::News news = store->TakeNews();
   EXPECT_EQ(news.refused, Names{NameOf(cheap)});
   EXPECT_TRUE(news.gone.empty());
-  // Nor what is larger than the budget; and nothing is given up for it.
+  // Nor is an object larger than the budget written; nothing is evicted for it.
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 1e12), Shared(PayloadOf(10'000))));
   store.Settle();
   news = store->TakeNews();
@@ -158,7 +158,7 @@ TEST_F(DiskRoom, LooksAgainWhetherWhatIsToGoWasUsedByAnotherProcess) {
   ASSERT_TRUE(ours.Put(newer, PayloadOf(1000)));
   EXPECT_TRUE(IsThere(NameOf(used)));
   EXPECT_FALSE(IsThere(NameOf(unused)));
-  // And what another gave up meanwhile need not be given up again.
+  // Objects that another process evicted meanwhile need not be evicted again.
   theirs->Remove(NameOf(newer));
   theirs.Settle();
   ASSERT_TRUE(ours.Put(Snapshot(TokensOf(10, 3), 5000), PayloadOf(1000)));

@@ -1,4 +1,4 @@
-// What is in the folder: DiskFolder::Scan and its parts.
+// Finding out what is in the folder: DiskFolder::Scan and its parts.
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// Of memory, with its tokens.
+// Memory that the header takes, tokens included.
 uint64_t HeaderBytes(const ObjectHeader& header) {
   return sizeof(ObjectHeader) + header.tokens.size() * sizeof(Token);
 }
@@ -30,7 +30,7 @@ void DiskFolder::Scan() {
       seen_all_ = false;
       return;
     }
-    // It is made with the first write.
+    // The first write creates the folder.
     folders.emplace();
   }
   std::set<std::string> there;
@@ -54,7 +54,8 @@ void DiskFolder::ScanModel(const std::string& model) {
   const Result<std::vector<std::string>> files = fs_->List(PathOf(model));
   if (!files && files.error().code != ErrorCode::kNotFound) {
     trouble_->Note(files.error());
-    // Another user's is none of our affair: what we may not see we do not count either.
+    // Another user's model folder is not our concern: files that we may not see do not count
+    // either.
     const bool others = model != own_model_ && files.error().code == ErrorCode::kUnavailable;
     if (!others) seen_all_ = false;
     return;
@@ -99,7 +100,7 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name) {
     return;
   }
   if (front.error().code == ErrorCode::kUnsupported) {
-    // No trouble at all: somebody else's, who shares the folder.
+    // Not an error: the file belongs to another version that shares the folder.
     index_.Put(DiskIndex::NewerEntry(model, name, *stat));
     return;
   }
@@ -107,7 +108,7 @@ void DiskFolder::AddFound(const std::string& model, const ObjectName& name) {
   if (front.error().code == ErrorCode::kCorrupt) {
     index_.Put(DiskIndex::BadEntry(model, name, *stat));
   } else if (front.error().code != ErrorCode::kNotFound) {
-    // It is there, and may be read next time.
+    // The file exists, and may be readable the next time.
     stray_bytes_ += stat->bytes;
   }
 }
@@ -126,7 +127,7 @@ void DiskFolder::TellFound() {
 
 std::optional<ObjectHeader> DiskFolder::HeaderOf(Untold untold) {
   if (untold.header) untold_bytes_ -= HeaderBytes(*untold.header);
-  // It went, or was told of otherwise.
+  // It is gone, or was already reported otherwise.
   if (untold_names_.erase(untold.name) == 0) return std::nullopt;
   const DiskEntry* const entry = index_.Find(own_model_, untold.name);
   if (entry == nullptr || !entry->good) return std::nullopt;
@@ -134,13 +135,13 @@ std::optional<ObjectHeader> DiskFolder::HeaderOf(Untold untold) {
   Result<Front> front = ReadFront(*fs_, PathOf(own_model_), untold.name, entry->bytes);
   if (front) return std::move(front->header);
   trouble_->Note(front.error());
-  // The next scan looks at it again.
+  // The next scan looks at the file again.
   index_.Erase(own_model_, untold.name);
   return std::nullopt;
 }
 
 bool DiskFolder::IsMended(const DiskEntry& known) const {
-  // A newer version's is looked at again before it is given up or written over.
+  // A newer version's file is checked again before it is evicted or overwritten.
   if (known.good || known.newer) return false;
   const Result<FileStat> stat = fs_->Stat(PathOf(known.model, known.name));
   return stat && (stat->bytes != known.bytes || stat->time_ns != known.time_ns);
@@ -154,7 +155,7 @@ void DiskFolder::ScanTemp(const std::string& model, const std::string& file) {
     if (stat.error().code != ErrorCode::kNotFound) seen_all_ = false;
     return;
   }
-  // Our own are of writes that failed: none is at work while we look.
+  // Our own temporary files are left from failed writes: no write is in progress during a scan.
   const bool ours = file.starts_with(temp_prefix_);
   if (ours || options_.now_ns() - stat->time_ns > kTempLifeNs) {
     DropFile(path, stat->bytes);

@@ -1,4 +1,4 @@
-// A DiskWorker and its thread.
+// DiskStore: a DiskWorker with its thread.
 
 #include "store/disk/disk_store.h"
 
@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-// A folder that takes longer to look through is known when it is known.
+// A folder whose scan takes longer is reported when the scan is done.
 constexpr std::chrono::seconds kFirstScanMax(5);
 
 class ThreadedDiskStore final : public DiskStore {
@@ -47,7 +47,7 @@ class ThreadedDiskStore final : public DiskStore {
  private:
   DiskWorker worker_;
   std::promise<void> scanned_;
-  std::thread thread_;  // last: it uses the rest
+  std::thread thread_;  // last: it uses the members above
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Stories of one or two disk stores on a machine that loses power, kills, tears writes, flips bits,
-// refuses and runs full: whatever happens, what is read is what was written under that name, or
-// nothing; and the files never outgrow the budget.
+// Random runs of one or two disk stores on a machine that loses power, kills processes, tears
+// writes, flips bits, refuses calls and fills up. Whatever happens, reading an object returns what
+// was written under its name or nothing, and the files never exceed the budget.
 //
-// A failure names its seed. To play one alone, narrow the loop in PlayMany to it.
+// A failure names its seed. To run one seed alone, narrow the loop in PlayMany to it.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ using NameSet = std::set<ObjectName>;
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  // What std::uniform_int_distribution draws differs by library; this does not.
+  // The results of std::uniform_int_distribution differ by library; these do not.
   uint64_t Below(uint64_t limit) { return engine_() % limit; }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
 
@@ -51,8 +51,8 @@ struct Object {
   Bytes bytes;
 };
 
-// What a model's processes may want to keep: chains of segments that part, snapshots on them, and
-// slots stored whole.
+// Returns objects that a model's processes may save: chains of segments that diverge, snapshots on
+// them, and full states.
 std::vector<Object> ObjectsOf(const Fingerprint& model, Random* random) {
   std::vector<ObjectHeader> headers;
   for (Token line = 0; line < 3; ++line) {
@@ -74,11 +74,11 @@ std::vector<Object> ObjectsOf(const Fingerprint& model, Random* random) {
   NameSet names;
   for (ObjectHeader& header : headers) {
     header.fingerprint = model;
-    // Before the lines part, two may be the same.
+    // Before the lines diverge, two objects may be the same.
     if (!names.insert(NameOf(header)).second) continue;
     header.worth_ms = static_cast<double>(1 + random->Below(10'000));
     Bytes payload = PayloadOf(random->Below(3000), objects.size());
-    // Every other one can be made smaller.
+    // Every other payload is compressible.
     if (objects.size() % 2 == 0) std::fill_n(payload.begin(), payload.size() / 2, uint8_t{7});
     objects.push_back({header, std::move(payload)});
   }
@@ -89,11 +89,11 @@ struct Plot {
   uint64_t seed = 0;
   int processes = 1;
   bool two_models = false;
-  bool faults = false;  // calls are refused, power goes, processes are killed
-  bool damage = false;  // bits flip, files are cut short
+  bool faults = false;  // calls are refused, power is lost, processes are killed
+  bool damage = false;  // bits flip, files are truncated
 };
 
-// A process with its store, and what it was told.
+// A process with its store, and what the store reported.
 class Person {
  public:
   Person(std::unique_ptr<MemoryFs> fs, const DiskStoreOptions& options)
@@ -115,9 +115,9 @@ class Person {
   MemoryFs& fs() { return *fs_; }
   const DiskStoreOptions& options() const { return options_; }
 
-  NameSet pending;  // handed to Write, and not heard of since
-  NameSet held;     // told to be there, and not heard to be gone
-  NameSet written;  // of these, those that it wrote: they are on the device
+  NameSet pending;  // passed to Write, without an event since
+  NameSet held;     // reported as present, and not as gone
+  NameSet written;  // the part of `held` that it wrote: these are on the device
 
  private:
   std::unique_ptr<MemoryFs> fs_;
@@ -205,7 +205,8 @@ class Story {
     const uint64_t written = person->store().stats().written;
     person->store().Step();
     Hear(person);
-    // Two processes know of each other's files by scans only, so between them budgets may be burst.
+    // Two processes notice each other's files by scans only, so together they may exceed the
+    // budget.
     const bool alone = plot_.processes == 1;
     if (alone && person->store().stats().written > written) {
       EXPECT_LE(machine_->bytes(), budget_);
@@ -244,7 +245,7 @@ class Story {
   void GoWrong(Person* person) {
     static constexpr ErrorCode kCodes[] = {ErrorCode::kInternal, ErrorCode::kNoSpace,
                                            ErrorCode::kUnavailable};
-    // A folder of another model that may not be looked at is not counted, so bursts no budget.
+    // An unreadable folder of another model is not counted, so it would exceed the budget.
     const ErrorCode code = kCodes[random_.Below(plot_.two_models ? 2 : 3)];
     switch (random_.Below(7)) {
       case 0:
@@ -278,7 +279,7 @@ class Story {
     }
   }
 
-  // What was on the device is there, but for what had to go since.
+  // Objects that were on the device are still there, except those evicted since.
   void LookFor(Person* person, const NameSet& names) {
     if (plot_.damage || plot_.processes > 1) return;
     person->store().Step();
@@ -303,12 +304,12 @@ class Story {
         machine_->FlipBit(path, random_.Below(8 * bytes));
         break;
       default:
-        // Where most of what is in the front stands.
+        // Most fields of the front are there.
         machine_->FlipBit(path, random_.Below(8 * std::min<uint64_t>(bytes, 256)));
     }
   }
 
-  // When all is well again, all is done that was asked, and the budget holds.
+  // After the failures have ended, all requested work is done, and the budget holds.
   void End() {
     machine_->SetCapacity(uint64_t{1} << 40);
     for (const auto& person : people_) person->fs().ClearFaults();
@@ -322,7 +323,7 @@ class Story {
     for (const auto& person : people_) {
       EXPECT_TRUE(person->pending.empty());
       EXPECT_EQ(person->store().stats().unsynced_bytes, 0u);
-      // What was cut short behind its back it learns when it looks at it again.
+      // It notices a file truncated behind its back when it scans again.
       EXPECT_GE(person->store().stats().bytes, machine_->bytes());
       if (!plot_.damage) {
         EXPECT_EQ(person->store().stats().bytes, machine_->bytes());
@@ -335,7 +336,7 @@ class Story {
     for (const auto& person : people_) {
       for (const Object& object : objects_.at(person->options().fingerprint)) {
         const bool read = person->store().Read(NameOf(object.header)).has_value();
-        // After damage only reading tells.
+        // After damage, only reading tells.
         if (!plot_.damage) {
           EXPECT_EQ(read, person->held.contains(NameOf(object.header)));
         }
@@ -348,7 +349,7 @@ class Story {
   Random random_;
   int64_t now_ns_ = test::kStartNs;
   uint64_t budget_ = 0;
-  std::unique_ptr<MemoryFs> machine_;  // a process of its own: it has no faults
+  std::unique_ptr<MemoryFs> machine_;  // a process of its own, without faults
   std::map<Fingerprint, std::vector<Object>> objects_;
   std::vector<std::unique_ptr<Person>> people_;
 };

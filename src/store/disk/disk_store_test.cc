@@ -61,14 +61,14 @@ TEST_F(DiskStoreTest, WritesWhatCanBeMadeSmallerSmallerAndGivesBackEveryBit) {
   EXPECT_LT(fs_.bytes(), kFront + 5000);
   EXPECT_EQ(store->stats().bytes, fs_.bytes());
   EXPECT_EQ(store->Read(NameOf(header)).value(), Bytes(50'000, 7));
-  // And what cannot as it is.
+  // And an object that does not compress is stored raw.
   const ObjectHeader noise = Snapshot(TokensOf(10, 1));
   ASSERT_TRUE(store.Put(noise, PayloadOf(5000)));
   EXPECT_EQ(FileBytes(NameOf(noise)), kFront + 5000);
   EXPECT_EQ(store->Read(NameOf(noise)).value(), PayloadOf(5000));
 }
 
-// Codecs are a file's own affair: whoever reads it need not write so.
+// Each file names its codec: the reader need not write with the same one.
 TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
   const std::vector<Codec> codecs = {Codec::kRaw, Codec::kLossless};
   const Bytes state(8192, 7);
@@ -96,7 +96,7 @@ TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
 }
 
 TEST_F(DiskStoreTest, FindsAfterARestartWhatWasThereAndWhatEachNeedsBeforeIt) {
-  // The parent is longer than what begins in it.
+  // The parent is longer than the segment that begins in it.
   const ObjectHeader parent = Segment(TokensOf(900), 0, {});
   const ObjectHeader child = Segment(TokensOf(700, 1, 600), 600, NameOf(parent));
   const ObjectHeader snapshot = Snapshot(TokensOf(700, 1, 600));
@@ -189,7 +189,7 @@ TEST_F(DiskStoreTest, ReadsNoFrontTwice) {
   ASSERT_TRUE(theirs.Put(Snapshot(TokensOf(10, 99)), PayloadOf(100)));
   ours.Rescan();
   EXPECT_EQ(fs_.calls(FsCall::kRead), reads + 1);
-  // Of a long one also what the first read did not reach.
+  // For a long object, also the part past the first read.
   ASSERT_TRUE(theirs.Put(Snapshot(TokensOf(5000)), PayloadOf(100)));
   ours.Rescan();
   EXPECT_EQ(fs_.calls(FsCall::kRead), reads + 3);
@@ -204,7 +204,7 @@ TEST_F(DiskStoreTest, WritesNothingThatIsThereAlready) {
   ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
   EXPECT_TRUE(theirs.Put(header, PayloadOf(100)));
   EXPECT_EQ(theirs->stats().written, 1u);
-  // Nor what another process wrote since the last scan.
+  // Nor an object that another process wrote since the last scan.
   EXPECT_TRUE(ours.Put(header, PayloadOf(100)));
   EXPECT_EQ(fs_.calls(FsCall::kCreate), 0u);
   ours.Rescan();
@@ -225,7 +225,7 @@ TEST_F(DiskStoreTest, TurnsAwayWhatTheQueueHasNoRoomFor) {
   DiskStoreOptions options = Options();
   options.queue_bytes_max = 1000;
   SteppedStore store(&fs_, options);
-  // One that is larger than the queue may still be written, alone.
+  // One that is larger than the queue's limit can be written if it is alone.
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 1)), Shared(PayloadOf(5000))));
   EXPECT_FALSE(store->Write(Snapshot(TokensOf(10, 2)), Shared(PayloadOf(1))));
   store.Settle();
@@ -250,7 +250,7 @@ TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
   EXPECT_TRUE(ours->TakeNews().found.empty());
   EXPECT_EQ(ours->stats().objects, 0u);
   EXPECT_EQ(ours->stats().bytes, kFront + 100);
-  // Not even when somebody moves a file.
+  // Not even if someone moves a file.
   ASSERT_TRUE(fs_.MakeFolders(ModelPath()));
   ASSERT_TRUE(fs_.Rename(PathOf(NameOf(header), kOtherModel), PathOf(NameOf(header))));
   ours.Rescan();
@@ -259,8 +259,8 @@ TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
   EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
 }
 
-// Two processes write the same object, one with another codec. Its file takes the place of the one
-// that is being read, between the front and the payload.
+// Two processes write the same object, one of them with another codec. Its file replaces the one
+// being read, between the reads of the front and the payload.
 TEST_F(DiskStoreTest, KeepsAGoodFileThatTookThePlaceOfTheOneItReads) {
   const ObjectHeader header = Snapshot(TokensOf(10));
   const Bytes payload(4000, 7);
@@ -290,7 +290,8 @@ TEST_F(DiskStoreTest, KeepsAGoodFileThatTookThePlaceOfTheOneItReads) {
   EXPECT_TRUE(fs_.Stat(path).has_value());
 }
 
-// The I/O thread learns later that a file was bad, and by then another process may have written it.
+// The I/O thread learns late that a file was bad, and by then another process may have written the
+// object again.
 TEST_F(DiskStoreTest, FindsAGoodFileThatCameAfterABadOne) {
   const ObjectHeader header = Snapshot(TokensOf(10));
   const Bytes payload(4000, 7);
@@ -396,7 +397,7 @@ TEST_F(DiskStoreTest, CountsUsesInTheFilesTime) {
   for (int i = 0; i < 3; ++i) store->Touch(NameOf(header));
   store.Settle();
   EXPECT_EQ(fs_.Stat(PathOf(NameOf(header)))->time_ns, kStartNs + 200 * kSecondNs);
-  // Those that came together are one change.
+  // Touches that came together are one change of the time.
   EXPECT_EQ(fs_.calls(FsCall::kSetTime), 2u);
   store->Touch(ObjectName{1, 2});
   store.Settle();
@@ -416,7 +417,7 @@ TEST_F(DiskStoreTest, WritesNoFasterThanAsked) {
   store.Advance(0.1);
   store.Settle();
   EXPECT_EQ(store->TakeNews().written.size(), 1u);
-  // What is there already costs nothing, so it need not wait.
+  // An object that is there already costs nothing, so its write need not wait.
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
 }
 

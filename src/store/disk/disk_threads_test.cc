@@ -1,4 +1,4 @@
-// The disk store with its own thread, and two of them in one folder.
+// Tests the disk store with its own thread, and two of them in one folder.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ using test::TokensOf;
 
 constexpr double kPatienceMs = 60'000;
 
-// Collects the news of a store as a caller does: when it is woken.
+// Collects the events of a store as a caller does: when it is woken.
 class Caller {
  public:
   void Wake() {
@@ -36,12 +36,12 @@ class Caller {
     woken_ = true;
     wakes_.notify_one();
   }
-  // Waits for news. False: in vain.
+  // Waits for events. Returns false if none came in time.
   bool TakeNews(DiskStore* store, DiskStore::News* news) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (!wakes_.wait_for(lock, std::chrono::minutes(1), [this] { return woken_; })) return false;
     woken_ = false;
-    // As any caller might: the store calls without holding a lock of its own.
+    // Takes the lock here, as a caller might: the store calls without holding a lock of its own.
     *news = store->TakeNews();
     return true;
   }
@@ -69,8 +69,8 @@ TEST(DiskStoreThread, WakesTheCallerForNews) {
   EXPECT_EQ(news.gone, std::vector<ObjectName>{NameOf(header)});
 }
 
-// Its thread runs when nothing else wants the machine, and on a busy one the first request after a
-// restart came before it had looked.
+// The I/O thread has a low priority, and on a busy machine the first request after a restart came
+// before its first scan.
 TEST(DiskStoreThread, KnowsWhatIsInItsFolderFromTheBeginning) {
   MemoryFs fs;
   const ObjectHeader header = Snapshot(TokensOf(10));
@@ -133,7 +133,7 @@ TEST(DiskStoreThread, ReadsTheSameOrNothingWhileAnotherStoreGivesUp) {
   const auto other_fs = fs.AnotherProcess();
   DiskStoreOptions options = SteppedStore::Options(&fs);
   options.bytes_max = 20 * (kFrontBytesMin + 2000);
-  options.scan_interval_s = 1e-9;  // whenever it is idle
+  options.scan_interval_s = 1e-9;  // scans whenever it is idle
   const auto reader = DiskStore::Open(&fs, options);
   const auto writer = DiskStore::Open(other_fs.get(), options);
   constexpr Token kLines = 40;
@@ -141,7 +141,7 @@ TEST(DiskStoreThread, ReadsTheSameOrNothingWhileAnotherStoreGivesUp) {
   std::thread writing([&] {
     for (int round = 0; round < 10; ++round) {
       for (Token line = 0; line < kLines; ++line) {
-        // Each is worth more than all before, so that each makes others go.
+        // Each is worth more than all before it, so that each evicts others.
         const double worth_ms = 1000.0 * (1 + round * kLines + line);
         const ObjectHeader header = Snapshot(TokensOf(10, line), worth_ms);
         (void)writer->Write(header, Shared(PayloadOf(2000, static_cast<uint64_t>(line))));
@@ -189,7 +189,7 @@ TEST(DiskStoreThread, KeepsObjectsOnTheMachinesOwnFileSystem) {
   }
   {
     const auto store = DiskStore::Open(fs.get(), options);
-    // It scans before it does what is asked.
+    // It scans before it does the queued tasks.
     store->Remove(ObjectName{1, 2});
     EXPECT_TRUE(store->Drain(kPatienceMs));
     EXPECT_EQ(NamesOf(store->TakeNews().found), std::vector<ObjectName>{NameOf(header)});

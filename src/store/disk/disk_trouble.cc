@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kQuietNsMin = int64_t{60} * 1'000'000'000;
 constexpr int64_t kQuietNsMax = 60 * kQuietNsMin;
 
-// What whoever reads it can do.
+// Returns a remedy for the reader of the log.
 std::string_view WhatToDo(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNoSpace:
@@ -33,7 +33,7 @@ DiskTrouble::DiskTrouble(std::function<int64_t()> now_ns, LogSink log)
     : now_ns_(std::move(now_ns)), log_(std::move(log)) {}
 
 bool DiskTrouble::IsQuietAt(int64_t now_ns) const {
-  // A clock that was set back must not silence us for as long.
+  // A clock that was set back must not silence the log for that long.
   return said_ns_ && now_ns >= *said_ns_ && now_ns - *said_ns_ < quiet_ns_;
 }
 
@@ -49,7 +49,7 @@ void DiskTrouble::Note(const Error& error) {
       return;
     }
     if (unsaid_ > 0) line += " (and " + std::to_string(unsaid_) + " more before it)";
-    // After a quiet time as long as it was to be, it is news again.
+    // After a pause twice as long as the quiet time the failure counts as a new one.
     const bool goes_on = said_ns_ && now_ns >= *said_ns_ && now_ns - *said_ns_ < 2 * quiet_ns_;
     quiet_ns_ = goes_on ? std::min(2 * quiet_ns_, kQuietNsMax) : kQuietNsMin;
     said_ns_ = now_ns;

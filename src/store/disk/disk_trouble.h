@@ -1,6 +1,6 @@
-// DiskTrouble: counts what goes wrong with the disk store's folder, and says it with what to do:
-// at once, then after a minute, two, four, and at last once an hour, so that a disk that fails does
-// not fill the log as well. Says too when writing goes on.
+// DiskTrouble: counts the failures of the disk store's folder and logs them with a remedy. After a
+// message it stays silent for one minute, then two, four and so on up to an hour, so that a failing
+// disk does not flood the log. It also logs when writing works again.
 //
 // Threads: any.
 
@@ -27,15 +27,15 @@ class DiskTrouble {
   // `now_ns` as in DiskStoreOptions.
   DiskTrouble(std::function<int64_t()> now_ns, LogSink log);
 
-  // kCorrupt counts as corrupt, kNotFound not at all (a file may vanish at any time), all else as
-  // an error.
+  // Counts kCorrupt as corrupt and all other codes as errors. Ignores kNotFound, as a file may
+  // disappear at any time.
   void Note(const Error& error);
-  // A file was written: what was wrong is over.
+  // Records a successful write, which ends the failure.
   void NoteWritten();
   Counts counts() const;
 
  private:
-  // Of what was said last.
+  // Whether logging is suppressed after the last message.
   bool IsQuietAt(int64_t now_ns) const;
 
   const std::function<int64_t()> now_ns_;
@@ -43,9 +43,9 @@ class DiskTrouble {
   mutable std::mutex mutex_;
   Counts counts_;
   std::optional<int64_t> said_ns_;
-  int64_t quiet_ns_ = 0;  // from then on
+  int64_t quiet_ns_ = 0;  // counted from said_ns_
   uint64_t unsaid_ = 0;
-  bool complained_ = false;  // and nothing was written since
+  bool complained_ = false;  // a complaint was logged and nothing was written since
 };
 
 }  // namespace cairn

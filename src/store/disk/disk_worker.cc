@@ -20,7 +20,7 @@ void MoveTo(std::vector<T>* to, std::vector<T>* from) {
              std::make_move_iterator(from->end()));
 }
 
-// What comes after it went must not be taken for gone.
+// An object that came back after it went must not be reported as gone.
 void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
   const auto erase = [gone](const ObjectName& name) {
     gone->erase(std::remove(gone->begin(), gone->end(), name), gone->end());
@@ -73,7 +73,7 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
   try {
     object = ReadWholeObject(*fs_, own_path_, name);
   } catch (const std::bad_alloc&) {
-    // Nothing is wrong with the disk.
+    // This is not a failure of the disk.
     return Fail(ErrorCode::kUnavailable, "there is no memory for what is in the file");
   }
   span.Add("bytes", object ? object->file_bytes : 0).End();
@@ -84,13 +84,15 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
     return std::move(object->bytes);
   }
   if (object.error().code == ErrorCode::kUnsupported) {
-    // A newer version put its own in place of ours. The I/O thread is to know, and leaves it.
+    // A newer version's file has replaced ours. The removal tells the I/O thread, which leaves the
+    // file alone.
     queue_.PushRemove(name);
     return tl::unexpected(std::move(object).error());
   }
   trouble_.Note(object.error());
   if (object.error().code == ErrorCode::kCorrupt) {
-    // At once, so that nobody reads it again; and by the I/O thread, so that it knows.
+    // Removed here, so that no reader finds it again, and reported to the I/O thread, so that its
+    // index is updated.
     (void)fs_->Remove(own_path_ + "/" + ObjectFileName(name));
     queue_.PushLost(name);
   }
@@ -135,7 +137,7 @@ double DiskWorker::Step() {
   } else {
     folder_.Remove(job_->task.name);
   }
-  // Who waits until all is done finds the news there.
+  // A caller whose Drain returns finds the events published.
   Publish();
   queue_.Done(job_->task);
   job_.reset();
@@ -182,7 +184,7 @@ DiskStore::Stats DiskWorker::stats() const {
 double DiskWorker::SecondsToScan() const {
   if (!scanned_ns_) return 0;
   const double since_s = static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
-  // A clock that was set back must not keep us from looking.
+  // A clock that was set back must not delay the scan.
   return since_s < 0 ? 0 : std::max(0.0, options_.scan_interval_s - since_s);
 }
 

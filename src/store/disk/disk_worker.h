@@ -1,12 +1,12 @@
-// DiskWorker: the disk store without its thread. Whoever calls Step() is the I/O thread, so a test
-// can be it, and play the same story twice.
+// DiskWorker: the disk store without its thread. The caller of Step() acts as the I/O thread, so a
+// test can step it deterministically.
 //
-//   the caller's thread            |  the I/O thread
-//   Write, Touch, Remove -> queue -+-> Step: scan, touches, one task -> DiskFolder
-//   TakeNews              <- news -+-- what came of it
-//   Read -> the file itself        |
+//   the caller's thread              |  the I/O thread
+//   Write, Touch, Remove -> queue  --+-> Step: scan, touches, one task -> DiskFolder
+//   TakeNews              <- events -+-- results
+//   Read -> the file itself          |
 //
-// Threads: as each part says.
+// Threads: as each group of functions says.
 
 #ifndef CAIRN_STORE_DISK_DISK_WORKER_H_
 #define CAIRN_STORE_DISK_DISK_WORKER_H_
@@ -31,7 +31,7 @@ class DiskWorker {
   // As DiskStore::Open.
   DiskWorker(Fs* fs, DiskStoreOptions options);
 
-  // The caller's: see DiskStore.
+  // Called by the caller's thread: see DiskStore.
   DiskStore::News TakeNews();
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes);
   Result<Bytes> Read(const ObjectName& name);
@@ -39,11 +39,11 @@ class DiskWorker {
   void Remove(const ObjectName& name) { queue_.PushRemove(name); }
   bool Drain(double ms_max) { return queue_.WaitUntilDone(ms_max); }
 
-  // The I/O thread's.
-  // Scans if it is time to, else notes the uses and does one task. Returns after how many seconds
-  // there may be more to do, if nothing is pushed before; 0: at once.
+  // Called by the I/O thread.
+  // Scans if a scan is due; otherwise applies the touches and does one task. Returns the number of
+  // seconds until there may be more to do if nothing is pushed before; 0 means at once.
   double Step();
-  // The same where there may be no memory for it: then the job at hand is given up.
+  // As Step. If an allocation fails, drops the current job.
   double TryStep();
   // Steps until Stop.
   void Run();
@@ -54,26 +54,27 @@ class DiskWorker {
 
  private:
   double SecondsToScan() const;
-  // What was found is told of in parts; see DiskStoreOptions::found_bytes_max.
+  // Whether the next part of the found objects can be reported; see
+  // DiskStoreOptions::found_bytes_max.
   bool TellsMore() const;
-  // Hands over what came of the last step, and wakes the caller when there is something.
+  // Publishes the results of the last step, and wakes the caller if there are any.
   void Publish();
-  // There was no memory for the job.
+  // Drops the current job after an allocation failed.
   void GiveUpJob();
 
   Fs* const fs_;
   const DiskStoreOptions options_;
   const std::string own_path_;
   DiskTrouble trouble_;
-  std::atomic<bool> refusing_{false};  // as the folder was after the last step
+  std::atomic<bool> refusing_{false};  // state of the folder after the last step
   DiskQueue queue_;
 
-  // The I/O thread's.
+  // Used by the I/O thread only.
   DiskFolder folder_;
   std::optional<int64_t> scanned_ns_;
   std::optional<DiskFolder::WriteJob> job_;
 
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the members below
   DiskStore::News news_;
   DiskStore::Stats stats_;
 };

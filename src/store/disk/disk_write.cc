@@ -1,4 +1,4 @@
-// How an object comes into the folder: DiskFolder::Write and its parts.
+// Writing objects into the folder: DiskFolder::Write and its parts.
 
 #include <algorithm>
 #include <utility>
@@ -12,11 +12,11 @@
 namespace cairn {
 namespace {
 
-// A folder that refused so many writes one after the other is left alone until the next scan.
+// After this many consecutive failed writes the folder is left alone until the next scan.
 constexpr int kFailuresMax = 2;
 constexpr int kLockTriesMax = 10;
 constexpr double kLockWaitS = 0.05;
-// Between two of these it is seen that the store was told to stop.
+// Between two appends of this size the store checks whether it was told to stop.
 constexpr size_t kAppendBytes = size_t{8} << 20;
 
 ByteSpan PayloadOf(const DiskFolder::WriteJob& job) {
@@ -99,7 +99,8 @@ Result<bool> DiskFolder::Adopt(const ObjectName& name, ObjectHeader header, cons
   found_unsynced_ = true;
   const Status synced = SyncFound();
   if (synced) return true;
-  // It is there, but we cannot say that it will stay: others' objects are no better.
+  // The object is there, but may not survive a power loss; report it as found, like those of other
+  // processes.
   untold_names_.erase(name);
   news_.found.push_back(std::move(header));
   return tl::unexpected(synced.error());
@@ -137,7 +138,7 @@ std::optional<double> DiskFolder::WriteWithRoom(WriteJob* job) {
   const ObjectName& name = job->task.name;
   const uint64_t file_bytes = FileBytes(*job);
   const FileStat stat{file_bytes, options_.now_ns()};
-  // It takes its place among the others before it is there, so that what it needs is kept.
+  // The entry is indexed before the file is written, so that the objects it needs are not evicted.
   const DiskEntry& entry = index_.Put(DiskIndex::EntryOf(job->task.header, name, stat));
   switch (MakeRoom(&entry)) {
     case Room::kMade:
@@ -194,7 +195,7 @@ Status DiskFolder::WriteFile(const WriteJob& job) {
   }
   found_unsynced_ = true;
   status = SyncFound();
-  // It may be gone when the power is back, so nobody may count on it.
+  // An unsynced file may be gone after a power loss, so it must not be relied on.
   if (!status) DropFile(path, FileBytes(job));
   return status;
 }
@@ -205,7 +206,7 @@ Status DiskFolder::WriteTemp(const std::string& path, const WriteJob& job) {
   Status status = AppendAll(writer->get(), job.front);
   if (status) status = AppendAll(writer->get(), PayloadOf(job));
   if (status) {
-    // By the store's clock, not the file server's. Without it the rank is a little off.
+    // By the store's clock, not the file server's. If this fails, the rank is slightly off.
     const Status set = fs_->SetTime(path, options_.now_ns());
     if (!set) trouble_->Note(set.error());
     status = (*writer)->Sync();
@@ -233,7 +234,7 @@ void DiskFolder::DropFile(const std::string& path, uint64_t bytes) {
 
 void DiskFolder::Failed(const WriteJob& job, const Error& error) {
   if (error.code != ErrorCode::kCancelled) {
-    // What is not there for reading is a miss; a folder that is not there for writing is trouble.
+    // A file missing for a read is a miss; a folder missing for a write is a failure.
     const bool vanished = error.code == ErrorCode::kNotFound;
     trouble_->Note(Error{vanished ? ErrorCode::kUnavailable : error.code, error.message});
   }
@@ -266,7 +267,7 @@ double DiskFolder::SecondsToNextWrite() const {
   const double owed_s =
       static_cast<double>(written_bytes_) / static_cast<double>(options_.write_bytes_per_s);
   const double since_s = static_cast<double>(options_.now_ns() - *written_ns_) / kNsPerSecond;
-  // A clock that was set back must not hold us up for as long.
+  // A clock that was set back must not delay writes for that long.
   return since_s < 0 ? 0 : std::max(0.0, owed_s - since_s);
 }
 
