@@ -156,14 +156,14 @@ double DiskWorker::TryStep() {
   try {
     return Step();
   } catch (const std::bad_alloc&) {
-    GiveUpJob();
+    DropJob();
     return kNoMemoryWaitS;
   }
 }
 
-void DiskWorker::GiveUpJob() {
+void DiskWorker::DropJob() {
   if (!job_) return;
-  if (job_->task.is_write()) folder_.GiveUpWrite(*job_);
+  if (job_->task.is_write()) folder_.AbortWrite(*job_);
   Publish();
   queue_.Done(job_->task);
   job_.reset();

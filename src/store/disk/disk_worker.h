@@ -60,7 +60,7 @@ class DiskWorker {
   // Publishes the results of the last step, and wakes the caller if there are any.
   void Publish();
   // Drops the current job after an allocation failed.
-  void GiveUpJob();
+  void DropJob();
 
   Fs* const fs_;
   const DiskStoreOptions options_;
@@ -72,7 +72,7 @@ class DiskWorker {
   // Used by the I/O thread only.
   DiskFolder folder_;
   std::optional<int64_t> scanned_ns_;
-  std::optional<DiskFolder::WriteJob> job_;
+  std::optional<DiskWriter::Job> job_;
 
   mutable std::mutex mutex_;  // guards the members below
   DiskStore::News news_;

@@ -1,0 +1,168 @@
+#include "store/disk/disk_listing.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+#include "store/disk/disk_files.h"
+
+namespace cairn {
+namespace {
+
+// Distinguishes the hosts that share a folder, whose processes may have the same number, and the
+// stores of one process.
+std::string TempPrefix(const void* store, int64_t now_ns) {
+  const auto process = static_cast<uint64_t>(getpid());
+  const uint64_t unique =
+      HashMix(HashMix(process, reinterpret_cast<uintptr_t>(store)), static_cast<uint64_t>(now_ns));
+  return std::string(kTempPrefix) + std::to_string(process) + "-" + std::to_string(unique) + "-";
+}
+
+// Returns the memory that the header takes, tokens included.
+uint64_t HeaderBytes(const ObjectHeader& header) {
+  return sizeof(ObjectHeader) + header.tokens.size() * sizeof(Token);
+}
+
+}  // namespace
+
+DiskListing::DiskListing(Fs* fs, const DiskStoreOptions& options, DiskTrouble* trouble,
+                         std::function<bool()> stopped)
+    : fs_(fs),
+      options_(options),
+      own_model_(ToText(options.fingerprint)),
+      temp_prefix_(TempPrefix(this, options.now_ns())),
+      trouble_(trouble),
+      stopped_(std::move(stopped)) {}
+
+std::string DiskListing::PathOf(const std::string& model) const {
+  return options_.folder + "/" + model;
+}
+
+std::string DiskListing::PathOf(const std::string& model, const ObjectName& name) const {
+  return PathOf(model) + "/" + ObjectFileName(name);
+}
+
+void DiskListing::AddFound(const std::string& model, const ObjectName& name) {
+  const Result<FileStat> stat = fs_->Stat(PathOf(model, name));
+  if (!stat) {
+    trouble_->Note(stat.error());
+    if (stat.error().code != ErrorCode::kNotFound) seen_all_ = false;
+    return;
+  }
+  Result<Front> front = ReadFront(*fs_, PathOf(model), name, stat->bytes);
+  if (front) {
+    index_.Put(DiskIndex::EntryOf(front->header, name, *stat));
+    if (model == own_model_) {
+      unsynced_ = true;
+      Untold untold{DiskIndex::DepthOf(front->header), name, std::nullopt};
+      if (untold_bytes_ + HeaderBytes(front->header) <= options_.found_bytes_max) {
+        untold_bytes_ += HeaderBytes(front->header);
+        untold.header = std::move(front->header);
+      }
+      untold_.push_back(std::move(untold));
+      untold_names_.insert(name);
+    }
+    return;
+  }
+  if (front.error().code == ErrorCode::kUnsupported) {
+    // Not an error: the file belongs to another version that shares the folder.
+    index_.Put(DiskIndex::NewerEntry(model, name, *stat));
+    return;
+  }
+  trouble_->Note(front.error());
+  if (front.error().code == ErrorCode::kCorrupt) {
+    index_.Put(DiskIndex::BadEntry(model, name, *stat));
+  } else if (front.error().code != ErrorCode::kNotFound) {
+    // The file exists, and may be readable the next time.
+    stray_bytes_ += stat->bytes;
+  }
+}
+
+bool DiskListing::IsMended(const DiskEntry& known) const {
+  // A newer version's file is checked again before it is evicted or overwritten.
+  if (known.good || known.newer) return false;
+  const Result<FileStat> stat = fs_->Stat(PathOf(known.model, known.name));
+  return stat && (stat->bytes != known.bytes || stat->time_ns != known.time_ns);
+}
+
+void DiskListing::Forget(const std::string& model, const ObjectName& name) {
+  const DiskEntry* const entry = index_.Find(model, name);
+  if (entry == nullptr) return;
+  const bool told = model == own_model_ && untold_names_.erase(name) == 0;
+  if (entry->good && told) events_.gone.push_back(name);
+  index_.Erase(model, name);
+}
+
+void DiskListing::ForgetModel(const std::string& model) {
+  for (const ObjectName& name : index_.NamesOf(model)) {
+    const bool told = model == own_model_ && untold_names_.erase(name) == 0;
+    if (index_.Find(model, name)->good && told) events_.vanished.push_back(name);
+    index_.Erase(model, name);
+  }
+}
+
+void DiskListing::LeaveToNewer(const ObjectName& name) {
+  Forget(own_model_, name);
+  const Result<FileStat> stat = fs_->Stat(PathOf(own_model_, name));
+  if (stat) index_.Put(DiskIndex::NewerEntry(own_model_, name, *stat));
+}
+
+void DiskListing::DropFile(const std::string& path, uint64_t bytes) {
+  const Status removed = fs_->Remove(path);
+  if (removed || removed.error().code == ErrorCode::kNotFound) return;
+  trouble_->Note(removed.error());
+  stray_bytes_ += bytes;
+}
+
+void DiskListing::ReportWritten(const ObjectName& name) {
+  untold_names_.erase(name);
+  events_.written.push_back(name);
+}
+
+void DiskListing::ReportFound(const ObjectName& name, ObjectHeader header) {
+  untold_names_.erase(name);
+  events_.found.push_back(std::move(header));
+}
+
+void DiskListing::SortFound() {
+  std::stable_sort(untold_.begin(), untold_.end(),
+                   [](const Untold& a, const Untold& b) { return a.depth < b.depth; });
+}
+
+void DiskListing::TellFound() {
+  uint64_t bytes = 0;
+  while (!untold_.empty() && bytes < options_.found_bytes_max && !stopped_()) {
+    Untold next = std::move(untold_.front());
+    untold_.pop_front();
+    std::optional<ObjectHeader> header = HeaderOf(std::move(next));
+    if (!header) continue;
+    bytes += HeaderBytes(*header);
+    events_.found.push_back(*std::move(header));
+  }
+}
+
+std::optional<ObjectHeader> DiskListing::HeaderOf(Untold untold) {
+  if (untold.header) untold_bytes_ -= HeaderBytes(*untold.header);
+  // It is gone, or was already reported otherwise.
+  if (untold_names_.erase(untold.name) == 0) return std::nullopt;
+  const DiskEntry* const entry = index_.Find(own_model_, untold.name);
+  if (entry == nullptr || !entry->good) return std::nullopt;
+  if (untold.header) return std::move(untold.header);
+  Result<Front> front = ReadFront(*fs_, PathOf(own_model_), untold.name, entry->bytes);
+  if (front) return std::move(front->header);
+  trouble_->Note(front.error());
+  // The next scan looks at the file again.
+  index_.Erase(own_model_, untold.name);
+  return std::nullopt;
+}
+
+Status DiskListing::Sync() {
+  if (!unsynced_) return {};
+  if (Status synced = fs_->SyncFolder(PathOf(own_model_)); !synced) return synced;
+  unsynced_ = false;
+  return {};
+}
+
+}  // namespace cairn
