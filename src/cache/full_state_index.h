@@ -5,8 +5,8 @@
 // its path.
 //
 //   slot    | system prefix | conversation A ... |   B takes the slot
-//   stored  [ the full state, 3,200 tokens       ]   A returns: restored, then truncated or
-//   continued
+//   stored  [ the full state, 3,200 tokens       ]   A returns: it is restored, and continued or
+//                                                    truncated
 //
 // The index holds no bytes: the store holds them under the same id. A prefix that two full states
 // share is stored twice, because neither can be cut.

@@ -64,9 +64,12 @@ class Scheduler {
             const SchedulerOptions& options);
 
   // Queues one request per answer. All but the first wait until the first has computed the prompt,
-  // and continue from there. kTooLong if the prompt leaves no room for an answer. kInvalidArgument
-  // if the prompt is empty, there is no such slot, or the queue can never hold that many answers.
-  // kUnavailable if the queue is full, or the scheduler is stopping. REQUIRES: request.answers > 0.
+  // and continue from there.
+  // kTooLong if the prompt leaves no room for an answer.
+  // kInvalidArgument if the prompt is empty, there is no such slot, or the queue can never hold
+  // that many answers.
+  // kUnavailable if the queue is full, or the scheduler is stopping.
+  // REQUIRES: request.answers > 0.
   Result<std::shared_ptr<Generation>> Submit(GenerationRequest request);
 
   SlotCommands& slots() { return slot_commands_; }
