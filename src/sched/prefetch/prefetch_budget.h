@@ -7,7 +7,6 @@
 //
 //   computed + prefetched  <=  1.25 * (computed + used) + first_tokens
 //
-//
 // So the bound also holds when turns come so fast that no prefetch is ever finished, and for
 // clients that never come back.
 //
