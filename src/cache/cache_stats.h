@@ -46,10 +46,9 @@ struct CacheStats {
   uint64_t path_full = 0;  // evicted because their path had reached path_checkpoints_max
   uint64_t refused = 0;    // rejected: there was no room and nothing could be evicted
   uint64_t discarded = 0;  // dropped because they could not be restored
-  // dropped because a later object of the same conversation made them useless
-  uint64_t outgrown = 0;
-  uint64_t replaced = 0;  // by a newer checkpoint at the same position
-  size_t kept = 0;        // checkpoints that a client asked to keep
+  uint64_t outgrown = 0;   // made useless by later objects of the same conversation
+  uint64_t replaced = 0;   // by a newer checkpoint at the same position
+  size_t kept = 0;         // checkpoints that a client asked to keep
   uint64_t keeps_refused = 0;
   uint64_t released = 0;  // left memory because they are saved
   uint64_t taken_in = 0;  // found in the store, saved by another process or an earlier one

@@ -219,8 +219,7 @@ class CheckpointCache {
   DiskSaver saver_;
   Evictor evictor_;
   DiskIntake intake_;
-  // the segment whose bytes LoadPart returned last; 0 if none
-  SegmentId loaded_part_ = 0;
+  SegmentId loaded_part_ = 0;             // the last one that LoadPart returned; 0: none
   std::set<SegmentId> unreadable_parts_;  // segments of pinned paths whose bytes are gone
 };
 

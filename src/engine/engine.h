@@ -41,11 +41,10 @@ using SeqId = int32_t;
 // The kind of memory a model keeps, which determines how a sequence can return to an earlier
 // position.
 enum class MemoryClass {
-  kAttention,  // a KV cell per token: can be truncated anywhere
-  // some layers keep only a window: can be truncated while the window is still there
-  kSlidingWindow,
-  kRecurrent,  // one state, no history: returns only by a snapshot
-  kHybrid,     // recurrent and attention layers: a snapshot, and the attention KV truncated
+  kAttention,      // a KV cell per token: can be truncated anywhere
+  kSlidingWindow,  // some layers keep only a window: truncates only while it is still there
+  kRecurrent,      // one state, no history: returns only by a snapshot
+  kHybrid,         // recurrent and attention layers: a snapshot, and the attention KV truncated
 };
 std::string_view MemoryClassName(MemoryClass memory_class);
 

@@ -54,7 +54,7 @@ struct RequestState {
   // Set for a preload: the last of prefill_tokens is a placeholder for an unknown token and is not
   // computed.
   bool has_placeholder = false;
-  // the class of a preload's checkpoint
+  // The class of a preload's checkpoint.
   CheckpointClass preload_class = CheckpointClass::kInterval;
 
   bool was_admitted() const { return sampler != nullptr; }
@@ -66,7 +66,7 @@ struct RequestState {
 struct PrefillEstimate {
   size_t tokens = 0;
   size_t shared_tokens = 0;  // held in cells of a slot in use, and shared with it
-  // the last admission at the time of the estimate; nullopt if there is no estimate
+  // The last admission at the time of the estimate; nullopt if there is no estimate.
   std::optional<uint64_t> admission = {};
 };
 

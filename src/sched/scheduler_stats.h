@@ -47,16 +47,13 @@ struct SchedulerStats {
   uint64_t preempted = 0;  // requests preempted because slots or cells were needed
   // Requests that waited for another to compute their common prefix although a slot was free.
   uint64_t waited_for_prefix = 0;
-  uint64_t prefetched_tokens = 0;  // computed before a request asked for them
-  // the part of prefetched_tokens that requests continued from
-  uint64_t prefetched_used_tokens = 0;
-  size_t memory_left_bytes = 0;  // memory that this process might still use; 0: not measured
-  // times that the cache dropped objects because memory was short
-  uint64_t sheddings = 0;
+  uint64_t prefetched_tokens = 0;       // computed before a request asked for them
+  uint64_t prefetched_used_tokens = 0;  // the part that requests continued from
+  size_t memory_left_bytes = 0;         // memory that this process might still use; 0: not measured
+  uint64_t sheddings = 0;               // times the cache dropped objects because memory was short
   uint64_t shed_bytes = 0;
-  // times that all running requests failed because an allocation failed
-  uint64_t memory_failures = 0;
-  size_t unsaved_bytes = 0;  // approximate bytes worth saving whose save has not begun
+  uint64_t memory_failures = 0;  // times a failed allocation failed all running requests
+  size_t unsaved_bytes = 0;      // approximate bytes worth saving whose save has not begun
   double prompt_ms = 0;
   double generated_ms = 0;
   uint64_t sleeps = 0;  // times the model was unloaded

@@ -47,10 +47,10 @@ struct SampledModel {
   const llama_vocab* vocab = nullptr;  // must outlive the sampler
   size_t vocab_size = 0;
   size_t context_tokens = 0;
-  // must outlive the call of MakeLlamaSampler
+  // Must outlive the call of MakeLlamaSampler.
   DrySamplers* dry = nullptr;
   std::shared_ptr<const TokenTexts> texts;  // may be nullptr if there is no grammar
-  // control tokens that have a text all the same
+  // Control tokens that have a text all the same.
   std::vector<std::pair<Token, std::string>> tags = {};
 };
 

@@ -1,4 +1,4 @@
-// Restorer: gives a prompt a slot, and brings the slot along the prompt without prefill, by the
+// Restorer: gives a prompt a slot, and advances the slot along the prompt without prefill, by the
 // cheapest resume path (sched/slots/slot_choice.h):
 //
 //   slot   | prefix | conversation A, 9,000 tokens |      a prompt of conversation B arrives
@@ -45,7 +45,7 @@ class Restorer {
   Restorer(SlotPool* pool, Offloader* offloader, SlotMover* mover)
       : pool_(pool), offloader_(offloader), mover_(mover) {}
 
-  // Takes a slot for a prompt and brings it along the prompt. The slot is in use until
+  // Takes a slot for a prompt and advances it along the prompt. The slot is in use until
   // SlotPool::Release. REQUIRES: a slot is free.
   Resumed Resume(const SlotNeeds& needs);
   // Returns how far Resume would come now; if no slot is free, as if all were.

@@ -1,7 +1,7 @@
 // SlotPool: holds the slots of an engine, which of them are in use, and the cells they take.
 // Restorer, Offloader, SlotMover, CheckpointTaker and SlotArchive work on it:
 //
-//   Restorer         gives a request a slot and brings it along its prompt without prefill
+//   Restorer         gives a request a slot and advances it along its prompt without prefill
 //   CheckpointTaker  stores states of a slot in the cache
 //   Offloader        stores the contents that a slot is about to lose in the cache
 //   SlotMover        moves tokens of a slot to other positions

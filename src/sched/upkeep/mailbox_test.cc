@@ -1,5 +1,5 @@
-// Looks at the cache from other threads: Scheduler::Look and PostLook, beside answers and without
-// memory.
+// Looks at the cache from other threads: Scheduler::Look and PostLook, while answers are decoded
+// and when memory runs out.
 
 #include <gtest/gtest.h>
 

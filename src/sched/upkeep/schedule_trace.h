@@ -59,7 +59,7 @@ class ScheduleTrace {
 
   // An answer leaves the queue: for a slot, or, if `end` is not empty, for good.
   void OnLeavesQueue(const Answer& answer, std::string_view end = {});
-  // The stages of a request: it is about to get a slot; it has one and was brought along its
+  // The stages of a request: it is about to get a slot; it has one and was advanced along its
   // prompt; the rest of its prompt is computed.
   void OnSlotWanted();
   void OnResumed(size_t slot, const ReuseReport& report);
