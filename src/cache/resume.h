@@ -1,5 +1,4 @@
-// ChooseResume: finds the deepest position of a prompt that a slot can be brought to without
-// prefill.
+// ChooseResume: finds the deepest position of a prompt that a slot can reach without prefill.
 //
 // A slot's contents need not be bit-identical to a cold run's (base/provenance.h). `live` may
 // resume from bits off the grid wherever an uninterrupted conversation would: at a slot's end, or

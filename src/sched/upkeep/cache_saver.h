@@ -1,5 +1,5 @@
-// CacheSaver: hands objects worth saving to a cache that saves to disk, step by step beside the
-// requests. Does nothing if the cache does not save.
+// CacheSaver: hands objects worth saving to a cache that saves to disk, step by step between the
+// steps of requests. Does nothing if the cache does not save.
 //
 // Threads: the context thread.
 

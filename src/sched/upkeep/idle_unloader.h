@@ -4,7 +4,7 @@
 //   idle for --sleep-idle-seconds ─> offload the slots ─> Engine::Sleep
 //   a request or a command        ─> Engine::Wake ─> continues: the cache has the slots' contents
 //
-// If the model cannot be loaded again, the waiting requests fail, and the next request tries anew.
+// If the model cannot be loaded again, the waiting requests fail, and the next request tries again.
 //
 // Threads: the context thread.
 
