@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// A remainder of less than this fraction of a ubatch is short.
+// A remainder of at most 1 / kShortRestShare of a ubatch is short.
 constexpr size_t kShortRestShare = 4;
 
 // As many tokens of the nearest prompt as a person needs to see where it diverged.
