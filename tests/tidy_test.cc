@@ -110,17 +110,16 @@ TEST(Tidy, NamesAndCommentsUseTheWordsOfTheField) {
 }
 
 TEST(Tidy, ClassesHaveAtMostFortyMethods) {
-  EXPECT_EQ(Without(OfAll(CheckClassMethods), {"DiskFolder has 42 methods"}), "");
+  EXPECT_EQ(OfAll(CheckClassMethods), "");
 }
 
 TEST(Tidy, AClassIsDefinedInAtMostTwoFiles) {
-  EXPECT_EQ(Without(Joined(CheckClassFiles(Sources())), {"DiskFolder is defined in 4"}), "");
+  EXPECT_EQ(Joined(CheckClassFiles(Sources())), "");
 }
 
 TEST(Tidy, FoldersHaveAtMostTwentyFiveFilesBesideTheirTests) {
   EXPECT_EQ(Without(Joined(CheckFolderSizes(Sources())),
-                    {"lab/bench has 33 files", "lab/sim has 27 files", "src/base has 31 files",
-                     "src/engine/llama has 29 files"}),
+                    {"lab/bench has 33 files", "lab/sim has 27 files", "src/base has 31 files"}),
             "");
 }
 

@@ -9,8 +9,8 @@ constexpr uint64_t kReserveShare = 32;
 constexpr uint64_t kReserveMin = uint64_t{32} << 20;
 constexpr uint64_t kReserveMax = uint64_t{1} << 30;
 constexpr double kCalmMs = 30'000;
-// Where an allocation failed although enough seemed left (it is in pieces, or was asked for at
-// once), so much of what is held goes.
+// 1 / kRefusedShare of the held bytes is dropped after an allocation failed although enough memory
+// seemed left (it was fragmented, or too much was requested at once).
 constexpr size_t kRefusedShare = 4;
 
 }  // namespace

@@ -1,13 +1,15 @@
-// CacheBudget: how much a cache may hold while memory is short, and afterwards. Pure: it is told
-// what was seen and when, and says a number.
+// CacheBudget: computes how many bytes the cache may hold while memory is short, and how the budget
+// recovers afterwards. Pure: the caller passes measurements and the time.
 //
-//   left    more than twice the reserve  │ the budget grows again, by half of what is beyond, once
-//           ─────────────────────────────┤ nothing was short for half a minute
-//           between                      │ as it was
-//           ─────────────────────────────┤
-//           less than the reserve        │ what is held goes down until twice the reserve is left
+//   memory left                    │ budget
+//   ───────────────────────────────┼──────────────────────────────────────────────────────────────
+//   more than twice the reserve    │ grows by half of the excess, once memory was not short for
+//                                  │ half a minute
+//   between                        │ stays as it is
+//   less than the reserve, or an   │ shrinks until twice the reserve is left
+//   allocation was refused         │
 //
-// The reserve is a part of what the process may use.
+// The reserve is a fraction of the memory that the process may use.
 //
 // Threads: one.
 
@@ -23,10 +25,10 @@ namespace cairn {
 
 class CacheBudget {
  public:
-  // `asked`: what it may hold when nothing is short.
+  // `asked`: the configured budget, in bytes. The budget never exceeds it.
   explicit CacheBudget(size_t asked) : asked_(asked), now_(asked) {}
 
-  // What it may hold from now on. `held`: what it holds.
+  // Returns the budget from now on, in bytes. `held`: the bytes that the cache holds.
   size_t Next(const MemoryRoom& room, size_t held, double now_ms);
   size_t asked() const { return asked_; }
   size_t now() const { return now_; }
@@ -36,7 +38,7 @@ class CacheBudget {
  private:
   const size_t asked_;
   size_t now_;
-  double short_ms_ = 0;  // when it was last
+  double short_ms_ = 0;  // when memory was last short
 };
 
 }  // namespace cairn

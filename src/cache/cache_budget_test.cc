@@ -23,9 +23,9 @@ TEST(CacheBudget, IsWhatWasAskedForWhileThereIsRoom) {
 TEST(CacheBudget, GoesDownUntilTwiceTheReserveIsLeft) {
   CacheBudget budget(800 * kMib);
   EXPECT_EQ(budget.Next(Left(60 * kMib), 700 * kMib, 0), 560 * kMib);
-  // What it gave up is free now.
+  // The bytes that it dropped are free now.
   EXPECT_EQ(budget.Next(Left(200 * kMib), 560 * kMib, 250), 560 * kMib);
-  // Somebody else took it.
+  // Another process took them.
   EXPECT_EQ(budget.Next(Left(0), 560 * kMib, 500), 360 * kMib);
   EXPECT_EQ(budget.Next(Left(0), 100 * kMib, 750), 0u);
 }

@@ -1,7 +1,7 @@
-// CacheOverview: the checkpoints of one client, for people who look at them and keep or drop them
+// CacheOverview: lists one client's checkpoints and lets an administrator keep or drop them
 // (api/admin/cache_api.h).
 //
-// Threads: that of the cache.
+// Threads: called by the cache's thread.
 
 #ifndef CAIRN_CACHE_CACHE_OVERVIEW_H_
 #define CAIRN_CACHE_CACHE_OVERVIEW_H_
@@ -16,29 +16,32 @@ namespace cairn {
 
 struct HeldCheckpoint {
   Checkpoint checkpoint;
-  CheckpointId parent = 0;  // the nearest on its path; 0: none
+  CheckpointId parent = 0;  // the nearest checkpoint above it on its path; 0 if there is none
   uint64_t uses = 0;
   bool kept = false;  // by CheckpointCache::Keep or KeepHeld
   bool in_memory = true;
-  Tokens tokens;  // the first ones behind its parent
+  Tokens tokens;  // the first tokens after its parent
 };
 
 class CacheOverview {
  public:
-  // `cache` outlives it.
+  // `cache` must outlive this object.
   explicit CacheOverview(CheckpointCache* cache) : cache_(cache), table_(cache->objects()) {}
 
-  // With ids above `after`, in their order. Of each so many tokens at most.
+  // Returns checkpoints with ids above `after`, in the order of their ids: at most `held_max`, each
+  // with at most `tokens_max` tokens.
   std::vector<HeldCheckpoint> HeldBy(NamespaceId name_space, CheckpointId after, size_t held_max,
                                      size_t tokens_max) const;
-  // kNotFound: there is none, or it is another client's.
+  // kNotFound if there is no such checkpoint, or if it belongs to another client.
   Result<HeldCheckpoint> FindHeld(NamespaceId name_space, CheckpointId id, size_t tokens_max) const;
-  // All tokens before it. kNotFound: as above.
+  // Returns all tokens before the checkpoint. kNotFound as in FindHeld.
   Result<Tokens> PathOfHeld(NamespaceId name_space, CheckpointId id) const;
-  // Keeps it until it is told otherwise, or ends what Keep began. kNoSpace: kept checkpoints would
-  // take more than half the budget. kNotFound: as above.
+  // `keep`: protects the checkpoint from eviction until it is released. Otherwise releases it,
+  // whether KeepHeld or Keep protected it. kNoSpace if kept checkpoints would take more than half
+  // the budget. kNotFound as in FindHeld.
   Status KeepHeld(NamespaceId name_space, CheckpointId id, bool keep);
-  // Drops it, where it is saved too. kUnavailable: it is in use. kNotFound: as above.
+  // Drops the checkpoint from memory and from disk. kUnavailable while it is in use. kNotFound as
+  // in FindHeld.
   Status DropHeld(NamespaceId name_space, CheckpointId id);
 
  private:

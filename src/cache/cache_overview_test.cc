@@ -104,7 +104,7 @@ TEST_F(OverviewTest, WhatIsInUseIsNotDropped) {
 
 class FullOverviewTest : public OverviewTest {
  protected:
-  // Room for three or four.
+  // Room for three or four checkpoints.
   FullOverviewTest() : OverviewTest(3000) {}
 };
 

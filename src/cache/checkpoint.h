@@ -1,4 +1,4 @@
-// Checkpoint: a place that prompts can resume from, as the cache knows it.
+// Checkpoint: a position that prompts can resume from, as the cache describes it.
 //
 // Plain data.
 
@@ -20,18 +20,19 @@ struct Checkpoint {
   size_t position = 0;
   CheckpointClass checkpoint_class = CheckpointClass::kInterval;
   size_t bytes = 0;
-  // Whose state it is (base/provenance.h); 0: a cold run's to the bit, it lies on the grid.
+  // The run whose state it holds (base/provenance.h). 0: the state lies on the grid and is
+  // bit-identical to that of a cold run.
   LineageId lineage = 0;
-  // At the very end of a prompt: the snapshot's last bytes are the logits there, so that the same
-  // prompt again reads nothing.
+  // Nonzero for a checkpoint at the very end of a prompt: the last bytes of its snapshot are the
+  // logits there, so the same prompt needs no prefill at all.
   size_t logits_bytes = 0;
-  // ... and all before the last piece was on the grid, as in a cold run.
+  // At a prompt's end: everything before the last chunk was on the grid, as in a cold run.
   bool cold_end = false;
-  // How many turns its prompt had, for what placement learns; 0: unknown.
+  // The number of turns of its prompt, which placement learns from; 0 if unknown.
   size_t turns = 0;
-  // When it was stored, by the caller's clock (SetNow); negative: before this process.
+  // When it was stored, by the caller's clock (SetNow); negative if before this process started.
   double created_ms = -1;
-  // The attention KV before it is stored, all of it. Said by Match, as it changes.
+  // Whether all attention KV before it is stored. Set by Match, as it changes over time.
   bool kv_stored = false;
 
   bool on_grid() const { return lineage == 0; }

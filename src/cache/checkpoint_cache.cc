@@ -8,10 +8,11 @@
 namespace cairn {
 namespace {
 
-// One prompt's checkpoints may take so much of the budget: a quarter.
+// One prompt's checkpoints may take a quarter of the budget.
 constexpr size_t kPromptShare = 4;
 
-// What the minimum step never leaves out: without these the next turn reads everything again.
+// Placements that the minimum step never leaves out: without them the next turn prefills everything
+// again.
 bool AlwaysKept(const Placement& placement, const std::vector<Placement>& all) {
   switch (placement.checkpoint_class) {
     case CheckpointClass::kPrompt:
@@ -98,7 +99,7 @@ std::vector<Placement> CheckpointCache::Thinned(std::vector<Placement> wanted,
   std::erase_if(wanted, [&](const Placement& placement) {
     return placement.position <= input.resumed_tokens || placement.position >= shape.tokens;
   });
-  // Where two policies name one place, the first one named it.
+  // If two policies name one position, the first one wins.
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const Placement& a, const Placement& b) { return a.position < b.position; });
   std::vector<Placement> planned;
@@ -140,14 +141,15 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
     ++table_.stats().replaced;
   }
   what.bytes = table_.store().BytesFor(snapshot);
-  // For what no empty cache could hold, nothing is evicted.
+  // Evicts nothing for a snapshot that even an empty cache could not hold.
   if (what.bytes + PrefixTree::BytesOf(prefix.size()) > evictor_.budget_bytes()) {
     return evictor_.RefuseRoom();
   }
   what.id = table_.NextId();
   what.position = prefix.size();
   what.created_ms = table_.now_ms();
-  // The tokens first: then room is made for just those that others do not hold already.
+  // The tokens are stored first, so that room is only made for those that no other object holds
+  // already.
   const PrefixTree::Node* node = table_.tree().Put(name_space, prefix, what.id);
   const bool is_query = what.checkpoint_class == CheckpointClass::kQuery;
   const Status put = evictor_.StoreBytes(what.id, std::move(snapshot), is_query);
@@ -221,8 +223,8 @@ Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,
   segment.range = gap;
   segment.parent = *parent;
   segment.created_tick = segment.used_tick = table_.NextTick();
-  // Its place in the tree first, as in Insert. It must not be what goes for its own bytes; what it
-  // begins in stays because it is there.
+  // The segment is added first, as in Insert. The pin prevents its eviction while room is made for
+  // its own bytes; its parent stays because it now has a child.
   segment.pins = 1;
   const SegmentId id = segment.id;
   table_.segments().Add(std::move(segment), tokens, provenance);
@@ -305,7 +307,7 @@ Status CheckpointCache::InsertFullState(NamespaceId name_space, TokenSpan tokens
   if (whole.bytes + tokens.size_bytes() > evictor_.budget_bytes()) return evictor_.RefuseRoom();
   const FullStateId id = whole.id = table_.NextId();
   whole.created_tick = whole.used_tick = table_.NextTick();
-  // It must not be what goes for its own bytes.
+  // The pin prevents its eviction while room is made for its own bytes.
   whole.pins = 1;
   table_.full_states().Add(std::move(whole));
   Status put = evictor_.StoreBytes(id, std::move(bytes));

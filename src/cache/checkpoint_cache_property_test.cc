@@ -1,9 +1,11 @@
-// Random use of the cache under every eviction policy, held to a list of what was stored. The
-// policies decide what goes; whatever they decide, after each step
-//   - nothing pinned is gone, and its bytes are what they were;
+// Random use of the cache under every eviction policy, compared with a list of the stored objects.
+// The policies choose the victims; after each step
+//
+//   - no pinned object is gone, and its bytes are unchanged;
 //   - all that is held fits the budget, and the cache's own invariants hold;
-//   - Match names exactly those of the list that are there still, for every client.
-// What fails is shrunk to a few steps.
+//   - Match returns exactly those of the list that are still there, for every client.
+//
+// A failure is shrunk to a few steps.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -42,7 +44,7 @@ struct Step {
   NamespaceId client = 0;
   Tokens tokens;
   Tokens asked;       // matched afterwards, for every client
-  size_t number = 0;  // which one, how many bytes, how far: whatever the step needs
+  size_t number = 0;  // an index, a size or a length, as the step needs
 };
 
 std::string Text(const Tokens& tokens) {
@@ -51,7 +53,7 @@ std::string Text(const Tokens& tokens) {
   return text;
 }
 
-// RapidCheck prints what it shrank.
+// RapidCheck prints the shrunk case.
 std::ostream& operator<<(std::ostream& out, const Step& step) {
   return out << kNames[static_cast<size_t>(step.kind)] << " " << step.client << ":"
              << Text(step.tokens) << " " << step.number << ", match " << Text(step.asked);
@@ -59,7 +61,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 constexpr NamespaceId kClients = 2;
 
-// Any number below `end`, whatever size of case is drawn: RapidCheck narrows ranges in small ones.
+// Any number below `end`, whatever the size of the case: RapidCheck narrows ranges in small cases.
 template <typename T>
 rc::Gen<T> Below(T end) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(0, end));
@@ -93,7 +95,7 @@ bool BeginsWith(const Tokens& tokens, const Tokens& front) {
   return CommonPrefix(tokens, front) == front.size();
 }
 
-// What is said of one checkpoint when it is stored.
+// The record of one checkpoint when it was stored.
 struct Stored {
   CheckpointId id = 0;
   NamespaceId client = 0;
@@ -116,7 +118,7 @@ struct Talk {
     if (clean < tokens.size()) provenance.runs = {{lineage, clean}};
     return provenance;
   }
-  // One byte a token, which only this token of this run, after these tokens, has.
+  // One byte per token, determined by this token, this run and the tokens before it.
   uint8_t ByteAt(size_t position) const {
     uint64_t hash = client + (position < clean ? 0 : lineage) * 31;
     for (size_t i = 0; i <= position; ++i) hash = hash * 1099511628211U + tokens[i] + 1;
@@ -212,7 +214,7 @@ class CacheAndList {
       RC_ASSERT(id.error().code == ErrorCode::kNoSpace);
       return;
     }
-    // A better or a pinned one may have been kept instead.
+    // A better or a pinned checkpoint may have been kept instead.
     for (const Stored& stored : list_) {
       if (stored.id == *id) return;
     }
@@ -244,8 +246,8 @@ class CacheAndList {
     RC_ASSERT(!IsThere(*stored));
   }
 
-  // Stores what of a talk is missing; where its run ends a checkpoint too, which is nothing but
-  // its segments.
+  // Stores the missing segments of a talk, and at the end of its run a checkpoint that consists of
+  // its segments only.
   void Offload(const Talk& talk, bool reply) {
     const Provenance provenance = talk.provenance();
     for (const SegmentGap& gap : cache_.MissingSegments(talk.client, talk.tokens, provenance)) {
@@ -261,7 +263,7 @@ class CacheAndList {
     InsertAs(talk.client, talk.tokens, what, {});
   }
 
-  // A run goes on and is offloaded again.
+  // Extends a run and offloads it again.
   void Grow(const Step& step) {
     if (talks_.empty()) return;
     Talk& talk = talks_[step.number % talks_.size()];
@@ -338,7 +340,7 @@ class CacheAndList {
     if (match.neighbour_tokens > 0) ExpectNeighbour(client, asked, match);
   }
 
-  // No more than was ever offloaded for this client, and just as much as leads back.
+  // The stored KV never exceeds what was ever offloaded for this client.
   void ExpectStoredKv(NamespaceId client, const Tokens& asked, size_t stored) const {
     size_t offloaded = 0;
     for (const Talk& talk : talks_) {
@@ -348,7 +350,7 @@ class CacheAndList {
     RC_ASSERT(stored <= offloaded);
   }
 
-  // The prompt that this one parts from was stored once, with so many turns.
+  // The neighbour that Match reports was stored once, with that number of turns.
   void ExpectNeighbour(NamespaceId client, const Tokens& asked,
                        const CheckpointCache::MatchResult& match) const {
     RC_ASSERT(std::any_of(ever_.begin(), ever_.end(), [&](const Stored& stored) {
@@ -360,8 +362,8 @@ class CacheAndList {
 
   const size_t budget_;
   CheckpointCache cache_;
-  std::vector<Stored> list_;  // what is there
-  std::vector<Stored> ever_;  // what was there once
+  std::vector<Stored> list_;  // the checkpoints that are there
+  std::vector<Stored> ever_;  // all that were ever stored
   std::vector<Talk> talks_;
   std::vector<Held> held_;
   size_t inserts_ = 0;

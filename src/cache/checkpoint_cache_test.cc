@@ -9,8 +9,8 @@ namespace cairn {
 namespace {
 
 constexpr NamespaceId kClient = 1;
-// Large beside the tokens that lead to it, as real ones are: all that a test's trees take is less
-// than half a snapshot.
+// Large compared with the tokens that lead to it, as real ones are: all tokens of a test's trees
+// take less than half a snapshot.
 constexpr size_t kSnapshot = 10'000;
 constexpr size_t kTrees = kSnapshot / 2 - 1;
 constexpr size_t kPlenty = 1 << 20;
@@ -72,15 +72,15 @@ TEST(CheckpointCache, MatchKnowsThePromptThatANewOnePartsFrom) {
   CheckpointCache cache = MakeCache(kPlenty);
   ASSERT_TRUE(InsertPrompt(&cache, "abc", 1));
   ASSERT_TRUE(InsertPrompt(&cache, "abcdef", 2));
-  // An answer's end says nothing of turns: the prompt before it does.
+  // An answer's end has no number of turns: the prompt before it has.
   ASSERT_TRUE(InsertPrompt(&cache, "abcdefgh", 0));
   const auto match = cache.Match(kClient, T("abcdX"));
   EXPECT_EQ(match.neighbour_tokens, 6u);
   EXPECT_EQ(match.neighbour_turns, 2u);
-  // This one has left the prompt behind and parts in the answer.
+  // This prompt repeats the stored prompt in full and diverges in the answer.
   EXPECT_EQ(cache.Match(kClient, T("abcdefgX")).neighbour_tokens, 0u);
   EXPECT_EQ(cache.Match(kClient, T("X")).neighbour_tokens, 0u);
-  // Of two prompts the newer one.
+  // Of two prompts the newer one is reported.
   ASSERT_TRUE(InsertPrompt(&cache, "abcdZZZZ", 3));
   EXPECT_EQ(cache.Match(kClient, T("abcdX")).neighbour_tokens, 8u);
   EXPECT_EQ(cache.Match(kClient, T("abcdX")).neighbour_turns, 3u);
@@ -95,10 +95,10 @@ TEST(CheckpointCache, WhatAClientMarkedStaysForItsTime) {
   EXPECT_FALSE(cache.Keep(kClient, T("b"), 50)) << "nothing is stored there";
   EXPECT_TRUE(cache.Keep(kClient, T("a"), 50));
   EXPECT_EQ(cache.stats().kept, 1u);
-  // It is the longest unused by far.
+  // It is unused for longest by far.
   for (const char* prefix : {"b", "c", "d", "e", "f"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
   EXPECT_EQ(cache.Match(kClient, T("a")).checkpoints.size(), 1u);
-  // A hit renews it.
+  // A hit restarts the time.
   cache.SetNow(1040);
   const CheckpointId id = cache.Match(kClient, T("a")).checkpoints.at(0).id;
   ASSERT_TRUE(cache.Pin(id));
@@ -198,7 +198,7 @@ TEST(CheckpointCache, TokensTakeRoomAndGiveItBack) {
   EXPECT_EQ(cache.stats().evicted, 1u);
   EXPECT_EQ(cache.stats().token_bytes, PrefixTree::BytesOf(1000));
   EXPECT_EQ(cache.Match(kClient, T(first)).shared, 0u);
-  // What others hold already costs no more tokens.
+  // Tokens that other objects hold already cost no more.
   ASSERT_TRUE(Insert(&cache, second.substr(0, 900), 1));
   EXPECT_EQ(cache.stats().evicted, 1u);
   cache.CheckInvariants();
@@ -297,7 +297,7 @@ TEST(CheckpointCache, TheMinimumStepSparesTheLastTurnAndTheEnd) {
                                           {960, CheckpointClass::kPrompt}}));
 }
 
-// Stores a range of `text` as a sequence of run 7 would offload it, clean up to `clean`.
+// Stores a range of `text` as the offload of a sequence of run 7 does, clean up to `clean`.
 Status Offload(CheckpointCache* cache, std::string_view text, size_t clean, size_t bytes) {
   const Tokens tokens = T(text);
   const Provenance provenance{clean, {{7, clean}}};
@@ -350,7 +350,7 @@ TEST(CheckpointCache, ACheckpointThatIsNothingButSegmentsGoesWithThem) {
   EXPECT_TRUE(cache.Match(kClient, T("abcdXYZ")).checkpoints.empty());
 }
 
-// Slots of a hybrid model that hold `texts`; the last one is being stored when `leaving`.
+// Slots of a hybrid model that hold `texts`; the last one is being offloaded if `leaving`.
 SlotsView Slots(const std::vector<Tokens>& texts, bool leaving = false) {
   SlotsView view;
   view.needs_snapshots = true;
@@ -379,7 +379,7 @@ TEST(CheckpointCache, ASnapshotWhoseKvIsGoneGoesBeforeOneThatLeadsSomewhere) {
   ASSERT_TRUE(Insert(&cache, "lostlostlostlost", kSnapshot));
   ASSERT_TRUE(Insert(&cache, "s", kSnapshot));
   ASSERT_TRUE(Insert(&cache, "sl", kSnapshot));
-  // Worth 16 tokens, were there any KV to stand on; the others are worth one each.
+  // Worth 16 tokens if there were KV for it; the others are worth one each.
   ASSERT_TRUE(Insert(&cache, "slo", kSnapshot));
   EXPECT_TRUE(cache.Match(kClient, T("lostlostlostlost")).checkpoints.empty());
   EXPECT_EQ(cache.Match(kClient, T("slotX")).checkpoints.size(), 3u);
@@ -395,7 +395,7 @@ TEST(CheckpointCache, WhatASlotHoldsTooGoesBeforeWhatNobodyHolds) {
   ASSERT_TRUE(Insert(&cache, "slots", kSnapshot));
   EXPECT_TRUE(cache.Match(kClient, T("awayawayaway")).checkpoints.at(0).kv_stored);
   EXPECT_EQ(cache.Match(kClient, T("slotslotslotslot")).stored_on_grid, 0u);
-  // The snapshots stay: the slot's KV leads to them.
+  // The snapshots stay, because the slot's KV makes them reachable.
   EXPECT_EQ(cache.Match(kClient, T("slotslotslotslot")).checkpoints.size(), 2u);
   cache.CheckInvariants();
 }
@@ -437,7 +437,7 @@ TEST(CheckpointCache, TheLastQueryOutlivesALongToolLoop) {
   ASSERT_TRUE(cache.Insert(kClient, T(text), query, Bytes(kSnapshot)));
   for (int step = 0; step < 60; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
   EXPECT_EQ(cache.Match(kClient, T("qX")).checkpoints.size(), 1u);
-  // The next query is a deeper one, and this one no longer stands out.
+  // The next query is deeper, so this one is no longer protected.
   ASSERT_TRUE(cache.Insert(kClient, T(text += "q"), query, Bytes(kSnapshot)));
   for (int step = 0; step < 20; ++step) ASSERT_TRUE(Insert(&cache, text += "t", kSnapshot));
   EXPECT_TRUE(cache.Match(kClient, T("qX")).checkpoints.empty());
@@ -451,7 +451,7 @@ TEST(CheckpointCache, TheLastQueryOutlivesAToolLoopWhereItTakesMoreThanHalfTheBu
   ASSERT_TRUE(cache.Insert(kClient, T(text), query, Bytes(kSnapshot)));
   for (int step = 0; step < 20; ++step) {
     text += "t";
-    // Small ones come and go beside it; for a second one of its size there is no room.
+    // Small checkpoints come and go beside it; a second one of its size has no room.
     ASSERT_TRUE(Insert(&cache, text, kSnapshot / 4));
     EXPECT_FALSE(Insert(&cache, text + "u", kSnapshot));
   }

@@ -80,8 +80,8 @@ EvictionCandidate EvictionRanking::CandidateOf(const CheckpointEntry& entry) con
   return candidate;
 }
 
-// With a segment goes what stands on it, and what it takes to get there again is read from where
-// the segment begins. How likely that is wanted, the deepest of them tells.
+// Evicting a segment also evicts the checkpoints in it, and to recompute them, prefill begins where
+// the segment begins. The deepest checkpoint determines how likely the segment is wanted.
 EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segment,
                                                const ObjectIds& in_slots) const {
   EvictionCandidate candidate;
@@ -89,7 +89,8 @@ EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segm
   candidate.id = segment.id;
   candidate.position = segment.range.end;
   candidate.bytes = segment.bytes + SegmentIndex::TokenBytesFreedBy(segment);
-  // Without one it leads back to the end of a conversation, as a snapshot after an answer does.
+  // Without a checkpoint it serves to resume the end of a conversation, as a snapshot after an
+  // answer does.
   candidate.checkpoint_class = CheckpointClass::kReply;
   candidate.created_tick = segment.created_tick;
   candidate.used_tick = segment.used_tick;
@@ -134,8 +135,8 @@ EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
 
 bool EvictionRanking::Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
   if (table_->IsKept(entry)) return true;
-  // Of conversations that have left the slots, `value` knows best: kept, they would fill half the
-  // budget with ends of yesterday's queries.
+  // For conversations that have left the slots, the `value` policy knows best. If protected, they
+  // would fill half the budget with the ends of yesterday's queries.
   if (table_->slots().held && !in_slots.contains(entry.checkpoint.id)) return false;
   switch (entry.checkpoint.checkpoint_class) {
     case CheckpointClass::kHeader:
@@ -155,7 +156,7 @@ std::vector<CheckpointId> EvictionRanking::Protected(const ObjectIds& in_slots,
   }
   std::sort(wanted.begin(), wanted.end(),
             [this](const CheckpointEntry* a, const CheckpointEntry* b) {
-              // What a client was promised comes before what we think best.
+              // A client's request to keep a checkpoint comes before our own protection.
               if (table_->IsKept(*a) != table_->IsKept(*b)) return table_->IsKept(*a);
               return a->used_tick > b->used_tick;
             });
@@ -163,7 +164,8 @@ std::vector<CheckpointId> EvictionRanking::Protected(const ObjectIds& in_slots,
   size_t bytes = 0;
   bool query_seen = false;
   for (const CheckpointEntry* entry : wanted) {
-    // The latest query's is kept as long as it fits at all, until another query's wants its room.
+    // The latest query's checkpoint is protected as long as it fits at all, until another query's
+    // needs its room.
     const bool latest_query = entry->last_query && !query_seen && !protection.query_incoming;
     query_seen |= entry->last_query;
     const size_t bytes_with = bytes + table_->KeptBytes(*entry);

@@ -1,5 +1,5 @@
-// EvictionRanking: the objects of the cache that may be evicted, as eviction policies are told of
-// them, and those that are protected whatever a policy says.
+// EvictionRanking: lists the objects of the cache that may be evicted, in the form that eviction
+// policies take, and protects some from every policy.
 //
 // Threads: called by one thread.
 
@@ -16,19 +16,19 @@ namespace cairn {
 
 class EvictionRanking {
  public:
-  // `table` outlives it.
+  // `table` must outlive this object.
   explicit EvictionRanking(const ObjectTable* table) : table_(table) {}
 
-  // What protection depends on, beside the table.
+  // Inputs of protection besides the table.
   struct Protection {
     size_t budget_bytes = 0;
-    bool query_incoming = false;  // room is made for a kQuery
+    bool query_incoming = false;  // room is being made for a kQuery
   };
 
-  // All that may be evicted, into `candidates`. `in_slots`: see ObjectTable::InSlots.
+  // Writes all objects that may be evicted into `candidates`. `in_slots`: see ObjectTable::InSlots.
   void Find(const ObjectIds& in_slots, const Protection& protection,
             std::vector<EvictionCandidate>* candidates) const;
-  // Whether an object that was ranked may still be evicted, and would be ranked alike.
+  // Whether an object that was ranked may still be evicted, and would still be ranked the same.
   bool IsAsRanked(const EvictionCandidate& candidate, const ObjectIds& in_slots) const;
 
   EvictionCandidate CandidateOf(const CheckpointEntry& entry) const;
@@ -37,15 +37,15 @@ class EvictionRanking {
   EvictionCandidate CandidateOf(const FullState& whole) const;
 
  private:
-  // Whether they may be evicted as they are.
+  // Whether the object may be evicted in its present state.
   bool MayEvict(const CheckpointEntry& entry) const;
   bool MayEvict(const SegmentIndex::Segment& segment) const;
   bool MayEvict(const FullState& whole) const;
-  // Its attention KV is neither stored nor in a slot.
+  // Whether its attention KV is neither stored nor in a slot.
   bool IsUnreachable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
   bool Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
-  // Entries that are worth more to keep than policies know, sorted by id: at most half the budget,
-  // or the latest query's alone if it is larger.
+  // Returns the entries that are worth more than policies know, sorted by id: at most half the
+  // budget, or the latest query's alone if it is larger.
   std::vector<CheckpointId> Protected(const ObjectIds& in_slots,
                                       const Protection& protection) const;
 

@@ -19,7 +19,7 @@ bool Evictor::MakeRoom(size_t bytes) {
   if (table_->HeldBytes() + bytes <= budget_) return true;
   const ObjectIds in_slots = table_->InSlots();
   while (table_->HeldBytes() + bytes > budget_) {
-    // What is saved can be read again, which costs next to nothing beside prefill.
+    // Saved objects can be read again, which costs almost nothing compared with prefill.
     if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes)) return false;
   }
   return true;
@@ -47,7 +47,7 @@ std::vector<EvictionCandidate> Evictor::SavedCandidates(const ObjectIds& in_slot
 
 bool Evictor::ReleaseSome(const ObjectIds& in_slots, size_t bytes) {
   if (!table_->saves()) return false;
-  // What is still on its way costs memory until it has arrived, so it goes last.
+  // An object that is being written occupies memory until the write ends, so those come last.
   for (const auto place : {SnapshotStore::Place::kBoth, SnapshotStore::Place::kSaving}) {
     const std::vector<EvictionCandidate> candidates = SavedCandidates(in_slots, place);
     if (candidates.empty()) continue;
@@ -71,11 +71,11 @@ size_t Evictor::SetBudget(size_t bytes_max) {
 }
 
 size_t Evictor::CountAtOnce(const std::vector<EvictionCandidate>& candidates, size_t bytes) const {
-  size_t candidate_bytes = candidates.size();  // no less than one each
+  size_t candidate_bytes = candidates.size();  // at least one byte each
   for (const EvictionCandidate& candidate : candidates) candidate_bytes += candidate.bytes;
   const size_t wanted = table_->HeldBytes() + bytes;
   const size_t over = wanted - std::min(wanted, budget_);
-  // Some are skipped, and some are smaller than the others.
+  // Some candidates are skipped, and some are smaller than the average.
   const size_t enough = 1 + 2 * (over / (candidate_bytes / candidates.size()));
   return std::clamp<size_t>(enough, 1, std::max<size_t>(1, candidates.size() / 8));
 }
@@ -95,7 +95,7 @@ bool Evictor::EvictSome(const ObjectIds& in_slots, size_t bytes) {
 }
 
 void Evictor::Evict(const EvictionCandidate& candidate) {
-  // Of what a slot holds too this is a copy, which is made again when the slot lets go.
+  // If a slot holds the object too, this is a copy, which is made again when the slot is offloaded.
   if (!candidate.in_slot && saver_->SaveInstead(candidate.id)) return;
   switch (candidate.kind) {
     case CandidateKind::kSnapshot:
@@ -122,7 +122,7 @@ Status Evictor::StoreBytes(uint64_t id, Bytes bytes, bool is_query) {
     return put;
   } catch (const std::bad_alloc&) {
     query_incoming_ = false;
-    // Its place is there already, and must go again.
+    // The store has an entry for it already, which must be removed.
     table_->store().Erase(id);
     return RefuseRoom();
   }

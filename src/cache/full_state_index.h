@@ -1,14 +1,15 @@
-// FullStateIndex: slots that were stored whole. Where attention KV cannot be taken apart into
-// segments (architectures outside the verified table, contexts with a stream a slot), what a slot
-// is about to lose is kept as one piece: all its KV and the state at its end. Set back into a slot,
-// it is what that slot was, and the same ways lead on from it: its end, a cut, a snapshot on its
-// path.
+// FullStateIndex: indexes the stored full states of slots. Where attention KV cannot be cut into
+// segments (architectures outside the verified table, contexts with one stream per slot), the state
+// that a slot is about to lose is stored in full: all its KV and the state at its end. Restored
+// into a slot, it offers the same resume paths as before: its end, a truncation, or a snapshot on
+// its path.
 //
-//   slot    | header | conversation A ... |        B takes the slot
-//   stored  [ all of it, 3,200 tokens     ]        A comes again: set back, and cut or gone on from
+//   slot    | system prefix | conversation A ... |   B takes the slot
+//   stored  [ the full state, 3,200 tokens       ]   A returns: it is restored, and continued or
+//                                                    truncated
 //
-// It holds no bytes: those are in a store, under the same number. A prefix that two of them share
-// is stored twice; that is the price of not being able to cut.
+// The index holds no bytes: the store holds them under the same id. A prefix that two full states
+// share is stored twice, because neither can be cut.
 //
 // Threads: called by one thread.
 
@@ -42,10 +43,10 @@ struct FullState {
 
 class FullStateIndex {
  public:
-  // Those that begin as `prompt` does, oldest first; valid until Add or Remove. Looks at each one
-  // stored: they are large, so there are few.
+  // Returns the full states that begin as `prompt` does, oldest first; valid until Add or Remove.
+  // Compares with every stored one: they are large, so there are few.
   std::vector<const FullState*> Sharing(NamespaceId name_space, TokenSpan prompt) const;
-  // Those of which `whole` holds every bit, so that it can take their place.
+  // Returns the full states that `whole` contains bit for bit, so that it can replace them.
   std::vector<FullStateId> Within(const FullState& whole) const;
 
   void Add(FullState whole);
@@ -54,7 +55,7 @@ class FullStateIndex {
   bool Holds(FullStateId id) const { return full_states_.contains(id); }
   FullState& Get(FullStateId id);
   const std::unordered_map<FullStateId, FullState>& full_states() const { return full_states_; }
-  // What the tokens of all of them take.
+  // Memory that the tokens of all full states take.
   size_t token_bytes() const { return token_bytes_; }
 
  private:

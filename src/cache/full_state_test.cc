@@ -44,7 +44,7 @@ TEST(FullStates, ReplaceWhatTheyHaveOutgrown) {
   EXPECT_EQ(cache.stats().full_states, 1u);
   EXPECT_EQ(cache.stats().outgrown, 1u);
   EXPECT_EQ(cache.FullStats().full_states_held.ram.things, 1u);
-  // The same tokens of another run are other bits.
+  // The same tokens of another run have other bits.
   ASSERT_TRUE(Insert(&cache, "abcdefgh", 2, 8));
   EXPECT_EQ(cache.stats().full_states, 2u);
   cache.CheckInvariants();

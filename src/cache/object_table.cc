@@ -18,7 +18,7 @@ bool ObjectTable::MayDrop(uint64_t id) const {
 
 void ObjectTable::Lose(uint64_t id) {
   if (const auto entry = entries_.find(id); entry != entries_.end()) {
-    if (entry->second.pins > 0) return;  // it was read before it went
+    if (entry->second.pins > 0) return;  // its bytes were read before they vanished
     Drop(id);
   } else if (segments_.segments().contains(id)) {
     const std::vector<SegmentId> subtree = segments_.Subtree(id);
@@ -57,7 +57,7 @@ ObjectIds ObjectTable::InSlots() const {
     for (const PrefixTree::Hit& hit : tree_.Match(held.name_space, held.tokens).hits) {
       ids.insert(hit.value);
     }
-    if (held.leaving) continue;  // its copies are about to be all there is
+    if (held.leaving) continue;  // its copies are about to be the only ones
     for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {
       if (link.end == segments_.Get(link.id).range.end) ids.insert(link.id);
     }
@@ -139,7 +139,7 @@ void ObjectTable::DropSegment(SegmentId id) {
   for (const CheckpointId checkpoint_id : held) {
     CheckpointEntry& entry = EntryOf(checkpoint_id);
     SetHolder(&entry, 0);
-    // Where a model needs no snapshots, a checkpoint off the grid is nothing but its segments.
+    // Where a model needs no snapshots, a checkpoint off the grid consists of its segments only.
     if (entry.checkpoint.bytes == 0 && entry.pins == 0) Drop(checkpoint_id);
   }
   segments_.Remove(id);
@@ -151,7 +151,7 @@ void ObjectTable::DropFullState(FullStateId id) {
   store_->Erase(id);
 }
 
-// Tokens that several have in common count for each: what is kept must leave room.
+// Tokens shared by several checkpoints count for each, so that kept checkpoints leave room.
 size_t ObjectTable::KeptBytes(const CheckpointEntry& entry) {
   return entry.checkpoint.bytes + PrefixTree::BytesOf(entry.checkpoint.position);
 }

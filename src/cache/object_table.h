@@ -1,6 +1,6 @@
-// ObjectTable: the objects that the cache holds, by id and by tokens: snapshots of checkpoints,
-// segments of attention KV, and full states of slots. It keeps them consistent with each other and
-// with the store that has their bytes. It decides nothing: Evictor, DiskSaver and DiskIntake do.
+// ObjectTable: holds the cache's objects by id and by tokens: snapshots of checkpoints, segments of
+// attention KV, and full states of slots. It keeps them consistent with each other and with the
+// store that has their bytes. It makes no decisions: Evictor, DiskSaver and DiskIntake do.
 //
 //   tokens ─> PrefixTree ──> CheckpointEntry ──holder──> Segment ──parent──> Segment …
 //                             one snapshot                the attention KV before it
@@ -33,29 +33,29 @@ namespace cairn {
 
 using ObjectIds = std::unordered_set<uint64_t>;
 
-// What the cache must know of the slots to tell what is worth keeping.
+// The state of the slots, from which the cache judges what is worth keeping.
 struct SlotsView {
   struct Held {
     NamespaceId name_space = 0;
     TokenSpan tokens;
-    bool leaving = false;  // it is about to be lost, and being stored
+    bool leaving = false;  // its contents are about to be lost and are being stored
   };
-  // Attention KV alone leads nowhere: going back takes a snapshot.
+  // Attention KV alone does not suffice: resuming takes a snapshot.
   bool needs_snapshots = false;
-  // A snapshot is only good with the attention KV before it.
+  // A snapshot can only be restored together with the attention KV before it.
   bool snapshots_need_kv = false;
-  // What each slot holds now. Called while the cache makes room.
+  // Returns the present contents of each slot. Called while the cache makes room.
   std::function<std::vector<Held>()> held = {};
 };
 
-// What saved things are known by beyond this process.
+// The names under which objects are saved beyond this process.
 struct SavedAs {
   Fingerprint fingerprint;
-  // A name for each namespace; of others nothing is saved and nothing is taken in.
+  // A name for each namespace. Objects of other namespaces are neither saved nor taken in.
   std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
 };
 
-// A checkpoint with its place in the tree, and the account of its use.
+// A checkpoint with its place in the tree and the record of its use.
 struct CheckpointEntry {
   Checkpoint checkpoint;
   NamespaceId name_space = 0;
@@ -64,14 +64,14 @@ struct CheckpointEntry {
   uint64_t used_tick = 0;
   uint64_t uses = 0;
   int pins = 0;
-  SegmentId holder = 0;      // of the attention KV of its last token; 0: that is not stored
-  double keep_ms = 0;        // as asked by Keep
-  double kept_until_ms = 0;  // of the caller's clock
-  // The deepest kQuery of its path: where the next query comes back to, however long the tool
-  // loop after it grows.
+  SegmentId holder = 0;      // of the attention KV of its last token; 0 if that is not stored
+  double keep_ms = 0;        // the time that Keep was called with
+  double kept_until_ms = 0;  // by the caller's clock
+  // The deepest kQuery of its path: where the next query resumes, however long the tool loop after
+  // it grows.
   bool last_query = false;
-  // The deepest checkpoint up to here that knows how many turns its prompt had, and how many:
-  // what Match says of a neighbour. Such a one may have been given up since.
+  // The deepest checkpoint up to here whose prompt's number of turns is known: its position and
+  // that number. Match reports them as the neighbour. That checkpoint may have been evicted since.
   size_t prompt_tokens = 0;
   size_t prompt_turns = 0;
 };
@@ -89,12 +89,12 @@ class ObjectTable {
   const FullStateIndex& full_states() const { return full_states_; }
   std::unordered_map<CheckpointId, CheckpointEntry>& entries() { return entries_; }
   const std::unordered_map<CheckpointId, CheckpointEntry>& entries() const { return entries_; }
-  // Null: there is no such checkpoint.
+  // Returns nullptr if there is no such checkpoint.
   CheckpointEntry* FindEntry(CheckpointId id);
   // REQUIRES: there is such a checkpoint.
   CheckpointEntry& EntryOf(CheckpointId id);
   const CheckpointEntry& EntryOf(CheckpointId id) const;
-  // Of checkpoints whose keeping was asked for, whether or not its time is over.
+  // Ids of checkpoints passed to Keep, whether or not their time is over.
   std::unordered_set<CheckpointId>& marked() { return marked_; }
   const std::unordered_set<CheckpointId>& marked() const { return marked_; }
   CacheStats& stats() { return stats_; }
@@ -103,7 +103,7 @@ class ObjectTable {
   const SlotsView& slots() const { return slots_; }
   SavedAs& saved_as() { return saved_as_; }
 
-  // Of checkpoints, segments and full states alike.
+  // Ids of checkpoints, segments and full states come from one sequence.
   uint64_t NextId() { return ++last_id_; }
   uint64_t NextTick() { return ++tick_; }
   uint64_t tick() const { return tick_; }
@@ -117,15 +117,15 @@ class ObjectTable {
   }
   size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
   bool saves() const { return store_->saves(); }
-  // Whether the bytes are there without reading them from a disk.
+  // Whether the bytes can be had without reading them from disk.
   bool InMemory(uint64_t id) const;
   bool IsUnsaved(uint64_t id) const {
     return store_->PlaceOf(id) == SnapshotStore::Place::kUnsaved;
   }
-  // Not while it is on its way to a disk, or there.
+  // False while the object is being written to disk, and while it is there.
   bool MayDrop(uint64_t id) const;
   bool IsKept(const CheckpointEntry& entry) const { return entry.kept_until_ms > now_ms_; }
-  // The part of the budget that keeping it takes.
+  // The part of the budget that keeping the entry takes.
   static size_t KeptBytes(const CheckpointEntry& entry);
   // Checkpoints and segments whose attention KV a slot holds.
   ObjectIds InSlots() const;
@@ -134,15 +134,16 @@ class ObjectTable {
 
   // Adds a checkpoint whose tokens are in the tree already.
   void AddEntry(CheckpointEntry entry);
-  // Adds what a segment is found by, and says which checkpoints it holds the last token of.
+  // Links to the new segment the checkpoints whose last token's KV it holds.
   void LinkCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens);
   void Drop(CheckpointId id);
   void DropSegment(SegmentId id);
   void DropFullState(FullStateId id);
-  // Forgets an object whose bytes are gone, and the segments that begin in it. Not while in use.
+  // Removes an object whose bytes are gone, and the segments that begin in it. Does nothing while
+  // it is in use.
   void Lose(uint64_t id);
 
-  // CHECKs that the indices and the store agree; costs a walk over everything.
+  // CHECKs that the indices and the store agree. Costs a walk over all objects.
   void CheckInvariants() const;
 
  private:

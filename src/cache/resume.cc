@@ -12,24 +12,24 @@ size_t RoundDown(size_t position, size_t grid_tokens) {
   return position - position % grid_tokens;
 }
 
-// Whether bits of that lineage may be gone on from at all, wherever they are found.
+// Whether a slot may continue from bits of that lineage at all, wherever they are found.
 bool MayUse(const ResumeRules& rules, const Checkpoint& checkpoint) {
   return rules.mode != ReuseMode::kExact || checkpoint.on_grid() || checkpoint.cold_end;
 }
 
-// Whether `checkpoint` stands where a prompt may go on from it.
+// Whether a prompt may continue from the position of `checkpoint`.
 bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint, size_t prompt_tokens,
               size_t grid) {
   if (checkpoint.logits_bytes > 0 && checkpoint.position == prompt_tokens) return true;
   if (checkpoint.position >= prompt_tokens) return false;
-  // An uninterrupted conversation goes on from the end of its answer, wherever that is.
+  // An uninterrupted conversation continues from the end of its answer, wherever that is.
   const bool after_answer = checkpoint.checkpoint_class == CheckpointClass::kReply;
   if (after_answer && rules.mode == ReuseMode::kLive) return true;
   return checkpoint.position % grid == 0 && checkpoint.position <= LastCut(prompt_tokens, grid);
 }
 
-// Whether the state of `checkpoint` may be set into the slot, which shares `shared` tokens with
-// the prompt.
+// Whether the state of `checkpoint` may be restored into the slot, which shares `shared` tokens
+// with the prompt.
 bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const SlotState& slot,
                 size_t shared) {
   if (!rules.snapshot_needs_slot) return true;
@@ -39,7 +39,7 @@ bool MayRestore(const ResumeRules& rules, const Checkpoint& checkpoint, const Sl
   return checkpoint.lineage == slot.provenance.LineageAt(checkpoint.position);
 }
 
-// Whether joining up to `position` takes less time than reading on from `from`.
+// Whether assembling up to `position` takes less time than prefill from `from` on.
 bool AssemblyPays(const ResumeRules& rules, size_t from, size_t position, size_t snapshot_bytes) {
   if (rules.assemble_bytes_per_prefill_token <= 0 || rules.in_answer) return true;
   const auto bytes = static_cast<double>(position * rules.kv_bytes_per_token + snapshot_bytes);
@@ -60,7 +60,7 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t grid,
   return cut;
 }
 
-// What the slot itself offers, without the cache.
+// Returns the best resume point of the slot alone, without the cache.
 ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot, size_t grid,
                      size_t shared, const std::function<bool(size_t)>& can_truncate) {
   ResumePoint best;
@@ -139,7 +139,7 @@ size_t NextChunkEnd(const ChunkRules& rules, size_t position, size_t prompt_toke
   if (stop > position) end = std::min(end, stop);
   if (first_cut > position) end = std::min(end, first_cut);
   if (end - position > rules.chunk_tokens_max) {
-    // A micro-batch smaller than the grid cannot stay on it; it is cut where it must be.
+    // A ubatch smaller than the grid cannot stay on it, so the chunk is cut off the grid.
     const size_t whole = RoundDown(rules.chunk_tokens_max, grid);
     end = position + (whole > 0 ? whole : rules.chunk_tokens_max);
   }
@@ -147,8 +147,8 @@ size_t NextChunkEnd(const ChunkRules& rules, size_t position, size_t prompt_toke
 }
 
 size_t CleanAfter(size_t clean_before, size_t begin, size_t end, size_t grid_tokens) {
-  // A piece keeps the slot clean only when it begins where the clean part ends. Tokens after the
-  // last grid multiple were read in a piece that a longer prompt would not have.
+  // A chunk keeps the slot clean only if it begins where the clean part ends. Tokens after the last
+  // grid multiple were computed in a chunk that a longer prompt would not have.
   if (clean_before < begin || begin % grid_tokens != 0) return std::min(clean_before, begin);
   return RoundDown(end, grid_tokens);
 }

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ResumePoint::Kind;
 
-// Tokens 0, 1, 2, …; `changed_at` and what follows differ.
+// Tokens 0, 1, 2, …; those from `changed_at` on differ.
 Tokens Counting(size_t n, size_t changed_at = SIZE_MAX) {
   Tokens tokens(n);
   std::iota(tokens.begin(), tokens.end(), 0);
@@ -43,7 +43,7 @@ class ResumeTest : public ::testing::Test {
   CheckpointCache::MatchResult match;
   size_t clean = 0;
   std::vector<TokenRange> answers;
-  size_t truncates_to = 0;  // nothing but an empty slot, as recurrent memory has it
+  size_t truncates_to = 0;  // truncates only to an empty slot, as recurrent memory does
 };
 
 TEST_F(ResumeTest, NothingGoesOnFromAnEndWhoseStateCannotBeHad) {
@@ -159,10 +159,10 @@ TEST(NextChunkEnd, TakesAWholeStepAfterAnAnswerWhereNoCheckpointIsWanted) {
   rules.long_after_answer = true;
   EXPECT_EQ(NextChunkEnd(rules, 70, 2000, 0), 192u);
   EXPECT_EQ(NextChunkEnd(rules, 64, 2000, 0), 576u);
-  // Too little is left for a cut that could be gone on from.
+  // Too few tokens are left for a cut that could be resumed from.
   EXPECT_EQ(NextChunkEnd(rules, 70, 192, 0), 192u);
   EXPECT_EQ(NextChunkEnd(rules, 70, 193, 0), 192u);
-  // Such a piece is up to two steps long.
+  // Such a chunk is up to two steps long.
   rules.chunk_tokens_max = 100;
   EXPECT_EQ(NextChunkEnd(rules, 70, 2000, 0), 128u);
 }

@@ -9,9 +9,9 @@
 namespace cairn {
 namespace {
 
-constexpr double kSlow = 100;  // milliseconds a token: everything is worth saving
+constexpr double kSlow = 100;  // milliseconds per token: everything is worth saving
 constexpr NamespaceId kClient = 3;
-constexpr size_t kBytes = 10'000;  // beside which tokens are nothing
+constexpr size_t kBytes = 10'000;  // compared with which tokens take almost no memory
 
 Tokens Text(size_t n, char letter = 'x') {
   return Tokens(n, letter);
@@ -69,7 +69,7 @@ TEST(Saving, WhatWasSavedIsThereForTheNextProcess) {
   ASSERT_TRUE(bytes.has_value());
   EXPECT_EQ(Bytes(bytes->begin(), bytes->end()), Filled(kBytes, 7));
   cache->Unpin(match.checkpoints[0].id);
-  EXPECT_LT(cache->stats().bytes, kBytes);  // only its tokens
+  EXPECT_LT(cache->stats().bytes, kBytes);  // only its tokens count
   cache->CheckInvariants();
 }
 
@@ -97,13 +97,13 @@ TEST(Saving, WhatIsSavedLeavesMemoryBeforeAnythingIsLost) {
 TEST(Saving, WhatMustGoIsSavedFirstWhereItIsWorthIt) {
   test::FakeDisk disk;
   const auto cache = CacheOn(&disk, 10 * kBytes);
-  cache->SaveNext(kSlow);  // says what reading costs
+  cache->SaveNext(kSlow);  // sets the cost of prefill
   for (char letter = 'a'; letter < 'a' + 20; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_EQ(cache->stats().evicted, 0u);
   EXPECT_EQ(cache->stats().checkpoints, 20u);
   EXPECT_GT(disk.names().size(), 9u);
   cache->CheckInvariants();
-  // Nobody waits for a disk that cannot follow.
+  // No caller waits for a disk that is too slow.
   disk.SetWrites(false);
   disk.SetQueueMax(0);
   for (char letter = 'A'; letter < 'A' + 20; ++letter) Insert(cache.get(), Text(20, letter));
@@ -124,7 +124,7 @@ TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {
 TEST(Saving, WhatStandsOnASegmentIsSavedWithItWhenItMustGo) {
   test::FakeDisk disk;
   const auto cache = CacheOn(&disk, 10 * kBytes);
-  Tokens tokens;  // of the slot that lets go
+  Tokens tokens;  // of the slot that is offloaded
   SlotsView view;
   view.needs_snapshots = view.snapshots_need_kv = true;
   view.held = [&tokens] { return std::vector<SlotsView::Held>{{kClient, tokens, true}}; };
@@ -169,8 +169,8 @@ TEST(Saving, WhatCouldNotBeWrittenIsLostOnlyIfItHasLeftMemory) {
   SaveAll(cache.get());
   SaveAll(cache.get());
   EXPECT_EQ(cache->Match(kClient, Text(20, 'a')).checkpoints.size(), 1u);
-  // It is not tried again and again (the disk takes no more after two), but nobody is told that it
-  // is saved.
+  // It is not tried again and again (the disk accepts no more after two), but it is not reported as
+  // saved.
   EXPECT_FALSE(cache->SaveNext(kSlow).began);
   EXPECT_GT(cache->SaveNext(kSlow).bytes_left, 0u);
   cache->CheckInvariants();
@@ -244,7 +244,7 @@ TEST(Saving, SegmentsComeBackInWhateverOrderTheyAreFound) {
   cache->CheckInvariants();
 }
 
-// Of 100 tokens each.
+// Stores three segments of 100 tokens each.
 void InsertThreeSegments(CheckpointCache* cache, const Tokens& tokens) {
   for (const size_t begin : {0, 100, 200}) {
     const size_t end = begin + 100;
@@ -271,7 +271,7 @@ TEST(Saving, OneSegmentOfAPathIsInMemoryAtATime) {
   EXPECT_EQ(disk.reads(), 3u);
   ASSERT_TRUE(cache->LoadPart(*path, 2).has_value());
   ASSERT_TRUE(cache->LoadPart(*path, 0).has_value());
-  // None of those before was still there.
+  // None of the earlier ones was still in memory.
   EXPECT_EQ(disk.reads(), 5u);
   cache->UnpinPath(*path);
   cache->CheckInvariants();

@@ -71,7 +71,7 @@ std::vector<SegmentId> SegmentIndex::Subtree(SegmentId id) const {
       if (segment.parent == found[i]) found.push_back(other);
     }
   }
-  // Of a run the last comes first: what begins in a segment ends behind it there.
+  // Deepest first, because only the last segment of a run can be removed.
   std::reverse(found.begin(), found.end());
   return found;
 }

@@ -1,19 +1,19 @@
-// SegmentIndex: which attention KV is stored, and how stored ranges follow one another. It holds no
-// bytes: those are in a store, under the same number.
+// SegmentIndex: indexes the stored ranges of attention KV and how they follow one another. It holds
+// no bytes: the store holds them under the same id.
 //
-// A segment is the KV of positions [begin, end) of some sequence. It begins where its parent is
-// left: anywhere in it, for a range that was read can be cut short when it comes back. So a prefix
-// is stored once, however many conversations go on from it:
+// A segment is the KV of positions [begin, end) of a sequence. It begins anywhere inside its
+// parent, because a stored range can be truncated when it is restored. So a prefix is stored once,
+// however many conversations continue it:
 //
-//    A  [0 ------------------------ 900)          header and first conversation
-//          B  [600 ------- 1400)                  parted from it at 600; uses A's [0, 600)
-//                    C  [1400 -- 1500)            what B's conversation grew by later
+//   A  [0 ------------------------ 900)          system prefix and first conversation
+//         B  [600 ------- 1400)                  diverged from A at 600; uses A's [0, 600)
+//                   C  [1400 -- 1500)            what B's conversation grew by later
 //
-// Segments on the grid are found by their tokens, whoever asks. Those off it belong to a run
-// (base/provenance.h) and are found by its number.
+// Segments on the grid are found by their tokens and are shared by all prompts. Segments off the
+// grid belong to a run (base/provenance.h) and are found by its number.
 //
-// A segment that others begin in cannot be given up before them; so what is stored of a path is
-// always all of it from 0 on.
+// A segment in which others begin cannot be evicted before them. So the stored part of a path is
+// always contiguous from 0.
 //
 // Threads: called by one thread.
 
@@ -35,7 +35,7 @@ namespace cairn {
 using NamespaceId = PrefixTree::RootId;
 using SegmentId = uint64_t;
 
-// A range of a sequence whose KV is not stored. `lineage`: of its run, 0 on the grid.
+// A range of a sequence whose KV is not stored. `lineage`: the number of its run, 0 on the grid.
 struct SegmentGap {
   size_t begin = 0;
   size_t end = 0;
@@ -44,7 +44,7 @@ struct SegmentGap {
   friend bool operator==(const SegmentGap&, const SegmentGap&) = default;
 };
 
-// The same ranges in pieces of at most so many tokens.
+// Returns the same ranges, cut into gaps of at most `tokens_max` tokens.
 std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max);
 
 class SegmentIndex {
@@ -53,57 +53,57 @@ class SegmentIndex {
     SegmentId id = 0;
     NamespaceId name_space = 0;
     SegmentGap range;
-    SegmentId parent = 0;  // 0: it begins at 0
+    SegmentId parent = 0;  // 0 if it begins at position 0
     size_t bytes = 0;
     size_t children = 0;
     int pins = 0;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
     uint64_t uses = 0;
-    std::vector<TokenRange> answers = {};  // those that begin or go on in it
-    // Checkpoints whose last token's KV it holds: they go nowhere without it.
+    std::vector<TokenRange> answers = {};  // the answers that begin or continue in it
+    // Checkpoints whose last token's KV it holds; they cannot be resumed from without it.
     std::vector<uint64_t> checkpoints = {};
-    const PrefixTree::Node* node = nullptr;  // on the grid
-    Tokens run_tokens = {};                  // off it: those of its range
+    const PrefixTree::Node* node = nullptr;  // set if on the grid
+    Tokens run_tokens = {};                  // set if off the grid: the tokens of its range
   };
-  // What a path uses of a segment: [begin, end), its front or all of it.
+  // The part of a segment that a path uses: [begin, end), its front or all of it.
   struct Link {
     SegmentId id = 0;
     size_t begin = 0;
     size_t end = 0;
   };
 
-  // How many of the tokens have their KV stored, on the grid.
+  // Returns how many of the tokens have their KV stored, on the grid.
   size_t StoredTo(NamespaceId name_space, TokenSpan tokens) const;
 
-  // The segment that holds the KV of `prefix`'s last token, which is of `lineage`; 0: it is not
-  // stored. Where it is, so is all before it.
+  // Returns the segment that holds the KV of `prefix`'s last token, which is of `lineage`; 0 if it
+  // is not stored. If it is stored, so is all KV before it.
   SegmentId HolderOf(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
-  // The segment on the grid that ends with just these tokens; 0: there is none.
+  // Returns the segment on the grid that ends with exactly these tokens; 0 if there is none.
   SegmentId EndsAt(NamespaceId name_space, TokenSpan tokens) const;
-  // Where what is stored of a run ends; 0: nothing is.
+  // Returns the end of a run's stored part; 0 if none of it is stored.
   size_t RunEnd(LineageId lineage) const;
-  // The tokens of its sequence, from 0 to its end.
+  // Returns the tokens of the segment's sequence, from 0 to the segment's end.
   Tokens TokensOf(SegmentId id) const;
-  // Itself and all that begin in it or in those, deepest first. Looks at every segment.
+  // Returns the segment and all its descendants, deepest first. Walks over every segment.
   std::vector<SegmentId> Subtree(SegmentId id) const;
-  // The segments that hold the KV of `prefix`, whose last token is of `lineage`; none when not all
-  // of it is stored.
+  // Returns the segments that hold the KV of `prefix`, whose last token is of `lineage`; empty if
+  // not all of it is stored.
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
-  // The segments on the grid that lead along `tokens` as far as they are stored.
+  // Returns the segments on the grid along `tokens`, as far as they are stored.
   std::vector<Link> PathAlong(NamespaceId name_space, TokenSpan tokens) const;
-  // Of a sequence assembled from that path.
+  // Returns the provenance of a sequence assembled from `path`.
   Provenance ProvenanceOf(const std::vector<Link>& path) const;
 
-  // What of a sequence is not stored yet, shallowest first.
+  // Returns the ranges of a sequence that are not stored yet, shallowest first.
   std::vector<SegmentGap> Gaps(NamespaceId name_space, TokenSpan tokens,
                                const Provenance& provenance) const;
-  // The segment in which a new one that fills `gap` begins; 0 when it begins at 0. Nothing: what
-  // comes before the gap is not stored.
+  // Returns the segment in which a new one that fills `gap` begins; 0 if it begins at position 0.
+  // Returns nullopt if the range before the gap is not stored.
   std::optional<SegmentId> ParentFor(NamespaceId name_space, TokenSpan tokens,
                                      const Provenance& provenance, const SegmentGap& gap) const;
 
-  // `segment` comes with its id, namespace, range, parent, bytes and tick. `tokens`: of its
+  // `segment` comes with its id, namespace, range, parent, bytes and tick. `tokens`: those of its
   // sequence.
   void Add(Segment segment, TokenSpan tokens, const Provenance& provenance);
   // REQUIRES: no children, no pins.
@@ -113,9 +113,9 @@ class SegmentIndex {
   Segment& Get(SegmentId id);
   const std::unordered_map<SegmentId, Segment>& segments() const { return segments_; }
 
-  // What the tokens of segments take in memory.
+  // Memory that the tokens of all segments take.
   size_t token_bytes() const { return on_grid_.bytes() + run_token_bytes_; }
-  // Of these, what goes with `segment`.
+  // The part of token_bytes that removing `segment` frees.
   static size_t TokenBytesFreedBy(const Segment& segment);
 
   // CHECKs that tree, runs and segments agree.

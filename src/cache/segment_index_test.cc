@@ -14,7 +14,8 @@ Tokens T(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
-// Stores what of a sequence is missing, and gives each new segment the next number.
+// SegmentIndexTest: stores the missing ranges of a sequence, and gives each new segment the next
+// number.
 class SegmentIndexTest : public ::testing::Test {
  protected:
   void Store(std::string_view text, const Provenance& provenance) {
@@ -31,7 +32,7 @@ class SegmentIndexTest : public ::testing::Test {
     }
     index.CheckInvariants();
   }
-  // "1[0,4) 2[4,6)"
+  // Formats a path as "1[0,4) 2[4,6)".
   std::string Path(std::string_view text, LineageId lineage = 0) {
     std::string sampled;
     for (const SegmentIndex::Link& link : index.PathTo(kClient, T(text), lineage)) {

@@ -11,18 +11,18 @@ namespace {
 
 using Segments = std::unordered_map<SegmentId, SegmentIndex::Segment>;
 
-// The first tokens of a segment's sequence.
+// The first `position` tokens of a segment's sequence.
 struct Beginning {
   SegmentId segment = 0;
   size_t position = 0;
 };
 
-// Where others part from a segment, and how often what is stored parts there or further on. By
-// segment, then by position.
+// Where other segments diverge from a segment, and how many stored segments diverge there or
+// further on. By segment, then by position.
 using Divergences = std::map<SegmentId, std::map<size_t, size_t>>;
 
-// Which segments another part from, and where. What goes on at a segment's end is the same
-// conversation, the first time.
+// Finds the segments from which others diverge, and where. The first segment that begins at
+// another's end continues the same conversation, and is no divergence.
 std::vector<Beginning> FindDivergences(const Segments& segments) {
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments) ids.push_back(id);
@@ -33,7 +33,7 @@ std::vector<Beginning> FindDivergences(const Segments& segments) {
     const SegmentIndex::Segment& segment = segments.at(id);
     if (segment.parent == 0) continue;
     const SegmentGap& before = segments.at(segment.parent).range;
-    // Nobody else goes on from what lies off the grid.
+    // No other conversation continues from bits off the grid.
     if (before.lineage != 0) continue;
     const size_t begin = segment.range.begin;
     if (begin == before.end && goes_on.insert(segment.parent).second) continue;
@@ -61,7 +61,7 @@ Divergences CountDivergences(const Segments& segments) {
   return divergences;
 }
 
-// Most wanted first.
+// Returns the shared beginnings, most valuable first.
 std::vector<Beginning> SharedBeginnings(const Segments& segments) {
   struct Ranked {
     Beginning beginning;
@@ -73,7 +73,7 @@ std::vector<Beginning> SharedBeginnings(const Segments& segments) {
       ranked.push_back({{segment, position}, position * (1 + count)});
     }
   }
-  // Of equals the one that came last.
+  // Among equals the newest comes first.
   std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     return a.worth != b.worth ? a.worth > b.worth : a.beginning.segment > b.beginning.segment;
   });
@@ -101,7 +101,7 @@ std::vector<StoredPrefix> PrefixCheckpoints(const ObjectTable& table, size_t max
     const size_t continuations = 1 + PrefixTree::BranchesOf(entry.node);
     ranked.push_back({&entry, entry.checkpoint.position * continuations});
   }
-  // Of equals the one that came last.
+  // Among equals the newest comes first.
   std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     return a.worth != b.worth ? a.worth > b.worth : a.entry->created_tick > b.entry->created_tick;
   });
@@ -113,7 +113,7 @@ std::vector<StoredPrefix> PrefixCheckpoints(const ObjectTable& table, size_t max
   return headers;
 }
 
-// A slot can be cut back to what a longer beginning begins with, so that one serves for both.
+// Leaves out a prefix of a longer one in the list: a slot can be truncated, so one serves for both.
 std::vector<StoredPrefix> PrefixesOfSegments(const ObjectTable& table, size_t max) {
   std::vector<StoredPrefix> headers;
   for (const Beginning& beginning : SharedBeginnings(table.segments().segments())) {

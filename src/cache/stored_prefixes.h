@@ -1,15 +1,15 @@
-// Which prefixes of prompts are worth having ready in slots: by the number of stored conversations
-// that go on from one, and by its length.
+// FindStoredPrefixes: finds prompt prefixes that are worth preloading into slots. Prefixes are
+// ranked by their length and by the number of stored conversations that continue them.
 //
-// Where going back takes a snapshot, there is a checkpoint behind each prefix. Where it does not,
-// nothing says where one ends; but the beginning of several conversations is stored once, and the
-// segments of all but the first begin inside another's:
+// Where resuming takes a snapshot, there is a checkpoint at the end of each prefix. Elsewhere no
+// mark tells where a prefix ends. But the common beginning of several conversations is stored once,
+// and the segments of all but the first begin inside another's:
 //
-//    [0 ------------------------ 900)     two conversations go on from 600, so there is a prefix
-//          [600 ------- 1400)             of about that length; and one more than that begins so
-//          [600 -- 800)
+//   [0 ------------------------ 900)     two conversations continue from 600: a prefix of about
+//         [600 ------- 1400)             that length exists, and three conversations begin with it
+//         [600 -- 800)
 //
-// Pure; the thread of the cache.
+// Pure; called by the cache's thread.
 
 #ifndef CAIRN_CACHE_STORED_PREFIXES_H_
 #define CAIRN_CACHE_STORED_PREFIXES_H_
@@ -27,8 +27,8 @@ struct StoredPrefix {
   Tokens tokens;
 };
 
-// Those that are stored, most wanted first. Where no snapshot is needed, system prompts are not
-// told from other beginnings that several conversations have in common.
+// Returns at most `max` stored prefixes, most valuable first. Where no snapshot is needed, system
+// prompts are not distinguished from other beginnings that several conversations share.
 std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t max);
 
 }  // namespace cairn

@@ -25,14 +25,14 @@ bool Before(const ArchitectureRow& a, const ArchitectureRow& b) {
   return std::tie(a.architecture, a.variant) < std::tie(b.architecture, b.variant);
 }
 
-// Takes what stands before the next `end` off `text`.
+// Removes the text before the next `end` from `text`, with `end`, and returns it.
 std::string_view TakeUntil(char end, std::string_view* text) {
   const std::string_view taken = text->substr(0, text->find(end));
   text->remove_prefix(std::min(text->size(), taken.size() + 1));
   return taken;
 }
 
-// False when the line has too few cells, too many, or an empty one.
+// Returns false if the line has too few cells, too many, or an empty one.
 bool ParseRow(std::string_view line, ArchitectureRow* row) {
   if (std::count(line.begin(), line.end(), '\t') + 1 != static_cast<int>(kCells.size())) {
     return false;

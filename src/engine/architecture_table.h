@@ -1,6 +1,6 @@
-// ArchitectureTable: what libllama can do with the memory of each architecture, as `make
-// conformance` found it. It is kept in architectures.tsv, a file that people can read and compare;
-// docs/architectures.md is drawn from it.
+// ArchitectureTable: what libllama supports for the memory of each architecture, as `make
+// conformance` found it. It is stored in architectures.tsv, a file that people can read and
+// compare; docs/architectures.md is generated from it.
 
 #ifndef CAIRN_ENGINE_ARCHITECTURE_TABLE_H_
 #define CAIRN_ENGINE_ARCHITECTURE_TABLE_H_
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// One model that was tried. Beside the words below, a cell may say "aborts" (libllama ended the
+// One model that was tried. Besides the values below, a cell may be "aborts" (libllama ended the
 // process), "timeout", "refused: WHAT" (a call failed) or "-" (not tried: no memory to try it on).
 struct ArchitectureRow {
   std::string architecture;  // libllama's name
@@ -35,15 +35,16 @@ struct ArchitectureTable {
   bool operator==(const ArchitectureTable&) const = default;
 };
 
-// kCorrupt names the line: another header, another number of cells, an empty cell, or out of order.
+// kCorrupt for a wrong header, a wrong number of cells, an empty cell or a line out of order; the
+// message names the line.
 Result<ArchitectureTable> ParseArchitectureTable(std::string_view text);
-// Sorts the rows. REQUIRES: no cell is empty or holds a tab or a line's end.
+// Sorts the rows. REQUIRES: no cell is empty or contains a tab or a line break.
 std::string FormatArchitectureTable(ArchitectureTable table);
 
 // Whether the table knows the architecture and every model of it moved its segments exactly.
 bool HasExactSegments(const ArchitectureTable& table, std::string_view architecture);
-// Whether some model of the architecture was seen to fail with whole states. None has so far, so
-// one that the table does not know is tried when it is loaded.
+// Whether a model of the architecture was seen to fail with full states. None has so far, so an
+// architecture that the table does not know is tried at load.
 bool FailsWithFullStates(const ArchitectureTable& table, std::string_view architecture);
 
 }  // namespace cairn

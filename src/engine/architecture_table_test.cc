@@ -37,7 +37,7 @@ TEST(ArchitectureTable, RefusesALineThatIsNotARowAndNamesIt) {
   EXPECT_EQ(
       why("b\tdense\tattention\t64\texact\t12 of 12\texact\texact\tmore\n").substr(0, cells.size()),
       cells);
-  // The same row twice as well: which of the two would count?
+  // A repeated row is rejected too, because it would be unclear which of the two counts.
   EXPECT_EQ(why("a\tmoe\tattention\t64\texact\t12 of 12\tnone\texact\n"),
             "line 5 of the table of architectures does not come after the line before it");
   EXPECT_FALSE(ParseArchitectureTable("architecture\tsegments\n").has_value());
@@ -70,7 +70,7 @@ TEST(VerifiedArchitectures, AreThoseOfTheFile) {
   EXPECT_EQ(VerifiedArchitectures(), *file);
 }
 
-// Whatever else a later run finds: these abort the process.
+// These abort the process, whatever else a later run finds.
 TEST(VerifiedArchitectures, LetNoneMoveSegmentsThatWasSeenToAbort) {
   for (const char* const architecture : {"llama", "qwen35", "gemma3", "lfm2", "falcon-h1"}) {
     EXPECT_TRUE(SegmentsVerified(architecture)) << architecture;

@@ -1,20 +1,20 @@
-// Engine: a loaded model and the memory of its sequences. Others include this header; what
-// computes behind it (libllama, or a hash that plays a model) is their own affair.
+// Engine: a loaded model and the memory of its sequences. Others include this header; the
+// implementation behind it (libllama, or a hash that plays a model) is hidden.
 //
-// An Engine knows nothing of chats and nothing of caches. It decodes pieces of tokens, and it can
-// take a snapshot of the state that cannot be rolled back and return a sequence to it:
+// An Engine knows neither chats nor caches. It decodes chunks of tokens, and it can take a snapshot
+// of the state that cannot be rolled back and return a sequence to it:
 //
-//   sequence   [ t0 t1 t2 … t99 | t100 … t180 ]      TakeSnapshot at 100 gave S
+//   sequence   [ t0 t1 t2 … t99 | t100 … t180 ]      TakeSnapshot at 100 returned S
 //   Restore(seq, 100, S)  ->  [ t0 … t99 ]            attention KV before 100 must still be there
 //   Truncate(seq, 60)     ->  [ t0 … t59 ]            only where the memory can (see MemoryTraits)
 //
-// Where the attention KV itself is to leave the sequence and come back, it travels as segments:
+// Where the attention KV itself leaves the sequence and comes back, it is stored as segments:
 //
 //   TakeSegment(seq, 0, 60) = A,  TakeSegment(seq, 60, 100) = B
 //   Assemble(seq, 0, {A, B}, 100, S)  ->  [ t0 … t99 ]     whatever the sequence held before
 //
-// Threads: one thread owns the context and calls everything but the functions under "Vocabulary",
-// which any thread may call.
+// Threads: one thread owns the context and calls everything except the functions under
+// "Vocabulary", which any thread may call.
 
 #ifndef CAIRN_ENGINE_ENGINE_H_
 #define CAIRN_ENGINE_ENGINE_H_
@@ -38,39 +38,40 @@ namespace cairn {
 
 using SeqId = int32_t;
 
-// What kind of memory a model keeps, and so what it takes to go back.
+// The kind of memory a model keeps, which determines how a sequence can return to an earlier
+// position.
 enum class MemoryClass {
-  kAttention,      // a KV cell a token: cut anywhere
-  kSlidingWindow,  // some layers keep only a window: cut only while the window is still there
-  kRecurrent,      // one state, no history: only a snapshot goes back
-  kHybrid,         // recurrent layers beside attention layers: snapshot + cut of the attention KV
+  kAttention,      // a KV cell per token: can be truncated anywhere
+  kSlidingWindow,  // some layers keep only a window: truncates only while it is still there
+  kRecurrent,      // one state, no history: returns only by a snapshot
+  kHybrid,         // recurrent and attention layers: a snapshot, and the attention KV truncated
 };
 std::string_view MemoryClassName(MemoryClass memory_class);
 
-// The exactness grid (see MemoryTraits) that held on every backend it was tried on. Where there is
-// no time to measure one it is assumed, and where none was found cuts are made as if it held.
+// The exactness grid (see MemoryTraits) that held on every backend it was tried on. It is assumed
+// where there is no time to measure one; where none was found, prompts are cut as if it held.
 inline constexpr size_t kUsualGridTokens = 64;
 
 struct MemoryTraits {
   MemoryClass memory_class = MemoryClass::kAttention;
-  // Bytes of one snapshot once a window, if there is one, is full. 0: a cut needs no snapshot.
+  // Bytes of one snapshot once a window, if there is one, is full. 0: truncation needs no snapshot.
   size_t snapshot_bytes = 0;
-  // Bytes of attention KV that each further token costs.
+  // Bytes of attention KV per additional token.
   size_t kv_bytes_per_token = 0;
-  // Tokens of the sliding window, 0 when there is none or libllama does not say.
+  // Tokens of the sliding window; 0 if there is none or libllama does not report it.
   size_t window_tokens = 0;
-  // The exactness grid: cuts at multiples of so many tokens leave every bit of later logits
-  // unchanged. 0 when no grid was found.
+  // The exactness grid: cutting prompts at multiples of this many tokens leaves every bit of later
+  // logits unchanged. 0 if no grid was found.
   size_t grid_tokens = 0;
-  // The grid was found by trying, not assumed.
+  // Whether the grid was measured, not assumed.
   bool grid_measured = false;
-  // Ranges of attention KV may be copied apart from the whole state, and shared by sequences.
-  // Decided by the table of verified architectures, never by trying: where it is not supported
-  // libllama aborts.
+  // Ranges of attention KV can be copied separately from the full state, and shared by sequences.
+  // Decided by the table of verified architectures, never by trying, because libllama aborts where
+  // it is not supported.
   bool segments = false;
-  // The whole state of a sequence may be taken out and set back. Tried at load.
+  // The full state of a sequence can be taken out and restored. Tried at load.
   bool full_states = false;
-  // Attention KV may be moved to other positions.
+  // Attention KV can be moved to other positions.
   bool shifts = false;
 
   bool NeedsSnapshots() const { return snapshot_bytes > 0; }
@@ -80,13 +81,13 @@ struct ModelInfo {
   std::string path;
   std::string name;
   std::string architecture;
-  std::string description;    // as libllama words it: architecture, size, quantisation
-  std::string chat_template;  // Jinja text, empty when the file has none
+  std::string description;    // libllama's text: architecture, size, quantisation
+  std::string chat_template;  // Jinja text; empty if the file has none
   std::string bos_text;
   std::string eos_text;
   bool adds_bos = false;  // the tokenizer begins a text with the BOS token
   size_t vocab_size = 0;
-  // No token stands for more bytes of text; 0: not known.
+  // The most bytes of text that one token stands for; 0: not known.
   size_t token_bytes_max = 0;
   size_t train_context_tokens = 0;
   size_t embedding_size = 0;
@@ -94,7 +95,7 @@ struct ModelInfo {
   uint64_t size_bytes = 0;
 };
 
-// The steps by which a token is drawn that may stand in any order; see SamplingParams::order.
+// The steps of sampling whose order can be chosen; see SamplingParams::order.
 enum class SamplingStep : uint8_t {
   kPenalties,
   kDry,
@@ -105,84 +106,85 @@ enum class SamplingStep : uint8_t {
   kMinP,
   kXtc,
   kTemperature,
-  kInfill,     // joins tokens that begin alike, and ends the answer early: for gaps in code
-  kAdaptiveP,  // chooses the token, so it comes last wherever it is named
+  kInfill,     // merges tokens with a common beginning and ends the answer early: for gaps in code
+  kAdaptiveP,  // chooses the token, so it is last wherever it is named
 };
-// llama-server's names: "penalties", "dry", … "temperature".
+// Returns llama-server's names: "penalties", "dry", … "temperature".
 std::string_view SamplingStepName(SamplingStep step);
-// Those taken where none are named, in llama-server's order: all but kInfill and kAdaptiveP.
+// The steps taken by default, in llama-server's order: all but kInfill and kAdaptiveP.
 const std::vector<SamplingStep>& UsualSamplingOrder();
-// All of them.
+// All steps.
 const std::vector<SamplingStep>& AllSamplingSteps();
 
-// Against repeating whole sequences of tokens.
+// Penalizes repetition of whole sequences of tokens (DRY).
 struct DryParams {
   float multiplier = 0.0F;  // 0: off
   float base = 1.75F;
   int32_t allowed_length = 2;
-  int32_t last_n = -1;  // tokens to look back; -1: the context's
+  int32_t last_n = -1;  // tokens to look back; -1: the context's size
   std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
 
   friend bool operator==(const DryParams&, const DryParams&) = default;
 };
 
-// Names and defaults as llama-server has them.
+// Names and defaults are llama-server's.
 struct SamplingParams {
   float temperature = 0.8F;  // 0: always the likeliest token
   int32_t top_k = 40;        // 0: off
   float top_p = 0.95F;       // 1: off
   float min_p = 0.05F;       // 0: off
   float repeat_penalty = 1.0F;
-  int32_t repeat_last_n = 64;  // -1: the context's; 0: off
+  int32_t repeat_last_n = 64;  // -1: the context's size; 0: off
   float presence_penalty = 0.0F;
   float frequency_penalty = 0.0F;
   uint32_t seed = 0xFFFFFFFFU;                      // this value: a new seed for every request
-  std::vector<std::pair<Token, float>> logit_bias;  // -infinity: never
+  std::vector<std::pair<Token, float>> logit_bias;  // -infinity: never sampled
   float typical_p = 1.0F;                           // 1: off
   float top_n_sigma = -1.0F;                        // 0 or less: off
   float xtc_probability = 0.0F;                     // 0: off
   float xtc_threshold = 0.1F;                       // above 0.5: off
   float dynatemp_range = 0.0F;                      // 0: off
   float dynatemp_exponent = 1.0F;
-  int32_t mirostat = 0;  // 0: off; 1 and 2: it takes the place of all steps but the temperature
+  int32_t mirostat = 0;  // 0: off; 1 and 2: replaces all steps but the temperature
   float mirostat_tau = 5.0F;
   float mirostat_eta = 0.1F;
   float adaptive_target = -1.0F;  // the probability that kAdaptiveP prefers; negative: off
-  float adaptive_decay = 0.9F;    // how long it remembers, 0 to 0.99
+  float adaptive_decay = 0.9F;    // how slowly its history fades, 0 to 0.99
   int32_t min_keep = 0;           // tokens that every step leaves
   DryParams dry;
   // A step that is not named is not taken.
   std::vector<SamplingStep> order = UsualSamplingOrder();
-  std::shared_ptr<const Grammar> grammar;  // what the answer must be; null: anything
+  std::shared_ptr<const Grammar> grammar;  // constrains the answer; nullptr: no constraint
   std::vector<std::string> grammar_tags;   // control tokens whose text the grammar sees
 };
 
-// Draws tokens for one answer. Owned by the request; called by the thread that owns the context.
+// Sampler: samples tokens for one answer. Owned by the request; called by the thread that owns the
+// context.
 class Sampler {
  public:
   virtual ~Sampler() = default;
   static constexpr Token kNoToken = -1;
-  // Draws from `logits`, a row of vocabulary size, and remembers the token for the penalties.
-  // kNoToken: the grammar leaves none to draw.
+  // Samples from `logits`, a row of vocabulary size, and records the token for the penalties.
+  // Returns kNoToken if the grammar leaves none.
   virtual Token Sample(std::span<const float> logits) = 0;
-  // A token that something else chose comes next; it is remembered as one sampled. False: the
-  // grammar does not allow it, and nothing has changed.
+  // Records a token that was chosen elsewhere as if it had been sampled. Returns false if the
+  // grammar does not allow it; then nothing has changed.
   virtual bool Accept(Token token);
 };
 
-// What Assemble uses of a segment: positions [begin, end), all of it or its front.
+// The part of a segment that Assemble uses: positions [begin, end), all of it or its front.
 struct SegmentPart {
   size_t begin = 0;
   size_t end = 0;
   ByteSpan bytes = {};
-  // Where it is set, what it returns stands for `bytes`, and is valid until the next part's is
-  // called: so that of a long path that comes from a disk one segment at a time is in memory.
+  // If set, its result is used in place of `bytes`, and is valid until the next part's `load` is
+  // called. So only one segment at a time of a long path from disk is in memory.
   std::function<Result<ByteSpan>()> load = {};
 
   Result<ByteSpan> Load() const { return load ? load() : Result<ByteSpan>(bytes); }
 };
 
-// One token to decode where a sequence ends.
+// One token to decode at the end of a sequence.
 struct NextToken {
   SeqId seq = 0;
   size_t position = 0;
@@ -195,98 +197,102 @@ class Engine {
 
   virtual const ModelInfo& info() const = 0;
   virtual const MemoryTraits& traits() const = 0;
-  // Tokens that one sequence may hold.
+  // The most tokens that one sequence may hold.
   virtual size_t context_tokens() const = 0;
   // Sequences are numbered from 0 to slots() - 1.
   virtual size_t slots() const = 0;
-  // Tokens that all of them may hold together; those they share count once.
+  // The most tokens that all sequences may hold together; shared tokens count once.
   virtual size_t cells() const = 0;
-  // Tokens of one micro-batch: the largest piece Decode takes.
+  // Tokens of one ubatch: the largest chunk that Decode takes.
   virtual size_t chunk_tokens_max() const = 0;
-  // All that the bits of states depend on, a line each, as `name=value`
-  // (engine/llama/state/state_facts.h): engines that say the same may take each other's states.
-  // Constant; it reads some of the model's file, so ask once. kNotFound, kCorrupt: the file is not
-  // as it was loaded.
+  // Returns everything that the bits of states depend on, one `name=value` per line
+  // (engine/llama/state/state_facts.h). Engines that return the same text may restore each other's
+  // states. Constant; reads some of the model's file, so call it once. kNotFound or kCorrupt if the
+  // file has changed since it was loaded.
   virtual Result<std::string> StateIdentity() const = 0;
 
   // Vocabulary. Any thread.
 
   // `parse_special`: text such as "<|im_end|>" becomes the token it names. `add_special`: BOS and
-  // EOS are added where the model asks for them.
+  // EOS are added where the model requires them.
   virtual Result<Tokens> Tokenize(std::string_view text, bool add_special,
                                   bool parse_special) const = 0;
-  // The bytes of one token; they need not be whole characters. Control tokens have text only when
-  // `special` is true.
+  // Returns the bytes of one token, which need not be whole UTF-8 characters. Control tokens have
+  // text only if `special` is true.
   virtual std::string Piece(Token token, bool special) const = 0;
   virtual bool IsEndOfGeneration(Token token) const = 0;
 
   // Sequences. Only the thread that owns the context.
 
   // Evaluates `tokens` at positions [position, position + size) of `seq`, in one computation.
+  // kTooLong if the sequence can hold no more. kNoSpace if other sequences hold the cells it needs;
+  // then nothing has changed. kInternal if libllama failed; the sequence is then empty.
   // REQUIRES: `seq` ends at `position`; 0 < size <= chunk_tokens_max().
-  // kTooLong: a sequence holds no more. kNoSpace: others hold the cells it needs; nothing has
-  // changed. kInternal: libllama failed; the sequence is then empty.
   virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;
-  // The logits after the last token of the last Decode; valid until the next call that changes a
-  // sequence.
+  // Returns the logits after the last token of the last Decode; valid until the next call that
+  // changes a sequence.
   virtual std::span<const float> Logits() const = 0;
-  // One more token of each of several answers, in one computation. Errors as Decode's; after
-  // kInternal all the sequences named are empty.
+  // Decodes one more token of each of several answers, in one computation. Errors as in Decode;
+  // after kInternal all the sequences named are empty.
   // REQUIRES: each sequence ends at its position and is named once; not empty.
   virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
   // As Logits(), after the token `index` of the last DecodeEach.
   virtual std::span<const float> LogitsOf(size_t index) const = 0;
 
-  // The state of `seq` that cannot be rolled back, at the position where the sequence ends.
+  // Returns the state of `seq` that cannot be rolled back, at the sequence's end.
   virtual Result<Bytes> TakeSnapshot(SeqId seq) = 0;
-  // Returns `seq` to `position` with a snapshot taken there. REQUIRES: unless the model is purely
-  // recurrent, `seq` still holds the attention KV of [0, position).
-  // On an error the sequence is empty.
+  // Returns `seq` to `position` with a snapshot taken there. On an error the sequence is empty.
+  // REQUIRES: unless the model is purely recurrent, `seq` still holds the attention KV of [0,
+  // position).
   virtual Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) = 0;
-  // Whether Truncate would succeed. To the sequence's end and to 0 it always does.
+  // Whether Truncate would succeed. It always does for the sequence's end and for 0.
   virtual bool CanTruncate(SeqId seq, size_t position) const = 0;
-  // Drops everything at and after `position`. REQUIRES: CanTruncate(seq, position).
-  // On an error the sequence is empty.
+  // Drops all tokens at and after `position`. On an error the sequence is empty.
+  // REQUIRES: CanTruncate(seq, position).
   virtual Status Truncate(SeqId seq, size_t position) = 0;
   virtual void Clear(SeqId seq) = 0;
 
-  // The attention KV of positions [begin, end) of `seq`, and nothing else.
+  // Returns the attention KV of positions [begin, end) of `seq`, and no other state.
   // REQUIRES: traits().segments; begin < end, and `seq` reaches `end`.
   virtual Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) = 0;
   // Makes `seq` end at `position`: it keeps its own attention KV of [0, keep), takes that of
-  // `parts` for the rest, and the state that cannot be rolled back from `snapshot`, which is empty
-  // where traits() need none. REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow
-  // one another from `keep` to `position`. On an error the sequence is empty. kNoSpace: others may
-  // hold the cells it needs, and the bytes may be good. Errors of SegmentPart::load likewise.
+  // `parts` for the rest, and restores the state that cannot be rolled back from `snapshot`, which
+  // is empty where traits() need none. On an error the sequence is empty. kNoSpace if other
+  // sequences may hold the cells it needs; the bytes may be good. Returns the errors of
+  // SegmentPart::load.
+  // REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow one another from `keep` to
+  // `position`.
   virtual Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
                           size_t position, ByteSpan snapshot) = 0;
 
-  // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which
-  // stays as it is; the state that cannot be rolled back comes from `snapshot`, which is empty
-  // where traits() need none. REQUIRES: traits().segments; `from` reaches `position`; from != to.
-  // On an error `to` is empty.
+  // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which is
+  // unchanged. The state that cannot be rolled back comes from `snapshot`, which is empty where
+  // traits() need none. On an error `to` is empty.
+  // REQUIRES: traits().segments; `from` reaches `position`; from != to.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
 
-  // Drops positions [begin, end) of `seq` and moves up what stands behind them. That was computed
-  // behind tokens that are gone, so it is not what decoding those left would give.
-  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares what
-  // stands behind it. On an error the sequence is empty.
+  // Drops positions [begin, end) of `seq` and shifts the tokens after them down. Those were
+  // computed after tokens that are gone, so their KV differs from that of decoding the remaining
+  // tokens. On an error the sequence is empty.
+  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares the
+  // tokens after it.
   virtual Status Drop(SeqId seq, size_t begin, size_t end);
 
-  // All that `seq` holds. REQUIRES: traits().full_states, and `seq` holds something.
+  // Returns the full state of `seq`. REQUIRES: traits().full_states, and `seq` is not empty.
   virtual Result<Bytes> TakeFullState(SeqId seq) = 0;
-  // Makes `seq` what it was when `whole` was taken, at `position`. On an error it is empty.
-  // kNoSpace: as Assemble's.
+  // Restores `seq` to the full state `whole`, which was taken at `position`. On an error it is
+  // empty. kNoSpace as in Assemble.
   virtual Status SetFullState(SeqId seq, size_t position, ByteSpan whole) = 0;
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
 
-  // Unloads the model: afterwards all sequences are empty and what is said under "Sequences" may
-  // not be called until Wake. The vocabulary and all that describes the engine stay.
-  // kUnsupported: it cannot, and nothing has changed. REQUIRES: it does not sleep.
+  // Unloads the model. Afterwards all sequences are empty, and the functions under "Sequences" must
+  // not be called until Wake. The vocabulary and all that describes the engine stay. kUnsupported
+  // if the engine cannot; then nothing has changed. REQUIRES: the model is loaded.
   virtual Status Sleep();
-  // Loads it again. On an error it sleeps on and may be woken later. kUnavailable: the model's file
-  // is no longer the one that states were taken of. REQUIRES: it sleeps.
+  // Loads the model again. On an error it stays unloaded, and Wake may be called again later.
+  // kUnavailable if the model's file is no longer the one that states were taken of. REQUIRES: the
+  // model is unloaded.
   virtual Status Wake();
 };
 

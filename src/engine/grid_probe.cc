@@ -12,8 +12,8 @@ namespace {
 constexpr std::array<size_t, 6> kCandidates = {1, 16, 32, 64, 128, 256};
 // Shorter prompts would not fill the blocks that kernels work in.
 constexpr size_t kPromptTokensMin = 3 * kUsualGridTokens;
-// How often a prompt is cut: at one multiple in three, in two of three, at every one. Kernels may
-// be chosen by the size of a piece.
+// How densely a prompt is cut: at one multiple in three, at two of three, at every one. Kernels may
+// be chosen by the size of a chunk.
 constexpr int kDensityMax = 3;
 
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -22,7 +22,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-// For each candidate some prompts, and each of them whole (density 0) and cut (the densities).
+// For each candidate several prompts, and each of them uncut (density 0) and cut (at each density).
 class GridSearch::Steps {
  public:
   Steps(Engine* engine, SeqId seq, const GridProbeOptions& options)
@@ -59,7 +59,7 @@ class GridSearch::Steps {
     if (candidate_ == kCandidates.size()) {
       done_ = true;
     } else if (grid() > engine_->chunk_tokens_max() || 4 * grid() >= engine_->context_tokens()) {
-      EndUnfinished();  // too large to try here, so nothing is known of it
+      EndUnfinished();  // too large to try here, so the result is unknown
     } else {
       BeginPrompt();
     }
@@ -81,7 +81,7 @@ class GridSearch::Steps {
 
   void BeginRead() { engine_->Clear(seq_); }
 
-  // The oftener cut the larger `density_` (0: only before the last chunk, kDensityMax: everywhere).
+  // The larger `density_`, the more cuts (0: only before the last chunk, kDensityMax: everywhere).
   void DecodeChunk() {
     const size_t last_cut = (prompt_.size() - 1) / grid() * grid();
     const size_t chunk_max = std::max(grid(), engine_->chunk_tokens_max() / grid() * grid());

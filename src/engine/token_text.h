@@ -1,4 +1,4 @@
-// The text of an answer's token as a client sees it.
+// TokenText: the text of an answer's token, as clients see it.
 
 #ifndef CAIRN_ENGINE_TOKEN_TEXT_H_
 #define CAIRN_ENGINE_TOKEN_TEXT_H_
@@ -10,7 +10,8 @@
 
 namespace cairn {
 
-// Control tokens have none, but those whose text is one of `control_texts`. Any thread.
+// Returns the token's text. Control tokens have none, except those whose text is one of
+// `control_texts`. Any thread.
 std::string TokenText(const Engine& engine, Token token,
                       const std::vector<std::string>& control_texts);
 

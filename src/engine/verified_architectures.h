@@ -1,10 +1,10 @@
-// What is verified of each architecture. First of all: which may have ranges of their attention KV
-// copied apart from the whole state.
+// VerifiedArchitectures: the verified facts of each architecture; above all, whether ranges of its
+// attention KV can be copied separately from the full state.
 //
-// Where libllama does not support it, the call aborts the process, so it cannot be found out by
-// trying in a server. `make conformance` tries it, in processes of their own, and writes what it
-// found to architectures.tsv; the build puts that file into the program. An architecture that is
-// not in it has none.
+// Where libllama does not support that, the call aborts the process, so a server cannot find it out
+// by trying. `make conformance` tries it, in processes of their own, and writes the results to
+// architectures.tsv; the build embeds that file in the program. An architecture that is not in it
+// has no verified facts.
 
 #ifndef CAIRN_ENGINE_VERIFIED_ARCHITECTURES_H_
 #define CAIRN_ENGINE_VERIFIED_ARCHITECTURES_H_

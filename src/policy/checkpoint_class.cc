@@ -1,4 +1,4 @@
-// What the classes of checkpoints are called and worth.
+// The names and weights of checkpoint classes.
 
 #include "policy/placement.h"
 

@@ -7,16 +7,16 @@
 namespace cairn {
 namespace {
 
-// What one more prompt leaves of the counts: of the last 500 or so it makes a count.
+// The factor that fades all counts at each prompt; about the last 500 prompts count.
 constexpr double kKept = 0.998;
 
 }  // namespace
 
-// In prompts of a hundred. From 23,636 requests of coding agents (355 sessions of
-// callanjfox/kv-cache-tester) that had one to part from: 93.0 went on from its end, 5.1 parted
-// within the last 256 tokens, 0.8 at the header's end, and 1.1 anywhere else, most of them tens of
-// thousands of tokens back. Nobody edits an earlier message there, which people who chat do; how
-// often is a guess.
+// Per hundred prompts. From 23,636 requests of coding agents (355 sessions of
+// callanjfox/kv-cache-tester) that had an earlier prompt: 93.0 continued from its end, 5.1 diverged
+// within the last 256 tokens, 0.8 at the system prefix's end, and 1.1 anywhere else, most of them
+// tens of thousands of tokens back. Those sessions contain no edits of earlier messages, which
+// people who chat do make; their rate is a guess.
 DivergenceHistogram::Counts DivergenceHistogram::Prior() {
   Counts prior;
   prior.prompts = 100;
@@ -74,7 +74,7 @@ double DivergenceHistogram::ShareAtTurn(bool by_user, size_t turns_from_end) con
   const size_t bucket = TurnBucket(turns_from_end);
   const double count = by_user ? prior_.user_turns[bucket] + learned_.user_turns[bucket]
                                : prior_.tool_turns[bucket] + learned_.tool_turns[bucket];
-  // The turns of a bucket share its count.
+  // The turns of a bucket share its count equally.
   const double turns = bucket == 0 ? 1 : std::ldexp(1.0, static_cast<int>(bucket) - 1);
   return count / turns / (prior_.prompts + learned_.prompts);
 }

@@ -1,5 +1,5 @@
-// DivergenceHistogram: where prompts part from those before them, as shares of all prompts. It
-// begins with what was seen elsewhere and moves towards what is seen here.
+// DivergenceHistogram: estimates where prompts diverge from earlier ones, as shares of all prompts.
+// It starts with a prior from recorded sessions and adapts to the prompts it sees.
 //
 //   share |#                                  at a turn    user  #  #  . .       (counted from the
 //         |#                                               tool  .  .  . .        stored prompt's
@@ -7,14 +7,14 @@
 //         +---------------------------
 //          16  128   1k   16k  256k  tokens before the stored prompt's end
 //
-// A divergence within kBoundaryTokens after the begin of a turn is counted at that turn; any other
-// by its distance from the end, in buckets that double. One at the header's end is neither: the
-// checkpoint there is never in question. All three only make the others rarer, as do prompts that
-// repeat everything and go on.
+// A divergence within kBoundaryTokens after the beginning of a turn is counted at that turn; any
+// other by its distance from the end, in buckets that double. A divergence at the system prefix's
+// end is counted as neither, because the checkpoint there is always taken. It only makes the others
+// rarer, as do prompts that repeat all messages and continue.
 //
-// Counts fade: the last few hundred prompts decide (Sparse Prefix Caching, arXiv 2605.05219, learns
-// its histogram of overlaps likewise). What it began with keeps a sixth of the say for good, so
-// that something not seen for long is still insured against.
+// Counts fade, so the last few hundred prompts dominate (Sparse Prefix Caching, arXiv 2605.05219,
+// learns its histogram of overlaps likewise). The prior keeps a sixth of the weight forever, so
+// that events not seen for long are still insured against.
 
 #ifndef CAIRN_POLICY_DIVERGENCE_HISTOGRAM_H_
 #define CAIRN_POLICY_DIVERGENCE_HISTOGRAM_H_
@@ -30,16 +30,17 @@ class DivergenceHistogram {
  public:
   void Learn(const Divergence& divergence);
 
-  // Of all prompts, the share that part at most so many tokens before the stored prompt's end, and
-  // not at a turn.
+  // Returns the share of all prompts that diverge at most `tokens_from_end` tokens before the
+  // stored prompt's end, and not at a turn.
   double ShareWithin(size_t tokens_from_end) const;
 
-  // Of all prompts, the share that part at the begin of this very turn. 0 is the last one.
+  // Returns the share of all prompts that diverge at the beginning of exactly this turn. 0 is the
+  // last one.
   double ShareAtTurn(bool by_user, size_t turns_from_end) const;
 
  private:
-  static constexpr size_t kDistanceBuckets = 24;  // [2^b, 2^(b+1)) tokens; the last has no end
-  static constexpr size_t kTurnBuckets = 10;      // 0, 1, 2-3, 4-7, …; the last has no end
+  static constexpr size_t kDistanceBuckets = 24;  // [2^b, 2^(b+1)) tokens; the last is unbounded
+  static constexpr size_t kTurnBuckets = 10;      // 0, 1, 2-3, 4-7, …; the last is unbounded
 
   struct Counts {
     double prompts = 0;

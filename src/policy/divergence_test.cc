@@ -34,7 +34,7 @@ TEST(Divergence, OfAPromptThatIsNoChatIsOnlyAPlace) {
   EXPECT_EQ(divergence.turns_from_end, Divergence::kUnknown);
 }
 
-// A prompt of 50,000 tokens and 20 turns, and another that parts from it.
+// A prompt of 50,000 tokens and 20 turns, and another that diverges from it.
 Divergence Far(size_t tokens_from_end) {
   Divergence divergence;
   divergence.stored_tokens = 50000;

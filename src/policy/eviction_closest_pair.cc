@@ -1,11 +1,12 @@
-// One of the two neighbours that stand closest: what stays is spread evenly over each path, so that
-// no return is far (mlx-serve #310, llama.cpp #25592; ik_llama.cpp's "variance" is close kin). The
-// first and the last of a path stay: the last is where it goes on, the first spares the most. When
-// there is nothing between them, the longest unused goes.
+// Closest pair: evicts one of the two neighbours that stand closest. The remaining checkpoints are
+// spread evenly over each path, so that no resume point is far (mlx-serve #310, llama.cpp #25592;
+// ik_llama.cpp's "variance" is closely related). The first and the last of a path stay: the last is
+// where the conversation continues, the first spares the most. If no checkpoint lies between them,
+// the one unused for longest is evicted.
 //
 //   0 ------ a ------------ b -- c ------------ d       gaps at b: b - a and c - b
-//            |              '----'              |       b or c goes: the one that leaves the
-//            smaller first          closest             last    hole behind
+//            |              '----'              |       b or c is evicted: the one that leaves
+//            smaller first          closest             last    the smaller gap behind
 
 #include <algorithm>
 

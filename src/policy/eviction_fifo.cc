@@ -1,6 +1,6 @@
-// The oldest, used or not: what llama-server does. Of a long conversation it keeps only the tail,
-// and whoever goes further back reads everything again (mlx-serve #310, SGLang #38000, llama.cpp
-// #25592). Here to be compared with.
+// FIFO: evicts the oldest, used or not, as llama-server does. It keeps only the tail of a long
+// conversation, so a client that returns further back causes a complete prefill (mlx-serve #310,
+// SGLang #38000, llama.cpp #25592). Provided for comparison.
 
 #include <algorithm>
 

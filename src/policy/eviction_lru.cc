@@ -1,6 +1,6 @@
-// The checkpoint that was not used for the longest time. Only the checkpoint a prompt resumed from
-// counts as used, not those before it on its path: refreshing them all keeps what nobody returns
-// to (SGLang #31643: hit rate 0.61 -> 0.83 from this alone).
+// LRU: evicts the checkpoint that was unused for longest. Only the checkpoint that a prompt resumed
+// from counts as used, not those before it on its path: refreshing them all keeps checkpoints that
+// no prompt returns to (SGLang #31643: hit rate 0.61 -> 0.83 from this alone).
 
 #include "policy/eviction.h"
 

@@ -1,12 +1,13 @@
-// Marconi's eviction (arXiv 2411.19379, section 4.3): the least
+// Marconi's eviction (arXiv 2411.19379, section 4.3): evicts the candidate with the least
 //
 //   S = recency + alpha * efficiency
 //   recency    = 1 / (1 + ticks since the last use)       both scaled to [0, 1] over the
-//   efficiency = FLOPs that reading it again takes / bytes   candidates
+//   efficiency = FLOPs to recompute it / bytes            candidates
 //
-// Branching points are spared while there is anything else: Marconi's candidates have at most one
-// child. Here the tokens to read again stand for the FLOPs, to which they are proportional but for
-// attention's quadratic part. The paper tunes alpha by replaying what it has seen; ours is fixed.
+// Branching points are spared as long as there are other candidates: Marconi's candidates have at
+// most one child. Here the tokens to recompute stand for the FLOPs, to which they are proportional
+// except for attention's quadratic part. The paper tunes alpha by replaying past requests; ours is
+// fixed.
 
 #include <algorithm>
 #include <limits>

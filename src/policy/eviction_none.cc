@@ -1,4 +1,4 @@
-// Nothing is ever given up: what comes when the budget is full is refused.
+// None: evicts nothing. New objects are refused when the budget is full.
 
 #include "policy/eviction.h"
 

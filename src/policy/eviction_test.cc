@@ -51,7 +51,7 @@ TEST(Eviction, NoneGivesNothingUp) {
 
 TEST(Eviction, ClosestPairThinsWhereCheckpointsStandClosest) {
   EXPECT_EQ(Victim("closest-pair", Path({4000, 5000, 5200, 9000})), 1u);
-  // Either of two goes; that one which leaves the smaller hole.
+  // Of the two candidates, the one that leaves the smaller gap is evicted.
   EXPECT_EQ(Victim("closest-pair", Path({1000, 5000, 5200, 6000})), 2u);
 }
 

@@ -1,17 +1,17 @@
-// Value: what leads nowhere first, then what a slot holds too, then the least
-// p(reuse) * tokens to read again / bytes that become free.
+// Value: evicts unreachable objects first, then those that a slot holds too, then the one with the
+// least p(reuse) * tokens to recompute / bytes freed.
 //
 //   p(reuse) ~ (class weight + log2(1 + uses)) / (1 + age / candidates)^2
 //
-// What a checkpoint is there for says how likely it is wanted before anyone has wanted it; each use
-// adds to that, with less and less effect, so that yesterday's favourite can still go. Age is in
-// ticks, and a busy cache ticks faster: so it is measured in rounds of all candidates. The tokens
-// are those from the nearest ancestor that stays, so that of two near ones the first to go is cheap
-// and the second is not. Kin: ds4's (hits * 2^(-age / 6 h) + base) * tokens / bytes, and
-// GreedyDual-Size-Frequency.
+// The class of a checkpoint gives its likelihood of reuse before its first use. Each use adds to
+// that, with diminishing effect, so that yesterday's favourite can still be evicted. Age is in
+// ticks, and a busy cache ticks faster, so it is measured in rounds of all candidates. The tokens
+// are those after the nearest ancestor that stays, so that of two close checkpoints the first to be
+// evicted is cheap and the second is not. Related: ds4's (hits * 2^(-age / 6 h) + base) * tokens /
+// bytes, and GreedyDual-Size-Frequency.
 //
-// The square and the weights were chosen on coding agents' sessions; what replays with budgets say
-// of them, and of others, is in docs/policies.md.
+// The square and the weights were chosen on coding agents' sessions; docs/policies.md has the
+// results of replays with several budgets, for them and for others.
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,8 @@
 namespace cairn {
 namespace {
 
-// Of reading the same: copying attention KV once more when its slot lets go. Less than anything
-// else that leads somewhere.
+// The cost of copying attention KV once more when its slot is offloaded, as a share of recomputing
+// it. Lower than that of any other reachable object.
 constexpr double kCopyShare = 1e-6;
 
 double Value(const EvictionCandidate& candidate, size_t candidates) {

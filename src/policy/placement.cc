@@ -32,7 +32,7 @@ std::string_view NameOf(const NamedPlacement& placement) {
   return placement.policy.name;
 }
 
-// The reasoning that `position` lies in, or null.
+// Returns the reasoning that `position` lies in, or nullptr.
 const ReasoningRange* ReasoningAround(const PromptShape& shape, size_t position) {
   const auto after =
       std::lower_bound(shape.reasoning.begin(), shape.reasoning.end(), position,
@@ -41,7 +41,7 @@ const ReasoningRange* ReasoningAround(const PromptShape& shape, size_t position)
   return inside ? &*after : nullptr;
 }
 
-// Several policies, each of which has its say.
+// PlacementList: several policies, whose placements add up.
 class PlacementList final : public PlacementPolicy {
  public:
   explicit PlacementList(std::vector<std::unique_ptr<PlacementPolicy>> policies)
@@ -85,7 +85,7 @@ void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,
   CHECK(grid_tokens > 0);
   for (Placement& placement : *placements) {
     size_t position = placement.position - placement.position % grid_tokens;
-    // Rounding may lead into the reasoning before.
+    // Rounding may lead into the preceding reasoning.
     while (const ReasoningRange* around = ReasoningAround(shape, position)) {
       position = around->begin - around->begin % grid_tokens;
     }

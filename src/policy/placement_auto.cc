@@ -1,4 +1,5 @@
-// Auto: what every prompt needs, and beyond that what is likely to be worth it.
+// Auto: places the checkpoints that every prompt needs, and beyond that those that are likely worth
+// their cost.
 //
 //   0       header                        turn    ladder  turn   rung   prompt / query   tokens
 //   |---------|------.--------.--------.----|---.----.------|------|---------|--------------|
@@ -6,26 +7,27 @@
 //    and tools   by expected reading          and answers    message           prompt
 //
 // Always: the end of the last message (kQuery if the user wrote it, and the end of the last query
-// in a tool loop), the header, before the last user message, what the client marked, where this
-// prompt parted from what is stored, the last grid point inside the generation prompt, and a rung
-// inside a last message of the user's, a micro-batch or a third of the message before its end: what
-// a person edits is that message, and seldom its begin. Nobody edits a tool's result.
+// in a tool loop), the system prefix, before the last user message, the client's marks, the
+// divergence of this prompt from the stored ones, the last grid point inside the generation prompt,
+// and a rung inside a last message of the user's, a ubatch or a third of the message before its
+// end: people edit that message, and seldom its beginning. Tool results are not edited.
 //
-// Then, one after the other, the place that saves most. Let c be one, p the checkpoint before it
-// and q the one after. A later prompt that parts in [c, q) goes back to c instead of p, so c saves
+// Then, one after the other, the position that saves most. Let c be a position, p the checkpoint
+// before it and q the one after. A later prompt that diverges in [c, q) resumes from c instead of
+// p, so c saves
 //
 //   (c - p) * share of prompts that part in [c, q) * prompts to come         tokens
 //
-// and the shares come from DivergenceHistogram. They go by the distance from the end, which grows
-// with every turn: a place as near the end as one turn is long is there for two prompts, and one
-// ten turns back for eleven. Places are the turns, a ladder that doubles backwards from the end,
-// and multiples of `every_nt_tokens`. It stops when the budget is spent or when nothing saves what
-// it costs. The rule is the greedy form of the optimal placement of arXiv 2605.05219 (minimise the
-// sum over d of p(d) * (d - last checkpoint before d)).
+// and the shares come from DivergenceHistogram. They depend on the distance from the end, which
+// grows with every turn: a position as near the end as one turn is long serves two prompts, and one
+// ten turns back eleven. Candidates are the turns, a ladder that doubles backwards from the end,
+// and multiples of `every_nt_tokens`. Placement stops when the budget is spent or when no position
+// saves its cost. The rule is the greedy form of the optimal placement of arXiv 2605.05219
+// (minimise the sum over d of p(d) * (d - last checkpoint before d)).
 //
-// Last, what is left of the budget is spread over the user's turns, a micro-batch apart or more.
-// Most prompts bring one turn along, so this is for conversations that come all at once: there
-// nothing is known of where people go back to, and the histogram may have seen none of it.
+// Last, the rest of the budget is spread over the user's turns, at least a ubatch apart. Most
+// prompts add one turn, so this is for conversations that arrive complete: for those it is unknown
+// where people return to, and the histogram may contain none of it.
 
 #include <algorithm>
 #include <utility>
@@ -36,20 +38,20 @@
 namespace cairn {
 namespace {
 
-// Of one prompt whose budget is not known.
+// For a prompt whose budget is unknown.
 constexpr size_t kCheckpointsUsual = 32;
-// Of one prompt, whatever the budget. The fewest are its end and the header, or the last query:
-// without those a cache is none, and it may make room for them.
+// The least for one prompt, whatever the budget: its end, and the system prefix or the last query.
+// Without those the cache is useless, and other objects may be evicted for them.
 constexpr size_t kCheckpointsMin = 2;
-// A checkpoint stays: so many later prompts of the conversation may want it, and so many of one
-// that is not known to be a conversation.
+// How many later prompts of the conversation may want a checkpoint, as it stays: the upper limit,
+// and the value for a prompt that is not known to be a conversation.
 constexpr double kPromptsMax = 16;
 constexpr double kPromptsUnknown = 5;
-// When it is not known what taking one costs. To copy 60 MiB over PCIe takes as long as a large
-// model takes to read so much.
+// Used if the cost of taking a checkpoint is unknown. Copying 60 MiB over PCIe takes as long as a
+// large model needs to prefill this many tokens.
 constexpr double kSnapshotCostTokens = 20;
-// The rung is a third of the message from its end, in one of less than three micro-batches. If the
-// last words were edited as often as the first, the middle would be best.
+// The rung is a third of the message from its end, in one of less than three ubatches. If the last
+// words were edited as often as the first, the middle would be best.
 constexpr size_t kEditedPart = 3;
 
 size_t CheckpointsMax(const PlacementInput& input) {
@@ -65,7 +67,7 @@ size_t EndOfMessages(const PromptShape& shape) {
   return shape.messages_end > 0 ? shape.messages_end : shape.tokens;
 }
 
-// What is placed whatever the histogram says, the most needed first.
+// The placements independent of the histogram, most needed first.
 std::vector<Placement> Needed(const PlacementInput& input) {
   const PromptShape& shape = input.shape;
   const size_t end = EndOfMessages(shape);
@@ -80,8 +82,8 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   if (last_user != shape.turns.rend()) {
     needed.push_back({last_user->position, CheckpointClass::kTurn});
   }
-  // The next prompt often has the begin of the generation prompt too. A whole step of the grid that
-  // it is past is worth a checkpoint of its own; fewer tokens are not.
+  // The next prompt often shares the beginning of the generation prompt too. If that spans a full
+  // step of the grid, it is worth a checkpoint of its own; fewer tokens are not.
   const auto on_grid = [&](size_t position) { return position - position % input.grid_tokens; };
   if (shape.tokens > end && on_grid(shape.tokens - 1) >= on_grid(end) + kBoundaryTokens) {
     needed.push_back({shape.tokens - 1, CheckpointClass::kPrompt});
@@ -100,7 +102,7 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   return needed;
 }
 
-// What may be placed, the better reason first where two name one place.
+// The candidates; if two name one position, the better reason comes first.
 std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_tokens) {
   std::vector<Placement> places;
   places.reserve(input.shape.turns.size());
@@ -109,7 +111,7 @@ std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_t
         {turn.position, turn.by_user ? CheckpointClass::kTurn : CheckpointClass::kToolTurn});
   }
   const size_t end = EndOfMessages(input.shape);
-  // Many prompts part a few tokens before the end, so the ladder has two rungs below a micro-batch.
+  // Many prompts diverge a few tokens before the end, so the ladder has two rungs below a ubatch.
   for (size_t back = std::max<size_t>(input.chunk_tokens / 4, 1); back < end; back *= 2) {
     places.push_back({end - back, CheckpointClass::kLadder});
   }
@@ -121,13 +123,13 @@ std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_t
   return places;
 }
 
-// Where they will lie in the end: what is held lies there already.
+// Rounds placements to where they will finally lie; stored checkpoints lie there already.
 std::vector<Placement> OnGrid(std::vector<Placement> placements, size_t grid_tokens) {
   for (Placement& placement : placements) placement.position -= placement.position % grid_tokens;
   return placements;
 }
 
-// The share of prompts that part between two places of this one.
+// DivergenceShares: the share of prompts that diverge between two positions of this one.
 class DivergenceShares {
  public:
   DivergenceShares(const DivergenceHistogram& histogram, const PromptShape& shape)
@@ -140,7 +142,7 @@ class DivergenceShares {
     }
   }
 
-  // Of those that part at `position` or after it and before the end.
+  // The share of those that diverge at or after `position` and before the end.
   double From(size_t position) const {
     if (position >= end_) return 0;
     const auto turn =
@@ -154,17 +156,19 @@ class DivergenceShares {
   const DivergenceHistogram& histogram_;
   const std::vector<Turn>& turns_;
   const size_t end_;
-  std::vector<double> turn_shares_;  // of this turn and all after it
+  std::vector<double> turn_shares_;  // sum over this turn and all after it
 };
 
-// A place, the share of prompts that part there or after it, and for how many prompts that holds.
+// A candidate, the share of prompts that diverge at or after it, and for how many prompts that
+// holds.
 struct SharedPlace {
   Placement placement;
   double share = 0;
   double prompts = 0;
 };
 
-// Chooses one place after the other. Holds all that is chosen or there already, sorted.
+// GreedyChoice: chooses one position after the other. Holds all chosen and stored positions,
+// sorted.
 class GreedyChoice {
  public:
   explicit GreedyChoice(const DivergenceShares& shares) : shares_(shares) { Add(0); }
@@ -177,13 +181,13 @@ class GreedyChoice {
 
   bool Has(size_t position) const { return Before(position + 1) == position; }
 
-  // The last one before `position`; 0 if there is none.
+  // Returns the last taken position before `position`; 0 if there is none.
   size_t Before(size_t position) const {
     const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
     return next == taken_.begin() ? 0 : (next - 1)->first;
   }
 
-  // What `place` would save the prompts to come, on average, in tokens.
+  // Returns how many tokens `place` would save the prompts to come, on average.
   double Saved(const SharedPlace& place) const {
     const size_t position = place.placement.position;
     const auto next = std::lower_bound(taken_.begin(), taken_.end(), position, IsBefore);
@@ -200,8 +204,8 @@ class GreedyChoice {
   std::vector<Taken> taken_;
 };
 
-// For how many prompts to come a place stays about as far from the end as it is now: every turn
-// moves the end away from it.
+// TimeToCome: for how many later prompts a position stays about as far from the end as it is now,
+// because every turn moves the end away from it.
 class TimeToCome {
  public:
   explicit TimeToCome(const PromptShape& shape) : end_(EndOfMessages(shape)) {
@@ -237,18 +241,18 @@ class AutoPlacement final : public PlacementPolicy {
   void Learn(const Divergence& divergence) override { histogram_.Learn(divergence); }
 
  private:
-  // One answer of Place, as far as it is.
+  // A result of Place in the making.
   struct Draft {
     const PlacementInput& input;
     GreedyChoice choice;
-    size_t left;  // that may still be placed
+    size_t left;  // checkpoints that may still be placed
     std::vector<Placement>* placements;
 
     bool Open(const Placement& placement) const {
       return placement.position > input.resumed_tokens &&
              placement.position <= input.shape.tokens && !choice.Has(placement.position);
     }
-    // Tokens between a place and the one before it.
+    // Tokens between a position and the one before it.
     size_t StepTo(size_t position) const { return position - choice.Before(position); }
     void Take(const Placement& placement) {
       choice.Add(placement.position);
@@ -259,8 +263,8 @@ class AutoPlacement final : public PlacementPolicy {
 
   static void PlaceNeeded(Draft* draft) {
     for (const Placement& placement : OnGrid(Needed(draft->input), draft->input.grid_tokens)) {
-      // Prompts part a few tokens after a boundary, inside the template's opening of a message; and
-      // a rung saves nothing in a message that is hardly longer.
+      // Prompts diverge a few tokens after a boundary, inside the template's opening of a message;
+      // and a rung saves nothing in a message that is hardly longer.
       const bool small = placement.checkpoint_class == CheckpointClass::kBranch ||
                          placement.checkpoint_class == CheckpointClass::kLadder;
       if (small && draft->StepTo(placement.position) < kBoundaryTokens) continue;
@@ -289,7 +293,7 @@ class AutoPlacement final : public PlacementPolicy {
     }
   }
 
-  // Nearer than a micro-batch they would make reading slow: each ends a piece.
+  // At least a ubatch apart: each checkpoint ends a chunk, and short chunks slow down prefill.
   static void PlaceAtTurns(Draft* draft) {
     const PlacementInput& input = draft->input;
     const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.resumed_tokens);

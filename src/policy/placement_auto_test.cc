@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t kPiece = 512;
 
-// An agent's session: a header of 4,000 tokens, a question, and `tool_results` answers with a tool
-// result of 1,000 tokens each.
+// An agent's session: a system prefix of 4,000 tokens, a question, and `tool_results` answers with
+// a tool result of 1,000 tokens each.
 PromptShape Session(size_t tool_results) {
   PromptShape shape;
   shape.header_end = 4000;
@@ -234,7 +234,7 @@ TEST(AutoPlacement, TakesFewerWhenOneCostsMore) {
             0u);
 }
 
-// A chat of `turns` questions, each with its answer `turn_tokens` long, that comes all at once.
+// A chat of `turns` questions, each with its answer `turn_tokens` long, that arrives complete.
 PromptShape Chat(size_t turns, size_t turn_tokens) {
   PromptShape shape;
   shape.header_end = 1000;
@@ -349,7 +349,7 @@ TEST(AutoPlacement, GoesByWhatTheOthersOfItsListDoNotKnow) {
   EXPECT_EQ(both.size(), Placed({shape, kPiece}).size() + shape.tokens / (3 * kPiece));
 }
 
-// A shape that a chat layer could have made, in any proportion, and some that none should.
+// A shape that a chat layer could make, in any proportion, and some that none should make.
 PromptShape RandomShape(std::mt19937_64* random) {
   const auto below = [random](size_t bound) { return bound == 0 ? 0 : (*random)() % bound; };
   PromptShape shape;

@@ -1,6 +1,5 @@
-// A checkpoint after every end-of-generation token, which is where messages end, whoever wrote
-// them. Asked for in llama.cpp #23814: it needs no knowledge of the template, only of the
-// vocabulary.
+// EOG: a checkpoint after every end-of-generation token, which is where all messages end. Requested
+// in llama.cpp #23814: it needs no knowledge of the template, only of the vocabulary.
 
 #include "policy/placement.h"
 

@@ -1,5 +1,5 @@
-// A checkpoint every so many batches (`-b`), as llama.cpp #20087 asked for first: a whole number of
-// micro-batches, so none is cut short for it.
+// Every-nb: a checkpoint every N batches (`-b`), as llama.cpp #20087 first proposed: a whole number
+// of ubatches, so none is cut short for it.
 
 #include "policy/placement.h"
 

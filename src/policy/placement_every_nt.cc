@@ -1,7 +1,7 @@
-// A checkpoint every so many tokens, whatever stands there: insurance against divergences that no
-// boundary foretells. What llama-server did until May 2026 (#20087), and Ollama and TensorRT-LLM
-// do. On 710 coding-agent sessions a grid of 8,192 alone gave 93.0 % token hits, where the ends of
-// prompts alone gave 95.7 %: it adds to them, and is no substitute.
+// Every-nt: a checkpoint every N tokens, independent of the messages: insurance against divergences
+// that no boundary predicts. llama-server did this until May 2026 (#20087), and Ollama and
+// TensorRT-LLM do. On 710 coding-agent sessions a grid of 8,192 alone gave 93.0 % token hits, where
+// the ends of prompts alone gave 95.7 %: it complements them, but does not replace them.
 
 #include "policy/placement.h"
 

@@ -1,7 +1,7 @@
-// Marconi's admission (arXiv 2411.19379, section 4): at most two states a prompt. One at its end;
-// whoever asks goes on to take one after the answer. One where the prompt parted from what is
-// stored, which is known before it is read: a prefix that two prompts share will be shared by a
-// third. So what is shared pays from its third appearance on.
+// Marconi's admission (arXiv 2411.19379, section 4): at most two states per prompt. One is at its
+// end; the scheduler takes another one after the answer. One is where the prompt diverges from the
+// stored ones, which is known before prefill: a prefix that two prompts share will be shared by a
+// third. So a shared prefix pays from its third appearance on.
 
 #include "policy/placement.h"
 

@@ -1,7 +1,8 @@
-// Two checkpoints near the end of every prompt. The next turn repeats the prompt up to the end of
-// its last message, but not the generation prompt and the reasoning after it; an edited last
-// message repeats it up to somewhere inside that message, which is what the second one, a
-// micro-batch earlier, is for. Both were asked for by llama.cpp's maintainers (#20288, #22929).
+// Near-end: two checkpoints near the end of every prompt. The next turn repeats the prompt up to
+// the end of its last message, but not the generation prompt and the reasoning after it. An edited
+// last message repeats the prompt up to a position inside that message; the second checkpoint, a
+// ubatch earlier, serves that case. Both were requested by llama.cpp's maintainers (#20288,
+// #22929).
 
 #include "policy/placement.h"
 

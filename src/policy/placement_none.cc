@@ -1,4 +1,4 @@
-// No checkpoints at all: what every other policy is compared with.
+// None: takes no checkpoints. The baseline of every other policy.
 
 #include "policy/placement.h"
 

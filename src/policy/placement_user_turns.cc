@@ -1,5 +1,5 @@
-// A checkpoint before every user message, and one after the header: where people edit, fork and
-// rewind, and where templates begin to leave old reasoning out.
+// User-turns: a checkpoint before every user message, and one after the system prefix: where people
+// edit, fork and rewind, and where templates begin to leave old reasoning out.
 
 #include "policy/placement.h"
 

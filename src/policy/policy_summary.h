@@ -1,4 +1,4 @@
-// PolicySummary: a policy's name on the command line and what it does, in half a line, for --help.
+// PolicySummary: a policy's name on the command line and a half-line summary for --help.
 
 #ifndef CAIRN_POLICY_POLICY_SUMMARY_H_
 #define CAIRN_POLICY_POLICY_SUMMARY_H_

@@ -1,4 +1,4 @@
-// PromptShape: what a placement policy may know about a prompt. The chat layer fills it in; a
+// PromptShape: the facts about a prompt that placement policies use. The chat layer fills it in; a
 // prompt that is no chat has only its length.
 //
 //   0          header_end                       query_end            messages_end   tokens
@@ -15,7 +15,7 @@
 
 namespace cairn {
 
-// A message that a client may edit, drop or branch from begins here.
+// The beginning of a message that a client may edit, drop or branch from.
 struct Turn {
   size_t position = 0;
   bool by_user = true;  // false: a tool's result, which clients seldom edit
@@ -29,7 +29,7 @@ struct ReasoningRange {
   friend bool operator==(const ReasoningRange&, const ReasoningRange&) = default;
 };
 
-// Where a client asked for a checkpoint, and how long it is to be kept from its last use on.
+// Where a client requested a checkpoint, and how long it is kept after its last use.
 struct ClientMark {
   size_t position = 0;
   double keep_ms = 300'000;
@@ -39,19 +39,19 @@ struct ClientMark {
 
 struct PromptShape {
   size_t tokens = 0;
-  // End of the system message and tool definitions; 0 when unknown or absent.
+  // End of the system message and tool definitions; 0 if unknown or absent.
   size_t header_end = 0;
   std::vector<Turn> turns;
-  // End of the last message, where the generation prompt begins; 0 when unknown.
+  // End of the last message, where the generation prompt begins; 0 if unknown.
   size_t messages_end = 0;
-  // End of the last user message. When tool results follow it, all reasoning after it goes at the
-  // next query. 0 when unknown; then it is messages_end if the last turn is the user's.
+  // End of the last user message. If tool results follow it, clients drop all reasoning after it at
+  // the next query. 0 if unknown; then it is messages_end if the last turn is the user's.
   size_t query_end = 0;
-  // After each end-of-generation token, which is where messages end.
+  // Positions after each end-of-generation token, which are the ends of messages.
   std::vector<size_t> eog_ends;
   // Reasoning in the prompt, disjoint. A later prompt leaves it out, so no checkpoint lies in it.
   std::vector<ReasoningRange> reasoning;
-  // Where the client asked for a checkpoint (cache_control). The first kMarksMax are obeyed.
+  // Where the client requested checkpoints (cache_control). Only the first kMarksMax are used.
   std::vector<ClientMark> marks;
 };
 

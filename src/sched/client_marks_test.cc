@@ -1,4 +1,4 @@
-// What the scheduler makes of a client's marks.
+// The scheduler's handling of a client's marks.
 
 #include "testing/sched/scheduler_fixture.h"
 
@@ -31,7 +31,7 @@ TEST(ClientMarks, BeginAnewWithEveryRequestThatHasThem) {
   Bench bench;
   bench.Run(Marked(600, 300, 1000));
   bench.clock.Advance(900);
-  // Nothing is left to read, and still it is a use.
+  // No token is left to prefill, but it counts as a use.
   EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.prefill_tokens(), 0u);
   bench.clock.Advance(900);
   bench.Run(Bench::Request(Text(100, 'y')));

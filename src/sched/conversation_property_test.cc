@@ -1,7 +1,8 @@
-// Random conversations against the whole of scheduler, cache and engine. What people do between
-// two requests: add a turn, edit the last or an earlier one, ask again, fork, or have a template
-// that strips old reasoning. Several people may share slots and a header, and ask at the same time;
-// some ask twice at once. The server may be ended between two turns and started again.
+// Random conversations through scheduler, cache and engine together. Between two requests a person
+// adds a turn, edits the last or an earlier one, repeats, forks, or uses a template that strips old
+// reasoning. Several people may share slots and a system prefix, and send requests at the same
+// time; some send a prompt twice at once. The server may be stopped between two turns and started
+// again.
 //
 // `exact`: every answer is that of an engine without a cache. `live`: every answer is that of an
 // engine that was given some of the turns before it, in order and without an interruption.
@@ -39,19 +40,19 @@ struct Scenario {
   size_t people = 1;
   std::string placement = "near-end,user-turns";
   std::string eviction = "lru";
-  // One state in so many is refused when it comes back; 0: none.
+  // One restored state in this many is refused; 0: none.
   uint64_t refuse_one_in = 0;
   size_t slots = 1;
-  // People who ask at the same time.
+  // People who send requests at the same time.
   size_t together = 1;
-  // Some ask twice at once.
+  // Some prompts are sent twice at once.
   bool twins = false;
-  // Tokens that the slots may hold together; 0: each has all the room it wants.
+  // Tokens that the slots may hold together; 0: each has all the room it needs.
   size_t cells = 0;
   size_t answer_tokens_max = 40;
-  // Without them slots are stored whole.
+  // Without segments slots are stored as full states.
   bool segments = true;
-  // Before one turn in so many the server is started again, and something may have gone from its
+  // Before one turn in this many the server is restarted, and an object may have vanished from its
   // disk; 0: never, and there is no disk.
   uint64_t restart_one_in = 0;
   size_t beside_tokens_max = 0;
@@ -63,8 +64,7 @@ GenerationParams Params(size_t tokens_max) {
   return params;
 }
 
-// An engine without a cache that has read `prompts`, one after the other, and answered each.
-// Returns the last answer.
+// Answers `prompts` one after the other on an engine without a cache. Returns the last answer.
 std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Tokens>& prompts,
                         const GenerationParams& params) {
   FakeEngine engine(options);
@@ -78,9 +78,9 @@ std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Toke
   return answer;
 }
 
-// Each look at it takes as long as a seed says, a microsecond or a second, so that what is measured
-// differs from seed to seed, resume paths are dear or cheap, and a seed is the same whenever it is
-// played again. For one thread.
+// Every call takes a time chosen by a seed, between a microsecond and a second, so that
+// measurements differ from seed to seed, resume paths are expensive or cheap, and a seed is
+// reproducible. For one thread.
 class SteppingClock final : public Clock {
  public:
   explicit SteppingClock(uint64_t seed) : random_(seed) {}
@@ -167,7 +167,7 @@ class ConversationRun {
     }
   }
 
-  // Of all its lives.
+  // Sums over all its lives.
   Done done() const {
     Done sum = done_;
     sum.Add(server_->scheduler.stats());
@@ -203,7 +203,8 @@ class ConversationRun {
     server_ = std::make_unique<Server>(scenario_, &clock_, &disk_, ++lives_);
   }
 
-  // Sometimes it has time to save all, sometimes a little, and the disk may be behind.
+  // At shutdown there is sometimes time to save all, sometimes a little, and the disk may lag
+  // behind.
   void Restart() {
     disk_.SetWrites(random_() % 4 != 0);
     if (random_() % 2 == 0) server_->scheduler.SaveAll(static_cast<double>(random_() % 200));
@@ -218,7 +219,7 @@ class ConversationRun {
 
   struct Client {
     test::Person person;
-    // Uninterrupted conversations, each a list of prompts, that led to states met so far.
+    // Uninterrupted conversations, each a list of prompts, that led to the states seen so far.
     std::set<std::vector<Tokens>> histories = {{}};
   };
 
@@ -250,24 +251,24 @@ class ConversationRun {
     }
     return options;
   }
-  // Small enough that checkpoints are given up all the time in some runs.
+  // Small enough that in some runs checkpoints are evicted all the time.
   static CacheOptions Cache(const Scenario& scenario) {
     CacheOptions options;
-    // A slot given up in the middle of an answer is as it was only if all of it was kept.
+    // An answer whose slot was preempted is unchanged only if all its state was kept.
     const bool small = scenario.seed % 2 == 0 && scenario.cells == 0;
     options.ram_bytes_max = small ? 6000 : 1 << 20;
     return options;
   }
 
-  // Sometimes somebody clicks on a checkpoint, which changes no answer. Null: nobody does, or it
-  // does not fit.
+  // Sometimes preloads a checkpoint, which must not change any answer. Returns nullptr if none is
+  // preloaded, or it does not fit.
   std::shared_ptr<Generation> BringOneBack() {
     if (clicks_() % 3 != 0) return nullptr;
     const auto held = CacheOverview(&server_->cache).HeldBy(0, 0, SIZE_MAX, 0);
     if (held.empty()) return nullptr;
     const Checkpoint& checkpoint = held[clicks_() % held.size()].checkpoint;
-    // The end of a prompt comes back as that prompt asked again without an answer, which is a
-    // conversation of its own.
+    // The end of a prompt is preloaded as that prompt without an answer, which is a conversation of
+    // its own.
     if (checkpoint.logits_bytes > 0) return nullptr;
     GenerationRequest request;
     request.prompt = *CacheOverview(&server_->cache).PathOfHeld(0, checkpoint.id);
@@ -370,7 +371,7 @@ constexpr std::array<const char*, 8> kPlacements = {
 constexpr std::array<const char*, 6> kEvictions = {"value",        "lru",     "fifo",
                                                    "closest-pair", "marconi", "none"};
 
-// Plays conversations `first` to `last` (see Played) with every kind of memory, and adds up what
+// Plays conversations `first` to `last` (see Played) with every kind of memory, and sums up what
 // was done.
 Done PlayMany(uint64_t first, uint64_t last, int turns,
               const std::function<void(Scenario*)>& change) {

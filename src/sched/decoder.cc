@@ -67,7 +67,7 @@ void Decoder::SampleEach(std::span<RunningRequest* const> requests,
                          std::span<const NextToken> tokens) {
   const TraceSpan span(context_->options.trace, "sample");
   for (size_t i = 0; i < requests.size(); ++i) {
-    // The request may be gone afterwards.
+    // The request may be gone afterwards, so its namespace is copied.
     const NamespaceId name_space = requests[i]->request.name_space;
     const double begin_ms = context_->NowMs();
     SlotOf(*requests[i]).AddDecoded(tokens[i].token);
@@ -102,7 +102,7 @@ void Decoder::Sample(RunningRequest* request, std::span<const float> logits) {
     return running_->Finish(request, FinishReason::kLength);
   }
   const bool full = running_->slot_tokens(*request) + 1 >= context_->engine->context_tokens();
-  // Other answers' logits are still to be sampled from, so nothing is moved before the next token.
+  // Other answers' logits are still to be sampled from, so the shift waits for the next token.
   if (full && !context_->options.context_shift) running_->Finish(request, FinishReason::kLength);
 }
 
@@ -124,7 +124,7 @@ bool Decoder::ShiftContext(RunningRequest* request) {
   const GenerationParams& params = request->request.params;
   const ModelInfo& info = context_->engine->info();
   const size_t tokens = request->cost.prompt_tokens + request->cost.generated_tokens;
-  // Without a limit nothing else would end an answer that its model does not end.
+  // Without a limit, an answer that its model does not end would never end.
   if (params.tokens_max == SIZE_MAX && tokens >= info.train_context_tokens) return false;
   const size_t bos = info.adds_bos ? 1 : 0;
   const size_t keep = params.keep_tokens < 0 ? request->cost.prompt_tokens

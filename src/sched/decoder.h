@@ -16,25 +16,25 @@ namespace cairn {
 
 class Decoder {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   Decoder(SchedulerContext* context, RunningRequests* running)
       : context_(context), running_(running) {}
 
-  // False: no answer is on its way.
+  // Returns false if no request is decoding.
   bool DecodeAnswers();
-  // Samples the next token of an answer and sends its text. The request may have ended then.
+  // Samples the next token of an answer and sends its text. The request may have ended afterwards.
   void Sample(RunningRequest* request, std::span<const float> logits);
 
  private:
-  // False: there was no room, and some of the requests may be gone.
+  // Returns false if the context had no room; then some of the requests may be gone.
   bool DecodeBatch(std::span<RunningRequest* const> requests);
   void SampleEach(std::span<RunningRequest* const> requests, std::span<const NextToken> tokens);
   // Adds a sampled token to the answer and sends its text.
   void AddToAnswer(RunningRequest* request, Token token, std::span<const float> logits);
-  // Those at the end of the context drop their oldest tokens or end.
+  // Requests at the end of the context drop their oldest tokens, or end.
   void MakeRoomInContext();
-  // Drops the older half of the tokens behind those to keep, as llama-server does, and moves the
-  // rest up to them. False: the answer ends here.
+  // Drops the older half of the tokens after those to keep, as llama-server does, and shifts the
+  // rest to follow them. Returns false if the answer ends here.
   bool ShiftContext(RunningRequest* request);
   Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
 

@@ -1,5 +1,5 @@
-// Attention KV that moves: answers longer than their context, and prompts that have something at
-// another place. What was moved serves its slot and nobody else.
+// Moved attention KV: answers longer than their context, and prompts whose text stood at another
+// position. Moved tokens serve only their own slot.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ SchedulerOptions Moving(size_t tokens_min) {
   return options;
 }
 
-// What the slot holds after `answer`, of which the last token is drawn and not decoded.
+// Returns the slot's tokens after `answer`, whose last token is sampled and not decoded.
 Tokens HeldAfter(Tokens held, const std::string& answer, size_t keep) {
   for (size_t i = 0; i + 1 < answer.size(); ++i) {
     if (held.size() + 1 >= kContext) {
@@ -76,7 +76,7 @@ TEST(ContextShift, LetsAnAnswerGoOnPastTheEndOfItsContext) {
   EXPECT_EQ(whole.text.substr(0, cut.text.size()), cut.text);
   EXPECT_FALSE(whole.end.context_full);
   EXPECT_EQ(whole.end.reason, FinishReason::kLength);
-  // 511 tokens are too many: 255 go, then 256 of 512 each time anew.
+  // 511 tokens are too many: 255 are dropped, then 256 of 512 each time.
   EXPECT_EQ(goes_on.scheduler.stats().slot_counters.shifted, 4u);
   EXPECT_EQ(whole.end.cost.shifted_tokens, 4u * 255);
   EXPECT_EQ(goes_on.scheduler.stats().slots[0].tokens, 300 + 999 - 4u * 255);
@@ -96,12 +96,13 @@ TEST(ContextShift, KeepsWhatIsToBeKept) {
   request.params.keep_tokens = 128;
   const auto answer = bench.Run(std::move(request));
   ASSERT_EQ(answer.text.size(), 600u);
-  // The kept tokens stay what reading gave: a prompt that begins so goes on from there.
+  // The kept tokens keep the state of their prefill: a prompt with the same beginning resumes from
+  // there.
   const Tokens next = Join(Tokens(prompt.begin(), prompt.begin() + 128), Text(50, 'u'));
   const auto again = bench.Run(Bench::Request(next));
   EXPECT_EQ(again.end.cost.reused_tokens, 128u);
   EXPECT_EQ(again.text, ColdAnswer(SmallContext(), next));
-  // Keeping all of the prompt leaves half of the answer to go.
+  // Keeping the complete prompt leaves half of the answer to be dropped.
   GenerationRequest all = Bench::Request(prompt, 600);
   all.params.keep_tokens = -1;
   EXPECT_EQ(bench.Run(std::move(all)).text.size(), 600u);
@@ -119,7 +120,7 @@ TEST(ContextShift, IsNothingThatAnotherPromptEverGets) {
     const Tokens held = HeldAfter(prompt, answer.text, 0);
     ASSERT_EQ(held.size(), offloaded.scheduler.stats().slots[0].tokens);
     const Tokens next = Join(held, Text(20, 'u'));
-    // Another conversation has the slot in between.
+    // Another conversation uses the slot in between.
     offloaded.Run(Bench::Request(RandomText(400, 2)));
     const auto after = offloaded.Run(Bench::Request(next));
     EXPECT_EQ(after.end.cost.reused_tokens, 0u);
@@ -129,7 +130,7 @@ TEST(ContextShift, IsNothingThatAnotherPromptEverGets) {
     GenerationRequest first = Bench::Request(prompt, 600);
     first.slot = 0;
     EXPECT_EQ(beside.Run(std::move(first)).text, answer.text);
-    // The slot itself may go on.
+    // The slot itself may continue.
     GenerationRequest own = Bench::Request(next);
     own.slot = 0;
     EXPECT_EQ(beside.Run(std::move(own)).end.cost.reused_tokens, held.size());
@@ -154,7 +155,7 @@ TEST(ContextShift, LeavesAloneWhatAnotherSlotShares) {
   EXPECT_GT(bench.scheduler.stats().slot_counters.forked, 0u);
   EXPECT_EQ(answers[0].text.size(), 900u);
   EXPECT_GT(answers[0].end.cost.shifted_tokens, 0u);
-  // And the other's answer is what it is where nothing is shifted.
+  // The other's answer is the same as without a shift.
   Bench still(engine, {});
   still.Run(Bench::Request(header, 1));
   EXPECT_EQ(answers[1].text, still.RunTogether(requests)[1].text);
@@ -175,7 +176,7 @@ TEST(ContextShift, HasNoEffectOnMemoriesThatCannotBeMoved) {
   }
 }
 
-// A client that leaves out an old message.
+// A client that removes an old message.
 struct Shortened {
   Tokens header = RandomText(200, 1);
   Tokens old = RandomText(100, 2);
@@ -198,9 +199,9 @@ TEST(CacheReuse, MovesWhatThePromptHasElsewhere) {
   const auto moved = moving.Run(Bench::Request(client.after));
   EXPECT_EQ(moved.end.cost.reused_tokens, 500u);
   EXPECT_EQ(moving.scheduler.stats().slot_counters.moved, 1u);
-  // It is not what reading gives.
+  // The answer differs from that of a prefill.
   EXPECT_NE(moved.text, ColdAnswer(Attention(), client.after));
-  // The slot goes on from there.
+  // The slot continues from there.
   const Tokens next =
       Join(Join(client.after, Tokens(moved.text.begin(), moved.text.end())), Text(40, 'v'));
   EXPECT_GE(moving.Run(Bench::Request(next)).end.cost.reused_tokens, client.after.size());
@@ -226,15 +227,15 @@ TEST(CacheReuse, IsNothingThatAnotherPromptEverGets) {
     bench.Run(Bench::Request(client.before));
     const auto moved = bench.Run(Bench::Request(client.after));
     ASSERT_EQ(bench.scheduler.stats().slot_counters.moved, 1u);
-    // In the other slot, beside it; the whole of the prompt was never read.
+    // In the other slot, beside it; the complete prompt was never prefilled.
     GenerationRequest beside = Bench::Request(client.after);
     beside.slot = 1 - moved.end.slot;
     const auto forked = bench.Run(std::move(beside));
     EXPECT_LE(forked.end.cost.reused_tokens, client.header.size());
-    // `any` cuts where it likes, and each cut moves bits of its own.
+    // `any` cuts at any position, and each cut changes bits.
     if (reuse == ReuseMode::kAny) continue;
     EXPECT_EQ(forked.text, ColdAnswer(engine, client.after));
-    // And when both have gone.
+    // Also when neither is in a slot any more.
     for (const size_t slot : {size_t{0}, size_t{1}}) {
       GenerationRequest other = Bench::Request(RandomText(800, 7 + slot));
       other.slot = slot;
@@ -255,8 +256,8 @@ TEST(CacheReuse, MovesNothingForARequestThatWantsNoReuse) {
   EXPECT_EQ(answer.text, ColdAnswer(Attention(), client.after));
 }
 
-// Slots that share, shift, move and are given up for want of room: the engine refuses to move what
-// another slot lies in, and nobody fails.
+// Slots that share, shift, move and are preempted for lack of room: the engine refuses to move
+// cells that another slot shares, and no request fails.
 TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
   uint64_t moved = 0;
   uint64_t shifted = 0;

@@ -13,8 +13,8 @@ using test::PlayMany;
 using test::Schedule;
 using test::Told;
 
-// Among them answers whose slot was given up and whose state was then refused: they were read again
-// in pieces once, and went on otherwise.
+// They include answers that were preempted and whose state was then refused. Those were once
+// prefilled again in chunks, and continued differently.
 TEST(FaultProperty, AnEngineThatFailsNowAndThenNeverMakesAWrongAnswer) {
   const Told told = PlayMany(1, 1500, [](Schedule* s) {
     s->failing_per_mille = 1 + s->seed % 20;

@@ -26,23 +26,24 @@ struct GenerationParams {
   SamplingParams sampling;
   size_t tokens_max = SIZE_MAX;
   std::vector<std::string> stop_texts;
-  bool ignore_end = false;  // go on past the model's own end of an answer
-  // Control tokens with these texts are part of the answer's text; all others have none.
+  bool ignore_end = false;  // continue past the model's own end of an answer
+  // Control tokens with these texts are part of the answer's text; other control tokens have no
+  // text.
   std::vector<std::string> control_texts;
-  // Of a context that is full, --context-shift keeps so many first tokens beside BOS; -1: the
-  // prompt.
+  // The number of first tokens, besides BOS, that --context-shift keeps when the context is full;
+  // -1: the prompt.
   int64_t keep_tokens = 0;
-  // Report each token's log-probability, and those of so many likeliest ones beside it.
+  // Report each token's log-probability, and those of this many of the likeliest tokens.
   std::optional<size_t> logprobs;
   ReasoningParams reasoning = {};
 };
 
-// An answer as a client's callback hears of it. What it points to lives as long as the call.
+// An answer, as a client's callback receives it. Its pointers are valid during the call.
 struct FinishedAnswer {
-  TokenSpan tokens;            // without the one that ended it
-  std::string_view stop_text;  // that ended it, if one did
+  TokenSpan tokens;            // without the token that ended it
+  std::string_view stop_text;  // the stop text that ended it; empty if none did
   FinishReason reason = FinishReason::kStop;
-  uint64_t admission = 0;  // in the order in which requests got slots
+  uint64_t admission = 0;  // the order in which requests got slots
 };
 
 struct GenerationRequest {
@@ -50,15 +51,16 @@ struct GenerationRequest {
   Tokens prompt;
   PromptShape shape;
   GenerationParams params;
-  bool reuse = true;   // false: read all of the prompt
-  size_t answers = 1;  // each drawn with a seed one higher, unless every seed is a new one
-  std::optional<size_t> slot = {};  // wished for, see SlotNeeds; by the first answer
-  size_t pinned_texts = 0;          // for the cost, which tells it
-  size_t dropped_messages = 0;      // likewise
-  // The prompt is a checkpoint's path and gets no answer: a slot is brought there for whoever goes
-  // on from it (sched/prefetch/preload.h). With tokens_max 0.
+  bool reuse = true;   // false: prefill the complete prompt
+  size_t answers = 1;  // each sampled with a seed one higher, unless every seed is a new one
+  std::optional<size_t> slot = {};  // requested by the first answer, see SlotNeeds
+  size_t pinned_texts = 0;          // reported in GenerationCost
+  size_t dropped_messages = 0;      // reported in GenerationCost
+  // The prompt is a checkpoint's path and gets no answer: its state is loaded into a slot for later
+  // requests that continue it (sched/prefetch/preload.h). With tokens_max 0.
   bool preloads = false;
-  // Called by the context thread, before the client hears of the end. Not when the answer failed.
+  // Called by the context thread, before the client receives the end. Not called if the answer
+  // failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
 

@@ -1,6 +1,6 @@
-// The bugs that other servers have, or had, with states that cannot be rolled back: one test for
-// each, on a model that feels every bit (testing/engine/fake_engine.h). What only libllama can show
-// is in tests/peer_bugs_llama_test.cc. Numbers with a # are threads of the project named before
+// Bugs that other servers have, or had, with states that cannot be rolled back: one test for each,
+// on a model that is sensitive to every bit (testing/engine/fake_engine.h). Bugs that need libllama
+// are in tests/peer_bugs_llama_test.cc. Numbers with a # are threads of the project named before
 // them.
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@ using Talk = std::vector<PlayedMessage>;
 
 constexpr test::MessageTokens kMessageTokens = {FakeEngine::kMessageStart, FakeEngine::kMessageEnd};
 constexpr size_t kGrid = 64;
-// A state as heavy as the attention KV of 8,192 tokens.
+// A state as large as the attention KV of 8,192 tokens.
 constexpr size_t kHeavyState = 65536;
 
 constexpr std::array<MemoryClass, 4> kClasses = {MemoryClass::kAttention,
                                                  MemoryClass::kSlidingWindow,
                                                  MemoryClass::kRecurrent, MemoryClass::kHybrid};
 
-// Letters that no answer has, so that a conversation never repeats an answer by chance.
+// Letters that no answer contains, so that a conversation never repeats an answer by chance.
 std::string Words(size_t letters, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text(letters, ' ');
@@ -49,7 +49,7 @@ PlayedPrompt Rendered(const Talk& talk) {
   return test::Render(talk, true, kMessageTokens);
 }
 
-// A prompt that is no chat.
+// A prompt that is not a chat.
 PlayedPrompt Raw(Tokens tokens) {
   PlayedPrompt prompt;
   prompt.shape.tokens = tokens.size();
@@ -80,8 +80,8 @@ class Bench {
     served_.cache().CheckInvariants();
     return answer;
   }
-  // Asks what no answer is part of, so that the answer must be that of an engine that has met no
-  // other prompt. Returns the tokens read.
+  // Sends a prompt that contains no answer, so the answer must equal that of an engine that has
+  // seen no other prompt. Returns the prefilled tokens.
   size_t Read(const PlayedPrompt& prompt) {
     const test::ServedAnswer answer = Ask(prompt);
     test::Plain plain(std::make_unique<FakeEngine>(model_), answer_tokens_);
@@ -102,7 +102,7 @@ class Bench {
 
 // SGLang's default strategy keeps the state after prompt and answer only (#22935), and so did
 // KoboldCpp (#2183) and Rapid-MLX (#163, #214): as soon as a client leaves the reasoning out of the
-// history, no state lies on the next prompt's path, and all of it is read.
+// history, no state lies on the next prompt's path, and all of it is prefilled.
 TEST(PeerBugs, AStateOnlyAtTheVeryEndIsNotAllThatIsKept) {
   Talk talk = {{'s', "", Words(1500, 1)}, {'u', "", Words(300, 2)}};
   const PlayedPrompt first = Rendered(talk);
@@ -116,7 +116,7 @@ TEST(PeerBugs, AStateOnlyAtTheVeryEndIsNotAllThatIsKept) {
     bench.Read(first);
     EXPECT_LT(bench.Read(next), added + kGrid);
   }
-  // With the state at the end alone, all of it is read.
+  // With only the state at the end, all of it is prefilled.
   test::ServedOptions only_ends;
   only_ends.placement = "none";
   Bench bench(Model(MemoryClass::kHybrid), only_ends);
@@ -124,8 +124,8 @@ TEST(PeerBugs, AStateOnlyAtTheVeryEndIsNotAllThatIsKept) {
   EXPECT_EQ(bench.Read(next), next.tokens.size());
 }
 
-// The tokens read when someone goes back to each quarter of a conversation of 100 turns, for which
-// there is room for as many states as llama-server keeps of one: 32.
+// Returns the tokens prefilled when a client returns to each quarter of a conversation of 100
+// turns, with room for as many states as llama-server keeps of one: 32.
 size_t ReadAfterGoingBack(const std::string& eviction) {
   size_t read = 0;
   for (const size_t kept_turns : {25, 50, 75}) {
@@ -149,15 +149,15 @@ size_t ReadAfterGoingBack(const std::string& eviction) {
   return read;
 }
 
-// Giving up the oldest state first leaves states at the tail only: mlx-serve #310, SGLang #38000,
-// llama.cpp #25592 (llama-server still does). Whoever goes back reads from the begin.
+// Evicting the oldest state first leaves states at the tail only: mlx-serve #310, SGLang #38000,
+// llama.cpp #25592 (llama-server still does). A client that goes back causes a complete prefill.
 TEST(PeerBugs, OldestFirstEvictionThatLeavesOnlyTheTailIsNotTheDefault) {
   EXPECT_LT(ReadAfterGoingBack("value"), ReadAfterGoingBack("fifo") / 10);
 }
 
-// A restored state already holds its last token. LMCache gave that token to it again (#5249);
-// llama-server steps back by one token because it keeps no logits, and the step that the memory
-// refused ended the process (llama.cpp #23206); a binding of llama.cpp's decoded no token at all
+// A restored state already contains its last token. LMCache applied that token again (#5249);
+// llama-server steps back by one token because it keeps no logits, and when the memory refused that
+// step, the process ended (llama.cpp #23206); a binding of llama.cpp's decoded no token at all
 // (JamePeng/llama-cpp-python #178). So: prompts that end at, before and after a state.
 TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
   for (const MemoryClass memory_class : kClasses) {
@@ -166,7 +166,7 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
         SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << ", mode "
                                         << static_cast<int>(reuse) << ", " << length << " tokens");
         FakeEngineOptions model = Model(memory_class);
-        // Where no cut changes a bit, `any` must answer as a cold run does too.
+        // Where no cut changes a bit, `any` must give the answer of a cold run too.
         if (reuse == ReuseMode::kAny) model.grid_tokens = 1;
         test::ServedOptions options;
         options.reuse = reuse;
@@ -180,9 +180,9 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
   }
 }
 
-// Going back to an earlier turn erases every later checkpoint of llama-server's slot, so that the
-// resume path to the branch that was left costs all of it. Its RAM cache hands a state over to one
-// taker, who then has the only one.
+// Returning to an earlier turn erases every later checkpoint of llama-server's slot, so that
+// resuming the abandoned branch costs a prefill of all of it. Its RAM cache hands a state to one
+// request, which then has the only copy.
 TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -194,7 +194,7 @@ TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
       trunk.push_back({'a', "", Words(200, 20 + turn)});
     }
     std::array<Talk, 2> branches = {trunk, trunk};
-    std::array<size_t, 2> ends = {0, 0};  // of the messages that a branch has asked
+    std::array<size_t, 2> ends = {0, 0};  // message ends of each branch's last prompt
     for (size_t turn = 0; turn < 8; ++turn) {
       const size_t i = turn % 2;
       Talk& branch = branches[i];
@@ -210,9 +210,9 @@ TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
   }
 }
 
-// Which tokens a window still holds is easily counted wrong by one: llama-server corrected its
+// The tokens that a window still holds are easily miscounted by one: llama-server corrected its
 // threshold three times (llama.cpp #20726, #23280, #24110) and notes that it is still wrong for
-// windows (#24411). Windows of a grid step and a token more or less, and prompts that part
+// windows (#24411). Windows of a grid step and a token more or less, and prompts that diverge
 // anywhere.
 TEST(PeerBugs, TheEdgeOfAWindowIsNotOffByOne) {
   constexpr size_t kLength = 300;
@@ -238,11 +238,11 @@ TEST(PeerBugs, TheEdgeOfAWindowIsNotOffByOne) {
   }
 }
 
-// The same prompt again is what every retry and every regeneration is. llama-server reads its last
+// Every retry and every regeneration sends the same prompt again. llama-server prefills its last
 // tokens anew, and lost everything or the process over it (llama.cpp #23206, #22929); SGLang's
-// default finds nothing (#22935). Here it reads nothing, in `live` also after others had the slot;
-// `exact` stores no attention KV off the grid, so there a conversation that lost the slot reads its
-// last piece.
+// default finds nothing (#22935). Here nothing is prefilled, in `live` also after other
+// conversations used the slot. `exact` stores no attention KV off the grid, so there a conversation
+// that lost the slot prefills its last chunk.
 TEST(PeerBugs, AnIdenticalPromptSentAgainReadsNothing) {
   for (const MemoryClass memory_class : kClasses) {
     for (const ReuseMode reuse : {ReuseMode::kLive, ReuseMode::kExact}) {
@@ -261,9 +261,9 @@ TEST(PeerBugs, AnIdenticalPromptSentAgainReadsNothing) {
   }
 }
 
-// A place one micro-batch before the end is not in a prompt shorter than that. llama-server clamps
-// it; with a minimum step longer than the prompt it kept the oldest checkpoint only (llama.cpp
-// #28302), and took none of prompts below 64 tokens (buun-llama-cpp #26 lowers it to 4).
+// A position one ubatch before the end does not exist in a shorter prompt. llama-server clamps it;
+// with a minimum step longer than the prompt it kept the oldest checkpoint only (llama.cpp #28302),
+// and took none of prompts below 64 tokens (buun-llama-cpp #26 lowers it to 4).
 TEST(PeerBugs, NearEndHoldsForPromptsShorterThanAMicroBatch) {
   for (const MemoryClass memory_class : kClasses) {
     for (const size_t letters : {1, 20, 61, 62, 63, 64, 100, 200, 450}) {
@@ -285,7 +285,7 @@ TEST(PeerBugs, NearEndHoldsForPromptsShorterThanAMicroBatch) {
   }
 }
 
-// A prompt of one token has nothing before its last token: stepping back by one is stepping out.
+// A prompt of one token has no token before its last: stepping back by one leaves the prompt.
 // llama.cpp #17118 ends the process when a slot claims tokens and its memory holds none.
 TEST(PeerBugs, APromptOfOneTokenIsLikeAnyOther) {
   for (const MemoryClass memory_class : kClasses) {
@@ -305,9 +305,9 @@ TEST(PeerBugs, APromptOfOneTokenIsLikeAnyOther) {
   }
 }
 
-// Cells of a window that two sequences share stay taken as long as one of them lives, and a context
-// can run out of them: llama.cpp #17118, seen again in #25452. Two forks of one conversation, both
-// of which go on.
+// Cells of a window that two sequences share stay occupied as long as one of them lives, and a
+// context can run out of them: llama.cpp #17118, seen again in #25452. Two forks of one
+// conversation, both of which continue.
 TEST(PeerBugs, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   FakeEngineOptions model = Model(MemoryClass::kSlidingWindow);
   Bench bench(model);
@@ -329,9 +329,9 @@ TEST(PeerBugs, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   EXPECT_GT(ends[1], 4000u);
 }
 
-// An agent's task: a header, one query, and steps of reasoning, a call and its result.
+// An agent's task: a system prefix, one query, and steps of reasoning, a call and its result.
 struct ToolLoop {
-  // `prompts[i]` was asked before step i + 1.
+  // `prompts[i]` was sent before step i + 1.
   std::vector<PlayedPrompt> prompts;
   Talk talk;
 };
@@ -342,7 +342,7 @@ ToolLoop PlayToolLoop(Bench* bench, size_t steps) {
   for (size_t step = 0; step < steps; ++step) {
     loop.prompts.push_back(Rendered(loop.talk));
     const test::ServedAnswer answer = bench->Ask(loop.prompts.back());
-    // The answer comes back as it was, its reasoning with it.
+    // The answer comes back unchanged, including its reasoning.
     loop.talk.push_back({'a', answer.text.substr(0, 60), answer.text.substr(60)});
     loop.talk.push_back({'t', "", Words(150, 1000 + step)});
   }
@@ -355,9 +355,10 @@ test::ServedOptions ToolLoopOptions() {
   return options;
 }
 
-// At the next query all reasoning since the last one goes, and with it every checkpoint of the tool
-// loop. llama-server has none of the query left by then, as it gives up the oldest first: asked for
-// in llama.cpp #23814, where the last user checkpoint was to be kept at all times, and not built.
+// At the next query clients drop all reasoning since the last one, and every checkpoint of the tool
+// loop becomes useless. llama-server has none of the query left by then, as it evicts the oldest
+// first: requested in llama.cpp #23814, where the last user checkpoint was to be kept at all times,
+// and not built.
 TEST(PeerBugs, TheStateAfterTheLastQuerySurvivesSixtyToolSteps) {
   for (const MemoryClass memory_class : {MemoryClass::kRecurrent, MemoryClass::kHybrid}) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -376,14 +377,14 @@ TEST(PeerBugs, TheStateAfterTheLastQuerySurvivesSixtyToolSteps) {
   }
 }
 
-// A rewind to the tenth of sixty tool steps made llama-server 0.7.0 read 6,010 tokens where 318
+// A rewind to the tenth of sixty tool steps made llama-server 0.7.0 prefill 6,010 tokens where 318
 // were new.
 TEST(PeerBugs, ARewindToTheTenthOfSixtyToolStepsReadsWhatIsNewAndAGridStep) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Bench bench(Model(memory_class), ToolLoopOptions());
     const ToolLoop loop = PlayToolLoop(&bench, 60);
-    // All up to the tenth result stays; another answer follows, and its result.
+    // Everything up to the tenth result stays; another answer follows, and its result.
     const size_t held = loop.prompts[10].shape.messages_end;
     Talk talk(loop.talk.begin(), loop.talk.begin() + 2 + 2 * 10);
     talk.push_back({'a', "", Words(100, 5)});
@@ -394,7 +395,7 @@ TEST(PeerBugs, ARewindToTheTenthOfSixtyToolStepsReadsWhatIsNewAndAGridStep) {
 }
 
 // The same, but the tenth call comes back with another result. No state is taken where an answer
-// ends, so the call is read once more; nothing before it is.
+// ends, so the call is prefilled once more; nothing before it is.
 TEST(PeerBugs, AnotherResultOfTheTenthOfSixtyToolCallsReadsThatCallAndWhatIsNew) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -408,15 +409,15 @@ TEST(PeerBugs, AnotherResultOfTheTenthOfSixtyToolCallsReadsThatCallAndWhatIsNew)
   }
 }
 
-// Conversations that take turns on one slot, all with one header: each prompt reads what its own
-// conversation has added, and a grid step.
+// Conversations that take turns on one slot, all with one system prefix: each prompt prefills its
+// own conversation's new tokens and a grid step.
 void PlayInterleaved(MemoryClass memory_class, size_t people) {
   constexpr size_t kHeader = 8000;
   constexpr size_t kTurns = 4;
   Bench bench(Model(memory_class));
   const std::string header = Words(kHeader, 1);
   std::vector<Talk> talks(people, Talk{{'s', "", header}});
-  std::vector<size_t> ends(people, kHeader);  // of what is known to the server
+  std::vector<size_t> ends(people, kHeader);  // of the tokens known to the server
   for (size_t turn = 0; turn < kTurns; ++turn) {
     for (size_t i = 0; i < people; ++i) {
       talks[i].push_back({'u', "", Words(150, 1000 * i + turn)});
@@ -433,8 +434,9 @@ void PlayInterleaved(MemoryClass memory_class, size_t people) {
   }
 }
 
-// Checkpoints that belong to a slot are lost to whoever takes it next. llama-server 0.7.0 read 2.39
-// times what it had to when two agents with one header took turns; see also llama.cpp #22942.
+// Checkpoints that belong to a slot are lost when another conversation takes it. llama-server 0.7.0
+// prefilled 2.39 times the necessary tokens when two agents with one system prefix took turns; see
+// also llama.cpp #22942.
 TEST(PeerBugs, TwoInterleavedConversationsReadTheirHeaderOnce) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));

@@ -8,13 +8,13 @@
 namespace cairn {
 namespace {
 
-// Less than this part of a micro-batch is a short rest.
+// A remainder of at most 1 / kShortRestShare of a ubatch is short.
 constexpr size_t kShortRestShare = 4;
 
-// About as much of the nearest prompt as a person reads to see where it diverged.
+// As many tokens of the nearest prompt as a person needs to see where it diverged.
 constexpr size_t kNextTokensMax = 64;
 
-// The marks that are obeyed, moved to where checkpoints of them stand.
+// Returns the marks that are used, moved to where their checkpoints can be.
 std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
   std::vector<ClientMark> placed;
   for (const ClientMark& mark : shape.marks) {
@@ -54,7 +54,7 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
 void Prefill::Resume(RunningRequest* request) {
   const GenerationRequest& asked = request->request;
   const bool again = request->has_begun();
-  // A preload is no news of how conversations go on.
+  // A preload does not show how conversations continue.
   const bool is_news = !again && !asked.preloads;
   if (is_news) prefetcher_->OnRequest(asked, request->admission);
   context_->RefreshCache();
@@ -64,7 +64,8 @@ void Prefill::Resume(RunningRequest* request) {
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
   context_->trace.OnSlotWanted();
-  // A prompt of which all was to be computed has been, once there is an answer.
+  // After a preemption reuse is allowed even for a request that forbids it, because its complete
+  // prompt was computed once.
   Restorer::Resumed resumed = context_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, asked.reuse || again, &match, asked.slot, again});
   context_->trace.OnResumed(resumed.slot, resumed.report);
@@ -148,7 +149,7 @@ RunningRequest* Prefill::NextRequest() {
   return unfinished[InOrder(contenders, context_->shares).front()];
 }
 
-// A short rest does not wait for its turn: it holds answers up for a moment only, and its time is
+// A short remainder does not wait for its turn: it delays answers only briefly, and its time is
 // owed to them too.
 bool Prefill::Step() {
   RunningRequest* const request = NextRequest();
@@ -164,8 +165,8 @@ bool Prefill::Step() {
   return true;
 }
 
-// An answer that was preempted, and of which no state came back, goes on as if it had never
-// stopped: its prompt is cut as it was, and its tokens are decoded one by one as they were.
+// A preempted answer whose state could not be restored continues as if it had never stopped: its
+// prompt is cut into the same chunks, and its tokens are decoded one by one again.
 size_t Prefill::ChunksEnd(const RunningRequest& request) const {
   const size_t prompt_tokens = request.request.prompt.size();
   const bool complete = request.prefill_tokens.size() == prompt_tokens + request.answer.size();
@@ -207,7 +208,7 @@ void Prefill::ComputeChunk(RunningRequest* request) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
     return running_->Fail(request, computed.error());
   }
-  // A graphics card may still be at it; the logits at the end wait for all of it.
+  // A GPU may still be computing; the logits at the end wait for all of it.
   OnChunk(request, {begin, end}, context_->NowMs() - begin_ms);
   if (end == stop) TakeCheckpoint(request);
   if (request->has_placeholder && end >= preload_.EndOf(*request)) {
@@ -216,7 +217,7 @@ void Prefill::ComputeChunk(RunningRequest* request) {
   if (end < request->prefill_tokens.size()) return;
   const std::span<const float> logits = context_->engine->Logits();
   context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
-  // Taking a snapshot leaves the logits as they are.
+  // Taking a snapshot does not change the logits.
   if (!request->has_begun()) context_->checkpoints.TakeEnd(*request->slot, logits);
   Finish(request, logits);
 }

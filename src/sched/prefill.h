@@ -1,10 +1,10 @@
-// Prefill: brings a request's slot to its resume point, then computes the rest of its prompt in
+// Prefill: restores a request's slot to its resume point, then computes the rest of its prompt in
 // chunks and takes checkpoints where the cache planned them.
 //
 //   prompt   | resumed without prefill | chunk | chunk | … | last token's logits ─> Decoder
 //                                              '- a checkpoint
 //
-// Running answers are held up by one chunk at most, and as often as TimeShare allows.
+// Each step delays running answers by one chunk at most, and only as often as TimeShare allows.
 //
 // Threads: the context thread.
 
@@ -27,7 +27,7 @@ namespace cairn {
 
 class Prefill {
  public:
-  // All outlive it.
+  // All must outlive this object.
   Prefill(SchedulerContext* context, RequestQueue* queue, RunningRequests* running,
           Decoder* decoder, Prefetcher* prefetcher)
       : context_(context),
@@ -37,27 +37,28 @@ class Prefill {
         prefetcher_(prefetcher),
         preload_(context, running) {}
 
-  // Gives an admitted request its slot and brings that along the prompt without prefill. The
-  // request may have ended then.
+  // Gives an admitted request its slot and restores as much of the prompt as possible without
+  // prefill. The request may have ended afterwards.
   void Resume(RunningRequest* request);
-  // Computes one chunk of the request that comes first. False: none has a prompt to compute, or
-  // answers are owed time.
+  // Computes one chunk of the request that is first in order. Returns false if no request has a
+  // prompt to compute, or if answers are owed time.
   bool Step();
 
  private:
-  // What the slots and the cache know of a prompt, before it gets its slot.
+  // Describes the nearest prompt known to the slots and the cache, before the request gets its
+  // slot.
   ReuseReport NearestOf(const GenerationRequest& request,
                         const CheckpointCache::MatchResult& match) const;
   void CountRestore(const ReuseReport& report);
   void ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseReport resumed);
   void PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match);
-  // Keeps the checkpoint at a client's mark, if there is one.
+  // Protects the checkpoint at a client's mark from eviction, if there is one.
   void KeepMark(const RunningRequest& request, const ClientMark& mark);
-  // Null: no prompt is to be computed.
+  // Returns nullptr if no prompt is to be computed.
   RunningRequest* NextRequest();
-  // A request in the queue that waits for this one lends it its place.
+  // A queued request that waits for this one lends it its place in the order.
   Contender ContenderOf(const RunningRequest& request) const;
-  // Up to here the tokens are computed in chunks; those behind are decoded one by one.
+  // The tokens before this position are computed in chunks; those after it are decoded one by one.
   size_t ChunksEnd(const RunningRequest& request) const;
   void ComputeChunk(RunningRequest* request);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);

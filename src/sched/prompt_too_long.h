@@ -1,5 +1,5 @@
-// PromptTooLong: how a prompt that the context cannot hold is refused. One text, because clients
-// look for it: they shorten the conversation when they read it.
+// PromptTooLong: makes the error for a prompt that the context cannot hold. There is one text,
+// because clients match it and then shorten the conversation.
 //
 // Pure; any thread.
 
@@ -13,7 +13,8 @@
 
 namespace cairn {
 
-// kTooLong. `tokens`: of the prompt, as a reader is told: "9000", "at least 9000".
+// Returns a kTooLong error. `tokens`: the prompt's length in words, such as "9000" or "at least
+// 9000".
 Error PromptTooLong(const std::string& tokens, size_t context_tokens);
 
 }  // namespace cairn

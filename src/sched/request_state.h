@@ -1,6 +1,5 @@
-// RequestState: one answer of a request, from Submit to its end. It lives in the queue as a
-// QueuedRequest and on the engine as a RunningRequest. A request that asked for several answers is
-// as many of these.
+// RequestState: one answer of a request, from Submit to its end. It is a QueuedRequest in the queue
+// and a RunningRequest on the engine. A request for several answers has one RequestState for each.
 //
 //   Submit ─> QueuedRequest ── Admission ──> RunningRequest ── Prefill, Decoder ──> AnswerReporter
 //                  ^                               │
@@ -34,50 +33,52 @@ namespace cairn {
 struct RequestState {
   GenerationRequest request;
   std::shared_ptr<Generation> generation;
-  size_t answer_index = 0;  // of those asked for
-  uint64_t number = 0;      // in the order of arrival
-  uint64_t admission = 0;   // in the order of admission; of the last one
-  // By the scheduler's clock; 0: not yet.
+  size_t answer_index = 0;  // among the answers of its request
+  uint64_t number = 0;      // the order of arrival
+  uint64_t admission = 0;   // the order of admission; that of the last one if it was preempted
+  // Times by the scheduler's clock; 0: not yet.
   double submitted_ms = 0;
-  double queued_ms = 0;  // since then, when it is or was last
+  double queued_ms = 0;  // when it entered the queue, or entered it again
   double admitted_ms = 0;
   double first_token_ms = 0;
   GenerationCost cost;
-  std::unique_ptr<Sampler> sampler;  // from the first admission on
+  std::unique_ptr<Sampler> sampler;  // made at the first admission
   ReasoningMeter reasoning;
   std::unique_ptr<StopText> text;
   HeldLogprobs logprobs;
-  Tokens answer;                              // sampled, without the token that ended it
+  Tokens answer;                              // the sampled tokens, without the one that ended it
   std::shared_ptr<const ReuseReport> report;  // of its first admission
-  // Tokens to prefill before the next token is sampled: the prompt; after a preemption in the
-  // middle of an answer, that too.
+  // Tokens to prefill before the next token is sampled: the prompt, and after a preemption also the
+  // answer so far.
   Tokens prefill_tokens;
-  // Of a preload: the last of prefill_tokens stands for a token that is not known and is not
+  // Set for a preload: the last of prefill_tokens is a placeholder for an unknown token and is not
   // computed.
   bool has_placeholder = false;
-  CheckpointClass preload_class = CheckpointClass::kInterval;  // likewise: of its checkpoint
+  // The class of a preload's checkpoint.
+  CheckpointClass preload_class = CheckpointClass::kInterval;
 
   bool was_admitted() const { return sampler != nullptr; }
-  // Its first token was sampled.
+  // Whether its first token was sampled.
   bool has_begun() const { return first_token_ms > 0; }
 };
 
-// About how much of a queued prompt must be computed.
+// An estimate of how much of a queued prompt must be computed.
 struct PrefillEstimate {
   size_t tokens = 0;
-  size_t shared_tokens = 0;                // with a slot in use, in whose cells they lie
-  std::optional<uint64_t> admission = {};  // the last one when it was estimated; nothing: never
+  size_t shared_tokens = 0;  // held in cells of a slot in use, and shared with it
+  // The last admission at the time of the estimate; nullopt if there is no estimate.
+  std::optional<uint64_t> admission = {};
 };
 
 struct QueuedRequest : RequestState {
   PrefixWait wait = {};
   PrefillEstimate estimate = {};
-  bool refused = false;    // it makes room in the queue for a client that waits with fewer
+  bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
   bool preempted = false;  // its slot went to a namespace that had none
 
-  // It waits only to be told so.
+  // Whether it only waits for its end to be reported.
   bool leaves_queue() const { return refused || generation->cancelled(); }
-  // False: it waits for another answer's prompt.
+  // False while it waits for another answer of its request to compute the prompt.
   bool ready() const {
     return answer_index == 0 || generation->prompt_read() || generation->cancelled();
   }
@@ -86,16 +87,16 @@ struct QueuedRequest : RequestState {
 struct RunningRequest : RequestState {
   explicit RunningRequest(RequestState state) : RequestState(std::move(state)) {}
 
-  std::optional<size_t> slot;       // until it ends or is preempted
+  std::optional<size_t> slot;       // from admission until it ends or is preempted
   double slot_ms = 0;               // when it got the slot
   std::vector<Placement> plan;      // checkpoints still to take, nearest first
-  std::vector<ClientMark> marks;    // of the request, where checkpoints can be
-  std::optional<Token> next;        // sampled, not decoded
-  double prefill_ms = 0;            // of the chunks computed so far
-  size_t prefill_begin_tokens = 0;  // that the slot held before the first chunk
+  std::vector<ClientMark> marks;    // of the request, moved to where checkpoints can be
+  std::optional<Token> next;        // sampled, not decoded yet
+  double prefill_ms = 0;            // time of the chunks computed so far
+  size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
 
   bool answering() const { return next.has_value(); }
-  // It computes its prompt for the first time.
+  // Whether it computes its prompt for the first time.
   bool prefills_prompt() const { return !answering() && !has_begun(); }
 };
 

@@ -1,4 +1,4 @@
-// A conversation goes on after the server was ended and started again: what was saved comes back.
+// A conversation continues after a restart of the server: saved state comes back.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using test::Text;
 
 constexpr double kPlentyMs = 2000;
 
-// Each look at it takes a while, so that reading takes time and is worth sparing.
+// Every call takes time, so that prefill has a cost and is worth sparing.
 class TickingClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_ += 1; }
@@ -27,7 +27,7 @@ class TickingClock final : public Clock {
   mutable double now_ms_ = 0;
 };
 
-// One life of a server. What it saves is on a disk that outlives it.
+// One process lifetime of a server. It saves to a disk that outlives it.
 class Life {
  public:
   Life(test::FakeDisk* disk, const FakeEngineOptions& engine_options, LineageId first_lineage,
@@ -49,12 +49,12 @@ class Life {
     return Bench::Collect(generation->get());
   }
   void Expect(const PrefetchPrompt& prompt) { scheduler_.Prefetch({prompt}); }
-  // While nobody asks.
+  // Does the prefetch of an idle server.
   void Idle() {
     while (scheduler_.PrefetchNext()) {
     }
   }
-  // As at the end of a server.
+  // Saves as at the server's shutdown.
   void SaveAll() { EXPECT_TRUE(SavesAll(kPlentyMs)); }
   bool SavesAll(double ms_max) { return scheduler_.SaveAll(ms_max); }
   void CheckInvariants() const { cache_.CheckInvariants(); }
@@ -103,7 +103,7 @@ TEST(Restart, TheNextTurnReadsItsMessageAndAtMostAGridStep) {
     const Bench::Answer after = life.Ask(Bench::Request(next, 20));
     EXPECT_LE(after.end.cost.prefill_tokens(), 50 + 64u);
     life.CheckInvariants();
-    // In one life nothing else would have been said.
+    // Without a restart the answer is the same.
     Bench uninterrupted(SlowReader(memory_class), {});
     uninterrupted.Run(Bench::Request(prompt, 20));
     EXPECT_EQ(after.text, uninterrupted.Run(Bench::Request(next, 20)).text);
@@ -224,7 +224,7 @@ TEST(Restart, WhatVanishesFromTheDiskIsReadAgainAndNothingElseHappens) {
       for (const bool told : {false, true}) {
         test::FakeDisk disk = all;
         Life life(&disk, SlowReader(memory_class), 2 << 20);
-        life.Ask(Bench::Request(Text(10, 'o')));  // it finds what is there
+        life.Ask(Bench::Request(Text(10, 'o')));  // it finds the saved objects
         if (told) {
           disk.Lose(name);
         } else {
@@ -281,7 +281,8 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
   }
 }
 
-// Where no snapshots are needed, what several conversations begin with is what is wanted again.
+// Where no snapshots are needed, the common beginning of several conversations is the most likely
+// to be used again.
 TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {
   test::FakeDisk disk;
   const auto ask = [](Life* life, char header, size_t header_tokens, char question) {
@@ -289,7 +290,7 @@ TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {
   };
   {
     Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 1 << 20);
-    // Parts in the middle of a grid step.
+    // The questions diverge in the middle of a grid step.
     for (const char question : {'a', 'b', 'c', 'd'}) ask(&life, 'H', 1000, question);
     for (const char question : {'e', 'f'}) ask(&life, 'K', 640, question);
     for (const char question : {'g', 'h'}) ask(&life, 'L', 320, question);

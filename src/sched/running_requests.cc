@@ -35,7 +35,7 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
   const auto after =
       std::find_if(requests_.begin(), requests_.end(),
                    [&](const RunningRequest& other) { return other.number > queued.number; });
-  // Whatever happens from here on, its client is told.
+  // Added first, so that its client gets a result whatever happens from here on.
   RunningRequest& request = *requests_.emplace(after, std::move(queued));
   if (!request.was_admitted()) {
     request.admitted_ms = context_->NowMs();
@@ -98,7 +98,7 @@ void RunningRequests::FailIf(const std::function<bool(const RequestState&)>& lea
   for (QueuedRequest& request : queued) answer_reporter_.FailQueued(std::move(request), error);
 }
 
-// Nobody waits for those in the queue any more, and they hold places that others want.
+// Cancelled requests need no more work, but hold places in the queue that others need.
 void RunningRequests::EndLeaving() {
   std::vector<QueuedRequest> queued =
       queue_->TakeIf([](const QueuedRequest& request) { return request.leaves_queue(); });

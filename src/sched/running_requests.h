@@ -1,5 +1,5 @@
-// RunningRequests: requests that were admitted and have not ended, in the order of arrival. Adds
-// them, ends them, and preempts one when its slot or its cells are needed.
+// RunningRequests: the requests that were admitted and have not ended, in the order of arrival.
+// Adds and ends requests, and preempts one when its slot or its cells are needed.
 //
 // Threads: the context thread.
 
@@ -23,7 +23,7 @@ namespace cairn {
 
 class RunningRequests {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   RunningRequests(SchedulerContext* context, RequestQueue* queue)
       : context_(context), queue_(queue), answer_reporter_(context) {}
 
@@ -32,40 +32,41 @@ class RunningRequests {
   std::list<RunningRequest>& all() { return requests_; }
   const std::list<RunningRequest>& all() const { return requests_; }
   bool has_answering() const;
-  // Prompt tokens still to compute, of all that have a slot.
+  // Prompt tokens still to compute, summed over all requests with a slot.
   size_t unprefilled_tokens() const;
   size_t slot_tokens(const RunningRequest& request) const;
-  // The number of the last admission; they count from 1.
+  // The number of the last admission; numbers count from 1.
   uint64_t last_admission() const { return last_admission_; }
-  // Null: that one is no longer running.
+  // Returns nullptr if that request is no longer running.
   const RunningRequest* FindAdmission(uint64_t admission) const;
 
-  // A request leaves the queue to get a slot. Null: it was cancelled, and has ended.
+  // Adds a request that leaves the queue to get a slot. Returns nullptr if it was cancelled and has
+  // ended.
   RunningRequest* Admit(RequestState queued);
 
-  // These end a request or send it back to the queue; the pointer is dangling afterwards.
+  // These end a request or return it to the queue. The pointer dangles afterwards.
   void Finish(RunningRequest* request, FinishReason reason);
   void Fail(RunningRequest* request, Error error);
   void FailAll(const Error& error);
-  // Ends those of the queue and of the running requests for which `leaves` holds; `leaves` must not
-  // keep its argument.
+  // Ends the queued and running requests for which `leaves` holds. `leaves` must not keep its
+  // argument.
   void FailIf(const std::function<bool(const RequestState&)>& leaves, const Error& error);
-  // Those whose client cancelled them, or that make room in the queue.
+  // Ends the requests that were cancelled, and those that make room in the queue.
   void EndLeaving();
-  // Stores what its slot holds and puts the request first in the queue. `for_share`: its slot goes
-  // to a namespace that has none.
+  // Stores the state of the request's slot and puts the request first in the queue. `for_share`:
+  // its slot goes to a namespace that has none.
   void Preempt(RunningRequest* request, bool for_share);
-  // All slots together hold more than the context. Empties a free slot, or preempts the request
-  // that came last; `request` tries again with the next step. It fails where it is alone and no
-  // slot is being saved.
+  // The slots together hold more than the context. Empties a free slot, or preempts the request
+  // that arrived last; `request` tries again in the next step. If `request` is the only one and no
+  // slot is being saved, it fails.
   void PreemptForRoom(RunningRequest* request);
 
   const AnswerReporter& answer_reporter() const { return answer_reporter_; }
-  // Copies what slots hold and do to the figures.
+  // Copies the contents and the work of the slots to the figures.
   void PublishSlots();
 
  private:
-  // Frees its slot. `why`, in a word, for the trace.
+  // Frees the request's slot. `why`: one word for the trace.
   RequestState Remove(RunningRequest* request, std::string_view why);
   void CountForTrace(const std::vector<SlotStats>& slots);
 

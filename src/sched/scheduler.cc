@@ -11,9 +11,9 @@
 namespace cairn {
 namespace {
 
-// Nothing is lost by waking up for nothing so rarely.
+// A wake-up without work this rarely costs nothing noticeable.
 constexpr double kWaitMsMax = 60'000;
-// Others may come to need the memory.
+// Other processes may come to need the memory.
 constexpr double kMemoryWaitMsMax = 5'000;
 
 }  // namespace
@@ -76,7 +76,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     answer.generation = generation;
     answer.answer_index = i;
     answer.submitted_ms = answer.queued_ms = now_ms;
-    // Here, so that one that leaves the queue without a slot ends as any other.
+    // Set here, so that a request that leaves the queue without a slot ends like any other.
     answer.cost.prompt_tokens = answer.request.prompt.size();
     answer.text = std::make_unique<StopText>(answer.request.params.stop_texts);
   }
@@ -146,7 +146,7 @@ void Scheduler::Run() {
   prefetcher_.Pause();
   if (idle_unloader_.unloaded()) idle_unloader_.SetReason("the server is shutting down");
   DoCommands();
-  // A client that was saving a slot is told no more.
+  // A client that was saving a slot gets no further result.
   context_.archive.EndAllSaving();
   FailEverything({ErrorCode::kUnavailable, "the server is shutting down"});
 }
@@ -159,7 +159,7 @@ void Scheduler::RunOnce() {
     Step();
     cache_saver_.StepWhileBusy();
   } else if (DoIdleWork()) {
-    // One chunk of it; there may be a request now.
+    // One chunk was computed; a request may have arrived meanwhile.
   } else if (PrefetchNext()) {
     cache_saver_.StepWhileBusy();
   } else if (!cache_saver_.Step(false) && !SleepIfIdle()) {
@@ -177,8 +177,8 @@ void Scheduler::EndIdleWork() {
   if (idle_work_ != nullptr) std::exchange(idle_work_, nullptr)->End();
 }
 
-// Those in the queue cannot begin while all slots are being saved; the end of that is a command. A
-// slot that is prefetched into is free for a request.
+// Queued requests cannot begin while all slots are being saved, and the end of saving is a command.
+// A slot used for prefetch is free for a request.
 bool Scheduler::HasWork() const {
   if (!running_.empty() || mailbox_.has_commands()) return true;
   const bool has_free = context_.pool.has_free() || prefetcher_.has_slot();
@@ -188,7 +188,7 @@ bool Scheduler::HasWork() const {
 void Scheduler::WaitForWork() {
   double wait_ms = std::min(idle_unloader_.UntilUnloadMs(), kWaitMsMax);
   if (context_.options.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
-  // By then there may be more to save, or the budget allow more to be prefetched.
+  // By then there may be more to save, or the budget may allow more prefetch.
   if (context_.stats.unsaved_bytes() > 0 || prefetcher_.is_unfinished()) {
     wait_ms = std::min(wait_ms, CacheSaver::kIntervalMs);
   }
@@ -200,7 +200,7 @@ bool Scheduler::SaveAll(double ms_max) {
   while (context_.NowMs() < end_ms) {
     if (cache_saver_.Step(true)) continue;
     if (context_.stats.unsaved_bytes() == 0) return true;
-    // It may go on for longer than anybody waits for an end.
+    // The disk may refuse writes for longer than a shutdown may take.
     if (context_.cache->saved_stats().refusing) return false;
     // The queue to the disk is full.
     mailbox_.WaitForWake(CacheSaver::kIntervalMs);
@@ -221,7 +221,8 @@ bool Scheduler::Step() {
   const bool admitted = AdmitNext();
   if (!admitted) admission_.PreemptForShare();
   if (admitted) admission_.UpdateWaits();
-  // Before a new prompt takes cells behind theirs: attention passes over all up to the last in use.
+  // Done before a new prompt takes cells behind the idle ones, because attention passes over all
+  // cells up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
   while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_answering()) {
   }
@@ -234,7 +235,7 @@ bool Scheduler::Step() {
   return busy;
 }
 
-// Going to the resume point, and a sampler with its grammar, take the thread's time too.
+// Charges the time of the restore, and of making a sampler with its grammar.
 bool Scheduler::AdmitNext() {
   std::optional<QueuedRequest> next = admission_.TakeNext();
   if (!next) return false;
@@ -286,7 +287,7 @@ bool Scheduler::LoadForWork() {
     prefetcher_.OnModelLoaded();
     return true;
   }
-  DoCommands();  // each hears why it is not done
+  DoCommands();  // each returns the reason of its failure
   FailEverything({ErrorCode::kUnavailable, idle_unloader_.reason()});
   return false;
 }

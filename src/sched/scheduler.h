@@ -1,31 +1,31 @@
-// Scheduler: the one thread that owns the engine's context. This is the header of sched/ that
-// others include; request and answer are in sched/generation_request.h and
+// Scheduler: runs the one thread that owns the engine's context. This is the header of sched/ that
+// others include; requests and answers are in sched/generation_request.h and
 // sched/answer/generation.h.
 //
-// Requests wait in a queue until a slot is free. Step() does one bounded thing for each kind of
-// work there is and comes back:
+// Requests wait in a queue until a slot is free. Step() does one bounded unit of each kind of work
+// and returns:
 //
 //   RequestQueue ─> Admission ─> Prefill ─> a chunk ─> … ─> Decoder ─> a token ─> … ─> end
 //                       │           │          │               └ of every answer, in one batch;
 //                       │           │          │                 `exact` decodes each alone
 //                       │           │          └ of one prompt, the first by QueueOrder, and only
-//                       │           │            as often as running answers can bear (TimeShare);
-//                       │           │            checkpoints where the cache planned them
-//                       │           └ Restorer: the slot, and the furthest point reachable without
-//                       │             prefill
-//                       └ PrefixWaits: a prompt that begins as one that is being computed waits for
-//                         that much of it; others pass it, but leave it a slot
+//                       │           │            as often as TimeShare allows; takes checkpoints
+//                       │           │            where the cache planned them
+//                       │           └ Restorer: picks the slot and restores the deepest position
+//                       │             that needs no prefill
+//                       └ PrefixWaits: a prompt that shares a prefix with one being computed waits
+//                         for that prefix; others pass it, but leave it a slot
 //
 // While there is no request, Run() prefetches (sched/prefetch/prefetcher.h), saves
 // (sched/upkeep/cache_saver.h) and unloads the model (sched/upkeep/idle_unloader.h). Other threads
 // reach the context thread through the queue and the Mailbox.
 //
-// When the slots together outgrow the context, free ones are offloaded first; then the request that
-// came last is preempted and goes on later where it was. Between two steps a request may be
-// cancelled; the checkpoints it took stay.
+// When the slots together outgrow the context, free slots are offloaded first; then the request
+// that arrived last is preempted and later continues where it was. Between two steps a request may
+// be cancelled; its checkpoints stay.
 //
-// Threads: Submit, Prefetch, Look, PostLook, Flush, slots, Stop, Wake and stats from any thread,
-// Look and Flush not from the context thread; the rest from the context thread.
+// Threads: Submit, Prefetch, Look, PostLook, Flush, slots, Stop, Wake and stats may be called from
+// any thread (Look and Flush not from the context thread); the rest from the context thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
@@ -59,47 +59,47 @@ namespace cairn {
 
 class Scheduler {
  public:
-  // All three outlive the scheduler.
+  // All three must outlive the scheduler.
   Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
             const SchedulerOptions& options);
 
-  // Several answers wait in the queue as one request each; all but the first until it has computed
-  // the prompt, so that they go on from there.
-  // kTooLong: the prompt leaves no room for an answer. kInvalidArgument: it is empty, there is no
-  // such slot, or never room for so many answers in the queue. kUnavailable: the queue is full, or
-  // the scheduler is stopping.
+  // Queues one request per answer. All but the first wait until the first has computed the prompt,
+  // and continue from there.
+  // kTooLong if the prompt leaves no room for an answer.
+  // kInvalidArgument if the prompt is empty, there is no such slot, or the queue can never hold
+  // that many answers.
+  // kUnavailable if the queue is full, or the scheduler is stopping.
   // REQUIRES: request.answers > 0.
   Result<std::shared_ptr<Generation>> Submit(GenerationRequest request);
 
   SlotCommands& slots() { return slot_commands_; }
 
-  // Shows the cache to `look` on the context thread, between two steps, and waits for that. No
-  // model is loaded for it. kUnavailable: the scheduler is stopping.
+  // Runs `look` with the cache on the context thread, between two steps, and waits for its end.
+  // Does not load an unloaded model. kUnavailable if the scheduler is stopping.
   Status Look(std::function<void(CheckpointCache* cache)> look);
-  // The same without waiting: before anything that is submitted later.
+  // As Look, without waiting: runs before anything that is submitted later.
   Status PostLook(std::function<void(CheckpointCache* cache)> look);
-  // Begins to save the next part of all that is worth it, as for the end of the server. How many
-  // bytes are left. Errors as Look's.
+  // Begins to save the next part of all that is worth saving, as at the server's shutdown. Returns
+  // the number of bytes left. Errors as in Look.
   Result<size_t> Flush();
 
-  // Prompts that are expected, likeliest first, to be computed while there is no request.
+  // Adds prompts that are expected, likeliest first, to be computed while there is no request.
   void Prefetch(std::vector<PrefetchPrompt> prompts);
 
-  // Steps until Stop; then fails what is left.
+  // Steps until Stop, then fails the remaining requests.
   void Run();
   void Stop();
-  // There may be news for the cache.
+  // Tells the context thread that the cache may have events.
   void Wake() { mailbox_.Wake(); }
-  // After Run: hands all that is worth it to a cache that saves, for at most so long.
-  // False: there was more.
+  // After Run: saves what is worth saving, for at most `ms_max`. Returns false if more was left.
   bool SaveAll(double ms_max);
-  // One step; false: there is nothing to do.
+  // Runs one step. Returns false if there is nothing to do.
   bool Step();
-  // Computes a chunk of a prompt that is expected. False: there is none, or it would be too much.
-  // REQUIRES: Step has nothing to do.
+  // Computes a chunk of an expected prompt. Returns false if there is none, or the budget does not
+  // allow it. REQUIRES: Step has nothing to do.
   bool PrefetchNext();
-  // Unloads the model if it was idle for sleep_after_ms; Run does so by itself. False: it was not,
-  // or the model is unloaded already. REQUIRES: there is nothing to do.
+  // Unloads the model if it was idle for sleep_after_ms; Run calls this itself. Returns false if it
+  // was not, or if the model is unloaded already. REQUIRES: there is nothing to do.
   bool SleepIfIdle();
 
   SchedulerStats stats() const;
@@ -107,21 +107,21 @@ class Scheduler {
  private:
   Status CheckRequest(const GenerationRequest& request) const;
   void RunOnce();
-  // False: there is none left.
+  // Returns false if no idle work is left.
   bool DoIdleWork();
   void EndIdleWork();
   bool HasWork() const;
-  // False: there is no work, or the model does not load and whoever waited has been told.
-  // REQUIRES: it is unloaded.
+  // Returns false if there is no work, or if the model does not load and the waiting requests have
+  // failed. REQUIRES: the model is unloaded.
   bool LoadForWork();
   bool AdmitNext();
   void FailOverdue();
   void FailEverything(const Error& error);
-  // An allocation failed that everything needs. All running requests fail, no slot holds anything,
-  // and the loop goes on.
+  // Called after a failed allocation. Fails all running requests and empties all slots; the loop
+  // continues.
   void RecoverMemory();
   bool DoCommands() { return mailbox_.Do(Mailbox::Kind::kCommand) > 0; }
-  // A look may walk over all of the cache, so answers go on between two of them.
+  // A look may walk over all of the cache, so answers continue between two of them.
   void DoLooks(size_t count_max);
   void ShowCache(const std::function<void(CheckpointCache* cache)>& look);
   void WaitForWork();
@@ -138,7 +138,7 @@ class Scheduler {
   CacheSaver cache_saver_;
   IdleUnloader idle_unloader_;
   SlotCommands slot_commands_;
-  IdleWork* idle_work_;  // null once it has ended
+  IdleWork* idle_work_;  // nullptr once it has ended
 };
 
 }  // namespace cairn

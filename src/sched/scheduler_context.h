@@ -1,7 +1,7 @@
 // SchedulerContext: the engine, the cache, the slots and the accounts that the parts of the
-// scheduler work with. Scheduler owns it and outlives no part of it.
+// scheduler share. Scheduler owns it, and it outlives all of those parts.
 //
-// Threads: the context thread, but for `stats` and the constants.
+// Threads: the context thread, except for `stats` and the constants.
 
 #ifndef CAIRN_SCHED_SCHEDULER_CONTEXT_H_
 #define CAIRN_SCHED_SCHEDULER_CONTEXT_H_
@@ -28,17 +28,17 @@
 namespace cairn {
 
 struct SchedulerContext {
-  // All three outlive it.
+  // All three must outlive this object.
   SchedulerContext(Engine* the_engine, CheckpointCache* the_cache, const Clock* the_clock,
                    const SchedulerOptions& the_options);
   SchedulerContext(const SchedulerContext&) = delete;
   SchedulerContext& operator=(const SchedulerContext&) = delete;
 
   double NowMs() const { return clock->NowMs(); }
-  // Brings the cache's clock and its knowledge of the disk up to date.
+  // Updates the cache's clock and applies the disk's events.
   void RefreshCache();
   void Log(LogLevel level, const std::string& line) const;
-  // The time that computing so many prompt tokens takes, by what was measured so far.
+  // The time that computing `tokens` prompt tokens takes, from the measurements so far.
   double PrefillMs(size_t tokens) const;
   bool exact() const { return options.reuse == ReuseMode::kExact; }
 

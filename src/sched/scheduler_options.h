@@ -20,14 +20,14 @@ namespace cairn {
 
 struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
-  // Requests that may wait; more are refused.
+  // The most requests that may wait; more are refused.
   size_t queue_limit = 64;
-  // A namespace that waits for a slot for so long gets one of the namespace that holds most of them
-  // (sched/queue/admission.h).
+  // After this time without a slot, a waiting namespace gets one of the namespace that holds most
+  // of them (sched/queue/admission.h).
   double share_wait_ms = 5000;
-  // Of the time, that reading prompts may take while answers are on their way; see TimeShare.
+  // The share of the time that prefill may take while answers are decoded; see TimeShare.
   double prefill_share = 0.5;
-  // From its arrival on; then a request ends with kTimedOut. 0: it may take as long as it takes.
+  // The longest time from a request's arrival; then it ends with kTimedOut. 0: no limit.
   double request_ms_max = 0;
   // See SlotPoolOptions.
   bool keep_ends = true;
@@ -35,25 +35,26 @@ struct SchedulerOptions {
   LineageId first_lineage = 0;
   double unused_ms = 2000;
   PrefetchBudgetOptions prefetch = {};
-  // At the start and after a sleep, bring prompt prefixes back from a cache that saves into empty
-  // slots.
+  // At the start and after a sleep, preload prompt prefixes into empty slots, from a cache that
+  // saves.
   bool warm_start = false;
-  IdleWork* idle_work = nullptr;        // outlives the scheduler; null: none
-  RequestObserver* observer = nullptr;  // outlives the scheduler; null: nobody
+  IdleWork* idle_work = nullptr;        // must outlive the scheduler; nullptr if there is none
+  RequestObserver* observer = nullptr;  // must outlive the scheduler; nullptr if there is none
   // See SlotPoolOptions.
   size_t move_tokens_min = 0;
   size_t beside_tokens_max = 0;
-  // An answer that comes to the end of its context goes on (sched/decoder.h). Neither goes
-  // with ReuseMode::kExact, and both have no effect where the engine does not shift.
+  // An answer that reaches the end of its context continues (sched/decoder.h). This and
+  // move_tokens_min cannot be used with ReuseMode::kExact, and have no effect where the engine does
+  // not shift.
   bool context_shift = false;
-  // The engine's model is unloaded when nobody asked for so long (sched/upkeep/idle_unloader.h);
-  // negative: never. Then Engine::Sleep must be possible.
+  // The engine's model is unloaded after this time without a request
+  // (sched/upkeep/idle_unloader.h); negative: never. Requires Engine::Sleep.
   double sleep_after_ms = -1;
-  // Looked at now and then; while memory is short the cache holds less (cache/cache_budget.h).
-  MemoryWatch* memory = nullptr;  // outlives the scheduler; null: nobody looks
-  size_t cache_bytes_max = 0;     // what the cache may hold when nothing is short
+  // Polled regularly; while memory is short, the cache holds less (cache/cache_budget.h).
+  MemoryWatch* memory = nullptr;  // must outlive the scheduler; nullptr: not watched
+  size_t cache_bytes_max = 0;     // the cache's budget when memory is not short
   LogSink log = {};               // may be empty
-  TraceEvents* trace = nullptr;   // outlives the scheduler; null: nobody
+  TraceEvents* trace = nullptr;   // must outlive the scheduler; nullptr: no trace
 };
 
 }  // namespace cairn

@@ -11,7 +11,8 @@ using test::kClasses;
 using test::Slots;
 using test::Text;
 
-// Whatever is timed takes as long, so reading a piece is cheaper than joining less than that.
+// Every timed operation takes the same time, so prefill of a chunk is cheaper than assembling fewer
+// tokens.
 class TickingClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_ += 1; }
@@ -20,7 +21,7 @@ class TickingClock final : public Clock {
   mutable double now_ms_ = 0;
 };
 
-// After a header that everybody shares.
+// A request after a system prefix that all requests share.
 GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {
   GenerationRequest request = Bench::Request(Join(Text(header, 'H'), rest), tokens_max);
   request.shape.header_end = header;
@@ -69,7 +70,7 @@ TEST(Slots, ASecondConversationSharesTheHeaderWhereItLies) {
     EXPECT_EQ(other.end.cost.reused_tokens, 1024u);
     EXPECT_EQ(bench.scheduler.stats().slot_counters.forked, 1u);
     EXPECT_EQ(other.text, AnswerOfOwn(memory_class, AfterHeader(1024, Text(500, 'b'))));
-    // The first is where it was.
+    // The first conversation is still in its slot.
     const Tokens more = Join(Text(500, 'a'), Text(100, 'c'));
     EXPECT_GE(bench.Run(AfterHeader(1024, more)).end.cost.reused_tokens, 1472u);
     EXPECT_EQ(bench.scheduler.stats().slot_counters.assembled, 0u);
@@ -132,8 +133,8 @@ TEST(Slots, ThoseThatOutgrowTheContextTogetherWaitAndGoOnWhereTheyWere) {
   }
 }
 
-// Read as part of a prompt, the answer's own beginning has other bits, and the rest of the answer
-// may be another one.
+// Prefilled as part of a prompt, the answer's own beginning has other bits, and the rest of the
+// answer may differ.
 TEST(Slots, AnAnswerThatGaveUpItsSlotGoesOnWhereItWasThoughReadingTookLess) {
   for (const MemoryClass memory_class :
        {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
@@ -151,7 +152,7 @@ TEST(Slots, AnAnswerThatGaveUpItsSlotGoesOnWhereItWasThoughReadingTookLess) {
         asked.reuse = reuse;
         return asked;
       };
-      // The first round measures what joining takes.
+      // The first round measures the cost of assembly.
       for (const std::string letters : {"xyz", "uvw"}) {
         std::vector<std::shared_ptr<Generation>> generations;
         for (const char letter : letters) {

@@ -1,5 +1,5 @@
-// SchedulerStats: the figures of a scheduler, for /metrics, /slots and the log; and StatsBoard,
-// which carries them from the context thread to whoever asks.
+// SchedulerStats: the figures of a scheduler, for /metrics, /slots and the log. StatsBoard carries
+// them from the context thread to other threads.
 //
 // Threads: StatsBoard may be used from any.
 
@@ -20,44 +20,44 @@
 
 namespace cairn {
 
-// What one slot does.
+// The present state of one slot.
 struct SlotStats {
-  size_t tokens = 0;  // that it holds
+  size_t tokens = 0;  // that the slot holds
   bool busy = false;
-  // Of the request at work, when busy.
+  // Tokens of the running request, if busy.
   size_t prompt_tokens = 0;
   size_t generated_tokens = 0;
 };
 
-// Since the start; the last four are of now.
+// Figures since the start; from `saved` on, of now.
 struct SchedulerStats {
   uint64_t requests = 0;
-  uint64_t failed = 0;   // not among the requests
-  uint64_t refused = 0;  // for want of room in the queue
+  uint64_t failed = 0;   // not counted in `requests`
+  uint64_t refused = 0;  // because the queue was full
   PromptSources prompt_sources;
-  SecondsHistogram queue_times;        // until a slot was free
-  SecondsHistogram first_token_times;  // from the arrival on
-  // Of going back to what was not in a slot, by the slowest tier.
+  SecondsHistogram queue_times;        // from arrival to a free slot
+  SecondsHistogram first_token_times;  // from arrival to the first token
+  // Time to restore state that no slot held, by slowest tier.
   SecondsHistogram ram_restore_times;
   SecondsHistogram disk_restore_times;
-  SecondsHistogram save_lags;  // see SaveLag; none where nothing is saved
+  SecondsHistogram save_lags;  // see SaveLag; empty where nothing is saved
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
-  uint64_t preempted = 0;  // slots, for want of room, in the middle of a request
-  // Requests that let another read what both begin with although there was a slot for them.
+  uint64_t preempted = 0;  // requests preempted because slots or cells were needed
+  // Requests that waited for another to compute their common prefix although a slot was free.
   uint64_t waited_for_prefix = 0;
-  uint64_t prefetched_tokens = 0;       // read before anyone asked
-  uint64_t prefetched_used_tokens = 0;  // of these, that requests went on behind
-  size_t memory_left_bytes = 0;         // what this process might still use; 0: nobody has looked
-  uint64_t sheddings = 0;               // times that the cache gave things up as memory was short
+  uint64_t prefetched_tokens = 0;       // computed before a request asked for them
+  uint64_t prefetched_used_tokens = 0;  // the part that requests continued from
+  size_t memory_left_bytes = 0;         // memory that this process might still use; 0: not measured
+  uint64_t sheddings = 0;               // times the cache dropped objects because memory was short
   uint64_t shed_bytes = 0;
-  uint64_t memory_failures = 0;  // times that all at work failed for want of memory
-  size_t unsaved_bytes = 0;  // about so many are worth saving and not on their way to a disk yet
+  uint64_t memory_failures = 0;  // times a failed allocation failed all running requests
+  size_t unsaved_bytes = 0;      // approximate bytes worth saving whose save has not begun
   double prompt_ms = 0;
   double generated_ms = 0;
   uint64_t sleeps = 0;  // times the model was unloaded
-  double wake_ms = 0;   // of loading it again, all times together
+  double wake_ms = 0;   // total time of loading it again
   SlotCounters slot_counters;
   CacheStats cache;
   SavedStats saved;  // of now
@@ -69,7 +69,7 @@ struct SchedulerStats {
 
 class StatsBoard {
  public:
-  // `change` gets the figures while nobody else reads or changes them; it must not call StatsBoard.
+  // Calls `change` with the figures under the lock. `change` must not call StatsBoard.
   template <typename Change>
   void Update(Change change) {
     const std::lock_guard lock(mutex_);

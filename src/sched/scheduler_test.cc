@@ -55,7 +55,7 @@ TEST(Scheduler, LiveGoesOnFromTheAnswerWithoutReadingIt) {
   Tokens prompt = Text(300);
   prompt.insert(prompt.end(), first.text.begin(), first.text.end());
   prompt.insert(prompt.end(), 20, 'y');
-  // The last token drawn was never decoded, so it is read with what follows.
+  // The last sampled token was never decoded, so it is prefilled with the new ones.
   EXPECT_EQ(bench.Run(Bench::Request(prompt)).end.cost.prefill_tokens(), 21u);
 }
 
@@ -110,7 +110,7 @@ TEST(Scheduler, WhatACancelledPromptHadNotReadIsNotCountedAsRead) {
   Bench bench;
   bench.Run(Bench::Request(Text(1000)));
   const SchedulerStats before = bench.scheduler.stats();
-  // Goes on from the grid point before the end of what was read, in pieces of 512.
+  // Resumes from the grid point before the end of the first prompt, in chunks of 512.
   auto generation = *bench.scheduler.Submit(Bench::Request(Text(3000)));
   for (int step = 0; step < 2; ++step) bench.scheduler.Step();
   const size_t there = bench.scheduler.stats().slots.front().tokens;

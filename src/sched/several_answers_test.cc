@@ -1,4 +1,4 @@
-// Requests that ask for several answers to one prompt, and for log-probabilities.
+// Requests for several answers to one prompt, and for log-probabilities.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using test::kClasses;
 using test::Slots;
 using test::Text;
 
-// What each of the answers of one request came to.
+// Returns all answers of one request.
 std::map<size_t, Bench::Answer> AnswersOf(Generation* generation) {
   std::map<size_t, Bench::Answer> answers;
   while (auto event = generation->Next(std::chrono::milliseconds(0))) {
@@ -45,12 +45,12 @@ TEST(SeveralAnswers, ThePromptIsReadOnceHoweverManySlotsThereAre) {
       for (const auto& [index, answer] : answers) {
         EXPECT_EQ(answer.end.kind, GenerationEvent::Kind::kDone);
         EXPECT_EQ(answer.text.size(), 8u);
-        // FakeEngine always draws the likeliest.
+        // FakeEngine always samples the likeliest token.
         EXPECT_EQ(answer.text, answers.at(0).text);
         read += answer.end.cost.prefill_tokens();
       }
       EXPECT_EQ(read, 700u);
-      // Seven tokens of each answer are decoded: the last is drawn alone.
+      // Seven tokens of each answer are decoded: the last is only sampled.
       EXPECT_EQ(bench.engine.decoded_tokens(), 700u + 4 * 7);
     }
   }
@@ -127,7 +127,7 @@ TEST(Logprobs, ComeWithTheTextAndOnlyWhenAskedFor) {
     for (const TokenLogprob& logprob : event->logprobs) {
       bytes += logprob.sampled.bytes;
       ASSERT_EQ(logprob.top.size(), 3u);
-      // FakeEngine draws the likeliest.
+      // FakeEngine samples the likeliest token.
       EXPECT_EQ(logprob.top[0].token, logprob.sampled.token);
       EXPECT_EQ(logprob.top[0].logprob, logprob.sampled.logprob);
       EXPECT_LE(logprob.sampled.logprob, 0);

@@ -1,12 +1,12 @@
-// TimeShare: how the machine's time is shared between reading prompts and going on with answers.
+// TimeShare: divides the machine's time between prefill and decode.
 //
-//   share 0.5   | piece | tokens … | piece | tokens … | piece |     as long as there are both
+//   share 0.5   | chunk | tokens … | chunk | tokens … | chunk |     as long as there are both
 //                 180 ms   180 ms
 //
-// A piece of a prompt stops all answers while it is read, so after each the answers have the
-// machine for as long as the share says: a prompt of any length slows them by 1 / (1 - share) at
-// most, and the gap that a piece makes is one of many. Time is what counts, not pieces: how many
-// tokens an answer gets in the time of a piece is the model's and the machine's affair.
+// All answers stop while a chunk is computed. So after each chunk the answers get as much time as
+// the share says: a prompt of any length slows them by at most 1 / (1 - share), and the pause is
+// spread over many chunks. The account is in time, not in chunks: how many tokens an answer gets in
+// the time of a chunk depends on the model and the machine.
 //
 // Pure; one thread at a time.
 
@@ -19,16 +19,17 @@ namespace cairn {
 
 class TimeShare {
  public:
-  // Of reading, while answers wait; in (0, 1]. 1: a token of each answer after every piece.
+  // The share of prefill while answers wait, in (0, 1]. 1: one token of each answer after every
+  // chunk.
   explicit TimeShare(double prefill_share) : owed_per_ms_((1 - prefill_share) / prefill_share) {}
 
-  // Whether answers are owed time before the next piece.
+  // Whether answers are owed time before the next chunk.
   bool owes() const { return owed_ms_ > 0; }
-  // A piece was read while answers waited.
+  // A chunk was computed while answers waited.
   void OnPrefill(double ms) { owed_ms_ += ms * owed_per_ms_; }
-  // Answers went on.
+  // Answers were decoded.
   void OnDecode(double ms) { owed_ms_ = std::max(0.0, owed_ms_ - ms); }
-  // No answer is on its way: nobody is owed anything.
+  // No answer is being decoded, so the debt is dropped.
   void Forgive() { owed_ms_ = 0; }
 
  private:

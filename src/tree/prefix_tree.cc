@@ -14,7 +14,7 @@ class PrefixTree::Node {
   Value value = 0;
   size_t end = 0;  // position of the edge's last token + 1
   Node* parent = nullptr;
-  // The end of a path from here, one of a child's; itself when there is no child.
+  // The end of a path through this node: one of a child's, or the node itself if it has no child.
   Node* leaf = this;
   // Sorted by first token, so that drawings are the same on every run.
   std::map<Token, std::unique_ptr<Node>> children;
@@ -31,8 +31,8 @@ class PrefixTree::Root : public Node {
   const RootId id;
 };
 
-// The node itself, its place among its parent's children (a map's node has four words beside what
-// it holds), and what three allocations, the third for the tokens, take beyond what is asked for.
+// Counts the node itself, its entry among its parent's children (a map's node has four words
+// besides its contents), and the overhead of three allocations, the third for the tokens.
 size_t PrefixTree::NodeBytes() {
   constexpr size_t kAllocationBytes = 16;
   return sizeof(Node) + sizeof(decltype(Node::children)::value_type) + 4 * sizeof(void*) +
@@ -41,8 +41,8 @@ size_t PrefixTree::NodeBytes() {
 
 PrefixTree::PrefixTree() = default;
 
-// Chains of nodes can be as long as a conversation has turns, so they are unlinked by hand instead
-// of by recursion.
+// Chains of nodes can be as long as a conversation has turns, so they are destroyed by a loop, not
+// by recursion.
 PrefixTree::~PrefixTree() {
   std::vector<std::unique_ptr<Node>> pending;
   const auto unlink = [&](Node* node) {
@@ -144,7 +144,7 @@ PrefixTree::Node* PrefixTree::Split(Node* node, size_t keep) {
   upper->parent = node->parent;
   upper->leaf = node->leaf;
   std::unique_ptr<Node>& place = node->parent->children[node->edge.front()];
-  // A new vector, for erasing would keep the memory.
+  // A new vector, because erasing would keep the memory.
   node->edge = Tokens(cut, node->edge.end());
   ++node_count_;
   Node* result = upper.get();

@@ -1,5 +1,5 @@
-// Random operations, held to a map from whole sequences to values. What fails is shrunk to a few
-// steps on a few tokens.
+// Random operations, compared with a map from complete sequences to values. A failure is shrunk to
+// a few steps on a few tokens.
 
 #include "tree/prefix_tree.h"
 
@@ -28,7 +28,7 @@ struct Step {
   Kind kind = Kind::kPut;
   Place place;
   Place asked;      // matched afterwards
-  size_t pick = 0;  // which of those stored is evicted
+  size_t pick = 0;  // which of the stored ones is erased
 };
 
 std::string Text(const Place& place) {
@@ -37,7 +37,7 @@ std::string Text(const Place& place) {
   return text;
 }
 
-// RapidCheck prints what it shrank.
+// RapidCheck prints the shrunk case.
 std::ostream& operator<<(std::ostream& out, const Step& step) {
   switch (step.kind) {
     case Kind::kPut:
@@ -53,7 +53,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
   return out << ", match " << Text(step.asked);
 }
 
-// Any number below `end`, whatever size of case is drawn: RapidCheck narrows ranges in small ones.
+// Any number below `end`, whatever the size of the case: RapidCheck narrows ranges in small cases.
 template <typename T>
 rc::Gen<T> Below(T end) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(0, end));
@@ -76,7 +76,7 @@ rc::Gen<std::vector<Step>> AnySteps() {
   return rc::gen::scale(kStepsForASize, rc::gen::container<std::vector<Step>>(step));
 }
 
-// What the tree must be, in one map.
+// NaiveTree: the expected contents of the tree, in one map.
 class NaiveTree {
  public:
   std::map<Place, Value> values;
@@ -112,7 +112,7 @@ class NaiveTree {
     for (const auto& [place, value] : values) roots.insert(place.first);
     return roots.size();
   }
-  // Whether something is stored that goes on from here.
+  // Whether a stored sequence continues from here.
   bool GoesOn(const Place& place) const {
     return std::any_of(values.begin(), values.end(), [&](const auto& entry) {
       const auto& [other, value] = entry;
@@ -127,7 +127,7 @@ class NaiveTree {
   }
 };
 
-// A tree and what it must be, changed together.
+// Pair: a tree and its expected contents, changed together.
 class Pair {
  public:
   void Do(const Step& step) {
@@ -166,7 +166,7 @@ class Pair {
   }
 
  private:
-  // What the shared tokens end in leads to a stored sequence that nothing goes on from.
+  // The node at the end of the shared tokens leads to a stored sequence that no other continues.
   void ExpectEndOf(const PrefixTree::MatchResult& match, const Place& asked) const {
     const PrefixTree::Node* leaf = PrefixTree::LeafOf(match.last);
     const Place end{asked.first, PrefixTree::TokensOf(leaf)};

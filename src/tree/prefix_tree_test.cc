@@ -188,7 +188,7 @@ TEST(PrefixTree, SaysWhatErasingFrees) {
   EXPECT_EQ(PrefixTree::BytesFreedBy(branching), 0u);
   EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + PrefixTree::NodeBytes());
   tree.Erase(branching);
-  // Where nothing branches any more, one node does for two.
+  // Where no path branches any more, two nodes become one.
   EXPECT_EQ(PrefixTree::BytesFreedBy(second), 2 * sizeof(Token) + 2 * PrefixTree::NodeBytes());
   tree.Erase(second);
   EXPECT_EQ(PrefixTree::BytesFreedBy(first), tree.bytes());

@@ -15,16 +15,16 @@ namespace {
 constexpr std::array<std::string_view, 3> kSpecialTexts = {"<|endoftext|>", "<|im_start|>",
                                                            "<|im_end|>"};
 
-// What a token adds to the state. `flavour` is 0 when it was evaluated as a cold run would have.
+// A token's contribution to the state. `flavour` is 0 if it was evaluated as in a cold run.
 uint64_t Contribution(Token token, size_t position, uint64_t flavour) {
   return HashMix(HashMix(static_cast<uint64_t>(token) + 1, position), flavour);
 }
 
-// How the piece [begin, end) colours the token at `position`.
+// How the chunk [begin, end) affects the token at `position`.
 uint64_t Flavour(size_t position, size_t begin, size_t end, size_t grid) {
   const size_t block_begin = position - position % grid;
   if (begin % grid == 0 && block_begin + grid <= end) return 0;
-  if (begin % grid == 0) return end - block_begin;  // a cold run's last piece is as short
+  if (begin % grid == 0) return end - block_begin;  // a cold run's last chunk is as short
   return HashMix(begin, end);
 }
 
@@ -345,7 +345,7 @@ Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
   return {};
 }
 
-// | recurrent state | what each cell was made of … | first position of the window | its values … |
+// Layout: | recurrent state | inputs of each cell … | first position of the window | its values … |
 Result<Bytes> FakeEngine::TakeFullState(SeqId seq) {
   const Sequence& sequence = Of(seq);
   CHECK(traits_.full_states && sequence.end > 0);

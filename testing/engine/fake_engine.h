@@ -1,12 +1,13 @@
-// FakeEngine: a model whose state is a hash of all tokens so far and whose next token is a
-// function of it. Restore the wrong bytes, mix two runs, or cut off the grid, and it answers
+// FakeEngine: a model whose state is a hash of all tokens so far and whose next token is a function
+// of it. If wrong bytes are restored, two runs mixed, or a prompt cut off the grid, it answers
 // differently: every cache bug shows without a GGUF.
 //
-// It plays each memory class with that class's rules, refusing what libllama would refuse. Tokens
-// are bytes, then the three special tokens of ChatML.
+// It follows the rules of each memory class and refuses what libllama would refuse. Tokens are
+// bytes, then the three special tokens of ChatML.
 //
-// How it feels the grid: a token's contribution depends on the piece it was evaluated in, unless
-// that piece began on the grid and holds the token's whole grid block, as on real backends.
+// Its sensitivity to the grid: a token's contribution depends on the chunk it was evaluated in,
+// unless that chunk began on the grid and holds the token's complete grid block, as on real
+// backends.
 
 #ifndef CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
 #define CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
@@ -28,18 +29,18 @@ struct FakeEngineOptions {
   size_t chunk_tokens_max = 512;
   size_t grid_tokens = 64;
   size_t window_tokens = 96;  // of the sliding-window class
-  bool segments = true;       // but never of the recurrent class
+  bool segments = true;       // except for the recurrent class
   bool full_states = true;    // where there are no segments
-  bool shifts = true;         // of the attention class only
-  // Of a recurrent state's snapshot. Eight bytes say all; a real one outweighs the attention KV of
-  // a thousand tokens, so budgets are tried with more.
+  bool shifts = true;         // for the attention class only
+  // The size of a recurrent state's snapshot. Eight bytes suffice; a real one is larger than the
+  // attention KV of a thousand tokens, so tests of budgets use more.
   size_t recurrent_bytes = sizeof(uint64_t);
-  // One answer in so many ends at each token; 0: never.
+  // One answer in this many ends at each token; 0: never.
   uint64_t end_one_in = 24;
   uint64_t seed = 1;
 };
 
-// A test may give it another vocabulary.
+// A test may override the vocabulary.
 class FakeEngine : public Engine {
  public:
   static constexpr Token kEndOfText = 256;
@@ -75,7 +76,7 @@ class FakeEngine : public Engine {
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                   ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
-  // What is moved adds to the state what no token at no place does.
+  // A moved token contributes a value that no token at any position does.
   Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override;
@@ -83,27 +84,27 @@ class FakeEngine : public Engine {
   Status Sleep() override;
   Status Wake() override;
 
-  // Tokens decoded since the start: what a cache is there to save.
+  // Tokens decoded since the start, which a cache is meant to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
-  // The next so many Decodes fail as libllama may, leaving the sequence empty.
+  // The next `count` Decodes fail as libllama may, leaving the sequence empty.
   void FailNextDecodes(int count) { failing_decodes_ = count; }
-  // The next so many snapshots and segments are refused when they come back.
+  // The next `count` snapshots and segments are refused when they are restored.
   void RefuseNextStates(int count) { refused_states_ = count; }
-  // The next so many Wakes fail.
+  // The next `count` Wakes fail.
   void FailNextWakes(int count) { failing_wakes_ = count; }
   bool asleep() const { return asleep_; }
 
  private:
-  // One sequence. Which members are in use depends on the memory class.
+  // One sequence. The members in use depend on the memory class.
   struct Sequence {
-    // added[i]: the KV of token i; cells[i]: what attention makes of added[0] to added[i]. Kept by
+    // added[i]: the KV of token i; cells[i]: attention's result over added[0] to added[i]. Kept by
     // all but the recurrent class.
     std::vector<uint64_t> added;
     std::vector<uint64_t> cells;
-    // Which cells of the engine they lie in; a forked sequence lies in the same ones.
+    // The engine's cells that they occupy; a forked sequence occupies the same ones.
     std::vector<uint64_t> places;
-    // window[i]: contribution of token i to the layers that keep a window; only indices at or
-    // after window_begin are still there.
+    // window[i]: contribution of token i to the layers that keep a window; only indices at or after
+    // window_begin are still there.
     std::vector<uint64_t> window;
     size_t window_begin = 0;
     uint64_t recurrent = 0;
@@ -116,16 +117,16 @@ class FakeEngine : public Engine {
     return options_.memory_class == MemoryClass::kRecurrent ||
            options_.memory_class == MemoryClass::kHybrid;
   }
-  // The first position whose window contribution the token at `position` looks at.
+  // The first position whose window contribution the token at `position` attends to.
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
   }
-  // Using one asleep is a bug.
+  // CHECKs that the engine is loaded.
   Sequence& Of(SeqId seq);
   void AddCell(Sequence* sequence, uint64_t added);
   static void CutCells(Sequence* sequence, size_t position);
   bool HasRoomFor(size_t tokens) const;
-  // Whether another sequence lies in what `seq` holds behind `begin`.
+  // Whether another sequence shares the cells of `seq` after `begin`.
   bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
   void Extend(Sequence* sequence, TokenSpan tokens);

@@ -1,5 +1,5 @@
-// What tests of LlamaEngine share: a made model of every memory class, loaded, and prompts read
-// into its sequences.
+// Shared by tests of LlamaEngine: a synthetic model of every memory class, loaded, and prompts
+// prefilled into its sequences.
 
 #ifndef CAIRN_TESTING_ENGINE_LLAMA_FIXTURE_H_
 #define CAIRN_TESTING_ENGINE_LLAMA_FIXTURE_H_
@@ -50,7 +50,7 @@ inline Tokens RandomPrompt(size_t tokens, uint64_t seed) {
   return prompt;
 }
 
-// Reads [begin, end) of `prompt` in pieces of `piece` tokens and returns the last logits.
+// Prefills [begin, end) of `prompt` in chunks of `piece` tokens and returns the last logits.
 inline std::vector<float> ReadInto(SeqId seq, Engine* engine, const Tokens& prompt, size_t begin,
                                    size_t end, size_t piece = kGrid) {
   while (begin < end) {
@@ -66,7 +66,7 @@ inline std::vector<float> Read(Engine* engine, const Tokens& prompt, size_t begi
   return ReadInto(0, engine, prompt, begin, end, piece);
 }
 
-// Reads all of `prompt`, cut before its last piece as every prompt is.
+// Prefills all of `prompt`, cut before its last chunk as every prompt is.
 inline std::vector<float> ReadCold(Engine* engine, const Tokens& prompt, size_t piece = kGrid) {
   engine->Clear(0);
   const size_t last_cut = (prompt.size() - 1) / kGrid * kGrid;

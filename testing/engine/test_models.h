@@ -1,4 +1,4 @@
-// Made models for tests, small enough to be made anew by every test program.
+// Synthetic models for tests, small enough to be made anew by every test program.
 
 #ifndef CAIRN_TESTING_ENGINE_TEST_MODELS_H_
 #define CAIRN_TESTING_ENGINE_TEST_MODELS_H_
@@ -15,7 +15,7 @@
 
 namespace cairn::test {
 
-// The files of one test program; gone when it ends.
+// MadeModels: the model files of one test program; removed when it ends.
 class MadeModels {
  public:
   MadeModels() = default;
@@ -26,8 +26,8 @@ class MadeModels {
   MadeModels(const MadeModels&) = delete;
   MadeModels& operator=(const MadeModels&) = delete;
 
-  // The path of a model of that architecture, made when it is first asked for. `window_tokens`:
-  // see ModelShape. `quant`: see WriteOptions.
+  // Returns the path of a model of that architecture, made when it is first requested.
+  // `window_tokens`: see ModelShape. `quant`: see WriteOptions.
   const std::string& Path(const std::string& architecture, uint32_t window_tokens,
                           const std::string& quant) {
     const std::string name = architecture + "-" + std::to_string(window_tokens) + "-" + quant;
@@ -55,7 +55,7 @@ inline const std::string& MadeModel(const std::string& architecture, uint32_t wi
   return models.Path(architecture, window_tokens, quant);
 }
 
-// One thread: on a busy machine, threads that wait for each other take many times as long.
+// One thread, because on a busy machine threads that wait for each other take many times as long.
 inline LlamaOptions SmallOptions(const std::string& path) {
   LlamaOptions options;
   options.model_path = path;

@@ -1,5 +1,5 @@
-// For tests that play random conversations: what a person writes and does next, the prompts that
-// come of it, and an engine played by hand to compare answers with.
+// For tests that play random conversations: a simulated person, the prompts that result, and an
+// engine without scheduler and cache to compare answers with.
 
 #ifndef CAIRN_TESTING_SCHED_PLAYED_CONVERSATION_H_
 #define CAIRN_TESTING_SCHED_PLAYED_CONVERSATION_H_
@@ -29,13 +29,14 @@ struct PlayedPrompt {
   PromptShape shape;
 };
 
-// The tokens around a message. All else in a played prompt is a token a byte.
+// The tokens around a message. Everything else in a played prompt has a token per byte.
 struct MessageTokens {
   Token start;
   Token end;
 };
 
-// As ChatML. `strips_reasoning`: with a template that keeps it only after the last user message.
+// Renders as ChatML. `strips_reasoning`: as a template that keeps reasoning only after the last
+// user message.
 inline PlayedPrompt Render(const std::vector<PlayedMessage>& messages, bool strips_reasoning,
                            const MessageTokens& special) {
   size_t last_user = 0;
@@ -65,19 +66,19 @@ inline PlayedPrompt Render(const std::vector<PlayedMessage>& messages, bool stri
   return prompt;
 }
 
-// How much a person writes, in letters.
+// The lengths of a person's messages, in letters.
 struct PersonLetters {
   size_t system_max;
   size_t first_max;    // the first message
   size_t message_max;  // every later one
-  size_t kept_max;     // what an edit leaves of the last message's beginning
-  size_t edit_max;     // what it writes after that
+  size_t kept_max;     // the part of the last message that an edit keeps
+  size_t edit_max;     // the text that an edit adds to that
 };
 
-// What a person writes and does next.
+// Person: decides what a simulated person writes and does next.
 class Person {
  public:
-  // `system`: what they all share; empty: one of their own.
+  // `system`: a system prefix that all share; empty: one of its own.
   Person(uint64_t seed, const PersonLetters& letters, const std::string& system = "")
       : random_(seed), letters_(letters) {
     const std::string own = Words(letters.system_max);
@@ -91,18 +92,18 @@ class Person {
     messages_.push_back({'a', answer.substr(0, reasoning), answer.substr(reasoning)});
     messages_.push_back({random_() % 4 == 0 ? 't' : 'u', "", Words(letters_.message_max)});
   }
-  // Mostly adds a turn; else does one of the things that make prompts part.
+  // Mostly adds a turn; otherwise does one of the things that make prompts diverge.
   void Change(const std::string& answer) {
     past_.push_back(messages_);
     switch (random_() % 8) {
-      case 0:  // ask again
+      case 0:  // repeat
         return;
       case 1: {  // edit the last message
         std::string& content = messages_.back().content;
         content = content.substr(0, random_() % letters_.kept_max) + Words(letters_.edit_max);
         return;
       }
-      case 2:  // go back to an earlier turn and take another way
+      case 2:  // return to an earlier turn and continue differently
         messages_.resize(1 + random_() % (messages_.size() - 1));
         messages_.push_back({'u', "", Words(letters_.message_max)});
         return;
@@ -127,7 +128,7 @@ class Person {
   std::vector<std::vector<PlayedMessage>> past_;
 };
 
-// An engine played by hand, without scheduler or cache. The engine outlives it.
+// PlainPlayer: an engine without scheduler or cache. The engine must outlive it.
 class PlainPlayer {
  public:
   explicit PlainPlayer(Engine* engine) : engine_(engine) {}
@@ -137,13 +138,13 @@ class PlainPlayer {
     held_.clear();
     answer_end_ = 0;
   }
-  // Whether `prompt` repeats all that is held, the last answer included, and goes on.
+  // Whether `prompt` repeats all that is held, including the last answer, and continues.
   bool Continues(const Tokens& prompt) const {
     return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
   }
-  // Reads the rest of `prompt` in a cold run's pieces: up to the grid first, where an answer ended
-  // off it, by a whole step at least where the model can be cut anywhere; then whole pieces up to
-  // the last grid multiple; then what is left.
+  // Prefills the rest of `prompt` in a cold run's chunks: first up to the grid, if an answer ended
+  // off it (by at least a full step where the model can be truncated anywhere); then full chunks up
+  // to the last grid multiple; then the rest.
   // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
     const size_t grid = engine_->traits().grid_tokens;
@@ -157,7 +158,7 @@ class PlainPlayer {
     }
     if (held_.size() < prompt.size()) PrefillChunk(prompt, prompt.size());
   }
-  // The answer to the prompt just read. REQUIRES: the model's tokens are bytes.
+  // Returns the answer to the prompt just prefilled. REQUIRES: the model's tokens are bytes.
   std::string Generate(const GenerationParams& params) {
     std::string text;
     const auto sampler = engine_->MakeSampler(params.sampling);

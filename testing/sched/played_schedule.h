@@ -1,11 +1,10 @@
-// For tests: seeded schedules of up to 64 clients on a clock that only computing moves: requests
-// that come while others are read or answered, clients that vanish, that read nothing until the
-// end, that come back when the queue was full, that run out of time, prompts that are read ahead
-// and never asked for, a model that is unloaded between requests and may refuse to be loaded again,
-// and an engine that fails.
+// For tests: seeded schedules of up to 64 clients on a clock that only computing moves. Requests
+// arrive while others are prefilled or answered; clients disconnect, read nothing until the end,
+// come back when the queue was full, or time out; prompts are prefetched and never requested; the
+// model is unloaded between requests and may fail to load again; the engine fails.
 //
-// Every answer is that of an engine without a cache; nobody is starved; the budget holds after each
-// step, and each step gets something done.
+// Every answer is that of an engine without a cache; no client is starved; the budget holds after
+// each step, and each step makes progress.
 
 #ifndef CAIRN_TESTING_SCHED_PLAYED_SCHEDULE_H_
 #define CAIRN_TESTING_SCHED_PLAYED_SCHEDULE_H_
@@ -37,8 +36,8 @@ inline constexpr double kWakeMs = 30;
 
 inline constexpr Token kGenerationPrompt = '>';
 
-// Computing takes time, about as much as on a processor; nothing else does. And where it is told
-// to, each call fails now and then in one of the ways that Engine allows it to.
+// ScheduleEngine: only computing takes time, about as much as on a CPU. If configured so, a share
+// of the calls fails in one of the ways that Engine allows.
 class ScheduleEngine final : public FakeEngine {
  public:
   ScheduleEngine(const FakeEngineOptions& options, size_t failing_per_mille, ManualClock* clock)
@@ -117,7 +116,7 @@ class ScheduleEngine final : public FakeEngine {
     Clear(seq);
     return Failed(code);
   }
-  // No room for it, which changes nothing, or something in the middle of it.
+  // Fails for lack of room, which changes nothing, or in the middle of the computation.
   Status FailedDecode(const std::vector<SeqId>& sequences) {
     if (random_() % 2 == 0) return Failed(ErrorCode::kNoSpace);
     for (const SeqId seq : sequences) Clear(seq);
@@ -138,18 +137,18 @@ struct Schedule {
   size_t slots = 4;
   size_t queue_limit = 64;
   size_t name_spaces = 1;
-  size_t headers = 3;  // that clients share; 0: none shares anything
-  size_t cells = 0;    // 0: each slot has all the room it wants
+  size_t headers = 3;  // system prefixes that clients share; 0: they share none
+  size_t cells = 0;    // 0: each slot has all the room it needs
   size_t ram_bytes_max = 1 << 20;
   double prefill_share = 0.5;
   double request_ms_max = 0;
   size_t vanishing_percent = 0;
   bool warms = false;
-  uint64_t pause_ms_max = 500;  // between an answer and the next question
+  uint64_t pause_ms_max = 500;  // between an answer and the next request
   double sleep_after_ms = -1;   // see SchedulerOptions
   size_t refused_wakes_percent = 0;
-  size_t beside_tokens_max = 0;  // likewise
-  size_t failing_per_mille = 0;  // of the calls to the engine
+  size_t beside_tokens_max = 0;  // see SchedulerOptions
+  size_t failing_per_mille = 0;  // share of the calls to the engine
 };
 
 struct Asked {
@@ -158,9 +157,9 @@ struct Asked {
   Tokens prompt;
   double submitted_ms = 0;
   std::optional<double> vanishes_ms = {};
-  bool wakes = false;  // the model
+  bool wakes = false;  // the request loads the model
   std::shared_ptr<Generation> generation = {};
-  // Once it has ended.
+  // Set once the answer has ended.
   std::string text = {};
   GenerationEvent end = {};
   bool ended = false;
@@ -168,7 +167,7 @@ struct Asked {
   double admitted_ms() const { return submitted_ms + end.cost.queue_ms; }
 };
 
-// How it went, of many schedules.
+// The totals of many schedules.
 struct Told {
   size_t answered = 0;
   size_t cancelled = 0;
@@ -177,11 +176,11 @@ struct Told {
   uint64_t preempted = 0;
   uint64_t warmed = 0;
   uint64_t reused = 0;
-  uint64_t reused_after_sleep = 0;  // by those whose request woke the model
+  uint64_t reused_after_sleep = 0;  // by requests that loaded the model
   size_t slept = 0;                 // schedules in which the model was unloaded
-  size_t refused_to_wake = 0;       // ... and once not loaded again
+  size_t refused_to_wake = 0;       // ... and once failed to load again
   size_t failures = 0;              // of the engine
-  size_t failed = 0;                // requests, for such a one
+  size_t failed = 0;                // requests that ended with such a failure
 };
 
 class ScheduleRun {
@@ -249,7 +248,7 @@ class ScheduleRun {
     Tokens prompt;  // so far
     double asks_ms = 0;
     size_t turns = 0;
-    bool waits = false;  // for an answer
+    bool waits = false;  // waits for an answer
     bool again = false;  // the queue was full
   };
 
@@ -286,15 +285,15 @@ class ScheduleRun {
     return words;
   }
 
-  // What a template puts behind the last message is no part of the next prompt, so none goes on
-  // from the very end of another, off the grid.
+  // The generation prompt after the last message is not part of the next prompt, so no prompt
+  // continues from the very end of another, off the grid.
   static void Append(const Tokens& more, Tokens* prompt) {
     if (prompt->back() == kGenerationPrompt) prompt->pop_back();
     prompt->insert(prompt->end(), more.begin(), more.end());
     prompt->push_back(kGenerationPrompt);
   }
 
-  // Whatever a step may change for the better, or try in vain.
+  // Counters that show whether a step made progress, or tried in vain.
   std::array<uint64_t, 8> Done() const {
     const SchedulerStats stats = scheduler_.stats();
     size_t held = 0;
@@ -351,7 +350,7 @@ class ScheduleRun {
     }
   }
 
-  // A slow reader's events wait for it; here all wait until the end.
+  // A slow client's events wait for it; here all wait until the end.
   void Collect() {
     for (Asked& asked : asked_) {
       while (auto event = asked.generation->Next(std::chrono::milliseconds(0))) {
@@ -380,7 +379,7 @@ class ScheduleRun {
     std::erase_if(asked_, [](const Asked& asked) { return asked.ended; });
   }
 
-  // It made room in the queue for a namespace that waits with fewer.
+  // Whether the request left the queue for a namespace with fewer waiting requests.
   bool LeftTheQueue(const Asked& asked) const {
     if (asked.end.kind != GenerationEvent::Kind::kFailed) return false;
     if (asked.end.error.message.find("queue is full") == std::string::npos) return false;
@@ -390,7 +389,7 @@ class ScheduleRun {
     return true;
   }
 
-  // It came while the model was unloaded, and heard that it stays so.
+  // Whether the request came while the model was unloaded, and failed because it did not load.
   bool IsUnwoken(const Asked& asked) const {
     if (asked.end.kind != GenerationEvent::Kind::kFailed) return false;
     if (asked.end.error.code != ErrorCode::kUnavailable) return false;
@@ -404,7 +403,7 @@ class ScheduleRun {
     client->asks_ms = clock_.NowMs() + 100;
   }
 
-  // Sometimes as it will come back, mostly not.
+  // Sometimes expects the prompt that will come, mostly another one.
   void PrefetchFor(const Asked& asked) {
     Tokens tokens = asked.prompt;
     Append(Words(1 + random_() % 200), &tokens);
@@ -413,7 +412,7 @@ class ScheduleRun {
     scheduler_.Prefetch({{asked.name_space, std::move(tokens), answered, false}});
   }
 
-  // False: nobody will ask any more.
+  // Returns false if no client will send another request.
   bool SkipToNext() {
     std::optional<double> next_ms;
     for (const Client& client : clients_) {
@@ -427,7 +426,7 @@ class ScheduleRun {
     return true;
   }
 
-  // Nobody asks for long enough, as the context thread will notice then.
+  // No request comes for long enough, so that the context thread unloads the model.
   void SleepAt(double sleeps_ms) {
     clock_.Advance(sleeps_ms - clock_.NowMs());
     const bool was_asleep = engine_.asleep();
@@ -435,7 +434,7 @@ class ScheduleRun {
     EXPECT_TRUE(engine_.asleep());
     EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
     for (const SlotStats& slot : scheduler_.stats().slots) EXPECT_EQ(slot.tokens, 0u);
-    // What may be asked is no reason to load the model.
+    // An expected prompt is no reason to load the model.
     if (schedule_.warms && !ended_.empty()) PrefetchFor(ended_.back());
     EXPECT_FALSE(scheduler_.Step() || scheduler_.PrefetchNext());
     EXPECT_TRUE(engine_.asleep());
@@ -478,7 +477,7 @@ class ScheduleRun {
     if (plain) CheckOrder();
   }
 
-  // Nobody passes whoever has waited for longer than its prompt takes to read.
+  // A request that has waited longer than its prefill takes is not passed by later ones.
   void CheckOrder() const {
     for (const Asked& first : ended_) {
       if (first.end.cost.prompt_tokens == 0) continue;
@@ -509,7 +508,7 @@ inline constexpr std::array<MemoryClass, 4> kClasses = {
     MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
     MemoryClass::kHybrid};
 
-// Plays schedules `first` to `last` (see Played). Adds up what clients were told.
+// Plays schedules `first` to `last` (see Played). Returns the totals.
 inline Told PlayMany(uint64_t first, uint64_t last, const std::function<void(Schedule*)>& change) {
   Told told;
   const uint64_t end = first + Played(last + 1 - first);

@@ -1,4 +1,4 @@
-// For tests of the scheduler: a server without HTTP, stepped by hand, on a FakeEngine.
+// For tests of the scheduler: a server without HTTP, stepped by the test, on a FakeEngine.
 
 #ifndef CAIRN_TESTING_SCHED_SCHEDULER_FIXTURE_H_
 #define CAIRN_TESTING_SCHED_SCHEDULER_FIXTURE_H_
@@ -21,7 +21,7 @@ inline Tokens Text(size_t n, char letter = 'x') {
   return Tokens(n, letter);
 }
 
-// A server without HTTP, stepped by hand.
+// Bench: a server without HTTP, stepped by the test.
 struct Bench {
   explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
                  const SchedulerOptions& scheduler_options = {})
@@ -68,7 +68,7 @@ struct Bench {
     return Collect(generation->get());
   }
 
-  // Asks all at once and steps until all are answered.
+  // Submits all at once and steps until all are answered.
   std::vector<Answer> RunTogether(std::vector<GenerationRequest> requests) {
     std::vector<std::shared_ptr<Generation>> generations;
     for (GenerationRequest& request : requests) {

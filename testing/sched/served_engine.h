@@ -1,5 +1,5 @@
-// For tests that ask an engine prompt after prompt: served, with a scheduler and a cache before it,
-// or plain, without; and what both give, to compare.
+// For tests that send an engine prompt after prompt: served, with a scheduler and a cache before
+// it, or plain, without; and their results, to compare.
 
 #ifndef CAIRN_TESTING_SCHED_SERVED_ENGINE_H_
 #define CAIRN_TESTING_SCHED_SERVED_ENGINE_H_
@@ -24,18 +24,18 @@
 
 namespace cairn::test {
 
-// Passes everything on, and keeps the logits that the first token of each answer is drawn from:
-// those at the prompt's end, whether they were computed or kept. Of each token it keeps by how much
-// the best leads the second best.
+// RecordingEngine: forwards all calls, and keeps the logits that the first token of each answer is
+// sampled from: those at the prompt's end, whether computed or restored. For each token it keeps
+// the lead of the best over the second best.
 class RecordingEngine final : public Engine {
  public:
   explicit RecordingEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  // Of the last prompt whose answer is drawn with this seed.
+  // For the last prompt whose answer is sampled with this seed.
   const std::vector<float>& prompt_logits(uint32_t seed = SamplingParams{}.seed) const {
     return sampled_.at(seed).first;
   }
-  // Of the answer to it, token by token.
+  // For the answer to it, token by token.
   const std::vector<float>& leads(uint32_t seed = SamplingParams{}.seed) const {
     return sampled_.at(seed).leads;
   }
@@ -130,7 +130,7 @@ struct ServedAnswer {
   size_t prefill_tokens = 0;
   size_t reused_tokens = 0;
 
-  // What was answered, to the bit; what it cost is another matter.
+  // Compares the answers bit by bit, but not their costs.
   friend bool operator==(const ServedAnswer& a, const ServedAnswer& b) {
     return a.logits == b.logits && a.text == b.text;
   }
@@ -139,7 +139,7 @@ struct ServedAnswer {
   }
 };
 
-// The likeliest tokens, so many, whatever they are.
+// Samples the likeliest token each time, for exactly `tokens` tokens.
 inline GenerationParams Greedy(size_t tokens) {
   GenerationParams params;
   params.sampling.temperature = 0;
@@ -157,9 +157,9 @@ struct ServedOptions {
   size_t answer_tokens = 20;
 };
 
-// One server's life without HTTP. Its clock stands still: nothing is measured, and whatever can
-// come back does. Models as small as those of tests are read in less time than it takes to copy
-// their state.
+// Served: one server lifetime without HTTP. Its clock stands still: nothing is measured, and
+// everything that can be restored is. The prefill of models as small as those of tests takes less
+// time than copying their state.
 class Served {
  public:
   Served(std::unique_ptr<Engine> engine, const ServedOptions& options)
@@ -171,7 +171,7 @@ class Served {
 
   ServedAnswer Ask(const PlayedPrompt& prompt) { return AskTogether({prompt}).front(); }
 
-  // Asks all at the same time.
+  // Submits all at the same time.
   std::vector<ServedAnswer> AskTogether(const std::vector<PlayedPrompt>& prompts) {
     std::vector<std::shared_ptr<Generation>> generations;
     for (size_t i = 0; i < prompts.size(); ++i) {
@@ -179,7 +179,7 @@ class Served {
       request.prompt = prompts[i].tokens;
       request.shape = prompts[i].shape;
       request.params = Greedy(answer_tokens_);
-      // The likeliest token is the same whatever the seed; the logits are found by it.
+      // The likeliest token is the same for every seed; the seed identifies the logits.
       request.params.sampling.seed = static_cast<uint32_t>(i);
       auto generation = scheduler_.Submit(std::move(request));
       EXPECT_TRUE(generation.has_value());
@@ -213,18 +213,18 @@ class Served {
   Scheduler scheduler_;
 };
 
-// The same model without scheduler and cache.
+// Plain: the same model without scheduler and cache.
 class Plain {
  public:
   explicit Plain(std::unique_ptr<Engine> engine, size_t answer_tokens = 20)
       : answer_tokens_(answer_tokens), engine_(std::move(engine)), player_(&engine_) {}
 
-  // Reads all of it.
+  // Prefills the complete prompt.
   ServedAnswer AskCold(const Tokens& prompt) {
     player_.Forget();
     return GoOn(prompt);
   }
-  // Goes on where the last answer ended; `prompt` must begin with all before.
+  // Continues where the last answer ended; `prompt` must begin with all before.
   ServedAnswer GoOn(const Tokens& prompt) {
     EXPECT_TRUE(player_.Continues(prompt));
     player_.Read(prompt);

@@ -8,8 +8,8 @@
 namespace cairn {
 namespace {
 
-// Objects whose beginning is not there yet, or for which there was no room: no more of them, and of
-// their tokens, are remembered.
+// Limits of the objects that wait for their parent or for room, in objects and in bytes of their
+// tokens.
 constexpr size_t kWaitingMax = 10000;
 constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
@@ -21,7 +21,7 @@ void DiskIntake::TakeNews() {
   for (const SnapshotId id : news.lost) table_->Lose(id);
   if (news.found.empty() && !std::exchange(offers_again_, false)) return;
   std::move(news.found.begin(), news.found.end(), std::back_inserter(waiting_));
-  // What begins in another may have been found before it.
+  // A segment may have been found before its parent.
   bool more = true;
   while (more) {
     more = false;
@@ -34,7 +34,7 @@ void DiskIntake::TakeNews() {
   KeepFewWaiting();
 }
 
-// The newest stay.
+// Keeps the newest ones.
 void DiskIntake::KeepFewWaiting() {
   size_t bytes = 0;
   size_t kept = 0;
@@ -50,10 +50,10 @@ DiskIntake::TakenIn DiskIntake::TakeIn(const ObjectHeader& header) {
   const auto name_space = table_->NameSpaceNamed(header.name_space);
   if (!name_space || header.tokens.empty()) return TakenIn::kUseless;
   if (header.fingerprint != table_->saved_as().fingerprint) return TakenIn::kUseless;
-  // The folder may have told of it twice: found, gone, and found again.
+  // The folder may have reported it twice: found, gone, and found again.
   if (table_->store().Find(cairn::NameOf(header))) return TakenIn::kUseless;
-  // The tokens it is found by count too. What is on the disk anyway leaves memory for them; nothing
-  // unsaved does.
+  // The tokens it is found by count too. Objects that are saved leave memory for them; unsaved ones
+  // do not.
   const size_t token_bytes = PrefixTree::BytesOf(header.tokens.size());
   if (token_bytes > evictor_->budget_bytes()) return TakenIn::kUseless;
   while (table_->HeldBytes() + token_bytes > evictor_->budget_bytes()) {
@@ -125,7 +125,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const Obje
   if (range.begin > 0) {
     const auto named = table_->store().Find(header.parent);
     if (!named || !table_->segments().segments().contains(*named)) return TakenIn::kParentMissing;
-    // Found by name, but only tokens decide.
+    // The parent is found by its name, but only the tokens decide.
     const LineageId lineage = table_->segments().Get(*named).range.lineage;
     segment.parent = table_->segments().HolderOf(name_space, tokens.first(range.begin), lineage);
     if (segment.parent == 0) return TakenIn::kUseless;

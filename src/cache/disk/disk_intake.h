@@ -1,8 +1,8 @@
-// DiskIntake: takes objects that a store finds into the cache as if they had been inserted: those
-// that an earlier process saved, or another one beside this. Objects that vanish from the store are
-// forgotten.
+// DiskIntake: takes objects that a store finds into the cache as if they had been inserted: objects
+// that an earlier process saved, or that another running process saves. Objects that vanish from
+// the store are removed.
 //
-// Does nothing where the store does not save.
+// Does nothing if the store does not save.
 //
 // Threads: called by one thread.
 
@@ -20,11 +20,11 @@ namespace cairn {
 
 class DiskIntake {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   DiskIntake(ObjectTable* table, Evictor* evictor) : table_(table), evictor_(evictor) {}
 
-  // Takes in the objects that were found since, and forgets those that are gone. Cheap when there
-  // is no news.
+  // Takes in the objects found since the last call, and removes those that are gone. Cheap when
+  // there are no events.
   void TakeNews();
   // The budget grew: objects that found no room are tried again.
   void OnMoreRoom() { offers_again_ = true; }
@@ -37,13 +37,13 @@ class DiskIntake {
   TakenIn TakeInSnapshot(NamespaceId name_space, const ObjectHeader& header);
   TakenIn TakeInSegment(NamespaceId name_space, const ObjectHeader& header);
   TakenIn TakeInFullState(NamespaceId name_space, const ObjectHeader& header);
-  // An object in memory is the same as the one that was found.
+  // An object in memory is identical to the one that was found.
   TakenIn SavedByOthers(uint64_t id, const ObjectHeader& header);
 
   ObjectTable* const table_;
   Evictor* const evictor_;
   bool offers_again_ = false;
-  // Found before the segment they begin in, or before there was room.
+  // Objects found before the segment they begin in, or before there was room.
   std::vector<ObjectHeader> waiting_;
 };
 

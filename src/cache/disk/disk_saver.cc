@@ -5,11 +5,11 @@
 namespace cairn {
 namespace {
 
-// Classes are weighed against each other; this makes probabilities of them: one in two for a reply
-// or a prompt that came last.
+// Converts class weights, which are only relative, to probabilities: one in two for a reply or a
+// prompt that came last.
 constexpr double kLikelihood = 1.0 / 8;
-// So much reading must be likely to be spared for each MiB that is written: writing and reading it
-// again take about that long on a plain SSD, and its cells wear.
+// The prefill time in milliseconds that must likely be spared for each MiB written: writing and
+// reading it again take about that long on a plain SSD, and its cells wear.
 constexpr double kWorthMsPerMib = 2;
 constexpr double kMib = 1 << 20;
 
@@ -91,7 +91,7 @@ std::optional<DiskSaver::Unsaved> DiskSaver::WorthOf(uint64_t id) const {
   return best;
 }
 
-// On the grid, attention KV leads somewhere without a snapshot where the model needs none.
+// Segments on the grid can be resumed from without a snapshot if the model needs none.
 std::optional<DiskSaver::Unsaved> DiskSaver::WorthAlone(
     const SegmentIndex::Segment& segment) const {
   const bool alone = !table_->slots().needs_snapshots && segment.range.lineage == 0;
@@ -115,12 +115,12 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const FullState& whole) const
 std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry) const {
   const Checkpoint& checkpoint = entry.checkpoint;
   if (!table_->IsUnsaved(checkpoint.id) || !table_->NameOf(entry.name_space)) return std::nullopt;
-  // A slot has its attention KV, and nobody else; it comes when the slot is not in use.
+  // Only a slot holds its attention KV; the KV is stored once the slot is not in use.
   if (table_->slots().snapshots_need_kv && entry.holder == 0) return std::nullopt;
   size_t saved_position = 0;
   const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
   for (; above != nullptr; above = PrefixTree::AncestorOf(above)) {
-    // What room is being made for stands in the tree already.
+    // The object that room is being made for is in the tree already.
     if (!table_->entries().contains(PrefixTree::ValueOf(above))) continue;
     const SnapshotStore::Place place = table_->store().PlaceOf(PrefixTree::ValueOf(above));
     if (place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused) {
@@ -145,7 +145,7 @@ std::optional<size_t> DiskSaver::UnsavedBytesTo(SegmentId segment) const {
   size_t bytes = 0;
   for (SegmentId id = segment; id != 0; id = table_->segments().Get(id).parent) {
     const SnapshotStore::Place place = table_->store().PlaceOf(id);
-    // Without it nothing after it leads anywhere.
+    // If a segment is refused, none of those after it can be used.
     if (place == SnapshotStore::Place::kRefused) return std::nullopt;
     if (place == SnapshotStore::Place::kUnsaved) bytes += table_->segments().Get(id).bytes;
   }

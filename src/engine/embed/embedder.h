@@ -1,7 +1,7 @@
-// Embedder: makes vectors of texts. Apart from Engine: it keeps no sequences, and nothing it does
-// touches the context that answers.
+// Embedder: computes embedding vectors of texts. Separate from Engine: it keeps no sequences and
+// does not touch the context that generates answers.
 //
-// Threads: any, at the same time; texts are taken one after the other.
+// Threads: any, at the same time; texts are processed one after the other.
 
 #ifndef CAIRN_ENGINE_EMBED_EMBEDDER_H_
 #define CAIRN_ENGINE_EMBED_EMBEDDER_H_
@@ -18,14 +18,14 @@ class Embedder {
  public:
   virtual ~Embedder() = default;
 
-  // Numbers in a vector.
+  // The dimension of the vectors.
   virtual size_t size() const = 0;
-  // Tokens that one text may have.
+  // The most tokens that one text may have.
   virtual size_t tokens_max() const = 0;
 
-  // The vector of one text, of length 1; all zeros where the model gives zeros. The same tokens
-  // give the same vector. kInvalidArgument: there are no tokens. kTooLong: there are too many.
-  // kNoSpace: there is no memory to work in. kInternal: it could not be computed.
+  // Returns the vector of one text, normalized to length 1; all zeros if the model gives zeros. The
+  // same tokens give the same vector. kInvalidArgument if there are no tokens. kTooLong if there
+  // are too many. kNoSpace if there is no memory to work in. kInternal if the computation failed.
   virtual Result<std::vector<float>> Embed(TokenSpan tokens) = 0;
 };
 

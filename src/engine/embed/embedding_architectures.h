@@ -1,7 +1,7 @@
-// Which architectures give vectors of texts.
+// EmbedsTexts: the architectures that can compute embeddings of texts.
 //
-// Where one does not, libllama aborts the process, so it cannot be found out by trying in a server.
-// Each of these was tried in a process of its own, with a model that llama.cpp's test-llama-archs
+// For other architectures libllama aborts the process, so a server cannot find it out by trying.
+// Each listed one was tried in a process of its own, with a model that llama.cpp's test-llama-archs
 // made and libllama 0.7.0: a context with embeddings, each pooling, and the same text twice with
 // another between gave the same vector. deepseek4 and qwen4exp aborted.
 

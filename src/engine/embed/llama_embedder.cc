@@ -19,7 +19,7 @@ std::string Metadata(const llama_model* model, const std::string& key) {
   return length < 0 ? "" : std::string(text.data());
 }
 
-// What the model's file says, or else the mean.
+// Returns the pooling in the model's file, or else the mean.
 int PoolingOf(const llama_model* model, const std::string& architecture) {
   const std::string text = Metadata(model, architecture + ".pooling_type");
   int pooling = LLAMA_POOLING_TYPE_NONE;

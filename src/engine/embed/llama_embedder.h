@@ -1,5 +1,5 @@
-// LlamaEmbedder: an Embedder on libllama. The same model as a LlamaEngine's, with a context of its
-// own (engine/embed/llama_pooled_context.h): until the first text comes embeddings cost nothing.
+// LlamaEmbedder: an Embedder on libllama. It uses a LlamaEngine's model, with a context of its own
+// (engine/embed/llama_pooled_context.h): embeddings cost nothing until the first text comes.
 
 #ifndef CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_
 #define CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_
@@ -17,11 +17,11 @@ namespace cairn {
 
 class LlamaEmbedder final : public Embedder {
  public:
-  // `engine` outlives the embedder; `options` are those it was loaded with. `pooling`, how the
-  // tokens' vectors become the text's: "mean", "cls" (the first), "last", or empty for what the
-  // model says, and the mean where it says nothing. kInvalidArgument: another word.
-  // kUnsupported: the model ranks, or its architecture is not known to give vectors: asked in
-  // vain, libllama would end the process.
+  // `engine` must outlive the embedder; `options` are those it was loaded with. `pooling`, how the
+  // tokens' vectors become the text's: "mean", "cls" (the first), "last", or empty for the model's
+  // setting, and the mean if it has none. kInvalidArgument for any other word. kUnsupported if the
+  // model ranks, or its architecture is not known to compute embeddings, because libllama would
+  // then end the process.
   static Result<std::unique_ptr<LlamaEmbedder>> Make(const LlamaEngine& engine,
                                                      const LlamaOptions& options,
                                                      std::string_view pooling);

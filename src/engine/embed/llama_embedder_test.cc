@@ -47,7 +47,7 @@ TEST(LlamaEmbedder, EveryArchitectureThatCanBeMadeGivesVectors) {
     ASSERT_TRUE(vector.has_value()) << vector.error().message;
     EXPECT_EQ(vector->size(), loaded.engine->info().embedding_size);
     EXPECT_NEAR(Dot(*vector, *vector), 1, 1e-5);
-    // What came between leaves no trace.
+    // The text between leaves no trace.
     const auto other = loaded.embedder->Embed(RandomPrompt(37, 2));
     ASSERT_TRUE(other.has_value());
     EXPECT_LT(Dot(*vector, *other), 0.999999);

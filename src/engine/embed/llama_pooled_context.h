@@ -1,8 +1,9 @@
-// LlamaPooledContext: computes one vector of a whole text, in a libllama context of its own that is
-// made when the first text comes. For llama_*.cc only.
+// LlamaPooledContext: computes one vector of a complete text, in a libllama context of its own that
+// is made when the first text comes. For llama_*.cc only.
 //
-// A text is computed as one micro-batch, so it may have as many tokens as --ubatch-size says.
-// Threads: any, at the same time; texts are taken one after the other.
+// A text is computed as one ubatch, so it may have as many tokens as --ubatch-size says.
+//
+// Threads: any, at the same time; texts are processed one after the other.
 
 #ifndef CAIRN_ENGINE_EMBED_LLAMA_POOLED_CONTEXT_H_
 #define CAIRN_ENGINE_EMBED_LLAMA_POOLED_CONTEXT_H_
@@ -21,15 +22,15 @@ namespace cairn {
 
 class LlamaPooledContext {
  public:
-  // `engine` outlives it; `options` are those it was loaded with. `pooling`: a llama_pooling_type
-  // that the model can do, which gives `size` numbers.
+  // `engine` must outlive this object; `options` are those it was loaded with. `pooling`: a
+  // llama_pooling_type that the model supports, which gives `size` numbers.
   LlamaPooledContext(const LlamaEngine& engine, const LlamaOptions& options, int pooling,
                      size_t size);
   ~LlamaPooledContext();
 
   size_t size() const { return size_; }
   size_t tokens_max() const { return tokens_max_; }
-  // As libllama gives them. Errors: those of Embedder::Embed.
+  // Returns libllama's numbers unchanged. Errors as in Embedder::Embed.
   Result<std::vector<float>> Pool(TokenSpan tokens);
 
  private:
@@ -42,7 +43,7 @@ class LlamaPooledContext {
   const size_t size_;
   const size_t tokens_max_;
   std::mutex mutex_;
-  LlamaContextPtr context_;  // null until it is needed; guarded by mutex_
+  LlamaContextPtr context_;  // nullptr until it is needed; guarded by mutex_
 };
 
 }  // namespace cairn

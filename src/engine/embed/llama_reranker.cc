@@ -17,8 +17,8 @@ struct GgufDeleter {
   void operator()(gguf_context* gguf) const { gguf_free(gguf); }
 };
 
-// The tensors of a classification head, of which a model has one at least. Of a split model, the
-// first file holds no more than a part, and the rest is taken on trust.
+// The tensors of a classification head, of which a model has at least one. The first file of a
+// split model holds only a part of the tensors; then a head is assumed.
 bool HasHead(const std::string& path) {
   const std::unique_ptr<gguf_context, GgufDeleter> file(
       gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr}));

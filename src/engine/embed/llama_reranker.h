@@ -15,9 +15,9 @@ namespace cairn {
 
 class LlamaReranker final : public Reranker {
  public:
-  // `engine` outlives the reranker; `options` are those it was loaded with. kUnsupported: the model
-  // has no classification head, or its architecture was not tried: asked in vain, libllama would
-  // end the process.
+  // `engine` must outlive the reranker; `options` are those it was loaded with. kUnsupported if the
+  // model has no classification head, or its architecture was not tried, because libllama might
+  // then end the process.
   static Result<std::unique_ptr<LlamaReranker>> Make(const LlamaEngine& engine,
                                                      const LlamaOptions& options);
 

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// A made qwen3 with a classification head.
+// A synthetic qwen3 with a classification head.
 class LlamaRerankerTest : public ::testing::Test {
  protected:
   LlamaRerankerTest() : options_(test::SmallOptions(Path())) {
@@ -42,7 +42,7 @@ TEST_F(LlamaRerankerTest, ScoresATextTheSameWhateverCameBetween) {
   ASSERT_TRUE(other.has_value());
   EXPECT_NE(*score, *other);
   EXPECT_EQ(*(*reranker)->Score(text), *score);
-  // The two labels' shares.
+  // The probabilities of the two labels.
   EXPECT_GT(*score, 0);
   EXPECT_LT(*score, 1);
 }

@@ -1,7 +1,7 @@
-// Reranker: says how well documents answer a query. Beside Embedder: it keeps no sequences, and
-// nothing it does touches the context that answers.
+// Reranker: scores how well documents answer a query. Like Embedder, it keeps no sequences and does
+// not touch the context that generates answers.
 //
-// Threads: any, at the same time; texts are taken one after the other.
+// Threads: any, at the same time; texts are processed one after the other.
 
 #ifndef CAIRN_ENGINE_EMBED_RERANKER_H_
 #define CAIRN_ENGINE_EMBED_RERANKER_H_
@@ -16,8 +16,8 @@ namespace cairn {
 
 // How a query and a document become one text.
 struct RerankLayout {
-  // Text with {query} and {document} in it, which may hold special tokens; empty: the model has
-  // none, and the tokens below stand around the two.
+  // Text with {query} and {document} in it, which may contain special tokens. Empty if the model
+  // has none; then the tokens below surround the two.
   std::string prompt_template;
   Tokens before;
   Tokens between;
@@ -29,11 +29,11 @@ class Reranker {
   virtual ~Reranker() = default;
 
   virtual const RerankLayout& layout() const = 0;
-  // Tokens that query and document may have together, with what stands around them.
+  // The most tokens that query and document may have together, including those around them.
   virtual size_t tokens_max() const = 0;
 
-  // The higher, the better the document answers; which numbers are high, the model decides. The
-  // same tokens give the same score. Errors: those of Embedder::Embed.
+  // Returns a score: the higher, the better the document answers. Its scale depends on the model.
+  // The same tokens give the same score. Errors as in Embedder::Embed.
   virtual Result<float> Score(TokenSpan tokens) = 0;
 };
 

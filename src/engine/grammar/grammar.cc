@@ -9,16 +9,17 @@
 namespace cairn {
 namespace {
 
-// Of one matcher; when there are more it forgets all but where it is. Of stacks, more may be left.
+// Limits of one matcher; beyond them it drops everything except the present position. The number of
+// stacks may stay above its limit.
 constexpr size_t kStacksMax = 100000;
 constexpr size_t kNextMax = 500000;
 constexpr size_t kHeldMax = 2000000;
-// Stacks that may be open at once while one character is read.
+// The most stacks that may be open at once while one character is matched.
 constexpr size_t kOpenMax = 20000;
 
 constexpr uint32_t kLastCharacter = 0x10FFFF;
 
-// Halves of surrogate pairs are none.
+// Surrogate halves are no characters.
 bool IsCharacter(uint32_t code) {
   return code <= kLastCharacter && (code < 0xD800 || code > 0xDFFF);
 }
@@ -33,7 +34,7 @@ bool Grammar::CharClass::Holds(uint32_t character) const {
   return HoldsAnyOf(character, character);
 }
 
-// The ranges are sorted, and between any two there is something.
+// The ranges are sorted, and there is a gap between any two.
 bool Grammar::CharClass::HoldsAnyOf(uint32_t low, uint32_t high) const {
   const auto range =
       std::lower_bound(ranges.begin(), ranges.end(), low,
@@ -51,7 +52,7 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar)
 }
 
 GrammarMatcher::StackId GrammarMatcher::Push(uint32_t element, StackId below) {
-  // What ends here leaves nothing to come back to: a loop's stack does not grow.
+  // A rule's last element needs no return address, so the stack of a loop does not grow.
   if (grammar_->elements_[element].kind == Grammar::Element::Kind::kEnd) return below;
   const auto [found, is_new] =
       stack_ids_.emplace(Pair(element, below), static_cast<StackId>(stacks_.size()));
@@ -83,7 +84,7 @@ GrammarMatcher::WaysId GrammarMatcher::Close(std::vector<StackId> open) {
       continue;
     }
     const StackId after = Push(stack.element + 1, stack.below);
-    // A rule may have a hundred thousand of them, all the same.
+    // A rule may have a hundred thousand alternatives, all the same.
     opened_ += grammar_->rules_[element.index].alternatives.size();
     for (const uint32_t first : grammar_->rules_[element.index].alternatives) {
       const StackId next = Push(first, after);

@@ -1,4 +1,4 @@
-// Reads GBNF into a Grammar.
+// Parses GBNF into a Grammar.
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,8 @@ namespace cairn {
 namespace {
 
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
-// Of the matcher that looks how rules begin; then it forgets the rules before.
+// The most stacks kept by the matcher that checks how rules begin; beyond them it drops those of
+// earlier rules.
 constexpr size_t kStacksKeptMax = 100000;
 
 bool IsDigit(char c) {
@@ -31,7 +32,8 @@ int HexValue(char c) {
 
 }  // namespace
 
-// Goes through the text once. After the first mistake `error_` is set and nothing more is read.
+// GrammarParser: parses the text in one pass. After the first error `error_` is set and parsing
+// stops.
 class GrammarParser {
  public:
   explicit GrammarParser(std::string_view text) : text_(text), grammar_(new Grammar) {}
@@ -59,7 +61,7 @@ class GrammarParser {
   }
   void Mistake(const std::string& what) {
     if (failed()) return;
-    // A character that is not there any more has been passed.
+    // The position is after the offending character.
     const std::string_view read = text_.substr(0, at_);
     const auto line = 1 + std::count(read.begin(), read.end(), '\n');
     error_ = "the grammar, line " + std::to_string(line) + ": " + what;
@@ -153,7 +155,7 @@ class GrammarParser {
     }
   }
 
-  // False: there is none here.
+  // Returns false if there is no item here.
   bool ParseItem(Elements* sequence, size_t nesting) {
     const char c = peek();
     if (c == '"') {
@@ -183,7 +185,7 @@ class GrammarParser {
     std::vector<Grammar::Range>& ranges = char_class.ranges;
     std::sort(ranges.begin(), ranges.end(),
               [](const auto& a, const auto& b) { return a.low < b.low; });
-    // What touches becomes one.
+    // Merges adjacent ranges.
     size_t kept = 0;
     for (const Grammar::Range& range : ranges) {
       if (kept > 0 && range.low <= uint64_t{ranges[kept - 1].high} + 1) {
@@ -266,7 +268,7 @@ class GrammarParser {
     return static_cast<uint8_t>(c);
   }
 
-  // One character, which a `\` may write.
+  // Parses one character, which may be an escape sequence.
   uint32_t ParseCharacter() {
     if (Take("\\")) return ParseEscape();
     const auto first = static_cast<uint8_t>(peek());
@@ -358,7 +360,7 @@ class GrammarParser {
         return Mistake("the rule '" + name + "' is used and not there");
       }
     }
-    // The matcher gives up on what would never end, so it is asked beforehand.
+    // The matcher rejects rules that would never end, so every rule is tried beforehand.
     GrammarMatcher matcher(grammar_);
     for (const auto& [name, rule] : names_) {
       if (matcher.stacks_.size() > kStacksKeptMax) matcher.Compact();

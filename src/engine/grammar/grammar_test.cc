@@ -11,7 +11,7 @@ std::shared_ptr<const Grammar> Parsed(std::string_view text) {
   return grammar.value_or(nullptr);
 }
 
-// Whether all of `text`, given a byte at a time, is one of the grammar's.
+// Whether all of `text`, passed byte by byte, matches the grammar.
 bool Matches(std::string_view grammar, std::string_view text) {
   GrammarMatcher matcher(Parsed(grammar));
   for (const char byte : text) {
@@ -34,7 +34,7 @@ std::string Repeated(std::string_view text, size_t times) {
   return all;
 }
 
-// Behind the text stands a line end, which would be counted if it were read.
+// A line break stands after the text, and would be counted if it were read.
 TEST(Grammar, NothingBehindItsTextIsRead) {
   for (const std::string_view text : {"root ::= \"\\\n", "root ::= [b-\n", "root ::= \"a\\\n"}) {
     const auto grammar = Grammar::Parse(text.substr(0, text.size() - 1));

@@ -18,7 +18,7 @@
 namespace cairn {
 namespace {
 
-// These callbacks are gone once the model is loaded.
+// These callbacks are invalid once the model is loaded.
 LlamaOptions WithoutCallbacks(LlamaOptions options) {
   options.progress = nullptr;
   options.probe_progress = nullptr;
@@ -41,7 +41,7 @@ struct LlamaEngine::Parts {
 
   size_t cells() const {
     const size_t all = loaded.context_tokens() * loaded.slots();
-    // A recurrent state takes the same room however many tokens went into it.
+    // A recurrent state takes the same room however many tokens it was computed from.
     if (traits.kv_bytes_per_token == 0) return all;
     return std::min(loaded.context_cells(), all);
   }
@@ -55,7 +55,7 @@ struct LlamaEngine::Parts {
   LlamaSegments segments;
   LlamaFullStates full_states;
   LlamaIdentity identity;
-  std::string loaded_identity;  // the identity's text as it was loaded, when it may sleep
+  std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
 };

@@ -1,4 +1,4 @@
-// LlamaEngine: an Engine on libllama. It holds one class for each concern and passes calls on:
+// LlamaEngine: an Engine on libllama. It holds one class for each concern and forwards calls to it:
 //
 //   LoadedModel      the model and its context, loaded or not
 //   LlamaVocabulary  tokens and their texts
@@ -27,7 +27,8 @@ class LlamaEngine final : public Engine {
  public:
   ~LlamaEngine() override;
 
-  // Loads the model, makes its context and finds its traits. One clear sentence when it cannot.
+  // Loads the model, makes its context and finds its traits. On failure the error is one clear
+  // sentence.
   static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& options);
 
   const ModelInfo& info() const override;
@@ -39,8 +40,8 @@ class LlamaEngine final : public Engine {
   Result<std::string> StateIdentity() const override;
   // See LlamaIdentity::GridFacts.
   Result<std::string> GridFacts() const;
-  // For contexts beside the engine's own, which it outlives; null while it sleeps, after which it
-  // is another.
+  // For contexts besides the engine's own, which must not outlive the engine. nullptr while the
+  // model is unloaded; after Wake it is another pointer.
   llama_model* model() const;
 
   Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -73,7 +74,7 @@ class LlamaEngine final : public Engine {
 
   explicit LlamaEngine(std::unique_ptr<Parts> parts);
 
-  // After the model was loaded again: whether states from before may still be set.
+  // Called after the model was loaded again: checks whether earlier states may still be restored.
   Status ProveTheSame();
 
   const std::unique_ptr<Parts> parts_;

@@ -1,4 +1,4 @@
-// LlamaEngine on made models of every memory class.
+// LlamaEngine on synthetic models of every memory class.
 
 #include "engine/llama/llama_engine.h"
 #include "engine/llama/state/llama_sequences.h"
@@ -63,7 +63,7 @@ TEST(LlamaEngine, ASnapshotLeadsBackToTheSameBits) {
   for (const Made& made : kMade) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
-    // Long enough for the cells of a window to come round several times.
+    // Long enough for the cells of a window to wrap around several times.
     const Tokens prompt = RandomPrompt(900, 3);
     const auto cold = ReadCold(engine.get(), prompt);
     for (const size_t position : {64, 320, 704}) {
@@ -88,7 +88,7 @@ TEST(LlamaEngine, ACutLeadsBackToTheSameBits) {
     EXPECT_TRUE(engine->CanTruncate(0, 400));
     EXPECT_TRUE(engine->CanTruncate(0, 0));
     EXPECT_FALSE(engine->CanTruncate(0, 401));
-    // A prompt's last cut can always be gone back to where there is a window, nothing before it.
+    // With a window, the prompt can be truncated to its last cut, but not to earlier positions.
     const bool keeps_all = made.memory_class == MemoryClass::kAttention;
     EXPECT_EQ(engine->CanTruncate(0, 128), keeps_all);
     const bool can = keeps_all || made.memory_class == MemoryClass::kSlidingWindow;
@@ -99,7 +99,7 @@ TEST(LlamaEngine, ACutLeadsBackToTheSameBits) {
   }
 }
 
-// Cells that came round to the first one have lost their order.
+// Cells that wrapped around to the first one have lost their order.
 TEST(LlamaEngine, ALongAnswerTakesAWindowsCutAway) {
   const auto engine = Loaded({"gpt-oss", MemoryClass::kSlidingWindow, 128});
   const Tokens prompt = RandomPrompt(600, 6);
@@ -110,7 +110,7 @@ TEST(LlamaEngine, ALongAnswerTakesAWindowsCutAway) {
   EXPECT_FALSE(engine->CanTruncate(0, 512));
 }
 
-// A bit that changed behind the header is not found: whoever brings bytes into the process checks
+// A changed bit after the header is not detected: code that brings bytes into the process checks
 // them.
 TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
   for (const Made& made : kMade) {
@@ -134,7 +134,7 @@ TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
       const Status restored = engine->Restore(0, 192, bytes);
       ASSERT_FALSE(restored.has_value());
       EXPECT_EQ(restored.error().code, ErrorCode::kCorrupt);
-      // The sequence is empty and as good as new.
+      // The sequence is empty and can be used again.
       Read(engine.get(), prompt, 0, 128);
       EXPECT_EQ(Read(engine.get(), prompt, 128, 192), cold);
     }
@@ -144,10 +144,10 @@ TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
   }
 }
 
-// Of every made model, to every other. The bytes are whole and the position is right: it is
-// libllama that has to refuse them, without ending the process. It looks at shapes alone, so the
-// state of a model of the very same shape is taken (mamba2 and falcon-h1 are made so); which model
-// a snapshot is of is for those to know who keep it longer than the engine lives.
+// Tries the snapshots of every model on every other. The bytes are complete and the position is
+// right, so libllama must refuse them, without ending the process. It checks shapes only, so the
+// state of a model of the very same shape is accepted (mamba2 and falcon-h1 are made so). Code that
+// keeps snapshots longer than an engine lives must record their model.
 TEST(LlamaEngine, RefusesTheSnapshotsOfModelsOfOtherShapes) {
   const Tokens prompt = RandomPrompt(64, 8);
   std::vector<Bytes> snapshots;
@@ -245,7 +245,7 @@ TEST(LlamaEngine, ABiasRulesATokenOut) {
   EXPECT_NE(engine->MakeSampler(params)->Sample(engine->Logits()), likeliest);
 }
 
-// A made model likes letters alone, so digits and brackets come only where nothing else may.
+// A synthetic model prefers letters, so digits and brackets come only where nothing else may.
 TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
   ReadCold(engine.get(), RandomPrompt(70, 1));
@@ -270,7 +270,7 @@ TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
     EXPECT_EQ(answer(temperature, "root ::= [0-9]{3}").size(), 8u);
     EXPECT_EQ(answer(temperature, "root ::= \"1\" root"), std::string(100, '1'));
   }
-  // No character is outside of these, so nothing can follow.
+  // No character is outside of this class, so no character can follow.
   EXPECT_EQ(answer(0, "root ::= \"a\" [^\\x00-\\U0010FFFF]"), "a(none)");
 }
 

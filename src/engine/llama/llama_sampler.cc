@@ -11,17 +11,17 @@
 namespace cairn {
 namespace {
 
-// What llama-server gives mirostat 1 to estimate from, as its paper does.
+// The number of tokens from which mirostat 1 estimates, in llama-server and in the paper.
 constexpr int32_t kMirostatTokens = 100;
 
-// Before the infill step; with more it takes long, and top_k may be off.
+// Candidates before the infill step, which is slow with more; top_k may be off.
 constexpr int32_t kInfillCandidatesMax = 256;
 
 struct SamplerDeleter {
   void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
 };
 
-// Different settings of DRY that are kept; chats of one client have one.
+// DRY settings that are kept; the chats of one client share one.
 constexpr size_t kDryMax = 8;
 
 using SamplerPtr = std::unique_ptr<llama_sampler, SamplerDeleter>;
@@ -53,7 +53,7 @@ class LlamaSampler final : public Sampler {
     CHECK(logits.size() == model_.vocab_size);
     Fill(logits, false);
     Token token = Sample();
-    // Most tokens drawn are allowed, and asking for one is cheaper than asking for all.
+    // Most sampled tokens are allowed, and checking one is cheaper than checking all.
     if (matcher_ && !Allows(token)) {
       Fill(logits, true);
       if (candidates_.empty()) return kNoToken;
@@ -93,7 +93,7 @@ class LlamaSampler final : public Sampler {
     return matcher_->Allows(TextOf(token));
   }
 
-  // As the grammar sees it.
+  // Returns the text of a token as the grammar sees it.
   std::string_view TextOf(Token token) const {
     const std::string& text = model_.texts->texts[token];
     if (!text.empty()) return text;
@@ -103,20 +103,20 @@ class LlamaSampler final : public Sampler {
     return text;
   }
 
-  // The chain owns what is added to it.
+  // The chain owns the samplers added to it.
   void Add(llama_sampler* sampler) {
     if (sampler != nullptr) llama_sampler_chain_add(chain_.get(), sampler);
   }
 
   int32_t vocab_size() const { return static_cast<int32_t>(model_.vocab_size); }
 
-  // libllama allocates for all of them, so no more than there can be.
+  // libllama allocates for `last_n` tokens, so the context's size limits it.
   int32_t LookBack(int32_t last_n) const {
     const auto context = static_cast<int32_t>(model_.context_tokens);
     return last_n < 0 ? context : std::min(last_n, context);
   }
 
-  // Not by libllama's step: behind a grammar that looks through all pairs for each candidate.
+  // Does not use libllama's step, which after a grammar searches all pairs for each candidate.
   void AddBias(const SamplingParams& params) {
     if (params.logit_bias.empty()) return;
     bias_.resize(model_.vocab_size);
@@ -163,14 +163,15 @@ class LlamaSampler final : public Sampler {
     }
   }
 
-  // It compares all candidates with each other, and ends an answer by a token that must be there.
+  // The infill step compares all candidates with each other, and ends an answer by a token that
+  // must exist.
   void AddInfill() {
     if (llama_vocab_eot(model_.vocab) < 0 && llama_vocab_eos(model_.vocab) < 0) return;
     Add(llama_sampler_init_top_k(kInfillCandidatesMax));
     Add(llama_sampler_init_infill(model_.vocab));
   }
 
-  // The last of the chain, which draws the token.
+  // Adds the end of the chain, which samples the token.
   void AddChoice(const SamplingParams& params) {
     const bool adapts = std::find(params.order.begin(), params.order.end(),
                                   SamplingStep::kAdaptiveP) != params.order.end();
@@ -198,7 +199,7 @@ class LlamaSampler final : public Sampler {
   const SampledModel model_;
   SamplerPtr chain_;
   std::vector<llama_token_data> candidates_;
-  std::vector<float> bias_;  // of each token; empty: none
+  std::vector<float> bias_;  // for each token; empty if there is none
   std::optional<GrammarMatcher> matcher_;
 };
 

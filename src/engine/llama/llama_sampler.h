@@ -1,4 +1,4 @@
-// A Sampler made of libllama's own. For llama_*.cc only.
+// MakeLlamaSampler: makes a Sampler from libllama's samplers. For llama_*.cc only.
 
 #ifndef CAIRN_ENGINE_LLAMA_LLAMA_SAMPLER_H_
 #define CAIRN_ENGINE_LLAMA_LLAMA_SAMPLER_H_
@@ -23,8 +23,9 @@ struct TokenTexts {
   std::vector<bool> ends;  // IsEndOfGeneration
 };
 
-// DRY samplers that were made, to be copied: libllama looks through the whole vocabulary for each
-// breaker, and n answers of one request have the same. Threads: the one that owns the context.
+// DrySamplers: keeps DRY samplers for copying, because libllama searches the complete vocabulary
+// for each breaker, and the n answers of one request have the same breakers. Threads: the one that
+// owns the context.
 class DrySamplers {
  public:
   DrySamplers();
@@ -32,7 +33,7 @@ class DrySamplers {
   DrySamplers(const DrySamplers&) = delete;
   DrySamplers& operator=(const DrySamplers&) = delete;
 
-  // A copy, which the caller owns. `last_n` is not negative.
+  // Returns a copy, which the caller owns. `last_n` is not negative.
   llama_sampler* Make(const llama_vocab* vocab, const DryParams& dry, int32_t last_n);
   size_t made() const { return made_; }
 
@@ -43,12 +44,14 @@ class DrySamplers {
 };
 
 struct SampledModel {
-  const llama_vocab* vocab = nullptr;  // outlives the sampler
+  const llama_vocab* vocab = nullptr;  // must outlive the sampler
   size_t vocab_size = 0;
   size_t context_tokens = 0;
-  DrySamplers* dry = nullptr;                            // outlives MakeLlamaSampler
-  std::shared_ptr<const TokenTexts> texts;               // may be null where there is no grammar
-  std::vector<std::pair<Token, std::string>> tags = {};  // control tokens with a text all the same
+  // Must outlive the call of MakeLlamaSampler.
+  DrySamplers* dry = nullptr;
+  std::shared_ptr<const TokenTexts> texts;  // may be nullptr if there is no grammar
+  // Control tokens that have a text all the same.
+  std::vector<std::pair<Token, std::string>> tags = {};
 };
 
 std::unique_ptr<Sampler> MakeLlamaSampler(const SamplingParams& params, SampledModel model);

@@ -18,7 +18,7 @@ class LlamaSamplerTest : public ::testing::Test {
     const Tokens prompt = test::RandomPrompt(40, 1);
     logits_ = test::Read(engine_.get(), prompt, 0, prompt.size());
   }
-  // Sampled one after the other from the same logits.
+  // Samples tokens one after the other from the same logits.
   Tokens Sample(const SamplingParams& params, size_t tokens) {
     const auto sampler = engine_->MakeSampler(params);
     Tokens sampled;
@@ -56,7 +56,7 @@ TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
     SamplingParams params;
     params.temperature = 0;
     params.logit_bias = {{other, 500.0F}, {other, 500.0F}, {-1, 1e6F}, {1 << 30, 1e6F}};
-    // The first draw is not allowed by it, so that the candidates are filtered.
+    // The grammar rejects the first sample, so that the candidates are filtered.
     if (with_grammar) params.logit_bias.emplace_back(likeliest, 2000.0F);
     if (with_grammar) params.grammar = *Grammar::Parse("root ::= \"a\"");
     EXPECT_EQ(Sample(params, 1).front(), other) << with_grammar;

@@ -1,4 +1,4 @@
-// A LlamaEngine that sleeps holds no weights, and is the same engine when it wakes.
+// An unloaded LlamaEngine holds no weights, and is the same engine after Wake.
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST(LlamaSleep, ReturnsWithTheSameBitsAndTakesItsStatesBack) {
 
 TEST(LlamaSleep, LetsGoOfTheWeights) {
   LlamaOptions options = OptionsOf(kMade[0]);
-  options.repack = false;  // what is repacked is a copy, beside the file
+  options.repack = false;  // repacked tensors are a copy besides the file
   const auto engine = Sleeper(options);
   ASSERT_NE(engine, nullptr);
   EXPECT_TRUE(IsMapped(options.model_path));

@@ -43,7 +43,7 @@ void AnswerReporter::PushProgress(const RequestState& request, size_t slot_token
 }
 
 void AnswerReporter::CountFinished(const RequestState& ended, const SlotUse& use) const {
-  // Of a prompt that was cancelled halfway, the rest is neither computed nor reused.
+  // If a prompt was cancelled halfway, the rest is neither computed nor reused.
   const size_t prompt_tokens =
       ended.has_begun() ? ended.cost.prompt_tokens : std::max(use.tokens, ended.cost.reused_tokens);
   const double prompt_ms =
@@ -125,7 +125,7 @@ void AnswerReporter::Observe(const RequestState& ended, EndedBy ended_by,
       .ended_by = ended_by,
       .reuse = request.reuse,
       .slot = use.slot,
-      // One that was preempted in the middle of its answer had its prompt computed.
+      // A request that was preempted in the middle of its answer had computed its prompt.
       .processed_tokens =
           std::min(ended.has_begun() ? ended.cost.prompt_tokens : use.tokens, prompt_tokens),
       .submitted_ms = ended.submitted_ms,

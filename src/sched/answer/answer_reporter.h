@@ -1,5 +1,5 @@
-// AnswerReporter: tells a request's client, the figures, the observer and the trace of text, of
-// progress and of the end of an answer.
+// AnswerReporter: reports text, progress and the end of an answer to the request's client, the
+// figures, the observer and the trace.
 //
 // Threads: the context thread.
 
@@ -21,20 +21,20 @@ class AnswerReporter {
  public:
   // The slot that an answer had at its end.
   struct SlotUse {
-    std::optional<size_t> slot = {};  // nothing: it had none
+    std::optional<size_t> slot = {};  // nullopt if it had none
     size_t tokens = 0;                // that the slot held
   };
 
-  // `context` outlives it.
+  // `context` must outlive this object.
   explicit AnswerReporter(SchedulerContext* context) : context_(context) {}
 
   void PushText(RequestState* request, std::string text) const;
-  // Of the prompt alone: it is not told again when it is computed anew after a preemption, nor for
-  // the second answer to it.
+  // Reports the progress of the prompt. Not repeated when the prompt is computed again after a
+  // preemption, nor for the second and later answers.
   void PushProgress(const RequestState& request, size_t slot_tokens) const;
   void Finish(RequestState ended, const SlotUse& use, FinishReason reason) const;
   void Fail(RequestState ended, const SlotUse& use, Error error) const;
-  // Ends one that waits in the queue.
+  // These end a request that waits in the queue.
   void FinishQueued(RequestState ended, FinishReason reason) const;
   void FailQueued(RequestState ended, Error error) const;
 
@@ -45,7 +45,7 @@ class AnswerReporter {
   SchedulerContext* const context_;
 };
 
-// The reason in a word, for the trace.
+// Returns the reason as one word for the trace.
 std::string_view FinishWord(FinishReason reason);
 
 }  // namespace cairn

@@ -21,7 +21,7 @@ std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
 }
 
 bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {
-  // Waiting for no time at all still asks the kernel.
+  // wait_for makes a system call even with a timeout of zero.
   if (timeout.count() <= 0) return !events_.empty();
   return arrived_.wait_for(*lock, timeout, [this] { return !events_.empty(); });
 }

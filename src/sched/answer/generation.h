@@ -1,10 +1,10 @@
-// Generation: one answer on its way from the thread that computes it to the thread that sends it.
+// Generation: carries the events of a request from the thread that computes it to the thread that
+// sends it.
 //
 //   Scheduler (context thread) ── Push ──>  [ progress, …, text, …, done ]  ── Next ──> HTTP thread
 //                              <──────────────── Cancel, Abandon ─────────────────────
 //
-// Of a request that asked for several answers, all come by one Generation, each event with the
-// number of its answer.
+// All answers of a request come through one Generation, each event with the number of its answer.
 //
 // Threads: every call is safe from any thread.
 
@@ -32,86 +32,89 @@ namespace cairn {
 enum class FinishReason {
   kStop,       // the model ended its answer, or a stop text came
   kLength,     // tokens_max or the context was reached
-  kCancelled,  // somebody ended it, or the client went away
+  kCancelled,  // a caller ended it, or the client disconnected
 };
 
-// What a request cost. Milliseconds are of the request's own work; waiting in the queue is apart.
+// The cost of a request. Times are those of the request's own work; waiting in the queue is
+// separate.
 struct GenerationCost {
   size_t prompt_tokens = 0;
-  size_t reused_tokens = 0;  // of the prompt, not read again
+  size_t reused_tokens = 0;  // of the prompt, not prefilled again
   double queue_ms = 0;
-  double prompt_ms = 0;  // up to the first token, going back to a checkpoint included
+  double prompt_ms = 0;  // up to the first token, including the restore of a checkpoint
   size_t generated_tokens = 0;
-  size_t reasoning_tokens = 0;  // of these, between the tags of reasoning
+  size_t reasoning_tokens = 0;  // the part of generated_tokens between reasoning tags
   double generated_ms = 0;
-  size_t pinned_texts = 0;      // of the prompt, changed back to what they said first
-  size_t dropped_messages = 0;  // the conversation's oldest, for want of room
-  size_t shifted_tokens = 0;    // dropped while the answer was written, for want of room
+  size_t pinned_texts = 0;      // texts of the prompt that were changed back to their first version
+  size_t dropped_messages = 0;  // the conversation's oldest, which did not fit
+  size_t shifted_tokens = 0;    // dropped by context shift during the answer
 
   size_t prefill_tokens() const { return prompt_tokens - reused_tokens; }
 };
 
 struct GenerationEvent {
   enum class Kind {
-    kProgress,  // a slot was found, or a piece of the prompt was read
+    kProgress,  // a slot was found, or a chunk of the prompt was computed
     kText,
     kDone,
     kFailed,
   };
   Kind kind = Kind::kText;
-  size_t answer = 0;  // which of those asked for
-  std::string text;   // whole characters
-  // With kText, of the tokens whose text begins here, when they were asked for. The text may then
-  // be empty: some tokens have none.
+  size_t answer = 0;  // index among the answers of the request
+  std::string text;   // whole UTF-8 characters
+  // With kText, if log-probabilities were requested: those of the tokens whose text begins here.
+  // The text may then be empty, because some tokens have none.
   std::vector<TokenLogprob> logprobs;
-  // With kProgress: the tokens of the prompt that are done, reused ones among them. Its cost has
-  // the prompt's figures so far.
+  // With kProgress: the prompt tokens that are done, including reused ones. `cost` has the prompt's
+  // figures so far.
   size_t processed_tokens = 0;
   FinishReason reason = FinishReason::kStop;
-  bool context_full = false;  // with kLength: the context ended it, not tokens_max
-  std::string stop_text;      // the stop text that ended the answer, if one did
-  size_t slot = 0;            // with kDone: that answered; 0 when none did
-  // With kText: so far.
+  bool context_full = false;  // with kLength: the context ended the answer, not tokens_max
+  std::string stop_text;      // the stop text that ended the answer; empty if none did
+  size_t slot = 0;            // with kDone: the slot of the answer; 0 if it had none
+  // With kText: the cost so far.
   GenerationCost cost;
-  // With kProgress and kDone of the first answer: what became of the prompt. Null: it got no slot.
+  // With kProgress and kDone of the first answer: how the prompt was obtained. nullptr if it got no
+  // slot.
   std::shared_ptr<const ReuseReport> report = {};
   Error error;
 };
 
 class Generation {
  public:
-  // Is shown every event by the thread that takes it, before that thread has it. Before the first
-  // Next.
+  // `watcher` is called with every event by the thread that takes it, before Next returns it. Call
+  // before the first Next.
   void SetWatcher(std::function<void(const GenerationEvent&)> watcher) {
     watcher_ = std::move(watcher);
   }
-  // Waits up to `timeout` for the next event; nothing: it did not come yet. After kDone or kFailed
-  // nothing comes of that answer.
+  // Waits up to `timeout` for the next event; nullopt if none came. No event of an answer follows
+  // its kDone or kFailed.
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
-  // As Next, but the event stays, and this is its kind.
+  // As Next, but leaves the event in place and returns its kind.
   std::optional<GenerationEvent::Kind> AwaitKind(std::chrono::milliseconds timeout);
   void Push(GenerationEvent event);
 
-  // The work on all answers stops at the next piece; what there is by then is the answer.
+  // Stops the work on all answers at the next chunk; each answer is what was generated by then.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  // As Cancel, because the client is gone or the server ends; what there is by then is no answer.
+  // As Cancel, but because the client is gone or the server shuts down: a partial answer is a
+  // failure.
   void Abandon() {
     abandoned_.store(true, std::memory_order_relaxed);
     Cancel();
   }
-  // Why nothing more is to be had of the answers; nothing: they go on, or `event` ended one well.
-  // An event of this generation. A beginning must not be taken for the answer where somebody
-  // still hears it, as in the first moment of a server's end.
+  // Returns why no more events of the answers will come; nullopt if they continue, or `event` ended
+  // one well. `event` is one of this generation. A partial answer must not be taken for a complete
+  // one by a client that is still connected, as at the start of a shutdown.
   std::optional<Error> FailureOf(const GenerationEvent& event) const;
 
-  // The first answer has its prompt: the others can begin there.
+  // The first answer has computed its prompt: the others can begin there.
   void MarkPromptRead() { prompt_read_.store(true, std::memory_order_relaxed); }
   bool prompt_read() const { return prompt_read_.load(std::memory_order_relaxed); }
 
  private:
   std::optional<GenerationEvent> Take(std::chrono::milliseconds timeout);
-  // True: there is an event. `lock` holds mutex_.
+  // Returns whether there is an event. `lock` holds mutex_.
   bool Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout);
 
   std::function<void(const GenerationEvent&)> watcher_;

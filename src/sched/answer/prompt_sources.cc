@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// As much of `from` as is left, and that is taken off.
+// Subtracts up to `from` tokens from `left`, and returns how many.
 size_t Take(size_t* left, size_t from) {
   const size_t taken = std::min(*left, from);
   *left -= taken;
@@ -18,7 +18,8 @@ size_t Take(size_t* left, size_t from) {
 void PromptSources::Add(const ReuseReport* report, size_t tokens) {
   size_t left = tokens;
   if (report != nullptr) {
-    // What was computed ahead lies where it was computed: in a slot, or where that was offloaded.
+    // Prefetched tokens are held in the slot that computed them, or in the tier to which it was
+    // offloaded.
     size_t ahead = std::min(report->prefetched_tokens, left);
     prefetched += Take(&left, ahead);
     for (auto [tier_tokens, sum] :

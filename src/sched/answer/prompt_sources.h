@@ -1,5 +1,5 @@
-// PromptSources: prompt tokens by where they came from, so that the sources add up to the prompts.
-// Plain data.
+// PromptSources: counts prompt tokens by source, so that the sources add up to the prompts. Plain
+// data.
 
 #ifndef CAIRN_SCHED_ANSWER_PROMPT_SOURCES_H_
 #define CAIRN_SCHED_ANSWER_PROMPT_SOURCES_H_
@@ -12,16 +12,17 @@
 namespace cairn {
 
 struct PromptSources {
-  // Reused, by the slowest place that something was needed from.
+  // Reused tokens, by the slowest tier used to obtain them.
   uint64_t live = 0;
   uint64_t ram = 0;
   uint64_t disk = 0;
-  // Reused, and there because they had been computed ahead; in none of the above.
+  // Reused tokens that had been prefetched; not counted in the fields above.
   uint64_t prefetched = 0;
   uint64_t computed = 0;
 
-  // `tokens`: of the prompt, as far as it came. What was computed for it and lost to a lack of room
-  // stays computed, although it was found again. Null: it got no slot.
+  // `tokens`: the prompt tokens that were done when the request ended. Tokens computed for it and
+  // lost to a preemption stay computed, although they were found again. `report` is nullptr if the
+  // request got no slot.
   void Add(const ReuseReport* report, size_t tokens);
 };
 

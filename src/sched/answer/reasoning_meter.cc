@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// Bytes at the end of `text` that are a begin of `tag`, but not all of it.
+// Returns how many bytes at the end of `text` begin `tag` without completing it.
 size_t TagBegun(std::string_view text, std::string_view tag) {
   if (tag.empty()) return 0;
   for (size_t size = std::min(text.size(), tag.size() - 1); size > 0; --size) {
@@ -56,7 +56,7 @@ void ReasoningMeter::Add(std::string_view text) {
   held_ += text;
   while (Step()) {
   }
-  // Whatever the tokens' texts are, the reasoning is closed now.
+  // The reasoning is closed now, whatever the tokens' texts are.
   if (last_forced && state_ == State::kInside) {
     state_ = params_.anywhere ? State::kBetween : State::kDone;
     DropHeld(held_.size());
@@ -122,7 +122,7 @@ bool ReasoningMeter::StepBetween() {
   return true;
 }
 
-// The first bytes of the held text, and the tokens that began there.
+// Drops the first bytes of the held text, and the tokens that began there.
 void ReasoningMeter::DropHeld(size_t size) {
   held_.erase(0, size);
   if (held_.empty()) begins_.clear();
@@ -134,7 +134,7 @@ void ReasoningMeter::QueueClosing() {
   std::string_view closing =
       closed_before_ && !params_.closing_again.empty() ? params_.closing_again : params_.closing;
   closed_before_ = true;
-  // Where the model is about to close it, that is completed.
+  // If the model has begun the closing tag, only the rest of it is forced.
   if (params_.message.empty()) closing.remove_prefix(TagBegun(held_, params_.closes.front()));
   const auto add = [&](std::string_view text, bool parse_special) {
     const auto tokens = engine_->Tokenize(text, false, parse_special);

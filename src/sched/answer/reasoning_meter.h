@@ -1,13 +1,13 @@
-// ReasoningMeter: counts an answer's tokens of reasoning while they are sampled, and ends the
-// reasoning when its budget is spent: from then on it says which tokens come next, those of the
-// closing text, and sampling has no say.
+// ReasoningMeter: counts an answer's reasoning tokens while they are sampled, and ends the
+// reasoning when its budget is spent: from then on it forces the tokens of the closing text instead
+// of sampled ones.
 //
 //   budget 3       <think> Let me see | . Time is up </think> Forty-two
 //                          1   2  3     forced, message and closing tag
 //
-// It sees texts alone, so tags may be control tokens or lie across tokens. A token counts when it
-// begins behind the opening tag and before the closing one; those of the budget's message do too,
-// but no budget holds them back.
+// It works on text only, so tags may be control tokens or span several tokens. A token counts if it
+// begins after the opening tag and before the closing one. The tokens of the budget's message count
+// too, but the budget does not hold them back.
 //
 // One per answer; the thread that owns the context.
 
@@ -27,50 +27,52 @@
 
 namespace cairn {
 
-// How an answer's reasoning is known, and how long it may be. Plain data.
+// How an answer's reasoning is recognized, and how long it may be. Plain data.
 struct ReasoningParams {
-  std::string open = {};                 // empty: no reasoning is looked for
-  std::vector<std::string> closes = {};  // whichever comes first
-  // The prompt has opened it already.
+  std::string open = {};                 // empty: reasoning is not looked for
+  std::vector<std::string> closes = {};  // the first one found ends it
+  // The prompt contains the opening tag already.
   bool starts_inside = false;
-  // It may begin anywhere, and again; else only at the begin of the answer, white space aside.
+  // Reasoning may begin anywhere, and repeatedly; otherwise only at the beginning of the answer,
+  // after optional white space.
   bool anywhere = false;
-  // Tokens of all of an answer's reasoning. Nothing: as many as there are.
+  // The budget of all reasoning in an answer, in tokens. nullopt: no limit.
   std::optional<size_t> tokens_max = {};
-  // What ends it then: the message, in which tags are text, and the closing text, which begins with
-  // closes[0] and may name control tokens.
+  // Ends the reasoning when the budget is spent: the message, in which tags are plain text, and the
+  // closing text, which begins with closes[0] and may name control tokens.
   std::string message = {};
   std::string closing = {};
-  // The closing text when it was opened again behind the first; empty: as the first.
+  // The closing text for reasoning after the first; empty: the same as `closing`.
   std::string closing_again = {};
 };
 
 class ReasoningMeter {
  public:
   ReasoningMeter() = default;  // counts nothing
-  // `engine` outlives it.
+  // `engine` must outlive this object.
   ReasoningMeter(ReasoningParams params, const Engine* engine);
 
-  // The token that must come next; nothing: any may.
+  // Returns the token that must come next; nullopt if any may.
   std::optional<Token> Forced();
-  // The token that Forced named cannot come. Nothing is forced from here on.
+  // The token that Forced returned cannot come. Forces no more tokens.
   void StopForcing();
-  // As Forced, and `sampler` is told. Where its grammar does not have the token, nothing is forced.
+  // As Forced, and accepts the token in `sampler`. Forces no more tokens if its grammar rejects the
+  // token.
   std::optional<Token> ForceOn(Sampler* sampler);
-  // The text of the answer's next token, the forced one's too; may be empty.
+  // Adds the text of the answer's next token, sampled or forced; it may be empty.
   void Add(std::string_view text);
-  // Of reasoning, so far.
+  // Reasoning tokens so far.
   size_t tokens() const { return tokens_; }
 
  private:
   enum class State : uint8_t {
-    kStart,    // only white space so far, and what may be the opening tag's begin
-    kInside,   // behind an opening tag
+    kStart,    // only white space and possibly the beginning of the opening tag so far
+    kInside,   // after an opening tag
     kBetween,  // reasoning may still begin
-    kDone,     // no more reasoning
+    kDone,     // no more reasoning can come
   };
 
-  // True: the state has changed, and there may be more to do with the same text.
+  // Returns true if the state changed and the same text needs another step.
   bool Step();
   bool StepStart();
   bool StepInside();
@@ -81,8 +83,9 @@ class ReasoningMeter {
   ReasoningParams params_;
   const Engine* engine_ = nullptr;
   State state_ = State::kDone;
-  std::string held_;            // text that may be a tag, or the begin of one
-  std::vector<size_t> begins_;  // in held_, of the tokens counted that may turn out to be the tag's
+  std::string held_;  // text that may be a tag, or the beginning of one
+  // Positions in held_ of counted tokens that may turn out to belong to the tag.
+  std::vector<size_t> begins_;
   size_t tokens_ = 0;
   std::deque<Token> forced_;
   bool closed_before_ = false;

@@ -1,9 +1,9 @@
-// ReuseReport: what became of a prompt when it got its slot: how much of it was there already,
-// where that lay, and where it parted from what is known. Whoever knows messages makes sentences of
-// it (api/admin/explanation.h).
+// ReuseReport: how a prompt was obtained when it got its slot: how much of it was reused, from
+// which tier, and where it diverges from the nearest known prompt. api/admin/explanation.h turns it
+// into sentences about messages.
 //
-//   prompt   | live    | ram        | disk  | read …            `reused_tokens` are those before
-//   read nearest  |------- shared_tokens ------------| other text    `stored_next` begins there
+//   prompt    | live   | ram    | disk   | prefilled …         `reused_tokens` come before
+//   nearest   |------- shared_tokens -------| other text       `stored_next` begins there
 //
 // Plain data.
 
@@ -22,43 +22,43 @@ namespace cairn {
 
 struct ReuseReport {
   enum class Path : uint8_t {
-    kNothing,    // all is read
-    kWentOn,     // from the slot's end
-    kCut,        // the slot was cut
-    kRestored,   // a checkpoint was set, on KV that lay in the slot
-    kAssembled,  // segments, and a checkpoint where the model needs one
-    kForked,     // from what another slot holds
-    kFullState,  // a slot that was stored as one state was set
-    kMoved,      // chunks were taken from another place
+    kNothing,    // all of it is prefilled
+    kWentOn,     // continued from the slot's end
+    kCut,        // the slot was truncated
+    kRestored,   // a checkpoint was restored, on KV that the slot held
+    kAssembled,  // from segments, and from a checkpoint where the model needs one
+    kForked,     // copied from another slot
+    kFullState,  // a stored full state was restored into a slot
+    kMoved,      // chunks were moved from other positions
   };
-  // That led back, where one was needed.
+  // The checkpoint that was restored, if one was needed.
   struct UsedCheckpoint {
     size_t position = 0;
     CheckpointClass checkpoint_class = CheckpointClass::kInterval;
-    std::optional<double> age_ms = {};  // nothing: it is older than the process
+    std::optional<double> age_ms = {};  // nullopt if it is older than the process
   };
 
   Path path = Path::kNothing;
   bool reuse_allowed = true;  // by the request
   size_t prompt_tokens = 0;
   size_t reused_tokens = 0;
-  // Of these, by the slowest place that something was needed from for them.
+  // The reused tokens by the slowest tier used to obtain them.
   size_t live_tokens = 0;
   size_t ram_tokens = 0;
   size_t disk_tokens = 0;
-  size_t prefetched_tokens = 0;  // of them, that had been read ahead
+  size_t prefetched_tokens = 0;  // the reused tokens that had been prefetched
   std::optional<UsedCheckpoint> checkpoint = {};
   size_t restored_bytes = 0;
-  double restore_ms = 0;  // of going back, reading from a disk included
-  // So many of the prompt's first tokens are known, in a slot or in the cache; whether there was a
-  // resume path to their end is another matter.
+  double restore_ms = 0;  // time of the restore, disk reads included
+  // How many of the prompt's first tokens are known, in a slot or in the cache, whether or not
+  // there is a resume path to their end.
   size_t shared_tokens = 0;
-  // What the nearest that is known goes on with there, as far as a person would read. Empty: it
-  // ends there, and the prompt goes on from it.
+  // The next tokens of the nearest known prompt after the divergence, enough for a person to
+  // recognize them. Empty if it ends there and the prompt continues it.
   Tokens stored_next = {};
 };
 
-// One word, as clients see it.
+// Returns the path as one word, as clients see it.
 std::string_view PathName(ReuseReport::Path path);
 
 }  // namespace cairn

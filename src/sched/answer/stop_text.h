@@ -1,5 +1,5 @@
-// StopText: turns the bytes of generated tokens into text that can be sent: whole characters only,
-// and nothing of a stop text, even one that spans tokens.
+// StopText: turns the bytes of generated tokens into text that can be sent: whole UTF-8 characters
+// only, and no part of a stop text, even one that spans tokens.
 
 #ifndef CAIRN_SCHED_ANSWER_STOP_TEXT_H_
 #define CAIRN_SCHED_ANSWER_STOP_TEXT_H_
@@ -17,13 +17,13 @@ class StopText {
 
   // Takes the bytes of the next token; returns the text that is safe to send now.
   std::string Push(std::string_view bytes);
-  // What was held back, at the answer's end. Bytes that are no characters become U+FFFD.
+  // Returns the text held back, at the answer's end. Invalid UTF-8 becomes U+FFFD.
   std::string Finish();
 
-  // Bytes taken that no text brought: held back still, or cut off by the stop text that was met.
+  // Bytes taken for which no text was returned: still held back, or cut off by the stop text.
   size_t unsent_bytes() const { return held_.size() + cut_bytes_; }
 
-  // The stop text that was met; empty while there is none. Nothing is sent after it.
+  // The stop text that was met; empty if there is none. No text after it is sent.
   const std::string& stopped_by() const { return stopped_by_; }
 
  private:

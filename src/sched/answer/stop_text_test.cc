@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// What may be sent once `received` has come, found without a memory of what was sent.
+// The text that may be sent after `received`, computed without a record of what was sent.
 std::string SafeText(std::string_view received, std::string_view stop) {
   size_t safe = received.find(stop);
   if (safe != std::string_view::npos) return ToValidUtf8(received.substr(0, safe));

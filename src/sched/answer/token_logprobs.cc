@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// What is taken off a logit to make it a log-probability.
+// Returns the number that is subtracted from a logit to make it a log-probability.
 double LogSum(std::span<const float> logits) {
   const double highest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;

@@ -20,7 +20,7 @@ std::vector<float> SomeLogits(uint32_t seed) {
   return logits;
 }
 
-// Written as the definition has it.
+// Computed as in the definition.
 std::vector<double> NaiveLogSoftmax(const std::vector<float>& logits) {
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
@@ -70,7 +70,7 @@ TEST(TokenLogprobs, OfEqualsTheLowerIdComesFirstAndNoMoreComeThanThereAre) {
   EXPECT_EQ(found.top[FakeEngine::kMessageEnd].bytes, "<|im_end|>");
 }
 
-// The letters of the tokens that come with each text, when texts are pushed one after the other.
+// The letters of the tokens returned with each text, when texts are pushed one after the other.
 std::vector<std::string> TakenWith(const std::vector<std::string>& texts, const std::string& stop) {
   StopText text({stop});
   HeldLogprobs held;
@@ -100,9 +100,9 @@ TEST(HeldLogprobs, GoWithTheTextTheyAreOf) {
   EXPECT_EQ(TakenWith({"a", "b", "c"}, ""), (Strings{"A", "B", "C", ""}));
   // A character in three tokens.
   EXPECT_EQ(TakenWith({"\xe2", "\x82", "\xac", "x"}, ""), (Strings{"", "", "ABC", "D", ""}));
-  // What might have been a stop text.
+  // Text that might have been a stop text.
   EXPECT_EQ(TakenWith({"go S", "TO", "W"}, "STOP"), (Strings{"A", "", "BC", ""}));
-  // One that is cut off by the end.
+  // A possible stop text that is cut off by the end.
   EXPECT_EQ(TakenWith({"go", "ST"}, "STOP"), (Strings{"A", "", "B"}));
   // A token without text is not held back.
   EXPECT_EQ(TakenWith({"a", "", "b"}, ""), (Strings{"A", "B", "C", ""}));

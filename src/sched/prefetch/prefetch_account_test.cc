@@ -1,6 +1,6 @@
-// The loan of reading ahead (sched/prefetch/prefetch_budget.h) is repaid by just the tokens that
-// requests were spared by it. An engine keeps the account too, token by token, of conversations
-// that come back as expected, otherwise, and not at all.
+// The loan of prefetch (sched/prefetch/prefetch_budget.h) is repaid by exactly the tokens that
+// requests were spared by it. Here an engine keeps the account too, token by token, of
+// conversations that come back as expected, in another form, or not at all.
 
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ using test::Text;
 
 constexpr size_t kGrid = 64;
 
-// Knows which prompt is read, as there is only one at a time, and remembers which tokens, each with
-// all before it, were read ahead and by no request since.
+// AccountingEngine: knows which prompt is computed, as there is only one at a time, and records
+// which tokens, each with all before it, were prefetched and not yet computed by a request.
 class AccountingEngine final : public FakeEngine {
  public:
   using FakeEngine::FakeEngine;
@@ -51,7 +51,7 @@ class AccountingEngine final : public FakeEngine {
     }
     return {};
   }
-  // The request whose prompt was read last went on behind so many tokens.
+  // The request whose prompt was computed last continued after `tokens` tokens.
   void Reuse(size_t tokens) {
     for (size_t i = 0; i < tokens; ++i) used_ += owed_.erase(prefixes_.at(i));
   }
@@ -84,7 +84,7 @@ class Account {
                *MakeEviction("value"), MakeRamStore()),
         scheduler_(&engine_, &cache_, &clock_, Scheduling(options)) {}
 
-  // What was expected before is read first. Nothing happens while the loan does not allow that.
+  // Prompts expected earlier are prefetched first. Does nothing if the loan does not allow that.
   void Expect(const Tokens& tokens, size_t answered, size_t pieces = SIZE_MAX) {
     Prefetch(SIZE_MAX);
     if (LeftToLend() < static_cast<double>(kGrid)) return;
@@ -140,7 +140,7 @@ class Account {
   Tokens expected_;
 };
 
-// A conversation whose answer comes back otherwise than it was generated.
+// A conversation whose answer comes back in another form than it was generated.
 const Tokens kAsked = Text(1000, 'q');
 const Tokens kExpected = Join(kAsked, Text(408, 'w'));
 
@@ -177,8 +177,8 @@ TEST(PrefetchAccount, WhatTwoExpectationsAddToOneAnotherCountsTogether) {
   EXPECT_EQ(account.used(), account.prefetched());
 }
 
-// A tool loop's reasoning goes at the next query, so each of its turns has one step more read ahead
-// of how the conversation comes back then.
+// Clients drop a tool loop's reasoning at the next query, so for each turn one more step is
+// prefetched of the form in which the conversation then comes back.
 TEST(PrefetchAccount, ALongLoopsManySmallStepsAreRepaidByTheQueryBehindIt) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -219,14 +219,15 @@ TEST(PrefetchAccount, ReadingAheadThatGoesOnElsewhereLeavesOutWhatARequestReadMe
   account.Ask(kAsked);
   account.Expect(kExpected, kExpected.size(), 1);
   EXPECT_EQ(account.prefetched(), 128u);
-  // It goes on with a part of what is expected, so the rest still is.
+  // It continues from a part of the expected prompt, so the rest is still expected.
   account.Ask(Tokens(kExpected.begin(), kExpected.begin() + 1300));
   account.Prefetch(SIZE_MAX);
   account.Ask(Next('n'));
   EXPECT_EQ(account.used(), account.prefetched());
 }
 
-// What a person does who is served one at a time, and forgets, edits, asks again or goes on.
+// RandomTalk: a client that is served one request at a time, and edits, repeats, abandons or
+// continues.
 class RandomTalk {
  public:
   RandomTalk(uint64_t seed, Tokens header) : random_(seed), prompt_(std::move(header)) {
@@ -245,13 +246,13 @@ class RandomTalk {
       account->Expect(Join(expected, Words(100 + random_() % 200)), answered, random_() % 4);
     }
     switch (random_() % 6) {
-      case 0:  // asks again
+      case 0:  // repeats
         return;
-      case 1:  // what was expected, edited
+      case 1:  // the expected prompt, edited
         prompt_ = std::move(expected);
         prompt_.resize(1 + random_() % prompt_.size());
         break;
-      case 2:  // something else
+      case 2:  // another prompt
         break;
       default:
         prompt_ = std::move(expected);

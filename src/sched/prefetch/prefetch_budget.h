@@ -1,13 +1,14 @@
-// PrefetchBudget: how much may be read before anyone asks for it (sched/prefetch/prefetcher.h).
+// PrefetchBudget: bounds how many tokens may be prefetched before a request needs them
+// (sched/prefetch/prefetcher.h).
 //
-// What is read ahead is a loan: it is repaid when a request goes on from it, which spares that
-// request the same tokens. Whatever happens, with all that is lent and never repaid, the machine
-// reads at most 1.25 times what it would have read without (and a first loan):
+// Prefetched tokens are a loan. A request that continues from them repays it, because it is spared
+// the same tokens. Including loans that are never repaid, the machine computes at most 1.25 times
+// the tokens it would have computed without prefetch (plus a first loan):
 //
-//   read + prefetched  <=  1.25 * (read + used) + first_tokens
+//   computed + prefetched  <=  1.25 * (computed + used) + first_tokens
 //
-// So it holds too when turns come so fast that nothing is ever finished, and for clients that never
-// come back.
+// So the bound also holds when turns come so fast that no prefetch is ever finished, and for
+// clients that never come back.
 //
 // Pure; one thread at a time.
 
@@ -22,24 +23,24 @@ namespace cairn {
 struct PrefetchBudgetOptions {
   double computed_share_max = 1.25;
   size_t first_tokens = 1024;
-  size_t tokens_per_minute = 0;  // of reading ahead; 0: as many as the loan allows
+  size_t tokens_per_minute = 0;  // prefetched tokens per minute; 0: as many as the loan allows
 };
 
 class PrefetchBudget {
  public:
   explicit PrefetchBudget(const PrefetchBudgetOptions& options);
 
-  // Requests read so many tokens on their own time.
+  // Requests computed `tokens` tokens on their own time.
   void OnComputed(size_t tokens) { computed_ += tokens; }
-  // So many were read ahead.
+  // `tokens` tokens were prefetched.
   void OnPrefetched(size_t tokens, double now_ms);
-  // A request went on behind so many of them.
+  // A request continued from `tokens` prefetched tokens.
   void OnUsed(size_t tokens) { used_ += tokens; }
 
-  // That may be read ahead now: no more than is left of the loan, nor of the minute's tokens where
-  // these are counted.
+  // Returns how many tokens may be prefetched now: at most the rest of the loan, and of the
+  // minute's tokens if these are limited.
   size_t Allowed(double now_ms) const;
-  // Of the loan; more comes by requests alone.
+  // The rest of the loan; only requests add to it.
   size_t LoanLeft() const;
 
   uint64_t prefetched() const { return prefetched_; }
@@ -52,8 +53,8 @@ class PrefetchBudget {
   uint64_t computed_ = 0;
   uint64_t prefetched_ = 0;
   uint64_t used_ = 0;
-  // A bucket that holds a minute's tokens and fills all the time.
-  double minute_tokens_ = 0;  // in it at `filled_ms_`
+  // A token bucket that holds one minute's tokens and refills continuously.
+  double minute_tokens_ = 0;  // its level at `filled_ms_`
   double filled_ms_ = 0;
 };
 

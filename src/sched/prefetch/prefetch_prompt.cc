@@ -6,11 +6,11 @@
 namespace cairn {
 namespace {
 
-// Of all prompts that are remembered, which take four bytes each.
+// Limit of all recorded prompts together, at four bytes per token.
 constexpr size_t kRememberedTokensMax = size_t{4} << 20;
 constexpr size_t kRememberedMax = 512;
 
-// What of [0, end) is in any of the ranges.
+// How many tokens of [0, end) are in any of the ranges.
 size_t TokensIn(std::vector<TokenRange> ranges, size_t end) {
   std::sort(ranges.begin(), ranges.end(),
             [](const TokenRange& a, const TokenRange& b) { return a.begin < b.begin; });
@@ -52,7 +52,7 @@ void PrefetchedPrompts::Add(PrefetchedPrompt prefetched) {
 
 size_t PrefetchedPrompts::Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
                                PrefetchedPrompt* unfinished) {
-  // A range that was prefetched twice spares a request that much only once.
+  // A range that was prefetched twice spares a request its tokens only once.
   std::vector<TokenRange> chunks;
   const auto take = [&](PrefetchedPrompt* prefetched) {
     if (prefetched->prompt.name_space != name_space) return;

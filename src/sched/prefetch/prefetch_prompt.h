@@ -1,6 +1,6 @@
-// PrefetchPrompt: how a conversation is expected to come back, up to where its next message begins.
-// Whoever knows conversations makes it (api/prompt/next_turn.h); the scheduler prefetches it while
-// nothing else wants the machine (sched/prefetch/prefetcher.h).
+// PrefetchPrompt: the prompt with which a conversation is expected to come back, up to where its
+// next message begins. api/prompt/next_turn.h makes it; the scheduler prefetches it while idle
+// (sched/prefetch/prefetcher.h).
 //
 //   answered    [system][user 1]<think>…</think>[answer 1]
 //   comes back  [system][user 1][answer 1][user 2 …
@@ -26,40 +26,41 @@ namespace cairn {
 struct PrefetchPrompt {
   NamespaceId name_space = 0;
   Tokens tokens;
-  // Of these, the ones that the answered prompt began with: a later request that has them too is
-  // the same conversation going on, and what was to be prefetched for it is not wanted any more.
+  // The part of the tokens that the answered prompt began with. A later request with the same
+  // beginning is the conversation's next turn, and then its prefetch is no longer wanted.
   size_t answered_tokens = 0;
-  // The conversation may also come back with its answer as it was generated, so what the slot holds
-  // of that is kept.
+  // The conversation may also come back with its answer as it was generated, so the slot's copy of
+  // the answer is kept.
   bool keeps_answer = false;
-  // Of the answered request (see FinishedAnswer): one that was admitted later and goes on from
-  // there has come already. Nothing: none has.
+  // The admission of the answered request (see FinishedAnswer). A request that was admitted later
+  // and continues from there is the next turn already. nullopt if there is none.
   std::optional<uint64_t> admission = {};
 };
 
-// The part of one that was prefetched, and that a request which goes on from it is spared.
+// The prefetched part of a prompt, which a request that continues from it need not compute.
 struct PrefetchedPrompt {
   PrefetchPrompt prompt;
-  // In the order of computing. A range that was computed twice is in it twice.
+  // Ranges in the order of computing. A range that was computed twice is listed twice.
   std::vector<TokenRange> chunks = {};
 
   void Add(const TokenRange& chunk);
 };
 
-// The account of prefetched tokens that did not serve a request yet. One thread at a time.
+// PrefetchedPrompts: the account of prefetched tokens that have not served a request yet. One
+// thread at a time.
 class PrefetchedPrompts {
  public:
   void Add(PrefetchedPrompt prefetched);
-  // Of the tokens that were prefetched, how many a request with `prompt` is spared, as it goes on
-  // behind `reused` tokens. Whatever the prompt begins with is accounted for then: what it was not
-  // spared it computes itself, so no later one owes that to prefetching. The rest of a prompt
-  // that was prefetched may still serve another. `unfinished`: one that is not added yet, or null.
+  // Returns how many prefetched tokens a request with `prompt` is spared, as it continues after
+  // `reused` tokens. Afterwards the whole common prefix is settled: the request computes what it
+  // was not spared, so no later request owes that to prefetch. The rest of a prefetched prompt may
+  // still serve another request. `unfinished`: one that is not added yet, or nullptr.
   size_t Take(NamespaceId name_space, TokenSpan prompt, size_t reused,
               PrefetchedPrompt* unfinished = nullptr);
 
  private:
   std::list<PrefetchedPrompt> prefetched_;  // oldest first
-  size_t tokens_ = 0;                       // of their prompts
+  size_t tokens_ = 0;                       // total of their prompts
 };
 
 }  // namespace cairn

@@ -6,9 +6,9 @@
 namespace cairn {
 namespace {
 
-// That wait to be computed.
+// The most prompts that wait to be computed.
 constexpr size_t kPromptsMax = 16;
-// Requests that an answer's rendering may be late for.
+// Recent requests kept, for expected prompts that are rendered after their conversation continued.
 constexpr size_t kAskedMax = 16;
 
 bool GoesOn(const PrefetchPrompt& expected, NamespaceId name_space, const Tokens& prompt) {
@@ -34,7 +34,7 @@ bool Prefetcher::Step() {
   while (current_ || TakePrompt()) {
     const size_t allowed = budget_.Allowed(context_->NowMs());
     if (allowed < context_->grid_tokens) {
-      // The loan grows by requests alone, and until one comes nobody uses the slot.
+      // Only requests increase the loan, and until one comes the slot is not used.
       if (budget_.LoanLeft() < context_->grid_tokens) Pause();
       return false;
     }
@@ -63,7 +63,7 @@ bool Prefetcher::RestorePrefix() {
   if (!context_->options.warm_start || !context_->cache->saves()) return false;
   if (!prefixes_) {
     context_->cache->TakeNews();
-    // So that one slot is left for conversations that begin otherwise.
+    // Leaves one slot for conversations with another beginning.
     prefixes_ =
         context_->cache->PrefixesWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
     std::reverse(prefixes_->begin(), prefixes_->end());
@@ -71,7 +71,7 @@ bool Prefetcher::RestorePrefix() {
   if (prefixes_->empty()) return false;
   const StoredPrefix prefix = std::move(prefixes_->back());
   prefixes_->pop_back();
-  // The place where two prompts diverge is not on the grid.
+  // The divergence of two prompts is usually off the grid.
   const size_t size = prefix.tokens.size() - prefix.tokens.size() % context_->grid_tokens;
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
   if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return true;
@@ -101,7 +101,7 @@ bool Prefetcher::Begin() {
   context_->RefreshCache();
   const auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
   SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
-  // `exact` does not go on from generated tokens.
+  // `exact` does not continue from generated tokens.
   needs.keeps_answer = prompt.keeps_answer && !context_->exact();
   const size_t step = context_->grid_tokens > 1 ? context_->grid_tokens : kUsualGridTokens;
   SlotPool& pool = context_->pool;
@@ -113,7 +113,7 @@ bool Prefetcher::Begin() {
 size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const {
   const size_t grid_tokens = context_->grid_tokens;
   const size_t most = std::min(context_->engine->chunk_tokens_max(), tokens_max);
-  // A micro-batch smaller than the grid cannot stay on it; it is cut where requests' prompts are.
+  // A ubatch smaller than the grid cannot stay on it, so chunks are cut as those of requests are.
   const size_t on_grid = most - most % grid_tokens;
   const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
   return NextChunkEnd({grid_tokens, on_grid > 0 ? on_grid : most, is_long}, slot.tokens().size(),

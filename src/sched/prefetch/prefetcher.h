@@ -1,11 +1,10 @@
-// Prefetcher: computes prompts before they are asked for, while nobody waits. How a conversation
-// comes back is known but for its next message (sched/prefetch/prefetch_prompt.h). It is computed
-// chunk by chunk in a slot that stays free, so that a request that comes waits for one chunk at
-// most and may have every slot. Chunks that were computed by then stay in the slot, and the request
-// goes on from them.
+// Prefetcher: computes expected prompts while the server is idle. The next prompt of a conversation
+// is known except for its new message (sched/prefetch/prefetch_prompt.h). It is computed chunk by
+// chunk in a slot that counts as free, so a new request waits for one chunk at most and may take
+// any slot. Chunks computed by then stay in the slot, and the request continues from them.
 //
-// After the start and after the model was loaded again it also brings back the prompt prefixes
-// that most conversations begin with, from a cache that saves.
+// At the start, and after the model was loaded again, it also preloads the prompt prefixes that
+// most conversations begin with, from a cache that saves.
 //
 // Threads: Add from any thread; the rest from the context thread.
 
@@ -30,42 +29,42 @@ namespace cairn {
 
 class Prefetcher {
  public:
-  // `context` outlives it.
+  // `context` must outlive this object.
   explicit Prefetcher(SchedulerContext* context)
       : context_(context), budget_(context->options.prefetch) {}
 
-  // Prompts to be computed, likeliest first. The oldest are forgotten when there are too many.
+  // Adds prompts to be computed, likeliest first. Drops the oldest when there are too many.
   void Add(std::vector<PrefetchPrompt> prompts);
-  // The model is not loaded for a prompt that nobody may ask for.
+  // Drops all prompts. Called while the model is unloaded: it is not loaded for a mere expectation.
   void Clear();
 
-  // Computes the next chunk, or brings a prefix back. False: there is none, or the budget is used
-  // up. REQUIRES: no request waits, and the model is loaded.
+  // Computes the next chunk, or preloads a prefix. Returns false if there is none, or the budget is
+  // used up. REQUIRES: no request waits, and the model is loaded.
   bool Step();
-  // Its slot is free for all; chunks that were computed stay.
+  // Releases its slot; computed chunks stay in it.
   void Pause();
   // Ends the prompt that is being computed, if there is one.
   void End();
-  // Forgets it: after a failure, slots hold nothing.
+  // Drops the prompt that is being computed. Called after a failure, when all slots are empty.
   void Abort() { current_.reset(); }
-  // Whether it holds a slot, which a request may have.
+  // Whether it occupies a slot, which a request may take.
   bool has_slot() const { return current_ && current_->slot; }
   bool is_unfinished() const { return current_.has_value(); }
 
-  // A request got a slot: its conversation is not prefetched any more, be its prompt here already
-  // or only when it is rendered.
+  // A request got a slot: prompts expected for its conversation are dropped, those added already
+  // and those added later.
   void OnRequest(const GenerationRequest& request, uint64_t admission);
-  // Requests had so many tokens computed, which the budget lends a part of.
+  // Requests computed `tokens` tokens, which add to the budget.
   void OnPrefilled(size_t tokens) { budget_.OnComputed(tokens); }
-  // The request goes on behind `reused` tokens. Returns how many of them were prefetched.
+  // The request continues after `reused` tokens. Returns how many of them were prefetched.
   size_t CountUsed(const GenerationRequest& request, size_t reused);
-  // The model was unloaded and is loaded again: slots are empty.
+  // The model was unloaded and loaded again, so slots are empty.
   void OnModelLoaded() { prefixes_.reset(); }
 
  private:
   struct Current {
     PrefetchedPrompt prefetched;
-    std::optional<size_t> slot = {};  // while no request wants one
+    std::optional<size_t> slot = {};  // nullopt while a request has taken it
   };
   // A request that got a slot for its prompt.
   struct Asked {
@@ -74,17 +73,17 @@ class Prefetcher {
     Tokens prompt;
   };
 
-  // False: there is none to bring back.
+  // Returns false if there is no prefix to preload.
   bool RestorePrefix();
-  // Whether a slot holds these tokens, or no slot is empty.
+  // Whether a slot holds these tokens already, or no slot is empty.
   bool HasNoUseFor(TokenSpan tokens) const;
   bool TakePrompt();
-  // False: there is nothing to compute, or no slot to compute it in.
+  // Returns false if there is nothing to compute, or no slot to compute it in.
   bool Begin();
-  // False: it is done, or cannot go on.
+  // Returns false if the prompt is complete, or cannot be continued.
   bool ComputeChunk(size_t tokens_max);
   size_t ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const;
-  // Whether the conversation went on before its prompt was rendered.
+  // Whether the conversation continued before its expected prompt was rendered.
   bool IsLate(const PrefetchPrompt& prompt) const;
   void Publish();
 
@@ -92,8 +91,8 @@ class Prefetcher {
   PrefetchBudget budget_;
   std::optional<Current> current_;
   PrefetchedPrompts prefetched_;
-  std::deque<Asked> asked_;  // the last few
-  // Still to be brought back; nothing: not looked for yet.
+  std::deque<Asked> asked_;  // the latest requests
+  // Prefixes still to be preloaded; nullopt: not looked up yet.
   std::optional<std::vector<StoredPrefix>> prefixes_;
 
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-// What is read ahead, and what it must not cost whoever asks.
+// Prefetch, and the limits of what it may cost requests.
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Prefetching, TheNextTurnReadsItsNewMessageAndAtMostOneGridStep) {
   }
 }
 
-// Rendering takes a while, and some clients are faster.
+// Rendering takes time, and some clients send the next turn before it ends.
 TEST(Prefetching, NothingIsReadAheadForATurnThatCameBeforeItWasExpected) {
   const Talk talk;
   Bench bench(Slots(2, MemoryClass::kHybrid), Lending());
@@ -110,14 +110,14 @@ TEST(Prefetching, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
     ASSERT_GT(prefetched, 0u);
     const auto next = bench.Run(talk.Next(30));
     EXPECT_LE(next.end.cost.prefill_tokens(), 430 + kGrid - prefetched);
-    // Its conversation has gone on, so the rest is not wanted any more.
+    // Its conversation has continued, so the rest is no longer wanted.
     EXPECT_FALSE(bench.scheduler.PrefetchNext());
     EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, prefetched);
   }
 }
 
-// Asks while the context's thread runs by itself, as in a server. An answer that has not ended: it
-// did not come in time.
+// Sends a request while the context thread runs by itself, as in a server. Returns an answer
+// without an end if it did not come in time.
 Bench::Answer AskRunning(Bench* bench, GenerationRequest request) {
   const auto generation = *bench->scheduler.Submit(std::move(request));
   std::thread context([bench] { bench->scheduler.Run(); });

@@ -37,7 +37,7 @@ bool Preload::EndIfAtHand(RunningRequest* request) {
 void Preload::Plan(RunningRequest* request) {
   const size_t end = EndOf(*request);
   const Slot& slot = context_->pool.slot(*request->slot);
-  // Where a chunk behind an answer is a long one, no conversation is cut before its end.
+  // Where the chunk after an answer is a long one, no conversation is truncated before its end.
   const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
   const size_t begin = request->prefill_begin_tokens;
   const size_t first_cut = is_long ? FirstCutAfter(begin, context_->grid_tokens) : begin + 1;

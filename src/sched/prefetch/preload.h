@@ -1,17 +1,17 @@
-// Preload: brings a conversation back to one of its checkpoints before anyone goes on from there,
-// because a person wants it so (api/admin/cache_api.h). A request that preloads has no answer:
+// Preload: loads the state at a conversation's checkpoint into a slot before a request continues
+// from it, on an administrator's command (api/admin/cache_api.h). A preload request has no answer:
 //
 //   path   | restored, or assembled | prefilled           | rest |
 //          '- as for any request ---'- no checkpoint here '- a few tokens behind the last cut
 //
-// The last token of a prompt is computed for its logits. A preload wants none, and the token behind
-// its path is not known: a placeholder stands for it and is never computed. Nor are the tokens
-// behind the last cut, which a request that goes on from here computes again to stay on the grid.
-// Where the checkpoint has logits, it is a prompt's very end, and somebody may ask for an answer to
-// it once more: then the path is computed as that prompt was.
+// The last token of a prompt is normally computed for its logits. A preload needs none, and the
+// token after its path is unknown: a placeholder stands for it and is never computed. The tokens
+// after the last cut are not computed either, because a request that continues from here computes
+// them again to stay on the grid. If the checkpoint has logits, it is the end of a prompt that may
+// be requested again: then the path is computed as that prompt was.
 //
-// A path that a slot has already, or that is set from memory in no time, is left where it is: a
-// longer conversation is not cut for one of its own checkpoints.
+// A path that a slot holds already, or that memory can restore at once, is left in place: a longer
+// conversation is not truncated for one of its own checkpoints.
 //
 // Threads: the context thread.
 
@@ -28,20 +28,21 @@ namespace cairn {
 
 class Preload {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   Preload(SchedulerContext* context, RunningRequests* running)
       : context_(context), running_(running) {}
 
-  // Before the request gets its slot. True: the path is at hand, and the request has ended.
+  // Called before the request gets its slot. Returns true if the path is at hand and the request
+  // has ended.
   bool EndIfAtHand(RunningRequest* request);
-  // How far the request is prefilled.
+  // The position up to which the request is prefilled.
   size_t EndOf(const RunningRequest& request) const;
-  // Once it has its slot: plans its checkpoint. The request may end there.
+  // Called once the request has its slot: plans its checkpoint. The request may end there.
   void Plan(RunningRequest* request);
   void Finish(RunningRequest* request);
 
  private:
-  // Whether it ends in a placeholder, and the class of its checkpoint.
+  // Determines whether the path ends in a placeholder, and the class of its checkpoint.
   void FindCheckpoint(RunningRequest* request);
 
   SchedulerContext* const context_;

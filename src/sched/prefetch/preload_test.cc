@@ -1,4 +1,4 @@
-// A conversation is brought back to one of its checkpoints before anyone goes on from there.
+// A conversation's checkpoint is loaded into a slot before a request continues from it.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ GenerationRequest BringingBack(Tokens path) {
   return request;
 }
 
-// Of a checkpoint on the grid; empty: there is none.
+// The path of a checkpoint on the grid; empty if there is none.
 Tokens PathFrom(CheckpointCache* cache, Token first) {
   for (const auto& held : CacheOverview(cache).HeldBy(0, 0, 100, 0)) {
     Tokens path = *CacheOverview(cache).PathOfHeld(0, held.checkpoint.id);
@@ -43,7 +43,7 @@ TEST(BringingBack, WhatWasOffloadedStandsInASlotAgainAndNothingIsReadOrDrawn) {
     Bench bench(memory_class);
     bench.Run(Bench::Request(Text(1000, 'a')));
     bench.Run(Bench::Request(Text(1000, 'b')));
-    // What needs no snapshots has no checkpoint there, and its KV all the same.
+    // A model that needs no snapshots has no checkpoint there, but has its KV.
     Tokens path = PathFrom(&bench.cache, 'a');
     if (path.empty()) path = Text(960, 'a');
     const Bench::Answer brought = bench.Run(BringingBack(path));
@@ -129,7 +129,7 @@ TEST(BringingBack, APromptsEndComesWithItsLogits) {
     EXPECT_EQ(brought.text, "");
     EXPECT_EQ(brought.end.cost.prompt_tokens, 1000u);
     EXPECT_EQ(brought.end.cost.prefill_tokens(), 0u);
-    // A purely recurrent memory is set from memory in no time, whatever a slot holds.
+    // A purely recurrent memory is restored from memory at once, whatever a slot holds.
     const bool stays = memory_class == MemoryClass::kRecurrent;
     EXPECT_EQ(bench.scheduler.stats().slots[0].tokens, stays ? 1007u : 1000u);
     const Bench::Answer again = bench.Run(Bench::Request(Text(1000, 'a')));
@@ -143,7 +143,7 @@ TEST(BringingBack, IsNoNewsOfHowConversationsGoOn) {
   bench.Run(Bench::Request(Text(1000, 'a')));
   bench.scheduler.Prefetch({{0, Join(Text(1000, 'a'), Text(300, 'w')), 1000, false}});
   bench.Run(BringingBack(Text(960, 'a')));
-  // It is still expected.
+  // The prompt is still expected.
   EXPECT_TRUE(bench.scheduler.PrefetchNext());
 }
 
@@ -160,7 +160,7 @@ TEST(BringingBack, WaitsForASlotAndMayBeCancelled) {
   EXPECT_EQ(Bench::Collect(long_one->get()).end.kind, GenerationEvent::Kind::kDone);
 }
 
-// Each look at it takes a while, so that reading takes time and is worth sparing.
+// Every call takes time, so that prefill has a cost and is worth sparing.
 class TickingClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_ += 1; }

@@ -41,7 +41,7 @@ std::vector<size_t> Admission::InQueueOrder(const std::deque<QueuedRequest>& que
     if (queue[i].ready()) ready.push_back(i);
   }
   if (ready.size() < 2 && running_->empty()) return ready;
-  // Those that came a moment ago have no estimate yet.
+  // Requests that arrived after EstimatePrefills have no estimate yet.
   std::erase_if(
       ready, [&](size_t i) { return queue[i].estimate.admission != running_->last_admission(); });
   const double now_ms = context_->NowMs();
@@ -74,7 +74,7 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
     if (!std::exchange(next.wait.counted, true)) {
       context_->stats.Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
     }
-    // A request that passes this one could take the very slot that it wishes for.
+    // A request that passes this one could take the very slot that it requests.
     if (next.request.slot) return std::nullopt;
     ++reserved.slots;
     reserved.tokens += next.request.prompt.size() - next.wait.position + 1;
@@ -82,8 +82,8 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   return std::nullopt;
 }
 
-// What running requests hold stays, so a prompt that does not fit beside it waits. The prefix that
-// it will share with one of them is in its cells already.
+// The cells of running requests stay occupied, so a prompt that does not fit beside them waits. The
+// prefix that it will share with one of them is in cells already.
 bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const {
   if (queued.generation->cancelled()) return true;
   if (running_->empty()) return context_->pool.has_free();

@@ -1,5 +1,5 @@
-// Admission: which request of the queue gets a slot next (sched/queue/queue_order.h), and when a
-// namespace loses one so that another gets its share.
+// Admission: chooses the queued request that gets a slot next (sched/queue/queue_order.h), and
+// takes a slot from a namespace so that another gets its share.
 //
 // Threads: the context thread.
 
@@ -22,23 +22,23 @@ namespace cairn {
 
 class Admission {
  public:
-  // All outlive it.
+  // All must outlive this object.
   Admission(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
       : context_(context), queue_(queue), running_(running), waits_(context, queue, running) {}
 
-  // Tells the fair shares which namespaces have something to do.
+  // Reports to the fair shares which namespaces have work.
   void UpdateShares();
-  // To be called before the queue is asked, and after an admission: then before the new request
-  // computes past the point that it shares with those behind it.
+  // Call before TakeNext, and again after an admission: before the new request computes past the
+  // prefix that it shares with queued ones.
   void UpdateWaits() { waits_.Update(); }
-  // The next request that a slot and its cells are free for, taken out of the queue.
+  // Takes the next request that a slot and its cells are free for out of the queue.
   std::optional<QueuedRequest> TakeNext();
-  // A namespace that has waited long enough gets a slot of one that holds more: that one's answer
-  // is stored and goes on later, which costs a restore and no prefill.
+  // Preempts for a namespace that has waited long enough: a request of a namespace that holds more
+  // slots is stored and continues later, which costs a restore but no prefill.
   void PreemptForShare();
 
  private:
-  // What those that were passed in the queue will take.
+  // Slots and tokens reserved for requests that were passed over in the queue.
   struct Reserved {
     size_t slots = 0;
     size_t tokens = 0;
@@ -46,12 +46,12 @@ class Admission {
 
   void EstimatePrefills();
   void EstimatePrefill(QueuedRequest* queued);
-  // Indices of those that are ready, the first to go first.
+  // Indices of the requests that are ready, in the order of admission.
   std::vector<size_t> InQueueOrder(const std::deque<QueuedRequest>& queue) const;
   std::optional<size_t> ChooseNext(std::deque<QueuedRequest>* queue);
   bool MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const;
   std::set<NamespaceId> WaitingTooLong(double now_ms) const;
-  // That gives its slot to `waiting`. Null: none has to.
+  // Returns the request that gives its slot to `waiting`; nullptr if none has to.
   RunningRequest* ShareVictim(const std::set<NamespaceId>& waiting, double now_ms);
 
   SchedulerContext* const context_;

@@ -9,7 +9,8 @@ namespace cairn {
 size_t SharedPoint(TokenSpan reader, TokenSpan waiter, size_t grid_tokens, bool keeps_ends) {
   const size_t common = CommonPrefix(reader, waiter);
   if (keeps_ends && common == reader.size() && common == waiter.size()) return common;
-  // A reader's own last piece is cut no further, and the last token of who waits is read.
+  // A reader's own last chunk is not cut further, and the last token of the waiting prompt is
+  // prefilled.
   const size_t cut =
       std::min(LastCut(reader.size(), grid_tokens), LastCut(waiter.size(), grid_tokens));
   return std::min(common - common % grid_tokens, cut);

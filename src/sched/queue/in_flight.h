@@ -1,19 +1,17 @@
-// Sharing in flight: a request whose prompt begins as one that is being read right now waits in the
-// queue until that much is read, and goes on from there.
+// Sharing in flight: a request whose prompt shares a prefix with one that is being computed waits
+// in the queue until that prefix is computed, and continues from there.
 //
-//   reading   | header, tools | task of A ......................... |
-//                             '- stops here for a checkpoint
-//   queued    | header, tools | task of B |           waits until then, forks, reads its task
-//   queued    | header, tools | task of A ......................... |     waits until the end,
-//   reads
-//                                                                         nothing
+//   computing | system prefix, tools | task of A ............ |
+//                                    '- stops here for a checkpoint
+//   queued    | system prefix, tools | task of B |     waits until then, forks, prefills its task
+//   queued    | system prefix, tools | task of A ............ |     waits until the end, prefills
+//                                                                   nothing
 //
-// Waiting takes no time from who waits: prompts are read one at a time, and who is waited for has
-// the better of both places in the order of reading. Nobody waits in a ring or for ever: who is
-// waited for has a slot and reads.
+// Waiting does not delay the request that waits: prompts are computed one at a time, and the
+// running request has the better of both places in the order. Waits form no ring and always end: a
+// running request has a slot and makes progress.
 //
-// Pure functions; any thread. Who waits for whom is the scheduler's affair
-// (sched/queue/prefix_waits.h).
+// Pure functions; any thread. sched/queue/prefix_waits.h decides which request waits for which.
 
 #ifndef CAIRN_SCHED_QUEUE_IN_FLIGHT_H_
 #define CAIRN_SCHED_QUEUE_IN_FLIGHT_H_
@@ -28,28 +26,29 @@
 
 namespace cairn {
 
-// Waiting must spare at least so many tokens: one step of the usual grid, the least that is won
-// there. It costs nothing but the snapshot that the reader takes.
+// Waiting must spare at least this many tokens: one step of the usual grid, the least that can be
+// gained. Its only cost is the snapshot that the running request takes.
 inline constexpr size_t kSparedTokensMin = 64;
-// A checkpoint that is planned less than this before the place where two prompts part serves both.
+// A checkpoint that is planned less than this many tokens before the divergence of two prompts
+// serves both.
 inline constexpr size_t kStopNearTokens = 64;
 
-// What a queued request has to do with those that read. Each pair is compared once.
+// The relation of a queued request to the running ones. Each pair is compared once.
 struct PrefixWait {
   uint64_t met = 0;     // the last admission whose prompt it was compared with
-  uint64_t reader = 0;  // the admission that it waits for; 0: none
-  size_t position = 0;  // how far that one must have read
+  uint64_t reader = 0;  // the admission that it waits for; 0 if none
+  size_t position = 0;  // the position that the reader must have computed
   bool counted = false;
 };
 
-// The deepest position at which `waiter` could go on from what `reader` will have read: on the grid
-// and before its last piece; of one and the same prompt the end, where `keeps_ends`. 0: none.
-// REQUIRES: neither is empty.
+// Returns the deepest position at which `waiter` could continue from what `reader` will have
+// computed: on the grid and before its last chunk; or the end, if both prompts are equal and
+// `keeps_ends` is set. 0 if there is none. REQUIRES: neither is empty.
 size_t SharedPoint(TokenSpan reader, TokenSpan waiter, size_t grid_tokens, bool keeps_ends);
 
-// The stop of `plan` (nearest first) that will do for `position`, or `position` itself.
+// Returns the stop of `plan` (nearest first) that serves for `position`, or `position` itself.
 size_t StopFor(const std::vector<Placement>& plan, size_t position);
-// Adds a checkpoint where prompts part, unless there is one.
+// Adds a checkpoint where prompts diverge, unless there is one.
 void AddStop(size_t position, std::vector<Placement>* plan);
 
 }  // namespace cairn

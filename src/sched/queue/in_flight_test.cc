@@ -15,7 +15,7 @@ using test::kClasses;
 using test::Slots;
 using test::Text;
 
-// Of three agents, whose header no placement of these tests would look for.
+// One of several agents, whose common system prefix no placement of these tests would look for.
 GenerationRequest AgentOf(char letter, size_t header = 1000, size_t task = 300) {
   return Bench::Request(Join(Text(header, 'H'), Text(task, letter)));
 }
@@ -36,7 +36,7 @@ TEST(SharedPoint, LiesOnTheGridBeforeBothLastPieces) {
   const Tokens reader = Join(Text(200, 'H'), Text(300, 'a'));
   EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), 64, true), 192u);
   EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), 1, true), 200u);
-  // One is the other's begin.
+  // One is a prefix of the other.
   EXPECT_EQ(SharedPoint(reader, Text(192, 'H'), 64, true), 128u);
   EXPECT_EQ(SharedPoint(Text(192, 'H'), reader, 64, true), 128u);
   EXPECT_EQ(SharedPoint(reader, Text(500, 'b'), 64, true), 0u);
@@ -97,7 +97,7 @@ TEST(InFlight, AHeaderThatThreeAgentsShareIsReadOnce) {
   }
 }
 
-// In the first piece the reader would be past it, were it not told before that.
+// Without the stop planned beforehand, the first chunk would pass the shared prefix.
 TEST(InFlight, AShortHeaderIsSharedThoughTheReaderNeedsOnePieceForMore) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   const auto answers = bench.RunTogether({AgentOf('a', 200), AgentOf('b', 200)});
@@ -215,7 +215,7 @@ TEST(InFlight, OthersPassThoseThatWaitButLeaveThemASlot) {
   asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(3400, 'y'), 600)));
   asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(3400, 'z'), 600)));
   for (int step = 0; step < 5; ++step) bench.scheduler.Step();
-  // The reader, and one that passed; the last slot is for the one that waits.
+  // The reader, and one that passed; the last slot is reserved for the request that waits.
   EXPECT_EQ(bench.scheduler.stats().running, 2u);
   EXPECT_EQ(bench.scheduler.stats().waiting, 2u);
   while (Bench::Collect(asked[1].get()).end.kind != GenerationEvent::Kind::kDone) {
@@ -234,7 +234,7 @@ TEST(InFlight, ASlotThatIsWishedForIsNotTakenMeanwhile) {
   EXPECT_EQ(answers[1].end.cost.reused_tokens, 960u);
 }
 
-// Each that was waited for waited itself, for one that came before.
+// Each request that others wait for waits itself for an earlier one.
 TEST(InFlight, AChainOfPromptsThatGrowIsReadOnce) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
@@ -242,7 +242,8 @@ TEST(InFlight, AChainOfPromptsThatGrowIsReadOnce) {
     const auto prompt = [](size_t tokens) { return Bench::Request(Text(tokens)); };
     const auto answers =
         bench.RunTogether({prompt(500), prompt(1000), prompt(2000), prompt(3000), prompt(1000)});
-    // What is read anew behind each end: less than a grid step, but where the end is one.
+    // After each end less than a grid step is prefilled again, except where the end is a grid
+    // multiple.
     EXPECT_LE(ReadBy(answers), 3000u + 4 * 64);
     EXPECT_EQ(answers[3].text, AnswerOfOwn(memory_class, prompt(3000)));
   }
@@ -256,7 +257,7 @@ TEST(InFlight, SeveralAnswersToTwoRequestsOfOnePromptReadItOnce) {
   auto second = *bench.scheduler.Submit(several);
   while (bench.scheduler.Step()) {
   }
-  // Seven tokens of each answer are decoded: the last is drawn alone.
+  // Seven tokens of each answer are decoded: the last is only sampled.
   EXPECT_EQ(bench.engine.decoded_tokens(), 700u + 6 * 7);
 }
 

@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-// Whether a slot can go on from what another holds while that one is at work. `exact` asks for bits
+// Whether a slot can continue from the contents of another that is in use. `exact` requires bits
 // that only a slot's own prefill gives.
 bool SharesInFlight(const SchedulerContext& context) {
   const MemoryTraits& traits = context.engine->traits();
@@ -13,7 +13,7 @@ bool SharesInFlight(const SchedulerContext& context) {
   return shares && !context.exact();
 }
 
-// One that was preempted goes on at once.
+// A preempted request continues at once.
 bool MayWait(const QueuedRequest& queued) {
   return queued.ready() && queued.request.reuse && !queued.was_admitted();
 }
@@ -26,7 +26,7 @@ void PrefixWaits::Update() {
   queue_->ForEach([&](QueuedRequest* waiter) {
     if (!MayWait(*waiter)) return;
     PrefixWait& wait = waiter->wait;
-    // When the reader is gone, another that was no better may do.
+    // When the reader is gone, another one that was no better before may serve.
     if (wait.reader != 0 && running_->FindAdmission(wait.reader) == nullptr) {
       const bool counted = wait.counted;
       wait = {};

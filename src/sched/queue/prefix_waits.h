@@ -1,5 +1,5 @@
-// PrefixWaits: which requests in the queue wait for a running one that is computing what their
-// prompts begin with (sched/queue/in_flight.h).
+// PrefixWaits: decides which queued requests wait for a running one that is computing their common
+// prefix (sched/queue/in_flight.h).
 //
 // Threads: the context thread.
 
@@ -18,18 +18,19 @@ namespace cairn {
 
 class PrefixWaits {
  public:
-  // All outlive it.
+  // All must outlive this object.
   PrefixWaits(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
       : context_(context), queue_(queue), running_(running) {}
 
-  // Compares requests in the queue with those that compute their prompts, each pair once, and plans
-  // the checkpoints that those in the queue will go on from.
+  // Compares queued requests with those that compute their prompts, each pair once, and plans the
+  // checkpoints that the queued ones will resume from.
   void Update();
-  // Whether it should stay in the queue: what it waits for is not computed yet.
+  // Whether the request should stay in the queue because the prefix that it waits for is not
+  // computed yet.
   bool Waits(const QueuedRequest& queued) const;
 
  private:
-  // `reach_tokens`: how far `waiter` gets now without prefill, once that is known.
+  // `reach_tokens`: how far `waiter` gets now without prefill; computed when first needed.
   void Meet(QueuedRequest* waiter, RunningRequest* reader, std::optional<size_t>* reach_tokens);
 
   SchedulerContext* const context_;

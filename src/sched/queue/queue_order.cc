@@ -16,8 +16,7 @@ void FairShares::SetActive(const std::set<NamespaceId>& active) {
     level_ms = first ? used_ms : std::min(level_ms, used_ms);
     first = false;
   }
-  // When nobody stays, those that come are level with each other already: what they had before is
-  // history.
+  // If none of them was active before, they start level: their earlier use does not count.
   if (first) used_ms_.clear();
   for (const NamespaceId name_space : active) {
     double& used_ms = used_ms_[name_space];
@@ -34,7 +33,7 @@ double FairShares::UsedMs(NamespaceId name_space) const {
 std::vector<size_t> InOrder(std::span<const Contender> contenders, const FairShares& shares) {
   const auto rank = [&](size_t index) {
     const Contender& one = contenders[index];
-    // Whoever had a slot is not weighed against the others.
+    // Preempted requests are not ranked by use and remaining prefill.
     const double used_ms = one.goes_on ? 0 : shares.UsedMs(one.name_space);
     const double left_ms = one.goes_on ? 0 : one.prefill_ms - one.waited_ms;
     return std::make_tuple(!one.goes_on, used_ms, left_ms, one.number);

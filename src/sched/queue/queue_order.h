@@ -1,12 +1,12 @@
-// QueueOrder: who comes first among requests that want the same thing, a slot or the next piece.
+// QueueOrder: orders requests that compete for a slot or for the next chunk.
 //
-//   1. those that were at work before and gave up their slot, the oldest first
-//   2. the namespace that has had the least of the machine's time
-//   3. within it, the one with the least left to read; each millisecond that one has waited counts
-//      as one less, so that a long prompt's time comes however many short ones arrive
+//   1. preempted requests, the oldest first
+//   2. the namespace that has used the least of the machine's time
+//   3. within it, the request with the least left to prefill. Each millisecond of waiting counts as
+//      one millisecond less, so a long prompt is not starved by short ones
 //
-// Between namespaces this is start-time fair queueing (Goyal, Vin, Cheng 1996): one that comes back
-// after a rest begins level with the others and has no claim to the time it did not want.
+// Between namespaces this is start-time fair queueing (Goyal, Vin, Cheng 1996): a namespace that
+// was idle starts level with the others and has no claim to the time it did not use.
 //
 // Pure; one thread at a time.
 
@@ -24,13 +24,13 @@
 
 namespace cairn {
 
-// What each namespace has had of the machine's time.
+// FairShares: how much of the machine's time each namespace has used.
 class FairShares {
  public:
-  // Who has something to do now. To be told before the shares are asked for.
+  // Sets the namespaces that have work now. Call it before UsedMs.
   void SetActive(const std::set<NamespaceId>& active);
   void Charge(NamespaceId name_space, double ms) { used_ms_[name_space] += ms; }
-  // Comparable between those that are active.
+  // Comparable between active namespaces only.
   double UsedMs(NamespaceId name_space) const;
 
  private:
@@ -39,14 +39,14 @@ class FairShares {
 };
 
 struct Contender {
-  uint64_t number = 0;  // in the order of arrival
+  uint64_t number = 0;  // the order of arrival
   NamespaceId name_space = 0;
-  bool goes_on = false;   // it was at work before
-  double prefill_ms = 0;  // that reading the rest of its prompt will take
+  bool goes_on = false;   // it was running before
+  double prefill_ms = 0;  // the time to prefill the rest of its prompt
   double waited_ms = 0;
 };
 
-// Indices of `contenders`, who comes first first.
+// Returns the indices of `contenders` in their order, first in line first.
 std::vector<size_t> InOrder(std::span<const Contender> contenders, const FairShares& shares);
 
 }  // namespace cairn

@@ -18,7 +18,7 @@ std::optional<std::vector<size_t>> WhoLeaves(std::span<const QueuePlace> queue,
         std::max_element(waiting.begin(), waiting.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     const QueuePlace& place = queue[i - 1];
-    // Once others wait with no more than the newcomers, these are as much to blame.
+    // If no namespace has more waiting requests than the newcomers', the newcomers are refused.
     if (most->second <= wanted) return std::nullopt;
     if (place.name_space != most->first || !place.may_leave) continue;
     leave.push_back(i - 1);

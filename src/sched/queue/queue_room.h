@@ -1,6 +1,6 @@
-// WhoLeaves: who makes room in a full queue. The places belong to nobody, so a namespace that fills
-// them would shut all others out; the newest requests of the one that waits with most leave for one
-// that waits with fewer.
+// WhoLeaves: chooses the requests that leave a full queue. No namespace owns places, so a namespace
+// that fills the queue would shut all others out. The newest requests of the namespace with the
+// most waiting requests leave for one with fewer.
 //
 //   limit 6    | A A A A A A |   <- B       the newest of A leaves
 //              | A A A A A B |   <- A       refused: A waits with most itself
@@ -21,11 +21,11 @@ namespace cairn {
 
 struct QueuePlace {
   NamespaceId name_space = 0;
-  bool may_leave = true;  // false: it was at work before, and its client has seen some of it
+  bool may_leave = true;  // false: it was running before, and its client has received some of it
 };
 
-// `queue`: those that wait, oldest first. Indices of those that leave so that `count` more of
-// `name_space` have room among `limit`; nothing: the newcomers are refused.
+// `queue`: the waiting requests, oldest first. Returns the indices of those that leave so that
+// `count` more of `name_space` have room within `limit`; nullopt if the newcomers are refused.
 std::optional<std::vector<size_t>> WhoLeaves(std::span<const QueuePlace> queue,
                                              NamespaceId name_space, size_t count, size_t limit);
 

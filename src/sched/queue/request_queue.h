@@ -1,5 +1,5 @@
-// RequestQueue: requests that wait for a slot, in the order of arrival. Which of them gets the next
-// slot is Admission's affair.
+// RequestQueue: holds the requests that wait for a slot, in the order of arrival. Admission chooses
+// which of them gets the next slot.
 //
 // Threads: any. A reference to a queued request stays valid while others push; only the context
 // thread takes requests out.
@@ -24,32 +24,33 @@ class RequestQueue {
  public:
   explicit RequestQueue(size_t limit) : limit_(limit) {}
 
-  // Adds the answers of one request and numbers them. When there is no room, requests of the client
-  // that waits with most are marked as refused (sched/queue/queue_room.h). kUnavailable: the
-  // newcomers are refused themselves, or the queue is closed. REQUIRES: there is one at least.
+  // Adds the answers of one request and numbers them. If there is no room, requests of the client
+  // with the most waiting requests are marked as refused (sched/queue/queue_room.h). kUnavailable
+  // if the newcomers themselves are refused, or the queue is closed. REQUIRES: there is at least
+  // one.
   Status Push(std::vector<QueuedRequest> newcomers);
-  // A preempted request goes first. Possible when the queue is full or closed.
+  // Puts a preempted request first. Allowed when the queue is full or closed.
   void PushFront(QueuedRequest preempted);
-  // Takes no newcomers from now on.
+  // Accepts no more requests from Push.
   void Close();
 
   size_t size() const;
   bool empty() const { return size() == 0; }
-  // Requests that were refused for want of room, since the start.
+  // Requests refused because the queue was full, since the start.
   uint64_t refused() const;
 
   std::vector<QueuedRequest> TakeIf(const std::function<bool(const QueuedRequest&)>& leaves);
-  // Takes the one that `choose` returns the index of.
+  // Takes the request whose index `choose` returns.
   std::optional<QueuedRequest> TakeOne(
       const std::function<std::optional<size_t>(std::deque<QueuedRequest>*)>& choose);
-  // Nobody else uses the queue while `visit` runs.
+  // Calls `visit` for each request, under the lock.
   void ForEach(const std::function<void(QueuedRequest*)>& visit);
-  // Those that could begin now. For the context thread, which may use them until it takes one out:
-  // matching prompts takes time, and other threads push meanwhile.
+  // Returns the requests that could begin now. Only for the context thread, which may use them
+  // until it takes one out: matching prompts takes time, and other threads push meanwhile.
   std::vector<QueuedRequest*> Ready();
 
  private:
-  // Marks those that leave. REQUIRES: mutex_ is held.
+  // Marks the requests that leave. REQUIRES: mutex_ is held.
   Status MakeRoom(const std::vector<QueuedRequest>& newcomers);
 
   const size_t limit_;

@@ -25,7 +25,7 @@ GenerationRequest Of(NamespaceId name_space, Tokens prompt, size_t tokens_max) {
   return request;
 }
 
-// Steps until `generation` has something to say; how many steps that took.
+// Steps until `generation` has an event, and returns the number of steps.
 size_t StepsToFirstEvent(Bench* bench, Generation* generation, size_t steps_max) {
   for (size_t steps = 1; steps <= steps_max; ++steps) {
     bench->clock.Advance(kStepMs);
@@ -76,7 +76,7 @@ TEST(Shares, ANamespaceThatFillsTheQueueShutsNobodyOut) {
     while (auto more = bench.scheduler.Submit(Of(1, Text(200), 50))) greedy.push_back(*more);
     auto other = bench.scheduler.Submit(Of(2, Text(200, 'y'), 1));
     ASSERT_TRUE(other) << round << ": " << other.error().message;
-    // This clock charges nobody, so only the time that they waited decides.
+    // Time stands still during work on this clock, so only the waiting time decides.
     EXPECT_LE(StepsToFirstEvent(&bench, other->get(), 1000), 300u);
   }
   EXPECT_GT(bench.scheduler.stats().refused, 0u);

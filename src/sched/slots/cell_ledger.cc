@@ -24,7 +24,7 @@ size_t CellLedger::OthersTokens(uint64_t row, size_t slot) const {
   return tokens;
 }
 
-// Slots share nothing but beginnings.
+// Slots share only beginnings.
 size_t CellLedger::SharedTokens(size_t slot) const {
   size_t shared = 0;
   size_t position = 0;
@@ -46,7 +46,7 @@ void CellLedger::SetTokens(size_t slot, size_t tokens) {
     if (parts.back().tokens == 0) parts.pop_back();
   }
   if (held == tokens) return;
-  // What another slot holds of a row may reach further than this slot does.
+  // Another slot may hold more of the row than this slot does.
   if (parts.empty() || OthersTokens(parts.back().row, slot) > 0) parts.push_back({++last_row_, 0});
   parts.back().tokens += tokens - held;
 }

@@ -1,10 +1,11 @@
-// CellLedger: how many of the context's cells the slots hold. Slots that share the KV of a prefix
-// lie in the same cells, which count once and stay as long as one of them holds them:
+// CellLedger: counts how many of the context's cells the slots occupy. Slots that share the KV of a
+// prefix occupy the same cells, which count once and stay until no slot holds them:
 //
-//   slot 0   | 1: header and A, 900 |               cells used: 900 + 500
-//   slot 1   | 1: its first 600     | 2: 500 |
+//   slot 0   | 1: system prefix and A, 900 |           cells used: 900 + 500
+//   slot 1   | 1: its first 600 | 2: 500 |
 //
-// libllama does not tell how full a context is; a state set into a full one is just refused.
+// The ledger exists because libllama does not report how full a context is; it only refuses a state
+// that does not fit.
 //
 // Threads: the one that owns the context.
 
@@ -21,29 +22,29 @@ class CellLedger {
  public:
   explicit CellLedger(size_t slots) : held_(slots) {}
 
-  // `slot` was cut, or read on, to `tokens`.
+  // `slot` was truncated, or extended, to `tokens`.
   void SetTokens(size_t slot, size_t tokens);
   // `to` holds the first `tokens` of `from` and nothing else.
   void Share(size_t from, size_t to, size_t tokens);
 
   size_t used() const { return UsedBy(std::vector<bool>(held_.size(), true)); }
-  // Those that one or more of `slots` hold.
+  // Cells that at least one of `slots` holds.
   size_t UsedBy(const std::vector<bool>& slots) const;
-  // So many of a slot's first tokens lie in cells that others hold too; what is behind them is its
-  // own.
+  // Returns the position up to which a slot's tokens lie in cells that other slots hold too; the
+  // tokens after it are in its own cells.
   size_t SharedTokens(size_t slot) const;
-  // Those that nobody else holds: what clearing `slot` gives back.
+  // Cells that only `slot` holds, which clearing it frees.
   size_t OnlyIn(size_t slot) const;
 
  private:
-  // The first `tokens` of a row of cells that was filled in one go, by number.
+  // The first `tokens` of a row of cells, which was filled in one go and has a number.
   struct Part {
     uint64_t row = 0;
     size_t tokens = 0;
   };
 
   size_t TokensOf(size_t slot) const;
-  // The most that another slot holds of the row.
+  // The most tokens of the row that another slot holds.
   size_t OthersTokens(uint64_t row, size_t slot) const;
 
   std::vector<std::vector<Part>> held_;  // by slot

@@ -16,7 +16,7 @@ void CheckpointTaker::Take(size_t slot_index, CheckpointClass checkpoint_class, 
   checkpoint.lineage = slot.lineage();
   checkpoint.turns = turns;
   if (pool_->cache().Holds(slot.name_space(), slot.tokens(), checkpoint.lineage)) return;
-  // On the grid, segments lead back without one.
+  // On the grid, a slot can resume from segments alone.
   if (checkpoint.on_grid() && !needs_snapshot) return;
   TraceSpan span(pool_->options().trace, "checkpoint");
   Bytes snapshot;
@@ -62,7 +62,7 @@ void CheckpointTaker::Insert(const Slot& slot, const Checkpoint& checkpoint, Byt
   span->Add("slot", static_cast<size_t>(slot.seq()));
   span->Add("class", CheckpointClassName(checkpoint.checkpoint_class));
   span->Add("position", slot.tokens().size());
-  // With no room for it there, it is nowhere.
+  // If the cache had no room, it is in no tier.
   span->Add("bytes", size).Add("tier", inserted ? "ram" : "none").End();
 }
 

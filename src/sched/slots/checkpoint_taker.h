@@ -1,4 +1,4 @@
-// CheckpointTaker: stores states of slots in the cache as checkpoints.
+// CheckpointTaker: stores slot states in the cache as checkpoints.
 //
 // Threads: the context thread.
 
@@ -16,12 +16,13 @@ namespace cairn {
 
 class CheckpointTaker {
  public:
-  // `pool` outlives it.
+  // `pool` must outlive this object.
   explicit CheckpointTaker(SlotPool* pool) : pool_(pool) {}
 
-  // Stores the state at the slot's end. `turns`: of the prompt, when it ends here or soon.
+  // Stores the state at the slot's end. `turns`: the number of turns of the prompt, if the prompt
+  // ends here or soon after.
   void Take(size_t slot_index, CheckpointClass checkpoint_class, size_t turns);
-  // The same at the end of a prompt, whose `logits` are stored with the state.
+  // As Take, at the end of a prompt, whose `logits` are stored with the state.
   void TakeEnd(size_t slot_index, std::span<const float> logits);
 
  private:

@@ -1,14 +1,14 @@
-// FindMovedChunks: what of a prompt a slot holds at another place.
+// FindMovedChunks: finds chunks of a prompt that a slot holds at other positions.
 //
-// Where a client has taken a message out of the middle, all behind it stands further on in the slot
-// than in the prompt:
+// When a client removes a message from the middle, everything after it stands at a higher position
+// in the slot than in the prompt:
 //
-//   slot     | header | old message | question and answer | more |
-//   prompt   | header | question and answer | new |
-//                      <─── moved ───'
+//   slot     | system prefix | old message | question and answer | more |
+//   prompt   | system prefix | question and answer | new |
+//                             <─── moved ───'
 //
-// What is moved was computed behind tokens that are no longer there, so it is not what reading the
-// prompt would give: llama-server's --cache-reuse, and ours.
+// Moved tokens were computed after tokens that are no longer there, so their KV differs from that
+// of a prefill of the prompt. llama-server's --cache-reuse accepts that, and so does ours.
 //
 // Pure; any thread.
 
@@ -31,10 +31,11 @@ struct MovedChunk {
   friend bool operator==(const MovedChunk&, const MovedChunk&) = default;
 };
 
-// Beginning behind the common prefix: the first run of `tokens_min` tokens or more in `held` that
-// the prompt has next, then the first one behind that, and so on, as llama-server's loop finds
-// them. Each chunk begins in the prompt where the one before it ends, the first at the common
-// prefix's end, and from >= to. The prompt's last token is in none, as it must be read.
+// Searches after the common prefix: finds the first run of at least `tokens_min` tokens in `held`
+// that the prompt has next, then the first one after that, and so on, in the order of
+// llama-server's loop. Each chunk begins in the prompt where the previous one ends, the first at
+// the common prefix's end, and from >= to. No chunk contains the prompt's last token, because it
+// must be prefilled.
 // REQUIRES: tokens_min > 0.
 std::vector<MovedChunk> FindMovedChunks(TokenSpan held, TokenSpan prompt, size_t tokens_min);
 

@@ -35,7 +35,8 @@ TEST(MovedChunks, FollowOneAnother) {
   const Tokens held = Join(Join(Join(RandomText(10, 3), a), RandomText(7, 4)), b);
   EXPECT_EQ(FindMovedChunks(held, Join(Join(a, b), Text(1)), 32),
             (Chunks{{10, 0, 40}, {57, 40, 40}}));
-  // Never backwards: what the prompt has in another order is read.
+  // Chunks are never moved to higher positions: text that the prompt has in another order is
+  // prefilled.
   EXPECT_EQ(FindMovedChunks(held, Join(Join(b, a), Text(1)), 32), (Chunks{{57, 0, 40}}));
 }
 

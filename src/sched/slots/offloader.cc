@@ -23,7 +23,8 @@ void Offloader::Save(Slot* slot) {
   }
   const Useful useful = UsefulOf(*slot);
   if (useful.end == 0) return;
-  // The state first: attention KV on which none stands would be the first to be evicted.
+  // The state is stored first, because attention KV on which no state stands would be the first to
+  // be evicted.
   if (pool_->options().mode != ReuseMode::kExact) {
     checkpoints_->Take(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
@@ -34,7 +35,7 @@ void Offloader::Save(Slot* slot) {
 Offloader::Useful Offloader::UsefulOf(const Slot& slot) const {
   Useful useful{slot.own_tokens(), slot.own_provenance()};
   if (pool_->options().mode != ReuseMode::kExact) return useful;
-  // Nothing goes on from bits off the grid, and without a snapshot KV leads nowhere.
+  // No slot continues from bits off the grid, and without a snapshot KV cannot be resumed from.
   useful.end = std::min(useful.end, useful.provenance.clean);
   if (pool_->engine().traits().NeedsSnapshots()) {
     const TokenSpan clean = TokenSpan(slot.tokens()).first(useful.end);
@@ -126,7 +127,7 @@ bool Offloader::StoreNextOf(SlotPool::Entry* entry) {
   }
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps = pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance);
-  // Where the budget is so tight that each segment takes the room of the one before, this ends too.
+  // The limit ends the loop even if the budget is so tight that each segment evicts the one before.
   if (begins) entry->segments_left = gaps.size();
   if (gaps.empty() || *entry->segments_left == 0) return begins;
   --*entry->segments_left;
@@ -152,12 +153,12 @@ void Offloader::CountBeside(size_t tokens) {
 
 bool Offloader::SlowsOthers(const SlotPool::Entry& entry, size_t coming_tokens) const {
   if (!entry.free || entry.stays || entry.slot.tokens().empty()) return false;
-  // Moved tokens are nowhere else.
+  // Moved tokens are stored nowhere else.
   if (!entry.slot.is_own()) return false;
   const MemoryTraits& traits = pool_->engine().traits();
   const size_t cells = pool_->ledger().OnlyIn(static_cast<size_t>(entry.slot.seq()));
   if (cells == 0) return false;
-  // Its snapshot is moved as well, and slows nobody down.
+  // Its snapshot has to be moved as well, but does not slow the others down.
   const auto kv_bytes = static_cast<double>(cells * traits.kv_bytes_per_token);
   const double moved = 1 + static_cast<double>(traits.snapshot_bytes) / kv_bytes;
   return static_cast<double>(entry.beside_tokens + coming_tokens) >=

@@ -1,19 +1,19 @@
-// Offloader: saves slots' content to the cache, as segments where KV can be taken apart, as one
-// state elsewhere: before a slot loses it, while the slot is unused, and when an idle slot slows
-// the others down.
+// Offloader: saves the contents of slots to the cache, as segments where KV can be cut, as one full
+// state elsewhere: before a slot loses its contents, while the slot is unused, and when an idle
+// slot slows the others down (idle-slot pressure).
 //
-// All slots lie in one buffer, and attention passes over its cells for every token, those of other
-// slots too. llama-server empties idle slots at every new task for that reason
+// All slots lie in one buffer, and attention passes over its cells for every token, including those
+// of other slots. llama-server empties idle slots at every new task for that reason
 // (--cache-idle-slots).
 //
-//   slot 0   | conversation A, idle |     for each token of B and C a pass over A's cells too
-//   slot 1   | B, prefill … |             ─> A is stored, segment by segment, and its cells are
-//   free slot 2   | C, answering … |
+//   slot 0   | conversation A, idle |     every token of B and C takes a pass over A's cells too
+//   slot 1   | B, prefill …         |     ─> A is stored, segment by segment, and its cells are
+//   slot 2   | C, decode …          |        freed
 //
-// But coming back costs too. Whether anyone comes back is not known, so a slot stays until its
-// cells have cost the others about as much as storing them and bringing them back: then never more
-// than twice the least is paid (ski rental: Karlin et al., Competitive Snoopy Caching, 1988). Both
-// grow with the cells, so tokens are counted.
+// But restoring A costs too, and whether a request will continue A is not known. So a slot stays
+// until its cells have cost the others about as much as storing and restoring them: then the total
+// is never more than twice the optimum (ski rental: Karlin et al., Competitive Snoopy Caching,
+// 1988). Both costs grow with the cells, so tokens are counted.
 //
 // Threads: the context thread.
 
@@ -29,32 +29,34 @@ namespace cairn {
 
 class Offloader {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   Offloader(SlotPool* pool, CheckpointTaker* checkpoints)
       : pool_(pool), checkpoints_(checkpoints) {}
 
-  // Saves a slot's content as far as it is of use later and fits. The slot keeps it.
+  // Saves a slot's contents as far as they are useful later and fit. The slot keeps them.
   void Offload(Slot* slot);
   void OffloadAndClear(size_t slot);
-  // Offloads and empties the free slot that was unused for longest. False: none holds anything.
+  // Offloads and empties the free slot that was unused for longest. Returns false if all free slots
+  // are empty.
   bool EmptyAFreeSlot();
 
-  // Where the cache saves: copies to it the next part of an unused slot, so that its content is
-  // safe while the slot goes on holding it. False: there was nothing to copy. `now`: without
-  // waiting until it was unused for long. Slots that are stored as one state are copied only then,
-  // as each copy is all of it.
+  // For a cache that saves: copies the next part of an unused slot to it, so that the contents are
+  // safe while the slot keeps them. Returns false if there was nothing to copy. `now`: also copies
+  // slots that were in use recently, and slots stored as full states, of which each copy is
+  // complete.
   bool StoreUnused(bool now);
-  // About so much StoreUnused has still to copy.
+  // An estimate of the bytes that StoreUnused has still to copy.
   size_t UnstoredBytes() const;
 
-  // Slots in use have computed so many tokens.
+  // Records that slots in use have computed `tokens` tokens.
   void CountBeside(size_t tokens);
-  // Stores a part of a free slot that slows those in use down, which have so many tokens to compute
-  // at least, or empties it when all is stored. False: no slot does.
+  // Stores a part of a free slot that slows down the slots in use, which have at least
+  // `coming_tokens` to compute; or empties it once all is stored. Returns false if no slot slows
+  // others.
   bool OffloadIdle(size_t coming_tokens);
 
  private:
-  // The part of a slot that can be resumed later: how far, and whose bits.
+  // The part of a slot that can be resumed later: its end and its provenance.
   struct Useful {
     size_t end = 0;
     Provenance provenance;
@@ -65,11 +67,11 @@ class Offloader {
   bool SaveFullState(Slot* slot);
   bool SaveSegments(Slot* slot, const Useful& useful);
   bool SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
-  // False: there is nothing more.
+  // Returns false if there is nothing more to store.
   bool StorePart(SlotPool::Entry* entry);
   bool StoreNextOf(SlotPool::Entry* entry);
   bool SlowsOthers(const SlotPool::Entry& entry, size_t coming_tokens) const;
-  // Whether emptying it would lose nothing.
+  // Whether emptying the slot would lose nothing.
   bool IsStored(const Slot& slot) const;
 
   SlotPool* const pool_;

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// A new measurement counts for so much of the average.
+// The weight of a new measurement in the moving average.
 constexpr double kNewShare = 0.25;
 
 void Average(double value, double* average) {
@@ -66,7 +66,8 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
   std::optional<Pins> pins = Pin(needs, path);
   const double pin_ms = pool_->NowMs() - pin_begin_ms;
   if (!pins) {
-    // An object that the cache named is gone; the slots alone name none that can go.
+    // An object that the cache named is gone. The second choice uses the slots alone, where nothing
+    // can be gone.
     ++pool_->counters().failed;
     needs.match = &nothing;
     path = Choose(needs);
@@ -92,8 +93,8 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
     slot.Clear(needs.name_space);
   }
   Unpin(path, *pins);
-  // Where others hold the cells, nothing is wrong with the state; and the cache knows itself which
-  // objects it could not load.
+  // If other slots hold the cells, the state is good; and the cache itself records which objects it
+  // could not load.
   const bool is_broken = !followed && followed.error().code != ErrorCode::kNoSpace &&
                          followed.error().code != ErrorCode::kNotFound;
   if (is_broken) Discard(path, *pins);
@@ -159,7 +160,7 @@ std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
   if (path.source == ResumePath::Source::kFullState) return std::nullopt;
   const CheckpointId checkpoint = point.checkpoint.id;
   if (checkpoint != 0 && !pool_->cache().InMemory(checkpoint)) return std::nullopt;
-  // A request that goes on from there will need it, so it counts as used.
+  // A request that continues from there will need it, so it counts as used.
   const std::optional<Pins> pins = Pin(needs, path);
   if (!pins) return std::nullopt;
   ReuseReport report = Report(path, *pins, point.position);
@@ -183,7 +184,7 @@ void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {
 Status Restorer::Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point,
                           const Pins& pins) {
   const ByteSpan snapshot = WithoutLogits(pins.snapshot, point.checkpoint);
-  // As ChooseResume counts them, which asks how long so many would take.
+  // Counted as in ChooseResume, which estimates the time for that many bytes.
   const size_t bytes =
       point.checkpoint.bytes + prefix.size() * pool_->engine().traits().kv_bytes_per_token;
   const double begin_ms = pool_->NowMs();
@@ -333,7 +334,7 @@ ReuseReport Restorer::Report(const ResumePath& path, const Pins& pins, size_t ha
       (part.from_disk ? from_disk : from_ram) += end - begin;
     }
   }
-  // Without the state at its end none of it would be of use.
+  // The state at the end is needed by all tokens before it, so its tier counts for all.
   const bool has_state = !pins.snapshot.empty() || !pins.full_state.empty();
   if (has_state && pins.from_disk) {
     from_disk = path.point.position;

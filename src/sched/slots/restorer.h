@@ -1,11 +1,11 @@
-// Restorer: gives a prompt a slot, and brings the slot along the prompt without prefill, by the
+// Restorer: gives a prompt a slot, and advances the slot along the prompt without prefill, by the
 // cheapest resume path (sched/slots/slot_choice.h):
 //
-//   slot   | prefix | conversation A, 9,000 tokens |      a prompt of conversation B comes
+//   slot   | prefix | conversation A, 9,000 tokens |      a prompt of conversation B arrives
 //            kept     '--- offloaded: segments + snapshot     ─> and A is assembled again later
 //
-// A resume path that fails costs prefill: the slot is then empty, the object that failed is
-// forgotten and counted, and the prompt is computed.
+// A resume path that fails costs prefill: the slot is then empty, the object that failed is removed
+// and counted, and the prompt is computed.
 //
 // Threads: the context thread.
 
@@ -30,32 +30,32 @@ class Restorer {
  public:
   struct Resumed {
     size_t slot = 0;
-    // Of the prompt's end, when nothing is left to compute; else nothing.
+    // Logits at the prompt's end, if nothing is left to compute; else empty.
     std::vector<float> logits;
-    // How the slot came there. It says nothing of tokens of the prompt that slots and cache know
-    // beyond that.
+    // How the slot got there. Does not cover tokens beyond that position which other slots and the
+    // cache know.
     ReuseReport report;
   };
   struct Reach {
-    size_t tokens = 0;         // so far along the prompt Resume would come
-    size_t shared_tokens = 0;  // of these, in cells of a slot in use, which hold them already
+    size_t tokens = 0;         // how far along the prompt Resume would come
+    size_t shared_tokens = 0;  // the part that lies in cells of a slot in use
   };
 
-  // All outlive it.
+  // All must outlive this object.
   Restorer(SlotPool* pool, Offloader* offloader, SlotMover* mover)
       : pool_(pool), offloader_(offloader), mover_(mover) {}
 
-  // Takes a slot for a prompt and brings it along the prompt; the slot is in use until
+  // Takes a slot for a prompt and advances it along the prompt. The slot is in use until
   // SlotPool::Release. REQUIRES: a slot is free.
   Resumed Resume(const SlotNeeds& needs);
-  // Now; when no slot is free, if all were.
+  // Returns how far Resume would come now; if no slot is free, as if all were.
   Reach ReachOf(const SlotNeeds& needs) const;
-  // Of a path that a slot has already: its KV lies in a slot, and the state to set on it, where one
-  // is needed, in memory. Resume would move no more than that, and need not be called before
-  // somebody goes on from there. Nothing: there is no such path.
+  // Returns the report of a path that is at hand: a slot holds its KV, and the state to restore, if
+  // one is needed, is in memory. Resume would move only that state, so it need not be called before
+  // a request continues from there. Returns nullopt if there is no such path.
   std::optional<ReuseReport> AtHand(const SlotNeeds& needs);
 
-  // How long prefill took, which the choice of a path weighs.
+  // Records how long prefill took; the choice of a path weighs it.
   void ObservePrefill(size_t tokens, double ms);
   // 0: not measured yet.
   double prefill_ms_per_token() const { return prefill_ms_per_token_; }
@@ -70,36 +70,36 @@ class Restorer {
   };
 
   Resumed ResumeAnyhow(SlotNeeds needs);
-  // Nothing: moving is not wanted, or brings nothing more than `otherwise`.
+  // Returns nullopt if moving is disabled, or brings no more than `otherwise`.
   std::optional<Resumed> ResumeByMoving(const SlotNeeds& needs, const ResumePath& otherwise);
-  // Of a path that led to its end.
+  // Fills in the report of a path that succeeded.
   void Describe(const SlotNeeds& needs, const ResumePath& path, const Pins& pins, size_t had_tokens,
                 Resumed* resumed) const;
-  // `exact` promises bits that nothing vouches for where the engine found no grid.
+  // False with `exact` where the engine found no grid, because nothing then guarantees the bits.
   bool MayReuse() const;
   ResumeRules Rules(const SlotNeeds& needs) const;
-  // When no slot is free, as if all were.
+  // If no slot is free, chooses as if all were.
   ResumePath Choose(const SlotNeeds& needs) const;
 
-  // Nothing: an object is gone.
+  // Returns nullopt if an object is gone.
   std::optional<Pins> Pin(const SlotNeeds& needs, const ResumePath& path);
   void Unpin(const ResumePath& path, const Pins& pins);
-  // Objects that could not be used are not tried again.
+  // Removes objects that could not be used, so that they are not tried again.
   void Discard(const ResumePath& path, const Pins& pins);
 
-  // A full context refuses states without saying why, so room is made before one is set. Slots in
-  // use stay; where that is too much, prefill will notice.
+  // Makes room before a state is restored, because a full context refuses states without giving a
+  // reason. Slots in use stay; if they leave too little room, prefill reports it.
   void MakeRoom(const SlotNeeds& needs, const ResumePath& path);
   Status Follow(const SlotNeeds& needs, const ResumePath& path, const Pins& pins);
   Status FollowInSlot(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Pins& pins);
   Status Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point, const Pins& pins);
-  // `had_tokens`: so many of the prompt's tokens the slot held before.
+  // `had_tokens`: how many of the prompt's tokens the slot held before.
   ReuseReport Report(const ResumePath& path, const Pins& pins, size_t had_tokens) const;
 
   SlotPool* const pool_;
   Offloader* const offloader_;
   SlotMover* const mover_;
-  // Each a moving average; 0: not measured yet.
+  // Moving averages; 0: not measured yet.
   double prefill_ms_per_token_ = 0;
   double assembled_bytes_per_ms_ = 0;
 };

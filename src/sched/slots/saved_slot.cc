@@ -16,7 +16,8 @@ bool BeginsWith(TokenSpan tokens, TokenSpan prefix) {
   return tokens.size() >= prefix.size() && CommonPrefix(tokens, prefix) == prefix.size();
 }
 
-// The deepest of a kind; of several that are as deep, the last. Null: there is none.
+// Returns the deepest object of a kind; the last of several equally deep ones; nullptr if there is
+// none.
 LoadedObject* DeepestOf(ObjectKind kind, std::vector<LoadedObject>* objects) {
   LoadedObject* deepest = nullptr;
   for (LoadedObject& object : *objects) {
@@ -31,19 +32,19 @@ LoadedObject* DeepestOf(ObjectKind kind, std::vector<LoadedObject>* objects) {
 // Whether `child` may begin in `parent`.
 bool Continues(const ObjectHeader& child, const ObjectHeader& parent) {
   const bool meets = parent.begin < child.begin && child.begin <= parent.tokens.size();
-  // Nothing comes back to the grid that has left it.
+  // A run never returns to the grid.
   const bool may = parent.lineage == 0 || child.lineage != 0;
   return meets && may && BeginsWith(child.tokens, TokenSpan(parent.tokens).first(child.begin));
 }
 
-// The segments from 0 to the end of `last`, shallowest first.
+// Returns the segments from 0 to the end of `last`, shallowest first.
 Result<std::vector<LoadedObject*>> PathTo(LoadedObject* last, std::vector<LoadedObject>* objects) {
   std::map<ObjectName, LoadedObject*> segments;
   for (LoadedObject& object : *objects) {
     if (object.header.kind == ObjectKind::kSegment) segments[NameOf(object.header)] = &object;
   }
   std::vector<LoadedObject*> path;
-  // Each begins before the one that begins in it, so this ends.
+  // Each segment begins before the one that begins in it, so the loop ends.
   for (LoadedObject* segment = last;;) {
     const ObjectHeader& header = segment->header;
     if (header.begin >= header.tokens.size()) return Corrupt("a segment in it is empty");
@@ -68,7 +69,7 @@ Status TakeSegments(LoadedObject* last, std::vector<LoadedObject>* objects, Save
   for (size_t i = 0; i < path->size(); ++i) {
     LoadedObject& segment = *(*path)[i];
     const ObjectHeader& header = segment.header;
-    // Of what another segment begins in, only the front is on the way.
+    // Only the front of a segment, up to where the next one begins, is on the path.
     const size_t end = i + 1 < path->size() ? (*path)[i + 1]->header.begin : saved->tokens.size();
     saved->provenance.Append({header.begin, end}, header.lineage, header.answers);
     saved->parts.push_back({header.begin, end, std::move(segment.payload)});
@@ -76,7 +77,7 @@ Status TakeSegments(LoadedObject* last, std::vector<LoadedObject>* objects, Save
   return {};
 }
 
-// What a purely recurrent model's snapshot says of the way to it.
+// The provenance that a purely recurrent model's snapshot implies.
 Provenance ProvenanceOf(const ObjectHeader& snapshot) {
   Provenance provenance;
   if (snapshot.lineage == 0) {
@@ -87,11 +88,11 @@ Provenance ProvenanceOf(const ObjectHeader& snapshot) {
   return provenance;
 }
 
-// Whether a snapshot is of this slot's own bits, so that it leads back into it.
+// Whether a snapshot holds this slot's own bits, so that the slot can be restored to it.
 bool IsOfSlot(const ObjectHeader& header, const SavedSlot& saved, bool recurrent) {
   if (!BeginsWith(saved.tokens, header.tokens)) return false;
   const LineageId own = saved.provenance.LineageAt(header.tokens.size());
-  // Where a snapshot is all there is, what is on the grid is anybody's.
+  // Where a snapshot is the complete state, one on the grid fits every slot.
   return header.lineage == own || (recurrent && header.lineage == 0);
 }
 
@@ -116,7 +117,8 @@ Status TakeSnapshots(bool recurrent, std::vector<LoadedObject>* objects, SavedSl
     saved->checkpoints.push_back(
         {CheckpointOf(header, *checkpoint_class), std::move(object.payload)});
   }
-  // Of two at one place, the one without logits comes last: it is the end's, if it is at the end.
+  // Of two at one position, the one without logits comes last: it is the state of the slot's end,
+  // if it is at the end.
   std::stable_sort(saved->checkpoints.begin(), saved->checkpoints.end(),
                    [](const auto& a, const auto& b) {
                      const auto rank = [](const Checkpoint& what) {
@@ -134,14 +136,14 @@ void CutTo(size_t position, SavedSlot* saved) {
   if (!saved->parts.empty()) saved->parts.back().end = position;
 }
 
-// The slot can be brought to its deepest snapshot, and not beyond.
+// Sets the slot's end to the deepest snapshot, beyond which the slot cannot be restored.
 Status TakeEnd(SavedSlot* saved) {
   if (saved->checkpoints.empty()) return Corrupt("no state that leads back is in it");
   SavedSlot::SavedCheckpoint& last = saved->checkpoints.back();
   CutTo(last.what.position, saved);
   if (last.what.logits_bytes == 0) {
     saved->end_state = std::move(last.bytes);
-    // The slot has it then; the cache gets it when the slot is about to lose it.
+    // The slot has it then; the cache gets it when the slot is offloaded.
     saved->checkpoints.pop_back();
   } else {
     const size_t bytes = last.bytes.size() - last.what.logits_bytes;

@@ -1,10 +1,10 @@
-// SavedSlot: what a slot held, away from the engine: its tokens and whose bits they are, the
+// SavedSlot: the contents of a slot apart from the engine: its tokens and their provenance, the
 // attention KV on its path, the state at its end, and the checkpoints on its path. It is written as
 // stored objects (store/object.h) and read from them:
 //
-//   slot     | header | turn 1 | turn 2 | turn 3 |
-//   objects  [ segment        ][ segment         ]      the KV, from 0 on
-//                     S        S                 E      checkpoints, and the end
+//   slot     | system prefix | turn 1 | turn 2 | turn 3 |
+//   objects  [ segment               ][ segment         ]      the KV, from 0 on
+//                            S        S                 E      checkpoints, and the end
 //
 // Values and pure functions; any thread.
 
@@ -26,20 +26,20 @@
 
 namespace cairn {
 
-// One thing that is saved of a slot.
+// One saved part of a slot.
 struct SlotPart {
   enum class Kind : uint8_t {
     kSegment,     // attention KV of a range
-    kFullState,   // all of the slot, where KV cannot be taken apart
+    kFullState,   // all of the slot, where KV cannot be cut into segments
     kCheckpoint,  // that the cache holds
     kEnd,         // the state at the slot's end; empty where the model needs none
   };
   Kind kind = Kind::kEnd;
   SegmentGap range = {};       // of a segment
-  Checkpoint checkpoint = {};  // of a checkpoint; of the end, what it is as one
+  Checkpoint checkpoint = {};  // of a checkpoint; of the end, the state described as one
 };
 
-// What a slot holds, and the parts it comes in, each behind those that it needs.
+// The contents of a slot, and its parts, each after those that it needs.
 struct SlotContent {
   NamespaceId name_space = 0;
   Tokens tokens = {};
@@ -47,7 +47,7 @@ struct SlotContent {
   std::vector<SlotPart> parts = {};
 };
 
-// The header of a part. `parent`: the segment before it; empty: it is the first one.
+// Returns the header of a part. `parent`: the segment before it; empty if it is the first one.
 ObjectHeader HeaderOf(const SlotContent& content, const SlotPart& part, const ObjectName& parent);
 
 struct SavedSlot {
@@ -63,14 +63,15 @@ struct SavedSlot {
   NamespaceId name_space = 0;
   Tokens tokens = {};
   Provenance provenance = {};
-  std::vector<Part> parts = {};  // from 0 to the end, without gaps; else none
+  std::vector<Part> parts = {};  // contiguous from 0 to the end, or empty
   std::optional<Bytes> whole = {};
   Bytes end_state = {};
   std::vector<SavedCheckpoint> checkpoints = {};  // shallowest first
 };
 
-// The longest conversation in `objects`, in any order, as far as it can be gone on with.
-// `needs_snapshots`: see MemoryTraits. kCorrupt: there is none, and what is missing.
+// Returns the longest conversation in `objects` that can be resumed; `objects` may be in any order.
+// `needs_snapshots`: see MemoryTraits. kCorrupt if there is none; the message names the missing
+// part.
 Result<SavedSlot> ToSavedSlot(std::vector<LoadedObject> objects, bool needs_snapshots);
 
 }  // namespace cairn

@@ -65,7 +65,7 @@ TEST(SavedSlot, IsThePathFromItsBeginToItsDeepestState) {
   EXPECT_EQ(saved->checkpoints[0].what.checkpoint_class, CheckpointClass::kTurn);
 }
 
-// As `cairn cache export` writes it, where two conversations share their begin.
+// As `cairn cache export` writes it, where two conversations share their beginning.
 TEST(SavedSlot, TakesTheFrontOfASegmentThatAnotherBeginsIn) {
   Tokens other = Count(60);
   other.resize(100, 999);

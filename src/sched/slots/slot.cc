@@ -52,7 +52,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
     CutTo(position);
     return {};
   }
-  // Only a state that is all there is comes from elsewhere.
+  // Only a snapshot that is the complete state can come from elsewhere.
   tokens_.assign(prefix.begin(), prefix.end());
   provenance_ = {};
   if (checkpoint.on_grid()) {
@@ -124,13 +124,13 @@ Status Slot::Drop(const TokenRange& range, LineageId lineage) {
   for (TokenRange& answer : answers) answer = {answer.begin - dropped, answer.end - dropped};
   tokens_.erase(tokens_.begin() + static_cast<ptrdiff_t>(range.begin),
                 tokens_.begin() + static_cast<ptrdiff_t>(range.end));
-  // What is clean ends on the grid.
+  // The clean part must end on the grid.
   const bool in_clean = range.begin < provenance_.clean;
   const size_t begin = in_clean ? range.begin - range.begin % grid_tokens_ : range.begin;
   provenance_.CutTo(begin);
   provenance_.Append({begin, tokens_.size()}, lineage, answers);
   own_tokens_ = std::min(own_tokens_, provenance_.clean);
-  // The cells behind are others than those before.
+  // The cells after the range are no longer shared with those before.
   ledger_->SetTokens(static_cast<size_t>(seq_), range.begin);
   CountCells();
   return {};

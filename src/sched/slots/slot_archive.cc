@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// As much is taken at once as the cache takes at once: other slots wait for no longer.
+// The largest segment taken at once, as in the cache: it bounds how long other slots wait.
 constexpr size_t kSegmentTokensMax = 8192;
 
 }  // namespace
@@ -72,7 +72,7 @@ SlotContent SlotArchive::ContentOf(const Slot& slot) const {
   if (traits.kv_bytes_per_token > 0 && !traits.segments) {
     content.parts.push_back({Kind::kFullState});
   } else if (traits.kv_bytes_per_token > 0) {
-    // The slot has all of it, whatever ranges of it the cache may have.
+    // Takes all ranges from the slot, whichever of them the cache has.
     const auto ranges = SegmentIndex().Gaps(0, content.tokens, content.provenance);
     for (const SegmentGap& range : CutInto(ranges, kSegmentTokensMax)) {
       content.parts.push_back({Kind::kSegment, range});
@@ -99,7 +99,7 @@ void SlotArchive::AddCheckpoints(SlotContent* content) const {
   last.position = end;
   last.checkpoint_class = CheckpointClass::kReply;
   last.lineage = content->provenance.LineageAt(end);
-  // On the grid, segments lead back without one.
+  // On the grid, a slot can resume from segments alone.
   const bool needed = traits.NeedsSnapshots() || !last.on_grid();
   if (!is_one_state && needed) content->parts.push_back({Kind::kEnd, {}, last});
 }
@@ -217,7 +217,7 @@ Status SlotArchive::SetSaved(Slot* slot, const SavedSlot& saved) {
   return slot->Assemble(saved.tokens, 0, saved.provenance, parts, saved.end_state);
 }
 
-// Where the budget holds fewer, the later ones stay, or those that eviction thinks more of.
+// If the budget holds fewer, the later ones stay, or those that the eviction policy prefers.
 void SlotArchive::KeepCheckpoints(SavedSlot saved) {
   const auto match = pool_->cache().Match(saved.name_space, saved.tokens);
   for (SavedSlot::SavedCheckpoint& checkpoint : saved.checkpoints) {

@@ -1,7 +1,7 @@
-// SlotArchive: slots that a client erases, saves to a file and restores from one
+// SlotArchive: erases slots, saves them to files and restores them, for clients
 // (sched/slots/slot_files.h).
 //
-// Threads: the context thread; SlotCommands calls it there for others.
+// Threads: the context thread. SlotCommands calls it there on behalf of other threads.
 
 #ifndef CAIRN_SCHED_SLOTS_SLOT_ARCHIVE_H_
 #define CAIRN_SCHED_SLOTS_SLOT_ARCHIVE_H_
@@ -16,29 +16,29 @@ namespace cairn {
 
 class SlotArchive {
  public:
-  // Both outlive it.
+  // Both must outlive this object.
   SlotArchive(SlotPool* pool, Offloader* offloader) : pool_(pool), offloader_(offloader) {}
 
-  // kInvalidArgument: there is no such slot. kUnavailable: it is in use.
+  // kInvalidArgument if there is no such slot. kUnavailable if it is in use.
   Status CheckFree(size_t slot) const;
-  // Drops a slot's content without saving it; how many tokens that were. Errors as CheckFree's;
-  // kInvalidArgument: the content is another client's.
+  // Drops a slot's contents without saving them, and returns the number of tokens dropped. Errors
+  // as in CheckFree; kInvalidArgument if the contents belong to another client.
   Result<size_t> Erase(size_t slot, NamespaceId name_space);
 
-  // Begins to save a slot to a file: its content, in parts. The slot is in use until EndSaving, so
-  // that it stays as it is while other slots go on. Errors as CheckFree's; kInvalidArgument: it is
-  // empty, or another client's. kUnsupported: the model's states cannot be taken out.
+  // Begins to save a slot to a file, in parts. The slot is in use until EndSaving, so its contents
+  // do not change while other slots continue. Errors as in CheckFree; kInvalidArgument if it is
+  // empty or another client's; kUnsupported if the model's states cannot be taken out.
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
-  // A part's bytes. kNotFound: a checkpoint that the cache has evicted since; the others do without
-  // it. REQUIRES: the slot is being saved.
+  // Returns a part's bytes. kNotFound for a checkpoint that the cache has evicted since; the other
+  // parts do not need it. REQUIRES: the slot is being saved.
   Result<Bytes> TakePart(size_t slot, const SlotPart& part);
   void EndSaving(size_t slot);
   void EndAllSaving();
 
-  // Sets a slot to a saved one, and hands the checkpoints to the cache; the slot's content is
-  // offloaded first. kUnavailable: it is in use, or others hold the room; nothing has changed.
-  // kInvalidArgument: there is no such slot, or the engine does not take the states. kTooLong: it
-  // is more than a slot holds.
+  // Restores a saved slot into `slot`, and hands the checkpoints to the cache; the slot's previous
+  // contents are offloaded first. kUnavailable if it is in use, or other slots take the room; then
+  // nothing has changed. kInvalidArgument if there is no such slot, or the engine rejects the
+  // states. kTooLong if the conversation exceeds the context of a slot.
   Status Restore(size_t slot, SavedSlot saved);
 
  private:

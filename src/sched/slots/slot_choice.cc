@@ -9,20 +9,21 @@
 namespace cairn {
 namespace {
 
-// What templates put after the last message: "<|im_start|>assistant\n<think>\n" and the like.
+// Upper bound of what templates put after the last message: "<|im_start|>assistant\n<think>\n" and
+// the like.
 constexpr size_t kGenerationPromptTokensMax = 16;
-// While nothing is measured, storing and joining a token counts as so much of reading it.
+// Before the first measurement, storing and assembling a token counts as this share of its prefill.
 constexpr double kUnmeasuredMoveShare = 0.125;
 
-// In tokens that could be read meanwhile.
+// Returns the cost in tokens that could be prefilled in the same time.
 double MoveCost(const ResumeRules& rules, size_t bytes) {
   if (rules.assemble_bytes_per_prefill_token <= 0 || rules.in_answer) return 0;
   return static_cast<double>(bytes) / rules.assemble_bytes_per_prefill_token;
 }
 
-// What bringing back the slot's content will cost whoever comes back for it. The longer nobody
-// did, the less likely it is: the weight falls with the requests since, counted in rounds of all
-// slots.
+// Returns the cost of restoring the slot's contents for a later request that needs them. The longer
+// there was none, the less likely it is: the weight falls with the requests since, counted in
+// rounds of all slots.
 double LossCost(const ResumeRules& rules, const SlotNeeds& needs, const SlotView& view,
                 size_t slots, uint64_t now_tick) {
   const size_t lost = LostTokens(*view.slot, needs.name_space, needs.prompt, needs.keeps_answer);
@@ -56,7 +57,7 @@ ResumePoint FromOwn(const ResumeRules& rules, const SlotNeeds& needs, const Slot
                       [&](size_t position) { return own && slot.CanTruncate(position); });
 }
 
-// Without joining: that is each slot's own affair.
+// Leaves out assembly from segments, which FromOwn considers for each slot.
 ResumePoint FromOther(ResumeRules rules, const SlotNeeds& needs, const SlotState& state,
                       bool cuts_anywhere, bool goes_on) {
   rules.segments = false;
@@ -89,7 +90,7 @@ class WayFinder {
   }
 
  private:
-  // A wish that cannot be granted is none.
+  // If the requested slot is in use, any slot will do.
   bool IsWished(size_t slot) const {
     if (!needs_.wish || !slots_[*needs_.wish].free) return true;
     return slot == *needs_.wish;
@@ -139,7 +140,7 @@ class WayFinder {
   const SlotNeeds& needs_;
   const std::span<const SlotView> slots_;
   const uint64_t now_tick_;
-  double loss_ = 0;  // of the slot that is looked at
+  double loss_ = 0;  // of the slot under consideration
   std::optional<ResumePath> best_;
 };
 

@@ -10,7 +10,7 @@ Result<T> SlotCommands::Call(std::function<Result<T>()> command) {
     Result<T> result = unloader_->unloaded()
                            ? Result<T>(Fail(ErrorCode::kUnavailable, unloader_->reason()))
                            : command();
-    // Before anybody hears of it.
+    // Published before the caller gets the result.
     running_->PublishSlots();
     return result;
   });

@@ -1,9 +1,9 @@
-// SlotCommands: changes slots from other threads: clients erase slots, and save them to files
-// (sched/slots/slot_files.h). Each call waits until the context thread has done, between two steps,
-// what SlotArchive does under the same name.
+// SlotCommands: changes slots on behalf of other threads: clients erase slots, save them to files
+// and restore them (sched/slots/slot_files.h). Each call waits until the context thread, between
+// two steps, has run the function of the same name in SlotArchive.
 //
-// Errors, beside SlotArchive's: kUnavailable: the scheduler is stopping, or the model is unloaded
-// and cannot be loaded.
+// Errors, besides SlotArchive's: kUnavailable if the scheduler is stopping, or the model is
+// unloaded and cannot be loaded.
 //
 // Threads: any but the context thread.
 
@@ -22,17 +22,17 @@ namespace cairn {
 
 class SlotCommands {
  public:
-  // All outlive it.
+  // All must outlive this object.
   SlotCommands(SchedulerContext* context, Mailbox* mailbox, const IdleUnloader* unloader,
                RunningRequests* running)
       : context_(context), mailbox_(mailbox), unloader_(unloader), running_(running) {}
 
   Result<size_t> Erase(size_t slot, NamespaceId name_space);
-  // From here to EndSaving requests get other slots, or wait. Others' steps go on between two
+  // Until EndSaving, requests get other slots, or wait. Other requests' steps run between two
   // parts.
   Result<SlotContent> BeginSaving(size_t slot, NamespaceId name_space);
   Result<Bytes> TakePart(size_t slot, const SlotPart& part);
-  // When the scheduler stops, saving ends by itself.
+  // If the scheduler stops, saving ends without this call.
   void EndSaving(size_t slot);
   Status CheckFree(size_t slot);
   Status Restore(size_t slot, SavedSlot saved);

@@ -13,19 +13,19 @@
 namespace cairn {
 namespace {
 
-// File systems take 255 bytes.
+// File systems allow 255 bytes.
 constexpr size_t kNameBytesMax = 200;
-// What a path, a shell or another system would read as more than a name.
+// Characters with a special meaning in a path, a shell or another operating system.
 constexpr std::string_view kSpecialCharacters = "/\\:*?\"<>|";
 
 bool IsControl(char c) {
   return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
 }
 
-// Hidden, so that no file of a client's has such a name.
+// Hidden, so that no client's file has such a name.
 constexpr std::string_view kHiddenPrefix = ".tmp-";
 
-// What goes wrong with the folder is nothing that the client could do better.
+// A client cannot do anything about a faulty folder, so all errors but a full device are internal.
 Error WriteError(const Error& error) {
   const bool full = error.code == ErrorCode::kNoSpace;
   return {full ? error.code : ErrorCode::kInternal,
@@ -47,7 +47,7 @@ Error ReadError(const std::string& file, const Error& error) {
 
 }  // namespace
 
-// Ends the saving of a slot, whatever happens.
+// Holding: ends the saving of a slot when it goes out of scope.
 class SlotFiles::Holding {
  public:
   Holding(SlotCommands* slots, size_t slot) : slots_(slots), slot_(slot) {}
@@ -65,7 +65,8 @@ SlotFiles::SlotFiles(Fs* fs, SlotCommands* slots, const Clock* clock, SlotFilesO
 
 bool SlotFiles::IsFileName(std::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax) return false;
-  // Hidden files are ours, while they are written; Windows drops dots and spaces at a name's end.
+  // Hidden names are reserved for files being written; Windows drops dots and spaces at a name's
+  // end.
   if (name.front() == '.' || name.front() == ' ' || name.back() == '.' || name.back() == ' ') {
     return false;
   }
@@ -117,7 +118,7 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
       return tl::unexpected(written.error());
     }
   }
-  // The slot is free while the device takes its time.
+  // The slot is free while the device writes.
   const auto bytes = writer->Finish();
   if (!bytes) return tl::unexpected(WriteError(bytes.error()));
   if (Status synced = fs_->SyncFolder(options_.folder); !synced) {

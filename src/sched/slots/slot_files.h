@@ -1,16 +1,16 @@
-// SlotFiles: conversations that a client saves to files of its choice and restores from them. A
-// file holds all that is needed to go on: the slot's attention KV, the state at its end, and the
-// checkpoints on its path. It is a file of exported objects (store/export_file.h), so that `cairn
-// cache import` takes it too, and what `cairn cache export` wrote can be restored.
+// SlotFiles: saves conversations to files named by a client, and restores them. A file holds
+// everything needed to resume: the slot's attention KV, the state at its end, and the checkpoints
+// on its path. It is a file of exported objects (store/export_file.h), so `cairn cache import`
+// accepts it too, and a file of `cairn cache export` can be restored.
 //
 //   connection thread   | take | encode, write | take | encode, write | …   sync, rename
 //   context thread      | one part |  others' steps   | one part |  others' steps …
 //
-// So other slots wait for a part to be copied in memory and never for the disk, and no more than a
-// part is held twice. Restoring reads and checks the whole file on the connection's thread; the
-// context thread only sets it, as it sets what comes back from the cache.
+// So other slots wait for a part to be copied in memory but never for the disk, and at most one
+// part is held twice. Restore reads and checks the complete file on the connection's thread; the
+// context thread only restores the states, as it does for those from the cache.
 //
-// Threads: any, but the context's.
+// Threads: any but the context thread.
 
 #ifndef CAIRN_SCHED_SLOTS_SLOT_FILES_H_
 #define CAIRN_SCHED_SLOTS_SLOT_FILES_H_
@@ -35,8 +35,8 @@
 namespace cairn {
 
 struct SlotFilesOptions {
-  std::string folder;  // which is there
-  // What is restored must be of the same fingerprint, and of the client's own namespace.
+  std::string folder;  // must exist
+  // Files must have the same fingerprint, and the client's own namespace.
   SavedAs saved_as;
   Codec codec = Codec::kRaw;
   bool needs_snapshots = false;  // see MemoryTraits
@@ -46,31 +46,32 @@ class SlotFiles {
  public:
   struct Done {
     size_t tokens = 0;
-    uint64_t bytes = 0;  // of the file
+    uint64_t bytes = 0;  // the file's size
     double ms = 0;
   };
 
-  // All outlive it.
+  // All must outlive this object.
   SlotFiles(Fs* fs, SlotCommands* slots, const Clock* clock, SlotFilesOptions options);
 
-  // Removes what saves left behind whose process was killed: temporary files that nobody has
-  // written to for an hour. `now_ns`: since 1970.
+  // Removes temporary files of saves whose process was killed: those not written to for an hour.
+  // `now_ns`: nanoseconds since 1970.
   void RemoveLeftovers(int64_t now_ns);
-  // Which namespaces have which names from now on. Any thread.
+  // Sets the names of namespaces. Any thread.
   void SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces);
 
-  // Whether a name is one that a file may have: it leads to no other folder, whatever the system.
+  // Whether `name` is allowed as a file name: it leads to no other folder, on any operating system.
   static bool IsFileName(std::string_view name);
 
-  // Writes what a slot holds. A file of that name is replaced when the new one is whole, and stays
-  // where that fails. Errors: those of SlotArchive::BeginSaving; kNoSpace: the device is full;
-  // kInternal: anything else that keeps it from being written.
+  // Writes a slot's contents. A file of that name is replaced once the new one is complete, and
+  // stays if saving fails. Errors as in SlotArchive::BeginSaving; kNoSpace if the device is full;
+  // kInternal for any other failure to write.
   // REQUIRES: IsFileName(file).
   Result<Done> Save(size_t slot, NamespaceId name_space, const std::string& file);
-  // Makes a slot what was saved. The slot is asked for before the file is read, and one file is
-  // read at a time, as all of it is in memory then. kInvalidArgument: there is no such file, it is
-  // broken, of another version, model or client; nothing has changed. Else those of
-  // SlotArchive::Restore. REQUIRES: IsFileName(file).
+  // Restores a saved file into a slot. The slot is checked before the file is read. One file is
+  // read at a time, because all of it is held in memory. kInvalidArgument if there is no such file,
+  // or it is corrupt or of another version, model or client; then nothing has changed. Other errors
+  // as in SlotArchive::Restore.
+  // REQUIRES: IsFileName(file).
   Result<Done> Restore(size_t slot, NamespaceId name_space, const std::string& file);
 
  private:

@@ -110,7 +110,7 @@ GenerationRequest Request(const Tokens& prompt, NamespaceId name_space = 0) {
   return request;
 }
 
-// Two turns: a long one, and one that goes on from its answer.
+// Two turns: a long one, and one that continues from its answer.
 template <typename Server>
 Tokens PlayTwoTurns(Server* server) {
   const auto ask = [&](const Tokens& prompt) {
@@ -141,7 +141,7 @@ class SlotFilesTest : public testing::Test {
     EXPECT_EQ(done.error().code, ErrorCode::kInvalidArgument) << done.error().message;
     EXPECT_NE(done.error().message.find(why), std::string::npos) << done.error().message;
   }
-  // Plays two turns and saves them. Returns what the slot held, without the last token drawn.
+  // Plays two turns and saves them. Returns the slot's tokens, without the last sampled one.
   Tokens SaveTwoTurns(const Setting& setting) {
     Life life(&fs_, setting);
     const Tokens held = PlayTwoTurns(&life);
@@ -208,7 +208,7 @@ TEST_F(SlotFilesTest, TheNextTurnInAFreshServerReadsItsMessageAlone) {
     const Tokens next = Join(held, Text(50, 'n'));
     const Bench::Answer answer = life.Ask(Request(next));
     EXPECT_EQ(answer.end.cost.prefill_tokens(), 51u) << "and the answer's last token";
-    // In one life nothing else would have been said.
+    // Without a restart the answer is the same.
     Bench uninterrupted(setting.engine, {});
     PlayTwoTurns(&uninterrupted);
     EXPECT_EQ(answer.text, uninterrupted.Run(Request(next)).text);
@@ -446,7 +446,7 @@ TEST_F(SlotFilesTest, ForeignFilesAreRefusedAndSaidToBe) {
   EXPECT_NE(too_long.error().message.find("--ctx-size"), std::string::npos);
 }
 
-// Cut anywhere, or with any bit flipped: it is said, and the slot holds what it held.
+// A file truncated anywhere, or with any bit flipped, is rejected, and the slot keeps its contents.
 TEST_F(SlotFilesTest, EveryDefectIsFoundBeforeAnythingChanges) {
   SaveTwoTurns(Of(MemoryClass::kHybrid));
   const Bytes good = Content();
@@ -497,7 +497,7 @@ TEST_F(SlotFilesTest, ASlotStoredWholeIsNotSetWhereSegmentsAreKept) {
   ExpectWrong(life.files().Restore(0, 0, kFile), "--parallel and --reuse");
 }
 
-// So `cairn cache import` makes of it what a server would have kept on disk.
+// So `cairn cache import` makes the same objects of it that a server would have saved to disk.
 TEST_F(SlotFilesTest, AFileHoldsThePathOfADiskCache) {
   const Tokens held = SaveTwoTurns(Of(MemoryClass::kHybrid));
   ObjectFolder folder(&fs_, "/cache");

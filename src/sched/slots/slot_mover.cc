@@ -19,7 +19,7 @@ std::optional<SlotMover::Move> SlotMover::Find(const SlotNeeds& needs) const {
     move.slot = i;
     move.chunks =
         FindMovedChunks(entry.slot.tokens(), needs.prompt, pool_->options().move_tokens_min);
-    // Tokens that another slot holds too stay where they are.
+    // Tokens that another slot shares must stay in place.
     if (move.chunks.empty() || move.chunks.front().from < pool_->ledger().SharedTokens(i)) continue;
     if (!best || move.end() > best->end()) best = std::move(move);
   }
@@ -46,7 +46,7 @@ size_t SlotMover::DropOldest(size_t slot, size_t keep) {
   if (!pool_->engine().traits().shifts || keep + 1 >= size) return 0;
   const size_t count = (size - keep) / 2;
   const size_t end = keep + count;
-  // Emptying another slot may leave nothing to share.
+  // Emptying another slot may end the sharing.
   while (ledger.SharedTokens(slot) > end &&
          ledger.used() + ledger.SharedTokens(slot) - end > pool_->engine().cells()) {
     if (!offloader_->EmptyAFreeSlot()) return 0;

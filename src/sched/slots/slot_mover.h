@@ -1,8 +1,9 @@
 // SlotMover: moves tokens of a slot to other positions: where a prompt has them elsewhere
-// (--cache-reuse), and where an answer has come to the end of its context (--context-shift).
+// (--cache-reuse), and where an answer has reached the end of its context (--context-shift).
 //
-// Moved tokens were computed behind other tokens, so they are no prompt's own: the slot may go on
-// from them, and no other slot or client ever gets them (Slot::own_tokens).
+// Moved tokens were computed after other tokens than those now before them, so they match no
+// prompt's prefill: the slot may continue from them, but no other slot or client ever gets them
+// (Slot::own_tokens).
 //
 // Threads: the context thread.
 
@@ -29,16 +30,17 @@ class SlotMover {
     size_t end() const { return chunks.back().to + chunks.back().tokens; }
   };
 
-  // Both outlive it.
+  // Both must outlive this object.
   SlotMover(SlotPool* pool, Offloader* offloader) : pool_(pool), offloader_(offloader) {}
 
-  // The move that brings a free slot furthest along the prompt. Nothing: moving is not wanted, or
-  // there is none.
+  // Returns the move that brings a free slot furthest along the prompt; nullopt if moving is
+  // disabled, or there is none.
   std::optional<Move> Find(const SlotNeeds& needs) const;
   // On an error the slot is empty.
   Status Apply(const Move& move);
-  // Of a full slot: drops the older half of the tokens behind its first `keep`. How many; 0: it
-  // cannot be done, and the slot is as it was or, where the engine failed, empty.
+  // Drops the older half of a full slot's tokens after its first `keep`. Returns how many were
+  // dropped; 0 if it cannot be done, and then the slot is unchanged or, if the engine failed,
+  // empty.
   size_t DropOldest(size_t slot, size_t keep);
 
  private:

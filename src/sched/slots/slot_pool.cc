@@ -29,7 +29,7 @@ SlotsView SlotPool::ViewForCache() const {
   const MemoryTraits& traits = engine_->traits();
   SlotsView view;
   view.needs_snapshots = traits.NeedsSnapshots();
-  // Of slots stored as one state the cache does not ask which snapshots they serve.
+  // For slots stored as full states the cache does not check which snapshots they serve.
   view.snapshots_need_kv = traits.segments && traits.kv_bytes_per_token > 0;
   view.held = [this] {
     std::vector<SlotsView::Held> held;

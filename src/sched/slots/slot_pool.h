@@ -1,14 +1,14 @@
-// SlotPool: the slots of an engine, which of them are in use, and the cells they take. Restorer,
-// Offloader, SlotMover, CheckpointTaker and SlotArchive work on it:
+// SlotPool: holds the slots of an engine, which of them are in use, and the cells they take.
+// Restorer, Offloader, SlotMover, CheckpointTaker and SlotArchive work on it:
 //
-//   Restorer         a request gets a slot that is brought along its prompt without prefill
-//   CheckpointTaker  states of a slot go to the cache
-//   Offloader        the content that a slot is about to lose goes to the cache
-//   SlotMover        tokens of a slot go to other positions
-//   SlotArchive      a client saves a slot to a file, and restores one
+//   Restorer         gives a request a slot and advances it along its prompt without prefill
+//   CheckpointTaker  stores states of a slot in the cache
+//   Offloader        stores the contents that a slot is about to lose in the cache
+//   SlotMover        moves tokens of a slot to other positions
+//   SlotArchive      saves a slot to a file for a client, and restores one
 //
-// A failure in any of them costs prefill, never an answer: the slot is then empty or as it was, and
-// the object that failed is forgotten and counted.
+// A failure in any of them costs prefill, never an answer: the slot is then empty or unchanged, and
+// the object that failed is removed and counted.
 //
 // Threads: the context thread.
 
@@ -30,43 +30,43 @@
 
 namespace cairn {
 
-// About so many tokens computed beside a cell cost what storing the cell and bringing it back
-// costs: a token takes half a nanosecond a head and layer for one that it does not look at, and a
-// cell's few hundred bytes a head and layer move at some gigabytes a second, twice.
+// The number of tokens computed beside a cell that cost about as much as storing and restoring the
+// cell: a token takes half a nanosecond per head and layer for a cell that it does not attend to,
+// and a cell's few hundred bytes per head and layer move at some gigabytes per second, twice.
 inline constexpr size_t kBesideTokens = 512;
 
 struct SlotPoolOptions {
   ReuseMode mode = ReuseMode::kLive;
   size_t grid_tokens = 64;
-  // Keep the state and the logits of every prompt's end.
+  // Store the state and the logits of every prompt's end.
   bool keep_ends = true;
-  // Save the content that slots lose.
+  // Save the contents that slots lose.
   bool offload = true;
-  // Lineages are numbered from here on. Objects that are saved beyond this process keep their
-  // numbers, so no two processes may begin near each other.
+  // Lineages are numbered from here on. Objects saved beyond this process keep their numbers, so no
+  // two processes may begin close to each other.
   LineageId first_lineage = 0;
-  // A slot that was unused for so long is copied to a cache that saves (Offloader::StoreUnused).
+  // A slot that was unused for this time is copied to a cache that saves (Offloader::StoreUnused).
   double unused_ms = 2000;
-  // Chunks of so many tokens or more are moved where a prompt has them at another place
+  // Chunks of at least this many tokens are moved where a prompt has them at another position
   // (sched/slots/moved_chunks.h); 0: none.
   size_t move_tokens_min = 0;
-  // A free slot is stored and emptied when about so many tokens were computed beside it
-  // (Offloader::OffloadIdle); 0: it stays until its room is wanted.
+  // A free slot is stored and emptied after about this many tokens were computed beside it
+  // (Offloader::OffloadIdle); 0: it stays until its room is needed.
   size_t beside_tokens_max = 0;
-  TraceEvents* trace = nullptr;  // outlives the pool; null: nobody
+  TraceEvents* trace = nullptr;  // must outlive the pool; nullptr: no trace
 };
 
-// Counts since the start.
+// Counters since the start.
 struct SlotCounters {
   uint64_t checkpoints_taken = 0;
   uint64_t checkpoints_restored = 0;
   uint64_t assembled = 0;        // from segments
-  uint64_t forked = 0;           // from what another slot holds
-  uint64_t full_states_set = 0;  // slots that were stored as one state
-  uint64_t moved = 0;            // prompts that got chunks from another place
-  uint64_t shifted = 0;          // full slots of which the oldest half was dropped
+  uint64_t forked = 0;           // copied from another slot
+  uint64_t full_states_set = 0;  // full states restored into slots
+  uint64_t moved = 0;            // prompts that got chunks from other positions
+  uint64_t shifted = 0;          // full slots whose oldest half was dropped
   uint64_t offloaded = 0;
-  // Resume paths that failed, after which the prompt was computed from its begin.
+  // Resume paths that failed; the prompt was then computed from its beginning.
   uint64_t failed = 0;
 };
 
@@ -75,17 +75,17 @@ class SlotPool {
   struct Entry {
     Slot slot;
     bool free = true;
-    bool saving = false;  // then it is not free
+    bool saving = false;  // implies that it is not free
     uint64_t used_tick = 0;
     double released_ms = 0;
-    // Of Offloader::StoreUnused: segments at most to come; nothing: not begun, since the slot was
-    // used.
+    // For Offloader::StoreUnused: an upper bound of the segments still to store; nullopt: not begun
+    // since the slot was last used.
     std::optional<size_t> segments_left = {};
-    size_t beside_tokens = 0;  // computed by others since it is free
-    bool stays = false;        // the cache does not take all of it
+    size_t beside_tokens = 0;  // computed by other slots since it is free
+    bool stays = false;        // the cache does not accept all of it
   };
 
-  // All outlive the pool, which owns the slots: as many as the engine has.
+  // All must outlive the pool. The pool owns the slots: as many as the engine has.
   SlotPool(Engine* engine, CheckpointCache* cache, const Clock* clock,
            const SlotPoolOptions& options);
   ~SlotPool();
@@ -112,21 +112,22 @@ class SlotPool {
   bool has_free() const { return free_slots() > 0; }
   // Whether a slot is being saved to a file.
   bool saving() const;
-  // Whether a prompt of so many tokens fits beside the slots in use.
+  // Whether a prompt of `tokens` tokens fits beside the slots in use.
   bool HasRoomFor(size_t tokens) const;
-  // The free slot that was unused for longest, but for two. Nothing: none holds anything.
+  // Returns the free slot that was unused for longest, except `but` and `and_but`; nullopt if all
+  // are empty.
   std::optional<size_t> LongestUnused(size_t but, size_t and_but) const;
 
-  // The slot is in use until Release, for the request of this tick.
+  // Marks the slot as in use until Release, by the request of the present tick.
   void Use(size_t index);
   void Release(size_t index);
-  // After a failure in the middle of something: the slot's content is not to be trusted, and it is
-  // free, unless it is being saved.
+  // Empties the slot after a failure in the middle of an operation, because its contents are
+  // unknown. It is then free, unless it is being saved.
   void EmptyAfterFailure(size_t index);
-  // While it is offloaded, the cache must not count on the slot. Null: none is.
+  // While a slot is offloaded, the cache must not count on its contents. nullptr: none is.
   void SetOffloading(const Slot* slot) { offloading_ = slot; }
 
-  // Counts requests, so that slots are told by their last use.
+  // Counts requests; orders slots by their last use.
   uint64_t tick() const { return tick_; }
   void NextTick() { ++tick_; }
   LineageId NextLineage() { return ++last_lineage_; }

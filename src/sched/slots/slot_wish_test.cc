@@ -1,4 +1,4 @@
-// Requests that name a slot, and slots that are emptied from outside.
+// Requests that name a slot, and slots that clients erase.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(SlotWish, ASlotThatIsNotThereIsRefused) {
   EXPECT_EQ(submitted.error().code, ErrorCode::kInvalidArgument);
 }
 
-// As an HTTP thread asks, while this one is the context's.
+// Erases as an HTTP thread does, while this thread is the context thread.
 Result<size_t> Erase(Bench* bench, size_t slot, NamespaceId name_space = 0) {
   auto erased = std::async(std::launch::async,
                            [&] { return bench->scheduler.slots().Erase(slot, name_space); });
@@ -62,7 +62,7 @@ TEST(EraseSlot, DropsWhatTheSlotHoldsAndSaysHowMuch) {
   bench.Run(In(1, Text(300), 8));
   const auto erased = Erase(&bench, 1);
   ASSERT_TRUE(erased.has_value());
-  EXPECT_EQ(*erased, 307u);  // the last token drawn was not decoded
+  EXPECT_EQ(*erased, 307u);  // the last sampled token was not decoded
   bench.scheduler.Step();
   EXPECT_EQ(bench.scheduler.stats().slots[1].tokens, 0u);
   EXPECT_EQ(*Erase(&bench, 1), 0u);

@@ -1,5 +1,5 @@
-// CacheSaver: hands the objects that are worth it to a cache that saves them on a disk, step by
-// step beside the requests. Does nothing where the cache does not save.
+// CacheSaver: hands objects worth saving to a cache that saves to disk, step by step between the
+// steps of requests. Does nothing if the cache does not save.
 //
 // Threads: the context thread.
 
@@ -15,21 +15,21 @@ class CacheSaver {
   // How often there may be more to save: a slot was unused for long enough, or the disk caught up.
   static constexpr double kIntervalMs = 250;
 
-  // `context` outlives it.
+  // `context` must outlive this object.
   explicit CacheSaver(SchedulerContext* context) : context_(context) {}
 
-  // Begins to save one object, or copies a part of an unused slot to the cache. `now`: without
-  // waiting until the slot was unused for long. False: there is nothing to do.
+  // Begins to save one object, or copies a part of an unused slot to the cache. `now`: also copies
+  // slots that were in use recently. Returns false if there is nothing to do.
   bool Step(bool now);
-  // Begins to save one object, now and then. Copying slots takes the thread for longer, and waits
-  // until there is no request.
+  // Begins to save one object, at most once per kIntervalMs. Slots are not copied: that takes the
+  // thread for longer, and waits until there is no request.
   void StepWhileBusy();
-  // Of what is in the cache alone, as slots are empty while the model is unloaded.
+  // Begins to save one object of the cache. Slots are empty while the model is unloaded.
   void StepWhileUnloaded();
 
  private:
   SchedulerContext* const context_;
-  double saved_ms_ = 0;  // of the last StepWhileBusy that did something
+  double saved_ms_ = 0;  // time of the last StepWhileBusy that did something
 };
 
 }  // namespace cairn

@@ -36,7 +36,7 @@ bool IdleUnloader::Unload() {
   context_->cache->SetNow(context_->NowMs());
   TraceSpan span(context_->options.trace, "unload");
   const size_t offloaded = OffloadSlots();
-  // Tried again when it was idle for as long anew.
+  // If it fails, the next try comes after the same idle time.
   OnBusy();
   if (const Status unloaded = context_->engine->Sleep(); !unloaded) {
     context_->Log(LogLevel::kWarning, "the model stays loaded: " + unloaded.error().message);

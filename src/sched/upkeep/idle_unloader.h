@@ -1,9 +1,10 @@
-// IdleUnloader: unloads the model when nobody asked for long, and loads it again for a request.
+// IdleUnloader: unloads the model after a long time without requests, and loads it again for the
+// next one.
 //
-//   idle for --sleep-idle-seconds ─> offload what the slots hold ─> Engine::Sleep
-//   a request or a command        ─> Engine::Wake ─> goes on: the cache has what the slots held
+//   idle for --sleep-idle-seconds ─> offload the slots ─> Engine::Sleep
+//   a request or a command        ─> Engine::Wake ─> continues: the cache has the slots' contents
 //
-// Where the model does not load again, whoever waits is told so, and the next one tries anew.
+// If the model cannot be loaded again, the waiting requests fail, and the next request tries again.
 //
 // Threads: the context thread.
 
@@ -19,29 +20,30 @@ namespace cairn {
 
 class IdleUnloader {
  public:
-  // `context` outlives it.
+  // `context` must outlive this object.
   explicit IdleUnloader(SchedulerContext* context)
       : context_(context), busy_ms_(context->NowMs()) {}
 
-  // There was something to do now.
+  // Restarts the idle time, because there was work now.
   void OnBusy() { busy_ms_ = context_->NowMs(); }
-  // Infinite: never.
+  // Infinite if the model is never unloaded.
   double UntilUnloadMs() const;
   bool unloaded() const { return unloaded_; }
-  // Why the model is not loaded, for those who want something of it.
+  // Why the model is not loaded, for the errors of requests and commands.
   const std::string& reason() const { return reason_; }
   void SetReason(std::string reason) { reason_ = std::move(reason); }
 
-  // False: the engine keeps its model. REQUIRES: no slot is in use, and it is loaded.
+  // Returns false if the engine keeps its model. REQUIRES: no slot is in use, and the model is
+  // loaded.
   bool Unload();
-  // False: it could not be loaded; see reason().
+  // Returns false if it could not be loaded; see reason().
   bool Load();
 
  private:
   size_t OffloadSlots();
 
   SchedulerContext* const context_;
-  double busy_ms_;  // when there was last something to do
+  double busy_ms_;  // when there was last work
   bool unloaded_ = false;
   std::string reason_;
 };

@@ -1,4 +1,4 @@
-// A model that nobody asks is unloaded, and what was read comes back when somebody does.
+// An idle model is unloaded, and the slots' contents come back with the next request.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ SchedulerOptions Sleeping(ReuseMode reuse = ReuseMode::kLive) {
   return options;
 }
 
-// Lets the time pass and looks what the context thread would do then.
+// Advances the time and does what the context thread would do then.
 bool SleepsAfter(double ms, Bench* bench) {
   bench->clock.Advance(ms);
   return bench->scheduler.SleepIfIdle();
@@ -48,7 +48,7 @@ TEST(Sleeping, BeginsWhenNobodyAskedForSoLong) {
   EXPECT_TRUE(bench.scheduler.stats().sleeping);
   EXPECT_EQ(bench.scheduler.stats().sleeps, 1u);
   EXPECT_EQ(bench.scheduler.stats().slots[0].tokens, 0u);
-  // It does so once.
+  // The model is unloaded once.
   EXPECT_FALSE(SleepsAfter(kSleepAfterMs, &bench));
   EXPECT_FALSE(bench.scheduler.Step());
 }
@@ -167,7 +167,7 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   SchedulerOptions options;
   options.sleep_after_ms = 1;
   Scheduler scheduler(&engine, &cache, &clock, options);
-  // Before it runs, or it might sleep before there is anything to keep.
+  // Submitted before the thread runs, or it might unload before there is anything to keep.
   const auto generation = scheduler.Submit(Bench::Request(Text(500)));
   std::thread context([&] { scheduler.Run(); });
   while (scheduler.stats().sleeps < 1) std::this_thread::yield();
@@ -182,8 +182,9 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   EXPECT_EQ(scheduler.Look([](CheckpointCache*) {}).error().code, ErrorCode::kUnavailable);
 }
 
-// The thread of its own, with real time. The fake engine reads in no time, so attention KV that
-// took longer to join would rightly be read again; a recurrent state is only set back.
+// Runs on a thread of its own, with real time. The fake engine's prefill takes no time, so
+// attention KV, which takes longer to assemble, would rightly be computed again; a recurrent state
+// is only restored.
 TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
   const SteadyClock clock;
   FakeEngine engine(Bench::EngineOptions(MemoryClass::kRecurrent));
@@ -209,7 +210,7 @@ TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
       EXPECT_GT(end.cost.reused_tokens, 400u);
     }
   }
-  // An order wakes it too.
+  // A command loads it too.
   while (scheduler.stats().sleeps < 4) std::this_thread::yield();
   EXPECT_EQ(*scheduler.slots().Erase(0, 0), 0u);
   scheduler.Stop();

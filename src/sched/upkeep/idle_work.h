@@ -1,5 +1,5 @@
-// IdleWork: something that the context thread may do on the engine between the start of the server
-// and the first request, while all sequences are empty.
+// IdleWork: work that the context thread may do on the engine between the start of the server and
+// the first request, while all sequences are empty.
 
 #ifndef CAIRN_SCHED_UPKEEP_IDLE_WORK_H_
 #define CAIRN_SCHED_UPKEEP_IDLE_WORK_H_
@@ -11,8 +11,8 @@ class IdleWork {
  public:
   virtual ~IdleWork() = default;
 
-  // Decodes at most one chunk: a request that comes meanwhile waits for no more than that. False:
-  // all is done.
+  // Decodes at most one chunk, so that a request arriving meanwhile waits no longer than that.
+  // Returns false when all is done.
   virtual bool Step() = 0;
   // Leaves all sequences empty. Called once: after the Step that returned false, or before the
   // first request begins.

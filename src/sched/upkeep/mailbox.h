@@ -6,7 +6,7 @@
 // Commands change slots and need a loaded model. Looks read or change the cache, and their senders
 // wait for them. Posts are looks whose senders do not wait.
 //
-// Threads: Call, Post, Wake, Stop and stopping from any thread, Call not from the context thread;
+// Threads: Call, Post, Wake, Stop and stopping from any thread (Call not from the context thread);
 // Do, Wait and has_commands from the context thread.
 
 #ifndef CAIRN_SCHED_UPKEEP_MAILBOX_H_
@@ -32,16 +32,16 @@ class Mailbox {
   using Work = std::function<void()>;
   enum class Kind : uint8_t { kCommand, kLook, kPost };
 
-  // Has the context thread do `work`. Errors: kUnavailable: the scheduler is stopping.
+  // Queues `work` for the context thread. kUnavailable if the scheduler is stopping.
   Status Post(Kind kind, Work work);
 
-  // The same, and waits for the result. kUnavailable also where there was no memory for the work;
-  // the context thread then gets the exception.
+  // As Post, and waits for the result. Also kUnavailable if memory for the work ran out; the
+  // context thread then gets the exception.
   template <typename T>
   Result<T> Call(Kind kind, std::function<Result<T>()> work);
 
-  // Does the letters of one kind that are there now, `count_max` at most. Returns how many. Letters
-  // behind one that throws stay.
+  // Runs the letters of one kind that are present, at most `count_max`, and returns how many.
+  // Letters behind one that throws stay.
   size_t Do(Kind kind, size_t count_max = SIZE_MAX);
   bool has_commands() const;
 
@@ -51,7 +51,7 @@ class Mailbox {
   void WaitForWake(double ms_max);
   void Wake();
 
-  // No letter is taken from now on.
+  // Accepts no more letters.
   void Stop();
   bool stopping() const;
 

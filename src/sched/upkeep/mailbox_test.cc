@@ -1,5 +1,5 @@
-// Looks at the cache from other threads: Scheduler::Look and PostLook, beside answers and without
-// memory.
+// Looks at the cache from other threads: Scheduler::Look and PostLook, while answers are decoded
+// and when memory runs out.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class Server {
   }
 
   Scheduler& scheduler() { return scheduler_; }
-  // The context thread's.
+  // For the context thread.
   uint64_t decoded_tokens() const { return engine_.decoded_tokens(); }
 
  private:
@@ -50,7 +50,7 @@ class Server {
   std::thread thread_;
 };
 
-// Everybody who polled was served between the same two steps.
+// Regression: all pollers used to be served between the same two steps.
 TEST(Looks, AtTheCacheAreOneAStepWhileAnswersAreWritten) {
   constexpr size_t kPollers = 8;
   constexpr size_t kLooks = 20;
@@ -61,7 +61,7 @@ TEST(Looks, AtTheCacheAreOneAStepWhileAnswersAreWritten) {
   ASSERT_TRUE(generation.has_value());
   while (!(*generation)->Next(std::chrono::seconds(20))) {
   }
-  std::vector<uint64_t> at;  // the context thread's, until all pollers are done
+  std::vector<uint64_t> at;  // written by the context thread, until all pollers are done
   std::vector<std::thread> pollers;
   for (size_t i = 0; i < kPollers; ++i) {
     pollers.emplace_back([&] {

@@ -1,5 +1,5 @@
-// MemoryGovernor: while the machine is short of memory, the cache evicts the objects that are worth
-// least, and holds less until there is room again (cache/cache_budget.h).
+// MemoryGovernor: shrinks the cache while the machine is short of memory, evicting the objects of
+// least value, and lets it grow again later (cache/cache_budget.h).
 //
 // Threads: the context thread.
 
@@ -16,18 +16,18 @@ namespace cairn {
 
 class MemoryGovernor {
  public:
-  // `context` outlives it.
+  // `context` must outlive this object.
   explicit MemoryGovernor(SchedulerContext* context)
       : context_(context), budget_(context->options.cache_bytes_max) {}
 
-  // Looks at the machine's memory, a few times a second at most.
+  // Polls the machine's memory, at most a few times per second.
   void Watch();
-  // An allocation failed: looks at once.
+  // Polls at once, because an allocation failed.
   void OnFailedAllocation();
 
  private:
   void SetBudget(const MemoryRoom& room, double now_ms);
-  // Logs the first step down, and the last one up; the steps between are in the metrics.
+  // Logs the first reduction and the final recovery; the steps between are in the metrics.
   void LogBudget(const MemoryRoom& room, size_t budget_before, size_t freed_bytes) const;
 
   SchedulerContext* const context_;

@@ -1,5 +1,5 @@
-// While memory is short the cache holds less; where there is none at all, requests fail and it goes
-// on.
+// While memory is short the cache holds less; if an allocation fails, requests fail and the server
+// continues.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST_F(MemoryTest, TheCacheHoldsLessWhileItIsShortAndAllOfItAfterwards) {
             std::string::npos)
       << log_[0];
   bench.cache.CheckInvariants();
-  // Answers go on, and nothing is said again.
+  // Answers continue, and the message is not logged again.
   EXPECT_EQ(bench.Run(Bench::Request(Text(500, 'y'))).text.size(), 8u);
   EXPECT_EQ(log_.size(), 1u);
 
@@ -111,7 +111,7 @@ TEST(CacheOfABudget, KeepsWhatIsInUseWhateverItIsTold) {
   EXPECT_EQ(bench.cache.stats().bytes, 0u);
 }
 
-// Throws in the middle of reading, as libllama may when it finds no memory.
+// HungryEngine: throws in the middle of a decode, as libllama may when it finds no memory.
 class HungryEngine final : public FakeEngine {
  public:
   using FakeEngine::FakeEngine;
@@ -122,7 +122,7 @@ class HungryEngine final : public FakeEngine {
     }
     return FakeEngine::Decode(seq, position, tokens);
   }
-  bool throws_next = false;  // touched before the context thread runs
+  bool throws_next = false;  // accessed before the context thread runs
 };
 
 TEST(NoMemory, FailsWhatIsAtWorkAndGoesOn) {

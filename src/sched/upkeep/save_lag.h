@@ -1,6 +1,6 @@
-// SaveLag: how long after an answer a power cut would still lose some of it.
+// SaveLag: measures how long after an answer a power failure would still lose some of it.
 //
-//   answer ends      next answer ends      nothing worth keeping is in memory alone
+//   answer ends      next answer ends      all that is worth keeping is on disk
 //   |<------------------------ one lag --------------------->|
 //
 // Threads: the one that owns the context.
@@ -20,7 +20,7 @@ class SaveLag {
     if (!begin_ms_) begin_ms_ = now_ms;
   }
 
-  // `unsaved_bytes`: worth keeping, and not on the disk yet. Returns the lag that ended now.
+  // `unsaved_bytes`: bytes worth keeping that are not on disk yet. Returns the lag if it ended now.
   std::optional<double> OnUnsaved(uint64_t unsaved_bytes, double now_ms) {
     if (unsaved_bytes > 0 || !begin_ms_) return std::nullopt;
     return now_ms - *std::exchange(begin_ms_, std::nullopt);

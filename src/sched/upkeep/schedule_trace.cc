@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-constexpr uint32_t kRequests = kTraceNumbersFree;  // as a process
+constexpr uint32_t kRequests = kTraceNumbersFree;  // shown as a process
 
 std::string_view TierOf(const ReuseReport& report) {
   if (report.disk_tokens > 0) return "disk";
@@ -87,8 +87,8 @@ void ScheduleTrace::OnLeavesQueue(const Answer& answer, std::string_view end) {
 void ScheduleTrace::OnSlotWanted() {
   if (events_ == nullptr) return;
   wanted_ms_ = events_->NowMs();
-  // Later than the request it is part of: of two that begin together, viewers take the one that was
-  // written first for the outer one.
+  // Later than the request it is part of: if two spans begin together, viewers take the one written
+  // first as the outer one.
   resuming_ms_ = events_->NowMs();
 }
 
@@ -128,7 +128,7 @@ void ScheduleTrace::OnCounts(const Counts& counts) {
   const bool first = !counts_.has_value();
   const Counts was = counts_.value_or(counts);
   counts_ = counts;
-  // A line at each change, as every step has some.
+  // Writes a line only at a change, because every step has values.
   if (first || counts.running != was.running || counts.waiting != was.waiting) {
     events_->Counter("requests",
                      TraceArgs().Add("running", counts.running).Add("waiting", counts.waiting));

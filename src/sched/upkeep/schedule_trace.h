@@ -1,5 +1,5 @@
-// ScheduleTrace: what the scheduler does, told to TraceEvents (base/trace_events.h): what each step
-// computed, on the context thread's track, and what became of each request, on tracks of slots.
+// ScheduleTrace: writes the scheduler's work to TraceEvents (base/trace_events.h): what each step
+// computed, on the context thread's track, and the life of each request, on tracks of slots.
 //
 //   context   | step            | step     | step    | …
 //             | resume | prefill| prefill  | decode  |
@@ -7,7 +7,7 @@
 //   slot 0             | request 7                              |
 //                      | resume | prefill            | answer   |
 //
-// Lengths, counts and words of ours: no token and no text.
+// It records durations, counts and fixed words, but no tokens and no text.
 //
 // Threads: the one that owns the context.
 
@@ -29,14 +29,14 @@
 
 namespace cairn {
 
-// What is told of a resume path.
+// Returns the trace arguments of a resume path.
 TraceArgs TraceArgsOf(const ReuseReport& report);
 
 class ScheduleTrace {
  public:
   struct Answer {
-    uint64_t number = 0;   // of this answer of a request, and no other
-    double queued_ms = 0;  // since when it waits, or waited
+    uint64_t number = 0;   // unique among all answers of all requests
+    double queued_ms = 0;  // when it entered the queue
   };
   struct Counts {
     size_t running = 0;
@@ -45,21 +45,22 @@ class ScheduleTrace {
     size_t cache_bytes = 0;
   };
 
-  // `events` outlives it. Null: nothing is told, and nothing done.
+  // `events` must outlive this object. nullptr: all functions do nothing.
   ScheduleTrace(TraceEvents* events, size_t slots);
 
   bool on() const { return events_ != nullptr; }
 
-  // Each ends its span, which began before what it tells of.
+  // These end the span passed to them, which began before the work.
   void EndChunk(TraceSpan* piece, size_t slot, const TokenRange& read);
   void EndDecode(TraceSpan* decode, std::span<const NextToken> tokens);
   void EndPrefetch(TraceSpan* prefetch, size_t slot, const TokenRange& read);
-  // With what was computed in it. `busy`: there was something to do.
+  // Ends the step's span with what was computed in it. `busy`: there was something to do.
   void EndStep(TraceSpan* step, bool busy);
 
-  // An answer leaves the queue: for a slot, or, if `end` says so, for good.
+  // An answer leaves the queue: for a slot, or, if `end` is not empty, for good.
   void OnLeavesQueue(const Answer& answer, std::string_view end = {});
-  // It is about to get one; then it has, was brought along its prompt, and has read the rest.
+  // The stages of a request: it is about to get a slot; it has one and was advanced along its
+  // prompt; the rest of its prompt is computed.
   void OnSlotWanted();
   void OnResumed(size_t slot, const ReuseReport& report);
   void OnPrefilled(size_t slot);
@@ -70,7 +71,7 @@ class ScheduleTrace {
   void OnSleep(bool asleep);
 
  private:
-  // A slot's request, as far as it came.
+  // The progress of a slot's request.
   struct Life {
     double wanted_ms = 0;
     double resumed_ms = 0;
@@ -85,7 +86,7 @@ class ScheduleTrace {
   double wanted_ms_ = 0;
   double resuming_ms_ = 0;
   std::optional<Counts> counts_;
-  // Of this step.
+  // Totals of the present step.
   size_t prefill_tokens_ = 0;
   std::vector<size_t> prefill_slots_;
   std::vector<size_t> decode_slots_;

@@ -1,4 +1,4 @@
-// What is told of the life of requests; tests/trace_events_test.cc has the file of a served model.
+// The trace of requests' lives; tests/trace_events_test.cc checks the file of a served model.
 
 #include "sched/upkeep/schedule_trace.h"
 
@@ -20,7 +20,7 @@ using test::Join;
 using test::Slots;
 using test::Text;
 
-// A microsecond passes each time it is looked at.
+// A microsecond passes at each call.
 class LookedAtClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_ += 0.001; }
@@ -40,7 +40,7 @@ class ScheduleTraceTest : public testing::Test {
     return options;
   }
 
-  // The lines that have both.
+  // Returns the lines that contain both.
   std::vector<std::string> Lines(const std::string& name, const std::string& with = "") const {
     events_->Flush();
     const auto bytes = fs_.Read("/events.json", 0, SIZE_MAX);

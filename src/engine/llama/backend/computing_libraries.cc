@@ -45,7 +45,7 @@ constexpr size_t Padded(size_t size) {
   return (size + 3) & ~size_t{3};
 }
 
-// Of a segment of notes; empty: it has none.
+// Returns the build ID in a segment of notes; empty if it has none.
 std::string BuildIdIn(const uint8_t* notes, size_t bytes) {
   size_t at = 0;
   ElfW(Nhdr) note;

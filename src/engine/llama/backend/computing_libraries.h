@@ -1,8 +1,9 @@
-// The libraries and settings that decide which kernels compute, as loaded in this process.
+// ComputingLibraries: lists the libraries and settings that determine the compute kernels, as
+// loaded in this process.
 //
-// A library of mathematics picks its kernels by the size of a batch, so two builds of it can agree
-// on the few tokens that a start decodes and differ on a chunk of 512. Its build ID tells them
-// apart and costs nothing.
+// A math library picks its kernels by the size of a batch, so two builds of it can agree on the few
+// tokens that a start decodes and differ on a chunk of 512. Its build ID distinguishes them and
+// costs nothing to read.
 //
 //   libggml-cpu.so 3f2a…, libopenblas.so 77c0…
 //
@@ -16,18 +17,18 @@
 
 namespace cairn {
 
-// Whether a library of that path multiplies matrices, or has others do it: libllama, ggml's, BLAS,
-// those of a GPU's vendor. The C library's mathematics does not choose by the size of a batch, so
-// the tokens that a start decodes show it.
+// Whether a library of that path multiplies matrices, or calls one that does: libllama, ggml's
+// libraries, BLAS, and those of GPU vendors. The C library's math functions do not depend on the
+// size of a batch, so the tokens that a start decodes cover them.
 bool IsComputingLibrary(std::string_view path);
 
-// "NAME BUILD-ID, …", by name; NAME is without its version. A library without a build ID has the
-// last part of its path instead, so that a versioned file name still tells. Empty where the system
-// does not say what is loaded.
+// Returns "NAME BUILD-ID, …", sorted by name; NAME is without its version. A library without a
+// build ID has the last part of its path instead, so that a versioned file name still distinguishes
+// it. Empty where the system does not report loaded libraries.
 std::string ComputingLibraries();
 
-// "NAME=value, …", by name: the variables of the environment that choose kernels (GGML_*, and those
-// of BLAS and of the GPU's libraries).
+// Returns "NAME=value, …", sorted by name: the environment variables that select kernels (GGML_*,
+// and those of BLAS and of the GPU's libraries).
 std::string ComputingSettings();
 
 }  // namespace cairn

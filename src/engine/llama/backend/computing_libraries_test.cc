@@ -1,4 +1,4 @@
-// The libraries and settings that decide which kernels compute.
+// The libraries and settings that determine the compute kernels.
 
 #include "engine/llama/backend/computing_libraries.h"
 

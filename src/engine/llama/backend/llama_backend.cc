@@ -21,8 +21,8 @@ struct LogLine {
   std::string text;
 };
 
-// libllama logs in pieces: a message may lack its newline and be continued by the next one. The
-// pieces gather here until the line is whole.
+// libllama logs in fragments: a message may lack its newline and be continued by the next one. This
+// struct collects the fragments until the line is complete.
 struct LogState {
   std::mutex mutex;
   LogSink sink;                      // guarded by mutex
@@ -30,7 +30,7 @@ struct LogState {
   std::string pending;               // guarded by mutex
 };
 
-// The C callback has nowhere else to find its state. It lives as long as the process, because a
+// The C callback has no other access to its state. It lives as long as the process, because a
 // backend's thread may log while statics are being destroyed.
 LogState& State() {
   static LogState* const state = new LogState;
@@ -52,7 +52,7 @@ LogLevel LevelOf(ggml_log_level level, LogLevel continued) {
   }
 }
 
-// Adds one message to the pending line and returns the lines that became whole.
+// Adds one message to the pending line and returns the lines that became complete.
 std::vector<LogLine> Gather(LogState& state, ggml_log_level level, std::string_view text) {
   std::vector<LogLine> lines;
   if (level != GGML_LOG_LEVEL_CONT && !state.pending.empty()) {
@@ -79,7 +79,7 @@ void OnLog(ggml_log_level level, const char* text, void* /*user_data*/) {
     lines = Gather(state, level, text);
     if (!lines.empty()) sink = state.sink;
   }
-  // Outside the lock, so that a slow sink holds up only the thread that logs.
+  // Called outside the lock, so that a slow sink delays only the thread that logs.
   if (!sink) return;
   for (const LogLine& line : lines) sink(line.level, line.text);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Line = std::pair<LogLevel, std::string>;
 
-// Says `text` as libllama would.
+// Logs `text` as libllama would.
 void Say(ggml_log_level level, const char* text) {
   ggml_log_callback callback = nullptr;
   void* user_data = nullptr;

@@ -1,4 +1,5 @@
-// LlamaErrorListener: why libllama refused something. It says so in its log, not in its results.
+// LlamaErrorListener: captures the reason of a libllama failure, which libllama writes to its log
+// and not to its results.
 
 #ifndef CAIRN_ENGINE_LLAMA_BACKEND_LLAMA_LOG_H_
 #define CAIRN_ENGINE_LLAMA_BACKEND_LLAMA_LOG_H_
@@ -10,11 +11,11 @@
 
 namespace cairn {
 
-// Wakes libllama (InitLlamaBackend). While this lives, the process's sink keeps the first error
-// line besides passing all lines on to `log`; the later ones only say that something failed. When
-// it goes, lines go straight to `log`.
+// Initializes libllama (InitLlamaBackend). During its lifetime, the process's sink keeps the first
+// error line, besides passing all lines on to `log`; later lines only say that something failed.
+// Its destructor makes lines go straight to `log` again.
 //
-// libllama's log belongs to the process: of two listeners at a time only the later one hears.
+// libllama's log belongs to the process: of two listeners at a time only the later one gets lines.
 class LlamaErrorListener {
  public:
   explicit LlamaErrorListener(LogSink log);
@@ -22,13 +23,14 @@ class LlamaErrorListener {
   LlamaErrorListener& operator=(const LlamaErrorListener&) = delete;
   ~LlamaErrorListener();
 
-  // ": " and the first error line, to stand after what failed; empty when none was heard.
+  // Returns ": " and the first error line, to append to the description of the failure; empty if
+  // there was none.
   std::string Because() const;
 
  private:
   struct Heard;
 
-  // Shared with the sink, which a logging thread may still hold when the listener goes.
+  // Shared with the sink, which a logging thread may still hold when the listener is destroyed.
   const std::shared_ptr<Heard> heard_;
   const LogSink log_;
 };

@@ -93,14 +93,14 @@ Status AddRanges(const std::string& path, const std::vector<ByteRange>& ranges, 
   return {};
 }
 
-// Of the model that the file begins; 1 when it is all of it.
+// The number of files of the model that the file begins; 1 if it is the complete model.
 int FilesOf(const gguf_context* gguf) {
   const int64_t key = gguf_find_key(gguf, "split.count");
   if (key < 0 || gguf_get_kv_type(gguf, key) != GGUF_TYPE_UINT16) return 1;
   return std::max<int>(gguf_get_val_u16(gguf, key), 1);
 }
 
-// As libllama finds them beside the first.
+// Returns the path of a sibling file, as libllama derives it from the first.
 std::string PathOfFile(const std::string& first, int index, int files) {
   std::vector<char> text(first.size() + 64);
   if (llama_split_prefix(text.data(), text.size(), first.c_str(), 0, files) <= 0) return first;

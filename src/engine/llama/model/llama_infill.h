@@ -1,4 +1,4 @@
-// The tokens of a loaded model's vocabulary for filling in.
+// FindInfillTokens: finds the fill-in-the-middle tokens of a loaded model's vocabulary.
 
 #ifndef CAIRN_ENGINE_LLAMA_MODEL_LLAMA_INFILL_H_
 #define CAIRN_ENGINE_LLAMA_MODEL_LLAMA_INFILL_H_
@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// As the model's file names them, or else as libllama knows them by their texts.
-// REQUIRES: the engine does not sleep.
+// Returns the tokens that the model's file names, or else those that libllama recognizes by their
+// texts. REQUIRES: the engine's model is loaded.
 InfillTokens FindInfillTokens(const LlamaEngine& engine);
 
 }  // namespace cairn

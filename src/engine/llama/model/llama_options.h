@@ -1,5 +1,5 @@
-// LlamaOptions: what libllama's model and context parameters can be set to, in our own types.
-// Names and defaults are llama-server's; what a field means is said in `cairn serve --help`.
+// LlamaOptions: the settings of libllama's model and context parameters, in our own types. Names
+// and defaults are llama-server's; `cairn serve --help` describes the fields.
 
 #ifndef CAIRN_ENGINE_LLAMA_MODEL_LLAMA_OPTIONS_H_
 #define CAIRN_ENGINE_LLAMA_MODEL_LLAMA_OPTIONS_H_
@@ -16,7 +16,7 @@
 namespace cairn {
 
 struct LlamaOptions {
-  // The model. A file named NAME-00001-of-00003.gguf brings its siblings along.
+  // Model. A file named NAME-00001-of-00003.gguf implies its siblings.
   std::string model_path;
   int32_t gpu_layers = -1;  // negative: all
   std::string split_mode = "layer";
@@ -29,47 +29,47 @@ struct LlamaOptions {
   bool op_offload = true;
   // Regular expression over tensor names -> name of a buffer type.
   std::vector<std::pair<std::string, std::string>> override_tensors;
-  // The experts of so many layers stay with the CPU.
+  // The number of layers whose experts stay on the CPU.
   int32_t cpu_moe_layers = 0;
 
-  // The context.
+  // Context.
   size_t context_tokens = 0;  // of all slots together; 0: as trained
   size_t slots = 1;
-  // One buffer for the attention KV of all slots: they share room and prefixes, and their
-  // neighbours move the last bits of their logits. false: one stream each, of an equal part of
-  // context_tokens; see docs/decisions/0012-slots-and-whole-states.md.
+  // One buffer for the attention KV of all slots: they share room and prefixes, and the contents of
+  // other slots change the last bits of a slot's logits. false: one stream each, with an equal part
+  // of context_tokens; see docs/decisions/0012-slots-and-whole-states.md.
   bool unified = true;
   size_t batch_tokens = 2048;
   size_t ubatch_tokens = 512;
-  int32_t threads = -1;        // negative: one a core
-  int32_t threads_batch = -1;  // negative: as threads
+  int32_t threads = -1;        // negative: one per core
+  int32_t threads_batch = -1;  // negative: as `threads`
   std::string flash_attention = "auto";
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
   bool kv_offload = true;
   bool swa_full = false;
-  std::string rope_scaling;     // empty: as the model says
-  float rope_scale = 0;         // 0: as the model says; else the context grows by this factor
-  float rope_freq_base = 0;     // 0: as the model says
-  float rope_freq_scale = 0;    // 0: as the model says
+  std::string rope_scaling;     // empty: the model's setting
+  float rope_scale = 0;         // 0: the model's setting; else the context grows by this factor
+  float rope_freq_base = 0;     // 0: the model's setting
+  float rope_freq_scale = 0;    // 0: the model's setting
   uint32_t yarn_orig_ctx = 0;   // 0: as trained
-  float yarn_ext_factor = -1;   // negative: as the model says
-  float yarn_attn_factor = -1;  // negative: as the model says
-  float yarn_beta_slow = -1;    // negative: as the model says
-  float yarn_beta_fast = -1;    // negative: as the model says
+  float yarn_ext_factor = -1;   // negative: the model's setting
+  float yarn_attn_factor = -1;  // negative: the model's setting
+  float yarn_beta_slow = -1;    // negative: the model's setting
+  float yarn_beta_fast = -1;    // negative: the model's setting
 
-  // The exactness grid. 0: the one that `find_grid` knows; else it is measured, for at most
+  // The exactness grid. 0: the one that `find_grid` returns; else it is measured, for at most
   // `grid_probe_ms_max`, unless `measure_grid` is false: then it is kUsualGridTokens, unmeasured.
   size_t grid_tokens = 0;
   bool measure_grid = true;
-  // The grid that was measured earlier for what `facts` describe (LlamaEngine::GridFacts); 0: none
-  // was. Null: nothing is known.
+  // Returns the grid that was measured earlier for `facts` (LlamaEngine::GridFacts); 0 if none was.
+  // Empty function: none is known.
   std::function<size_t(const std::string& facts)> find_grid;
   double grid_probe_ms_max = 5000;
   bool find_smallest_grid = false;            // see engine/grid_probe.h
   std::function<void(float)> probe_progress;  // see engine/grid_probe.h
 
-  // Engine::Sleep is possible. Costs the room of a second vocabulary.
+  // Enables Engine::Sleep. Costs the memory of a second vocabulary.
   bool may_sleep = false;
 
   LogSink log;

@@ -59,7 +59,7 @@ Status FillOverrides(const LlamaOptions& options, LlamaModelParams* params) {
     types.push_back(found->second);
   }
   for (int32_t layer = 0; layer < options.cpu_moe_layers; ++layer) {
-    // The names llama.cpp gives the tensors of a layer's experts, per channel or together.
+    // llama.cpp's tensor names of a layer's experts, per channel or together.
     params->patterns.push_back("blk\\." + std::to_string(layer) +
                                "\\.ffn_(up|down|gate|gate_up)_(ch|)exps");
     types.push_back(ggml_backend_cpu_buffer_type());
@@ -110,7 +110,7 @@ Status FillRope(const LlamaOptions& options, llama_context_params* params) {
   return {};
 }
 
-// libllama asserts some of this itself, and ends the process.
+// libllama asserts some of this itself, which ends the process.
 Status CheckSlots(const LlamaOptions& options) {
   const size_t slots_max = std::min(llama_max_parallel_sequences() - 1, options.ubatch_tokens);
   if (options.slots >= 1 && options.slots <= slots_max) return {};
@@ -170,8 +170,8 @@ Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
       static_cast<uint32_t>(options.context_tokens > 0 ? options.context_tokens : trained);
   params.n_batch = static_cast<uint32_t>(options.batch_tokens);
   params.n_ubatch = static_cast<uint32_t>(std::min(options.ubatch_tokens, options.batch_tokens));
-  // The slots, and the sequence through which segments travel where there are any. Ranges can be
-  // shared between sequences only where all live in one buffer.
+  // The slots, and the scratch sequence for segments where they are supported. Ranges can be shared
+  // between sequences only where all lie in one buffer.
   const bool has_scratch = options.unified && MayUseSegments(model);
   params.n_seq_max = static_cast<uint32_t>(options.slots) + (has_scratch ? 1 : 0);
   params.kv_unified = options.unified;

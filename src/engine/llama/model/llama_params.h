@@ -1,4 +1,5 @@
-// From LlamaOptions to libllama's parameter structs. For llama_*.cc only.
+// FillModelParams, MakeContextParams: convert LlamaOptions to libllama's parameter structs. For
+// llama_*.cc only.
 
 #ifndef CAIRN_ENGINE_LLAMA_MODEL_LLAMA_PARAMS_H_
 #define CAIRN_ENGINE_LLAMA_MODEL_LLAMA_PARAMS_H_
@@ -12,7 +13,7 @@
 
 namespace cairn {
 
-// Owns what the C struct points to.
+// Owns the memory that the C struct points to.
 struct LlamaModelParams {
   llama_model_params params = llama_model_default_params();
   std::vector<float> tensor_split;
@@ -20,7 +21,8 @@ struct LlamaModelParams {
   std::vector<llama_model_tensor_buft_override> overrides;
 };
 
-// kInvalidArgument names the option and what it takes. `options` outlives `params`.
+// kInvalidArgument for a bad option; the message names it and its allowed values. `options` must
+// outlive `params`.
 Status FillModelParams(const LlamaOptions& options, LlamaModelParams* params);
 Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
                                                const llama_model* model);

@@ -1,4 +1,5 @@
-// Owners of libllama's objects, for files that do not include llama.h.
+// LlamaModelPtr, LlamaContextPtr: owners of libllama's objects, for files that do not include
+// llama.h.
 
 #ifndef CAIRN_ENGINE_LLAMA_MODEL_LLAMA_POINTERS_H_
 #define CAIRN_ENGINE_LLAMA_MODEL_LLAMA_POINTERS_H_

@@ -34,7 +34,7 @@ Result<LlamaVocabulary> LlamaVocabulary::LoadAlone(const LlamaOptions& options) 
 
 Result<Tokens> LlamaVocabulary::Tokenize(std::string_view text, bool add_special,
                                          bool parse_special) const {
-  // No tokenizer makes more tokens than bytes, but for BOS, EOS and a space put in front.
+  // No tokenizer makes more tokens than bytes, except for BOS, EOS and a space put in front.
   if (text.size() > static_cast<size_t>(INT32_MAX) - 8) {
     return Fail(ErrorCode::kTooLong, "the text has more than 2 GiB; no context holds it");
   }

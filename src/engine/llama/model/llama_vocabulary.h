@@ -1,7 +1,7 @@
 // LlamaVocabulary: a model's tokens and their texts.
 //
 // libllama keeps the vocabulary inside the model. An engine that may unload its model loads the
-// vocabulary a second time, by itself, and that copy stays; so any thread may use it at any time.
+// vocabulary a second time, separately, and keeps that copy; so any thread may use it at any time.
 //
 // Threads: any.
 
@@ -26,9 +26,9 @@ struct TokenTexts;
 
 class LlamaVocabulary {
  public:
-  // That of `model`, which outlives it.
+  // Uses the vocabulary of `model`, which must outlive this object.
   explicit LlamaVocabulary(const llama_model* model);
-  // One that stays when the model goes.
+  // Loads a copy that stays when the model is unloaded.
   static Result<LlamaVocabulary> LoadAlone(const LlamaOptions& options);
 
   const llama_vocab* vocab() const { return vocab_; }
@@ -40,9 +40,9 @@ class LlamaVocabulary {
   Result<Tokens> Tokenize(std::string_view text, bool add_special, bool parse_special) const;
   std::string Piece(Token token, bool special) const;
   bool IsEndOfGeneration(Token token) const;
-  // The texts of all tokens, for grammars. Takes milliseconds.
+  // Returns the texts of all tokens, for grammars. Takes milliseconds.
   std::shared_ptr<const TokenTexts> ReadTexts() const;
-  // No token stands for more bytes of text.
+  // The most bytes of text that one token stands for.
   size_t TokenBytesMax() const;
 
  private:

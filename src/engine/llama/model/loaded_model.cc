@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-// libllama would only log these faults, in its own words.
+// libllama would only log these faults.
 Status CheckFile(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
@@ -36,7 +36,7 @@ Status CheckFile(const std::string& path) {
   return {};
 }
 
-// Where positions are learned, libllama aborts on one that was not; such models rotate nothing.
+// Where positions are learned, libllama aborts on one that was not; such models have no rotation.
 bool HasLearnedPositions(const llama_model* model) {
   return !llama_model_is_recurrent(model) && !llama_model_is_hybrid(model) &&
          llama_model_rope_type(model) == LLAMA_ROPE_TYPE_NONE;
@@ -87,7 +87,7 @@ LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const Lla
 }
 
 llama_context* LoadedModel::context() const {
-  CHECK(context_ != nullptr);  // it sleeps
+  CHECK(context_ != nullptr);  // it is unloaded
   return context_.get();
 }
 

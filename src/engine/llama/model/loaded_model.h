@@ -1,5 +1,5 @@
 // LoadedModel: a model and its context as libllama loaded them, and the sizes of the context.
-// Unload gives both back; the sizes stay.
+// Unload frees both; the sizes stay.
 //
 // Threads: the one that owns the context. For src/engine/ only: files that include it see
 // libllama's types.
@@ -20,11 +20,11 @@ namespace cairn {
 
 class LoadedModel {
  public:
-  // One clear sentence when it cannot: kNotFound, kInvalidArgument, kUnsupported (the model does
-  // not answer token by token), kNoSpace (no memory for the context).
+  // On failure the error is one clear sentence: kNotFound, kInvalidArgument, kUnsupported (the
+  // model does not generate token by token), kNoSpace (no memory for the context).
   static Result<LoadedModel> Load(const LlamaOptions& options);
 
-  // Null once it was unloaded.
+  // nullptr after Unload.
   llama_model* model() const { return model_.get(); }
   bool is_loaded() const { return context_ != nullptr; }
   // REQUIRES: is_loaded().
@@ -32,18 +32,18 @@ class LoadedModel {
   llama_memory_t memory() const { return llama_get_memory(context()); }
   void Unload();
 
-  // Sequences [0, slots()) are the engine's; scratch_seq() is the one behind them, through which
-  // segments travel. With one stream a slot there is no scratch sequence.
+  // Sequences [0, slots()) are the engine's; scratch_seq() is the next one, used to take and
+  // assemble segments. With one stream per slot there is no scratch sequence.
   size_t slots() const { return slots_; }
   SeqId scratch_seq() const { return static_cast<SeqId>(slots_); }
   // Whether the attention KV of all slots lies in one buffer; see LlamaOptions.
   bool unified() const { return unified_; }
-  // KV cells of the whole context.
+  // KV cells of the complete context.
   size_t context_cells() const { return context_cells_; }
-  // Tokens that one sequence may hold.
+  // The most tokens that one sequence may hold.
   size_t context_tokens() const { return context_tokens_; }
   size_t ubatch_tokens() const { return ubatch_tokens_; }
-  // Tokens that `seq` holds.
+  // The number of tokens that `seq` holds.
   size_t SequenceEnd(SeqId seq) const;
 
  private:

@@ -1,4 +1,4 @@
-// DescribeModel: what a model file says of itself. For src/engine/llama/ only.
+// DescribeModel: reads a model file's description of itself. For src/engine/llama/ only.
 
 #ifndef CAIRN_ENGINE_LLAMA_MODEL_MODEL_INFO_H_
 #define CAIRN_ENGINE_LLAMA_MODEL_MODEL_INFO_H_

@@ -1,5 +1,5 @@
-// Segments through LlamaEngine: a sequence taken apart, and assembled again after others were
-// there.
+// Segments through LlamaEngine: a sequence is taken apart, and assembled again after other
+// sequences used the context.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ constexpr size_t kPosition = 640;
 struct TakenApart {
   Tokens prompt;
   Bytes front;  // [0, 320)
-  Bytes back;   // [320, kPosition + 64): more than is wanted of it
+  Bytes back;   // [320, kPosition + 64): more than is used of it
   Bytes snapshot;
   std::vector<float> end;
 

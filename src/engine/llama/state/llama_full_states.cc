@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-// Stands before libllama's bytes in a full state.
+// Our prefix to libllama's bytes in a full state.
 struct FullStateHeader {
   std::array<char, 8> magic = {'C', 'R', 'N', 'W', 'H', 'O', 'L', '1'};
   uint64_t position = 0;

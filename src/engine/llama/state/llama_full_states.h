@@ -1,5 +1,5 @@
-// LlamaFullStates: the full state of a sequence as bytes. It works where cells cannot be shared,
-// and so segments cannot be taken.
+// LlamaFullStates: takes and restores the full state of a sequence as bytes. Used where cells
+// cannot be shared, and therefore segments cannot be taken.
 //
 // Threads: the one that owns the context.
 
@@ -20,10 +20,10 @@ namespace cairn {
 
 class LlamaFullStates {
  public:
-  // Stands before libllama's bytes in a full state: its kind, position and length.
+  // Size of our prefix to libllama's bytes in a full state: its kind, position and length.
   static constexpr size_t kHeaderBytes = 24;
 
-  // All outlive it. `cells`: Engine::cells.
+  // All must outlive this object. `cells`: Engine::cells.
   LlamaFullStates(const LoadedModel* loaded, const MemoryTraits* traits, LlamaSequences* sequences,
                   std::function<size_t()> cells)
       : loaded_(loaded), traits_(traits), sequences_(sequences), cells_(std::move(cells)) {}
@@ -32,8 +32,8 @@ class LlamaFullStates {
   Result<Bytes> Take(SeqId seq);
   Status Set(SeqId seq, size_t position, ByteSpan state_bytes);
 
-  // Takes the full state of `seq` and sets it back. An error says that it is not the same to the
-  // byte, and full states must not be used.
+  // Takes the full state of `seq` and restores it. Returns an error if the result is not
+  // bit-identical; then full states must not be used.
   Status Prove(SeqId seq);
 
  private:

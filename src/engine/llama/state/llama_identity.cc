@@ -15,8 +15,8 @@
 namespace cairn {
 namespace {
 
-// The version of our own use of libllama's states, the order of a window's cells among it. One up
-// whenever a change moves bits or bytes of snapshots, segments or full states.
+// The version of our own use of libllama's states, including the order of a window's cells.
+// Incremented whenever a change alters bits or bytes of snapshots, segments or full states.
 constexpr int kOurVersion = 1;
 
 constexpr const char* kGridFact = "grid_tokens";
@@ -25,9 +25,9 @@ std::string OrEmpty(const char* text) {
   return text == nullptr ? "" : text;
 }
 
-// The devices that compute. A processor's name is no fact, only its abilities (and
-// llama_print_system_info lists those): hosts that share a folder need not be twins. Of a GPU
-// nothing says as much.
+// The devices that compute. A CPU's name is not a fact, only its features are
+// (llama_print_system_info lists those), because hosts that share a folder need not be identical.
+// For a GPU there is no such list.
 std::string Devices() {
   std::string text;
   for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
@@ -63,11 +63,11 @@ Result<StateFacts> LlamaIdentity::Facts() const {
     facts.emplace_back("context_tokens", std::to_string(loaded_->context_tokens()));
   }
   facts.insert(facts.end(), option_facts_.begin(), option_facts_.end());
-  // Tried on made models of every memory class, with 1 to 4 threads: chunks of a prompt come to the
-  // same bits with any number. A chunk of one token does not: ggml cuts the KV that it looks at
-  // into a part for each thread (flash attention, from 512 cells on). So answers feel the threads,
-  // and so does the end of a prompt whose last chunk is one token. Those of larger chunks move
-  // nothing (StateIdentity.TheThreadsOfChunksMoveNoBits).
+  // Tried on synthetic models of every memory class, with 1 to 4 threads: chunks of a prompt give
+  // the same bits with any number. A chunk of one token does not: ggml splits the KV into a part
+  // for each thread (flash attention, from 512 cells on). So answers depend on the number of
+  // threads, and so does the end of a prompt whose last chunk is one token. The threads of larger
+  // chunks change nothing (StateIdentity.TheThreadsOfChunksMoveNoBits).
   facts.emplace_back("threads", std::to_string(llama_n_threads(loaded_->context())));
   facts.emplace_back(kGridFact, std::to_string(traits_->grid_tokens));
   facts.emplace_back("libllama", OrEmpty(llama_version()));

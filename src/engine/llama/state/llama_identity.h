@@ -1,5 +1,5 @@
 // LlamaIdentity: everything that the bits of this engine's states depend on, as facts
-// (state_facts.h), and the logits of a few tokens as their proof.
+// (state_facts.h), plus the logits of a few tokens as evidence.
 //
 // Threads: the one that owns the context.
 
@@ -22,12 +22,12 @@ namespace cairn {
 
 class LlamaIdentity {
  public:
-  // Tokens of the probe, and those of its first chunk.
+  // The number of tokens of the probe, and of its first chunk.
   static constexpr size_t kProbeTokens = 24;
   static constexpr size_t kFirstTokens = 8;
   static constexpr SeqId kProbeSeq = 0;
 
-  // All outlive it.
+  // All must outlive this object.
   LlamaIdentity(const LlamaOptions& options, const LoadedModel* loaded, const ModelInfo* info,
                 const MemoryTraits* traits, LlamaSequences* sequences)
       : loaded_(loaded),
@@ -38,26 +38,26 @@ class LlamaIdentity {
 
   // See Engine::StateIdentity.
   Result<std::string> Text() const;
-  // All that the exactness grid depends on: Text without the grid. Errors as that one's.
+  // Everything that the exactness grid depends on: Text without the grid. Errors as in Text.
   Result<std::string> GridFacts() const;
 
-  // Tokens from all over the vocabulary, so that they find many of a model's experts.
+  // Returns tokens from all over the vocabulary, so that they reach many of a model's experts.
   Tokens ProbeTokens() const;
-  // Of the logits of the last decode.
+  // Returns a hash of the logits of the last decode.
   uint64_t HashOfLogits() const;
-  // What the probe's logits hashed to becomes a fact: what the model, the settings and the machine
-  // come to. The other facts name causes that are known to move bits; this one finds a cause that
-  // nobody thought of, as another driver, where a few tokens show it.
+  // Adds the hash of the probe's logits as a fact: the combined effect of model, settings and
+  // machine. The other facts name causes that are known to change bits; this one detects unknown
+  // causes, such as another driver, if a few tokens show them.
   void SetProvenBits(uint64_t hash);
-  // Decodes the probe's tokens again, of which the last logits hashed to `hash`, and sets the fact:
-  // the hash, or that it is not the same twice. Leaves the probe's sequence empty.
+  // Decodes the probe's tokens again, whose last logits had the hash `hash`, and sets the fact: the
+  // hash, or that two runs differ. Leaves the probe's sequence empty.
   Status ProveBits(TokenSpan tokens, uint64_t hash);
-  // The model's file may be another one now.
+  // Called when the model's file may have changed.
   void ForgetDigest() { digest_.reset(); }
 
  private:
   Result<StateFacts> Facts() const;
-  // Reads some 10 MB of the model's file, the first time since it was loaded.
+  // Reads some 10 MB of the model's file when first called after a load.
   const Result<ModelDigest>& Digest() const;
 
   const LoadedModel* const loaded_;

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of one test, gone with it.
+// A folder for one test, removed at its end.
 class Folder {
  public:
   Folder() : path_(testing::TempDir() + "cairn_identity_" + std::to_string(getpid())) {
@@ -58,7 +58,7 @@ std::string DigestOf(const std::string& path) {
   return digest ? digest->text : "";
 }
 
-// The value of a fact; empty when it is not named.
+// Returns the value of a fact; empty if there is no such fact.
 std::string FactIn(const std::string& identity, const std::string& name) {
   const size_t at = ("\n" + identity).find("\n" + name + "=");
   if (at == std::string::npos) return "";
@@ -75,7 +75,7 @@ void FlipBit(const std::string& path, size_t offset) {
   ASSERT_TRUE(file.good());
 }
 
-// A GGUF file of tensors alone, each of so many float32 numbers of one value.
+// A GGUF file of tensors only, each of `count` float32 numbers of one value.
 struct MadeTensor {
   std::string name;
   int64_t size = 0;
@@ -126,7 +126,7 @@ TEST(StateIdentity, NamesModelMachineAndLibraries) {
   EXPECT_EQ(FactIn(identity, "architecture"), "qwen35");
   EXPECT_EQ(FactIn(identity, "model"), DigestOf(test::MadeModel("qwen35")));
   EXPECT_EQ(FactIn(identity, "proven_bits").size(), 16u) << identity;
-  // How long a context is moves bits of models with LongRoPE, and of no others.
+  // The length of the context changes bits only in models with LongRoPE.
   EXPECT_EQ(FactIn(identity, "context_tokens"), "");
 }
 
@@ -164,7 +164,7 @@ TEST(StateIdentity, ChangesWithWhatTheModelIsLoadedWith) {
   changes("another quantisation", options);
 }
 
-// That this holds is why the facts leave `threads_batch` out.
+// This property is why the facts leave `threads_batch` out.
 TEST(StateIdentity, TheThreadsOfChunksMoveNoBits) {
   for (const char* architecture : {"llama", "qwen35", "gemma3", "mamba2"}) {
     std::set<std::string> logits;
@@ -185,7 +185,7 @@ TEST(StateIdentity, TheThreadsOfChunksMoveNoBits) {
   }
 }
 
-// The facts' last line comes from computing, so it knows what was not named.
+// The facts' last line is computed, so it covers causes that no other fact names.
 TEST(StateIdentity, ProvesBitsByReading) {
   LlamaOptions options = test::SmallOptions(test::MadeModel("llama"));
   const std::string usual = FactIn(IdentityOf(options), "proven_bits");
@@ -200,7 +200,7 @@ TEST(StateIdentity, NamesTheContextWhereRotationsDependOnIt) {
   fs::copy_file(test::MadeModel("llama"), path);
   const auto engine = LlamaEngine::Load(test::SmallOptions(path));
   ASSERT_TRUE(engine.has_value());
-  // No architecture with such factors is made, so the file is exchanged for one that has them.
+  // No architecture with such factors can be made, so the file is replaced by one that has them.
   WriteGguf(path, {{"rope_factors_long.weight", 8, 1}}, 0);
   const auto identity = (*engine)->StateIdentity();
   ASSERT_TRUE(identity.has_value());

@@ -1,10 +1,10 @@
-// Holds the table of verified architectures, for those that the model maker makes: ranges of
-// attention KV are moved out of a sequence and back in, and the logits afterwards are the same to
-// the bit. Straight on libllama, as the table must be right before any code of ours may lean on it.
-// `make conformance` does more of this, and with every architecture.
+// Checks the table of verified architectures, for those that the model maker supports: ranges of
+// attention KV are moved out of a sequence and back in, and the logits afterwards are
+// bit-identical. Uses libllama directly, because the table must be right before our own code relies
+// on it. `make conformance` does more of this, with every architecture.
 //
-// How a range travels: seq_cp shares its cells with a scratch sequence, whose whole state is then
-// the attention KV of the range followed by the state that cannot be rolled back.
+// A range is moved as follows: seq_cp shares its cells with a scratch sequence, whose full state is
+// then the attention KV of the range followed by the state that cannot be rolled back.
 
 #include <gtest/gtest.h>
 #include <llama.h>
@@ -46,11 +46,11 @@ class SegmentBench {
   bool loaded() const { return context_ != nullptr; }
   llama_memory_t memory() const { return llama_get_memory(context_.get()); }
 
-  // Reads [begin, end) of `tokens` in pieces and returns the last logits.
+  // Prefills [begin, end) of `tokens` in chunks and returns the last logits.
   std::vector<float> Read(std::vector<llama_token>& tokens, llama_pos begin, llama_pos end) {
     while (begin < end) {
       const llama_pos size = std::min(kPiece, end - begin);
-      // Positions go on where sequence 0 ends.
+      // Positions continue where sequence 0 ends.
       llama_batch batch = llama_batch_get_one(tokens.data() + begin, size);
       EXPECT_EQ(llama_decode(context_.get(), batch), 0);
       begin += size;
@@ -90,12 +90,12 @@ class SegmentBench {
 
 class LlamaSegment : public testing::TestWithParam<std::string_view> {};
 
-// The prompt is short enough that a window's cells do not come round to the first one: their order
-// is LlamaEngine's affair (docs/decisions/0008-window-order.md).
+// The prompt is short enough that a window's cells do not wrap around to the first one: LlamaEngine
+// keeps their order otherwise (docs/decisions/0008-window-order.md).
 TEST_P(LlamaSegment, MovedRangesAndASnapshotGiveTheSameBits) {
   const std::string architecture(GetParam());
   ASSERT_TRUE(SegmentsVerified(architecture));
-  // The recipe has a window where the architecture has one; the default outlasts the prompt.
+  // The recipe has a window where the architecture has one; the default is longer than the prompt.
   SegmentBench bench(test::MadeModel(architecture, architecture == "gemma3" ? 96 : 0));
   ASSERT_TRUE(bench.loaded());
   std::mt19937_64 random(11);
@@ -110,7 +110,7 @@ TEST_P(LlamaSegment, MovedRangesAndASnapshotGiveTheSameBits) {
   const auto uninterrupted = bench.Read(tokens, 384, 448);
   const auto end = bench.Read(tokens, 448, 500);
 
-  // Nothing of it may be left for the restored run to find.
+  // Clears the memory, so that the restored run cannot use anything left of it.
   llama_memory_clear(bench.memory(), true);
   bench.SetSegment(first);
   bench.SetSegment(second);

@@ -14,7 +14,7 @@ namespace {
 // Every state begins with libllama's own eight bytes.
 constexpr size_t kStateHeaderBytes = 8;
 
-// Stands before libllama's bytes in a segment.
+// Our prefix to libllama's bytes in a segment.
 struct SegmentHeader {
   std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'E', 'G', 'M', '1'};
   uint64_t begin = 0;
@@ -86,7 +86,7 @@ void LlamaSegments::KeepFront(SeqId seq, size_t keep) {
   }
   CHECK(keep <= loaded_->SequenceEnd(seq));
   if (llama_memory_seq_rm(memory, seq, cut, -1)) return;
-  // A recurrent state refuses to be cut, and the whole sequence with it; shared cells do not.
+  // A recurrent state refuses to be truncated, and with it the whole sequence; shared cells do not.
   llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), 0, cut);
   llama_memory_seq_rm(memory, seq, -1, -1);
   llama_memory_seq_cp(memory, loaded_->scratch_seq(), seq, -1, -1);
@@ -166,7 +166,7 @@ Status LlamaSegments::Prove(SeqId seq) {
   return ProveFork(seq, full_state, snapshot);
 }
 
-// There and back, as a state names its sequence in places that are libllama's own.
+// Forks there and back, because a state names its sequence in places that only libllama knows.
 Status LlamaSegments::ProveFork(SeqId seq, ByteSpan full_state, ByteSpan snapshot) {
   const size_t end = loaded_->SequenceEnd(seq);
   Status forked = Fork(seq, loaded_->scratch_seq(), end, snapshot);

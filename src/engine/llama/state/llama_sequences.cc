@@ -11,11 +11,11 @@
 namespace cairn {
 namespace {
 
-// Stands before libllama's bytes in a snapshot, and tells one that was cut short, is of another
-// position, or is none. It holds no checksum: that of 50 MB took longer than half of setting them,
-// and bytes that never left this process's memory do not change. Where bytes come into the process,
-// from a disk or a peer, whoever brings them in has to check them: libllama takes them on trust,
-// and of snapshots with one bit changed it took more than half, as states that no run ever had.
+// Our prefix to libllama's bytes in a snapshot. It detects snapshots that are truncated, of another
+// position, or no snapshots at all. It has no checksum: one of 50 MB took longer than half of the
+// restore, and bytes that never left this process's memory do not change. Code that brings bytes
+// into the process, from a disk or a peer, has to check them: libllama trusts them, and of
+// snapshots with one bit changed it accepted more than half, as states that no run ever had.
 struct SnapshotHeader {
   std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'T', 'A', 'T', '2'};
   uint64_t position = 0;
@@ -68,7 +68,8 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
     for (const NextToken& next : tokens) window_.OnDecoded(next.seq, single_token);
     return {};
   }
-  // No room, and the memory is as it was. Anything else may have left part of the chunk behind.
+  // There was no room, and the memory is unchanged. Any other code may have left part of the chunk
+  // behind.
   if (code == 1) return Fail(ErrorCode::kNoSpace, "other sequences hold the cells that it needs");
   return fail("llama_decode returned " + std::to_string(code));
 }
@@ -122,11 +123,11 @@ bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
     case MemoryClass::kAttention:
       return true;
     case MemoryClass::kSlidingWindow: {
-      // The next token looks back over the window, so all of it must still be there, and its cells
-      // must not have come round to the first one.
+      // The next token attends to the whole window, so all of it must still be there, and its cells
+      // must not have wrapped around to the first one.
       if (!window_.IsInOrder(seq)) return false;
       const size_t window = traits_->window_tokens;
-      if (window == 0) return false;  // there is one, and nothing says how long it is
+      if (window == 0) return false;  // there is a window, and its length is unknown
       const size_t first = position < window ? 0 : position + 1 - window;
       const llama_pos held = llama_memory_seq_pos_min(loaded_->memory(), seq);
       return held >= 0 && static_cast<size_t>(held) <= first;
@@ -159,9 +160,9 @@ void LlamaSequences::ClearAll() {
   window_.ForgetAll();
 }
 
-// libllama's word on its memory is not enough: where keys are not rotated by their position, or by
-// several numbers each, no rotation would be right. Nor are memories moved that nobody has tried to
-// take apart.
+// libllama's own report is not sufficient: where keys are not rotated by their position, or by
+// several numbers each, no rotation would be right. Memories whose segments are not verified are
+// not moved either.
 bool LlamaSequences::MayShift(std::string_view architecture) const {
   if (traits_->memory_class != MemoryClass::kAttention || traits_->NeedsSnapshots()) return false;
   const llama_rope_type rope = llama_model_rope_type(loaded_->model());

@@ -1,7 +1,7 @@
 // LlamaSequences: decodes tokens of sequences, and returns sequences to earlier positions: by
-// truncation where the memory can, else by a snapshot.
+// truncation where the memory allows it, else by a snapshot.
 //
-// Threads: the one that owns the context. Functions that Engine names do as it says there.
+// Threads: the one that owns the context. Functions named in Engine behave as described there.
 
 #ifndef CAIRN_ENGINE_LLAMA_STATE_LLAMA_SEQUENCES_H_
 #define CAIRN_ENGINE_LLAMA_STATE_LLAMA_SEQUENCES_H_
@@ -22,16 +22,16 @@ namespace cairn {
 
 class LlamaSequences {
  public:
-  // Stands before libllama's bytes in a snapshot: its kind, position and length.
+  // Size of our prefix to libllama's bytes in a snapshot: its kind, position and length.
   static constexpr size_t kSnapshotHeaderBytes = 24;
 
-  // Both outlive it. `vocab_size`: floats in a row of logits.
+  // Both must outlive this object. `vocab_size`: floats in a row of logits.
   LlamaSequences(const LoadedModel* loaded, const MemoryTraits* traits, size_t vocab_size)
       : loaded_(loaded), traits_(traits), vocab_size_(vocab_size), window_(loaded) {}
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
-  // `index`: of a token of the last DecodeEach; -1: of the last token of the last decode.
+  // `index`: a token of the last DecodeEach; -1: the last token of the last decode.
   std::span<const float> LogitsAt(int32_t index) const;
 
   Result<Bytes> TakeSnapshot(SeqId seq);
@@ -39,22 +39,22 @@ class LlamaSequences {
   bool CanTruncate(SeqId seq, size_t position) const;
   Status Truncate(SeqId seq, size_t position);
   void Clear(SeqId seq);
-  // Of all sequences, the scratch sequence too.
+  // Clears all sequences, including the scratch sequence.
   void ClearAll();
-  // After the model was unloaded.
+  // Called after the model was unloaded.
   void OnUnloaded() { window_.ForgetAll(); }
 
-  // Whether libllama can move attention KV to other positions, and Drop may be called. It rotates
-  // the keys by the distance when it next decodes.
+  // Whether libllama can move attention KV to other positions, so that Drop may be called. It
+  // rotates the keys by the distance when it next decodes.
   bool MayShift(std::string_view architecture) const;
   Status Drop(SeqId seq, size_t begin, size_t end);
 
-  // From now on the window's cells are kept in order.
+  // Keeps the window's cells in order from now on.
   void KeepWindowInOrder() { window_.Enable(); }
 
  private:
-  // `each`: the tokens are of one sequence each, and each has logits. Otherwise all are of one, and
-  // the last has.
+  // `each`: the tokens belong to one sequence each, and each has logits. Otherwise all belong to
+  // one, and only the last has.
   Status DecodeBatch(std::span<const NextToken> tokens, bool each);
 
   const LoadedModel* const loaded_;

@@ -1,5 +1,5 @@
-// Attention KV at other positions. In a model of one layer, what a token leaves behind hangs on
-// itself and its position alone: there, moving must give what reading gives.
+// Attention KV at other positions. In a model of one layer, a token's KV depends only on the token
+// and its position: there, moving must give the same result as prefill.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::unique_ptr<LlamaEngine> OneLayer(const std::string& architecture, size_t sl
   LlamaOptions options = test::SmallOptions(path);
   options.slots = slots;
   options.cache_type_k = options.cache_type_v = "f32";
-  options.flash_attention = "off";  // it would sum in float16 all the same
+  options.flash_attention = "off";  // it would sum in float16 regardless
   auto engine = LlamaEngine::Load(options);
   if (!engine) ADD_FAILURE() << engine.error().message;
   std::filesystem::remove(path);
@@ -73,7 +73,7 @@ TEST(LlamaShift, PutsWhatIsBehindWhereReadingWouldHavePutIt) {
   const auto moved = Read(engine.get(), left, left.size() - 1, left.size());
   engine->Clear(0);
   const auto read = Read(engine.get(), left, 0, left.size());
-  // Rounding, and no more; the sequence with all its tokens is far away.
+  // The difference is rounding only; the sequence with all its tokens is far away.
   EXPECT_LT(Distance(moved, read), 1e-4F);
   engine->Clear(0);
   EXPECT_GT(Distance(Read(engine.get(), tokens, 0, tokens.size()), read), 1e-2F);

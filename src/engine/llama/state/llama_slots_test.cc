@@ -1,9 +1,9 @@
-// Several sequences in one LlamaEngine: decoded together, forked, and taken out whole.
+// Several sequences in one LlamaEngine: decoded together, forked, and taken out as full states.
 //
-// Where sequences share one memory, neighbours move the order in which attention sums up, and so
-// the last bits. Quantised weights and float16 sums make 1e-1 of them, in which a lost token would
-// not be seen. So those tests compute in float32, where what is moved stays below RoundingOf, and
-// look that one token of the context moves more.
+// Where sequences share one memory, other sequences change the order in which attention sums up,
+// and so the last bits. Quantised weights and float16 sums turn those into differences of 1e-1,
+// which would hide a lost token. So these tests compute in float32, where the differences stay
+// below RoundingOf, and check that one token of the context makes more.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using test::Trace;
 
 using Logits = std::vector<float>;
 
-// Seen: 5e-6, and 1e-3 with gemma3, whose GELU is looked up in float16.
+// Measured: 5e-6, and 1e-3 with gemma3, whose GELU is looked up in float16.
 float RoundingOf(const Made& made) {
   return std::string_view(made.architecture) == "gemma3" ? 1e-2F : 5e-5F;
 }
@@ -46,7 +46,7 @@ LlamaOptions InFloat32(const Made& made, size_t context_tokens) {
   options.context_tokens = context_tokens;
   options.cache_type_k = "f32";
   options.cache_type_v = "f32";
-  options.flash_attention = "off";  // it would sum in float16 all the same
+  options.flash_attention = "off";  // it would sum in float16 regardless
   return options;
 }
 
@@ -144,7 +144,7 @@ TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
       EXPECT_EQ(*engine->TakeFullState(0), before[0]);
       EXPECT_EQ(*engine->TakeFullState(1), before[1]);
     };
-    // 64 cells are left, and the piece is of twice as many.
+    // 64 cells are left, and the chunk has twice as many tokens.
     expect_no_room([&] { return engine->Decode(1, 64, TokenSpan(text).subspan(64, 128)); });
     const auto last = ReadInto(1, engine.get(), text, 64, 128);
     const std::array<NextToken, 2> next = {NextToken{0, 384, text[384]},
@@ -152,7 +152,7 @@ TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
     expect_no_room([&] { return engine->DecodeEach(next); });
     engine->Clear(0);
     ReadInto(1, engine.get(), text, 128, 384);
-    // What one slot may hold is another question.
+    // The limit of one slot is a separate check.
     engine->Clear(1);
     ReadInto(0, engine.get(), RandomPrompt(512, 4), 0, 512);
     EXPECT_EQ(engine->Decode(0, 512, TokenSpan(text).first(1)).error().code, ErrorCode::kTooLong);
@@ -182,11 +182,11 @@ TEST(LlamaSlots, AForkTakesNoRoomForWhatItShares) {
   ASSERT_TRUE(engine->Fork(0, 1, 384, snapshot).has_value());
   ReadInto(0, engine.get(), text, 384, 448);
   ReadInto(1, engine.get(), text, 384, 448);
-  // What both share stays when one of them is gone.
+  // Cells that both share stay when one of the sequences is gone.
   const auto wanted = *engine->TakeSnapshot(1);
   engine->Clear(0);
   EXPECT_EQ(*engine->TakeSnapshot(1), wanted);
-  // 64 of the first slot's cells are free now; not the shared ones.
+  // 64 of the first slot's cells are free now; the shared ones are not.
   EXPECT_TRUE(engine->Decode(1, 448, TokenSpan(text).first(64)).has_value());
 }
 
@@ -208,7 +208,7 @@ class Branches {
     Text(to) = Text(from);
   }
 
-  // A prompt for each, then an answer to both.
+  // Prefills a prompt for each, then decodes an answer for both.
   void GoOn(size_t prompt_tokens, size_t answer_tokens) {
     GoOnBySteps(0, prompt_tokens);
     GoOnBySteps(1, prompt_tokens);
@@ -223,7 +223,7 @@ class Branches {
     }
   }
 
-  // After GoOn: both are where a run of its own would be.
+  // Expects, after GoOn, that both are where a run of their own would be.
   void ExpectAsAlone() {
     for (SeqId seq = 0; seq < 2; ++seq) {
       const auto index = static_cast<size_t>(seq);
@@ -303,7 +303,7 @@ TEST(LlamaSlots, AForkWithAWrongSnapshotIsEmptyAndItsOriginGoesOn) {
   ReadInto(1, engine.get(), text, 0, 320);
 }
 
-// A state goes from one slot to the other, while the first holds other tokens.
+// A state moves from one slot to another, while the first holds other tokens.
 void ExpectTheSameBitsInAnotherSlot(LlamaEngine* engine) {
   const Tokens text = RandomPrompt(500, 10);
   Read(engine, text, 0, 320);
@@ -367,7 +367,7 @@ TEST(LlamaFullStates, AreRefusedWhenCutShortOrOfAnotherPositionOrModel) {
   }
 }
 
-// libllama only says that it could not; a good state must not be taken for a bad one.
+// libllama only reports that it failed; a good state must not be mistaken for a bad one.
 TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
   for (const Made& made : kMade) {
     if (made.memory_class == MemoryClass::kRecurrent) continue;

@@ -1,5 +1,5 @@
-// A sequence's state as libllama's bytes, and why libllama refuses them. For src/engine/llama/
-// only.
+// Reads and writes a sequence's state as libllama's bytes, and finds the reason of a refusal. For
+// src/engine/llama/ only.
 
 #ifndef CAIRN_ENGINE_LLAMA_STATE_SEQUENCE_STATE_H_
 #define CAIRN_ENGINE_LLAMA_STATE_SEQUENCE_STATE_H_
@@ -13,17 +13,17 @@
 
 namespace cairn {
 
-// The state that cannot be rolled back: a recurrent state, or the KV of a sliding window. It is
-// written to `bytes` behind `front` bytes that the caller fills in.
+// Writes the state that cannot be rolled back: a recurrent state, or the KV of a sliding window. It
+// is placed in `bytes` after `front` bytes that the caller fills in.
 Status WritePartialState(const LoadedModel& loaded, SeqId seq, size_t front, Bytes* bytes);
-// kCorrupt: libllama refused it.
+// kCorrupt if libllama refused it.
 Status ReadPartialState(const LoadedModel& loaded, SeqId seq, ByteSpan state);
 
-// The state with the attention KV of all positions.
+// Writes the state with the attention KV of all positions.
 Status WriteFullState(const LoadedModel& loaded, SeqId seq, size_t front, Bytes* bytes);
 
-// libllama refused bytes that hold `tokens` tokens, and it does not say why. `cells`: those of the
-// context. kNoSpace where the cells may be short, else kCorrupt.
+// Returns the likely reason why libllama, which gives none, refused bytes that hold `tokens`
+// tokens: kNoSpace if the cells may be too few, else kCorrupt. `cells`: those of the context.
 ErrorCode WhyRefused(const LoadedModel& loaded, size_t cells, size_t tokens);
 
 }  // namespace cairn

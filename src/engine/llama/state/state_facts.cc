@@ -32,8 +32,8 @@ std::string Listed(const std::vector<std::pair<std::string, std::string>>& value
   return text;
 }
 
-// Sequences that share one buffer move the last bits of one another, and streams of their own make
-// whole states of another layout. A single one is alone either way.
+// Sequences that share one buffer change the last bits of one another, and with a stream each, full
+// states have another layout. A single sequence is alone either way.
 std::string Sequences(const LlamaOptions& options) {
   if (options.slots == 1) return "one";
   return options.unified ? "in one buffer" : std::to_string(options.slots) + " streams";

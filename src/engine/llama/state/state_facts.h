@@ -1,9 +1,9 @@
-// StateFacts: what the bits of a state depend on, in words. Two engines with the same facts may
-// take each other's states; whoever keeps states for longer than an engine lives hashes the text
-// and files them under it.
+// StateFacts: everything that the bits of a state depend on, as text. Two engines with the same
+// facts may restore each other's states. Code that keeps states beyond an engine's lifetime hashes
+// the text and files states under the hash.
 //
-// A fact too many costs a cache that could have been used. One too few lets in bits that this
-// engine would not have made. So in doubt a setting is in.
+// A superfluous fact costs a cache that could have been used. A missing one admits bits that this
+// engine would not have computed. So in doubt a setting is included.
 //
 // Pure functions and plain data: any thread.
 
@@ -18,23 +18,24 @@
 
 namespace cairn {
 
-// Names and values, in an order that does not change.
+// Names and values, in a fixed order.
 using StateFacts = std::vector<std::pair<std::string, std::string>>;
 
-// Of what libllama is asked for, all that may move bits. Left out, because it moves none:
+// Returns the facts of all options that may change bits. These are left out because they change
+// none:
 //
 //   model_path, use_mmap, use_mlock, check_tensors   how the weights come into memory
 //   context_tokens                                   room; see LlamaEngine::StateIdentity
-//   threads, threads_batch                           what they come to is a fact of the context
-//   batch_tokens                                     pieces are never larger than ubatch_tokens
-//   grid_*, find_smallest_grid                       what was found is a fact, not how
+//   threads, threads_batch                           the resulting counts are facts of the context
+//   batch_tokens                                     chunks are never larger than ubatch_tokens
+//   grid_*, find_smallest_grid                       the result is a fact, not how it was found
 //
-// A default that stands for "as the model says" is a value of its own: the model is a fact too. So
-// is "auto" for flash attention: what libllama makes of it follows from the other facts. Several
-// slots in one buffer are one value, however many they are.
+// A default that stands for the model's setting is a value of its own, because the model is a fact
+// too. So is "auto" for flash attention: libllama's choice follows from the other facts. Several
+// slots in one buffer are one value, however many there are.
 StateFacts FactsOf(const LlamaOptions& options);
 
-// `name=value` a line. What would make a value more than one line is written as "\n" or "\r", and a
+// Returns one `name=value` per line. Line breaks in a value are written as "\n" or "\r", and a
 // backslash as two.
 std::string FactsText(const StateFacts& facts);
 

@@ -15,8 +15,8 @@ constexpr size_t kFirstTokens = LlamaIdentity::kFirstTokens;
 constexpr size_t kProbeTokens = LlamaIdentity::kProbeTokens;
 
 // `has_window`: the state that cannot be rolled back grows with the first tokens. The model's own
-// word on a window does not tell: some name one and keep everything all the same, and deepseek4
-// keeps one without a word.
+// metadata on a window is not reliable: some name one and keep everything all the same, and
+// deepseek4 keeps one without naming it.
 MemoryClass ClassOf(const llama_model* model, bool has_window) {
   if (llama_model_is_recurrent(model)) return MemoryClass::kRecurrent;
   if (llama_model_is_hybrid(model)) return MemoryClass::kHybrid;
@@ -52,7 +52,7 @@ Status TraitsProbe::Measure(const LlamaOptions& options) {
   parts_.identity->SetProvenBits(hash);
   const auto known = FindKnownGrid(options);
   if (!known) return tl::unexpected(known.error());
-  // The start that measured it saw these bits twice.
+  // The start that measured it compared these bits twice.
   if (*known) return {};
   if (Status proven = parts_.identity->ProveBits(tokens, hash); !proven) return proven;
   MeasureGrid(options);
@@ -131,7 +131,7 @@ void TraitsProbe::MeasureGrid(const LlamaOptions& options) {
                 {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
   traits_->grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
   traits_->grid_measured = probe.finished;
-  // The probe's rows in the buffers must not be found by anything.
+  // Clears the buffers, so that no sequence can use the probe's rows.
   parts_.sequences->ClearAll();
 }
 

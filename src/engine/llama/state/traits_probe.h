@@ -1,5 +1,5 @@
 // TraitsProbe: finds MemoryTraits at load by trying. It decodes a few tokens and measures their
-// state; it takes that state apart and assembles it again; it finds the exactness grid.
+// state, takes that state apart and assembles it again, and finds the exactness grid.
 //
 // Threads: the one that owns the context.
 
@@ -20,7 +20,7 @@ namespace cairn {
 
 class TraitsProbe {
  public:
-  // The parts of an engine that it tries. All outlive it.
+  // The parts of an engine that the probe uses. All must outlive it.
   struct Parts {
     const LoadedModel* loaded;
     const ModelInfo* info;
@@ -30,17 +30,17 @@ class TraitsProbe {
     LlamaIdentity* identity;
   };
 
-  // `traits`: of these parts, which look at them. `engine` has these parts; the grid is probed
-  // through its interface.
+  // `traits`: shared with these parts, which read them. `engine`: consists of these parts; the grid
+  // is probed through its interface.
   TraitsProbe(const Parts& parts, Engine* engine, MemoryTraits* traits)
       : parts_(parts), engine_(engine), traits_(traits) {}
 
   // Fills in the traits and the identity's proven bits. Leaves all sequences empty.
-  // kInvalidArgument: the context or the ubatch is too small to try anything.
+  // kInvalidArgument if the context or the ubatch is too small for the probe.
   Status Measure(const LlamaOptions& options);
 
  private:
-  // What the state of the probe's first tokens takes, and that of all of them.
+  // The size of the state after the probe's first tokens, or after all of them.
   struct StateSizes {
     size_t full;
     size_t partial;
@@ -48,9 +48,9 @@ class TraitsProbe {
   StateSizes SizesNow() const;
   // Fills in the class and the sizes. Returns whether there is a window whose cells are reused.
   bool SetSizes(const StateSizes& first, const StateSizes& all, size_t token_count, bool swa_full);
-  // Finds traits.segments and traits.full_states with what the probe's sequence holds.
+  // Finds traits.segments and traits.full_states with the contents of the probe's sequence.
   void ProveTransport(const LogSink& log);
-  // False: no start before this one measured the grid. REQUIRES: the identity's bits are proven.
+  // Returns false if no earlier start measured the grid. REQUIRES: the identity's bits are proven.
   Result<bool> FindKnownGrid(const LlamaOptions& options);
   void MeasureGrid(const LlamaOptions& options);
 

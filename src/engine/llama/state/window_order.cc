@@ -4,8 +4,8 @@
 
 namespace cairn {
 
-// libllama writes cells in their order and reads them back to the first cells. At a prompt's cut
-// they have not come round to the first cell again, so their order is that of the tokens.
+// libllama writes cells in their order and reads them back into the first cells. At a prompt's cut
+// they have not wrapped around to the first cell again, so their order is that of the tokens.
 Status WindowOrder::Prepare(SeqId seq, bool single_token) {
   if (!enabled_) return {};
   if (single_token && cells_[seq].in_answer) return {};
