@@ -174,7 +174,7 @@ std::string TextOf(const std::string& body) {
           "/choices/0/delta/content", "/delta/text", "/delta"}) {
       const Json::json_pointer pointer(place);
       if (!json.contains(pointer) || !json[pointer].is_string()) continue;
-      text += json[pointer].get_ref<const std::string&>();
+      text += json[pointer].text();
       break;
     }
   }

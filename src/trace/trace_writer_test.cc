@@ -1,6 +1,7 @@
 // What a server writes of its requests, read back and replayed.
 
 #include "trace/trace_writer.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -20,8 +20,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 // A file of its own for each test.
 class TraceFile {

@@ -61,10 +61,12 @@ Json ExplanationJson(const Explanation& explanation) {
 Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   Json told = Json::array();
   for (const Explanation::MessageTokens& message : messages) {
-    told.push_back({{"index", message.message}, {"role", RoleName(message.role)}});
-    if (!message.tokens) continue;
-    told.back()["begin"] = message.tokens->begin;
-    told.back()["end"] = message.tokens->end;
+    Json one = {{"index", message.message}, {"role", RoleName(message.role)}};
+    if (message.tokens) {
+      one["begin"] = message.tokens->begin;
+      one["end"] = message.tokens->end;
+    }
+    told.push_back(std::move(one));
   }
   return told;
 }
@@ -211,7 +213,7 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
       {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
-      {"x-cairn-way", std::string(PathName(report_->way))},
+      {"x-cairn-way", std::string(PathName(report_->path))},
       {"x-cairn-why", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
     headers.emplace_back("x-cairn-parted-at",
@@ -227,7 +229,7 @@ std::string RequestRecord::Line() const {
   if (report_) {
     line += ": " + std::to_string(report_->prompt_tokens) + " prompt tokens, " +
             std::to_string(report_->reused_tokens) + " reused (" +
-            std::string(PathName(report_->way)) + ")";
+            std::string(PathName(report_->path)) + ")";
     if (report_->prefetched_tokens > 0) {
       line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
     }

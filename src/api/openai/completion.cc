@@ -32,7 +32,7 @@ ApiResult<Tokens> PromptTokens(const Engine& engine, const Json& prompt) {
       continue;
     }
     if (!part.is_string()) return tl::unexpected(FieldError("prompt", expected));
-    const size_t bytes = part.get_ref<const std::string&>().size();
+    const size_t bytes = part.text().size();
     if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
     const bool first = tokens.empty() && engine.info().adds_bos;
     const auto more = engine.Tokenize(part.get<std::string>(), first, true);

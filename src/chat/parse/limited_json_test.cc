@@ -1,8 +1,8 @@
 #include "chat/parse/limited_json.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 

@@ -6,9 +6,15 @@
 
 namespace minja {
 class Context;
+class Value;
 }  // namespace minja
 
 namespace cairn {
+
+class Json;
+
+// As the template engine holds it.
+minja::Value TemplateValue(const Json& json);
 
 // Any thread. The functions throw what the engine's throw: a std::exception whose text says why the
 // template cannot be rendered.

@@ -3,8 +3,7 @@
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "chat/message.h"
 #include "chat/template/template_caps.h"
@@ -14,14 +13,13 @@ namespace cairn {
 // The `messages` array in the shape that the template wants. Any thread.
 // kInvalidArgument: too many messages, or tool call arguments that are not the JSON object that
 // this template insists on.
-Result<nlohmann::ordered_json> TemplateMessages(const Conversation& conversation,
-                                                const TemplateCaps& caps);
+Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps);
 
 // The `tools` array; null when the conversation has none.
-Result<nlohmann::ordered_json> TemplateTools(const Conversation& conversation);
+Result<Json> TemplateTools(const Conversation& conversation);
 
 // The `chat_template_kwargs` object; empty when the conversation has none.
-Result<nlohmann::ordered_json> TemplateKwargs(const Conversation& conversation);
+Result<Json> TemplateKwargs(const Conversation& conversation);
 
 }  // namespace cairn
 

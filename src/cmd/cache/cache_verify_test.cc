@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "store/identity.h"
 #include "testing/cmd/cache_fixture.h"
 
@@ -136,7 +137,7 @@ TEST_F(CacheVerify, FindsEveryOneOfAThousandDefectsAndAcceptsEveryGoodFile) {
     options.json = true;
     const Said said = Run(options);
     EXPECT_EQ(said.code, 1);
-    const auto json = nlohmann::json::parse(said.out, nullptr, false);
+    const auto json = Json::parse(said.out, nullptr, false);
     EXPECT_EQ(json["good"], kGood);
     std::set<std::string> found;
     for (const auto& bad : json["bad"]) {
@@ -250,7 +251,7 @@ TEST_F(CacheVerify, StrandsWhatBeginsInABadSegment) {
   const auto json = RunJson(CacheCommand::kVerify);
   EXPECT_EQ(json["bad"].size(), 1u);
   EXPECT_EQ(json["bad"][0]["removable"], true);
-  EXPECT_EQ(json["stranded"], nlohmann::json::array({PathOf(made.segments[2])}));
+  EXPECT_EQ(json["stranded"], Json::array({PathOf(made.segments[2])}));
 }
 
 TEST_F(CacheVerify, NamesWhatIsBeingWrittenAndDoesNotBlameIt) {

@@ -1,19 +1,17 @@
 #include "cmd/model/model_check.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 // What the command line `arguments` after "cairn model" means.
 ModelCheckOptions Parse(const std::string& arguments) {
