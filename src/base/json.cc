@@ -247,6 +247,14 @@ size_t Json::erase(std::string_view key) {
   return std::erase_if(*value_.object, [&](const JsonMember& member) { return member.key == key; });
 }
 
+void Json::erase(iterator at) {
+  CHECK(is_structured());
+  if (is_array()) value_.array->erase(value_.array->begin() + (at.item_ - value_.array->data()));
+  if (is_object()) {
+    value_.object->erase(value_.object->begin() + (at.member_ - value_.object->data()));
+  }
+}
+
 void Json::update(const Json& members) {
   if (is_null()) *this = object();
   if (!is_object()) RefuseUse(312, "update()", *this);
@@ -292,6 +300,16 @@ bool operator==(const Json& a, const Json& b) {
   return false;
 }
 
+std::partial_ordering operator<=>(const Json& a, const Json& b) {
+  if (a.is_string() && b.is_string()) return a.text() <=> b.text();
+  if (!a.is_number() || !b.is_number()) return std::partial_ordering::unordered;
+  if (a.is_number_float() || b.is_number_float()) return a.get<double>() <=> b.get<double>();
+  if (a.is_number_unsigned() && b.is_number_unsigned()) {
+    return a.get<uint64_t>() <=> b.get<uint64_t>();
+  }
+  return a.get<int64_t>() <=> b.get<int64_t>();
+}
+
 const Json* FindPointer(const Json& root, std::string_view pointer) {
   const Json* at = &root;
   while (!pointer.empty()) {
@@ -309,6 +327,10 @@ const Json* FindPointer(const Json& root, std::string_view pointer) {
     }
   }
   return at;
+}
+
+Json* FindPointer(Json& root, std::string_view pointer) {
+  return const_cast<Json*>(FindPointer(std::as_const(root), pointer));
 }
 
 std::ostream& operator<<(std::ostream& out, const Json& json) {

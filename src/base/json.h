@@ -6,6 +6,7 @@
 #ifndef CAIRN_BASE_JSON_H_
 #define CAIRN_BASE_JSON_H_
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -104,6 +105,8 @@ class JsonIterator {
   bool operator==(const JsonIterator&) const = default;
 
  private:
+  friend class Json;
+
   J* item_ = nullptr;
   Member* member_ = nullptr;
 };
@@ -165,6 +168,10 @@ concept JsonSequence = !std::convertible_to<T, std::string_view> &&
                          typename T::value_type;
                        };
 
+// What a value is read as for a default of this type.
+template <typename T>
+using JsonHeld = std::conditional_t<JsonText<T>, std::string, T>;
+
 // The names of the methods are nlohmann's, so that the code reads the same with either.
 class Json : public JsonKind {
  public:
@@ -220,7 +227,6 @@ class Json : public JsonKind {
   iterator end();
   JsonItems<const Json> items() const { return JsonItems<const Json>(*this); }
   JsonItems<Json> items() { return JsonItems<Json>(*this); }
-  const Json& front() const { return *begin(); }
   const Json& back() const;
 
   // The member, made when it is not there; null becomes an object.
@@ -236,11 +242,12 @@ class Json : public JsonKind {
   bool contains(std::string_view key) const { return find(key) != end(); }
   // The member of an object, or `otherwise` when it has none of the name.
   template <typename T>
-  T value(std::string_view key, const T& otherwise) const;
+  JsonHeld<T> value(std::string_view key, const T& otherwise) const;
 
   // null becomes an array.
   void push_back(Json item);
   size_t erase(std::string_view key);
+  void erase(iterator at);
   // Takes over the members of an object.
   void update(const Json& members);
 
@@ -304,6 +311,10 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits);
 
 // What a JSON pointer ("/properties/name") leads to; null: it leads nowhere or is none.
 const Json* FindPointer(const Json& root, std::string_view pointer);
+Json* FindPointer(Json& root, std::string_view pointer);
+
+// Numbers by value and texts by bytes; everything else is in no order.
+std::partial_ordering operator<=>(const Json& a, const Json& b);
 
 std::ostream& operator<<(std::ostream& out, const Json& json);
 
@@ -350,10 +361,10 @@ T Json::get() const {
 }
 
 template <typename T>
-T Json::value(std::string_view key, const T& otherwise) const {
+JsonHeld<T> Json::value(std::string_view key, const T& otherwise) const {
   if (!is_object()) RefuseAs("object");
   const auto found = find(key);
-  return found == end() ? otherwise : found->get<T>();
+  return found == end() ? JsonHeld<T>(otherwise) : found->get<JsonHeld<T>>();
 }
 
 template <typename J>

@@ -376,7 +376,7 @@ TEST(TraceWriter, AConversationIsKnownByHowItBegan) {
   server.Ask(prompt("two", " goes on"));
   server.writer().Flush();
   std::vector<int> conversations;
-  for (const Json& line : file.Lines()) conversations.push_back(line["conversation"]);
+  for (const Json& line : file.Lines()) conversations.push_back(line["conversation"].get<int>());
   EXPECT_EQ(conversations, (std::vector<int>{0, 1, 0, 1}));
 }
 

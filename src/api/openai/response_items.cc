@@ -166,7 +166,7 @@ ApiResult<std::string> InputItemsBody(const ResponseTurns& turns,
   Json list = {{"object", "list"}, {"data", Json::array()}};
   for (auto item = begin; item != end; ++item) list["data"].push_back(std::move(*item));
   const bool any = !list["data"].empty();
-  list["first_id"] = any ? list["data"].front()["id"] : Json();
+  list["first_id"] = any ? list["data"][0]["id"] : Json();
   list["last_id"] = any ? list["data"].back()["id"] : Json();
   list["has_more"] = left > page->limit;
   return ToText(list);

@@ -1,5 +1,4 @@
 #include "chat/parse/limited_json.h"
-#include "base/json.h"
 
 #include <gtest/gtest.h>
 
