@@ -265,7 +265,7 @@ TEST_F(CachePrune, TakesSegmentsAfterWhatStandsOnThem) {
     EXPECT_EQ(RunJson(CacheCommand::kVerify)["stranded"].size(), 0u);
     const auto list = RunJson(CacheCommand::kList);
     for (const auto& object : list["objects"]) {
-      const auto shown = RunJson(Command(CacheCommand::kShow, object["name"]));
+      const auto shown = RunJson(Command(CacheCommand::kShow, object["name"].text()));
       EXPECT_EQ(shown["path_whole"], true);
     }
   }

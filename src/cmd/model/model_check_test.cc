@@ -1,5 +1,4 @@
 #include "cmd/model/model_check.h"
-#include "base/json.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/json.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {
