@@ -125,7 +125,7 @@ TEST(Tidy, AClassIsDefinedInAtMostTwoFiles) {
 
 TEST(Tidy, FoldersHaveAtMostTwentyFiveFilesBesideTheirTests) {
   EXPECT_EQ(Without(Joined(CheckFolderSizes(Sources())),
-                    {"lab/bench has 33 files", "lab/sim has 27 files", "src/base has 31 files",
+                    {"lab/bench has 33 files", "lab/sim has 27 files", "src/base has 34 files",
                      "src/engine/llama has 29 files"}),
             "");
 }
