@@ -168,7 +168,7 @@ std::string NativeWhole(const StartedCompletion& started, const std::vector<Whol
     }
     list.push_back(OnlyFields(std::move(whole), started.response_fields));
   }
-  return ToText(list.size() == 1 ? list.front() : list);
+  return ToText(list.size() == 1 ? list[0] : list);
 }
 
 Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& event) {
