@@ -7,7 +7,7 @@ option(CAIRN_PRECOMPILED "Read common headers once for all files; of use with cl
 
 set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <filesystem> <fstream>
   <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
-  <string_view> <thread> <unordered_map> <utility> <variant> <vector> <nlohmann/json.hpp>)
+  <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
 # Two targets that hold the compiled headers; the other targets of their kind only use them, which
 # asks that all of a kind are compiled with the same flags.
@@ -18,12 +18,12 @@ function(cairn_precompiled_kinds)
   set(empty "${PROJECT_BINARY_DIR}/precompiled.cc")
   file(CONFIGURE OUTPUT "${empty}" CONTENT "// Nothing but the headers.\n")
   add_library(cairn_precompiled_library STATIC "${empty}")
-  target_link_libraries(cairn_precompiled_library PRIVATE cairn_flags cairn_dep_json)
+  target_link_libraries(cairn_precompiled_library PRIVATE cairn_flags)
   target_precompile_headers(cairn_precompiled_library PRIVATE ${CAIRN_COMMON_HEADERS})
   if(CAIRN_TESTS)
     add_library(cairn_precompiled_test STATIC "${empty}")
     target_link_libraries(cairn_precompiled_test
-      PRIVATE cairn_flags cairn_test_flags cairn_dep_json GTest::gtest)
+      PRIVATE cairn_flags cairn_test_flags GTest::gtest)
     target_precompile_headers(cairn_precompiled_test
       PRIVATE ${CAIRN_COMMON_HEADERS} <gtest/gtest.h>)
   endif()

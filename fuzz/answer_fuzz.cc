@@ -2,12 +2,12 @@
 // with calls that are named and whose arguments are JSON objects.
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "chat/parse/answer_parser.h"
 #include "fuzz/input.h"
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& [call, name] : whole.names) {
     const auto arguments = whole.arguments.find(call);
     CHECK(arguments != whole.arguments.end());
-    CHECK(nlohmann::json::parse(arguments->second, nullptr, false).is_object());
+    CHECK(Json::parse(arguments->second, nullptr, false).is_object());
   }
   return 0;
 }

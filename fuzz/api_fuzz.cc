@@ -46,7 +46,7 @@ void CheckEvents(const std::string& body) {
   SseParser parser;
   parser.Feed(body, [&](const SseEvent& event) {
     ++events;
-    CHECK(event.data == "[DONE]" || Json::accept(event.data));
+    CHECK(event.data == "[DONE]" || !Json::parse(event.data, nullptr, false).is_discarded());
   });
   CHECK(events > 0);
   CHECK(!parser.InsideEvent());
@@ -57,7 +57,7 @@ void CheckAnswer(const Endpoint& endpoint, std::string_view body,
   const bool refused = answer.status >= 400 && answer.status < 500;
   CHECK(answer.status == 200 || refused || answer.status == 501);
   if (endpoint.reads_body && answer.status != 404 && answer.status != 501) {
-    if (!Json::accept(body)) CHECK(answer.status == 400);
+    if (Json::parse(body, nullptr, false).is_discarded()) CHECK(answer.status == 400);
   }
   if (answer.content_type == "text/event-stream") {
     CHECK(answer.status == 200);

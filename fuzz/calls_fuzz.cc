@@ -2,12 +2,12 @@
 // is cut, given whole or while it is written; and a call that is written as the syntax has it is
 // read as that call.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "chat/calls/known_call_syntaxes.h"
 #include "chat/learn/learned_syntax.h"
@@ -66,7 +66,7 @@ Read ReadIn(const AnswerFormat& format, std::string_view text, ByteSpan cuts) {
 }
 
 bool IsObject(const std::string& text) {
-  return nlohmann::json::parse(text, nullptr, false).is_object();
+  return Json::parse(text, nullptr, false).is_object();
 }
 
 void TryText(AnswerFormat format, const std::string& text, ByteSpan cuts) {
@@ -90,7 +90,7 @@ void TryCall(const LearnedCalls& learned, const AnswerFormat& format, const std:
              ByteSpan cuts) {
   WrittenCall call{.id = "functions.weather:0", .name = "weather"};
   if (learned.arguments == LearnedCalls::Arguments::kJson) {
-    call.json = nlohmann::json{{"city", text}}.dump();
+    call.json = Json{{"city", text}}.dump();
   } else {
     if (!MayBeWritten(LearnedSyntax(learned), text)) return;
     call.pairs = {{"city", text, true, {}}, {"days", "7", false, {}}};
@@ -105,7 +105,7 @@ void TryCall(const LearnedCalls& learned, const AnswerFormat& format, const std:
     CHECK(read.text.empty());
     for (const Read::Call& found : read.calls) {
       CHECK(found.name == "weather");
-      CHECK(nlohmann::json::parse(found.arguments)["city"] == text);
+      CHECK(Json::parse(found.arguments)["city"] == text);
     }
   }
 }

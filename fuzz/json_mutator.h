@@ -12,10 +12,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t size_max);
 
@@ -23,8 +24,6 @@ namespace cairn::fuzz {
 
 class JsonMutator {
  public:
-  using Json = nlohmann::ordered_json;
-
   explicit JsonMutator(unsigned seed) : random_(seed) {}
 
   // False: `text` is no JSON that could be changed.

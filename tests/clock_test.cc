@@ -10,7 +10,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
 constexpr int64_t kYear = int64_t{365} * 86'400;
 
 class ClockTest : public test::FaultyServerTest {

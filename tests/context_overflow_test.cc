@@ -11,7 +11,6 @@ namespace {
 
 using test::Flags;
 using test::Join;
-using test::Json;
 
 class ContextOverflow : public test::ServedTest {
  protected:

@@ -21,7 +21,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
 using test::MetricOf;
 
 constexpr size_t kHeaderBytes = 8000;
@@ -95,7 +94,7 @@ TEST_F(CrashCostTest, WhatIsSaidToBeSavedIsNotPrefilledAgain) {
     }
     const Json asked = Json::parse(Post("/v1/chat/completions", body).body);
     ASSERT_TRUE(asked.contains("timings")) << asked.dump();
-    const int all = asked["usage"]["total_tokens"];
+    const int all = asked["usage"]["total_tokens"].get<int>();
     const int added = first ? all : all - before_tokens;
     if (!first) {
       Cost& cost = costs.back();

@@ -21,7 +21,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
 using test::MetricOf;
 
 constexpr uintmax_t kBudgetMib = 24;
@@ -53,7 +52,7 @@ class CrashTest : public ::testing::Test {
   static std::string Ask(const ServerProcess& server, const Json& body) {
     const auto reply = HttpClient(server.url()).Post("/v1/chat/completions", body.dump());
     if (!reply || reply->status != 200) return "";
-    return Json::parse(reply->body)["choices"][0]["message"]["content"];
+    return Json::parse(reply->body)["choices"][0]["message"]["content"].get<std::string>();
   }
 
   // What a server without a cache says, asked once.

@@ -9,7 +9,6 @@ namespace cairn {
 namespace {
 
 using test::FaultCall;
-using test::Json;
 
 class DiskFaultsTest : public test::FaultyServerTest {
  protected:

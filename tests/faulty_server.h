@@ -51,7 +51,7 @@ class FaultyServerTest : public ServedTest {
     }
     const auto reply = HttpClient(plain_->url()).Post("/v1/chat/completions", body.dump());
     EXPECT_TRUE(reply.has_value());
-    return answer = Json::parse(reply->body)["choices"][0]["message"]["content"];
+    return answer = Json::parse(reply->body)["choices"][0]["message"]["content"].get<std::string>();
   }
   // A conversation's first question.
   static Json Talk(int number) {

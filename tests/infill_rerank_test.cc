@@ -11,8 +11,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
-
 std::string WriteModelOf(const ModelShape& shape, const std::string& name) {
   std::string path = test::OwnPath(name) + ".gguf";
   const auto recipe = MakeRecipe(shape);
@@ -54,7 +52,7 @@ TEST_F(InfillRerankTest, TheChunksOfOtherFilesArePrefilledOnce) {
   const Json first = Answer("/infill", body);
   EXPECT_EQ(first["tokens_predicted"], 8);
   EXPECT_EQ(first["timings"]["cache_n"], 0);
-  const int prompt = first["tokens_evaluated"];
+  const int prompt = first["tokens_evaluated"].get<int>();
   // The cursor is elsewhere: what stands behind the chunks is another text, of a hundred tokens.
   body["input_prefix"] = "void second(" + std::string(60, 'x') + ") {\n  ";
   const Json second = Answer("/infill", body);

@@ -12,7 +12,6 @@ namespace {
 
 using test::Flags;
 using test::Join;
-using test::Json;
 using test::ServeCommand;
 
 constexpr uint64_t kMib = uint64_t{1} << 20;

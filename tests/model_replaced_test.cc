@@ -14,7 +14,6 @@ namespace {
 using test::FirstTurn;
 using test::Flags;
 using test::Join;
-using test::Json;
 using test::ReadTokens;
 
 class ModelReplacedTest : public test::ServedTest {
@@ -44,7 +43,7 @@ class ModelReplacedTest : public test::ServedTest {
   }
   std::string AnswerWithoutCache(const std::string& model) {
     ServeExact(model, {"--cache-ram", "0", "--cache-disk", "0"});
-    return AskIt()["choices"][0]["message"]["content"];
+    return AskIt()["choices"][0]["message"]["content"].get<std::string>();
   }
   Json AskIt() const { return Ask(FirstTurn(24, 900)); }
   // Asks twice, as whoever asks again hears the same and nothing ends.

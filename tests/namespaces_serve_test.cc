@@ -11,8 +11,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
-
 constexpr const char* kSecret = "mauve-giraffe";
 
 class NamespacesServeTest : public test::ServedTest {
@@ -38,14 +36,14 @@ class NamespacesServeTest : public test::ServedTest {
     return Json::parse(reply.body);
   }
   static int Reused(const Json& answer) {
-    return answer["usage"]["prompt_tokens_details"]["cached_tokens"];
+    return answer["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
   }
 };
 
 TEST_F(NamespacesServeTest, WhatOneKeySaidIsNowhereForAnother) {
   ServeTo("anna,bert");
   const Json first = AskAs("anna", kSecret);
-  const std::string id = first["id"];
+  const auto id = first["id"].get<std::string>();
   EXPECT_EQ(Reused(AskAs("bert", "something else")), 0);
   EXPECT_GT(Reused(AskAs("anna", kSecret)), 800);
   Post("/slots/0?action=save", {{"filename", "talk.bin"}}, "anna");
@@ -55,7 +53,8 @@ TEST_F(NamespacesServeTest, WhatOneKeySaidIsNowhereForAnother) {
         Post(std::string("/slots/") + slot + "?action=restore", {{"filename", "talk.bin"}}, "bert");
     EXPECT_EQ(restored.status, 400) << restored.body;
   }
-  const std::string named = Json::parse(Get("/cairn/cache/tree", "anna").body)["nodes"][0]["id"];
+  const auto named =
+      Json::parse(Get("/cairn/cache/tree", "anna").body)["nodes"][0]["id"].get<std::string>();
   EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "anna").status, 200);
   EXPECT_EQ(Get("/cairn/requests/" + id, "anna").status, 200);
   EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "bert").status, 404);

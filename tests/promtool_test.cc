@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "conformance/child_process.h"
 #include "served.h"
 
@@ -23,7 +23,6 @@ namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
-using test::Json;
 
 constexpr const char* kNoPromtool = "there is no promtool to check with (scripts/setup.sh --dev)";
 
@@ -52,13 +51,13 @@ std::string Rules(const std::vector<std::string>& queries) {
 
 // With what Grafana puts in the place of its variables.
 std::vector<std::string> QueriesOfTheDashboard() {
-  std::ifstream file(std::string(CAIRN_SOURCE_DIR) + "/docs/grafana.json");
   std::vector<std::string> queries;
-  const Json dashboard = Json::parse(file);
+  const Json dashboard =
+      Json::parse(ReadFile(std::string(CAIRN_SOURCE_DIR) + "/docs/grafana.json").value());
   for (const Json& panel : dashboard["panels"]) {
     if (!panel.contains("targets")) continue;
     for (const Json& target : panel["targets"]) {
-      std::string query = target["expr"];
+      auto query = target["expr"].get<std::string>();
       query = std::regex_replace(query, std::regex(R"(\$__rate_interval)"), "1m");
       queries.push_back(std::regex_replace(query, std::regex(R"(\$instance)"), ".*"));
     }
@@ -82,7 +81,7 @@ class MetricsPageTest : public test::ServedTest {
         {"cache_prompt", reuse},
         {"messages",
          {{{"role", "system"}, {"content", system}}, {{"role", "user"}, {"content", question}}}}};
-    return Ask(body)["usage"]["prompt_tokens"];
+    return Ask(body)["usage"]["prompt_tokens"].get<double>();
   }
   // Its exit code and all it says: "0: " when it has nothing to say.
   std::string Check(const std::string& promtool, const std::string& page,

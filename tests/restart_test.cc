@@ -22,7 +22,6 @@ namespace {
 using test::FirstTurn;
 using test::Flags;
 using test::Join;
-using test::Json;
 using test::kNewTokensMax;
 using test::MetricOf;
 using test::NextTurn;

@@ -10,8 +10,6 @@
 namespace cairn {
 namespace {
 
-using test::Json;
-
 constexpr char kScript[] = R"json({"rules": [
   {"text": "amber", "answer": {"reasoning": "So it is.", "content": "It is amber."}},
   {"text": "the stone", "tool": "look", "answer": {"reasoning": "I look.",

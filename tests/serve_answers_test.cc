@@ -5,16 +5,14 @@
 
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "served.h"
 
 namespace cairn {
 namespace {
-
-using test::Json;
 
 class ServeAnswersTest : public ::testing::Test {
  protected:

@@ -16,7 +16,6 @@ namespace {
 
 using test::Flags;
 using test::Join;
-using test::Json;
 
 constexpr char kSecret[] = "xyzzy-plugh-2718";
 
@@ -33,7 +32,7 @@ class ServeLogTest : public test::ServedTest {
                           {{{"role", "system"},
                             {"content", std::string(600, 's') + " at " + kSecret + end + " it is"}},
                            {{"role", "user"}, {"content", "hello"}}}}};
-      ids_.push_back(Ask(body)["id"]);
+      ids_.push_back(Ask(body)["id"].get<std::string>());
     }
     EXPECT_EQ(server_->Stop(), 0);
     std::istringstream text(Log());

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/client/sse.h"
 #include "served.h"
 
@@ -19,7 +19,6 @@ namespace cairn {
 namespace {
 
 using test::Flags;
-using test::Json;
 using test::MadeModel;
 
 std::unique_ptr<ServerProcess> Serve(const Flags& flags = {}) {
@@ -105,7 +104,7 @@ TEST_F(ServeTest, ConversationsThatTakeTurnsReadTheirHeaderOnceAndThemselvesNeve
   for (int turn = 0; turn < 3; ++turn) {
     for (size_t i = 0; i < kConversations; ++i) {
       const Json reply = Ask(bodies[i]);
-      const int read = reply["timings"]["prompt_n"];
+      const int read = reply["timings"]["prompt_n"].get<int>();
       if (turn == 0) {
         EXPECT_EQ(read > 2000, i == 0) << read;
       } else {
@@ -138,7 +137,7 @@ TEST_F(ServeTest, AStreamEndsWithUsageAndDone) {
   EXPECT_EQ(events.back(), "[DONE]");
   std::string content;
   for (size_t i = 1; i + 3 < events.size(); ++i) {
-    const std::string piece = Json::parse(events[i])["choices"][0]["delta"]["content"];
+    const auto piece = Json::parse(events[i])["choices"][0]["delta"]["content"].get<std::string>();
     EXPECT_FALSE(piece.empty());
     content += piece;
   }
@@ -179,7 +178,7 @@ TEST_F(ServeTest, BadInputIsA4xxThatNamesTheField) {
     const auto reply = Client().Post("/v1/chat/completions", body);
     ASSERT_TRUE(reply.has_value());
     EXPECT_EQ(reply->status, 400) << body.substr(0, 80);
-    const std::string message = Json::parse(reply->body)["error"]["message"];
+    const auto message = Json::parse(reply->body)["error"]["message"].get<std::string>();
     EXPECT_NE(message.find(expected), std::string::npos) << message;
   }
   EXPECT_EQ(Client().Get("/v1/chat/completions")->status, 405);

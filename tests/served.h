@@ -10,13 +10,13 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/read_file.h"
 #include "http/http_client.h"
 #include "lab/client/server_process.h"
@@ -24,7 +24,6 @@
 
 namespace cairn::test {
 
-using Json = nlohmann::json;
 using Flags = std::vector<std::string>;
 
 // One file for all tests.
@@ -65,7 +64,7 @@ inline Json NextTurn(Json body, const Json& reply,
   return body;
 }
 inline int ReadTokens(const Json& reply) {
-  return reply["timings"]["prompt_n"];
+  return reply["timings"]["prompt_n"].get<int>();
 }
 // What a turn reads whose conversation is kept: a message, what the template puts around it, and a
 // grid step.

@@ -13,7 +13,6 @@ namespace {
 using test::FirstTurn;
 using test::Flags;
 using test::Join;
-using test::Json;
 using test::MadeModel;
 using test::NextTurn;
 

@@ -6,7 +6,6 @@ namespace cairn {
 namespace {
 
 using test::FaultCall;
-using test::Json;
 
 class SlotFaultsTest : public test::FaultyServerTest {
  protected:

@@ -15,7 +15,6 @@ namespace {
 using test::FirstTurn;
 using test::Flags;
 using test::Join;
-using test::Json;
 using test::kNewTokensMax;
 using test::NextTurn;
 using test::ReadTokens;
@@ -51,7 +50,7 @@ class SlotSaveTest : public test::ServedTest {
   static Json Edited(Json body) {
     Json& messages = body["messages"];
     messages[3]["content"] = "another question";
-    while (messages.size() > 4) messages.erase(messages.size() - 1);
+    while (messages.size() > 4) messages.erase(std::next(messages.begin(), 4));
     return body;
   }
 

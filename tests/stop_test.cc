@@ -13,7 +13,6 @@ namespace {
 
 using test::Flags;
 using test::Join;
-using test::Json;
 
 constexpr int kPatienceMs = 60'000;
 

@@ -19,7 +19,6 @@ namespace {
 
 using test::Flags;
 using test::Join;
-using test::Json;
 
 // An X event, in nanoseconds.
 struct Span {
@@ -71,7 +70,7 @@ class TraceEventsServeTest : public test::ServedTest {
       EXPECT_GE(event["dur"].get<double>(), 0) << event;
       const int64_t begin = std::llround(event["ts"].get<double>() * 1000);
       const int64_t end = begin + std::llround(event["dur"].get<double>() * 1000);
-      tracks[event["tid"]].push_back({begin, end, event});
+      tracks[event["tid"].get<uint64_t>()].push_back({begin, end, event});
     }
     EXPECT_GE(tracks.size(), 2u);
     for (auto& [track, spans] : tracks) {

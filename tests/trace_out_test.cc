@@ -5,19 +5,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/sim/simulator.h"
 #include "lab/sim/trace.h"
 #include "served.h"
 
 namespace cairn {
 namespace {
-
-using test::Json;
 
 class TraceOutTest : public test::ServedTest {
  protected:
@@ -31,7 +29,7 @@ class TraceOutTest : public test::ServedTest {
     messages->push_back({{"role", "user"}, {"content", question}});
     const Json body = {{"max_tokens", 16}, {"temperature", 0}, {"messages", *messages}};
     const Json answer = Ask(body);
-    reused_.push_back(answer["usage"]["prompt_tokens_details"]["cached_tokens"]);
+    reused_.push_back(answer["usage"]["prompt_tokens_details"]["cached_tokens"].get<size_t>());
     messages->push_back(answer["choices"][0]["message"]);
   }
 
@@ -88,8 +86,7 @@ TEST_F(TraceOutTest, TheProgramReplaysTheFile) {
   const std::string command = std::string(CAIRN_LAB_PROGRAM) + " sim --trace " + path_ +
                               " --json " + figures + " > /dev/null";
   ASSERT_EQ(std::system(command.c_str()), 0);
-  std::ifstream in(figures);
-  const Json report = Json::parse(in);
+  const Json report = Json::parse(ReadFile(figures).value());
   EXPECT_EQ(report["requests"], 2);
   EXPECT_EQ(report["served_reused_tokens"], reused_[0] + reused_[1]);
 }

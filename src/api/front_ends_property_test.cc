@@ -209,7 +209,7 @@ void ChangeValues(const Change& change, Json* body) {
       *value = change.pick % 2 == 0 ? Json::array({*value}) : Json{{"type", *value}};
       break;
     case Kind::kRepeat:
-      if (value->is_array() && !value->empty()) value->push_back(value->front());
+      if (value->is_array() && !value->empty()) value->push_back((*value)[0]);
       break;
     case Kind::kMove:
       *value = Json(*values[change.pick % values.size()]);

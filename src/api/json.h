@@ -5,16 +5,14 @@
 #define CAIRN_API_JSON_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/api_error.h"
+#include "base/json.h"
 
 namespace cairn {
-
-using Json = nlohmann::ordered_json;
 
 // The body of a request; it must be an object.
 ApiResult<Json> ParseBody(std::string_view body);

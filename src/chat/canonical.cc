@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
 constexpr std::string_view kBlanks = " \t";

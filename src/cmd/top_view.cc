@@ -4,16 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kMib = 1024.0 * 1024;
 constexpr size_t kBarWidth = 24;

@@ -173,9 +173,9 @@ std::string TextOf(const std::string& body) {
     for (const char* place :
          {"/choices/0/message/content", "/content/0/text", "/output/0/content/0/text", "/content",
           "/choices/0/delta/content", "/delta/text", "/delta"}) {
-      const Json::json_pointer pointer(place);
-      if (!json.contains(pointer) || !json[pointer].is_string()) continue;
-      text += json[pointer].get_ref<const std::string&>();
+      const Json* found = FindPointer(json, place);
+      if (found == nullptr || !found->is_string()) continue;
+      text += found->text();
       break;
     }
   }

@@ -11,13 +11,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Mooncake's block size, which readers of its traces assume. token_ids are exact.
 constexpr size_t kHashBlockTokens = 512;
@@ -102,7 +101,7 @@ Result<TraceWriter::Found> TraceWriter::ReadFound(const std::string& path) {
   std::string text;
   while (std::getline(in, text)) {
     found.torn = in.eof();
-    const auto line = nlohmann::json::parse(text, nullptr, false);
+    const auto line = Json::parse(text, nullptr, false);
     if (line.is_discarded() || text.empty()) continue;
     if (!line.is_object() || !line.contains("token_ids")) {
       return Fail(ErrorCode::kInvalidArgument,

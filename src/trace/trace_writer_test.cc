@@ -1,6 +1,7 @@
 // Tests that what a server writes of its requests can be read back and replayed.
 
 #include "trace/trace_writer.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
@@ -20,8 +20,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 // A file for one test.
 class TraceFile {
@@ -378,7 +376,7 @@ TEST(TraceWriter, AConversationIsKnownByHowItBegan) {
   server.Ask(prompt("two", " goes on"));
   server.writer().Flush();
   std::vector<int> conversations;
-  for (const Json& line : file.Lines()) conversations.push_back(line["conversation"]);
+  for (const Json& line : file.Lines()) conversations.push_back(line["conversation"].get<int>());
   EXPECT_EQ(conversations, (std::vector<int>{0, 1, 0, 1}));
 }
 

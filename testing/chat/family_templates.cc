@@ -1,18 +1,16 @@
 #include "testing/chat/family_templates.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/json.h"
 #include "base/white_space.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn::test {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string Word(char kind, size_t index, char edge) {
   return kind + std::to_string(index) + edge;

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "cmd/cache/cache.h"
 #include "testing/store/object_fixture.h"
 
@@ -45,13 +45,13 @@ class CacheCommandTest : public ObjectFolderTest {
   }
   Said Run(CacheCommand command) { return Run(Command(command)); }
   Said Run(CacheCommand command, const std::string& name) { return Run(Command(command, name)); }
-  nlohmann::json RunJson(CacheCommandOptions options) {
+  Json RunJson(CacheCommandOptions options) {
     options.json = true;
     const Said said = Run(std::move(options));
     EXPECT_EQ(said.error, "");
-    return nlohmann::json::parse(said.out, nullptr, false);
+    return Json::parse(said.out, nullptr, false);
   }
-  nlohmann::json RunJson(CacheCommand command) { return RunJson(Command(command)); }
+  Json RunJson(CacheCommand command) { return RunJson(Command(command)); }
 
   static bool Contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;

@@ -185,7 +185,7 @@ class PlayedKeys {
     for (const auto& [name, value] : json.items()) {
       Collect(value, key, named);
       if (name != "id" || !value.is_string()) continue;
-      const auto& id = value.get_ref<const std::string&>();
+      const auto& id = value.text();
       if (id == named || id.find("item") != std::string::npos) continue;
       const bool number =
           std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });

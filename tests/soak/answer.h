@@ -7,17 +7,15 @@
 #define CAIRN_TESTS_SOAK_ANSWER_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/client/sse.h"
 
 namespace cairn::soak {
-
-using Json = nlohmann::json;
 
 enum class Api : uint8_t { kChat, kText, kNative, kMessages, kResponses };
 inline constexpr Api kApis[] = {Api::kChat, Api::kText, Api::kNative, Api::kMessages,

@@ -116,7 +116,7 @@ Reading BringBack(const ChatService& service, const Json& body, NamespaceId name
   if (body.contains("messages") || body.contains("prompt")) {
     return tl::unexpected(FieldError("checkpoint", "without 'messages' and 'prompt'"));
   }
-  const auto id = ParseId(named.get_ref<const std::string&>());
+  const auto id = ParseId(named.text());
   if (!id) return tl::unexpected(id.error());
   Result<Tokens> path;
   const Status looked = service.Look(

@@ -103,7 +103,7 @@ TEST(Metrics, OfTheDashboardAreThere) {
     if (panel["type"] == "row") continue;
     EXPECT_EQ(panel["datasource"]["uid"], "${datasource}") << panel["title"];
     for (const Json& target : panel["targets"]) {
-      const std::string query = target["expr"];
+      const std::string& query = target["expr"].text();
       size_t in_query = 0;
       for (std::sregex_iterator at(query.begin(), query.end(), word), end; at != end; ++at) {
         const std::string name = at->str();

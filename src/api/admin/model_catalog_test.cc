@@ -43,7 +43,7 @@ TEST_F(ModelCatalog, HasTheFieldsThatCodexNeeds) {
   EXPECT_EQ(model["context_window"], 4096);
   EXPECT_EQ(model["truncation_policy"]["mode"], "bytes");
   EXPECT_GT(model["truncation_policy"]["limit"], 0);
-  EXPECT_TRUE(model["supports_parallel_tool_calls"]);
+  EXPECT_TRUE(model["supports_parallel_tool_calls"].get<bool>());
 }
 
 TEST_F(ModelCatalog, HasTheNamesThatOllamasClientsKnow) {

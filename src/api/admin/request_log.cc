@@ -61,10 +61,12 @@ Json ExplanationJson(const Explanation& explanation) {
 Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   Json told = Json::array();
   for (const Explanation::MessageTokens& message : messages) {
-    told.push_back({{"index", message.message}, {"role", RoleName(message.role)}});
-    if (!message.tokens) continue;
-    told.back()["begin"] = message.tokens->begin;
-    told.back()["end"] = message.tokens->end;
+    Json one = {{"index", message.message}, {"role", RoleName(message.role)}};
+    if (message.tokens) {
+      one["begin"] = message.tokens->begin;
+      one["end"] = message.tokens->end;
+    }
+    told.push_back(std::move(one));
   }
   return told;
 }

@@ -211,9 +211,10 @@ TEST_F(AnthropicTest, UsageIsSplitAtTheMarks) {
     generation->Push(done);
     const std::vector<AnswerDelta> none;
     Json all = Collect({generation, std::make_unique<PlayedParser>(none), {}, marks})["usage"];
-    return std::vector<int>{all["cache_read_input_tokens"], all["cache_creation_input_tokens"],
-                            all["input_tokens"], all["cache_creation"]["ephemeral_1h_input_tokens"],
-                            all["cache_creation"]["ephemeral_5m_input_tokens"]};
+    return Json::array({all["cache_read_input_tokens"], all["cache_creation_input_tokens"],
+                        all["input_tokens"], all["cache_creation"]["ephemeral_1h_input_tokens"],
+                        all["cache_creation"]["ephemeral_5m_input_tokens"]})
+        .get<std::vector<int>>();
   };
   const std::vector<ClientMark> marks = {{300, 3'600'000}, {950, 300'000}};
   EXPECT_EQ(usage({}, 0), (std::vector<int>{0, 0, 1000, 0, 0}));

@@ -25,13 +25,8 @@ const Json* Follow(const Json& schema, const Json& root) {
     if (!at->is_object() || !at->contains("$ref")) return at;
     const Json& reference = (*at)["$ref"];
     if (!reference.is_string() || !reference.get<std::string>().starts_with('#')) return nullptr;
-    try {
-      const Json::json_pointer pointer(reference.get<std::string>().substr(1));
-      if (!root.contains(pointer)) return nullptr;
-      at = &root.at(pointer);
-    } catch (const Json::exception&) {
-      return nullptr;
-    }
+    at = FindPointer(root, std::string_view(reference.text()).substr(1));
+    if (at == nullptr) return nullptr;
   }
   return nullptr;
 }
@@ -159,7 +154,7 @@ class BareValue {
       const auto word = value.get<std::string>();
       // Without a type it is taken for what it looks like.
       const bool typed = told_apart_ || schema.value("type", Json()) == Json("string");
-      const bool other = !typed && Json::accept(word);
+      const bool other = !typed && !Json::parse(word, nullptr, false).is_discarded();
       if (other || word.find(CloseOf(syntax_)) != std::string::npos) {
         Refuse(place, "values that this model can write as text, not '" + word + "'");
       }
@@ -186,9 +181,9 @@ class BareValue {
     const Json least = schema.value("minLength", Json(0U));
     const Json most = schema.value("maxLength", Json(kLengthMax));
     const auto fits = [](const Json& length) {
-      return length.is_number_unsigned() && length <= kLengthMax;
+      return length.is_number_unsigned() && length.get<uint64_t>() <= kLengthMax;
     };
-    if (!fits(least) || !fits(most) || least > most) {
+    if (!fits(least) || !fits(most) || least.get<size_t>() > most.get<size_t>()) {
       Refuse(place + ".maxLength", "a whole number from minLength to 10000");
       return "";
     }
@@ -301,7 +296,7 @@ class BareValue {
     constexpr std::array<std::string_view, 7> kNotes = {
         "description", "title", "default", "examples", "$defs", "definitions", "$comment"};
     return std::any_of(schema.items().begin(), schema.items().end(), [&](const auto& item) {
-      return std::find(kNotes.begin(), kNotes.end(), item.key()) == kNotes.end();
+      return std::find(kNotes.begin(), kNotes.end(), item.key) == kNotes.end();
     });
   }
 

@@ -143,7 +143,8 @@ class SchemaWriter {
   std::optional<size_t> Count(const Json& schema, const char* name, const Path& path) {
     const auto found = schema.find(name);
     if (found == schema.end()) return std::nullopt;
-    const bool whole = found->is_number_unsigned() || (found->is_number_integer() && *found >= 0);
+    const bool whole =
+        found->is_number_unsigned() || (found->is_number_integer() && found->get<int64_t>() >= 0);
     if (!whole || found->get<uint64_t>() > kCountMax) {
       Refuse(path + "." + name, "a whole number from 0 to " + std::to_string(kCountMax));
       return std::nullopt;
@@ -213,13 +214,7 @@ class SchemaWriter {
     if (const auto known = references_.find(reference); known != references_.end()) {
       return known->second;
     }
-    const Json* target = nullptr;
-    try {
-      const Json::json_pointer pointer(reference.substr(1));
-      if (root_.contains(pointer)) target = &root_.at(pointer);
-    } catch (const Json::exception&) {
-      target = nullptr;
-    }
+    const Json* target = FindPointer(root_, std::string_view(reference).substr(1));
     if (target == nullptr) {
       Refuse(place, "a reference to something in this schema; there is no '" + reference + "'");
       return "";
@@ -271,7 +266,7 @@ class SchemaWriter {
 
   static bool Narrows(const Json& schema) {
     return std::any_of(schema.items().begin(), schema.items().end(),
-                       [](const auto& item) { return IsOneOf(kSupported, item.key()); });
+                       [](const auto& item) { return IsOneOf(kSupported, item.key); });
   }
 
   std::string VisitAll(const Json& schema, const Path& path, size_t depth) {

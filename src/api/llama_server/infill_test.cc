@@ -135,7 +135,7 @@ TEST_F(InfillTest, ReadsOnlyWhatChangedBehindTheChunks) {
   ASSERT_GT(chunks, 1200u);
   // Another file is open: nothing behind the chunks is the same.
   const Json second = Answer(Request("void other() {\n  g(", ");\n}\n", extra));
-  const size_t cached = second["timings"]["cache_n"];
+  const auto cached = second["timings"]["cache_n"].get<size_t>();
   EXPECT_LE(cached, chunks);
   EXPECT_GE(cached, chunks / 64 * 64);
   EXPECT_EQ(second["timings"]["prompt_n"].get<size_t>() + cached,

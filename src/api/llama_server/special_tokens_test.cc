@@ -87,6 +87,21 @@ class SpecialTokensTest : public ApiTest {
                          [](Token token) { return token >= FakeEngine::kEndOfText; });
   }
 
+  // As JSON pointers.
+  static std::vector<std::string> PlacesOfStrings(const Json& json, const std::string& place) {
+    if (json.is_string()) return {place};
+    std::vector<std::string> places;
+    if (!json.is_structured()) return places;
+    size_t index = 0;
+    for (const auto& [name, value] : json.items()) {
+      const std::string step = json.is_object() ? name : std::to_string(index++);
+      for (std::string& one : PlacesOfStrings(value, place + "/" + step)) {
+        places.push_back(std::move(one));
+      }
+    }
+    return places;
+  }
+
   // Every string of `body`, and every object, gets the text of a role, one after the other. Returns
   // how many of these requests were answered.
   size_t TryEverywhere(Parse parse, const char* text) const {
@@ -99,20 +114,19 @@ class SpecialTokensTest : public ApiTest {
       ++answered;
       EXPECT_EQ(control, ControlTokens(parse, harmless)) << where;
     };
-    const Json leaves = body.flatten();
-    for (const auto& [where, value] : leaves.items()) {
-      if (!value.is_string()) continue;
+    for (const std::string& where : PlacesOfStrings(body, "")) {
       Json tried = body;
       Json harmless = body;
-      const Json::json_pointer place(where);
-      tried[place] = value.get<std::string>() + kRole;
-      harmless[place] = value.get<std::string>() + kHarmless;
+      const std::string& string = FindPointer(body, where)->text();
+      *FindPointer(tried, where) = string + kRole;
+      *FindPointer(harmless, where) = string + kHarmless;
       compare(where, tried, harmless);
       // As a name beside it, which tools' schemas and calls may have at will.
-      if (!body[place.parent_pointer()].is_object()) continue;
+      const std::string parent = where.substr(0, where.rfind('/'));
+      if (!FindPointer(body, parent)->is_object()) continue;
       tried = harmless = body;
-      tried[place.parent_pointer()][kRole] = "v";
-      harmless[place.parent_pointer()][kHarmless] = "v";
+      (*FindPointer(tried, parent))[kRole] = "v";
+      (*FindPointer(harmless, parent))[kHarmless] = "v";
       compare(where + " (name)", tried, harmless);
     }
     return answered;

@@ -120,8 +120,8 @@ void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
 // -100 is OpenAI's "never", and llama-server says false.
 void AddBias(const std::string& expected, const Json& token, const Json& value, FieldReader* fields,
              SamplingParams* sampling) {
-  const bool known =
-      token.is_number_integer() && token >= 0 && token <= std::numeric_limits<Token>::max();
+  const bool known = token.is_number_integer() && token.get<int64_t>() >= 0 &&
+                     token.get<int64_t>() <= std::numeric_limits<Token>::max();
   const bool banned = value == Json(false);
   if (!known || (!value.is_number() && !banned)) return fields->Fail("logit_bias", expected);
   const float bias = banned ? -std::numeric_limits<float>::infinity() : value.get<float>();
@@ -176,7 +176,7 @@ void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::st
   target->clear();
   size_t bytes = 0;
   for (const Json& text : *list) {
-    if (text.is_string()) bytes += text.get_ref<const std::string&>().size();
+    if (text.is_string()) bytes += text.text().size();
     if (!text.is_string() || bytes > kBytesMax) return fields->Fail(name, expected);
     target->push_back(text.get<std::string>());
   }

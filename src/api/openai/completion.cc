@@ -32,7 +32,7 @@ ApiResult<Tokens> PromptTokens(const Engine& engine, const Json& prompt) {
       continue;
     }
     if (!part.is_string()) return tl::unexpected(FieldError("prompt", expected));
-    const size_t bytes = part.get_ref<const std::string&>().size();
+    const size_t bytes = part.text().size();
     if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
     const bool first = tokens.empty() && engine.info().adds_bos;
     const auto more = engine.Tokenize(part.get<std::string>(), first, true);
@@ -168,7 +168,7 @@ std::string NativeWhole(const StartedCompletion& started, const std::vector<Whol
     }
     list.push_back(OnlyFields(std::move(whole), started.response_fields));
   }
-  return ToText(list.size() == 1 ? list.front() : list);
+  return ToText(list.size() == 1 ? list[0] : list);
 }
 
 Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& event) {

@@ -38,7 +38,7 @@ ApiResult<Tokens> ParseText(const Engine& engine, const std::string& place, cons
 }
 
 ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, const Json& input) {
-  const bool several = input.is_array() && !input.empty() && !input.front().is_number();
+  const bool several = input.is_array() && !input.empty() && !input[0].is_number();
   std::vector<Tokens> texts;
   if (!several) {
     auto text = ParseText(engine, "input", input);

@@ -65,9 +65,10 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
     Json top = Json::object();
     for (const LikelyToken& likely : logprob.top) {
       // Two tokens may have the same text; the likelier one is told.
-      top.emplace(LegacyName(likely.bytes), Told(likely.logprob));
+      const std::string likely_name = LegacyName(likely.bytes);
+      if (!top.contains(likely_name)) top[likely_name] = Told(likely.logprob);
     }
-    top.emplace(name, Told(logprob.sampled.logprob));
+    if (!top.contains(name)) top[name] = Told(logprob.sampled.logprob);
     json["tokens"].push_back(name);
     json["token_logprobs"].push_back(Told(logprob.sampled.logprob));
     json["top_logprobs"].push_back(std::move(top));

@@ -147,15 +147,16 @@ TEST_F(OpenAiTest, AStreamOfCallsPutTogetherIsTheSame) {
     const Json choice = Json::parse(events[i])["choices"][0];
     EXPECT_TRUE(choice["finish_reason"].is_null());
     const Json& delta = choice["delta"];
-    if (delta.contains("content") && delta["content"].is_string()) content += delta["content"];
+    if (delta.contains("content") && delta["content"].is_string())
+      content += delta["content"].text();
     if (!delta.contains("tool_calls")) continue;
     const Json& call = delta["tool_calls"][0];
     if (call.contains("id")) {
       EXPECT_EQ(call["index"], names.size());
-      names.push_back(call["function"]["name"]);
+      names.push_back(call["function"]["name"].text());
       arguments.emplace_back();
     }
-    arguments.at(call["index"].get<size_t>()) += call["function"]["arguments"];
+    arguments.at(call["index"].get<size_t>()) += call["function"]["arguments"].text();
   }
   EXPECT_EQ(content, "I look.");
   EXPECT_EQ(names, (std::vector<std::string>{"weather", "weather"}));

@@ -15,7 +15,7 @@ namespace {
 
 bool HasText(const Json& item, const char* name) {
   const auto found = item.find(name);
-  return found != item.end() && found->is_string() && !found->get_ref<const std::string&>().empty();
+  return found != item.end() && found->is_string() && !found->text().empty();
 }
 
 std::string IdPrefix(const std::string& type) {
@@ -93,7 +93,7 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
   for (size_t i = 0; i < input->size(); ++i) {
     const Json& item = (*input)[i];
     const bool refers = item.is_object() && item.value("type", Json()) == "item_reference";
-    if (refers && HasText(item, "id")) references[ResponseOfItem(item["id"])].push_back(i);
+    if (refers && HasText(item, "id")) references[ResponseOfItem(item["id"].text())].push_back(i);
   }
   size_t bytes = 0;
   for (const auto& [response, places] : references) {
@@ -103,7 +103,7 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
     const Json answer = turn != nullptr ? Json::parse(turn->response)["output"] : Json::array();
     for (const size_t place : places) {
       const std::string field = "input[" + std::to_string(place) + "].id";
-      Json item = FindItem(given, answer, (*input)[place]["id"]);
+      Json item = FindItem(given, answer, (*input)[place]["id"].text());
       if (item.is_null()) {
         ApiError error =
             FieldError(field, "the id of a stored item; this one is not, or no longer");
@@ -166,7 +166,7 @@ ApiResult<std::string> InputItemsBody(const ResponseTurns& turns,
   Json list = {{"object", "list"}, {"data", Json::array()}};
   for (auto item = begin; item != end; ++item) list["data"].push_back(std::move(*item));
   const bool any = !list["data"].empty();
-  list["first_id"] = any ? list["data"].front()["id"] : Json();
+  list["first_id"] = any ? list["data"][0]["id"] : Json();
   list["last_id"] = any ? list["data"].back()["id"] : Json();
   list["has_more"] = left > page->limit;
   return ToText(list);

@@ -102,14 +102,14 @@ class ContinuedServer {
 };
 
 size_t InputTokens(const Json& response) {
-  return response["usage"]["input_tokens"];
+  return response["usage"]["input_tokens"].get<size_t>();
 }
 size_t ReadTokens(const Json& response) {
   return InputTokens(response) -
          response["usage"]["input_tokens_details"]["cached_tokens"].get<size_t>();
 }
 size_t OutputTokens(const Json& response) {
-  return response["usage"]["output_tokens"];
+  return response["usage"]["output_tokens"].get<size_t>();
 }
 
 const char* const kTools =

@@ -18,7 +18,7 @@ std::string At(const std::string& list, size_t index) {
 const std::string* StringOf(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
-  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
+  return found != object.end() && found->is_string() ? &found->text() : nullptr;
 }
 
 // The text of a field that must be there.
@@ -282,7 +282,7 @@ void CheckMetadata(FieldReader* fields) {
   if (fits) {
     for (const auto& [name, value] : metadata->items()) {
       fits = fits && name.size() <= kNameBytesMax && value.is_string() &&
-             value.get_ref<const std::string&>().size() <= kValueBytesMax;
+             value.text().size() <= kValueBytesMax;
     }
   }
   if (!fits) {

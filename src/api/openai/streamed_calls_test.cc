@@ -60,7 +60,7 @@ TEST(StreamedCalls, ChatHasADeltaForEachPart) {
   for (const Json& event : Events(ChatStream(Answer(kCall, true), {"chatcmpl-1", "m", 0}, {}))) {
     const Json delta = event["choices"][0]["delta"];
     if (!delta.contains("tool_calls")) continue;
-    deltas.push_back(delta["tool_calls"][0]["function"]["arguments"]);
+    deltas.push_back(delta["tool_calls"][0]["function"]["arguments"].text());
   }
   EXPECT_EQ(deltas, (std::vector<std::string>{"", "{\"city\"", ": \"Ro", "me\"}"}));
 }
@@ -70,7 +70,7 @@ TEST(StreamedCalls, MessagesHaveADeltaForEachPart) {
   for (const Json& event : Events(MessageStream(Answer(kCall, true), {"msg_1", "m", 0}))) {
     if (event["type"] != "content_block_delta") continue;
     if (event["delta"]["type"] != "input_json_delta") continue;
-    deltas.push_back(event["delta"]["partial_json"]);
+    deltas.push_back(event["delta"]["partial_json"].text());
   }
   EXPECT_EQ(deltas, (std::vector<std::string>{"{\"city\"", ": \"Ro", "me\"}"}));
 }
@@ -79,7 +79,9 @@ TEST(StreamedCalls, ResponsesHaveADeltaForEachPart) {
   std::vector<std::string> deltas;
   Json done;
   for (const Json& event : Events(ResponseStream(Answer(kCall, true), {"resp_1", "m", 0}, {}))) {
-    if (event["type"] == "response.function_call_arguments.delta") deltas.push_back(event["delta"]);
+    if (event["type"] == "response.function_call_arguments.delta") {
+      deltas.push_back(event["delta"].text());
+    }
     if (event["type"] == "response.output_item.done") done = event["item"];
   }
   EXPECT_EQ(deltas, (std::vector<std::string>{"{\"city\"", ": \"Ro", "me\"}"}));
@@ -95,7 +97,7 @@ TEST(StreamedCalls, OneThatBreaksOffStaysOpenAndIsLoggedOnce) {
        Events(ChatStream(Answer(kBrokenOff, true, log), {"chatcmpl-1", "m", 0}, {}))) {
     const Json delta = event["choices"][0]["delta"];
     if (!delta.contains("tool_calls")) continue;
-    arguments += delta["tool_calls"][0]["function"]["arguments"];
+    arguments += delta["tool_calls"][0]["function"]["arguments"].text();
   }
   EXPECT_EQ(arguments, "{\"city\": \"Ro");
   ASSERT_EQ(lines.size(), 1u);

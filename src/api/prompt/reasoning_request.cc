@@ -37,12 +37,12 @@ const Json* Member(const Json& object, std::string_view name) {
 
 void ReadBudget(FieldReader* fields, const Json& value, const std::string& shown, int64_t least,
                 ReasoningParams* reasoning) {
-  const bool whole = value.is_number_integer() && value >= least && value <= kBudgetMax;
+  const auto tokens = value.is_number_integer() ? value.get<int64_t>() : int64_t{0};
+  const bool whole = value.is_number_integer() && tokens >= least && tokens <= kBudgetMax;
   if (!whole) {
     return fields->Fail(shown, "a whole number from " + std::to_string(least) + " to " +
                                    std::to_string(kBudgetMax));
   }
-  const auto tokens = value.get<int64_t>();
   if (tokens >= 0) reasoning->tokens_max = static_cast<size_t>(tokens);
 }
 

@@ -1,8 +1,8 @@
 #include "chat/calls/argument_types.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
 #include "chat/parse/limited_json.h"
@@ -10,20 +10,12 @@
 namespace cairn {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kReferencesMax = 50;
 
 // Returns the part of the schema that a reference names; null if there is none.
 const Json* FindReference(const Json& root, const Json& reference) {
-  const auto* text = reference.get_ptr<const std::string*>();
-  if (text == nullptr || !text->starts_with('#')) return nullptr;
-  try {
-    const Json::json_pointer pointer(text->substr(1));
-    return root.contains(pointer) ? &root.at(pointer) : nullptr;
-  } catch (const Json::exception&) {
-    return nullptr;
-  }
+  if (!reference.is_string() || !reference.text().starts_with('#')) return nullptr;
+  return FindPointer(root, std::string_view(reference.text()).substr(1));
 }
 
 // Adds the types that a schema, a part of `root`, allows; none if it does not say. Schemas come

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "chat/learn/learned_syntax.h"
 #include "chat/parse/answer_parser.h"
 #include "testing/chat/family_templates.h"
@@ -15,7 +15,6 @@
 namespace cairn {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = AnswerDelta::Kind;
 
 constexpr size_t kConversations = 640;  // with one or two calls each
@@ -265,9 +264,7 @@ TEST_P(CallsOfFamily, AreReadAsTheTemplateWritesThem) {
       ASSERT_EQ(whole.calls[i].name, given[i].name) << answer;
       // Some templates sort the keys. XML has no types inside values.
       if (calls_as != CallFormat::kMiniMaxM3) {
-        ASSERT_EQ(nlohmann::json::parse(whole.calls[i].arguments),
-                  nlohmann::json::parse(given[i].arguments))
-            << answer;
+        ASSERT_EQ(Json::parse(whole.calls[i].arguments), Json::parse(given[i].arguments)) << answer;
       }
       ASSERT_EQ(whole.calls[i].id.empty() ? given[i].id : whole.calls[i].id, given[i].id);
       given[i].arguments = whole.calls[i].arguments;

@@ -1,9 +1,9 @@
 #include "chat/calls/calls_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
@@ -136,7 +136,7 @@ bool IsJsonObject(std::string_view text) {
 }
 
 std::string JsonString(std::string_view content) {
-  return nlohmann::json(content).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json(content).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cairn

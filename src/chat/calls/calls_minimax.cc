@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "chat/calls/argument_types.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_scan.h"
@@ -23,8 +23,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMark = "]<]minimax[>[";
 constexpr std::array<CallBegin, 1> kMiniMaxBegins = {{{"]<]minimax[>[<tool_call>"}}};

@@ -1,9 +1,9 @@
 #include "chat/calls/calls_pairs.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
 #include "chat/parse/limited_json.h"

@@ -1,7 +1,6 @@
 #include "chat/calls/calls_tools.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {

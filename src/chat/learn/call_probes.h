@@ -3,13 +3,12 @@
 #ifndef CAIRN_CHAT_LEARN_CALL_PROBES_H_
 #define CAIRN_CHAT_LEARN_CALL_PROBES_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-namespace cairn::call_probes {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace cairn::call_probes {
 
 // Words that no template writes on its own. Ids have nine characters, because some templates
 // require that.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
 #include "chat/learn/call_probes.h"

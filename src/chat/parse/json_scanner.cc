@@ -1,8 +1,8 @@
 #include "chat/parse/json_scanner.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
@@ -171,7 +171,7 @@ JsonScanner::Status JsonScanner::TakeInNumber(char c) {
     const bool fits = token_.size() <= kNumberBytesMax && BeginsNumber(token_);
     return fits ? Status::kMore : Status::kInvalid;
   }
-  if (!nlohmann::json::accept(token_)) return Status::kInvalid;
+  if (Json::parse(token_, nullptr, false).is_discarded()) return Status::kInvalid;
   state_ = State::kBehindValue;
   return Take(c);
 }

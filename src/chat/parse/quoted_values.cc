@@ -1,8 +1,8 @@
 #include "chat/parse/quoted_values.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
 #include "chat/parse/limited_json.h"

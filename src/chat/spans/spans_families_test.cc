@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "chat/spans/spans.h"
 #include "chat/template/template_input.h"
 #include "testing/base/golden_file.h"
@@ -17,8 +17,6 @@ namespace cairn {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
-using Json = nlohmann::ordered_json;
-
 struct Row {
   size_t conversations = 0;
   size_t refused = 0;

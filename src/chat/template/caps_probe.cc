@@ -1,14 +1,13 @@
 #include "chat/template/caps_probe.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
+
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kUser = "UserNeedle";
 constexpr std::string_view kSystem = "SystemNeedle";

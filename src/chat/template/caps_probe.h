@@ -5,17 +5,16 @@
 #define CAIRN_CHAT_TEMPLATE_CAPS_PROBE_H_
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "chat/template/template_caps.h"
 
 namespace cairn {
 
 // Renders `messages` with `tools` (null: none) and without the generation prompt; returns an empty
 // string if the template refuses.
-using ProbeRender = std::function<std::string(const nlohmann::ordered_json& messages,
-                                              const nlohmann::ordered_json& tools)>;
+using ProbeRender = std::function<std::string(const Json& messages, const Json& tools)>;
 
 // `source` is the template's text. Any thread, if `render` is thread-safe.
 TemplateCaps FindTemplateCaps(const std::string& source, const ProbeRender& render);

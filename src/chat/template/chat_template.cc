@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "chat/learn/learn_calls.h"
 #include "chat/spans/tools_block.h"
 #include "chat/template/caps_probe.h"
@@ -21,7 +22,6 @@
 namespace cairn {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using minja::ArgumentsValue;
 using minja::Value;
 using ContextPtr = std::shared_ptr<minja::Context>;
@@ -123,9 +123,11 @@ class ChatTemplate::Program {
     RenderInput bare = input;
     bare.tools = nullptr;
     RenderInput first = input;
-    const auto user = std::find_if(first.messages.begin(), first.messages.end(),
-                                   [](const Json& message) { return message["role"] == "user"; });
-    if (user != first.messages.end()) first.messages.erase(user + 1, first.messages.end());
+    first.messages = Json::array();
+    for (const Json& message : input.messages) {
+      first.messages.push_back(message);
+      if (message["role"] == "user") break;
+    }
     RenderInput first_bare = first;
     first_bare.tools = nullptr;
     auto with_tools = Run(input);
@@ -142,9 +144,9 @@ class ChatTemplate::Program {
  private:
   void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
     // A client's values come first, so that none can stand in for one of ours.
-    for (const auto& [name, value] : input.kwargs.items()) context.set(name, Value(value));
-    context.set("messages", Value(input.messages));
-    context.set("tools", Value(input.tools));
+    for (const auto& [name, value] : input.kwargs.items()) context.set(name, TemplateValue(value));
+    context.set("messages", TemplateValue(input.messages));
+    context.set("tools", TemplateValue(input.tools));
     context.set("add_generation_prompt", Value(input.add_generation_prompt));
     context.set("bos_token", Value(bos_text_));
     context.set("eos_token", Value(eos_text_));

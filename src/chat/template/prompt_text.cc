@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Characters of a private use area: neither white space nor letters, and JSON leaves them as they
 // are. Sixteen digits, one that ends a stand-in, and one at both edges of the stem.
@@ -47,7 +45,7 @@ void VisitTexts(Json* value, const Visit& visit) {
     for (Json& item : *value) VisitTexts(&item, visit);
   } else if (value->is_object()) {
     Json visited = Json::object();
-    for (auto& [name, item] : value->items()) {
+    for (const auto& [name, item] : value->items()) {
       std::string key = name;
       visit(&key);
       VisitTexts(&item, visit);

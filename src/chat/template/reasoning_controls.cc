@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
+
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kUnknownEffort[] = "effort_needle";
 

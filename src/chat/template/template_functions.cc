@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "chat/parse/limited_json.h"
 #include "chat/template/template_expression.h"
@@ -16,7 +17,7 @@
 namespace cairn {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using MinjaJson = nlohmann::ordered_json;
 using minja::ArgumentsValue;
 using minja::Value;
 using ContextPtr = std::shared_ptr<minja::Context>;
@@ -132,15 +133,15 @@ class JsonWriter {
  public:
   explicit JsonWriter(JsonStyle style) : style_(std::move(style)) {}
 
-  std::string Run(const Json& value) {
+  std::string Run(const MinjaJson& value) {
     Write(value, 0);
     return std::move(out_);
   }
 
  private:
-  void Write(const Json& value, size_t level) {
+  void Write(const MinjaJson& value, size_t level) {
     if (!value.is_structured() || value.empty()) {
-      out_ += value.dump(-1, ' ', style_.escape, Json::error_handler_t::replace);
+      out_ += value.dump(-1, ' ', style_.escape, MinjaJson::error_handler_t::replace);
     } else if (value.is_array()) {
       out_ += '[';
       for (size_t i = 0; i < value.size(); ++i) {
@@ -154,8 +155,8 @@ class JsonWriter {
     }
   }
 
-  void WriteObject(const Json& object, size_t level) {
-    std::vector<std::pair<std::string, const Json*>> fields;
+  void WriteObject(const MinjaJson& object, size_t level) {
+    std::vector<std::pair<std::string, const MinjaJson*>> fields;
     for (const auto& [key, item] : object.items()) fields.emplace_back(key, &item);
     if (style_.sort) std::sort(fields.begin(), fields.end());
     out_ += '{';
@@ -198,7 +199,7 @@ Value ToJson(const ContextPtr&, ArgumentsValue& args) {
     style.between = separators.at(size_t{0}).to_str();
     style.behind_key = separators.at(size_t{1}).to_str();
   }
-  return JsonWriter(std::move(style)).Run(args.args[0].get<Json>());
+  return JsonWriter(std::move(style)).Run(args.args[0].get<MinjaJson>());
 }
 
 Value FromJson(const ContextPtr&, ArgumentsValue& args) {
@@ -206,7 +207,7 @@ Value FromJson(const ContextPtr&, ArgumentsValue& args) {
   if (!args.args[0].is_string()) throw std::runtime_error("from_json expects a text");
   Result<Json> parsed = ParseLimitedJson(args.args[0].to_str(), "a text for from_json");
   if (!parsed) throw std::runtime_error(parsed.error().message);
-  return Value(*parsed);
+  return TemplateValue(*parsed);
 }
 
 Value First(const ContextPtr&, ArgumentsValue& args) {
@@ -332,6 +333,24 @@ Value Float(const ContextPtr&, ArgumentsValue& args) {
 }
 
 }  // namespace
+
+Value TemplateValue(const Json& json) {
+  if (json.is_array()) {
+    Value list = Value::array();
+    for (const Json& item : json) list.push_back(TemplateValue(item));
+    return list;
+  }
+  if (json.is_object()) {
+    Value object = Value::object();
+    for (const auto& [key, value] : json.items()) object.set(key, TemplateValue(value));
+    return object;
+  }
+  if (json.is_string()) return json.text();
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_float()) return json.get<double>();
+  if (json.is_number_unsigned()) return Value(MinjaJson(json.get<uint64_t>()));
+  return json.is_number() ? Value(json.get<int64_t>()) : Value();
+}
 
 void DefineTemplateFunctions(minja::Context* context) {
   const auto define = [context](std::string_view name, Value value) {

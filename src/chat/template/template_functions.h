@@ -6,9 +6,15 @@
 
 namespace minja {
 class Context;
+class Value;
 }  // namespace minja
 
 namespace cairn {
+
+class Json;
+
+// Returns the value as the template engine holds it.
+minja::Value TemplateValue(const Json& json);
 
 // Any thread. The functions throw as the engine's do: a std::exception whose text says why the
 // template cannot be rendered.

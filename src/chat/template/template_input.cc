@@ -1,16 +1,14 @@
 #include "chat/template/template_input.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "chat/parse/limited_json.h"
 #include "chat/template/template_turns.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A template may compare every message with every other, which at this number takes most of a
 // minute; a context of 262,144 tokens then has 64 tokens for each.

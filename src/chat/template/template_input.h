@@ -3,8 +3,7 @@
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_INPUT_H_
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "base/result.h"
 #include "chat/message.h"
 #include "chat/template/template_caps.h"
@@ -14,14 +13,13 @@ namespace cairn {
 // Returns the `messages` array in the form that the template needs. Returns kInvalidArgument if
 // there are too many messages, or if tool call arguments are not the JSON object that this template
 // requires. Any thread.
-Result<nlohmann::ordered_json> TemplateMessages(const Conversation& conversation,
-                                                const TemplateCaps& caps);
+Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps);
 
 // Returns the `tools` array; null if the conversation has none.
-Result<nlohmann::ordered_json> TemplateTools(const Conversation& conversation);
+Result<Json> TemplateTools(const Conversation& conversation);
 
 // Returns the `chat_template_kwargs` object; empty if the conversation has none.
-Result<nlohmann::ordered_json> TemplateKwargs(const Conversation& conversation);
+Result<Json> TemplateKwargs(const Conversation& conversation);
 
 }  // namespace cairn
 

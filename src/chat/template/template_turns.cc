@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/white_space.h"
 #include "chat/calls/calls_json.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBetween = "\n\n";
 constexpr size_t kShortIdSize = 9;

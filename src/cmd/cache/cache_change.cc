@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"
@@ -14,8 +14,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kNsPerDay = 24 * 3600 * kNsPerSecond;
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;

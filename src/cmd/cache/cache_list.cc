@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "store/codec/codec.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Total {
   uint64_t objects = 0;

@@ -1,6 +1,7 @@
 // cairn cache: the command line, and ls, show, prune and rm.
 
 #include "cmd/cache/cache.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
@@ -246,7 +247,7 @@ TEST_F(CachePrune, LeavesWhatIsWorthMost) {
   CacheCommandOptions options = Command(CacheCommand::kPrune);
   options.to_gib = Gib(fs_.bytes() - 1);
   const auto json = RunJson(options);
-  EXPECT_EQ(json["removed"], nlohmann::json::array({NameText(cheap)}));
+  EXPECT_EQ(json["removed"], Json::array({NameText(cheap)}));
   EXPECT_EQ(json["left_objects"], 1);
   EXPECT_EQ(Left(), std::set<std::string>{PathOf(dear)});
   options.to_gib = 0;
@@ -264,7 +265,7 @@ TEST_F(CachePrune, TakesSegmentsAfterWhatStandsOnThem) {
     EXPECT_EQ(RunJson(CacheCommand::kVerify)["stranded"].size(), 0u);
     const auto list = RunJson(CacheCommand::kList);
     for (const auto& object : list["objects"]) {
-      const auto shown = RunJson(Command(CacheCommand::kShow, object["name"]));
+      const auto shown = RunJson(Command(CacheCommand::kShow, object["name"].text()));
       EXPECT_EQ(shown["path_whole"], true);
     }
   }

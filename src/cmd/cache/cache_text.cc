@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "policy/placement.h"
 #include "store/codec/codec.h"
 
@@ -116,9 +116,9 @@ std::string TableText(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-nlohmann::ordered_json ObjectJson(const FoundObject& object, int64_t now_ns) {
+Json ObjectJson(const FoundObject& object, int64_t now_ns) {
   const ObjectHeader& header = object.header;
-  nlohmann::ordered_json json = {
+  Json json = {
       {"name", ToText(object.name)}, {"model", object.model}, {"kind", KindName(header.kind)}};
   if (header.kind == ObjectKind::kSnapshot) json["class"] = ClassText(header);
   json["begin"] = header.begin;
@@ -130,10 +130,9 @@ nlohmann::ordered_json ObjectJson(const FoundObject& object, int64_t now_ns) {
   return json;
 }
 
-void PrintJson(const nlohmann::ordered_json& json) {
+void PrintJson(const Json& json) {
   // What a folder or a file is called may be anything; what is not UTF-8 is replaced, not thrown.
-  const std::string text =
-      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
 }
 

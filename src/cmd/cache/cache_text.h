@@ -6,11 +6,11 @@
 #define CAIRN_CMD_CACHE_CACHE_TEXT_H_
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "store/object_folder.h"
 
 namespace cairn {
@@ -36,9 +36,9 @@ std::string ModelText(const FolderContents& contents, const std::string& model);
 // Columns as wide as their widest cell, two blanks apart; no blanks at the ends of lines.
 std::string TableText(const std::vector<std::vector<std::string>>& rows);
 
-nlohmann::ordered_json ObjectJson(const FoundObject& object, int64_t now_ns);
+Json ObjectJson(const FoundObject& object, int64_t now_ns);
 // One JSON object and a line's end on standard output.
-void PrintJson(const nlohmann::ordered_json& json);
+void PrintJson(const Json& json);
 
 }  // namespace cairn
 

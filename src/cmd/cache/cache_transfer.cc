@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "cmd/progress_line.h"
@@ -15,8 +15,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // What an object needs before it: the segments of its path, then snapshots, then itself.
 struct Selection {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/json.h"
 #include "testing/cmd/cache_fixture.h"
 
 namespace cairn {
@@ -168,7 +169,7 @@ TEST_F(CacheTransfer, SaysForProgramsWhatItDid) {
   EXPECT_EQ(exported["path_whole"], true);
   EXPECT_EQ(exported["bytes"], fs_.Stat(kFile)->bytes);
   EXPECT_EQ(exported["objects"],
-            nlohmann::json::array({NameText(made.segments[0]), NameText(made.snapshots[0])}));
+            Json::array({NameText(made.segments[0]), NameText(made.snapshots[0])}));
   options.command = CacheCommand::kImport;
   options.folder = kOther;
   const auto imported = RunJson(options);

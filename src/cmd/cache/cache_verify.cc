@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "cmd/progress_line.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A segment that begins in one that is not there: nothing leads to it.
 bool IsStranded(const FolderContents& contents, const FoundObject& object) {

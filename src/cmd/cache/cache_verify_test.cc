@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "store/identity.h"
 #include "testing/cmd/cache_fixture.h"
 
@@ -136,12 +137,12 @@ TEST_F(CacheVerify, FindsEveryOneOfAThousandDefectsAndAcceptsEveryGoodFile) {
     options.json = true;
     const Said said = Run(options);
     EXPECT_EQ(said.code, 1);
-    const auto json = nlohmann::json::parse(said.out, nullptr, false);
+    const auto json = Json::parse(said.out, nullptr, false);
     EXPECT_EQ(json["good"], kGood);
     std::set<std::string> found;
     for (const auto& bad : json["bad"]) {
-      found.insert(bad["file"]);
-      EXPECT_TRUE(planted.contains(bad["file"])) << "is good: " << bad["why"];
+      found.insert(bad["file"].text());
+      EXPECT_TRUE(planted.contains(bad["file"].text())) << "is good: " << bad["why"];
     }
     for (const auto& [path, kind] : planted) {
       EXPECT_TRUE(found.contains(path)) << "defect of kind " << kind << " at " << path;
@@ -250,7 +251,7 @@ TEST_F(CacheVerify, StrandsWhatBeginsInABadSegment) {
   const auto json = RunJson(CacheCommand::kVerify);
   EXPECT_EQ(json["bad"].size(), 1u);
   EXPECT_EQ(json["bad"][0]["removable"], true);
-  EXPECT_EQ(json["stranded"], nlohmann::json::array({PathOf(made.segments[2])}));
+  EXPECT_EQ(json["stranded"], Json::array({PathOf(made.segments[2])}));
 }
 
 TEST_F(CacheVerify, NamesWhatIsBeingWrittenAndDoesNotBlameIt) {

@@ -5,15 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 // What the command line `arguments` after "cairn model" means.
 ModelCheckOptions Parse(const std::string& arguments) {

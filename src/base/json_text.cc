@@ -1,0 +1,300 @@
+// JSON values from texts and as texts: nlohmann's parser and its numbers' digits.
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace cairn {
+
+// Builds a value from the parser's events, and stops at the first limit.
+class JsonBuilder {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  explicit JsonBuilder(const JsonLimits* limits) : limits_(limits) {}
+
+  bool Run(std::string_view text) {
+    return nlohmann::json::sax_parse(text.begin(), text.end(), this);
+  }
+  Json TakeResult() { return std::move(root_); }
+  const std::string& complaint() const { return complaint_; }
+  const std::string& parser_complaint() const { return parser_complaint_; }
+
+  // --- Of the parser
+  // ------------------------------------------------------------------------------
+
+  bool null() { return Add(Json()); }
+  bool boolean(bool value) { return Add(Json(value)); }
+  bool number_integer(number_integer_t value) { return Add(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) { return Add(Json(value)); }
+  bool number_float(number_float_t value, const string_t&) { return Add(Json(value)); }
+  bool string(string_t& value) { return Add(Json(std::move(value))); }
+  bool binary(binary_t&) { return Add(Json()); }
+  bool start_object(std::size_t) { return Open(Json::object()); }
+  bool start_array(std::size_t) { return Open(Json::array()); }
+  bool end_object() { return Close(); }
+  bool end_array() { return Close(); }
+
+  bool key(string_t& name) {
+    if (limits_ != nullptr && ++open_.back().keys > limits_->object_keys_max) {
+      return Refuse("has an object with more than " + std::to_string(limits_->object_keys_max) +
+                    " keys");
+    }
+    Json& object = *open_.back().value;
+    if (const auto known = object.find(name); known != object.end()) {
+      member_ = &*known;
+    } else {
+      object.value_.object->push_back({std::move(name), Json()});
+      member_ = &object.value_.object->back().value;
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) {
+    parser_complaint_ = error.what();
+    return Refuse("is not valid JSON: it goes wrong at byte " + std::to_string(position));
+  }
+
+ private:
+  struct Opened {
+    Json* value;
+    size_t keys;
+  };
+
+  bool Refuse(std::string complaint) {
+    complaint_ = std::move(complaint);
+    return false;
+  }
+
+  // Where it now stands; null: there are too many.
+  Json* Place(Json value) {
+    if (limits_ != nullptr && ++values_ > limits_->values_max) {
+      Refuse("has more than " + std::to_string(limits_->values_max) + " values");
+      return nullptr;
+    }
+    Json* place = member_;
+    if (open_.empty()) {
+      place = &root_;
+    } else if (open_.back().value->is_array()) {
+      auto& items = *open_.back().value->value_.array;
+      items.push_back(std::move(value));
+      return &items.back();
+    }
+    *place = std::move(value);
+    return place;
+  }
+
+  bool Add(Json value) { return Place(std::move(value)) != nullptr; }
+
+  bool Open(Json value) {
+    if (limits_ != nullptr && open_.size() >= limits_->depth_max) {
+      return Refuse("is nested more than " + std::to_string(limits_->depth_max) + " deep");
+    }
+    Json* const place = Place(std::move(value));
+    if (place == nullptr) return false;
+    open_.push_back({place, 0});
+    return true;
+  }
+
+  bool Close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const JsonLimits* const limits_;
+  Json root_;
+  std::vector<Opened> open_;
+  Json* member_ = nullptr;  // that the next value belongs to
+  size_t values_ = 0;
+  std::string complaint_;
+  std::string parser_complaint_;
+};
+
+namespace {
+
+// The bytes of the character that begins at `at` and takes more than one; 0: none does.
+size_t CharacterBytes(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) -> unsigned {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+  };
+  const auto goes_on = [&](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned first = byte(0);
+  if (first < 0xC2 || first > 0xF4) return 0;
+  if (first < 0xE0) return goes_on(1) ? 2 : 0;
+  // No longer than needed, no surrogate, nothing beyond U+10FFFF.
+  unsigned least = 0x80;
+  unsigned most = 0xBF;
+  if (first == 0xE0) least = 0xA0;
+  if (first == 0xED) most = 0x9F;
+  if (first == 0xF0) least = 0x90;
+  if (first == 0xF4) most = 0x8F;
+  if (byte(1) < least || byte(1) > most || !goes_on(2)) return 0;
+  if (first < 0xF0) return 3;
+  return goes_on(3) ? 4 : 0;
+}
+
+void AppendEscaped(char c, std::string* out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  *out += '\\';
+  if (const size_t named = kNamed.find(c); named != std::string_view::npos) {
+    *out += kNames[named];
+    return;
+  }
+  *out += "u00";
+  *out += kDigits[static_cast<unsigned char>(c) / 16U];
+  *out += kDigits[static_cast<unsigned char>(c) % 16U];
+}
+
+class JsonPrinter {
+ public:
+  JsonPrinter(int indent, char indent_char, bool ensure_ascii, Json::error_handler_t handler)
+      : indent_(indent),
+        indent_char_(indent_char),
+        ensure_ascii_(ensure_ascii),
+        handler_(handler) {}
+
+  std::string Run(const Json& json) {
+    Print(json, 1);
+    return std::move(out_);
+  }
+
+ private:
+  void Print(const Json& json, size_t level) {
+    if (json.is_object()) {
+      PrintObject(json, level);
+    } else if (json.is_array()) {
+      PrintArray(json, level);
+    } else if (json.is_string()) {
+      PrintText(json.text());
+    } else if (json.is_number()) {
+      PrintNumber(json);
+    } else if (json.is_boolean()) {
+      out_ += json.get<bool>() ? "true" : "false";
+    } else {
+      out_ += json.is_null() ? "null" : "<discarded>";
+    }
+  }
+
+  void PrintObject(const Json& json, size_t level) {
+    out_ += '{';
+    for (auto member = json.begin(); member != json.end(); ++member) {
+      if (member != json.begin()) out_ += ',';
+      NewLine(level);
+      PrintText(member.key());
+      out_ += indent_ >= 0 ? ": " : ":";
+      Print(*member, level + 1);
+    }
+    if (!json.empty()) NewLine(level - 1);
+    out_ += '}';
+  }
+
+  void PrintArray(const Json& json, size_t level) {
+    out_ += '[';
+    for (auto item = json.begin(); item != json.end(); ++item) {
+      if (item != json.begin()) out_ += ',';
+      NewLine(level);
+      Print(*item, level + 1);
+    }
+    if (!json.empty()) NewLine(level - 1);
+    out_ += ']';
+  }
+
+  void NewLine(size_t level) {
+    if (indent_ < 0) return;
+    out_ += '\n';
+    out_.append(level * static_cast<size_t>(indent_), indent_char_);
+  }
+
+  void PrintNumber(const Json& json) {
+    std::array<char, 64> digits{};
+    char* const begin = digits.data();
+    char* end = begin;
+    if (json.is_number_unsigned()) {
+      end = std::to_chars(begin, begin + digits.size(), json.get<uint64_t>()).ptr;
+    } else if (json.is_number_integer()) {
+      end = std::to_chars(begin, begin + digits.size(), json.get<int64_t>()).ptr;
+    } else if (std::isfinite(json.get<double>())) {
+      end = nlohmann::detail::to_chars(begin, begin + digits.size(), json.get<double>());
+    } else {
+      out_ += "null";
+    }
+    out_.append(begin, end);
+  }
+
+  void PrintText(const std::string& text) {
+    const size_t before = out_.size();
+    out_ += '"';
+    size_t run = 0;  // where the bytes begin that are still to be copied
+    for (size_t i = 0; i < text.size();) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if (byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\') {
+        ++i;
+      } else if (byte < 0x20 || byte == '"' || byte == '\\') {
+        out_.append(text, run, i - run);
+        AppendEscaped(text[i], &out_);
+        run = ++i;
+      } else {
+        const size_t bytes = ensure_ascii_ ? 0 : byte == 0x7F ? 1 : CharacterBytes(text, i);
+        if (bytes == 0) {
+          out_.resize(before);
+          return PrintOddText(text);
+        }
+        i += bytes;
+      }
+    }
+    out_.append(text, run, text.size() - run);
+    out_ += '"';
+  }
+
+  // A text with bytes that are no UTF-8, or whose characters are to be escapes.
+  void PrintOddText(const std::string& text) {
+    using Handler = nlohmann::json::error_handler_t;
+    const bool strict = handler_ == Json::error_handler_t::strict;
+    try {
+      out_ += nlohmann::json(text).dump(-1, ' ', ensure_ascii_,
+                                        strict ? Handler::strict : Handler::replace);
+    } catch (const nlohmann::json::exception& error) {
+      throw JsonError(error.what());
+    }
+  }
+
+  const int indent_;
+  const char indent_char_;
+  const bool ensure_ascii_;
+  const Json::error_handler_t handler_;
+  std::string out_;
+};
+
+}  // namespace
+
+Json Json::parse(std::string_view text, std::nullptr_t, bool allow_exceptions) {
+  JsonBuilder builder(nullptr);
+  if (builder.Run(text)) return builder.TakeResult();
+  if (allow_exceptions) throw JsonError(builder.parser_complaint());
+  Json discarded;
+  discarded.kind_ = Kind::kDiscarded;
+  return discarded;
+}
+
+std::string Json::dump(int indent, char indent_char, bool ensure_ascii,
+                       error_handler_t handler) const {
+  return JsonPrinter(indent, indent_char, ensure_ascii, handler).Run(*this);
+}
+
+Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
+  JsonBuilder builder(&limits);
+  if (builder.Run(text)) return builder.TakeResult();
+  return Fail(ErrorCode::kInvalidArgument, builder.complaint());
+}
+
+}  // namespace cairn
