@@ -3,11 +3,12 @@
 
     bench_resume.py [--cairn FILE] [--model FILE] [--tokens N] [--repeat N] [--out FILE] [--quick]
 
-A server prefills one conversation. Its next turn is then sent to a server that has prefilled nothing
-(cold), to the same server (warm), and to a restarted server, with the files still in the system's page
-cache and without them. llama-server does the same beside it; its slot is saved and restored by hand.
-Times are those of a whole request for one token, as its client sees them; llama-server's time includes
-the restore of its slot. The page has the medians of several runs and their ratios to warm.
+A server prefills one conversation. Its next turn is then sent to a server that has prefilled
+nothing (cold), to the same server (warm), and to a restarted server, with the files still in the
+system's page cache and without them. llama-server does the same beside it; its slot is saved and
+restored by hand. Times are those of a whole request for one token, as its client sees them;
+llama-server's time includes the restore of its slot. The page has the medians of several runs and
+their ratios to warm.
 """
 
 import argparse
