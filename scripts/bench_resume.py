@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How long yesterday's conversation takes to go on. Called by `make bench-resume`.
+"""Measures how long a conversation takes to resume after a restart. Called by `make bench-resume`.
 
     bench_resume.py [--cairn FILE] [--model FILE] [--tokens N] [--repeat N] [--out FILE] [--quick]
 
-One conversation is read by a server, and its next turn is asked for: by a server that has read
-nothing (cold), by the same one (warm), and by one that was started again meanwhile, with the files
-still in the system's page cache and without them. Beside it llama-server, whose slot is saved and
-restored by hand. Times are those of a whole request for one token, as its asker sees them; what the
-peer takes to restore its slot belongs to it. The medians of several runs are written down with
+A server prefills one conversation. Its next turn is then sent to a server that has prefilled
+nothing (cold), to the same server (warm), and to a restarted server, with the files still in the
+system's page cache and without them. llama-server does the same beside it; its slot is saved and
+restored by hand. Times are those of a whole request for one token, as its client sees them;
+llama-server's time includes the restore of its slot. The page has the medians of several runs and
 their ratios to warm.
 """
 
@@ -116,7 +116,7 @@ class Asker:
                            {"role": "user", "content": "And what does that mean, in short?"}]
 
     def go_on(self, server: Server):
-        """Milliseconds of the next turn, and the tokens that it read."""
+        """Milliseconds of the next turn, and the tokens that it prefilled."""
         begin = time.monotonic()
         reply = server.post("/v1/chat/completions", self._body(1))
         return (time.monotonic() - begin) * 1000, reply["timings"]["prompt_n"]
@@ -133,7 +133,7 @@ def wait_until_saved(server: Server):
             if line.startswith("cairn_disk_unsynced_bytes ") and float(line.split()[1]) == 0:
                 return
         time.sleep(POLL_S)
-    fail(f"after {SAVED_S} s there is still something to save")
+    fail(f"after {SAVED_S} s some state is still not saved")
 
 
 def drop_from_page_cache(folder: Path):
@@ -157,7 +157,7 @@ class Play:
         return Server("cairn", self._ours, ROOT)
 
     def cold(self):
-        """The next turn on a server that has read nothing of it."""
+        """The next turn on a server that has prefilled nothing of it."""
         asker = self._begun()
         shutil.rmtree(self._cache)
         server = self._serve()
@@ -237,11 +237,11 @@ class Play:
 KINDS = {
     "cold": "Cairn, cold",
     "warm": "Cairn, warm",
-    "restarted": "Cairn, started again",
-    "restarted_dropped": "Cairn, started again, files out of the page cache",
+    "restarted": "Cairn, restarted",
+    "restarted_dropped": "Cairn, restarted, files out of the page cache",
     "peer_warm": "llama-server, warm",
-    "peer_restored": "llama-server, started again, slot saved and restored by hand",
-    "peer_restarted": "llama-server, started again",
+    "peer_restored": "llama-server, restarted, slot saved and restored by hand",
+    "peer_restarted": "llama-server, restarted",
 }
 
 
@@ -274,11 +274,11 @@ def page(args, medians: dict) -> str:
     rows = [f"| {title} | {medians[kind][0]:.0f} | {medians[kind][0] / warm:.2f} | "
             f"{medians[kind][1]:.0f} |" for kind, title in KINDS.items()]
     return "\n".join([
-        "# Going on tomorrow", "",
+        "# Resuming after a restart", "",
         "Written by `make bench-resume`. A conversation of about "
-        f"{args.tokens:,} tokens on `{args.model.name}` has one turn more; the medians of "
-        f"{args.repeat} runs.",
-        "", "| | ms to the first token | times warm | tokens read |", "| --- | --: | --: | --: |",
+        f"{args.tokens:,} tokens on `{args.model.name}` continues with one more turn. The figures "
+        f"are medians of {args.repeat} runs.",
+        "", "| server | TTFT in ms | times warm | tokens prefilled |", "| --- | --: | --: | --: |",
         *rows, ""])
 
 
@@ -294,7 +294,7 @@ def main():
         for kind in KINDS:
             ms, read = getattr(Play(args, run), kind)()
             figures[kind].append((ms, read))
-            print(f"[{run + 1}/{args.repeat}] {KINDS[kind]}: {ms:.0f} ms, {read} tokens read",
+            print(f"[{run + 1}/{args.repeat}] {KINDS[kind]}: {ms:.0f} ms, {read} tokens prefilled",
                   flush=True)
     medians = {kind: (statistics.median(ms for ms, _ in seen),
                       statistics.median(read for _, read in seen))
@@ -302,7 +302,7 @@ def main():
     args.out.write_text(page(args, medians))
     print(f"written: {args.out}")
     ratio = medians["restarted"][0] / medians["warm"][0]
-    print(f"started again / warm: {ratio:.2f} (goal: 1.5)")
+    print(f"restarted / warm: {ratio:.2f} (goal: 1.5)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes docs/policies.md and its plots from what runs found."""
+"""Writes docs/policies.md and its plots from the results of runs."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ ABOUT = """# What each policy saves
 
 `make policies` replays recorded requests through the scheduler, the cache and the policies
 (`cairn-lab sim`, see [traces.md](traces.md)) and writes this page. The traces are not in the
-repository: `make policies TRACES=folder` says where they are; without them it names each and where
-it comes from. It goes on where it was stopped.
+repository: `make policies TRACES=folder` names their folder; without them the command names each
+trace and its source. An interrupted run continues where it stopped.
 
-- **Hits** is the share of prompt tokens that were not read, in percent. **Read** is those that
-  were.
-- **The oracle** knows all requests beforehand: no cache with the same memory reads less
-  ([how](oracle.md)). **Over the oracle** is what was read by what it reads. It is a bound: where it
-  is not exact, perhaps no cache at all reads as little.
-- **Snapshots** is checkpoints taken for 10,000 tokens that were read.
-- **Behind** is by how many points of hits the shipped pair, auto and value, is behind this one;
-  with a minus it is ahead.
+- **Hits** is the share of prompt tokens that needed no prefill, in percent. **Prefilled** is the
+  number of the others.
+- **The oracle** knows all requests in advance: no cache with the same memory prefills fewer tokens
+  ([how](oracle.md)). **Over the oracle** is the ratio of prefilled tokens to the oracle's. It is a
+  bound: where it is not exact, perhaps no cache at all reaches it.
+- **Snapshots** is the number of checkpoints taken for 10,000 prefilled tokens.
+- **Behind** is the number of points of hits by which the default pair, auto and value, is behind
+  this one; a negative number means that it is ahead.
 - *llama-server's pair* is `--placement user-turns,near-end --ctx-checkpoints 32 --eviction fifo`:
   its rules in this cache, not that program.
 """
@@ -45,7 +45,7 @@ def number(value, digits: int) -> str:
 
 
 class Figures:
-    """What runs of a plan found, as the page wants it."""
+    """The results of the runs of a plan, in the form of the page."""
 
     def __init__(self, results):
         self._results = results
@@ -67,7 +67,7 @@ class Figures:
 
     def oracle_read(self, setting):
         raw = self.raw(setting, SHIPPED)
-        # Without a limit nothing is given up, and the bound is what no prompt had before.
+        # Without a limit nothing is evicted, and the bound is the tokens that are new.
         return raw and raw["unavoidable_tokens" if setting.ram_mib < 0 else "read_tokens_bound"]
 
     def oracle_kind(self, setting) -> str:
@@ -105,7 +105,7 @@ def one_setting(figures: Figures, setting, pairs: list) -> str:
     rows.append([f"the oracle{f' ({kind})' if kind else ''}",
                  number(figures.oracle_hits(setting), 2), number(figures.oracle_read(setting), 0),
                  "–" if figures.oracle_read(setting) is None else "1", "", ""])
-    return table(["", "Hits", "Read", "Over the oracle", "Snapshots", "Behind"], rows)
+    return table(["", "Hits", "Prefilled", "Over the oracle", "Snapshots", "Behind"], rows)
 
 
 def budgets(figures: Figures, settings: list, pairs: list) -> str:
@@ -131,7 +131,9 @@ def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.svg").write_text(picture)
     gone = left_out(lines)
-    note = f"\nNot drawn, as they hit less than half as much: {', '.join(gone)}.\n" if gone else ""
+    note = ""
+    if gone:
+        note = f"\nLeft out of the plot, with less than half the hits: {', '.join(gone)}.\n"
     return f"![{title}]({folder.name}/{name}.svg)\n{note}\n"
 
 
@@ -144,11 +146,11 @@ def asked_for(figures: Figures, plan: Plan) -> str:
     hits, snapshots = figures.hits(setting, SHIPPED), figures.snapshots(setting, SHIPPED)
     rows = [["No limit: hits", f"at least {HIT_MIN} %", number(hits, 2),
              met(None if hits is None else hits >= HIT_MIN)],
-            ["No limit: snapshots for 10,000 tokens read", f"at most {SNAPSHOTS_MAX:g}",
+            ["No limit: snapshots for 10,000 prefilled tokens", f"at most {SNAPSHOTS_MAX:g}",
              number(snapshots, 2), met(None if snapshots is None else snapshots <= SNAPSHOTS_MAX)]]
     for setting in plan.settings["whole"]:
         over = figures.over(setting, SHIPPED)
-        rows.append([f"{memory_name(setting.ram_mib)}: read over the oracle's",
+        rows.append([f"{memory_name(setting.ram_mib)}: prefilled over the oracle's",
                      f"at most {OVER_MAX}", number(over, 3),
                      met(None if over is None else over <= OVER_MAX)])
     for part, where in (("whole", "all sessions"), ("evictions", "first sessions"),
@@ -159,7 +161,7 @@ def asked_for(figures: Figures, plan: Plan) -> str:
                          f"{name_of(worst[1]) if worst else 'another pair'}",
                          f"at most {BEHIND_MAX}", number(worst and worst[0], 2),
                          met(None if worst is None else worst[0] <= BEHIND_MAX)])
-    return table(["On claude-code, auto + value", "Asked for", "Found", ""], rows)
+    return table(["On claude-code, auto + value", "Goal", "Measured", ""], rows)
 
 
 def without(figures: Figures, plan: Plan) -> str:
@@ -180,14 +182,14 @@ def lines_of(setting) -> str:
 
 def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
     some = plan.settings["evictions"]
-    on_some = ("These are the first {} of 355 sessions, as there are so many runs; so figures "
-               "here are not to be set beside those of the whole trace.\n\n"
+    on_some = ("This part uses the first {} of 355 sessions, because it has many runs. Do not "
+               "compare its figures with those of the whole trace.\n\n"
                ).format(some[0].first or FIRST_SESSIONS)
     trace = lines_of(plan.settings["unlimited"][0])
     parts = ["## A coding agent: claude-code, no limit\n\n"
-             f"qwen3.5-35b-a3b, 8 sessions side by side, 4 slots, {trace} of the trace. Nothing is "
-             f"given up, so the eviction does not matter. {name_of(NEAR_END)} is the end of the "
-             "prompt alone.\n\n"
+             f"qwen3.5-35b-a3b, 8 sessions side by side, 4 slots, {trace} of the trace. No "
+             "checkpoint is evicted, so the eviction policy does not matter. "
+             f"{name_of(NEAR_END)} takes one at the end of the prompt alone.\n\n"
              + one_setting(figures, plan.settings["unlimited"][0], plan.pairs["unlimited"])]
     for part, title, text in (
             ("whole", "claude-code, budgets", ""),
@@ -209,13 +211,13 @@ def other_parts(figures: Figures, plan: Plan, folder: Path) -> list:
     else:
         pairs = [pair for pair in plan.pairs["tau"] if "--without" not in pair[2]]
         parts.append("## An agent with tools: tau-airline\n\nqwen3.5-4b, 16 dialogues side by "
-                     "side, 4 slots; the tokens are made up.\n\n"
+                     "side, 4 slots; the tokens are synthetic.\n\n"
                      + plot(figures, folder, "tau", "tau-airline", plan.settings["tau"], pairs)
                      + budgets(figures, plan.settings["tau"], pairs)
-                     + "\n### What each class of checkpoints is worth\n\nPoints of hits that "
-                     "auto + value gains when a class is left out; with a minus it loses them. "
-                     "`reply` also means that no answers stand in slots, `end` that no prompt's "
-                     "end is kept with its logits.\n\n" + without(figures, plan))
+                     + "\n### The value of each class of checkpoints\n\nThe table shows the "
+                     "points of hits that auto + value gains without a class; a negative number "
+                     "is a loss. `reply` also means that no slot ends behind an answer, `end` "
+                     "that no prompt's end is kept with its logits.\n\n" + without(figures, plan))
     parts.append("## Chats by the hour: mooncake-conversation\n\nqwen3.5-35b-a3b, at the times of "
                  "the trace, 4 slots.\n\n"
                  + plot(figures, folder, "mooncake", "mooncake-conversation",
@@ -233,7 +235,7 @@ def write_page(page: Path, plan: Plan, results, tried: Path) -> int:
     parts = [ABOUT]
     if missing:
         parts.append(f"**Not complete: {missing} of {len(runs)} runs are missing (–).**\n")
-    parts.append("## What was asked for\n\n" + asked_for(figures, plan))
+    parts.append("## Goals\n\n" + asked_for(figures, plan))
     parts += coding_parts(figures, plan, folder) + other_parts(figures, plan, folder)
     if tried.is_file():
         parts.append(tried.read_text())

@@ -7,8 +7,8 @@ from session import SHARE_MIN, Row
 
 CLIENTS = ("claude", "codex", "opencode", "qwen")  # as in install.PACKAGES
 TEMPLATES = ("qwen3.5", "gemma3", "gpt-oss", "deepseek-v3", "glm-4.5", "nemotron-h", "mistral-v3")
-HEAD = ("Client", "Template", "Requests", "Refused", "Re-sent", "Prompt tokens", "Read", "Reused",
-        "Result")
+HEAD = ("Client", "Template", "Requests", "Refused", "Re-sent", "Prompt tokens", "Prefilled",
+        "Reused", "Result")
 FOLDER = Path(__file__).resolve().parents[2] / "testdata" / "templates"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from session import Row
 
-HEAD = ("Client", "Version", "Model", "Requests", "Prompt tokens", "Read", "Reused", "Re-sent",
+HEAD = ("Client", "Version", "Model", "Requests", "Prompt tokens", "Prefilled", "Reused", "Re-sent",
         "Result")
 
 # Between two of these lines of the page stands what a run has written.
@@ -49,7 +49,7 @@ def needs_and_notes(rows: list, needs: dict, notes: dict) -> str:
     shown = {row.client for row in rows}
     causes = {client: what for client, what in notes.items() if client in shown}
     if causes:
-        text += "\n## What was seen\n\n"
+        text += "\n## Observations\n\n"
         text += "".join(f"- **{client}**: {what}\n" for client, what in causes.items())
     return text
 

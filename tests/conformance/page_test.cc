@@ -21,8 +21,8 @@ TEST(ArchitecturePage, CountsWhatIsExact) {
        {"d", "dense", "recurrent", "1", "exact", "12 of 12", "none", "aborts"}}};
   const std::string page = RenderPage(table);
   EXPECT_NE(page.find("Made with libllama 1.2.3: 4 models, 3 of them with a memory. Snapshots "
-                      "exact: 3. All resumes exact: 2. Segments exact: 1, and none there to move: "
-                      "1. Whole states exact: 2.\n"),
+                      "exact: 3. All resumes exact: 2. Segments exact: 1, without memory to move: "
+                      "1. Full states exact: 2.\n"),
             std::string::npos)
       << page;
   EXPECT_NE(

@@ -38,6 +38,6 @@ class ClaudeWithChangingHeader(Claude):
     package = "claude-cch"
     needs = "as above; an older version, whose billing header changes with every request"
     notes = (
-        "it asks for a title first, without tools. Its first prompt is some 90,000 tokens, nearly "
-        "twice the newer version's, as it shows all tools at once."
+        "it asks for a title first, without tools. Its first prompt has some 90,000 tokens, "
+        "nearly twice the newer version's, because it shows all tools at once."
     )

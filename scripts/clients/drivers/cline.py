@@ -20,7 +20,7 @@ class Cline(Driver):
     tool = "run_commands"
     needs = "the native binary; `cline auth -p openai-compatible -b URL`; `--id` in a terminal"
     notes = (
-        "a turn after the first is typed into its terminal interface."
+        "the driver types each turn after the first into its terminal interface."
     )
 
     def arguments(self, command):

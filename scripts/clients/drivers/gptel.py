@@ -15,9 +15,9 @@ class Gptel(Driver):
     tool = "run_command"
     needs = "Emacs and curl; `(gptel-make-openai \"local\" :host … :protocol \"http\" :stream t)`"
     notes = (
-        "the driver gives it a system prompt of 7,500 characters and one tool. It writes reasoning "
-        "into its buffer and sends it back as an answer of its own, so each turn reads the turn "
-        "before once more."
+        "the driver gives it a system prompt of 7,500 characters and one tool. It writes "
+        "reasoning into its buffer and sends it back as a separate answer, so each turn prefills "
+        "the previous turn again."
     )
 
     def prepare(self, place):

@@ -12,8 +12,8 @@ class OpenCode(Driver):
     tool = "bash"
     needs = "the native binary; a provider `@ai-sdk/openai-compatible` in `opencode.json`"
     notes = (
-        "its first request asks for a title and shares nothing with the others; it counts as read "
-        "in full."
+        "its first request asks for a title and shares nothing with the others; it counts as "
+        "prefilled in full."
     )
 
     def arguments(self, command):
