@@ -123,7 +123,7 @@ class Simulation {
   void SaveWhileBusy() {
     if (!cache_.saves() || clock_.NowMs() - saved_ms_ < kSaveIntervalMs) return;
     saved_ms_ = clock_.NowMs();
-    cache_.TakeNews();
+    cache_.TakeEvents();
     cache_.SaveNext(prefill_ms_per_token_);
   }
 
@@ -132,7 +132,7 @@ class Simulation {
     if (!cache_.saves()) return;
     bool began = true;
     while (began) {
-      cache_.TakeNews();
+      cache_.TakeEvents();
       began = cache_.SaveNext(prefill_ms_per_token_).began;
     }
   }

@@ -83,7 +83,7 @@ class SizedStore final : public SnapshotStore {
     held.place = Place::kSavedOnly;
   }
 
-  News TakeNews() override { return std::exchange(news_, {}); }
+  News TakeEvents() override { return std::exchange(news_, {}); }
 
   std::optional<SnapshotId> Find(const ObjectName& name) const override {
     const auto found = by_name_.find(name);

@@ -146,11 +146,11 @@ class CheckpointCache {
   // Removes an object that could not be restored. REQUIRES: it is not pinned.
   void Discard(uint64_t id);
 
-  // SetSavedAs, TakeNews and SaveNext do nothing if the store does not save.
+  // SetSavedAs, TakeEvents and SaveNext do nothing if the store does not save.
   void SetSavedAs(SavedAs saved_as) { table_.saved_as() = std::move(saved_as); }
   bool saves() const { return table_.saves(); }
   // Applies the store's events; see DiskIntake. Call it regularly.
-  void TakeNews() { intake_.TakeNews(); }
+  void TakeEvents() { intake_.TakeEvents(); }
   // See DiskSaver.
   DiskSaver::Step SaveNext(double prefill_ms_per_token) {
     return saver_.SaveNext(prefill_ms_per_token);

@@ -51,7 +51,7 @@ bool EvictionRanking::IsAsRanked(const EvictionCandidate& candidate,
     case CandidateKind::kSegment: {
       const auto found = table_->segments().segments().find(candidate.id);
       return found != table_->segments().segments().end() && MayEvict(found->second) &&
-             CandidateOf(found->second, in_slots).reread_tokens == candidate.reread_tokens;
+             CandidateOf(found->second, in_slots).recompute_tokens == candidate.recompute_tokens;
     }
     case CandidateKind::kFullState:
       return table_->full_states().Holds(candidate.id) &&
@@ -75,7 +75,7 @@ EvictionCandidate EvictionRanking::CandidateOf(const CheckpointEntry& entry) con
   candidate.uses = entry.uses;
   candidate.ancestor_position = above == nullptr ? 0 : PrefixTree::PositionOf(above);
   candidate.descendant_position = below == nullptr ? 0 : PrefixTree::PositionOf(below);
-  candidate.reread_tokens = checkpoint.position - candidate.ancestor_position;
+  candidate.recompute_tokens = checkpoint.position - candidate.ancestor_position;
   candidate.branches = PrefixTree::BranchesOf(entry.node);
   return candidate;
 }
@@ -113,8 +113,8 @@ EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segm
     candidate.uses = deepest->uses;
   }
   candidate.age_ticks = table_->tick() - candidate.used_tick;
-  candidate.reread_tokens = end - segment.range.begin;
-  candidate.leads_nowhere = candidate.reread_tokens == 0 && !candidate.in_slot;
+  candidate.recompute_tokens = end - segment.range.begin;
+  candidate.leads_nowhere = candidate.recompute_tokens == 0 && !candidate.in_slot;
   return candidate;
 }
 
@@ -129,7 +129,7 @@ EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
   candidate.used_tick = whole.used_tick;
   candidate.age_ticks = table_->tick() - whole.used_tick;
   candidate.uses = whole.uses;
-  candidate.reread_tokens = whole.tokens.size();
+  candidate.recompute_tokens = whole.tokens.size();
   return candidate;
 }
 

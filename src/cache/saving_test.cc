@@ -30,7 +30,7 @@ std::unique_ptr<CheckpointCache> CacheOn(test::FakeDisk* disk, size_t ram_bytes_
                                                  *MakeEviction("value"), MakeTieredStore(disk));
   disk->Restart();
   cache->SetSavedAs({{1, 2}, {{kClient, 33}}});
-  cache->TakeNews();
+  cache->TakeEvents();
   return cache;
 }
 
@@ -50,7 +50,7 @@ CheckpointId Insert(CheckpointCache* cache, const Tokens& tokens, uint8_t value 
 void SaveAll(CheckpointCache* cache) {
   while (cache->SaveNext(kSlow).began) {
   }
-  cache->TakeNews();
+  cache->TakeEvents();
 }
 
 TEST(Saving, WhatWasSavedIsThereForTheNextProcess) {
@@ -176,7 +176,7 @@ TEST(Saving, WhatCouldNotBeWrittenIsLostOnlyIfItHasLeftMemory) {
   cache->CheckInvariants();
   disk.FailWrites(false);
   EXPECT_TRUE(cache->SaveNext(kSlow).began);
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_EQ(cache->SaveNext(kSlow).bytes_left, 0u);
 }
 
@@ -296,7 +296,7 @@ TEST(Saving, WhatBeginsInASegmentThatVanishedGoesWithIt) {
   EXPECT_FALSE(cache->LoadPart(*path, 1).has_value());
   cache->UnpinPath(*path);
   EXPECT_EQ(cache->Match(kClient, tokens).stored_on_grid, 100u);
-  cache->TakeNews();
+  cache->TakeEvents();
   cache->CheckInvariants();
 }
 
@@ -310,7 +310,7 @@ TEST(Saving, WhatTheFolderTellsOfTwiceIsTakenInOnce) {
   }
   const auto cache = CacheOn(&disk);
   disk.Restart();
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_EQ(cache->Match(kClient, Text(90, 'w')).full_states.size(), 1u);
   EXPECT_EQ(cache->Match(kClient, Text(100)).checkpoints.size(), 1u);
   EXPECT_EQ(cache->stats().taken_in, 2u);
@@ -330,7 +330,7 @@ TEST(Saving, WhatOthersSaveIsFoundAlthoughMemoryIsFull) {
     SaveAll(other.get());
   }
   disk.Restart();
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_EQ(cache->Match(kClient, Text(3000, 'z')).checkpoints.size(), 1u);
   EXPECT_EQ(cache->stats().evicted, 0u);
   EXPECT_LE(cache->stats().bytes, 10 * kBytes);
@@ -347,12 +347,12 @@ TEST(Saving, NothingUnsavedGoesForWhatOthersSaved) {
     SaveAll(other.get());
   }
   disk.Restart();
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_TRUE(cache->Match(kClient, Text(3000, 'z')).checkpoints.empty());
   EXPECT_EQ(cache->stats().checkpoints, 9u);
   // Once there is room, it is offered again.
   cache->SetBudget(20 * kBytes);
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_EQ(cache->Match(kClient, Text(3000, 'z')).checkpoints.size(), 1u);
 }
 
@@ -367,7 +367,7 @@ TEST(Saving, AnotherClientsThingsStayOnTheDisk) {
                                                  *MakeEviction("value"), MakeTieredStore(&disk));
   disk.Restart();
   cache->SetSavedAs({{1, 2}, {{kClient, 44}}});
-  cache->TakeNews();
+  cache->TakeEvents();
   EXPECT_EQ(cache->stats().checkpoints, 0u);
   EXPECT_EQ(disk.names().size(), 1u);
 }

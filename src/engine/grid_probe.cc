@@ -37,15 +37,15 @@ class GridSearch::Steps {
 
   bool Step() {
     if (done_) return false;
-    if (begin_ == 0) BeginRead();
+    if (begin_ == 0) BeginRun();
     DecodeChunk();
-    if (!done_ && begin_ == prompt_.size()) EndRead();
+    if (!done_ && begin_ == prompt_.size()) EndRun();
     return true;
   }
 
   GridProbe result() const {
     const bool finished = done_ && !unfinished_;
-    return {finished ? found_ : 0, finished, tokens_read_};
+    return {finished ? found_ : 0, finished, tokens_decoded_};
   }
 
  private:
@@ -79,7 +79,7 @@ class GridSearch::Steps {
     begin_ = 0;
   }
 
-  void BeginRead() { engine_->Clear(seq_); }
+  void BeginRun() { engine_->Clear(seq_); }
 
   // The larger `density_`, the more cuts (0: only before the last chunk, kDensityMax: everywhere).
   void DecodeChunk() {
@@ -93,11 +93,11 @@ class GridSearch::Steps {
     end = begin_ >= last_cut ? prompt_.size() : std::min(end, last_cut);
     const TokenSpan chunk = TokenSpan(prompt_).subspan(begin_, end - begin_);
     if (!engine_->Decode(seq_, begin_, chunk)) return EndUnfinished();
-    tokens_read_ += chunk.size();
+    tokens_decoded_ += chunk.size();
     begin_ = end;
   }
 
-  void EndRead() {
+  void EndRun() {
     const std::vector<float> logits(engine_->Logits().begin(), engine_->Logits().end());
     begin_ = 0;
     if (density_ == 0) {
@@ -132,7 +132,7 @@ class GridSearch::Steps {
   bool done_ = false;
   bool unfinished_ = false;
   size_t found_ = 0;
-  size_t tokens_read_ = 0;
+  size_t tokens_decoded_ = 0;
 };
 
 GridSearch::GridSearch(Engine* engine, SeqId seq, const GridProbeOptions& options)

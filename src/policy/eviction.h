@@ -26,7 +26,7 @@ enum class CandidateKind : uint8_t { kSnapshot, kSegment, kFullState };
 // An object that may be evicted: it is not in use and not pinned.
 //
 //   0 ---- ancestor_position ---- position ---- descendant_position ----
-//                    '- reread_tokens -'
+//                    '- recompute_tokens -'
 struct EvictionCandidate {
   uint64_t id = 0;
   size_t position = 0;  // of a segment: its end
@@ -42,7 +42,7 @@ struct EvictionCandidate {
   uint64_t uses = 0;
   // Tokens that a prompt which needs it must recompute once it is gone: those after the nearest
   // ancestor that stays.
-  size_t reread_tokens = 0;
+  size_t recompute_tokens = 0;
   // The nearest others on the same path. 0 if there is none (for the ancestor: the prompt's
   // beginning).
   size_t ancestor_position = 0;

@@ -28,7 +28,7 @@ double Recency(const EvictionCandidate& candidate) {
 }
 
 double Efficiency(const EvictionCandidate& candidate) {
-  return static_cast<double>(candidate.reread_tokens) /
+  return static_cast<double>(candidate.recompute_tokens) /
          static_cast<double>(std::max<size_t>(candidate.bytes, 1));
 }
 

@@ -22,7 +22,7 @@ std::vector<EvictionCandidate> Path(const std::vector<size_t>& positions) {
     candidate.age_ticks = positions.size() - i;
     candidate.ancestor_position = i > 0 ? positions[i - 1] : 0;
     candidate.descendant_position = i + 1 < positions.size() ? positions[i + 1] : 0;
-    candidate.reread_tokens = candidate.position - candidate.ancestor_position;
+    candidate.recompute_tokens = candidate.position - candidate.ancestor_position;
     candidate.branches = candidate.descendant_position > 0 ? 1 : 0;
   }
   return candidates;
@@ -32,13 +32,13 @@ size_t Victim(std::string_view name, const std::vector<EvictionCandidate>& candi
   return (*MakeEviction(name))->Victim(candidates).value();
 }
 
-TEST(Eviction, LruGivesUpWhatWasNotUsedLongest) {
+TEST(Eviction, LruEvictsWhatWasNotUsedLongest) {
   auto candidates = Path({100, 200, 300});
   candidates[0].used_tick = 9;
   EXPECT_EQ(Victim("lru", candidates), 1u);
 }
 
-TEST(Eviction, FifoGivesUpTheOldestHoweverOftenItIsUsed) {
+TEST(Eviction, FifoEvictsTheOldestHoweverOftenItIsUsed) {
   auto candidates = Path({100, 200, 300});
   candidates[0].used_tick = 9;
   candidates[0].uses = 5;
@@ -68,9 +68,9 @@ TEST(Eviction, ClosestPairFallsBackToTheLongestUnused) {
 
 TEST(Eviction, MarconiWeighsRecencyAgainstWhatReadingAgainTakes) {
   auto candidates = Path({1000, 2000, 3000});
-  candidates[1].reread_tokens = 10;
+  candidates[1].recompute_tokens = 10;
   EXPECT_EQ(Victim("marconi", candidates), 1u);
-  candidates[1].reread_tokens = 1000;
+  candidates[1].recompute_tokens = 1000;
   EXPECT_EQ(Victim("marconi", candidates), 0u);
 }
 
@@ -82,11 +82,11 @@ TEST(Eviction, MarconiSparesBranchingPoints) {
   EXPECT_EQ(Victim("marconi", candidates), 0u);
 }
 
-TEST(Eviction, ValueGivesUpWhatIsCheapToReadAgain) {
+TEST(Eviction, ValueEvictsWhatIsCheapToReadAgain) {
   EXPECT_EQ(Victim("value", Path({4000, 8000, 8064, 12000})), 2u);
 }
 
-TEST(Eviction, ValueGivesUpTheLargerOfTwoThatCostTheSame) {
+TEST(Eviction, ValueEvictsTheLargerOfTwoThatCostTheSame) {
   auto candidates = Path({1000, 2000});
   candidates[1].bytes = 1000;
   EXPECT_EQ(Victim("value", candidates), 1u);
@@ -106,7 +106,7 @@ TEST(Eviction, ValueSparesWhatWasUsed) {
   EXPECT_EQ(Victim("value", candidates), 1u);
 }
 
-TEST(Eviction, ValueGivesUpYesterdaysFavouriteInTheEnd) {
+TEST(Eviction, ValueEvictsYesterdaysFavouriteInTheEnd) {
   auto candidates = Path({1000, 2000, 3000});
   candidates[1].uses = 50;
   candidates[1].age_ticks = 10;
@@ -115,13 +115,13 @@ TEST(Eviction, ValueGivesUpYesterdaysFavouriteInTheEnd) {
   EXPECT_EQ(Victim("value", candidates), 1u);
 }
 
-TEST(Eviction, ValueGivesUpWhatLeadsNowhereFirst) {
+TEST(Eviction, ValueEvictsWhatLeadsNowhereFirst) {
   auto candidates = Path({1000, 2000, 8000});
   candidates[2].leads_nowhere = true;
   EXPECT_EQ(Victim("value", candidates), 2u);
 }
 
-TEST(Eviction, ValueGivesUpWhatASlotHoldsTooBeforeWhatNobodyHolds) {
+TEST(Eviction, ValueEvictsWhatASlotHoldsTooBeforeWhatNobodyHolds) {
   auto candidates = Path({100, 200, 8000});
   candidates[2].kind = CandidateKind::kSegment;
   candidates[2].in_slot = true;
@@ -132,7 +132,7 @@ TEST(Eviction, AmongEqualsTheLongestUnusedGoesByEveryPolicy) {
   auto candidates = Path({1000, 2000, 3000, 4000});
   for (auto& candidate : candidates) {
     candidate.age_ticks = 0;
-    candidate.reread_tokens = 0;
+    candidate.recompute_tokens = 0;
   }
   candidates[0].used_tick = 9;
   candidates[1].used_tick = 8;
@@ -153,7 +153,7 @@ TEST(Eviction, EveryPolicyNamesACandidateAndTheSameOneInAnyOrder) {
       candidates[i].ancestor_position = random() % candidates[i].position;
       candidates[i].descendant_position =
           random() % 2 == 0 ? 0 : candidates[i].position + 1 + random() % 99;
-      candidates[i].reread_tokens = candidates[i].position - candidates[i].ancestor_position;
+      candidates[i].recompute_tokens = candidates[i].position - candidates[i].ancestor_position;
       candidates[i].branches = random() % 3;
     }
     for (const char* name : {"closest-pair", "fifo", "lru", "marconi", "value"}) {

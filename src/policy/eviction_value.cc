@@ -28,7 +28,7 @@ constexpr double kCopyShare = 1e-6;
 double Value(const EvictionCandidate& candidate, size_t candidates) {
   if (candidate.leads_nowhere) return 0;
   const double cost =
-      static_cast<double>(candidate.reread_tokens) * (candidate.in_slot ? kCopyShare : 1);
+      static_cast<double>(candidate.recompute_tokens) * (candidate.in_slot ? kCopyShare : 1);
   const double wanted =
       ClassWeight(candidate.checkpoint_class) + std::log2(1 + static_cast<double>(candidate.uses));
   const double rounds = static_cast<double>(candidate.age_ticks) / static_cast<double>(candidates);

@@ -240,7 +240,7 @@ void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
     context_->stats.Update([&](SchedulerStats* stats) {
       stats->first_token_times.AddMs(request->first_token_ms - request->submitted_ms);
     });
-    request->generation->MarkPromptRead();
+    request->generation->MarkPromptPrefilled();
   }
   decoder_->Sample(request, logits);
 }

@@ -43,7 +43,7 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
 
 void SchedulerContext::RefreshCache() {
   cache->SetNow(NowMs());
-  cache->TakeNews();
+  cache->TakeEvents();
 }
 
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {

@@ -61,7 +61,7 @@ class SnapshotStore {
   // The following functions are for stores that save to disk. The defaults save nothing and report
   // no events.
 
-  struct News {
+  struct Events {
     std::vector<ObjectHeader> found;  // a parent comes before objects that begin in it, if both are
                                       // new
     std::vector<SnapshotId> lost;     // were on disk only, and are gone
@@ -84,7 +84,7 @@ class SnapshotStore {
   virtual void Release(SnapshotId /*id*/) {}
   // Frees the memory that Get loaded from disk. Does nothing if Get loaded nothing.
   virtual void Unload(SnapshotId /*id*/) {}
-  virtual News TakeNews() { return {}; }
+  virtual Events TakeEvents() { return {}; }
   // Binds `id` to the object `name`, which was reported as found. `id` is either new or in memory.
   virtual void Adopt(SnapshotId /*id*/, const ObjectName& /*name*/) {}
   // Returns the id of an object that is saved or being saved; nullopt if there is none.

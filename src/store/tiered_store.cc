@@ -110,18 +110,18 @@ class TieredStore final : public SnapshotStore {
     if (found != held_.end()) found->second.loaded = nullptr;
   }
 
-  News TakeNews() override {
-    DiskStore::News disk = disk_->TakeNews();
-    News news;
+  Events TakeEvents() override {
+    DiskStore::Events disk = disk_->TakeEvents();
+    Events events;
     for (const ObjectName& name : disk.written) SetPlace(name, Place::kSaving, Place::kBoth);
-    for (const ObjectName& name : disk.failed) Forget(name, Place::kUnsaved, &news);
-    for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &news);
-    for (const ObjectName& name : disk.gone) Forget(name, Place::kRefused, &news);
-    for (const ObjectName& name : disk.vanished) Forget(name, Place::kUnsaved, &news);
+    for (const ObjectName& name : disk.failed) Forget(name, Place::kUnsaved, &events);
+    for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &events);
+    for (const ObjectName& name : disk.gone) Forget(name, Place::kRefused, &events);
+    for (const ObjectName& name : disk.vanished) Forget(name, Place::kUnsaved, &events);
     for (ObjectHeader& header : disk.found) {
-      if (!by_name_.contains(cairn::NameOf(header))) news.found.push_back(std::move(header));
+      if (!by_name_.contains(cairn::NameOf(header))) events.found.push_back(std::move(header));
     }
-    return news;
+    return events;
   }
 
   void Adopt(SnapshotId id, const ObjectName& name) override {
@@ -168,12 +168,12 @@ class TieredStore final : public SnapshotStore {
   }
 
   // Handles an object that is not on disk, or no longer. `place` applies if it is in memory.
-  void Forget(const ObjectName& name, Place place, News* news) {
+  void Forget(const ObjectName& name, Place place, Events* events) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return;
     Held& held = HeldOf(found->second);
     if (held.memory == nullptr) {
-      news->lost.push_back(found->second);
+      events->lost.push_back(found->second);
       return;  // the cache erases it
     }
     held.place = place;

@@ -50,7 +50,7 @@ class Process {
   // Waits for the disk and takes the events.
   SnapshotStore::News Settle() {
     EXPECT_TRUE(disk_->Drain(kPatienceMs));
-    return store_->TakeNews();
+    return store_->TakeEvents();
   }
 
  private:
@@ -76,7 +76,7 @@ TEST(TieredStore, KeepsTheFileOfWhatCouldNotBeReadJustNow) {
   }
   disk.Restart();
   const auto store = MakeTieredStore(&disk);
-  ASSERT_EQ(store->TakeNews().found.size(), 1u);
+  ASSERT_EQ(store->TakeEvents().found.size(), 1u);
   store->Adopt(1, NameOf(header));
   disk.FailReads(true);
   EXPECT_FALSE(store->Get(1).has_value());
@@ -87,7 +87,7 @@ TEST(TieredStore, KeepsTheFileOfWhatCouldNotBeReadJustNow) {
   // When it is made again, its file is found.
   ASSERT_TRUE(store->Put(2, SomeBytes()).has_value());
   ASSERT_TRUE(store->Save(2, header));
-  store->TakeNews();
+  store->TakeEvents();
   EXPECT_EQ(store->PlaceOf(2), Place::kBoth);
 }
 
@@ -99,11 +99,11 @@ TEST(TieredStore, OffersAgainWhatTheFolderFailedToTake) {
   disk.FailWrites(true);
   ASSERT_TRUE(store->Save(1, header));
   EXPECT_EQ(store->PlaceOf(1), Place::kSaving);
-  store->TakeNews();
+  store->TakeEvents();
   EXPECT_EQ(store->PlaceOf(1), Place::kUnsaved);
   disk.FailWrites(false);
   ASSERT_TRUE(store->Save(1, header));
-  store->TakeNews();
+  store->TakeEvents();
   EXPECT_EQ(store->PlaceOf(1), Place::kBoth);
 }
 

@@ -51,8 +51,8 @@ inline Tokens RandomPrompt(size_t tokens, uint64_t seed) {
 }
 
 // Prefills [begin, end) of `prompt` in chunks of `piece` tokens and returns the last logits.
-inline std::vector<float> ReadInto(SeqId seq, Engine* engine, const Tokens& prompt, size_t begin,
-                                   size_t end, size_t piece = kGrid) {
+inline std::vector<float> PrefillInto(SeqId seq, Engine* engine, const Tokens& prompt, size_t begin,
+                                      size_t end, size_t piece = kGrid) {
   while (begin < end) {
     const size_t size = std::min(piece, end - begin);
     const Status decoded = engine->Decode(seq, begin, TokenSpan(prompt).subspan(begin, size));
@@ -63,11 +63,11 @@ inline std::vector<float> ReadInto(SeqId seq, Engine* engine, const Tokens& prom
 }
 inline std::vector<float> Read(Engine* engine, const Tokens& prompt, size_t begin, size_t end,
                                size_t piece = kGrid) {
-  return ReadInto(0, engine, prompt, begin, end, piece);
+  return PrefillInto(0, engine, prompt, begin, end, piece);
 }
 
 // Prefills all of `prompt`, cut before its last chunk as every prompt is.
-inline std::vector<float> ReadCold(Engine* engine, const Tokens& prompt, size_t piece = kGrid) {
+inline std::vector<float> PrefillCold(Engine* engine, const Tokens& prompt, size_t piece = kGrid) {
   engine->Clear(0);
   const size_t last_cut = (prompt.size() - 1) / kGrid * kGrid;
   Read(engine, prompt, 0, last_cut, piece);

@@ -28,7 +28,7 @@
 
 namespace cairn::test {
 
-inline constexpr double kReadMsPerToken = 0.4;
+inline constexpr double kPrefillMsPerToken = 0.4;
 inline constexpr double kChunkMs = 2;
 inline constexpr double kDecodeMs = 5;
 inline constexpr double kDecodeMsPerAnswer = 0.5;
@@ -47,7 +47,7 @@ class ScheduleEngine final : public FakeEngine {
         clock_(clock) {}
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
-    clock_->Advance(kChunkMs + kReadMsPerToken * static_cast<double>(tokens.size()));
+    clock_->Advance(kChunkMs + kPrefillMsPerToken * static_cast<double>(tokens.size()));
     if (Fails()) return FailedDecode({seq});
     return FakeEngine::Decode(seq, position, tokens);
   }

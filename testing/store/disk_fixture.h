@@ -115,7 +115,7 @@ class SteppedStore {
   bool Put(const ObjectHeader& header, Bytes bytes) {
     if (!worker_.Write(header, Shared(std::move(bytes)))) return false;
     Settle();
-    return Holds(worker_.TakeNews().written, NameOf(header));
+    return Holds(worker_.TakeEvents().written, NameOf(header));
   }
   static bool Holds(const std::vector<ObjectName>& names, const ObjectName& name) {
     for (const ObjectName& other : names) {

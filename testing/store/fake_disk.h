@@ -18,17 +18,17 @@ class FakeDisk final : public DiskStore {
  public:
   // Reports all objects as found, as a new process sees them.
   void Restart() {
-    news_ = {};
+    events_ = {};
     waiting_.clear();
-    for (const auto& [name, object] : objects_) news_.found.push_back(object.header);
-    std::stable_sort(news_.found.begin(), news_.found.end(),
+    for (const auto& [name, object] : objects_) events_.found.push_back(object.header);
+    std::stable_sort(events_.found.begin(), events_.found.end(),
                      [](const ObjectHeader& a, const ObjectHeader& b) {
                        return a.tokens.size() < b.tokens.size();
                      });
   }
   // Another process evicts the object.
   void Lose(const ObjectName& name) {
-    if (objects_.erase(name) > 0) news_.gone.push_back(name);
+    if (objects_.erase(name) > 0) events_.gone.push_back(name);
   }
   std::vector<ObjectName> names() const {
     std::vector<ObjectName> names;
@@ -54,7 +54,7 @@ class FakeDisk final : public DiskStore {
   // Number of writes of objects that were there already.
   size_t rewritten() const { return rewritten_; }
 
-  News TakeNews() override { return std::exchange(news_, {}); }
+  Events TakeEvents() override { return std::exchange(events_, {}); }
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
     if (waiting_.size() >= queue_max_ || stats_.refusing) return false;
     header.raw_bytes = header.stored_bytes = bytes->size();
@@ -80,11 +80,11 @@ class FakeDisk final : public DiskStore {
     for (Object& object : waiting_) {
       const ObjectName name = NameOf(object.header);
       if (fails_) {
-        news_.failed.push_back(name);
+        events_.failed.push_back(name);
         stats_.refusing = ++failures_ >= 2;
         continue;
       }
-      news_.written.push_back(name);
+      events_.written.push_back(name);
       rewritten_ += objects_.contains(name) ? 1 : 0;
       objects_[name] = std::move(object);
       ++stats_.written;
@@ -102,7 +102,7 @@ class FakeDisk final : public DiskStore {
 
   std::map<ObjectName, Object> objects_;
   std::vector<Object> waiting_;
-  News news_;
+  Events events_;
   SavedStats stats_;
   bool writes_ = true;
   bool fails_ = false;

@@ -15,12 +15,12 @@ constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
 }  // namespace
 
-void DiskIntake::TakeNews() {
+void DiskIntake::TakeEvents() {
   if (!table_->saves()) return;
-  SnapshotStore::News news = table_->store().TakeNews();
-  for (const SnapshotId id : news.lost) table_->Lose(id);
-  if (news.found.empty() && !std::exchange(offers_again_, false)) return;
-  std::move(news.found.begin(), news.found.end(), std::back_inserter(waiting_));
+  SnapshotStore::News events = table_->store().TakeEvents();
+  for (const SnapshotId id : events.lost) table_->Lose(id);
+  if (events.found.empty() && !std::exchange(offers_again_, false)) return;
+  std::move(events.found.begin(), events.found.end(), std::back_inserter(waiting_));
   // A segment may have been found before its parent.
   bool more = true;
   while (more) {

@@ -25,7 +25,7 @@ class DiskIntake {
 
   // Takes in the objects found since the last call, and removes those that are gone. Cheap when
   // there are no events.
-  void TakeNews();
+  void TakeEvents();
   // The budget grew: objects that found no room are tried again.
   void OnMoreRoom() { offers_again_ = true; }
 

@@ -70,13 +70,13 @@ TEST(LlamaEmbedder, PoolingDecidesWhatCounts) {
 TEST(LlamaEmbedder, AnswersAreWrittenMeanwhileAsIfItWereNotThere) {
   const Loaded loaded = Load("qwen35");
   const Tokens prompt = RandomPrompt(700, 4);
-  const auto alone = test::ReadCold(loaded.engine.get(), prompt);
+  const auto alone = test::PrefillCold(loaded.engine.get(), prompt);
   const Tokens text = RandomPrompt(90, 5);
   const auto vector = *loaded.embedder->Embed(text);
   std::thread embedding([&] {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(*loaded.embedder->Embed(text), vector);
   });
-  EXPECT_EQ(test::ReadCold(loaded.engine.get(), prompt), alone);
+  EXPECT_EQ(test::PrefillCold(loaded.engine.get(), prompt), alone);
   embedding.join();
 }
 

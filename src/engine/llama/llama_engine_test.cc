@@ -18,9 +18,9 @@ namespace {
 using test::kMade;
 using test::Loaded;
 using test::Made;
+using test::PrefillCold;
 using test::RandomPrompt;
 using test::Read;
-using test::ReadCold;
 using test::Trace;
 
 TEST(LlamaEngine, TellsWhatAModelsMemoryIsLike) {
@@ -35,7 +35,7 @@ TEST(LlamaEngine, TellsWhatAModelsMemoryIsLike) {
     EXPECT_EQ(traits.kv_bytes_per_token >= 128, made.memory_class != MemoryClass::kRecurrent);
     EXPECT_LT(traits.kv_bytes_per_token, 10'000u);
     if (!traits.NeedsSnapshots()) continue;
-    ReadCold(engine.get(), RandomPrompt(300, 1));
+    PrefillCold(engine.get(), RandomPrompt(300, 1));
     EXPECT_EQ(traits.snapshot_bytes, engine->TakeSnapshot(0)->size());
   }
 }
@@ -54,8 +54,8 @@ TEST(LlamaEngine, CutsOnTheGridChangeNoBit) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
     const Tokens prompt = RandomPrompt(700, 2);
-    const auto cold = ReadCold(engine.get(), prompt, 128);
-    EXPECT_EQ(cold, ReadCold(engine.get(), prompt, 64));
+    const auto cold = PrefillCold(engine.get(), prompt, 128);
+    EXPECT_EQ(cold, PrefillCold(engine.get(), prompt, 64));
   }
 }
 
@@ -65,7 +65,7 @@ TEST(LlamaEngine, ASnapshotLeadsBackToTheSameBits) {
     const auto engine = Loaded(made);
     // Long enough for the cells of a window to wrap around several times.
     const Tokens prompt = RandomPrompt(900, 3);
-    const auto cold = ReadCold(engine.get(), prompt);
+    const auto cold = PrefillCold(engine.get(), prompt);
     for (const size_t position : {64, 320, 704}) {
       engine->Clear(0);
       Read(engine.get(), prompt, 0, position);
@@ -84,7 +84,7 @@ TEST(LlamaEngine, ACutLeadsBackToTheSameBits) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
     const Tokens prompt = RandomPrompt(400, 5);
-    const auto cold = ReadCold(engine.get(), prompt);
+    const auto cold = PrefillCold(engine.get(), prompt);
     EXPECT_TRUE(engine->CanTruncate(0, 400));
     EXPECT_TRUE(engine->CanTruncate(0, 0));
     EXPECT_FALSE(engine->CanTruncate(0, 401));
@@ -117,7 +117,7 @@ TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
     SCOPED_TRACE(Trace(made));
     const auto engine = Loaded(made);
     const Tokens prompt = RandomPrompt(192, 7);
-    const auto cold = ReadCold(engine.get(), prompt);
+    const auto cold = PrefillCold(engine.get(), prompt);
     const Bytes good = *engine->TakeSnapshot(0);
     std::vector<Bytes> bad = {{}, Bytes(5, 7), Bytes(good.size(), 0xFF)};
     for (const size_t size :
@@ -139,7 +139,7 @@ TEST(LlamaEngine, RefusesSnapshotsThatAreCutShortOrAreNone) {
       EXPECT_EQ(Read(engine.get(), prompt, 128, 192), cold);
     }
     EXPECT_FALSE(engine->Restore(0, 128, good).has_value()) << "the position is another";
-    ReadCold(engine.get(), prompt);
+    PrefillCold(engine.get(), prompt);
     EXPECT_TRUE(engine->Restore(0, 192, good).has_value());
   }
 }
@@ -213,7 +213,7 @@ TEST(LlamaEngine, WithoutTemperatureTheLikeliestTokenIsDrawn) {
   params.temperature = 0;
   const auto sampler = engine->MakeSampler(params);
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const auto logits = ReadCold(engine.get(), RandomPrompt(70, seed));
+    const auto logits = PrefillCold(engine.get(), RandomPrompt(70, seed));
     const auto largest = std::max_element(logits.begin(), logits.end()) - logits.begin();
     EXPECT_EQ(sampler->Sample(engine->Logits()), largest);
   }
@@ -221,7 +221,7 @@ TEST(LlamaEngine, WithoutTemperatureTheLikeliestTokenIsDrawn) {
 
 TEST(LlamaEngine, TheSameSeedDrawsTheSame) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
-  ReadCold(engine.get(), RandomPrompt(70, 1));
+  PrefillCold(engine.get(), RandomPrompt(70, 1));
   const auto draws = [&](uint32_t seed) {
     SamplingParams params;
     params.temperature = 2;
@@ -237,7 +237,7 @@ TEST(LlamaEngine, TheSameSeedDrawsTheSame) {
 
 TEST(LlamaEngine, ABiasRulesATokenOut) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
-  ReadCold(engine.get(), RandomPrompt(70, 1));
+  PrefillCold(engine.get(), RandomPrompt(70, 1));
   SamplingParams params;
   params.temperature = 0;
   const Token likeliest = engine->MakeSampler(params)->Sample(engine->Logits());
@@ -248,7 +248,7 @@ TEST(LlamaEngine, ABiasRulesATokenOut) {
 // A synthetic model prefers letters, so digits and brackets come only where nothing else may.
 TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
-  ReadCold(engine.get(), RandomPrompt(70, 1));
+  PrefillCold(engine.get(), RandomPrompt(70, 1));
   const auto answer = [&](float temperature, const std::string& text) {
     SamplingParams params;
     params.temperature = temperature;
@@ -276,7 +276,7 @@ TEST(LlamaEngine, AGrammarDecidesWhatIsDrawnAndWhereItEnds) {
 
 TEST(LlamaEngine, EverySamplingStepCanBeTaken) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
-  ReadCold(engine.get(), RandomPrompt(70, 1));
+  PrefillCold(engine.get(), RandomPrompt(70, 1));
   SamplingParams all;
   all.repeat_penalty = 1.1F;
   all.repeat_last_n = std::numeric_limits<int32_t>::max();

@@ -16,9 +16,9 @@ namespace {
 using test::kGrid;
 using test::kMade;
 using test::Made;
+using test::PrefillCold;
 using test::RandomPrompt;
 using test::Read;
-using test::ReadCold;
 using test::Trace;
 
 std::unique_ptr<LlamaEngine> Sleeper(const LlamaOptions& options) {
@@ -48,7 +48,7 @@ TEST(LlamaSleep, ReturnsWithTheSameBitsAndTakesItsStatesBack) {
     const auto engine = Sleeper(OptionsOf(made));
     ASSERT_NE(engine, nullptr);
     const Tokens prompt = RandomPrompt(4 * kGrid + 20, 1);
-    const auto cold = ReadCold(engine.get(), prompt);
+    const auto cold = PrefillCold(engine.get(), prompt);
     engine->Clear(0);
     Read(engine.get(), prompt, 0, 3 * kGrid);
     const bool snapshots = engine->traits().NeedsSnapshots();
@@ -62,7 +62,7 @@ TEST(LlamaSleep, ReturnsWithTheSameBitsAndTakesItsStatesBack) {
     ASSERT_TRUE(engine->Sleep().has_value());
     const Status woken = engine->Wake();
     ASSERT_TRUE(woken.has_value()) << woken.error().message;
-    EXPECT_EQ(ReadCold(engine.get(), prompt), cold);
+    EXPECT_EQ(PrefillCold(engine.get(), prompt), cold);
     engine->Clear(0);
     const Status back = parts.empty() ? engine->Restore(0, 3 * kGrid, snapshot)
                                       : engine->Assemble(0, 0, parts, 3 * kGrid, snapshot);
@@ -117,7 +117,7 @@ TEST(LlamaSleep, IsRefusedToAModelThatWasLoadedToStay) {
   ASSERT_FALSE(slept.has_value());
   EXPECT_EQ(slept.error().code, ErrorCode::kUnsupported);
   const Tokens prompt = RandomPrompt(kGrid, 1);
-  EXPECT_FALSE(ReadCold(engine.get(), prompt).empty());
+  EXPECT_FALSE(PrefillCold(engine.get(), prompt).empty());
 }
 
 TEST(LlamaSleep, DoesNotWakeAsAnotherModelAndDoesWhenTheFileIsBack) {

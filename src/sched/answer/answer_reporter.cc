@@ -82,7 +82,7 @@ void AnswerReporter::Finish(RequestState ended, const SlotUse& use, FinishReason
   Observe(ended, EndedByOf(reason, !done.stop_text.empty()), use);
   context_->save_lag.OnAnswer(context_->NowMs());
   ended.generation->Push(std::move(done));
-  ended.generation->MarkPromptRead();
+  ended.generation->MarkPromptPrefilled();
 }
 
 void AnswerReporter::Fail(RequestState ended, const SlotUse& use, Error error) const {
@@ -94,7 +94,7 @@ void AnswerReporter::Fail(RequestState ended, const SlotUse& use, Error error) c
   event.error = std::move(error);
   event.cost = ended.cost;
   ended.generation->Push(std::move(event));
-  ended.generation->MarkPromptRead();
+  ended.generation->MarkPromptPrefilled();
 }
 
 void AnswerReporter::FinishQueued(RequestState ended, FinishReason reason) const {

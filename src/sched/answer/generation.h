@@ -109,8 +109,8 @@ class Generation {
   std::optional<Error> FailureOf(const GenerationEvent& event) const;
 
   // The first answer has computed its prompt: the others can begin there.
-  void MarkPromptRead() { prompt_read_.store(true, std::memory_order_relaxed); }
-  bool prompt_read() const { return prompt_read_.load(std::memory_order_relaxed); }
+  void MarkPromptPrefilled() { prompt_prefilled_.store(true, std::memory_order_relaxed); }
+  bool prompt_read() const { return prompt_prefilled_.load(std::memory_order_relaxed); }
 
  private:
   std::optional<GenerationEvent> Take(std::chrono::milliseconds timeout);
@@ -123,7 +123,7 @@ class Generation {
   std::deque<GenerationEvent> events_;  // guarded by mutex_
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> abandoned_ = false;
-  std::atomic<bool> prompt_read_ = false;
+  std::atomic<bool> prompt_prefilled_ = false;
 };
 
 }  // namespace cairn

@@ -62,7 +62,7 @@ bool Prefetcher::HasNoUseFor(TokenSpan tokens) const {
 bool Prefetcher::RestorePrefix() {
   if (!context_->options.warm_start || !context_->cache->saves()) return false;
   if (!prefixes_) {
-    context_->cache->TakeNews();
+    context_->cache->TakeEvents();
     // Leaves one slot for conversations with another beginning.
     prefixes_ =
         context_->cache->PrefixesWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));

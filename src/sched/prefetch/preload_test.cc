@@ -207,7 +207,7 @@ TEST(BringingBack, WhatIsOnDiskAloneStandsInASlotAfterwards) {
       EXPECT_TRUE(life.scheduler.SaveAll(1e9));
     }
     Life life(&disk, memory_class, 2 << 20);
-    life.cache.TakeNews();
+    life.cache.TakeEvents();
     Tokens path = PathFrom(&life.cache, 'a');
     if (path.empty()) path = Text(960, 'a');
     const Bench::Answer brought = life.Run(BringingBack(path));

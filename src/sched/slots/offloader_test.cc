@@ -31,7 +31,7 @@ std::string AnswerAfter(MemoryClass memory_class, const Tokens& before, const To
   return bench.Run(Bench::Request(prompt)).text;
 }
 
-TEST(Crowding, AnIdleSlotIsStoredAndEmptiedBeforeALongPromptIsReadBesideIt) {
+TEST(IdleSlotPressure, AnIdleSlotIsStoredAndEmptiedBeforeALongPromptIsReadBesideIt) {
   for (const MemoryClass memory_class : kClassesWithKv) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Bench bench(Slots(2, memory_class), Emptying());
@@ -46,7 +46,7 @@ TEST(Crowding, AnIdleSlotIsStoredAndEmptiedBeforeALongPromptIsReadBesideIt) {
   }
 }
 
-TEST(Crowding, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
+TEST(IdleSlotPressure, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
   for (const MemoryClass memory_class : kClassesWithKv) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Bench bench(Slots(2, memory_class), Emptying());
@@ -61,7 +61,7 @@ TEST(Crowding, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
   }
 }
 
-TEST(Crowding, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
+TEST(IdleSlotPressure, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
   for (const MemoryClass memory_class : kClassesWithKv) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     Bench bench(Slots(2, memory_class), Emptying());
@@ -72,7 +72,7 @@ TEST(Crowding, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
   }
 }
 
-TEST(Crowding, TheTokensOfALongAnswerCountToo) {
+TEST(IdleSlotPressure, TheTokensOfALongAnswerCountToo) {
   for (const auto& [answer_tokens, offloaded] : {std::pair{300, 0u}, std::pair{600, 1u}}) {
     Bench bench(Slots(2, MemoryClass::kAttention), Emptying());
     bench.Run(Bench::Request(Text(1000, 'x')));
@@ -81,7 +81,7 @@ TEST(Crowding, TheTokensOfALongAnswerCountToo) {
   }
 }
 
-TEST(Crowding, ASlotThatWasUsedAgainCountsAnew) {
+TEST(IdleSlotPressure, ASlotThatWasUsedAgainCountsAnew) {
   Bench bench(Slots(2, MemoryClass::kAttention), Emptying());
   for (int round = 0; round < 4; ++round) {
     bench.Run(Bench::Request(Text(1000, 'x')));
@@ -90,7 +90,7 @@ TEST(Crowding, ASlotThatWasUsedAgainCountsAnew) {
   EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
 }
 
-TEST(Crowding, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
+TEST(IdleSlotPressure, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
   FakeEngineOptions options = Slots(2, MemoryClass::kHybrid);
   const size_t kv_bytes = FakeEngine(options).traits().kv_bytes_per_token * 1008;
   options.recurrent_bytes = 4 * kv_bytes;
@@ -102,7 +102,7 @@ TEST(Crowding, ASlotWithALargeStateStaysLongerAsThatIsMovedToo) {
   EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 1u);
 }
 
-TEST(Crowding, ASlotThatTheCacheHasNoRoomForStays) {
+TEST(IdleSlotPressure, ASlotThatTheCacheHasNoRoomForStays) {
   for (const MemoryClass memory_class : kClassesWithKv) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     FakeEngine engine(Slots(2, memory_class));
@@ -122,7 +122,7 @@ TEST(Crowding, ASlotThatTheCacheHasNoRoomForStays) {
   }
 }
 
-TEST(Crowding, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
+TEST(IdleSlotPressure, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
   Bench recurrent(Slots(2, MemoryClass::kRecurrent), Emptying());
   FakeEngineOptions apart = Slots(2, MemoryClass::kAttention);
   apart.segments = false;
@@ -134,7 +134,7 @@ TEST(Crowding, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
   }
 }
 
-TEST(Crowding, WithoutItIdleSlotsStay) {
+TEST(IdleSlotPressure, WithoutItIdleSlotsStay) {
   Bench bench(Slots(2, MemoryClass::kAttention), Emptying(0));
   bench.Run(Bench::Request(Text(1000, 'x')));
   bench.Run(Bench::Request(Text(3000, 'y')));

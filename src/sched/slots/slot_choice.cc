@@ -67,10 +67,10 @@ ResumePoint FromOther(ResumeRules rules, const SlotNeeds& needs, const SlotState
   });
 }
 
-class WayFinder {
+class PathFinder {
  public:
-  WayFinder(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
-            uint64_t now_tick)
+  PathFinder(const ResumeRules& rules, const SlotNeeds& needs, std::span<const SlotView> slots,
+             uint64_t now_tick)
       : rules_(rules), needs_(needs), slots_(slots), now_tick_(now_tick) {}
 
   ResumePath Find() {
@@ -157,7 +157,7 @@ size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bo
 
 ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,
                             std::span<const SlotView> slots, uint64_t now_tick) {
-  return WayFinder(rules, needs, slots, now_tick).Find();
+  return PathFinder(rules, needs, slots, now_tick).Find();
 }
 
 }  // namespace cairn

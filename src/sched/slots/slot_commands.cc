@@ -23,7 +23,7 @@ Result<size_t> SlotCommands::Erase(size_t slot, NamespaceId name_space) {
 
 Result<SlotContent> SlotCommands::BeginSaving(size_t slot, NamespaceId name_space) {
   return Call<SlotContent>([this, slot, name_space] {
-    context_->cache->TakeNews();
+    context_->cache->TakeEvents();
     return context_->archive.BeginSaving(slot, name_space);
   });
 }
@@ -45,7 +45,7 @@ Status SlotCommands::CheckFree(size_t slot) {
 
 Status SlotCommands::Restore(size_t slot, SavedSlot saved) {
   return Call<void>([this, slot, &saved] {
-    context_->cache->TakeNews();
+    context_->cache->TakeEvents();
     Status restored = context_->archive.Restore(slot, std::move(saved));
     context_->stats.Update([this](SchedulerStats* stats) {
       stats->slot_counters = context_->pool.counters();

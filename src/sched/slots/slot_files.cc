@@ -114,7 +114,7 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
     auto created = ExportWriter::Create(fs_, temp, PathOf(file));
     if (!created) return tl::unexpected(WriteError(created.error()));
     writer = std::move(*created);
-    if (Status written = WritePieces(slot, *content, *name, writer.get()); !written) {
+    if (Status written = WriteParts(slot, *content, *name, writer.get()); !written) {
       return tl::unexpected(written.error());
     }
   }
@@ -127,8 +127,8 @@ Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
   return Done{content->tokens.size(), *bytes, clock_->NowMs() - began_ms};
 }
 
-Status SlotFiles::WritePieces(size_t slot, const SlotContent& content, uint64_t name_space,
-                              ExportWriter* writer) {
+Status SlotFiles::WriteParts(size_t slot, const SlotContent& content, uint64_t name_space,
+                             ExportWriter* writer) {
   ObjectName parent;
   for (const SlotPart& part : content.parts) {
     const auto bytes = slots_->TakePart(slot, part);

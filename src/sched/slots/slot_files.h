@@ -79,8 +79,8 @@ class SlotFiles {
 
   Result<uint64_t> NameOf(NamespaceId name_space) const;
   std::string PathOf(const std::string& file) const { return options_.folder + "/" + file; }
-  Status WritePieces(size_t slot, const SlotContent& content, uint64_t name_space,
-                     ExportWriter* writer);
+  Status WriteParts(size_t slot, const SlotContent& content, uint64_t name_space,
+                    ExportWriter* writer);
   Status WriteObject(ObjectHeader header, const Bytes& bytes, ExportWriter* writer) const;
   Result<std::vector<LoadedObject>> ReadObjects(uint64_t name_space, ExportReader* reader) const;
   Status CheckOwner(const ObjectHeader& header, uint64_t name_space) const;

@@ -7,7 +7,7 @@ namespace cairn {
 bool CacheSaver::Step(bool now) {
   CheckpointCache* const cache = context_->cache;
   if (!cache->saves()) return false;
-  cache->TakeNews();
+  cache->TakeEvents();
   const DiskSaver::Step step = cache->SaveNext(context_->restorer.prefill_ms_per_token());
   const bool stored = !step.began && context_->offloader.StoreUnused(now);
   const uint64_t unsaved_bytes = step.bytes_left + context_->offloader.UnstoredBytes();

@@ -37,7 +37,7 @@ TEST_F(DiskBadDays, CallsACorruptObjectAMissAndRemovesIt) {
     EXPECT_FALSE(IsThere(name));
     EXPECT_EQ(store->stats().corrupt, 1u);
     store.Settle();
-    EXPECT_EQ(store->TakeNews().gone, Names{name});
+    EXPECT_EQ(store->TakeEvents().gone, Names{name});
     // The object can be written again.
     ASSERT_TRUE(store.Put(header, PayloadOf(100)));
     EXPECT_EQ(store->Read(name).value(), PayloadOf(100));
@@ -56,7 +56,7 @@ TEST_F(DiskBadDays, FindsNoObjectWhoseFrontIsBadAndWritesItAnew) {
   fs_.Truncate(PathOf(name), kFront + 99);
   SteppedStore store(&fs_, Options());
   store.Settle();
-  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_TRUE(store->TakeEvents().found.empty());
   EXPECT_EQ(store->stats().corrupt, 1u);
   EXPECT_EQ(store->stats().bytes, kFront + 99);
   ASSERT_TRUE(store.Put(header, PayloadOf(100)));
@@ -110,7 +110,7 @@ TEST_F(DiskBadDays, TakesNothingBetweenScansFromAFolderThatRefuses) {
   ASSERT_TRUE(store->Write(first, Shared(PayloadOf(100))));
   ASSERT_TRUE(store->Write(second, Shared(PayloadOf(100))));
   store.Settle();
-  EXPECT_EQ(store->TakeNews().failed, (Names{NameOf(first), NameOf(second)}));
+  EXPECT_EQ(store->TakeEvents().failed, (Names{NameOf(first), NameOf(second)}));
   EXPECT_TRUE(store->stats().refusing);
   EXPECT_FALSE(store->Write(first, Shared(PayloadOf(100))));
   EXPECT_EQ(store->stats().errors, 2u);
@@ -166,7 +166,7 @@ TEST_F(DiskBadDays, MakesTheFolderAgainWhenItVanished) {
   ASSERT_TRUE(store.Put(header, PayloadOf(100)));
   fs_.RemoveFolder(kFolder);
   store.Rescan();
-  EXPECT_EQ(store->TakeNews().vanished, Names{NameOf(header)});
+  EXPECT_EQ(store->TakeEvents().vanished, Names{NameOf(header)});
   EXPECT_EQ(store->stats().bytes, 0u);
   EXPECT_TRUE(store.Put(header, PayloadOf(100)));
   // Also if no scan ran since.
@@ -202,9 +202,9 @@ TEST_F(DiskBadDays, CallsNothingWrittenThatMayNotBeOnTheDevice) {
     const ObjectHeader header = Snapshot(TokensOf(10));
     ASSERT_TRUE(store->Write(header, Shared(PayloadOf(1000))));
     store.Settle();
-    const DiskStore::News news = store->TakeNews();
-    EXPECT_EQ(news.failed, Names{NameOf(header)});
-    EXPECT_TRUE(news.written.empty());
+    const DiskStore::Events events = store->TakeEvents();
+    EXPECT_EQ(events.failed, Names{NameOf(header)});
+    EXPECT_TRUE(events.written.empty());
     EXPECT_TRUE(fs_.Files().empty()) << fs_.Files().front();
     EXPECT_EQ(store->stats().errors, 1u);
     EXPECT_EQ(store->stats().unsynced_bytes, 0u);

@@ -68,7 +68,7 @@ void DiskFolder::Touch(const DiskQueue::Touches& touches) {
   }
 }
 
-DiskStore::News DiskFolder::TakeNews() {
+DiskStore::Events DiskFolder::TakeEvents() {
   return std::exchange(listing_.events(), {});
 }
 

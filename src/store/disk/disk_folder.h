@@ -56,7 +56,7 @@ class DiskFolder {
   void TellFound() { listing_.TellFound(); }
   bool has_untold() const { return listing_.has_untold(); }
   // Returns the events since the last call.
-  DiskStore::News TakeNews();
+  DiskStore::Events TakeEvents();
   Counts counts() const;
   // True if writing is suspended until the next scan.
   bool refusing() const { return writer_.refusing(); }

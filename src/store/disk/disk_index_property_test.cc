@@ -141,7 +141,7 @@ void CompareWithOracle(uint64_t seed) {
   }
 }
 
-TEST(DiskIndexProperty, GivesUpTheLeastThatNothingHigherNeeds) {
+TEST(DiskIndexProperty, EvictsTheLeastThatNothingHigherNeeds) {
   for (uint64_t seed = 1; seed <= test::Played(3000) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     CompareWithOracle(seed);

@@ -45,7 +45,7 @@ class Index {
 using Names = std::vector<ObjectName>;
 const Names kNotSoMuch = {ObjectName{}};
 
-TEST(DiskIndex, GivesUpTheLeastRankFirstAndNoMoreThanNeeded) {
+TEST(DiskIndex, EvictsTheLeastRankFirstAndNoMoreThanNeeded) {
   Index index;
   const ObjectName dear = index.Put(Snapshot(TokensOf(10, 1), 1000));
   const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 2), 10));
@@ -98,7 +98,7 @@ TEST(DiskIndex, KeepsNoSegmentForASnapshotOfOtherTokensOrAnotherRun) {
   EXPECT_EQ(index.ToFree(100), (Names{segment}));
 }
 
-TEST(DiskIndex, GivesUpNothingThatRanksAsHighAsWhatComes) {
+TEST(DiskIndex, EvictsNothingThatRanksAsHighAsWhatComes) {
   Index index;
   index.Put(Snapshot(TokensOf(10, 1), 1000));
   const ObjectName cheap = index.Put(Snapshot(TokensOf(10, 2), 10));
@@ -107,14 +107,14 @@ TEST(DiskIndex, GivesUpNothingThatRanksAsHighAsWhatComes) {
   EXPECT_EQ(index.ToFree(101, comes), kNotSoMuch);
 }
 
-TEST(DiskIndex, GivesUpNothingThatWhatComesNeeds) {
+TEST(DiskIndex, EvictsNothingThatWhatComesNeeds) {
   Index index;
   const ObjectName parent = index.Put(Segment(TokensOf(100), 0, {}, 1));
   const ObjectName comes = index.Put(Segment(TokensOf(200), 100, parent, 1000));
   EXPECT_EQ(index.ToFree(1, comes), kNotSoMuch);
 }
 
-TEST(DiskIndex, GivesUpBadFilesBeforeAllOthers) {
+TEST(DiskIndex, EvictsBadFilesBeforeAllOthers) {
   Index index;
   index.Put(Snapshot(TokensOf(10, 1), 0), 100, 1000 * 3600);
   const ObjectName bad{1, 2};

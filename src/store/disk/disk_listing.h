@@ -44,7 +44,7 @@ class DiskListing {
 
   DiskIndex& index() { return index_; }
   const DiskIndex& index() const { return index_; }
-  DiskStore::News& events() { return events_; }
+  DiskStore::Events& events() { return events_; }
   // Bytes of files that occupy room and are not objects: temporary files, and unreadable ones.
   uint64_t& stray_bytes() { return stray_bytes_; }
   // The size of all known files in the folder.
@@ -102,7 +102,7 @@ class DiskListing {
   const std::function<bool()> stopped_;
 
   DiskIndex index_;
-  DiskStore::News events_;
+  DiskStore::Events events_;
   uint64_t stray_bytes_ = 0;
   bool seen_all_ = false;
   // Another process has yet to sync the folder, or our sync failed.

@@ -56,7 +56,7 @@ TEST_F(DiskNewer, ObjectsCountButAreNeitherReadNorCorrupt) {
   EXPECT_EQ(stats.objects, 0u);
   EXPECT_EQ(stats.corrupt, 0u);
   EXPECT_EQ(stats.errors, 0u);
-  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_TRUE(store->TakeEvents().found.empty());
   EXPECT_TRUE(log_.empty()) << log_.front();
   const uint64_t reads = fs_.calls(FsCall::kRead);
   store.Rescan();
@@ -132,7 +132,7 @@ TEST_F(DiskNewer, ObjectThatTookThePlaceOfOursIsAMissAndStays) {
   store->Remove(name);
   store.Settle();
   EXPECT_TRUE(IsUntouched(name));
-  EXPECT_EQ(store->TakeNews().gone, Names{name});
+  EXPECT_EQ(store->TakeEvents().gone, Names{name});
   EXPECT_EQ(store->stats().objects, 0u);
   EXPECT_EQ(store->stats().bytes, kFront + 1000);
   EXPECT_EQ(store->stats().corrupt, 0u);

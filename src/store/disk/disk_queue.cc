@@ -27,7 +27,7 @@ bool DiskQueue::PushWrite(DiskTask task) {
   bytes_ += bytes;
   writes_.insert(task.name);
   tasks_.push_back(std::move(task));
-  news_ = true;
+  events_ = true;
   pushed_.notify_one();
   return true;
 }
@@ -50,13 +50,13 @@ void DiskQueue::PushWithoutBytes(DiskTask task) {
   // A later write of the same object must not be merged with one before this removal.
   writes_.erase(task.name);
   tasks_.push_back(std::move(task));
-  news_ = true;
+  events_ = true;
   pushed_.notify_one();
 }
 
 void DiskQueue::Wake() {
   const std::lock_guard<std::mutex> guard(mutex_);
-  news_ = true;
+  events_ = true;
   pushed_.notify_one();
 }
 
@@ -65,7 +65,7 @@ void DiskQueue::PushTouch(const ObjectName& name) {
   // A queued write gives the file the newest time anyway.
   if (writes_.contains(name)) return;
   ++touches_[name];
-  news_ = true;
+  events_ = true;
   pushed_.notify_one();
 }
 
@@ -110,8 +110,8 @@ void DiskQueue::Done(const DiskTask& task) {
 
 void DiskQueue::WaitForWork(double seconds) {
   std::unique_lock<std::mutex> lock(mutex_);
-  pushed_.wait_for(lock, AtMost(seconds), [this] { return news_ || stopped_; });
-  news_ = false;
+  pushed_.wait_for(lock, AtMost(seconds), [this] { return events_ || stopped_; });
+  events_ = false;
 }
 
 uint64_t DiskQueue::bytes() const {

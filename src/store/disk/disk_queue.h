@@ -82,7 +82,7 @@ class DiskQueue {
   Touches touches_;
   bool taken_ = false;
   bool touching_ = false;  // touches were taken and may be unfinished
-  bool news_ = false;      // something was pushed since the last wait
+  bool events_ = false;    // something was pushed since the last wait
   uint64_t bytes_ = 0;
   std::atomic<bool> stopped_{false};
 };

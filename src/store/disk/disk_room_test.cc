@@ -22,7 +22,7 @@ using test::TokensOf;
 using DiskRoom = test::DiskStoreTest;
 using Names = std::vector<ObjectName>;
 
-TEST_F(DiskRoom, HoldsTheBudgetToTheByteAndGivesUpWhatIsWorthLeast) {
+TEST_F(DiskRoom, HoldsTheBudgetToTheByteAndEvictsWhatIsWorthLeast) {
   DiskStoreOptions options = Options();
   options.bytes_max = 3 * (kFront + 1000);
   SteppedStore store(&fs_, options);
@@ -34,9 +34,9 @@ TEST_F(DiskRoom, HoldsTheBudgetToTheByteAndGivesUpWhatIsWorthLeast) {
   EXPECT_EQ(store->stats().evicted, 0u);
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 2000), Shared(PayloadOf(1000))));
   store.Settle();
-  const DiskStore::News news = store->TakeNews();
-  EXPECT_EQ(news.gone, Names{NameOf(cheap)});
-  EXPECT_EQ(news.written.size(), 1u);
+  const DiskStore::Events events = store->TakeEvents();
+  EXPECT_EQ(events.gone, Names{NameOf(cheap)});
+  EXPECT_EQ(events.written.size(), 1u);
   EXPECT_EQ(store->stats().evicted, 1u);
   EXPECT_EQ(fs_.bytes(), options.bytes_max);
 }
@@ -50,20 +50,20 @@ TEST_F(DiskRoom, WritesNothingThatIsWorthLessThanAllThatIsThere) {
   const ObjectHeader cheap = Snapshot(TokensOf(10, 2), 10);
   ASSERT_TRUE(store->Write(cheap, Shared(PayloadOf(1000))));
   store.Settle();
-  DiskStore::News news = store->TakeNews();
-  EXPECT_EQ(news.refused, Names{NameOf(cheap)});
-  EXPECT_TRUE(news.gone.empty());
+  DiskStore::Events events = store->TakeEvents();
+  EXPECT_EQ(events.refused, Names{NameOf(cheap)});
+  EXPECT_TRUE(events.gone.empty());
   // Nor is an object larger than the budget written; nothing is evicted for it.
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 1e12), Shared(PayloadOf(10'000))));
   store.Settle();
-  news = store->TakeNews();
-  EXPECT_EQ(news.refused.size(), 1u);
-  EXPECT_TRUE(news.gone.empty());
+  events = store->TakeEvents();
+  EXPECT_EQ(events.refused.size(), 1u);
+  EXPECT_TRUE(events.gone.empty());
   EXPECT_EQ(store->stats().objects, 2u);
   EXPECT_EQ(store->stats().errors, 0u);
 }
 
-TEST_F(DiskRoom, GivesUpOtherModelsObjectsToo) {
+TEST_F(DiskRoom, EvictsOtherModelsObjectsToo) {
   DiskStoreOptions options = Options();
   options.bytes_max = 2 * (kFront + 1000);
   ObjectHeader theirs = Snapshot(TokensOf(10), 10);
@@ -78,9 +78,9 @@ TEST_F(DiskRoom, GivesUpOtherModelsObjectsToo) {
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 0)), PayloadOf(1000)));
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 1)), Shared(PayloadOf(1000))));
   store.Settle();
-  const DiskStore::News news = store->TakeNews();
-  EXPECT_EQ(news.written.size(), 1u);
-  EXPECT_TRUE(news.gone.empty());
+  const DiskStore::Events events = store->TakeEvents();
+  EXPECT_EQ(events.written.size(), 1u);
+  EXPECT_TRUE(events.gone.empty());
   EXPECT_FALSE(IsThere(NameOf(theirs), kOtherModel));
 }
 
@@ -115,7 +115,7 @@ TEST_F(DiskRoom, LeavesTheDeviceItsReserve) {
   EXPECT_EQ(store->stats().objects, 2u);
 }
 
-TEST_F(DiskRoom, TriesAgainWhileAnotherProcessGivesUpAndThenLetsItBe) {
+TEST_F(DiskRoom, TriesAgainWhileAnotherProcessEvictsAndThenLetsItBe) {
   DiskStoreOptions options = Options();
   options.bytes_max = kFront + 1000;
   SteppedStore store(&fs_, options);
@@ -131,13 +131,13 @@ TEST_F(DiskRoom, TriesAgainWhileAnotherProcessGivesUpAndThenLetsItBe) {
     store.Advance(wait_s);
   }
   store.Settle();
-  EXPECT_EQ(store->TakeNews().written.size(), 1u);
+  EXPECT_EQ(store->TakeEvents().written.size(), 1u);
 
   const auto lock = other_fs->TryLock(kFolder + "/lock");
   ASSERT_TRUE(lock.has_value());
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 2), 4000), Shared(PayloadOf(1000))));
   for (int i = 0; i < 100 && store->stats().unsynced_bytes > 0; ++i) store.Advance(store.Settle());
-  EXPECT_EQ(store->TakeNews().failed.size(), 1u);
+  EXPECT_EQ(store->TakeEvents().failed.size(), 1u);
   EXPECT_EQ(store->stats().bytes, options.bytes_max);
 }
 

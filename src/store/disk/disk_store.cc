@@ -34,7 +34,7 @@ class ThreadedDiskStore final : public DiskStore {
     if (thread_.joinable()) thread_.join();
   }
 
-  News TakeNews() override { return worker_.TakeNews(); }
+  Events TakeEvents() override { return worker_.TakeEvents(); }
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
     return worker_.Write(std::move(header), std::move(bytes));
   }

@@ -69,7 +69,7 @@ class DiskStore {
  public:
   // Events since the last call. To be applied in this order: an object that was found or written
   // and is also gone, is gone.
-  struct News {
+  struct Events {
     // Objects of other processes, and those present at the start; an object comes after those that
     // it needs. There may be more of them, in which case `wake` is called.
     std::vector<ObjectHeader> found;
@@ -94,7 +94,7 @@ class DiskStore {
   // `wake` and `log` are not called. For an owner whose callbacks are destroyed before the store.
   virtual void Stop() = 0;
 
-  virtual News TakeNews() = 0;
+  virtual Events TakeEvents() = 0;
   // Returns false if the queue is full, or if the folder failed more than once since the last scan;
   // the object may be offered again later. `bytes` is shared until it is written. An object that
   // exists already counts as written without touching the disk.

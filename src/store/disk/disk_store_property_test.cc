@@ -214,8 +214,8 @@ class Story {
   }
 
   void Hear(Person* person) {
-    const DiskStore::News news = person->store().TakeNews();
-    for (const ObjectHeader& header : news.found) {
+    const DiskStore::Events events = person->store().TakeEvents();
+    for (const ObjectHeader& header : events.found) {
       const std::vector<Object>& objects = objects_.at(person->options().fingerprint);
       const auto same = std::find_if(objects.begin(), objects.end(), [&](const Object& object) {
         return object.header.tokens == header.tokens && NameOf(object.header) == NameOf(header);
@@ -223,15 +223,15 @@ class Story {
       EXPECT_NE(same, objects.end());
       person->held.insert(NameOf(header));
     }
-    for (const ObjectName& name : news.written) {
+    for (const ObjectName& name : events.written) {
       person->pending.erase(name);
       person->held.insert(name);
       person->written.insert(name);
     }
-    for (const ObjectName& name : news.failed) person->pending.erase(name);
-    for (const ObjectName& name : news.refused) person->pending.erase(name);
-    EXPECT_TRUE(news.vanished.empty()) << "nobody removes folders here";
-    for (const ObjectName& name : news.gone) {
+    for (const ObjectName& name : events.failed) person->pending.erase(name);
+    for (const ObjectName& name : events.refused) person->pending.erase(name);
+    EXPECT_TRUE(events.vanished.empty()) << "nobody removes folders here";
+    for (const ObjectName& name : events.gone) {
       EXPECT_EQ(person->held.erase(name), 1u);
       person->written.erase(name);
     }

@@ -38,7 +38,7 @@ TEST_F(DiskStoreTest, GivesBackWhatItWrote) {
   EXPECT_EQ(store->stats().unsynced_bytes, 5000u);
   EXPECT_EQ(store->Read(NameOf(header)).error().code, ErrorCode::kNotFound);
   store.Settle();
-  EXPECT_EQ(store->TakeNews().written, Names{NameOf(header)});
+  EXPECT_EQ(store->TakeEvents().written, Names{NameOf(header)});
   EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(5000));
   const DiskStore::Stats stats = store->stats();
   EXPECT_EQ(stats.unsynced_bytes, 0u);
@@ -86,7 +86,7 @@ TEST_F(DiskStoreTest, ReadsWhatEveryOtherCodecWrote) {
     options.codec = codec;
     SteppedStore store(&fs_, options);
     store.Settle();
-    EXPECT_EQ(store->TakeNews().found.size(), codecs.size());
+    EXPECT_EQ(store->TakeEvents().found.size(), codecs.size());
     for (size_t i = 0; i < codecs.size(); ++i) {
       const auto back = store->Read(names[i]);
       ASSERT_TRUE(back.has_value()) << back.error().message;
@@ -108,13 +108,13 @@ TEST_F(DiskStoreTest, FindsAfterARestartWhatWasThereAndWhatEachNeedsBeforeIt) {
   }
   SteppedStore store(&fs_, Options());
   store.Settle();
-  const DiskStore::News news = store->TakeNews();
-  EXPECT_EQ(NamesOf(news.found), (Names{NameOf(parent), NameOf(child), NameOf(snapshot)}));
-  ASSERT_EQ(news.found.size(), 3u);
-  EXPECT_EQ(news.found[1].tokens, child.tokens);
-  EXPECT_EQ(news.found[1].parent, child.parent);
+  const DiskStore::Events events = store->TakeEvents();
+  EXPECT_EQ(NamesOf(events.found), (Names{NameOf(parent), NameOf(child), NameOf(snapshot)}));
+  ASSERT_EQ(events.found.size(), 3u);
+  EXPECT_EQ(events.found[1].tokens, child.tokens);
+  EXPECT_EQ(events.found[1].parent, child.parent);
   store.Rescan();
-  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_TRUE(store->TakeEvents().found.empty());
   EXPECT_EQ(store->Read(NameOf(child)).value(), PayloadOf(100));
 }
 
@@ -142,14 +142,14 @@ TEST_F(DiskStoreTest, PicksUpWhatAnotherProcessWritesAndGivesUp) {
   const ObjectHeader header = Snapshot(TokensOf(10));
   ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
   ours.Rescan();
-  EXPECT_EQ(NamesOf(ours->TakeNews().found), Names{NameOf(header)});
+  EXPECT_EQ(NamesOf(ours->TakeEvents().found), Names{NameOf(header)});
   EXPECT_EQ(ours->Read(NameOf(header)).value(), PayloadOf(100));
   theirs->Remove(NameOf(header));
   theirs.Settle();
-  EXPECT_EQ(theirs->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(theirs->TakeEvents().gone, Names{NameOf(header)});
   EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kNotFound);
   ours.Rescan();
-  EXPECT_EQ(ours->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(ours->TakeEvents().gone, Names{NameOf(header)});
   EXPECT_EQ(ours->stats().objects, 0u);
   EXPECT_EQ(ours->stats().errors, 0u);
 }
@@ -166,9 +166,9 @@ TEST_F(DiskStoreTest, SaysFoundAndNotGoneOfWhatWentAndCameAgain) {
   ours.Rescan();
   ASSERT_TRUE(theirs.Put(header, PayloadOf(100)));
   ours.Rescan();
-  const DiskStore::News news = ours->TakeNews();
-  EXPECT_EQ(NamesOf(news.found), Names{NameOf(header)});
-  EXPECT_TRUE(news.gone.empty());
+  const DiskStore::Events events = ours->TakeEvents();
+  EXPECT_EQ(NamesOf(events.found), Names{NameOf(header)});
+  EXPECT_TRUE(events.gone.empty());
 }
 
 TEST_F(DiskStoreTest, ReadsNoFrontTwice) {
@@ -180,7 +180,7 @@ TEST_F(DiskStoreTest, ReadsNoFrontTwice) {
   fs_.Put(PathOf(ObjectName{7, 7}), PayloadOf(100));
   SteppedStore ours(&fs_, Options());
   ours.Settle();
-  EXPECT_EQ(ours->TakeNews().found.size(), 10u);
+  EXPECT_EQ(ours->TakeEvents().found.size(), 10u);
   const uint64_t reads = fs_.calls(FsCall::kRead);
   EXPECT_EQ(reads, 11u);
   ours.Rescan();
@@ -208,7 +208,7 @@ TEST_F(DiskStoreTest, WritesNothingThatIsThereAlready) {
   EXPECT_TRUE(ours.Put(header, PayloadOf(100)));
   EXPECT_EQ(fs_.calls(FsCall::kCreate), 0u);
   ours.Rescan();
-  EXPECT_TRUE(ours->TakeNews().found.empty());
+  EXPECT_TRUE(ours->TakeEvents().found.empty());
 }
 
 TEST_F(DiskStoreTest, TakesOneWriteForTwoThatWait) {
@@ -218,7 +218,7 @@ TEST_F(DiskStoreTest, TakesOneWriteForTwoThatWait) {
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
   EXPECT_EQ(store->stats().unsynced_bytes, 100u);
   store.Settle();
-  EXPECT_EQ(store->TakeNews().written, Names{NameOf(header)});
+  EXPECT_EQ(store->TakeEvents().written, Names{NameOf(header)});
 }
 
 TEST_F(DiskStoreTest, TurnsAwayWhatTheQueueHasNoRoomFor) {
@@ -247,14 +247,14 @@ TEST_F(DiskStoreTest, NeverTakesAModelsObjectsForAnothers) {
   }
   SteppedStore ours(&fs_, Options());
   ours.Settle();
-  EXPECT_TRUE(ours->TakeNews().found.empty());
+  EXPECT_TRUE(ours->TakeEvents().found.empty());
   EXPECT_EQ(ours->stats().objects, 0u);
   EXPECT_EQ(ours->stats().bytes, kFront + 100);
   // Not even if someone moves a file.
   ASSERT_TRUE(fs_.MakeFolders(ModelPath()));
   ASSERT_TRUE(fs_.Rename(PathOf(NameOf(header), kOtherModel), PathOf(NameOf(header))));
   ours.Rescan();
-  EXPECT_TRUE(ours->TakeNews().found.empty());
+  EXPECT_TRUE(ours->TakeEvents().found.empty());
   EXPECT_EQ(ours->stats().corrupt, 1u);
   EXPECT_EQ(ours->Read(NameOf(header)).error().code, ErrorCode::kCorrupt);
 }
@@ -306,7 +306,7 @@ TEST_F(DiskStoreTest, FindsAGoodFileThatCameAfterABadOne) {
   fs_.Put(path, *good);
   ours.Settle();
   EXPECT_TRUE(fs_.Stat(path).has_value());
-  EXPECT_EQ(NamesOf(ours->TakeNews().found), std::vector{NameOf(header)});
+  EXPECT_EQ(NamesOf(ours->TakeEvents().found), std::vector{NameOf(header)});
   EXPECT_EQ(*ours->Read(NameOf(header)), payload);
 }
 
@@ -325,13 +325,13 @@ TEST_F(DiskStoreTest, TellsOfAFullFolderInParts) {
   size_t parts = 0;
   while (found.size() < kObjects) {
     store.Settle();
-    DiskStore::News news = store->TakeNews();
-    ASSERT_FALSE(news.found.empty());
+    DiskStore::Events events = store->TakeEvents();
+    ASSERT_FALSE(events.found.empty());
     size_t token_bytes = 0;
-    for (const ObjectHeader& header : news.found)
+    for (const ObjectHeader& header : events.found)
       token_bytes += header.tokens.size() * sizeof(Token);
     EXPECT_LE(token_bytes, options.found_bytes_max + 1000 * sizeof(Token));
-    found.insert(found.end(), news.found.begin(), news.found.end());
+    found.insert(found.end(), events.found.begin(), events.found.end());
     ++parts;
   }
   EXPECT_GT(parts, 4u);
@@ -341,7 +341,7 @@ TEST_F(DiskStoreTest, TellsOfAFullFolderInParts) {
   };
   EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), shallower));
   store.Settle();
-  EXPECT_TRUE(store->TakeNews().found.empty());
+  EXPECT_TRUE(store->TakeEvents().found.empty());
 }
 
 TEST_F(DiskStoreTest, DoesNotTellOfWhatWentBeforeItsTurn) {
@@ -355,13 +355,13 @@ TEST_F(DiskStoreTest, DoesNotTellOfWhatWentBeforeItsTurn) {
   options.found_bytes_max = 1;
   SteppedStore store(&fs_, options);
   store.Settle();
-  EXPECT_EQ(store->TakeNews().found.size(), 1u);
+  EXPECT_EQ(store->TakeEvents().found.size(), 1u);
   const ObjectName second = NameOf(Snapshot(TokensOf(200, 2)));
   ASSERT_TRUE(fs_.Remove(PathOf(second)));
   store.Rescan();
   std::vector<ObjectName> names;
   for (int i = 0; i < 3; ++i) {
-    for (const ObjectName& name : NamesOf(store->TakeNews().found)) names.push_back(name);
+    for (const ObjectName& name : NamesOf(store->TakeEvents().found)) names.push_back(name);
     store.Settle();
   }
   EXPECT_EQ(names, std::vector{NameOf(Snapshot(TokensOf(300, 3)))});
@@ -413,10 +413,10 @@ TEST_F(DiskStoreTest, WritesNoFasterThanAsked) {
   EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
   store.Advance(4.9);
   EXPECT_NEAR(store.Settle(), 0.1, 1e-6);
-  EXPECT_TRUE(store->TakeNews().written.empty());
+  EXPECT_TRUE(store->TakeEvents().written.empty());
   store.Advance(0.1);
   store.Settle();
-  EXPECT_EQ(store->TakeNews().written.size(), 1u);
+  EXPECT_EQ(store->TakeEvents().written.size(), 1u);
   // An object that is there already costs nothing, so its write need not wait.
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
 }
@@ -427,7 +427,7 @@ TEST_F(DiskStoreTest, ForgetsWhatItIsToldToAfterWritingIt) {
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
   store->Remove(NameOf(header));
   store.Settle();
-  EXPECT_EQ(store->TakeNews().gone, Names{NameOf(header)});
+  EXPECT_EQ(store->TakeEvents().gone, Names{NameOf(header)});
   EXPECT_EQ(fs_.bytes(), 0u);
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
   store->Remove(NameOf(header));

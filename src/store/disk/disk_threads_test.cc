@@ -37,12 +37,12 @@ class Caller {
     wakes_.notify_one();
   }
   // Waits for events. Returns false if none came in time.
-  bool TakeNews(DiskStore* store, DiskStore::News* news) {
+  bool TakeEvents(DiskStore* store, DiskStore::Events* events) {
     std::unique_lock<std::mutex> lock(mutex_);
     if (!wakes_.wait_for(lock, std::chrono::minutes(1), [this] { return woken_; })) return false;
     woken_ = false;
     // Takes the lock here, as a caller might: the store calls without holding a lock of its own.
-    *news = store->TakeNews();
+    *events = store->TakeEvents();
     return true;
   }
 
@@ -60,13 +60,13 @@ TEST(DiskStoreThread, WakesTheCallerForNews) {
   const auto store = DiskStore::Open(&fs, options);
   const ObjectHeader header = Snapshot(TokensOf(10));
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(1000))));
-  DiskStore::News news;
-  ASSERT_TRUE(caller.TakeNews(store.get(), &news));
-  EXPECT_EQ(news.written, std::vector<ObjectName>{NameOf(header)});
+  DiskStore::Events events;
+  ASSERT_TRUE(caller.TakeEvents(store.get(), &events));
+  EXPECT_EQ(events.written, std::vector<ObjectName>{NameOf(header)});
   EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(1000));
   store->Remove(NameOf(header));
-  ASSERT_TRUE(caller.TakeNews(store.get(), &news));
-  EXPECT_EQ(news.gone, std::vector<ObjectName>{NameOf(header)});
+  ASSERT_TRUE(caller.TakeEvents(store.get(), &events));
+  EXPECT_EQ(events.gone, std::vector<ObjectName>{NameOf(header)});
 }
 
 // The I/O thread has a low priority, and on a busy machine the first request after a restart came
@@ -80,7 +80,7 @@ TEST(DiskStoreThread, KnowsWhatIsInItsFolderFromTheBeginning) {
     ASSERT_TRUE(store->Drain(kPatienceMs));
   }
   const auto store = DiskStore::Open(&fs, SteppedStore::Options(&fs));
-  EXPECT_EQ(store->TakeNews().found.size(), 1u);
+  EXPECT_EQ(store->TakeEvents().found.size(), 1u);
 }
 
 TEST(DiskStoreThread, DrainsWhatIsQueued) {
@@ -91,7 +91,7 @@ TEST(DiskStoreThread, DrainsWhatIsQueued) {
     store->Touch(NameOf(Snapshot(TokensOf(10, line))));
   }
   ASSERT_TRUE(store->Drain(kPatienceMs));
-  EXPECT_EQ(store->TakeNews().written.size(), 50u);
+  EXPECT_EQ(store->TakeEvents().written.size(), 50u);
   EXPECT_EQ(store->stats().unsynced_bytes, 0u);
   EXPECT_EQ(fs.unsynced_bytes(), 0u);
   EXPECT_TRUE(store->Drain(0));
@@ -147,7 +147,7 @@ TEST(DiskStoreThread, ReadsTheSameOrNothingWhileAnotherStoreGivesUp) {
         (void)writer->Write(header, Shared(PayloadOf(2000, static_cast<uint64_t>(line))));
       }
       (void)writer->Drain(kPatienceMs);
-      (void)writer->TakeNews();
+      (void)writer->TakeEvents();
       fs.SetNow(fs.now_ns() + test::kSecondNs);
     }
     done = true;
@@ -163,7 +163,7 @@ TEST(DiskStoreThread, ReadsTheSameOrNothingWhileAnotherStoreGivesUp) {
       ++hits;
       EXPECT_EQ(*bytes, PayloadOf(2000, static_cast<uint64_t>(line)));
     }
-    (void)reader->TakeNews();
+    (void)reader->TakeEvents();
   }
   writing.join();
   EXPECT_EQ(reader->stats().corrupt, 0u);
@@ -185,14 +185,14 @@ TEST(DiskStoreThread, KeepsObjectsOnTheMachinesOwnFileSystem) {
     const auto store = DiskStore::Open(fs.get(), options);
     ASSERT_TRUE(store->Write(header, Shared(PayloadOf(20'000'000))));
     EXPECT_TRUE(store->Drain(kPatienceMs));
-    EXPECT_EQ(store->TakeNews().written.size(), 1u);
+    EXPECT_EQ(store->TakeEvents().written.size(), 1u);
   }
   {
     const auto store = DiskStore::Open(fs.get(), options);
     // It scans before it does the queued tasks.
     store->Remove(ObjectName{1, 2});
     EXPECT_TRUE(store->Drain(kPatienceMs));
-    EXPECT_EQ(NamesOf(store->TakeNews().found), std::vector<ObjectName>{NameOf(header)});
+    EXPECT_EQ(NamesOf(store->TakeEvents().found), std::vector<ObjectName>{NameOf(header)});
     EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(20'000'000));
     EXPECT_EQ(store->stats().errors, 0u);
   }

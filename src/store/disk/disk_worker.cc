@@ -21,7 +21,7 @@ void MoveTo(std::vector<T>* to, std::vector<T>* from) {
 }
 
 // An object that came back after it went must not be reported as gone.
-void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
+void TakeBack(std::vector<ObjectName>* gone, const DiskStore::Events& later) {
   const auto erase = [gone](const ObjectName& name) {
     gone->erase(std::remove(gone->begin(), gone->end(), name), gone->end());
   };
@@ -30,9 +30,9 @@ void TakeBack(std::vector<ObjectName>* gone, const DiskStore::News& later) {
   for (const ObjectName& name : later.written) erase(name);
 }
 
-bool IsEmpty(const DiskStore::News& news) {
-  return news.found.empty() && news.written.empty() && news.failed.empty() &&
-         news.refused.empty() && news.gone.empty() && news.vanished.empty();
+bool IsEmpty(const DiskStore::Events& events) {
+  return events.found.empty() && events.written.empty() && events.failed.empty() &&
+         events.refused.empty() && events.gone.empty() && events.vanished.empty();
 }
 
 }  // namespace
@@ -47,14 +47,14 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
   CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
 }
 
-DiskStore::News DiskWorker::TakeNews() {
-  DiskStore::News news;
+DiskStore::Events DiskWorker::TakeEvents() {
+  DiskStore::Events events;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    news = std::exchange(news_, {});
+    events = std::exchange(events_, {});
   }
-  if (!news.found.empty()) queue_.Wake();
-  return news;
+  if (!events.found.empty()) queue_.Wake();
+  return events;
 }
 
 bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
@@ -191,31 +191,31 @@ double DiskWorker::SecondsToScan() const {
 bool DiskWorker::TellsMore() const {
   if (!folder_.has_untold()) return false;
   const std::lock_guard<std::mutex> guard(mutex_);
-  return news_.found.empty();
+  return events_.found.empty();
 }
 
 void DiskWorker::Publish() {
-  DiskStore::News news = folder_.TakeNews();
+  DiskStore::Events events = folder_.TakeEvents();
   const bool refuses = folder_.refusing();
   const bool takes_again = refusing_.exchange(refuses) && !refuses;
-  const bool is_news = !IsEmpty(news) || takes_again;
+  const bool has_events = !IsEmpty(events) || takes_again;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    TakeBack(&news_.gone, news);
-    TakeBack(&news_.vanished, news);
-    MoveTo(&news_.found, &news.found);
-    MoveTo(&news_.written, &news.written);
-    MoveTo(&news_.failed, &news.failed);
-    MoveTo(&news_.refused, &news.refused);
-    MoveTo(&news_.gone, &news.gone);
-    MoveTo(&news_.vanished, &news.vanished);
+    TakeBack(&events_.gone, events);
+    TakeBack(&events_.vanished, events);
+    MoveTo(&events_.found, &events.found);
+    MoveTo(&events_.written, &events.written);
+    MoveTo(&events_.failed, &events.failed);
+    MoveTo(&events_.refused, &events.refused);
+    MoveTo(&events_.gone, &events.gone);
+    MoveTo(&events_.vanished, &events.vanished);
     stats_.objects = folder_.objects();
     stats_.bytes = folder_.bytes();
     stats_.written = folder_.counts().written;
     stats_.written_bytes = folder_.counts().written_bytes;
     stats_.evicted = folder_.counts().evicted;
   }
-  if (is_news && options_.wake) options_.wake();
+  if (has_events && options_.wake) options_.wake();
 }
 
 }  // namespace cairn

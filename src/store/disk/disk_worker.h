@@ -3,7 +3,7 @@
 //
 //   the caller's thread              |  the I/O thread
 //   Write, Touch, Remove -> queue  --+-> Step: scan, touches, one task -> DiskFolder
-//   TakeNews              <- events -+-- results
+//   TakeEvents              <- events -+-- results
 //   Read -> the file itself          |
 //
 // Threads: as each group of functions says.
@@ -32,7 +32,7 @@ class DiskWorker {
   DiskWorker(Fs* fs, DiskStoreOptions options);
 
   // Called by the caller's thread: see DiskStore.
-  DiskStore::News TakeNews();
+  DiskStore::Events TakeEvents();
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes);
   Result<Bytes> Read(const ObjectName& name);
   void Touch(const ObjectName& name) { queue_.PushTouch(name); }
@@ -75,7 +75,7 @@ class DiskWorker {
   std::optional<DiskWriter::Job> job_;
 
   mutable std::mutex mutex_;  // guards the members below
-  DiskStore::News news_;
+  DiskStore::Events events_;
   DiskStore::Stats stats_;
 };
 

@@ -16,9 +16,9 @@ namespace {
 using test::kGrid;
 using test::kMade;
 using test::Made;
+using test::PrefillInto;
 using test::RandomPrompt;
 using test::Read;
-using test::ReadInto;
 using test::Trace;
 
 std::unique_ptr<LlamaEngine> OneLayer(const std::string& architecture, size_t slots) {
@@ -100,7 +100,7 @@ TEST(LlamaShift, LeavesTheFrontThatAnotherSequenceShares) {
   Read(engine.get(), tokens, 0, 2 * kGrid);
   ASSERT_TRUE(engine->Fork(0, 1, 2 * kGrid, {}).has_value());
   Read(engine.get(), tokens, 2 * kGrid, last);
-  ReadInto(1, engine.get(), tokens, 2 * kGrid, last);
+  PrefillInto(1, engine.get(), tokens, 2 * kGrid, last);
   const Bytes before = *engine->TakeSegment(1, 0, last);
   ASSERT_TRUE(engine->Drop(0, 10, 2 * kGrid).has_value());
   const Tokens left = Without(tokens, 10, 2 * kGrid);

@@ -20,9 +20,9 @@ namespace {
 using test::kMade;
 using test::Loaded;
 using test::Made;
+using test::PrefillInto;
 using test::RandomPrompt;
 using test::Read;
-using test::ReadInto;
 using test::Trace;
 
 using Logits = std::vector<float>;
@@ -104,7 +104,7 @@ void ExpectAnswersAsAlone(const LlamaOptions& options, LlamaEngine* alone, float
     for (size_t at = begins.at(slot); at < begins.at(slot) + 60; ++at) {
       wanted.at(slot).push_back(Read(alone, texts.at(slot), at, at + 1));
     }
-    ReadInto(static_cast<SeqId>(slot), engine.get(), texts.at(slot), 0, begins.at(slot));
+    PrefillInto(static_cast<SeqId>(slot), engine.get(), texts.at(slot), 0, begins.at(slot));
   }
   for (size_t i = 0; i < 60; ++i) {
     // In any order.
@@ -134,8 +134,8 @@ TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
     SCOPED_TRACE(Trace(made));
     const auto engine = LoadedWith(OptionsOf(made, 512));
     const Tokens text = RandomPrompt(500, 3);
-    ReadInto(0, engine.get(), text, 0, 384);
-    ReadInto(1, engine.get(), text, 0, 64);
+    PrefillInto(0, engine.get(), text, 0, 384);
+    PrefillInto(1, engine.get(), text, 0, 64);
     const auto expect_no_room = [&](const auto& decode) {
       const std::array<Bytes, 2> before = {*engine->TakeFullState(0), *engine->TakeFullState(1)};
       const Status decoded = decode();
@@ -146,15 +146,15 @@ TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
     };
     // 64 cells are left, and the chunk has twice as many tokens.
     expect_no_room([&] { return engine->Decode(1, 64, TokenSpan(text).subspan(64, 128)); });
-    const auto last = ReadInto(1, engine.get(), text, 64, 128);
+    const auto last = PrefillInto(1, engine.get(), text, 64, 128);
     const std::array<NextToken, 2> next = {NextToken{0, 384, text[384]},
                                            NextToken{1, 128, text[128]}};
     expect_no_room([&] { return engine->DecodeEach(next); });
     engine->Clear(0);
-    ReadInto(1, engine.get(), text, 128, 384);
+    PrefillInto(1, engine.get(), text, 128, 384);
     // The limit of one slot is a separate check.
     engine->Clear(1);
-    ReadInto(0, engine.get(), RandomPrompt(512, 4), 0, 512);
+    PrefillInto(0, engine.get(), RandomPrompt(512, 4), 0, 512);
     EXPECT_EQ(engine->Decode(0, 512, TokenSpan(text).first(1)).error().code, ErrorCode::kTooLong);
     EXPECT_EQ(engine->DecodeEach(std::array{NextToken{0, 512, 1}}).error().code,
               ErrorCode::kTooLong);
@@ -168,8 +168,8 @@ TEST(LlamaSlots, WithAStreamEachOneFillsNothingOfTheOthers) {
     options.unified = false;
     const auto engine = LoadedWith(options);
     const Tokens text = RandomPrompt(512, 5);
-    const auto wanted = ReadInto(0, engine.get(), text, 0, 512);
-    EXPECT_EQ(ReadInto(1, engine.get(), text, 0, 512), wanted);
+    const auto wanted = PrefillInto(0, engine.get(), text, 0, 512);
+    EXPECT_EQ(PrefillInto(1, engine.get(), text, 0, 512), wanted);
     EXPECT_EQ(engine->Decode(1, 512, TokenSpan(text).first(1)).error().code, ErrorCode::kTooLong);
   }
 }
@@ -177,11 +177,11 @@ TEST(LlamaSlots, WithAStreamEachOneFillsNothingOfTheOthers) {
 TEST(LlamaSlots, AForkTakesNoRoomForWhatItShares) {
   const auto engine = LoadedWith(OptionsOf({"qwen35", MemoryClass::kHybrid}, 512));
   const Tokens text = RandomPrompt(448, 6);
-  ReadInto(0, engine.get(), text, 0, 384);
+  PrefillInto(0, engine.get(), text, 0, 384);
   const Bytes snapshot = *engine->TakeSnapshot(0);
   ASSERT_TRUE(engine->Fork(0, 1, 384, snapshot).has_value());
-  ReadInto(0, engine.get(), text, 384, 448);
-  ReadInto(1, engine.get(), text, 384, 448);
+  PrefillInto(0, engine.get(), text, 384, 448);
+  PrefillInto(1, engine.get(), text, 384, 448);
   // Cells that both share stay when one of the sequences is gone.
   const auto wanted = *engine->TakeSnapshot(1);
   engine->Clear(0);
@@ -244,7 +244,7 @@ class Branches {
   void GoOnBySteps(SeqId seq, size_t tokens) {
     const size_t begin = Text(seq).size();
     for (size_t i = 0; i < tokens; ++i) Text(seq).push_back(static_cast<Token>(random_() % 256));
-    ReadInto(seq, engine_.get(), Text(seq), begin, begin + tokens, 128);
+    PrefillInto(seq, engine_.get(), Text(seq), begin, begin + tokens, 128);
   }
 
   Logits Alone(const Tokens& text) {
@@ -286,7 +286,7 @@ TEST(LlamaSlots, AForkMayBeginBeforeWhereItsOriginStands) {
     const auto wanted = Read(engine.get(), text, 320, 1000);
     const Bytes origin = *engine->TakeFullState(0);
     ASSERT_TRUE(engine->Fork(0, 1, 320, snapshot).has_value());
-    EXPECT_LT(Distance(ReadInto(1, engine.get(), text, 320, 1000), wanted), RoundingOf(made));
+    EXPECT_LT(Distance(PrefillInto(1, engine.get(), text, 320, 1000), wanted), RoundingOf(made));
     EXPECT_EQ(*engine->TakeFullState(0), origin) << "it stays as it is";
   }
 }
@@ -300,7 +300,7 @@ TEST(LlamaSlots, AForkWithAWrongSnapshotIsEmptyAndItsOriginGoesOn) {
   snapshot.pop_back();
   EXPECT_EQ(engine->Fork(0, 1, 320, snapshot).error().code, ErrorCode::kCorrupt);
   EXPECT_EQ(*engine->TakeFullState(0), origin);
-  ReadInto(1, engine.get(), text, 0, 320);
+  PrefillInto(1, engine.get(), text, 0, 320);
 }
 
 // A state moves from one slot to another, while the first holds other tokens.
@@ -309,11 +309,11 @@ void ExpectTheSameBitsInAnotherSlot(LlamaEngine* engine) {
   Read(engine, text, 0, 320);
   const Bytes whole = *engine->TakeFullState(0);
   const auto wanted = Read(engine, text, 320, 500);
-  ReadInto(1, engine, RandomPrompt(300, 11), 0, 300);
+  PrefillInto(1, engine, RandomPrompt(300, 11), 0, 300);
   engine->Clear(0);
   Read(engine, RandomPrompt(450, 12), 0, 450);
   ASSERT_TRUE(engine->SetFullState(1, 320, whole).has_value());
-  EXPECT_EQ(ReadInto(1, engine, text, 320, 500), wanted);
+  EXPECT_EQ(PrefillInto(1, engine, text, 320, 500), wanted);
 }
 
 TEST(LlamaFullStates, GiveTheSameBitsInAnotherSlotWithAStreamEach) {
@@ -374,11 +374,11 @@ TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
     SCOPED_TRACE(Trace(made));
     const auto engine = LoadedWith(OptionsOf(made, 512));
     const Tokens text = RandomPrompt(384, 16);
-    ReadInto(1, engine.get(), text, 0, 384);
+    PrefillInto(1, engine.get(), text, 0, 384);
     const Bytes whole = *engine->TakeFullState(1);
     const Bytes segment = *engine->TakeSegment(1, 0, 384);
     engine->Clear(1);
-    ReadInto(0, engine.get(), text, 0, 256);
+    PrefillInto(0, engine.get(), text, 0, 256);
     EXPECT_EQ(engine->SetFullState(1, 384, whole).error().code, ErrorCode::kNoSpace);
     const std::array<SegmentPart, 1> parts = {SegmentPart{0, 384, segment}};
     EXPECT_EQ(engine->Assemble(1, 0, parts, 384, {}).error().code, ErrorCode::kNoSpace);
