@@ -83,7 +83,7 @@ class SizedStore final : public SnapshotStore {
     held.place = Place::kSavedOnly;
   }
 
-  News TakeEvents() override { return std::exchange(news_, {}); }
+  Events TakeEvents() override { return std::exchange(events_, {}); }
 
   std::optional<SnapshotId> Find(const ObjectName& name) const override {
     const auto found = by_name_.find(name);
@@ -116,7 +116,7 @@ class SizedStore final : public SnapshotStore {
     Held& held = HeldOf(id);
     held.name = {};
     if (held.place == Place::kSavedOnly) {
-      news_.lost.push_back(id);
+      events_.lost.push_back(id);
     } else {
       held.place = Place::kRefused;
     }
@@ -126,7 +126,7 @@ class SizedStore final : public SnapshotStore {
   SizedDisk* const disk_;
   std::unordered_map<SnapshotId, Held> held_;
   std::map<ObjectName, SnapshotId> by_name_;
-  News news_;
+  Events events_;
   size_t bytes_ = 0;  // in memory
 };
 

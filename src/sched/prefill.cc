@@ -55,12 +55,12 @@ void Prefill::Resume(RunningRequest* request) {
   const GenerationRequest& asked = request->request;
   const bool again = request->has_begun();
   // A preload does not show how conversations continue.
-  const bool is_news = !again && !asked.preloads;
-  if (is_news) prefetcher_->OnRequest(asked, request->admission);
+  const bool is_new = !again && !asked.preloads;
+  if (is_new) prefetcher_->OnRequest(asked, request->admission);
   context_->RefreshCache();
   if (asked.preloads && preload_.EndIfAtHand(request)) return;
   const auto match = context_->cache->Match(asked.name_space, request->prefill_tokens);
-  if (is_news) context_->cache->Learn(asked.shape, match);
+  if (is_new) context_->cache->Learn(asked.shape, match);
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
   context_->trace.OnSlotWanted();

@@ -48,7 +48,7 @@ class Process {
 
   SnapshotStore* operator->() { return store_.get(); }
   // Waits for the disk and takes the events.
-  SnapshotStore::News Settle() {
+  SnapshotStore::Events Settle() {
     EXPECT_TRUE(disk_->Drain(kPatienceMs));
     return store_->TakeEvents();
   }

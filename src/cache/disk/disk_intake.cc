@@ -17,7 +17,7 @@ constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
 void DiskIntake::TakeEvents() {
   if (!table_->saves()) return;
-  SnapshotStore::News events = table_->store().TakeEvents();
+  SnapshotStore::Events events = table_->store().TakeEvents();
   for (const SnapshotId id : events.lost) table_->Lose(id);
   if (events.found.empty() && !std::exchange(offers_again_, false)) return;
   std::move(events.found.begin(), events.found.end(), std::back_inserter(waiting_));

@@ -1,4 +1,4 @@
-#include "sched/slots/cell_ledger.h"
+#include "sched/queue/cell_ledger.h"
 
 #include <gtest/gtest.h>
 

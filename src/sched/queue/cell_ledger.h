@@ -9,8 +9,8 @@
 //
 // Threads: the one that owns the context.
 
-#ifndef CAIRN_SCHED_SLOTS_CELL_LEDGER_H_
-#define CAIRN_SCHED_SLOTS_CELL_LEDGER_H_
+#ifndef CAIRN_SCHED_QUEUE_CELL_LEDGER_H_
+#define CAIRN_SCHED_QUEUE_CELL_LEDGER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -53,4 +53,4 @@ class CellLedger {
 
 }  // namespace cairn
 
-#endif  // CAIRN_SCHED_SLOTS_CELL_LEDGER_H_
+#endif  // CAIRN_SCHED_QUEUE_CELL_LEDGER_H_
