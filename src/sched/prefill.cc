@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sched/prefill_chunks.h"
+
 namespace cairn {
 namespace {
 
