@@ -100,8 +100,8 @@ get_gemma() {
 }
 
 make_model() {
-  [[ -x build/cairn ]] || fail "build/cairn is needed to make a model; run make model."
-  build/cairn model make qwen35 "$MADE.part"
+  [[ -x build/cairn-lab ]] || fail "build/cairn-lab is needed to make a model; run make model."
+  build/cairn-lab model make qwen35 "$MADE.part"
   mv "$MADE.part" "$MADE"
   choose "$MADE" ""
 }

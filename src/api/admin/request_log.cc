@@ -211,7 +211,7 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
       {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
-      {"x-cairn-way", std::string(PathName(report_->way))},
+      {"x-cairn-way", std::string(PathName(report_->path))},
       {"x-cairn-why", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
     headers.emplace_back("x-cairn-parted-at",
@@ -227,7 +227,7 @@ std::string RequestRecord::Line() const {
   if (report_) {
     line += ": " + std::to_string(report_->prompt_tokens) + " prompt tokens, " +
             std::to_string(report_->reused_tokens) + " reused (" +
-            std::string(PathName(report_->way)) + ")";
+            std::string(PathName(report_->path)) + ")";
     if (report_->prefetched_tokens > 0) {
       line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
     }
