@@ -60,7 +60,7 @@ templates: ## Compare prompts with those of another template engine; needs node
 
 clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex, TEMPLATES=gemma3: some)
 	@scripts/build.sh cairn cairn-lab
-	@scripts/model.sh
+	@scripts/model.sh gemma
 	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(TEMPLATES),--templates $(TEMPLATES)) $(if $(KEEP),--keep $(KEEP))
 
@@ -89,8 +89,8 @@ policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder,
 	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
 
-demo: setup ## A conversation with and without the cache, side by side
-	@scripts/build.sh cairn cairn-lab
+demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
+	@scripts/build.sh --no-page cairn cairn-lab
 	@scripts/play.sh demo
 
 serve: setup ## A server on the demo's model (MODEL=file, CHAT_TEMPLATE=name, PORT=8080)

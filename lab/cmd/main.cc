@@ -14,6 +14,7 @@
 #include "lab/cmd/bench_load.h"
 #include "lab/cmd/bench_report.h"
 #include "lab/cmd/demo.h"
+#include "lab/cmd/model_graft.h"
 #include "lab/cmd/model_make.h"
 #include "lab/cmd/sim.h"
 
@@ -51,6 +52,8 @@ int Main(std::vector<std::string> arguments) {
   model->require_subcommand(1);
   ModelMakeOptions make_options;
   const CLI::App* make = AddModelMake(model, &make_options);
+  ModelGraftOptions graft_options;
+  const CLI::App* graft = AddModelGraft(model, &graft_options);
 
   // Hidden from the help, as the group without a name is.
   const CLI::App* flags_page =
@@ -68,6 +71,7 @@ int Main(std::vector<std::string> arguments) {
   if (load->parsed()) return RunBenchLoad(load_options);
   if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
   if (make->parsed()) return RunModelMake(make_options);
+  if (graft->parsed()) return RunModelGraft(graft_options);
   if (bench->parsed()) return RunBench(bench_options);
   if (flags_page->parsed()) {
     std::fputs(FlagsPage(app, kFlagsHeading).c_str(), stdout);
