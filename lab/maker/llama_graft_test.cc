@@ -72,44 +72,57 @@ class LlamaGraft : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
-  void Make(const std::string& architecture) const {
+  void Make(const std::string& architecture, const std::string& quant = "q8_0") const {
     ModelShape shape;
     shape.architecture = architecture;
     shape.width = 128;
     const auto recipe = MakeRecipe(shape);
     ASSERT_TRUE(recipe.has_value());
-    ASSERT_TRUE(WriteModel(*recipe, Path("original.gguf"), {}).has_value());
+    ASSERT_TRUE(WriteModel(*recipe, Path("original.gguf"), {quant, {}}).has_value());
   }
 
   Result<GraftedModel> Graft() const {
     return GraftModel(Path("original.gguf"), Path("graft.gguf"), {});
   }
 
+  // The likeliest tokens are the same, and no logit is further off than `tolerance`.
+  void ExpectSameAnswers(float tolerance) const {
+    const Loaded original = Load(Path("original.gguf"));
+    const Loaded graft = Load(Path("graft.gguf"));
+    ASSERT_NE(original.context, nullptr);
+    ASSERT_NE(graft.context, nullptr);
+    const std::string text =
+        "A cairn is a pile of stones. Walkers build them where the way divides, so that whoever "
+        "comes back in fog finds the place again and need not start from the valley.";
+    const auto expected = LogitsOf(original, text);
+    const auto got = LogitsOf(graft, text);
+    for (size_t i = 0; i < text.size(); ++i) {
+      EXPECT_EQ(Likeliest(got[i]), Likeliest(expected[i])) << "behind token " << i;
+      for (size_t token = 0; token < expected[i].size(); ++token) {
+        ASSERT_NEAR(got[i][token], expected[i][token], tolerance) << i << ", token " << token;
+      }
+    }
+  }
+
   fs::path folder_;
 };
 
 TEST_F(LlamaGraft, AnswersAsTheOriginalDoes) {
-  Make("llama");
+  Make("llama", "f32");
   const auto grafted = Graft();
   ASSERT_TRUE(grafted.has_value()) << grafted.error().message;
   EXPECT_EQ(grafted->layers, 4U);
   EXPECT_EQ(grafted->file_bytes, fs::file_size(Path("graft.gguf")));
-  const Loaded original = Load(Path("original.gguf"));
-  const Loaded graft = Load(Path("graft.gguf"));
-  ASSERT_NE(original.context, nullptr);
-  ASSERT_NE(graft.context, nullptr);
-  const std::string text =
-      "A cairn is a pile of stones. Walkers build them where the way divides, so that whoever "
-      "comes back in fog finds the place again and need not start from the valley.";
-  const auto expected = LogitsOf(original, text);
-  const auto got = LogitsOf(graft, text);
-  for (size_t i = 0; i < text.size(); ++i) {
-    EXPECT_EQ(Likeliest(got[i]), Likeliest(expected[i])) << "behind token " << i;
-    for (size_t token = 0; token < expected[i].size(); ++token) {
-      // Sums of the same products in another order.
-      ASSERT_NEAR(got[i][token], expected[i][token], 1e-3) << i << ", token " << token;
-    }
-  }
+  // Sums of the same products in another order.
+  ExpectSameAnswers(1e-3F);
+}
+
+TEST_F(LlamaGraft, AnswersAsTheOriginalDoesWithQuantisedWeights) {
+  Make("llama", "q8_0");
+  const auto grafted = Graft();
+  ASSERT_TRUE(grafted.has_value()) << grafted.error().message;
+  // A last bit can move what is between two layers to the next step of its quantisation.
+  ExpectSameAnswers(5e-2F);
 }
 
 TEST_F(LlamaGraft, IsAHybridModelWithAStateThatCannotBeCut) {
