@@ -27,7 +27,7 @@ conformance: setup ## Try every architecture of libllama and write the table (ON
 	@scripts/conformance.sh
 
 fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300, SEED=n)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/fuzz_api.sh
 
 fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
@@ -48,19 +48,19 @@ soak: setup ## Random clients, kills and damage for hours, every answer checked 
 	@scripts/soak.sh
 
 sdk: setup ## The official OpenAI and Anthropic clients (npm) against a made model
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/sdk.sh
 
 web-test: setup ## The page in a browser, against made models; needs Node.js 18 and Chromium
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/web_test.sh $(ARGS)
 
 templates: ## Compare prompts with those of another template engine; needs node
 	@scripts/templates/compare.sh
 
 clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi,codex, TEMPLATES=gemma3: some)
-	@scripts/build.sh cairn
-	@scripts/model.sh
+	@scripts/build.sh cairn cairn-lab
+	@scripts/model.sh gemma
 	@scripts/clients/run.py $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(TEMPLATES),--templates $(TEMPLATES)) $(if $(KEEP),--keep $(KEEP))
 
@@ -73,7 +73,7 @@ bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a m
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
 
 bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
 
 bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
@@ -81,7 +81,7 @@ bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve
 	@scripts/bench_serve.sh $(if $(QUICK),--quick)
 
 bench-start: setup ## How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_start.sh $(MODELS)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
@@ -89,16 +89,16 @@ policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder,
 	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
 
-demo: setup ## A conversation with and without the cache, side by side
-	@scripts/build.sh cairn cairn-lab
+demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
+	@scripts/build.sh --no-page cairn cairn-lab
 	@scripts/play.sh demo
 
 serve: setup ## A server on the demo's model (MODEL=file, CHAT_TEMPLATE=name, PORT=8080)
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/play.sh serve
 
 model: setup ## The demo's model
-	@scripts/build.sh cairn
+	@scripts/build.sh cairn cairn-lab
 	@scripts/model.sh
 
 check: setup-dev ## Format, lint of what this branch changed, and tests
@@ -127,10 +127,12 @@ nightly: ## Everything that CI runs in a short form, whole; takes hours
 package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's)
 	@$(if $(filter system,$(KIND)),scripts/package_system.sh $(SUITE),scripts/package.sh)
 
-package-test: package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, SUITE=sid)
+package-test: setup package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, SUITE=sid)
+	@scripts/build.sh cairn-lab
 	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package_test.sh
 
-service-test: package ## Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too
+service-test: setup package ## Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too
+	@scripts/build.sh cairn-lab
 	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/service_test.sh
 
 lock: ## Write today's library versions and checksums to deps.lock

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
 namespace cairn::bench {
 

@@ -1,4 +1,4 @@
-// Made models (engine/maker/model_recipe.h), loaded for a benchmark, and prompts for them.
+// Made models (lab/maker/model_recipe.h), loaded for a benchmark, and prompts for them.
 
 #ifndef CAIRN_BENCH_MADE_ENGINE_H_
 #define CAIRN_BENCH_MADE_ENGINE_H_
@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 namespace cairn::bench {
 

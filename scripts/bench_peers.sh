@@ -63,7 +63,7 @@ make_model() {
   read -r architecture layers <<<"$recipe"
   mkdir -p "$MODELS"
   MODEL="$(cd "$MODELS" && pwd)/$architecture.gguf"
-  "$CAIRN" model make "$architecture" "$MODEL" --width "$WIDTH" --layers "$layers" \
+  "$CAIRN_LAB" model make "$architecture" "$MODEL" --width "$WIDTH" --layers "$layers" \
     --train-ctx 262144 | sed "s|^$ROOT/||"
 }
 
@@ -148,7 +148,7 @@ allows them \`--swa-full\` and \`--cache-reuse\`. The last one moves attention m
 positions that it was not computed for: it changes answers, and may read less than the unavoidable.
 END
   paragraph <<END
-The models are small ones of random weights that \`cairn model make\` made, with one token a byte
+The models are small ones of random weights that \`cairn-lab model make\` made, with one token a byte
 and a template that strips old reasoning. How many tokens are read does not hang on the weights.
 Times do: only their ratios say something of other models, and of larger ones they say too little,
 as what is read again costs more there.

@@ -248,6 +248,7 @@ KINDS = {
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
+    parser.add_argument("--lab", type=Path, default=ROOT / "build" / "cairn-lab")
     parser.add_argument("--model", type=Path)
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--repeat", type=int)
@@ -260,11 +261,11 @@ def parsed():
     return args
 
 
-def made_model(cairn: Path) -> Path:
+def made_model(lab: Path) -> Path:
     path = ROOT / "models" / "bench" / "qwen35.gguf"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file():
-        subprocess.run([cairn, "model", "make", "qwen35", path, "--width", "256", "--layers", "4",
+        subprocess.run([lab, "model", "make", "qwen35", path, "--width", "256", "--layers", "4",
                         "--train-ctx", "262144"], check=True)
     return path
 
@@ -287,7 +288,7 @@ def main():
     if not args.cairn.is_file():
         fail(f"there is no program {args.cairn}; `make build` makes it")
     args.peer = peer_command() or fail("there is no llama-server to compare with")
-    args.model = (args.model or made_model(args.cairn)).resolve()
+    args.model = (args.model or made_model(args.lab)).resolve()
     WORK.mkdir(parents=True, exist_ok=True)
     figures = {kind: [] for kind in KINDS}
     for run in range(args.repeat):

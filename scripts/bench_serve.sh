@@ -55,7 +55,7 @@ use_defaults() {
 make_model() {
   mkdir -p "$MODELS"
   MODEL="$(cd "$MODELS" && pwd)/qwen35.gguf"
-  "$CAIRN" model make qwen35 "$MODEL" --width "$WIDTH" --layers 4 --train-ctx 262144 |
+  "$CAIRN_LAB" model make qwen35 "$MODEL" --width "$WIDTH" --layers 4 --train-ctx 262144 |
     sed "s|^$ROOT/||"
 }
 
@@ -134,7 +134,7 @@ must hold reasoning, are decided beforehand: the peer is held to them by a gramm
 ours by \`--script\`.
 END
   paragraph <<END
-The model is a small one of random weights that \`cairn model make qwen35\` made ($WIDTH wide,
+The model is a small one of random weights that \`cairn-lab model make qwen35\` made ($WIDTH wide,
 4 layers), with one token a byte. On larger ones computing takes more and everything else less of
 the time, so ratios are nearer to those of computing alone.
 END

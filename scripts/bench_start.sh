@@ -18,6 +18,7 @@ export BENCH_SERVER_SECONDS=600 BENCH_SERVER_POLL_SECONDS=0.01
 source scripts/bench_server.sh
 
 readonly CAIRN="$ROOT/build/cairn"
+readonly CAIRN_LAB="$ROOT/build/cairn-lab"
 readonly WORK="$ROOT/build/bench-start"
 PAIRS="${PAIRS:-5}" CONTEXT="${CONTEXT:-8192}" THREADS="${THREADS:-$(processors)}"
 OUT="${OUT:-docs/start.md}"
@@ -112,8 +113,8 @@ main() {
   if [[ "${#MODELS[@]}" -eq 0 ]]; then
     scripts/model.sh
     MODELS=("$ROOT/$(sed -n 's/^MODEL=//p' models/demo.env)" "$WORK/made-qwen35.gguf")
-    "$CAIRN" model make qwen35 "$WORK/made-qwen35.gguf" --width 256 --layers 4 --train-ctx 32768 \
-      >/dev/null
+    "$CAIRN_LAB" model make qwen35 "$WORK/made-qwen35.gguf" --width 256 --layers 4 \
+      --train-ctx 32768 >/dev/null
   fi
   local file
   for file in "${MODELS[@]}"; do play_model "$file"; done

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# A server on a small made model, for tests that play a client. build/cairn must be there.
+# A server on a small made model, for tests that play a client. build/cairn and
+# build/cairn-lab must be there.
 
 MADE_SERVER_URL=""
 MADE_SERVER_PID=""
@@ -22,7 +23,7 @@ start_made_server() {
   shift
   mkdir -p "$folder"
   MADE_SERVER_LOG="$folder/server.log"
-  build/cairn model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
+  build/cairn-lab model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
   : >"$MADE_SERVER_LOG" # the process below may make it only after it is looked at
   build/cairn serve -m "$folder/model.gguf" --port 0 -t 1 --cache-disk 0 "$@" \
     >"$MADE_SERVER_LOG" 2>&1 &

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a package that `make package` made in a fresh system and uses it there: --version, a made
-# model, a server, one chat. Needs root, mmdebstrap and curl. What is tried says the environment:
+# model, a server, one chat. Needs root, mmdebstrap, curl and build/cairn-lab. What is tried says the environment:
 #   KIND   bundled, the package with its libraries inside (the default), or system, the one that
 #          depends on the system's libllama
 #   SUITE  the Debian to try it in: this machine's own, or sid for KIND=system
@@ -35,6 +35,9 @@ clean_up() {
   if [[ -n "$SERVER" ]]; then kill "$SERVER" 2>/dev/null || true; fi
   if [[ -n "$WORK" ]]; then rm -rf "$WORK"; fi
 }
+
+# The package holds the server alone; models are made by a program of the build.
+make_model() { build/cairn-lab model make llama "$1" --width 64 --layers 2; }
 
 url() { sed -n 's|.* \(http://127\.0\.0\.1:[0-9]*\)$|\1|p' "$WORK/server.log"; }
 
@@ -111,7 +114,7 @@ main() {
   run_step "Installing $package" build/package-install.log \
     install_in_system "$WORK/system" "$package"
   chroot "$WORK/system" cairn --version
-  chroot "$WORK/system" cairn model make llama /model.gguf --width 64 --layers 2
+  make_model "$WORK/system/model.gguf"
   # Not a step of its own: its process must stay this shell's.
   start_server
   ask

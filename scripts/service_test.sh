@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Boots a fresh system with systemd, installs the package that `make package` made, and runs
-# packaging/cairn.service there as scripts/try_service.sh says. Needs root, mmdebstrap and
-# systemd-nspawn. KIND and SUITE as for scripts/package_test.sh.
+# packaging/cairn.service there as scripts/try_service.sh says. Needs root, mmdebstrap,
+# systemd-nspawn and build/cairn-lab. KIND and SUITE as for scripts/package_test.sh.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -40,6 +40,7 @@ prepare_system() {
   local units="$1/etc/systemd/system"
   make_system "$SUITE" "$1" "systemd systemd-sysv dbus curl"
   install_in_system "$1" "$2"
+  build/cairn-lab model make qwen35 "$1/model.gguf" --width 64 --layers 4
   install -m 0755 scripts/try_service.sh "$1/try_service.sh"
   cat >"$units/try.service" <<END
 [Unit]

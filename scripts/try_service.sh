@@ -1,6 +1,7 @@
 #!/bin/sh
-# Run as root in a booted system that has the package: starts the service and asks it. How
-# scripts/service_test.sh tries packaging/cairn.service; "passed" is the last line when all is well.
+# Run as root in a booted system that has the package, and a model as /model.gguf: starts the service
+# and asks it. How scripts/service_test.sh tries packaging/cairn.service; "passed" is the last line
+# when all is well.
 set -eu
 
 say() { echo "== $*"; }
@@ -23,7 +24,7 @@ expect_answer() {
 
 say "A model and a key, where the unit has them"
 mkdir -p /etc/cairn /var/lib/cairn
-cairn model make qwen35 /var/lib/cairn/model.gguf --width 64 --layers 4
+mv /model.gguf /var/lib/cairn/model.gguf
 (umask 077 && echo first >/etc/cairn/keys)
 
 say "Start"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The page's tests: a browser on servers that serve a made model, web/tests. build/cairn must be
-# there, with its page. Pictures are kept in build/screenshots.
+# there, with its page, and build/cairn-lab. Pictures are kept in build/screenshots.
 # Usage: scripts/web_test.sh [arguments of playwright test]
 set -euo pipefail
 
@@ -32,7 +32,7 @@ check_lock() {
 
 make_model() {
   [[ -f "$FOLDER/model.gguf" ]] ||
-    build/cairn model make qwen35 "$FOLDER/model.gguf" --width 256 --layers 4 >"$FOLDER/model.log"
+    build/cairn-lab model make qwen35 "$FOLDER/model.gguf" --width 256 --layers 4 >"$FOLDER/model.log"
 }
 
 # Node looks for packages beside the files that name them.
@@ -43,6 +43,7 @@ copy_tests() {
 
 main() {
   local browser
+  [[ -x build/cairn-lab ]] || fail "build/cairn-lab is needed to make a model (scripts/build.sh cairn-lab)."
   [[ -x build/cairn && -d "$FOLDER/node_modules" ]] ||
     fail "build/cairn has no page: build it with Node.js 18.4 or newer and npm (scripts/build.sh cairn)."
   browser="$(find_browser)"

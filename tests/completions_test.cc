@@ -93,11 +93,11 @@ struct Typed {
 const std::vector<Typed>& AllTyped() {
   static const std::vector<Typed> typed = {
       {"cairn mod", "cairn model "},
-      {"cairn model ma", "cairn model make "},
+      {"cairn model ch", "cairn model check "},
       {"cairn cache ver", "cairn cache verify "},
       {"cairn serve --ctx-si", "cairn serve --ctx-size "},
       // A flag of another command.
-      {"cairn model make --ctx-si", "cairn model make --ctx-si"},
+      {"cairn cache ls --ctx-si", "cairn cache ls --ctx-si"},
       // Values are files, whatever else would begin so.
       {"cairn serve -m ", "cairn serve -m stones.gguf "},
       {"cairn serve --model st", "cairn serve --model stones.gguf "},

@@ -39,7 +39,7 @@ struct LeftOut {
 
 const std::vector<LeftOut>& OfReadme() {
   static const std::vector<LeftOut> list = {
-      {"make demo", "it plays 32 turns on a long document, for minutes; demo_test plays some"},
+      {"make demo", "it plays a long document twice, for minutes; demo_test plays a short one"},
       {"make test", "it is what runs this test"},
   };
   return list;

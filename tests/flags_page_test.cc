@@ -38,5 +38,19 @@ TEST(FlagsPage, OfTheLaboratoryIsWhatItSaysOfItsFlags) {
   ExpectSourceFile("docs/lab_flags.md", page.str());
 }
 
+TEST(MovedCommands, SayWhereTheyWent) {
+  for (const std::string moved : {"bench", "demo", "sim", "model make"}) {
+    const std::string said = test::OwnPath("said.txt");
+    const std::string command = "'" CAIRN_PROGRAM "' " + moved + " one two 2>'" + said + "'";
+    EXPECT_NE(std::system(command.c_str()), 0) << moved;
+    std::ifstream file(said);
+    std::string line;
+    std::getline(file, line);
+    std::filesystem::remove(said);
+    EXPECT_EQ(line, "cairn: `cairn " + moved + "` is now `cairn-lab " + moved +
+                        "`; `make build` makes both programs");
+  }
+}
+
 }  // namespace
 }  // namespace cairn

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 #include "served.h"
 
 namespace cairn {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "engine/llama/llama_engine.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 #include "testing/engine/test_models.h"
 #include "testing/sched/played_conversation.h"
 #include "testing/sched/served_engine.h"

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "engine/maker/llama_model_maker.h"
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/llama_model_maker.h"
+#include "lab/maker/model_recipe.h"
 
 namespace cairn::test {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "chat/template/chat_template.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {

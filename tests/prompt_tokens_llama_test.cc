@@ -8,7 +8,7 @@
 
 #include "api/llama_server/prompt_tokens.h"
 #include "chat/template/chat_template.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {

@@ -33,17 +33,16 @@ const std::map<std::string, Folders>& AllowedFolders() {
        {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http",
         "trace"}},
       // Beside the server, which includes neither.
-      {"testing",
-       {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http",
-        "cmd"}},
       {"lab",
-       {"base", "tree", "policy", "store", "cache", "engine", "sched", "http", "trace", "cmd",
-        "testing"}},
+       {"base", "tree", "policy", "store", "cache", "engine", "sched", "http", "trace", "cmd"}},
+      {"testing",
+       {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http", "cmd",
+        "lab"}},
   };
   return allowed;
 }
 
-// A test may use what is built before its folder, and the laboratory's clients.
+// A test may use what is built before its folder, and the laboratory.
 constexpr std::string_view kBuildOrder[] = {"base", "tree",  "policy", "store", "cache", "engine",
                                             "chat", "sched", "api",    "http",  "trace", "cmd"};
 
@@ -80,7 +79,7 @@ const std::vector<Library>& Libraries() {
       {"libllama",
        {"llama", "ggml", "gguf", "mtmd"},
        ".h",
-       {"src/engine/llama/", "src/engine/embed/llama_", "src/engine/maker/llama_"}},
+       {"src/engine/llama/", "src/engine/embed/llama_", "lab/maker/llama_"}},
       {"cpp-httplib", {"httplib"}, ".h", {"src/http/server.cc", "src/http/http_client.cc"}},
       {"nlohmann/json",
        {"nlohmann/"},

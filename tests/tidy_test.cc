@@ -176,6 +176,9 @@ TEST(TidyRules, FindIncludesAgainstTheDirection) {
             "src/sched/a.cc:1: sched may not include chat/spans/spans.h\n");
   EXPECT_EQ(Joined(CheckDirection({"src/cmd/a.cc", "#include \"lab/sim/trace.h\"\n"})),
             "src/cmd/a.cc:1: cmd may not include lab/sim/trace.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"testing/engine/fake_engine.h\"\n"})),
+            "lab/sim/a.cc:1: lab may not include testing/engine/fake_engine.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"testing/engine/a.h", "#include \"lab/maker/a.h\"\n"})), "");
   EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"api/chat_service.h\"\n"})),
             "lab/sim/a.cc:1: lab may not include api/chat_service.h\n");
   EXPECT_EQ(Joined(CheckDirection({"src/extra/a.cc", ""})),

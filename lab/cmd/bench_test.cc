@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "cmd/model/model_make.h"
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_runner.h"
 #include "lab/client/server_process.h"
+#include "lab/cmd/model_make.h"
 
 namespace cairn {
 namespace {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,7 @@ namespace cairn {
 namespace {
 
 constexpr size_t kLogLinesShown = 12;
+constexpr size_t kAnswerTokens = 40;
 
 // Progress on standard output: what has happened stays, a line for each thing; on a terminal the
 // last line says what is happening now.
@@ -48,10 +50,30 @@ class Progress {
   const bool terminal_;
 };
 
-struct Play {
-  std::vector<TurnFigures> turns;
-  std::string model;
-  std::string memory;
+// One of the two servers and what was said to it.
+struct Side {
+  std::string name;
+  std::vector<std::string> argv;
+  std::unique_ptr<ServerProcess> server;
+  Conversations conversations;
+};
+
+// A folder of its own, gone with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : path_((std::filesystem::temp_directory_path() / ("cairn-demo-" + std::to_string(getpid())))
+                  .string()) {}
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
 };
 
 // `cairn` in the folder of this program, or the one of the PATH.
@@ -62,20 +84,22 @@ std::string ProgramBesideThis() {
   return !error && std::filesystem::exists(beside, error) ? beside.string() : "cairn";
 }
 
-std::vector<std::string> ServeCommand(const DemoOptions& options, const std::string& placement) {
+std::vector<std::string> ServeCommand(const DemoOptions& options,
+                                      const std::vector<std::string>& flags) {
   std::vector<std::string> argv = {options.program.empty() ? ProgramBesideThis() : options.program,
                                    "serve"};
   argv.insert(argv.end(), {"--model", options.model_path, "--port", "0", "--ctx-size",
                            std::to_string(options.context_tokens),
-                           // What an earlier demo left would spare this one its reading.
-                           "--cache-disk", "0"});
-  if (!placement.empty()) argv.insert(argv.end(), {"--placement", placement});
+                           // As is assumed at a start. Measuring it while one server is idle would
+                           // take the other one's time.
+                           "--grid", "64"});
   if (!options.chat_template.empty()) {
     argv.insert(argv.end(), {"--chat-template", options.chat_template});
   }
   if (options.threads > 0) {
     argv.insert(argv.end(), {"--threads", std::to_string(options.threads)});
   }
+  argv.insert(argv.end(), flags.begin(), flags.end());
   return argv;
 }
 
@@ -87,7 +111,7 @@ Result<std::string> ReadDocument(const std::string& path) {
 }
 
 // What GET /props says of the model. A server that does not answer it says so at the first turn.
-void AskAboutModel(const std::string& url, Play* play) {
+void AskAboutModel(const std::string& url, DemoFigures* figures) {
   const Result<HttpReply> reply = HttpClient(url).Get("/props");
   if (!reply || reply->status != 200) return;
   const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
@@ -95,83 +119,104 @@ void AskAboutModel(const std::string& url, Play* play) {
     const nlohmann::json::json_pointer at(pointer);
     return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
   };
-  play->model = text("/model_alias");
-  play->memory = text("/cairn/memory_class");
+  figures->model = text("/model_alias");
+  figures->memory = text("/cairn/memory_class");
 }
 
-std::string TurnLine(const std::string& turn, const std::string& what, const ChatAnswer& answer) {
-  return turn + what + ": read " + WithCommas(answer.read_tokens()) + " of " +
-         WithCommas(answer.prompt_tokens) + " tokens, waited " + Seconds(answer.first_token_ms);
-}
-
-// The whole conversation with one server.
-Result<Play> PlayTurns(ServerProcess* server, const std::vector<DemoTurn>& turns,
-                       const std::string& document, const Progress& progress) {
-  const SteadyClock clock;
-  const ChatClient client(server->url(), &clock);
-  Play play;
-  AskAboutModel(server->url(), &play);
-  std::vector<ChatMessage> messages = {DemoSystemMessage(document)};
-  for (size_t i = 0; i < turns.size(); ++i) {
-    const std::string number = std::to_string(i + 1) + "/" + std::to_string(turns.size()) + " ";
-    const std::string turn = "  turn " + std::string(number.size() < 6 ? 1 : 0, ' ') + number;
-    ApplyTurn(turns[i], &messages);
-    progress.Now(turn + turns[i].what + ", reading…");
-    const auto on_text = [&, answering = false](std::string_view) mutable {
-      if (!answering) progress.Now(turn + turns[i].what + ", answering…");
-      answering = true;
-    };
-    Result<ChatAnswer> answer = client.Ask(messages, {}, on_text);
-    if (!answer) {
-      return Fail(answer.error().code, "turn " + std::to_string(i + 1) + " (" + turns[i].what +
-                                           ") failed: " + answer.error().message +
-                                           "\nThe server's last lines:\n" +
-                                           server->LastLines(kLogLinesShown));
-    }
-    progress.Done(TurnLine(turn, turns[i].what, *answer));
-    play.turns.push_back({answer->prompt_tokens, answer->read_tokens(), answer->first_token_ms});
-    // Reasoning is not sent back, as by most clients.
-    messages.push_back({"assistant", std::move(answer->content)});
+// Starts the side's server; one that runs is ended before.
+Status Start(Side* side, const Progress& progress) {
+  if (side->server != nullptr) {
+    progress.Now("Ending the server " + side->name + "…");
+    side->server->Stop();
   }
-  return play;
-}
-
-// Starts a server, plays, stops it. An empty `placement` is the default one.
-Result<Play> PlayOnce(const DemoOptions& options, const std::string& placement,
-                      const std::string& document, const Progress& progress) {
-  const std::string flags =
-      placement.empty() ? "the default placement" : "--placement " + placement;
-  progress.Done("\nThe conversation with " + flags + ":");
-  progress.Now("  loading the model…");
-  ServerProcessOptions server_options;
-  server_options.argv = ServeCommand(options, placement);
-  auto server = ServerProcess::Start(std::move(server_options));
+  progress.Now("Starting the server " + side->name + "…");
+  ServerProcessOptions options;
+  options.argv = side->argv;
+  auto server = ServerProcess::Start(std::move(options));
   if (!server) return tl::unexpected<Error>(server.error());
-  return PlayTurns(server->get(), DemoTurns(document), document, progress);
+  side->server = *std::move(server);
+  return {};
 }
 
-Result<DemoFigures> PlayBoth(const DemoOptions& options, const Progress& progress) {
+// Plays the turn with one server. `shown`: the row as far as it is known.
+Result<TurnFigures> Play(const DemoTurn& turn, const ChatMessage& system, const std::string& shown,
+                         const Progress& progress, Side* side) {
+  const SteadyClock clock;
+  const ChatClient client(side->server->url(), &clock);
+  std::vector<ChatMessage>& messages = ApplyTurn(turn, system, &side->conversations);
+  progress.Now(shown + "  prefilling…");
+  const auto on_text = [&, answering = false](std::string_view) mutable {
+    if (!answering) progress.Now(shown + "  answering…");
+    answering = true;
+  };
+  ChatParams params;
+  params.tokens_max = kAnswerTokens;
+  Result<ChatAnswer> answer = client.Ask(messages, params, on_text);
+  if (!answer) {
+    return Fail(answer.error().code, "the turn \"" + turn.what + "\" " + side->name + " failed: " +
+                                         answer.error().message + "\nThe server's last lines:\n" +
+                                         side->server->LastLines(kLogLinesShown));
+  }
+  // Reasoning is not sent back, as by most clients.
+  messages.push_back({"assistant", answer->content});
+  return TurnFigures{answer->prompt_tokens, answer->read_tokens(), answer->first_token_ms,
+                     answer->reasoning + answer->content};
+}
+
+// One row of the table, which appears as it is played.
+Result<DemoRow> PlayRow(size_t number, const DemoTurn& turn, const ChatMessage& system,
+                        const Progress& progress, std::array<Side, 2>* sides) {
+  if (turn.after_restart) {
+    for (Side& side : *sides) {
+      if (const Status started = Start(&side, progress); !started) {
+        return tl::unexpected<Error>(started.error());
+      }
+    }
+  }
+  std::string shown = DemoRowBegin(number, turn.what);
+  std::array<TurnFigures, 2> figures;
+  for (size_t i = 0; i < sides->size(); ++i) {
+    auto played = Play(turn, system, shown, progress, &(*sides)[i]);
+    if (!played) return tl::unexpected<Error>(played.error());
+    figures[i] = *std::move(played);
+    shown += DemoCells(figures[i]);
+  }
+  DemoRow row = {turn.what, std::move(figures[0]), std::move(figures[1])};
+  progress.Done(shown + "\n" + DemoAnswers(row));
+  return row;
+}
+
+Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress) {
   const SteadyClock clock;
   const double begin_ms = clock.NowMs();
-  Result<std::string> document = ReadDocument(options.document_path);
+  const Result<std::string> document = ReadDocument(options.document_path);
   if (!document) return tl::unexpected<Error>(document.error());
-  DemoFigures figures;
-  for (const DemoTurn& turn : DemoTurns(*document)) figures.what.push_back(turn.what);
-  progress.Done("Somebody explores a document of " + WithCommas(document->size()) + " bytes in " +
-                std::to_string(figures.what.size()) +
-                " turns: asks, follows up,\ngoes back and asks differently. First without "
-                "checkpoints, then with them.");
-  Result<Play> without = PlayOnce(options, "none", *document, progress);
-  if (!without) return tl::unexpected<Error>(without.error());
-  Result<Play> with_default = PlayOnce(options, "", *document, progress);
-  if (!with_default) return tl::unexpected<Error>(with_default.error());
-  figures.model = with_default->model;
-  if (figures.model.empty()) {
-    figures.model = std::filesystem::path(options.model_path).filename().string();
+  const std::vector<DemoTurn> turns = DemoTurns(*document);
+  progress.Done(std::to_string(turns.size()) + " turns over a document of " +
+                WithCommas(document->size()) +
+                " bytes, each with two servers, one after the other: without\ncheckpoints "
+                "(--placement none --cache-disk 0), and as Cairn is set up by default.\n");
+  const TemporaryFolder folder;
+  std::array<Side, 2> sides;
+  sides[0].name = "without checkpoints";
+  sides[0].argv = ServeCommand(options, {"--placement", "none", "--cache-disk", "0"});
+  sides[1].name = "with checkpoints";
+  sides[1].argv = ServeCommand(options, {"--cache-dir", folder.path()});
+  for (Side& side : sides) {
+    if (const Status started = Start(&side, progress); !started) {
+      return tl::unexpected<Error>(started.error());
+    }
   }
-  figures.memory = with_default->memory;
-  figures.without = std::move(without->turns);
-  figures.with_default = std::move(with_default->turns);
+  DemoFigures figures;
+  figures.model = std::filesystem::path(options.model_path).filename().string();
+  AskAboutModel(sides[1].server->url(), &figures);
+  progress.Done(DemoHeading());
+  const ChatMessage system = DemoSystemMessage(*document);
+  for (const DemoTurn& turn : turns) {
+    auto row = PlayRow(figures.rows.size() + 1, turn, system, progress, &sides);
+    if (!row) return tl::unexpected<Error>(row.error());
+    figures.rows.push_back(*std::move(row));
+  }
   figures.total_ms = clock.NowMs() - begin_ms;
   return figures;
 }
@@ -185,7 +230,7 @@ int PrintError(const std::string& message) {
 
 CLI::App* AddDemo(CLI::App* app, DemoOptions* options) {
   CLI::App* demo = app->add_subcommand(
-      "demo", "Play a conversation with and without checkpoints, and compare what each costs");
+      "demo", "Play conversations with and without checkpoints, and compare what each costs");
   demo->add_option("-m,--model", options->model_path, "The GGUF file")->required();
   demo->add_option("--chat-template", options->chat_template,
                    "Chat template, as serve takes it (default: the model's)");
@@ -203,12 +248,12 @@ CLI::App* AddDemo(CLI::App* app, DemoOptions* options) {
 
 int RunDemo(const DemoOptions& options) {
   const Progress progress;
-  const Result<DemoFigures> figures = PlayBoth(options, progress);
+  const Result<DemoFigures> figures = PlayAll(options, progress);
   if (!figures) {
     progress.Now("");
     return PrintError(figures.error().message);
   }
-  progress.Done("\n" + FormatDemo(*figures, progress.terminal()));
+  progress.Done(DemoTotals(*figures, progress.terminal()));
   if (options.json_path.empty()) return 0;
   std::ofstream file(options.json_path, std::ios::binary);
   file << DemoJson(*figures);

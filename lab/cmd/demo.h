@@ -1,5 +1,5 @@
-// `cairn-lab demo`: plays one conversation with a server without checkpoints and with one that has
-// them, and prints what each read and how long the user waited.
+// `cairn-lab demo`: plays conversations with a server without checkpoints and with one that has
+// them, turn by turn, and prints what each prefilled, how long the user waited, and the answers.
 
 #ifndef CAIRN_LAB_CMD_DEMO_H_
 #define CAIRN_LAB_CMD_DEMO_H_
@@ -16,7 +16,7 @@ namespace cairn {
 struct DemoOptions {
   std::string model_path;
   std::string chat_template;        // as `cairn serve` takes it; empty: the model's own
-  int32_t context_tokens = 32'768;  // 0: what the model was trained on
+  int32_t context_tokens = 16'384;  // 0: what the model was trained on
   int32_t threads = 0;              // 0: the server's choice
   std::string document_path;        // what the conversation is about; empty: a text of ours
   std::string json_path;            // the figures go there too; empty: nowhere

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "cmd/model/model_make.h"
+#include "lab/cmd/model_make.h"
 #include "lab/demo/demo_conversation.h"
 
 namespace cairn {
@@ -50,18 +50,28 @@ class DemoTest : public testing::Test {
   DemoOptions options_;
 };
 
-TEST_F(DemoTest, ReadsFewerTokensWithCheckpointsOnAHybridModel) {
+TEST_F(DemoTest, PrefillsFewerTokensWithCheckpointsOnAHybridModel) {
   MakeModel("qwen35");
   ASSERT_EQ(RunDemo(options_), 0);
   const nlohmann::json figures = Figures();
   ASSERT_TRUE(figures.is_object());
   EXPECT_EQ(figures["model"], "model.gguf");
   EXPECT_EQ(figures["memory"], "hybrid");
-  EXPECT_EQ(figures["turns"].size(), DemoTurns("").size());
-  const nlohmann::json& first = figures["turns"][0];
-  EXPECT_EQ(first["none"]["read_tokens"], first["none"]["prompt_tokens"]) << "nothing is cached";
+  const nlohmann::json& turns = figures["turns"];
+  ASSERT_EQ(turns.size(), DemoTurns("").size());
+  EXPECT_EQ(turns[0]["with"]["prefilled_tokens"], turns[0]["with"]["prompt_tokens"])
+      << "nothing is cached";
   // The document is short here, so that there is less to win than in the real demo.
-  EXPECT_GT(figures["read_ratio"], 2.0);
+  EXPECT_GT(figures["total"]["without"]["prefilled_tokens"],
+            2 * figures["total"]["with"]["prefilled_tokens"].get<int>());
+  for (const nlohmann::json& turn : turns) {
+    const std::string what = turn["what"];
+    EXPECT_NE(turn["answer"], "") << what;
+    if (what.find("restart") == std::string::npos) continue;
+    EXPECT_EQ(turn["without"]["prefilled_tokens"], turn["without"]["prompt_tokens"]) << what;
+    EXPECT_LT(turn["with"]["prefilled_tokens"], turn["with"]["prompt_tokens"].get<int>() / 2)
+        << what;
+  }
 }
 
 TEST_F(DemoTest, SaysWhenTheServerDoesNotStart) {
@@ -78,7 +88,9 @@ TEST_F(DemoTest, SaysWhichTurnFailedAndWhatTheServerSaid) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(RunDemo(options_), 1);
   const std::string error = testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(error.starts_with("cairn-lab demo: turn 1 (ask) failed: the server answered 400: "))
+  EXPECT_TRUE(
+      error.starts_with("cairn-lab demo: the turn \"a first question about a document\" without "
+                        "checkpoints failed: the server answered 400: "))
       << error;
   EXPECT_NE(error.find("The server's last lines:\n"), std::string::npos) << error;
 }

@@ -1,4 +1,5 @@
-// cairn-lab: clients that measure a running server, the demo, and the simulator of the cache.
+// cairn-lab: clients that measure a running server, the demo, the simulator of the cache, and the
+// maker of models.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include "lab/cmd/bench_load.h"
 #include "lab/cmd/bench_report.h"
 #include "lab/cmd/demo.h"
+#include "lab/cmd/model_graft.h"
+#include "lab/cmd/model_make.h"
 #include "lab/cmd/sim.h"
 
 namespace cairn {
@@ -24,7 +27,8 @@ constexpr const char* kFlagsHeading =
     "test holds this page to them. The server's flags are in [flags.md](flags.md).\n";
 
 int Main(std::vector<std::string> arguments) {
-  CLI::App app("Cairn's laboratory: benchmarks, the demo and the cache simulator.", "cairn-lab");
+  CLI::App app("Cairn's laboratory: benchmarks, the demo, the cache simulator and made models.",
+               "cairn-lab");
   app.set_version_flag("--version", VersionText);
   app.require_subcommand(1);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
@@ -44,6 +48,13 @@ int Main(std::vector<std::string> arguments) {
   BenchLoadReportOptions load_report_options;
   const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
 
+  CLI::App* model = app.add_subcommand("model", "Make model files");
+  model->require_subcommand(1);
+  ModelMakeOptions make_options;
+  const CLI::App* make = AddModelMake(model, &make_options);
+  ModelGraftOptions graft_options;
+  const CLI::App* graft = AddModelGraft(model, &graft_options);
+
   // Hidden from the help, as the group without a name is.
   const CLI::App* flags_page =
       app.add_subcommand("flags-page", "Print docs/lab_flags.md")->group("");
@@ -59,6 +70,8 @@ int Main(std::vector<std::string> arguments) {
   if (report->parsed()) return RunBenchReport(report_options);
   if (load->parsed()) return RunBenchLoad(load_options);
   if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
+  if (make->parsed()) return RunModelMake(make_options);
+  if (graft->parsed()) return RunModelGraft(graft_options);
   if (bench->parsed()) return RunBench(bench_options);
   if (flags_page->parsed()) {
     std::fputs(FlagsPage(app, kFlagsHeading).c_str(), stdout);

@@ -1,5 +1,5 @@
-// The demo's conversation: somebody explores a document as people do, asking, following up, going
-// back and asking differently. Data only; whoever plays it puts the server's answers in between.
+// The demo's conversations: somebody asks about a document, follows up, goes back, asks again. Data
+// only; whoever plays it puts the server's answers in between.
 //
 // Thread-safe: pure functions over constants.
 
@@ -15,19 +15,25 @@
 
 namespace cairn {
 
-// What a turn does to the list of messages before it is sent.
+// What a turn does to the messages of its conversation before they are sent.
 enum class TurnOperation {
-  kAppend,      // a new message at the end
+  kAppend,      // a new message at the end; the first one begins the conversation
   kEditFrom,    // another text for an earlier user message; all that came after it is dropped
   kRegenerate,  // the last answer is dropped and asked for again
+  kDropPage,    // a page that was pasted into the last user message is taken out of it, and a new
+                // message stands at the end
 };
 
 struct DemoTurn {
   std::string what;  // in a few words, for people
   TurnOperation operation = TurnOperation::kAppend;
-  size_t user_message = 0;  // of kEditFrom: which user message, counted from 0
-  std::string text;         // of the user's message; empty for kRegenerate
+  size_t conversation = 0;
+  size_t user_message = 0;     // of kEditFrom: which user message, counted from 0
+  std::string text;            // of the user's message; empty for kRegenerate
+  bool after_restart = false;  // the server is ended and started before it
 };
+
+using Conversations = std::vector<std::vector<ChatMessage>>;
 
 // The document of our own that the demo talks about unless it is given another.
 std::string_view DemoDocument();
@@ -38,12 +44,14 @@ std::string Passage(std::string_view document, double fraction, size_t bytes);
 
 // The system message, with the document in it.
 ChatMessage DemoSystemMessage(std::string_view document);
-// The turns, in which the user quotes passages of the document.
+// The turns. In one of them the user pastes a passage of the document.
 std::vector<DemoTurn> DemoTurns(std::string_view document);
 
-// Makes `messages` (a conversation that ends with an answer, or has not begun) what is to be sent.
+// Makes the turn's conversation (which ends with an answer, or has not begun) what is to be sent,
+// and returns it. A new one begins with `system`.
 // REQUIRES: the message that the turn speaks of is there.
-void ApplyTurn(const DemoTurn& turn, std::vector<ChatMessage>* messages);
+std::vector<ChatMessage>& ApplyTurn(const DemoTurn& turn, const ChatMessage& system,
+                                    Conversations* conversations);
 
 }  // namespace cairn
 

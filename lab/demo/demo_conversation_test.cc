@@ -13,42 +13,62 @@ namespace {
 
 using Messages = std::vector<ChatMessage>;
 
-const Messages kChat = {{"system", "s"},     {"user", "u0"}, {"assistant", "a0"}, {"user", "u1"},
-                        {"assistant", "a1"}, {"user", "u2"}, {"assistant", "a2"}};
+const ChatMessage kSystem = {"system", "s"};
+const Messages kChat = {
+    kSystem,        {"user", "u0"},     {"assistant", "a0"}, {"user", "u1"}, {"assistant", "a1"},
+    {"user", "u2"}, {"assistant", "a2"}};
 
-Messages After(const DemoTurn& turn) {
-  Messages messages = kChat;
-  ApplyTurn(turn, &messages);
-  return messages;
+DemoTurn Turn(TurnOperation operation, size_t user_message, const std::string& text) {
+  return {"", operation, 0, user_message, text};
+}
+
+Messages After(const DemoTurn& turn, const Messages& chat = kChat) {
+  Conversations conversations = {chat};
+  return ApplyTurn(turn, kSystem, &conversations);
 }
 
 TEST(DemoConversation, AppendsAMessage) {
   Messages expected = kChat;
   expected.push_back({"user", "new"});
-  EXPECT_EQ(After({"", TurnOperation::kAppend, 0, "new"}), expected);
+  EXPECT_EQ(After(Turn(TurnOperation::kAppend, 0, "new")), expected);
+}
+
+TEST(DemoConversation, BeginsAnotherConversationWithTheSystemMessage) {
+  Conversations conversations = {kChat};
+  const DemoTurn turn = {"", TurnOperation::kAppend, 2, 0, "new"};
+  const Messages expected = {kSystem, {"user", "new"}};
+  EXPECT_EQ(ApplyTurn(turn, kSystem, &conversations), expected);
+  EXPECT_EQ(conversations.at(0), kChat);
+  EXPECT_EQ(conversations.at(2), expected);
 }
 
 TEST(DemoConversation, DropsWhatCameAfterAnEditedMessage) {
-  const Messages first = {{"system", "s"}, {"user", "new"}};
-  EXPECT_EQ(After({"", TurnOperation::kEditFrom, 0, "new"}), first);
+  const Messages first = {kSystem, {"user", "new"}};
+  EXPECT_EQ(After(Turn(TurnOperation::kEditFrom, 0, "new")), first);
   Messages last(kChat.begin(), kChat.begin() + 5);
   last.push_back({"user", "new"});
-  EXPECT_EQ(After({"", TurnOperation::kEditFrom, 2, "new"}), last);
+  EXPECT_EQ(After(Turn(TurnOperation::kEditFrom, 2, "new")), last);
 }
 
 TEST(DemoConversation, AsksForTheLastAnswerAgain) {
-  EXPECT_EQ(After({"", TurnOperation::kRegenerate, 0, ""}),
+  EXPECT_EQ(After(Turn(TurnOperation::kRegenerate, 0, "")),
             Messages(kChat.begin(), kChat.end() - 1));
 }
 
+TEST(DemoConversation, TakesThePastedPageOutOfTheHistory) {
+  const Messages chat = {
+      kSystem, {"user", "Why?\n\nThe page: \"Long.\""}, {"assistant", "Therefore."}};
+  const Messages expected = {
+      kSystem, {"user", "Why?"}, {"assistant", "Therefore."}, {"user", "new"}};
+  EXPECT_EQ(After(Turn(TurnOperation::kDropPage, 0, "new"), chat), expected);
+}
+
 TEST(DemoConversation, EveryTurnEndsWithTheUsersWordAndKeepsTheDocumentInFront) {
-  Messages messages = {DemoSystemMessage(DemoDocument())};
-  const ChatMessage header = messages.front();
-  const std::vector<DemoTurn> turns = DemoTurns(DemoDocument());
-  EXPECT_GE(turns.size(), 10U);
-  for (const DemoTurn& turn : turns) {
-    ApplyTurn(turn, &messages);
-    EXPECT_EQ(messages.front(), header);
+  Conversations conversations;
+  const ChatMessage system = DemoSystemMessage(DemoDocument());
+  for (const DemoTurn& turn : DemoTurns(DemoDocument())) {
+    Messages& messages = ApplyTurn(turn, system, &conversations);
+    EXPECT_EQ(messages.front(), system);
     EXPECT_EQ(messages.back().role, "user");
     EXPECT_FALSE(messages.back().content.empty());
     messages.push_back({"assistant", "answer"});
@@ -61,25 +81,30 @@ TEST(DemoConversation, GoesBackInEveryWayPeopleDo) {
     return std::count_if(turns.begin(), turns.end(),
                          [&](const DemoTurn& turn) { return turn.operation == operation; });
   };
-  EXPECT_GE(count(TurnOperation::kEditFrom), 5);
-  EXPECT_GE(count(TurnOperation::kAppend), 5);
-  EXPECT_GE(count(TurnOperation::kRegenerate), 1);
+  EXPECT_GE(count(TurnOperation::kAppend), 4);
+  EXPECT_GE(count(TurnOperation::kEditFrom), 2);
+  EXPECT_EQ(count(TurnOperation::kRegenerate), 1);
+  EXPECT_EQ(count(TurnOperation::kDropPage), 1);
+  EXPECT_TRUE(std::any_of(turns.begin(), turns.end(),
+                          [](const DemoTurn& turn) { return turn.conversation > 0; }));
+  EXPECT_TRUE(turns.back().after_restart);
 }
 
 TEST(DemoConversation, FitsItsContextEvenWhenEveryByteIsAToken) {
-  Messages messages = {DemoSystemMessage(DemoDocument())};
+  Conversations conversations;
+  const ChatMessage system = DemoSystemMessage(DemoDocument());
   for (const DemoTurn& turn : DemoTurns(DemoDocument())) {
-    ApplyTurn(turn, &messages);
+    Messages& messages = ApplyTurn(turn, system, &conversations);
     size_t bytes = 0;
     for (const ChatMessage& message : messages) bytes += message.content.size() + 64;
-    EXPECT_LT(bytes, 32'000U) << turn.what;
+    EXPECT_LT(bytes, 16'000U) << turn.what;
     messages.push_back({"assistant", std::string(200, 'a')});
   }
 }
 
-TEST(DemoConversation, DocumentIsPlainTextOfSeveralThousandTokens) {
+TEST(DemoConversation, DocumentIsPlainTextOfSomeThousandTokens) {
   const std::string_view document = DemoDocument();
-  EXPECT_GT(document.size(), 20'000U);
+  EXPECT_GT(document.size(), 8'000U);
   EXPECT_TRUE(document.starts_with("STONES ON THE WAY\n"));
   EXPECT_TRUE(std::all_of(document.begin(), document.end(),
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));

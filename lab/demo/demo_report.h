@@ -1,4 +1,4 @@
-// The demo's figures as text and as JSON. Pure functions.
+// The demo's figures as a table for a terminal, row by row, and as JSON. Pure functions.
 
 #ifndef CAIRN_LAB_DEMO_DEMO_REPORT_H_
 #define CAIRN_LAB_DEMO_DEMO_REPORT_H_
@@ -10,30 +10,40 @@
 
 namespace cairn {
 
+// A turn as one server played it.
 struct TurnFigures {
   size_t prompt_tokens = 0;
-  size_t read_tokens = 0;
+  size_t prefilled_tokens = 0;
   double first_token_ms = 0;
+  std::string answer;
+};
+
+struct DemoRow {
+  std::string what;
+  TurnFigures without;  // checkpoints
+  TurnFigures with;
 };
 
 struct DemoFigures {
   std::string model;
-  std::string memory;             // the model's memory class; empty: the server does not tell
-  std::vector<std::string> what;  // one for each turn
-  // Both are as long as `what`.
-  std::vector<TurnFigures> without;  // --placement none
-  std::vector<TurnFigures> with_default;
+  std::string memory;  // the model's memory class; empty: the server does not tell
+  std::vector<DemoRow> rows;
   double total_ms = 0;  // of everything, loading included
 };
-
-TurnFigures Total(const std::vector<TurnFigures>& turns);
 
 // "0.35 s", "12.3 s", "2 min 5 s".
 std::string Seconds(double ms);
 
-// A row for each turn, the totals and what they come to. Under 100 columns. `colour`: with the
-// escape sequences of a terminal.
-std::string FormatDemo(const DemoFigures& figures, bool colour);
+// Under 100 columns, as all of the table.
+std::string DemoHeading();
+// The beginning of a row, which may be shown before the rest is known.
+std::string DemoRowBegin(size_t number, std::string_view what);
+std::string DemoCells(const TurnFigures& turn);
+// The answers in one line, shortened; in two where the servers answered differently.
+std::string DemoAnswers(const DemoRow& row);
+// What all rows come to. `colour`: with the escape sequences of a terminal.
+std::string DemoTotals(const DemoFigures& figures, bool colour);
+
 // The same figures as one JSON object.
 std::string DemoJson(const DemoFigures& figures);
 

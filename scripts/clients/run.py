@@ -42,6 +42,7 @@ ROWS = CLIENTS / "rows"
 CELLS = CLIENTS / "cells"
 PAGE = ROOT / "docs" / "clients.md"
 PROGRAM = ROOT / "build" / "cairn"
+LAB = ROOT / "build" / "cairn-lab"
 
 
 @dataclass
@@ -70,7 +71,7 @@ def key_of(driver, model: Model) -> str:
 def make_model():
     if not MADE.path.is_file():
         MADE.path.parent.mkdir(exist_ok=True)
-        subprocess.run([PROGRAM, "model", "make", "mamba2", MADE.path, "--width", "64", "--layers",
+        subprocess.run([LAB, "model", "make", "mamba2", MADE.path, "--width", "64", "--layers",
                         "2", "--train-ctx", "262144", "--quant", "f16"], check=True)
 
 

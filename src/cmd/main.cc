@@ -10,7 +10,6 @@
 #include "cmd/environment_flags.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
-#include "cmd/model/model_make.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
@@ -23,6 +22,8 @@ namespace {
 // These were commands of this program in 0.1; empty for any other word.
 std::string MovedCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return "";
+  if (arguments.size() > 1 && arguments[0] == "model" && arguments[1] == "make")
+    return "model make";
   for (const char* moved : {"bench", "demo", "sim"}) {
     if (arguments[0] == moved) return moved;
   }
@@ -31,7 +32,8 @@ std::string MovedCommand(const std::vector<std::string>& arguments) {
 
 int Main(std::vector<std::string> arguments) {
   if (const std::string moved = MovedCommand(arguments); !moved.empty()) {
-    std::fprintf(stderr, "cairn: `cairn %s` is now `cairn-lab %s`; `make` builds both programs\n",
+    std::fprintf(stderr,
+                 "cairn: `cairn %s` is now `cairn-lab %s`; `make build` makes both programs\n",
                  moved.c_str(), moved.c_str());
     return 1;
   }
@@ -49,10 +51,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
-  CLI::App* model = app.add_subcommand("model", "Make and look at model files");
+  CLI::App* model = app.add_subcommand("model", "Look at model files");
   model->require_subcommand(1);
-  ModelMakeOptions make_options;
-  const CLI::App* make = AddModelMake(model, &make_options);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
 
@@ -76,7 +76,6 @@ int Main(std::vector<std::string> arguments) {
   if (serve->parsed()) return RunServe(serve_options);
   if (top->parsed()) return RunTop(top_options);
   if (cache->parsed()) return RunCache(cache_options);
-  if (make->parsed()) return RunModelMake(make_options);
   if (check->parsed()) return RunModelCheck(check_options);
   if (manual->parsed()) return RunManual(app, manual_options);
   return 1;

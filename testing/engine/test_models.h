@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engine/llama/model/llama_options.h"
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
 namespace cairn::test {
 

@@ -1,4 +1,4 @@
-#include "conformance/page.h"
+#include "http/page/page.h"
 
 #include <algorithm>
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <array>
 #include <fstream>
 
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {

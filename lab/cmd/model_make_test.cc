@@ -1,4 +1,4 @@
-#include "cmd/model/model_make.h"
+#include "lab/cmd/model_make.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ TEST(ModelMake, FailsWithOneLineOnStandardError) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(RunModelMake(Parse(arguments)), 1);
     const std::string error = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(error.find("cairn model make: "), 0U) << error;
+    EXPECT_EQ(error.find("cairn-lab model make: "), 0U) << error;
     EXPECT_EQ(error.find('\n'), error.size() - 1) << error;
   }
 }

@@ -1,26 +1,18 @@
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
-#include <ggml.h>
-#include <gguf.h>
 #include <llama.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include "base/join.h"
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/model/llama_pointers.h"
-#include "engine/maker/model_weights.h"
+#include "lab/maker/llama_gguf.h"
+#include "lab/maker/model_weights.h"
 
 namespace cairn {
 namespace {
@@ -45,38 +37,6 @@ constexpr std::array<Quant, 12> kQuants = {{
     {"q3_k", LLAMA_FTYPE_MOSTLY_Q3_K_M},
     {"q2_k", LLAMA_FTYPE_MOSTLY_Q2_K},
 }};
-
-struct GgufDeleter {
-  void operator()(gguf_context* gguf) const { gguf_free(gguf); }
-};
-struct GgmlDeleter {
-  void operator()(ggml_context* context) const { ggml_free(context); }
-};
-using GgufPtr = std::unique_ptr<gguf_context, GgufDeleter>;
-using GgmlPtr = std::unique_ptr<ggml_context, GgmlDeleter>;
-
-// Removes a file when it goes out of scope, if it is there.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// One tensor that libllama expects in the architecture's file.
-struct TensorShape {
-  std::string name;
-  int dimensions;
-  std::array<int64_t, GGML_MAX_DIMS> sizes;
-};
 
 Result<Quant> FindQuant(const std::string& name) {
   for (const Quant& quant : kQuants) {
@@ -130,43 +90,10 @@ GgufPtr ToGguf(const Metadata& metadata) {
   return gguf;
 }
 
-// libllama calls this for each tensor of the model it builds. The values stay as they are: the
-// model is only asked for its shapes.
-void CollectShape(ggml_tensor* tensor, void* user_data) {
-  TensorShape shape;
-  shape.name = ggml_get_name(tensor);
-  shape.dimensions = ggml_n_dims(tensor);
-  std::copy(std::begin(tensor->ne), std::end(tensor->ne), shape.sizes.begin());
-  static_cast<std::vector<TensorShape>*>(user_data)->push_back(std::move(shape));
-}
-
-// Asks libllama which tensors a model with this metadata has.
-Result<std::vector<TensorShape>> AskForTensors(gguf_context* metadata,
-                                               const std::string& architecture,
-                                               const LlamaErrorListener& errors) {
-  std::vector<TensorShape> shapes;
-  std::string reason;
-  ggml_backend_dev_t no_devices[] = {nullptr};
-  llama_model_params params = llama_model_default_params();
-  params.devices = no_devices;
-  params.n_gpu_layers = 0;
-  try {
-    const LlamaModelPtr model(llama_model_init_from_user(metadata, CollectShape, &shapes, params));
-    if (model != nullptr) return shapes;
-    reason = errors.Because();
-  } catch (const std::exception& e) {
-    reason = std::string(": ") + e.what();
-  }
-  return Fail(ErrorCode::kUnsupported, "libllama cannot build a model of the architecture " +
-                                           architecture + reason +
-                                           "; try the default sizes or another architecture.");
-}
-
 // Writes metadata and weights as float32.
 Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
                              const std::vector<TensorShape>& shapes, const std::string& path) {
-  const ggml_init_params params = {ggml_tensor_overhead() * (shapes.size() + 1), nullptr, true};
-  const GgmlPtr context(ggml_init(params));
+  const GgmlPtr context = TensorContext(shapes.size());
   std::vector<std::vector<float>> weights;  // gguf points into them
   uint64_t parameters = 0;
   for (const TensorShape& shape : shapes) {
@@ -182,9 +109,8 @@ Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
     tensor->data = weights.back().data();
     gguf_add_tensor(gguf.get(), tensor);
   }
-  if (!gguf_write_to_file(gguf.get(), path.c_str(), /*only_meta=*/false)) {
-    return Fail(ErrorCode::kInternal,
-                "Writing " + path + " failed; look whether the disk is full.");
+  if (const Status written = WriteGguf(gguf.get(), path); !written) {
+    return tl::unexpected<Error>(written.error());
   }
   return parameters;
 }
@@ -202,16 +128,6 @@ Status Quantize(const std::string& from, const std::string& to, llama_ftype type
   }
   return Fail(ErrorCode::kInternal, "libllama could not quantise the model" + reason +
                                         "; look whether the disk is full.");
-}
-
-Status CheckWritable(const std::string& path, const std::string& temporary) {
-  if (std::filesystem::is_directory(path)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                path + " is a folder; name the file that should be made in it.");
-  }
-  if (std::ofstream(temporary).is_open()) return {};
-  return Fail(ErrorCode::kInvalidArgument, "Cannot write " + path + ": " + std::strerror(errno) +
-                                               "; name a file in a folder that you may write to.");
 }
 
 }  // namespace
@@ -247,14 +163,9 @@ Result<WrittenModel> WriteModel(const ModelRecipe& recipe, const std::string& pa
   }
 
   const std::string& result = is_float ? floats.path() : quantized.path();
-  std::error_code error;
-  const uint64_t file_bytes = std::filesystem::file_size(result, error);
-  if (!error) std::filesystem::rename(result, path, error);
-  if (error) {
-    return Fail(ErrorCode::kInternal,
-                "Cannot rename " + result + " to " + path + ": " + error.message() + ".");
-  }
-  return WrittenModel{*parameters, file_bytes};
+  const Result<uint64_t> file_bytes = PutInPlace(result, path);
+  if (!file_bytes) return tl::unexpected<Error>(file_bytes.error());
+  return WrittenModel{*parameters, *file_bytes};
 }
 
 }  // namespace cairn

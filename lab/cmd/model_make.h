@@ -1,11 +1,11 @@
-// `cairn model make ARCH OUT.gguf`: writes a synthetic model for tests and demos.
+// `cairn-lab model make ARCH OUT.gguf`: writes a synthetic model for tests and demos.
 
-#ifndef CAIRN_CMD_MODEL_MODEL_MAKE_H_
-#define CAIRN_CMD_MODEL_MODEL_MAKE_H_
+#ifndef CAIRN_LAB_CMD_MODEL_MAKE_H_
+#define CAIRN_LAB_CMD_MODEL_MAKE_H_
 
 #include <string>
 
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 namespace CLI {
 class App;
@@ -30,4 +30,4 @@ int RunModelMake(const ModelMakeOptions& options);
 
 }  // namespace cairn
 
-#endif  // CAIRN_CMD_MODEL_MODEL_MAKE_H_
+#endif  // CAIRN_LAB_CMD_MODEL_MAKE_H_

@@ -1,4 +1,4 @@
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
 #include <gtest/gtest.h>
 #include <llama.h>
@@ -12,7 +12,7 @@
 
 #include "base/tokens.h"
 #include "engine/llama/model/llama_pointers.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {

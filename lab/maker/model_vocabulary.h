@@ -4,11 +4,11 @@
 //
 // Pure functions: any thread.
 
-#ifndef CAIRN_ENGINE_MAKER_MODEL_VOCABULARY_H_
-#define CAIRN_ENGINE_MAKER_MODEL_VOCABULARY_H_
+#ifndef CAIRN_LAB_MAKER_MODEL_VOCABULARY_H_
+#define CAIRN_LAB_MAKER_MODEL_VOCABULARY_H_
 
 #include "base/tokens.h"
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 namespace cairn {
 
@@ -46,4 +46,4 @@ std::string_view SyntheticChatTemplate();
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_MAKER_MODEL_VOCABULARY_H_
+#endif  // CAIRN_LAB_MAKER_MODEL_VOCABULARY_H_

@@ -1,5 +1,5 @@
 // ModelRecipe: what a synthetic model is made from, before libllama sees it. Others include this
-// header; engine/maker/llama_model_maker.h turns a recipe into a GGUF file.
+// header; lab/maker/llama_model_maker.h turns a recipe into a GGUF file.
 //
 // A synthetic model has the real architecture, a vocabulary of bytes and random weights. It
 // computes like the real thing and says nothing: greedy answers are ASCII letters and spaces, and
@@ -8,8 +8,8 @@
 //
 // Pure functions and plain data: any thread.
 
-#ifndef CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_
-#define CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_
+#ifndef CAIRN_LAB_MAKER_MODEL_RECIPE_H_
+#define CAIRN_LAB_MAKER_MODEL_RECIPE_H_
 
 #include <cstdint>
 #include <string>
@@ -59,4 +59,4 @@ Result<ModelRecipe> MakeRecipe(const ModelShape& wanted);
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_MAKER_MODEL_RECIPE_H_
+#endif  // CAIRN_LAB_MAKER_MODEL_RECIPE_H_

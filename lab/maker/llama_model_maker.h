@@ -1,7 +1,7 @@
-// WriteModel: makes the GGUF file of a synthetic model (engine/maker/model_recipe.h).
+// WriteModel: makes the GGUF file of a synthetic model (lab/maker/model_recipe.h).
 
-#ifndef CAIRN_ENGINE_MAKER_LLAMA_MODEL_MAKER_H_
-#define CAIRN_ENGINE_MAKER_LLAMA_MODEL_MAKER_H_
+#ifndef CAIRN_LAB_MAKER_LLAMA_MODEL_MAKER_H_
+#define CAIRN_LAB_MAKER_LLAMA_MODEL_MAKER_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 namespace cairn {
 
@@ -39,4 +39,4 @@ Result<WrittenModel> WriteModel(const ModelRecipe& recipe, const std::string& pa
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_MAKER_LLAMA_MODEL_MAKER_H_
+#endif  // CAIRN_LAB_MAKER_LLAMA_MODEL_MAKER_H_

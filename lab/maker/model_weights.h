@@ -5,8 +5,8 @@
 // The same on every machine: integers and exactly rounded arithmetic only, no <random>
 // distributions and no libm, whose results may differ. Pure functions: any thread.
 
-#ifndef CAIRN_ENGINE_MAKER_MODEL_WEIGHTS_H_
-#define CAIRN_ENGINE_MAKER_MODEL_WEIGHTS_H_
+#ifndef CAIRN_LAB_MAKER_MODEL_WEIGHTS_H_
+#define CAIRN_LAB_MAKER_MODEL_WEIGHTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -26,4 +26,4 @@ std::vector<float> MakeWeights(std::string_view architecture, std::string_view t
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_MAKER_MODEL_WEIGHTS_H_
+#endif  // CAIRN_LAB_MAKER_MODEL_WEIGHTS_H_

@@ -1,11 +1,11 @@
-#include "engine/maker/model_weights.h"
+#include "lab/maker/model_weights.h"
 
 #include <array>
 #include <cmath>
 
 #include "base/hash.h"
 #include "base/tokens.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {

@@ -1,17 +1,17 @@
-#include "cmd/model/model_make.h"
+#include "lab/cmd/model_make.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/join.h"
 #include "cmd/print_log.h"
-#include "engine/maker/llama_model_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
 namespace cairn {
 namespace {
 
 int PrintError(const Error& error) {
-  std::fprintf(stderr, "cairn model make: %s\n", error.message.c_str());
+  std::fprintf(stderr, "cairn-lab model make: %s\n", error.message.c_str());
   return 1;
 }
 

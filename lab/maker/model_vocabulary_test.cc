@@ -1,4 +1,4 @@
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/maker/model_weights.h"
+#include "lab/maker/model_weights.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/maker/model_recipe.h"
+#include "lab/maker/model_recipe.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/join.h"
-#include "engine/maker/model_vocabulary.h"
+#include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
 namespace {
