@@ -11,7 +11,6 @@
 #include "cmd/version_text.h"
 #include "lab/cmd/bench.h"
 #include "lab/cmd/bench_load.h"
-#include "lab/cmd/bench_report.h"
 #include "lab/cmd/demo.h"
 #include "lab/cmd/sim.h"
 
@@ -37,12 +36,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* sim = AddSim(&app, &sim_options);
   BenchOptions bench_options;
   CLI::App* bench = AddBench(&app, &bench_options);
-  BenchReportOptions report_options;
-  const CLI::App* report = AddBenchReport(bench, &report_options);
   BenchLoadOptions load_options;
   const CLI::App* load = AddBenchLoad(bench, &load_options);
-  BenchLoadReportOptions load_report_options;
-  const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
 
   // Hidden from the help, as the group without a name is.
   const CLI::App* flags_page =
@@ -56,9 +51,7 @@ int Main(std::vector<std::string> arguments) {
   }
   if (demo->parsed()) return RunDemo(demo_options);
   if (sim->parsed()) return RunSim(sim_options);
-  if (report->parsed()) return RunBenchReport(report_options);
   if (load->parsed()) return RunBenchLoad(load_options);
-  if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
   if (bench->parsed()) return RunBench(bench_options);
   if (flags_page->parsed()) {
     std::fputs(FlagsPage(app, kFlagsHeading).c_str(), stdout);
