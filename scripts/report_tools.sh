@@ -20,7 +20,8 @@ have_report_tools() {
 
 ensure_report_tools() {
   if have_report_tools; then return 0; fi
-  have python3 || fail "python3 is needed to draw plots; install it with its venv module."
+  python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+    fail "Python 3.11 with its venv module is needed to draw plots (apt install python3-venv)."
   mkdir -p "$REPORT_FOLDER"
   run_step "Installing matplotlib into .deps/report" "$REPORT_FOLDER/install.log" \
     install_report_packages
