@@ -86,7 +86,8 @@ bench-start: setup ## How long a start takes, beside llama-server, into docs/sta
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn cairn-lab
-	@scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
+	@scripts/report.sh --install
+	@.deps/report/venv/bin/python3 scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes

@@ -17,6 +17,8 @@ source scripts/lib/common.sh
 source scripts/bench_server.sh
 # shellcheck source=scripts/lib/peer.sh
 source scripts/lib/peer.sh
+# shellcheck source=scripts/report_tools.sh
+source scripts/report_tools.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
 readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
@@ -159,8 +161,8 @@ write_report() {
   mkdir -p "$OUT/benchmarks"
   rm -f "$OUT"/benchmarks/*.svg
   write_facts >"$WORK/facts.md"
-  "$CAIRN_LAB" bench report "${FILES[@]}" --markdown "$OUT/benchmarks.md" --svg-dir "$OUT/benchmarks" \
-    --html "$WORK/benchmarks.html" --facts "$WORK/facts.md" >"$WORK/table.txt"
+  scripts/report.sh scenarios "${FILES[@]}" --markdown "$OUT/benchmarks.md" \
+    --svg-dir "$OUT/benchmarks" --html "$WORK/benchmarks.html" --facts "$WORK/facts.md"
   sed -n '/^## What was promised/,/^## Figures/p' "$OUT/benchmarks.md" | sed '$d'
   say "Wrote $OUT/benchmarks.md and its plots; for a browser: $WORK/benchmarks.html"
 }
@@ -170,6 +172,7 @@ main() {
   [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_peers.sh [--quick]"
   use_defaults "$@"
   find_peer
+  ensure_report_tools
   mkdir -p "$WORK"
   trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
   for class in ${CLASSES//,/ }; do

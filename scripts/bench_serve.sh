@@ -21,6 +21,8 @@ source scripts/lib/common.sh
 source scripts/bench_server.sh
 # shellcheck source=scripts/lib/peer.sh
 source scripts/lib/peer.sh
+# shellcheck source=scripts/report_tools.sh
+source scripts/report_tools.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
 readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
@@ -144,9 +146,9 @@ write_report() {
   mkdir -p "$OUT/serve"
   rm -f "$OUT"/serve/*.svg
   write_facts >"$WORK/facts.md"
-  "$CAIRN_LAB" bench load-report "${FILES[@]}" --markdown "$OUT/serve.md" --svg-dir "$OUT/serve" \
-    --facts "$WORK/facts.md" >"$WORK/tables.txt"
-  say "Wrote $OUT/serve.md and its plots"
+  scripts/report.sh load "${FILES[@]}" --markdown "$OUT/serve.md" --svg-dir "$OUT/serve" \
+    --html "$WORK/serve.html" --facts "$WORK/facts.md"
+  say "Wrote $OUT/serve.md and its plots; for a browser: $WORK/serve.html"
 }
 
 main() {
@@ -154,6 +156,7 @@ main() {
   [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_serve.sh [--quick]"
   use_defaults "$@"
   find_peer
+  ensure_report_tools
   mkdir -p "$WORK"
   trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
   make_model

@@ -91,11 +91,13 @@ main() {
   if [[ "${CI:-}" == true ]]; then
     scope=--all
     export CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-60}"
-    # Elsewhere the tests that need a browser or promtool are left out where there is none.
+    # Elsewhere the tests that need a browser, matplotlib or promtool are left out where there is
+    # none.
     tools=--browser
-    export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_PROMTOOL=1
+    export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_MATPLOTLIB=1 CAIRN_NEEDS_PROMTOOL=1
   fi
   scripts/setup.sh $tools
+  if [[ "${CI:-}" == true ]]; then scripts/report.sh --install; fi
   mkdir -p "$WORDS_DIR"
   step build scripts/build.sh
   step format scripts/format.sh --check

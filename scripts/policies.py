@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "lab")]
 
 from policies_plan import PARTS, TRACES, Run, planned  # noqa: E402
 from policies_report import write_page  # noqa: E402

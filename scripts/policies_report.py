@@ -4,7 +4,7 @@ from pathlib import Path
 
 from policies_plan import (CLASSES, FIRST_SESSIONS, LLAMA, NEAR_END, SHIPPED, Plan, memory_name,
                            run_of)
-from policies_plot import Line, draw, left_out
+from report.plots import Line, LinePlot, is_empty, left_out
 
 HIT_MIN, SNAPSHOTS_MAX, OVER_MAX, BEHIND_MAX = 96.2, 8.0, 1.15, 0.1
 
@@ -125,11 +125,14 @@ def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs:
     lines = [Line(name_of(pair), [figures.hits(setting, pair) for setting in settings])
              for pair in pairs]
     lines.append(Line("the oracle", [figures.oracle_hits(setting) for setting in settings], True))
-    picture = draw(title, [memory_name(setting.ram_mib) for setting in settings], lines)
-    if not picture:
+    picture = LinePlot(f"Share of prompt tokens that need no prefill: {title}",
+                       "hits, % of prompt tokens", "RAM for checkpoints",
+                       [memory_name(setting.ram_mib) for setting in settings], lines)
+    if is_empty(picture):
         return ""
+    from report.draw import draw  # matplotlib: pylint: disable=import-outside-toplevel
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.svg").write_text(picture)
+    (folder / f"{name}.svg").write_bytes(draw(picture))
     gone = left_out(lines)
     note = ""
     if gone:

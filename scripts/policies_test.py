@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 """Tests of policies.py with a made program: what is kept, what is done again, what is said."""
 
+import importlib.util
 import subprocess
 import sys
 import tempfile
 import unittest
-import xml.dom.minidom
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policies  # noqa: E402
-from policies_plan import PARTS, SHIPPED, Run, planned  # noqa: E402
-from policies_plot import Line, draw, left_out, spread  # noqa: E402
-from policies_report import Figures  # noqa: E402
+from policies_plan import LLAMA, PARTS, SHIPPED, Run, planned  # noqa: E402
+from policies_report import Figures, plot  # noqa: E402
 
 SCRIPT = Path(__file__).resolve().parent / "policies.py"
 
@@ -34,6 +33,29 @@ class APlan(unittest.TestCase):
         plan = planned(0, False, "an older program")
         self.assertEqual(plan.runs["tau"], [])
         self.assertIn("--without", plan.left_out["tau"])
+
+
+class APlot(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "there is no matplotlib "
+                         "(scripts/report.sh --install)")
+    def test_names_every_pair_and_what_it_leaves_out(self):
+        plan = planned(0, False, "")
+        settings = plan.settings["whole"]
+        hits = {SHIPPED: 0.9, LLAMA: 0.3}
+
+        class Found:
+            def get(self, run):
+                rate = hits[LLAMA if run.placement == LLAMA[0] else SHIPPED]
+                return {"token_hit_rate": rate, "read_tokens_bound": 50, "prompt_tokens": 1000}
+
+        with tempfile.TemporaryDirectory() as folder:
+            text = plot(Figures(Found()), Path(folder) / "policies", "whole", "a trace", settings,
+                        [SHIPPED, LLAMA])
+            svg = (Path(folder) / "policies" / "whole.svg").read_text()
+        self.assertTrue(text.startswith("![a trace](policies/whole.svg)"))
+        self.assertIn("less than half as much: llama-server's pair.", text)
+        for name in ("auto + value", "the oracle", "4 GiB", "hits, % of prompt tokens"):
+            self.assertIn(name, svg)
 
 
 class Kept(unittest.TestCase):
@@ -81,23 +103,6 @@ class Kept(unittest.TestCase):
         figures = Figures(results)
         self.assertAlmostEqual(figures.over(setting, SHIPPED), 1.5)
         self.assertAlmostEqual(figures.oracle_hits(setting), 80)
-
-
-class APlot(unittest.TestCase):
-    def test_is_xml_and_names_every_line(self):
-        text = draw("a < b", ["4 GiB", "8 GiB"], [Line("one & two", [50, None]),
-                                                  Line("oracle", [60, 70], True)])
-        xml.dom.minidom.parseString(text)
-        self.assertIn("one &amp; two", text)
-        self.assertIn("prefers-color-scheme: dark", text)
-
-    def test_labels_do_not_lie_on_each_other(self):
-        placed = sorted(spread([100, 101, 102, 350], 40, 354))
-        self.assertTrue(all(b - a >= 17 for a, b in zip(placed, placed[1:])), placed)
-        self.assertTrue(placed[0] >= 40 and placed[-1] <= 354)
-
-    def test_says_which_lines_would_flatten_the_others(self):
-        self.assertEqual(left_out([Line("none", [0, 0]), Line("auto", [90, 95])]), ["none"])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ TEST_F(BenchPeers, WritesAPageWithPlotsAndWhatHolds) {
   Play("bench_peers.sh", {}, "benchmarks.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
-       {"### 1. Hardly more is read than must be", "### 2. Never more than the peer reads",
+       {"### 1. Hardly more is prefilled than must be", "### 2. Never more than the peer prefills",
         "### 3. The time to the first token", "| growing-chat | cairn |",
         "| restart | llama-server, best flags |", "(benchmarks/hybrid-qwen35-read.svg)",
         "--checkpoint-min-step 0", "make bench-peers SCALE=0.02", "Beside llama-server: **"}) {
@@ -23,7 +23,7 @@ TEST_F(BenchPeers, WritesAPageWithPlotsAndWhatHolds) {
   EXPECT_EQ(page.find(" failed: "), std::string::npos) << page;
   for (const char* plot : {"read", "first-token", "ratio"}) {
     const std::string name = std::string("hybrid-qwen35-") + plot + ".svg";
-    EXPECT_TRUE(Read("benchmarks/" + name).starts_with("<svg ")) << name;
+    EXPECT_NE(Read("benchmarks/" + name).find("<svg "), std::string::npos) << name;
   }
   ExpectNoServerLeft();
   RemoveAll();

@@ -23,9 +23,9 @@ TEST_F(BenchServe, WritesAPageWithEveryWorkloadOfBothServers) {
   Play("bench_serve.sh", {"STREAMS=20", "STREAM_SECONDS=2"}, "serve.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
-       {"## Speed", "## Long prompts beside chats", "## Answers while a very long prompt is read",
-        "## Turns whose reasoning is left out", "## Many streams",
-        "| cairn | llama-server | ours ÷ theirs |", "| broken streams | 0 | 0 |",
+       {"## Speed", "## Long prompts beside chats",
+        "## Answers while a very long prompt is prefilled", "## Turns whose reasoning is left out",
+        "## Many streams", "| cairn | llama-server | ours ÷ theirs |", "| broken streams | 0 | 0 |",
         "| whole streams | ", "memory of the server, peak", "(serve/first-token.svg)",
         "(serve/gaps.svg)", "make bench-serve WORKLOADS=", "# llama-server, llama-server b"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part << " is not in\n" << page;
@@ -34,7 +34,7 @@ TEST_F(BenchServe, WritesAPageWithEveryWorkloadOfBothServers) {
   EXPECT_EQ(page.find(" ended early: "), std::string::npos) << page;
   EXPECT_EQ(page.find("not decided beforehand"), std::string::npos) << page;
   for (const char* plot : {"first-token.svg", "gaps.svg"}) {
-    EXPECT_TRUE(Read(std::string("serve/") + plot).starts_with("<svg ")) << plot;
+    EXPECT_NE(Read(std::string("serve/") + plot).find("<svg "), std::string::npos) << plot;
   }
   ExpectNoServerLeft();
   RemoveAll();

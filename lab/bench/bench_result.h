@@ -1,10 +1,12 @@
-// What a benchmark saw, as data: whoever plays scenarios fills it in, whoever reports reads it.
+// The measurements of a benchmark, as data: `cairn-lab bench` fills in runs of scenarios and
+// `cairn-lab bench load` runs of workloads; bench_json.h writes both.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_RESULT_H_
 #define CAIRN_LAB_BENCH_BENCH_RESULT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,29 @@ struct ScenarioRun {
   std::string error;  // empty, or why the scenario ended early: then its figures count for nothing
 };
 
+// One turn of the workload `turns`. Tokens are by the server's own tokenizer.
+struct LoadTurn {
+  size_t message_tokens = 0;  // of the new message alone; 0: the server does not tell
+  size_t prompt_tokens = 0;
+  size_t read_tokens = 0;  // of the prompt, on the request's own time
+  double first_token_ms = 0;
+};
+
+// A workload played once.
+struct LoadRun {
+  std::string workload;  // its name as --workload takes it
+  size_t repetition = 0;
+  // By key. lab/report/load_figures.py has the title of each, and fails on a key that it lacks.
+  std::map<std::string, double> figures;
+  std::map<std::string, std::vector<double>> samples;  // likewise: the values behind a figure
+  std::vector<LoadTurn> turns;
+  // Requests that were not answered as they should, by what happened. 503 with Retry-After is no
+  // such thing: that is counted among the figures.
+  std::map<std::string, size_t> faults;
+  std::map<std::string, std::string> fault_details;  // what the first of each kind was told
+  std::string error;  // empty, or why the workload ended early: then its figures count for nothing
+};
+
 // A server and what was played on it.
 struct ServerFigures {
   std::string name;     // for people, unique in a result: "cairn", "llama-server --swa-full"
@@ -46,6 +71,7 @@ struct ServerFigures {
   std::string command_line;  // how it was started; empty: nobody says
   size_t grid_tokens = 0;    // cuts are on multiples of it; 0: the server does not tell
   std::vector<ScenarioRun> runs;
+  std::vector<LoadRun> load_runs;
 };
 
 struct BenchResult {

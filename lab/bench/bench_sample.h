@@ -1,9 +1,12 @@
-// A result of a benchmark for tests: two scenarios on two servers, twice, with what goes wrong.
+// A result of a benchmark for tests: two scenarios on two servers, twice, and four workloads once,
+// with failures.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_SAMPLE_H_
 #define CAIRN_LAB_BENCH_BENCH_SAMPLE_H_
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/bench/bench_result.h"
@@ -43,6 +46,29 @@ inline ScenarioRun SampleRun(const std::string& scenario, size_t repetition, dou
   return run;
 }
 
+inline LoadRun SampleLoadRun(const std::string& workload, std::map<std::string, double> figures) {
+  LoadRun run;
+  run.workload = workload;
+  run.figures = std::move(figures);
+  return run;
+}
+
+// `slow`: how many times as slow as the fastest.
+inline std::vector<LoadRun> SampleLoadRuns(double slow) {
+  std::vector<LoadRun> runs = {
+      SampleLoadRun("speed", {{"prompt_1", 2000 / slow}, {"answer_1", 800 / slow}, {"clients", 4}}),
+      SampleLoadRun("gaps", {{"before_p50_ms", 1.5},
+                             {"before_p99_ms", 2.5},
+                             {"during_p50_ms", 2 * slow},
+                             {"during_p99_ms", 3 * slow},
+                             {"p99_over_p50", 2 * slow}}),
+      SampleLoadRun("turns", {{"read_tokens", 100 * slow}, {"first_token_p50_ms", 50 * slow}}),
+      SampleLoadRun("streams", {{"whole", 1200}, {"broken", 0}, {"memory_peak_mib", 150.4}})};
+  runs[2].turns = {{200, 2300, 2300, 1000 * slow}, {200, 2600, 260, 50 * slow}};
+  runs[2].samples["first_token"] = {1000 * slow, 50 * slow};
+  return runs;
+}
+
 inline ServerFigures SampleServer(const std::string& name, double reread) {
   ServerFigures server;
   server.name = name;
@@ -54,6 +80,7 @@ inline ServerFigures SampleServer(const std::string& name, double reread) {
     server.runs.push_back(SampleRun("chat", repetition, reread));
     server.runs.push_back(SampleRun("edit-early", repetition, 1.5 * reread));
   }
+  server.load_runs = SampleLoadRuns(reread);
   return server;
 }
 
@@ -72,6 +99,9 @@ inline BenchResult SampleBench() {
     server.runs[1].requests[3].first_token_ms = 0;
   }
   result.servers[1].runs[3].error = "turn 2: the server answered 500: <out of memory> & more";
+  LoadRun& streams = result.servers[1].load_runs[3];
+  streams.faults["status 500"] = 1234;
+  streams.fault_details["status 500"] = "out of \"memory\"";
   return result;
 }
 

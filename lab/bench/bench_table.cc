@@ -1,97 +1,122 @@
 #include "lab/bench/bench_table.h"
 
-#include <string_view>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <vector>
 
-#include "lab/bench/bench_summary.h"
-#include "lab/bench/bench_text.h"
+#include "base/number_text.h"
+#include "lab/bench/percentile.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kNameColumns = 22;
+constexpr size_t kNameColumns = 30;
 constexpr size_t kColumnsMax = 99;
 
-std::string Right(std::string_view text, size_t columns) {
-  std::string padded(columns > text.size() ? columns - text.size() : 0, ' ');
-  return padded += text;
+std::string Left(const std::string& text, size_t columns) {
+  if (text.size() > columns) return text.substr(0, columns - 2) + "..";
+  return text + std::string(columns - text.size(), ' ');
 }
 
-std::string Left(std::string_view text, size_t columns) {
-  if (text.size() > columns) return std::string(text.substr(0, columns - 2)) + "..";
-  std::string padded(text);
-  padded.resize(columns, ' ');
-  return padded;
+std::string Right(const std::string& text, size_t columns) {
+  return text.size() < columns ? std::string(columns - text.size(), ' ') + text : text;
 }
 
-std::string Styled(std::string_view text, const char* code, bool colour) {
-  if (!colour) return std::string(text);
-  return "\x1b[" + std::string(code) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::string Heading() {
-  const std::string gap(kNameColumns, ' ');
-  return gap + Right("tokens of a run", 30) + Right("read over", 14) +
-         Right("time to first token", 25) + "\n" + gap + Right("sent", 10) + Right("read", 10) +
-         Right("needed", 10) + Right("needed", 7) + Right("in all", 7) + Right("median", 9) +
-         Right("p90", 8) + Right("p99", 8) + Right("tok/s", 7) + "\n";
-}
-
-std::string Row(const std::string& name, const ScenarioSummary& summary) {
-  const RunTokens& tokens = summary.tokens;
-  const auto needed = tokens.lower_bound == 0 ? 0 : summary.runs;
-  return Left("  " + name, kNameColumns) + Right(PerRunText(tokens.sent, summary.runs), 10) +
-         Right(PerRunText(tokens.read, summary.runs), 10) +
-         Right(PerRunText(tokens.lower_bound, needed), 10) +
-         Right(RatioText(tokens.ReadRatio()), 7) + Right(RatioText(tokens.ReadInAllRatio()), 7) +
-         Right(MsText(summary.first_token_median_ms), 9) +
-         Right(MsText(summary.first_token_p90_ms), 8) +
-         Right(MsText(summary.first_token_p99_ms), 8) +
-         Right(RatioText(summary.tokens_per_second), 7) + "\n";
-}
-
-// A line that would be too wide ends in dots.
-std::string Note(const std::string& text) {
-  std::string line = "    " + text.substr(0, text.find('\n'));
+std::string ErrorLine(const std::string& name, const std::string& error) {
+  std::string line = "  " + name + " ended early: " + error.substr(0, error.find('\n'));
   if (line.size() > kColumnsMax) line = line.substr(0, kColumnsMax - 2) + "..";
   return line + "\n";
 }
 
-std::string Comparison(const ServerFigures& ours, const ServerFigures& theirs,
-                       const std::string& scenario, bool colour) {
-  const PairSummary pairs = Compare(ours, theirs, scenario);
-  if (pairs.pairs.empty()) return "";
-  std::string line =
-      Note(ours.name + " beside " + theirs.name + ": " + SoonerText(pairs.first_token_ratio) +
-           ", by " + std::to_string(pairs.pairs.size()) + " pairs");
-  line.pop_back();
-  return Styled(line, pairs.first_token_ratio < 1 ? "32" : "33", colour) + "\n";
+// All runs of a scenario on one server that went well.
+struct Sums {
+  size_t runs = 0;
+  size_t sent = 0;
+  size_t read = 0;
+  size_t lower_bound = 0;
+  bool known = true;  // the lower bound of every request is
+  std::vector<double> first_token_ms;
+};
+
+void AddRun(const ScenarioRun& run, Sums* sums) {
+  ++sums->runs;
+  for (const RequestFigures& request : run.requests) {
+    sums->sent += request.prompt_tokens;
+    sums->read += request.read_tokens;
+    sums->lower_bound += request.lower_bound_tokens;
+    sums->known = sums->known && request.lower_bound_tokens > 0;
+    if (request.cancelled || request.first_token_ms <= 0) continue;
+    sums->first_token_ms.push_back(request.first_token_ms);
+  }
 }
 
-std::string Scenario(const BenchResult& result, const std::string& scenario, bool colour) {
-  std::string text = Styled(scenario, "1", colour) + "\n";
+std::string ScenarioRow(const std::string& name, const Sums& sums) {
+  const bool known = sums.known && sums.lower_bound > 0;
+  const auto of_run = [&](size_t sum) { return WithCommas((sum + (sums.runs / 2)) / sums.runs); };
+  const double ratio = static_cast<double>(sums.read) / static_cast<double>(sums.lower_bound);
+  return Left("  " + name, kNameColumns) + Right(of_run(sums.sent), 11) +
+         Right(of_run(sums.read), 11) + Right(known ? of_run(sums.lower_bound) : "-", 13) +
+         Right(known ? Fixed(ratio, 2) : "-", 9) +
+         Right(MsText(Percentile(sums.first_token_ms, 0.5)), 10) +
+         Right(MsText(Percentile(sums.first_token_ms, 0.99)), 10) + "\n";
+}
+
+std::string ScenarioRows(const BenchResult& result, const std::string& scenario) {
+  std::string text = scenario + "\n";
   for (const ServerFigures& server : result.servers) {
-    const ScenarioSummary summary = Summarize(server, scenario);
-    if (summary.runs > 0) text += Row(server.name, summary);
-    for (const std::string& error : summary.errors) {
-      text += Note(server.name + " failed: " + error);
+    Sums sums;
+    std::string errors;
+    for (const ScenarioRun& run : server.runs) {
+      if (run.scenario != scenario) continue;
+      if (run.error.empty()) {
+        AddRun(run, &sums);
+      } else {
+        errors += ErrorLine(server.name, run.error);
+      }
+    }
+    if (sums.runs > 0) text += ScenarioRow(server.name, sums);
+    text += errors;
+  }
+  return text;
+}
+
+std::string ScenarioTable(const BenchResult& result) {
+  std::string rows;
+  std::set<std::string> shown;
+  for (const ServerFigures& server : result.servers) {
+    for (const ScenarioRun& run : server.runs) {
+      if (shown.insert(run.scenario).second) rows += ScenarioRows(result, run.scenario);
     }
   }
-  for (size_t i = 1; i < result.servers.size(); ++i) {
-    text += Comparison(result.servers.front(), result.servers[i], scenario, colour);
+  if (rows.empty()) return "";
+  return Left("tokens of a run, time to first", kNameColumns) + Right("sent", 11) +
+         Right("prefilled", 11) + Right("lower bound", 13) + Right("ratio", 9) +
+         Right("median", 10) + Right("p99", 10) + "\n" + rows;
+}
+
+std::string FigureText(double value) {
+  const bool whole = value == std::floor(value) || value >= 1000;
+  return whole ? WithCommas(static_cast<size_t>(std::llround(value))) : Fixed(value, 2);
+}
+
+std::string LoadRows(const ServerFigures& server, const LoadRun& run) {
+  std::string text = run.workload + ", " + server.name + "\n";
+  if (!run.error.empty()) text += ErrorLine(server.name, run.error);
+  for (const auto& [key, value] : run.figures) {
+    text += Left("  " + key, kNameColumns) + Right(FigureText(value), 11) + "\n";
   }
   return text;
 }
 
 }  // namespace
 
-std::string FormatBench(const BenchResult& result, bool colour) {
-  const std::vector<std::string> scenarios = ScenarioNames(result);
-  if (scenarios.empty()) return "Nothing was played.\n";
-  std::string text = Styled(ResultTitle(result), "1;4", colour) + "\n" + Heading();
-  for (const std::string& scenario : scenarios) text += Scenario(result, scenario, colour);
-  return text +
-         "Needed: what no server can do without reading. Read: while the client waited; in all: "
-         "with\nwork ahead of the next request.\n";
+std::string FormatBench(const BenchResult& result) {
+  std::string text = ScenarioTable(result);
+  for (const ServerFigures& server : result.servers) {
+    for (const LoadRun& run : server.load_runs) text += LoadRows(server, run);
+  }
+  return text.empty() ? "Nothing was played.\n" : text;
 }
 
 }  // namespace cairn

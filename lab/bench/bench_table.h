@@ -1,4 +1,5 @@
-// A benchmark's result as text for a terminal. Pure.
+// A benchmark's result as a short text for a terminal. Pages and plots are drawn by lab/report/.
+// Pure.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_TABLE_H_
 #define CAIRN_LAB_BENCH_BENCH_TABLE_H_
@@ -9,9 +10,9 @@
 
 namespace cairn {
 
-// For each scenario a row a server, and how the others compare with the first. Under 100 columns.
-// `colour`: with the escape sequences of a terminal.
-std::string FormatBench(const BenchResult& result, bool colour);
+// For each scenario a row a server, then the figures of each run of a workload, by their keys in
+// the JSON. Under 100 columns.
+std::string FormatBench(const BenchResult& result);
 
 }  // namespace cairn
 

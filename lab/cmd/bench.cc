@@ -7,60 +7,40 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <set>
-#include <sstream>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "cmd/progress_line.h"
-#include "lab/bench/bench_html.h"
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_result.h"
 #include "lab/bench/bench_runner.h"
-#include "lab/bench/bench_server.h"
 #include "lab/bench/bench_table.h"
 #include "lab/bench/scenario.h"
-#include "lab/client/seeded_text.h"
+#include "lab/cmd/bench_setup.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kSampleBytes = 8192;
-constexpr double kBytesPerTokenUnknown = 4;
+std::vector<std::string> ScenarioNames() {
+  std::vector<std::string> names;
+  for (const ScenarioInfo& info : Scenarios()) names.emplace_back(info.name);
+  return names;
+}
 
-// The names that --scenario gave, in the order of the list of scenarios, each once. Of `all`, what
-// cannot be played here is left out, with the reason on standard error.
+// The scenarios to play. One that needs an option that was not given is left out, with the reason
+// on standard error.
 Result<std::vector<std::string>> ChosenScenarios(const BenchOptions& options) {
-  std::set<std::string> wanted;
-  bool all = false;
-  for (const std::string& list : options.scenarios) {
-    std::istringstream names(list);
-    for (std::string name; std::getline(names, name, ',');) {
-      if (name == "all") {
-        all = true;
-      } else if (!name.empty()) {
-        wanted.insert(name);
-      }
-    }
-  }
-  std::vector<std::string> chosen;
-  for (const ScenarioInfo& info : Scenarios()) {
-    const std::string name(info.name);
-    const bool named = wanted.erase(name) > 0;
-    if (!named && !all) continue;
+  auto chosen = ChosenNames("scenario", ScenarioNames(), options.scenarios);
+  if (!chosen) return chosen;
+  std::erase_if(*chosen, [&](const std::string& name) {
     const char* missing = NeedsRestart(name) && options.restarts.empty()   ? "--restart CMD"
                           : NeedsTrace(name) && options.trace_path.empty() ? "--trace FILE"
                                                                            : nullptr;
-    if (missing == nullptr) {
-      chosen.push_back(name);
-    } else {
-      std::fprintf(stderr, "Leaving out %s: it needs %s.\n", name.c_str(), missing);
-    }
-  }
-  // Says which names there are.
-  if (!wanted.empty()) return tl::unexpected(MakeScenario(*wanted.begin(), {}).error());
+    if (missing == nullptr) return false;
+    std::fprintf(stderr, "Leaving out %s: it needs %s.\n", name.c_str(), missing);
+    return true;
+  });
   return chosen;
 }
 
@@ -76,36 +56,17 @@ std::string UniqueName(const std::string& name, const std::vector<ServerFigures>
 }
 
 Result<std::vector<ServerFigures>> DescribeServers(const BenchOptions& options) {
+  const auto at = [](const std::vector<std::string>& list, size_t i) {
+    return i < list.size() ? list[i] : "";
+  };
   std::vector<ServerFigures> servers;
   for (size_t i = 0; i < options.urls.size(); ++i) {
-    auto server = BenchServer(options.urls[i]).Describe();
-    if (!server) {
-      return Fail(server.error().code,
-                  "no server at " + options.urls[i] + ": " + server.error().message);
-    }
-    server->url = options.urls[i];
-    std::string name = i < options.names.size()
-                           ? options.names[i]
-                           : server->program.substr(0, server->program.find(' '));
-    if (name.empty()) name = options.urls[i];
-    server->name = UniqueName(name, servers);
-    if (i < options.commands.size()) server->command_line = options.commands[i];
+    auto server = DescribeServer(options.urls[i], at(options.names, i), at(options.commands, i));
+    if (!server) return tl::unexpected<Error>(server.error());
+    server->name = UniqueName(server->name, servers);
     servers.push_back(std::move(*server));
   }
   return servers;
-}
-
-// Bytes of our made-up text for a token of the first server that says so.
-double BytesPerToken(const BenchOptions& options) {
-  SeededText text(options.seed, "sample");
-  const std::string sample = text.Prose(kSampleBytes);
-  for (const std::string& url : options.urls) {
-    const auto tokens = BenchServer(url).Tokenize(sample, /*add_special=*/false);
-    if (tokens && !tokens->empty()) {
-      return static_cast<double>(kSampleBytes) / static_cast<double>(tokens->size());
-    }
-  }
-  return kBytesPerTokenUnknown;
 }
 
 Status RunShell(const std::string& command, const std::string& url) {
@@ -121,13 +82,6 @@ Status RunShell(const std::string& command, const std::string& url) {
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return {};
   return Fail(ErrorCode::kUnavailable, "the command '" + command + "' failed");
-}
-
-Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (file.flush()) return {};
-  return Fail(ErrorCode::kNotFound, "the file '" + path + "' cannot be written");
 }
 
 // Plays everything on every server in turn.
@@ -148,7 +102,7 @@ class Bench {
     result_.servers = std::move(*servers);
     result_.scale = params_.scale = options_.scale;
     result_.seed = params_.seed = options_.seed;
-    params_.bytes_per_token = BytesPerToken(options_);
+    params_.bytes_per_token = BytesPerToken(options_.urls, options_.seed);
     runs_ = names->size() * options_.repetitions * result_.servers.size();
     // What is wrong with the trace, or with the file, is said before anything is played.
     for (const std::string& name : *names) {
@@ -233,11 +187,10 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
   bench->add_option("--name", options->names, "Names for the servers, in the same order");
   bench->add_option("--command", options->commands,
                     "How the servers were started, in the same order, for reports");
-  std::string names = "all";
-  for (const ScenarioInfo& info : Scenarios()) names.append(", ").append(info.name);
   bench
       ->add_option("--scenario", options->scenarios,
-                   "What to play, with commas between: " + names + " (see docs/scenarios.md)")
+                   "What to play, with commas between: " + NamesText(ScenarioNames()) +
+                       " (see docs/scenarios.md)")
       ->capture_default_str();
   bench->add_option("--scale", options->scale, "All lengths times this")
       ->check(CLI::Range(0.001, 1000.0))
@@ -254,8 +207,9 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
                     "'restart'; one for each --url, or one that looks at $CAIRN_BENCH_URL");
   bench->add_option("--trace", options->trace_path,
                     "Dialogues to replay, a line each: {\"messages\": […]}");
-  bench->add_option("--json", options->json_path, "Write the figures to this file too");
-  bench->add_option("--html", options->html_path, "Write a page with plots to this file too");
+  bench->add_option(
+      "--json", options->json_path,
+      "Write all measurements to this file, which scripts/report.sh draws pages from");
   return bench;
 }
 
@@ -267,12 +221,7 @@ int RunBench(const BenchOptions& options) {
   }
   Bench bench(options);
   if (const Status played = bench.Play(); !played) return Complain(played.error().message);
-  const BenchResult& result = bench.result();
-  std::printf("%s", FormatBench(result, isatty(STDOUT_FILENO) == 1).c_str());
-  if (!options.html_path.empty()) {
-    const Status wrote = WriteText(options.html_path, BenchHtml(result));
-    if (!wrote) return Complain(wrote.error().message);
-  }
+  std::printf("%s", FormatBench(bench.result()).c_str());
   return bench.ended_early() == 0 ? 0 : 1;
 }
 

@@ -27,7 +27,6 @@ struct BenchOptions {
   std::vector<std::string> restarts;  // shell commands, one for each server or one for all
   std::string trace_path;
   std::string json_path;  // empty: nowhere
-  std::string html_path;  // empty: nowhere
 };
 
 // Adds the subcommand `bench` to `app`; parsing fills `options`, which must outlive it.

@@ -12,7 +12,6 @@
 #include "cmd/version_text.h"
 #include "lab/cmd/bench.h"
 #include "lab/cmd/bench_load.h"
-#include "lab/cmd/bench_report.h"
 #include "lab/cmd/demo.h"
 #include "lab/cmd/model_graft.h"
 #include "lab/cmd/model_make.h"
@@ -41,12 +40,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* sim = AddSim(&app, &sim_options);
   BenchOptions bench_options;
   CLI::App* bench = AddBench(&app, &bench_options);
-  BenchReportOptions report_options;
-  const CLI::App* report = AddBenchReport(bench, &report_options);
   BenchLoadOptions load_options;
   const CLI::App* load = AddBenchLoad(bench, &load_options);
-  BenchLoadReportOptions load_report_options;
-  const CLI::App* load_report = AddBenchLoadReport(bench, &load_report_options);
 
   CLI::App* model = app.add_subcommand("model", "Make model files");
   model->require_subcommand(1);
@@ -67,9 +62,7 @@ int Main(std::vector<std::string> arguments) {
   }
   if (demo->parsed()) return RunDemo(demo_options);
   if (sim->parsed()) return RunSim(sim_options);
-  if (report->parsed()) return RunBenchReport(report_options);
   if (load->parsed()) return RunBenchLoad(load_options);
-  if (load_report->parsed()) return RunBenchLoadReport(load_report_options);
   if (make->parsed()) return RunModelMake(make_options);
   if (graft->parsed()) return RunModelGraft(graft_options);
   if (bench->parsed()) return RunBench(bench_options);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lab/client/seeded_text.h"
-#include "lab/load/load_figures.h"
 
 namespace cairn {
 namespace load {
@@ -60,6 +59,12 @@ void PutTimes(const std::string& key, const std::vector<double>& values, LoadRun
 
 }  // namespace load
 
+const std::array<std::string_view, 5>& LoadWorkloads() {
+  static constexpr std::array<std::string_view, 5> kWorkloads = {"speed", "mixed", "gaps", "turns",
+                                                                 "streams"};
+  return kWorkloads;
+}
+
 LoadRun PlayLoad(std::string_view workload, const LoadOptions& options) {
   LoadRun run;
   run.workload = workload;
@@ -77,7 +82,7 @@ LoadRun PlayLoad(std::string_view workload, const LoadOptions& options) {
     load::PlayStreams(options, client, &run);
   } else {
     run.error = "there is no workload '" + std::string(workload) + "'; there are";
-    for (const LoadWorkloadInfo& info : LoadWorkloads()) run.error.append(" ").append(info.name);
+    for (const std::string_view name : LoadWorkloads()) run.error.append(" ").append(name);
   }
   return run;
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/bench/bench_result.h"
 #include "lab/load/load_client.h"
-#include "lab/load/load_result.h"
 #include "lab/load/load_stats.h"
 #include "lab/load/load_workload.h"
 

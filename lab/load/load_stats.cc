@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lab/bench/bench_summary.h"
+#include "lab/bench/percentile.h"
 
 namespace cairn {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/bench/bench_server.h"
-#include "lab/bench/bench_summary.h"
+#include "lab/bench/percentile.h"
 #include "lab/client/seeded_text.h"
 #include "lab/load/load_parts.h"
 

@@ -7,6 +7,7 @@
 #ifndef CAIRN_LAB_LOAD_LOAD_WORKLOAD_H_
 #define CAIRN_LAB_LOAD_LOAD_WORKLOAD_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "http/http_client.h"
-#include "lab/load/load_result.h"
+#include "lab/bench/bench_result.h"
 
 namespace cairn {
 
@@ -38,6 +39,9 @@ struct LoadOptions {
   size_t streams = 200;               // streams: clients
   double seconds = 120;               // streams: for so long new ones are begun
 };
+
+// All of them, in the order played. Constant.
+const std::array<std::string_view, 5>& LoadWorkloads();
 
 // Plays one workload to its end; the calling thread waits. `error` of the run says why it ended
 // early, an unknown name among the reasons.

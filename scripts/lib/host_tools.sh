@@ -37,7 +37,7 @@ cmake_is_new_enough() {
   have cmake && version_at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" "$CMAKE_MIN"
 }
 
-# The browser that tests/bench_page_test.cc and web/tests show pages in.
+# The browser that lab/report/browser_test.py and web/tests show pages in.
 have_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 # What tests/metrics_page_test.cc has /metrics checked by. It comes with a whole Prometheus, of which

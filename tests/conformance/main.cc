@@ -14,7 +14,7 @@
 
 #include "conformance/checks.h"
 #include "conformance/conformance_run.h"
-#include "http/page/page.h"
+#include "conformance/page.h"
 
 namespace cairn::conformance {
 namespace {

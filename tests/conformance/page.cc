@@ -1,4 +1,4 @@
-#include "http/page/page.h"
+#include "conformance/page.h"
 
 #include <algorithm>
 #include <functional>
