@@ -129,7 +129,7 @@ Result<std::vector<std::string>> ArgumentsOf(const Given& given, const CLI::Opti
   }
   return Fail(ErrorCode::kInvalidArgument,
               "environment variable " + given.name + " has the value '" + given.value +
-                  "'; it takes 1, true, on or enabled, or 0, false, off or disabled");
+                  "'; expected 1, true, on or enabled, or 0, false, off or disabled");
 }
 
 // Parses the arguments of one variable alone: an error is then that variable's.

@@ -49,7 +49,7 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
-  CLI::App* model = app.add_subcommand("model", "Make and look at model files");
+  CLI::App* model = app.add_subcommand("model", "Make and inspect model files");
   model->require_subcommand(1);
   ModelMakeOptions make_options;
   const CLI::App* make = AddModelMake(model, &make_options);

@@ -170,8 +170,9 @@ Status AddNamed(const CacheRun& run, const FolderContents& contents, std::vector
 Result<int> PruneCache(const CacheRun& run) {
   const CacheCommandOptions& options = run.options;
   if (options.to_gib < 0 && options.older_than_days < 0 && !options.bad) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "say what may go: --to GIB, --older-than DAYS, --bad, or several of them");
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "nothing to prune was named; give --to GIB, --older-than DAYS, --bad, or several of them");
   }
   const auto lock = LockToRemove(run);
   if (!lock) return tl::unexpected(lock.error());
@@ -194,7 +195,7 @@ Result<int> RemoveFromCache(const CacheRun& run) {
       (options.names.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (options.all ? 1 : 0);
   if (asked != 1) {
     return Fail(ErrorCode::kInvalidArgument,
-                "say what goes: names of objects, --model FINGERPRINT or --all, one of the three");
+                "nothing to remove was named; give names of objects, --model FINGERPRINT or --all");
   }
   const auto lock = LockToRemove(run);
   if (!lock) return tl::unexpected(lock.error());

@@ -83,11 +83,11 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
                 BytesText(of_model.bytes).c_str());
   }
   if (!contents.newer.empty()) {
-    std::printf("%s of a newer version of cairn beside these\n",
+    std::printf("%s more of a newer version of cairn\n",
                 CountText(contents.newer.size(), "object").c_str());
   }
   if (contents.bad.empty()) return;
-  std::printf("%s beside these cannot be used; `cairn cache verify` says why\n",
+  std::printf("%s more cannot be used; `cairn cache verify` says why\n",
               CountText(contents.bad.size(), "file").c_str());
 }
 
@@ -140,7 +140,7 @@ std::string RunsText(const std::vector<Run>& runs) {
 
 std::string PathText(const ObjectPath& path) {
   const std::string count = CountText(path.segments.size(), "segment");
-  return path.whole ? "whole, " + count : "not whole: " + path.gap;
+  return path.whole ? "complete, " + count : "incomplete: " + path.gap;
 }
 
 struct Shown {
@@ -160,12 +160,13 @@ void PrintKindText(const Shown& shown) {
   switch (header.kind) {
     case ObjectKind::kSnapshot:
       PrintLine("class", ClassText(header));
-      PrintLine("cold end", header.cold_end ? "yes: a cold run's end of a prompt" : "no");
+      PrintLine("cold end", header.cold_end ? "yes: the end of a prompt of a cold run" : "no");
       PrintLine("logits", header.logits_bytes > 0 ? BytesText(header.logits_bytes) : "none");
       PrintLine("turns", header.turns > 0 ? std::to_string(header.turns) : "unknown");
       break;
     case ObjectKind::kSegment:
-      PrintLine("begins in", header.parent.empty() ? "nothing: at 0" : ToText(header.parent));
+      PrintLine("begins in",
+                header.parent.empty() ? "none: it begins at 0" : ToText(header.parent));
       PrintLine("answers", RangesText(header.answers));
       break;
     case ObjectKind::kFullState:
@@ -188,7 +189,7 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
   PrintLine("name", ToText(object.name));
   PrintLine("model", object.model + (model.empty() ? "" : " " + model));
   PrintLine("file", shown.file);
-  PrintLine("namespace", header.name_space == 0 ? "none: asked without a key"
+  PrintLine("namespace", header.name_space == 0 ? "none: requests without an API key"
                                                 : std::to_string(header.name_space));
   PrintLine("kind", std::string(KindName(header.kind)));
   PrintLine("tokens", TokensText(object));
@@ -199,8 +200,7 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
   PrintLine("checksum", std::to_string(header.payload_checksum));
   PrintLine("last used", AgeText(object.time_ns, run.now_ns));
   PrintLine("worth", std::to_string(header.worth_ms) + " ms");
-  PrintLine("run",
-            header.lineage == 0 ? "none: it lies on the grid" : std::to_string(header.lineage));
+  PrintLine("run", header.lineage == 0 ? "none: on the grid" : std::to_string(header.lineage));
   PrintKindText(shown);
   PrintLine("snapshots on it", std::to_string(shown.snapshots.size()));
   for (const FoundObject* const snapshot : shown.snapshots) {

@@ -65,7 +65,7 @@ std::string_view KindName(ObjectKind kind) {
     case ObjectKind::kSegment:
       return "segment";
     case ObjectKind::kFullState:
-      return "whole";
+      return "full state";
   }
   return "unknown";
 }

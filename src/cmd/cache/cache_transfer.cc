@@ -102,8 +102,8 @@ Result<int> ExportCache(const CacheRun& run) {
   if (!bytes) return tl::unexpected(bytes.error());
   if (!selection->path.whole) {
     std::fprintf(stderr,
-                 "cairn cache export: the path is not whole: %s; a model with attention KV will "
-                 "read the tokens again\n",
+                 "cairn cache export: the path is incomplete: %s; a model with attention KV will "
+                 "prefill these tokens again\n",
                  selection->path.gap.c_str());
   }
   if (run.options.json) {
@@ -133,7 +133,7 @@ Result<int> ImportCache(const CacheRun& run) {
                {"imported_bytes", imported->bytes},
                {"there_already", imported->there}});
   } else {
-    std::printf("%s imported, %s; %zu there already\n",
+    std::printf("%s imported, %s; %zu already present\n",
                 CountText(imported->written, "object").c_str(), BytesText(imported->bytes).c_str(),
                 imported->there);
   }

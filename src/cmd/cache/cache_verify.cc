@@ -25,7 +25,7 @@ void PrintVerifiedText(const CacheVerdict& verdict) {
     std::printf("newer format: %s\n", file.why.c_str());
   }
   for (const std::string& path : verdict.stranded) {
-    std::printf("stranded: \"%s\": the segment that it begins in is not there\n", path.c_str());
+    std::printf("stranded: \"%s\": its parent segment is missing\n", path.c_str());
   }
   for (const FoundFile& file : verdict.unfinished) {
     std::printf("unfinished: \"%s\": being written, or left by a server that was killed\n",

@@ -53,18 +53,17 @@ struct Policies {
 Result<Policies> MakePolicies(const ServeOptions& options) {
   if (options.slots == 0) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
-                "default");
+                "--parallel 0 leaves no slot; expected 1 or more, or -1 for the default");
   }
   if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--sleep-idle-seconds cannot unload a model that makes embeddings or ranks too; "
-                "leave out one of it and --embeddings, --reranking");
+                "--sleep-idle-seconds cannot be combined with --embeddings or --reranking; remove "
+                "one of them");
   }
   if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
     return Fail(ErrorCode::kInvalidArgument,
                 std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
-                    " moves what was read, and then no bit is a cold run's; it cannot be had with "
+                    " moves prefilled tokens, which changes their bits; it cannot be combined with "
                     "--reuse exact");
   }
   Policies policies;
@@ -83,12 +82,12 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
                     std::to_string(llama.ubatch_tokens) +
-                    ", so no chunk would be as long; raise --ubatch-size or lower --grid");
+                    ", so no chunk could be that long; raise --ubatch-size or lower --grid");
   }
   if (!options.pin_volatile.empty() && options.reuse == "exact") {
     return Fail(ErrorCode::kInvalidArgument,
-                "--pin-volatile makes a prompt depend on earlier requests, and --reuse exact "
-                "promises that nothing does; leave out one of them");
+                "--pin-volatile makes prompts depend on earlier requests, which --reuse exact "
+                "excludes; remove one of them");
   }
   if (!options.pin_volatile.empty()) {
     auto volatile_text = VolatileText::Make(options.pin_volatile);
@@ -219,11 +218,11 @@ class ServeRun {
     if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
     // Files are put in place whole, so leaving in the middle of one harms nothing.
     if (std::exchange(stopping_, true) && signal == SIGINT) {
-      logger_->warn("interrupted again: ended at once, and what was not saved yet is lost");
+      logger_->warn("interrupted again: exiting now; unsaved state is lost");
       std::_Exit(128 + signal);
     }
     logger_->info("stopping{}",
-                  disk_.store ? ": what is worth it is saved; Ctrl-C ends at once" : "");
+                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
     http_->Stop();
     scheduler_->Stop();
   }
@@ -236,7 +235,7 @@ class ServeRun {
     if (!options_.api_key_file.empty()) {
       ReloadKeys();
     } else if (certificate_ == nullptr) {
-      logger_->info("SIGHUP: there is no --api-key-file to read again");
+      logger_->info("SIGHUP: no --api-key-file was given, so there are no keys to reload");
     }
   }
 
@@ -251,20 +250,20 @@ class ServeRun {
       replaced = keys_->Replace(*keys);
     }
     if (!replaced) {
-      logger_->warn("SIGHUP: the API keys stay as they were: {}", replaced.error().message);
+      logger_->warn("SIGHUP: keeping the previous API keys: {}", replaced.error().message);
       return;
     }
-    logger_->info("SIGHUP: {} API keys from now on", keys_->size());
+    logger_->info("SIGHUP: reloaded, {} API keys", keys_->size());
     WarnOfReaders("--api-key-file", options_.api_key_file);
   }
 
   // REQUIRES: keys_mutex_ is held.
   void ReloadCertificate() {
     if (const Status reloaded = certificate_->Reload(); !reloaded) {
-      logger_->warn("SIGHUP: the certificate stays as it was: {}", reloaded.error().message);
+      logger_->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
       return;
     }
-    logger_->info("SIGHUP: the certificate was read again");
+    logger_->info("SIGHUP: reloaded the certificate");
     WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
   }
 
@@ -290,7 +289,7 @@ class ServeRun {
 
   void WarnOfUnknownVariables() const {
     if (options_.unknown_variables.empty()) return;
-    logger_->warn("environment variables of llama-server that have no flag here are ignored: {}",
+    logger_->warn("ignoring environment variables of llama-server without a flag here: {}",
                   JoinNames(options_.unknown_variables));
   }
 
@@ -360,8 +359,9 @@ class ServeRun {
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
-      logger_->warn("--insecure: everybody who reaches {} may ask, and sees what others asked",
-                    options_.host);
+      logger_->warn(
+          "--insecure: everyone who can reach {} can send requests and see other clients' requests",
+          options_.host);
     }
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
@@ -396,10 +396,11 @@ class ServeRun {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
                     saved.bytes >> 20);
     } else if (saved.refusing) {
-      logger_->warn("{} cannot be written: what was not saved before will be read again",
-                    CacheFolderOf(options_));
+      logger_->warn(
+          "{} cannot be written: unsaved conversations will be prefilled again after the restart",
+          CacheFolderOf(options_));
     } else {
-      logger_->warn("--shutdown-timeout {} s was over before all was saved",
+      logger_->warn("--shutdown-timeout of {} s ended before everything was saved",
                     options_.shutdown_timeout_s);
     }
   }
@@ -478,7 +479,7 @@ class ServeRun {
     if (!parsed) {
       return Fail(parsed.error().code,
                   "the chat template cannot be read: " + parsed.error().message +
-                      "; another can be given with --chat-template");
+                      "; give another one with --chat-template");
     }
     template_ = std::move(*parsed);
     return {};
@@ -490,9 +491,10 @@ class ServeRun {
     if (policies->reuse == ReuseMode::kLive) {
       policies->reuse = ReuseMode::kAny;
       served_.model.reuse = "any";
-      logger_->warn("no exactness grid was found: --reuse falls back to any, answers may differ");
+      logger_->warn(
+          "no exactness grid was found: --reuse falls back to any, so answers may differ");
     } else if (policies->reuse == ReuseMode::kExact) {
-      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+      logger_->warn("no exactness grid was found: --reuse exact reuses nothing");
     }
   }
 
@@ -503,15 +505,15 @@ class ServeRun {
           "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
           "effect");
     }
-    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
+    logger_->info("{}, {} memory, {} KiB per snapshot, {} bytes of KV per token",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
-    logger_->info("{} slots of up to {} tokens, {} together", engine_->slots(),
+    logger_->info("{} slots of up to {} tokens, {} in total", engine_->slots(),
                   engine_->context_tokens(), engine_->cells());
     const bool trusted = !traits.grid_measured && options_.reuse == "exact";
     logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
                  "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
-                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
+                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
                  PlacementNames(options_), options_.eviction, served_.model.reuse);
     // The answer to --port 0: no log level hides it.
     logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
