@@ -27,7 +27,7 @@ void ReadLegacyLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   *logprobs = static_cast<size_t>(top);
   bool echo = false;
   fields->Bool("echo", &echo);
-  if (echo) fields->Fail("logprobs", "absent beside 'echo': the prompt's tokens have none");
+  if (echo) fields->Fail("logprobs", "absent with 'echo': prompt tokens have no logprobs");
 }
 
 void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {
@@ -37,7 +37,8 @@ void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {
   bool after_sampling = false;
   fields->Bool("post_sampling_probs", &after_sampling);
   if (after_sampling) {
-    fields->Fail("post_sampling_probs", "false: probabilities are told as the model gives them");
+    fields->Fail("post_sampling_probs",
+                 "false: this server reports the model's probabilities, before sampling");
   }
 }
 
@@ -47,7 +48,8 @@ void ReadAnswers(FieldReader* fields, size_t* answers) {
   *answers = static_cast<size_t>(wanted);
   int64_t best_of = wanted;
   fields->Integer("best_of", 1, std::numeric_limits<int32_t>::max(), &best_of);
-  if (best_of != wanted) fields->Fail("best_of", "absent or as 'n': all answers are given");
+  if (best_of != wanted)
+    fields->Fail("best_of", "absent or equal to 'n': all answers are returned");
 }
 
 void ReadCacheHints(FieldReader* fields) {

@@ -154,7 +154,7 @@ ApiResult<ChatService::Prompt> ChatService::ToCutPrompt(const Conversation& conv
   if (applied.anew && options_.log) {
     options_.log(LogLevel::kInfo, "a conversation is longer than the context: its oldest " +
                                       std::to_string(applied.dropped) +
-                                      " messages are left out from here on");
+                                      " messages are dropped from here on");
   }
   return prompt;
 }
@@ -313,7 +313,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.pinned_texts = prompt->pinned_texts;
   generation.dropped_messages = prompt->dropped_messages;
   if (prompt->pinned_texts > 0 && options_.log) {
-    options_.log(LogLevel::kInfo, "volatile texts that keep their first value: " +
+    options_.log(LogLevel::kInfo, "volatile texts pinned to their first value: " +
                                       std::to_string(prompt->pinned_texts));
   }
   generation.params = std::move(request.params);

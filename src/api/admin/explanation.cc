@@ -204,7 +204,7 @@ std::string Where(const Place& place) {
     case Part::kTools:
       return "the tool definitions";
     case Part::kTemplate:
-      return "what the template writes around " + Numbered(place);
+      return "the chat template's text around " + Numbered(place);
   }
   return character;
 }
@@ -223,35 +223,35 @@ std::string VolatilePattern(const Place& place, std::string_view text, size_t of
 // `kept_tokens`: of the prompt, behind the place. `pattern`: VolatilePattern's.
 std::string AdviceFor(const Place& place, const std::string& pattern, size_t kept_tokens) {
   if (place.part == Part::kTools) {
-    return "send the same tools in every request of a conversation; what differs in them stands "
-           "before all messages";
+    return "Send the same tools in every request of a conversation. Tool definitions come before "
+           "all messages, so a change in them invalidates the whole prompt.";
   }
   if (place.part == Part::kReasoning ||
       (place.part != Part::kContent && place.message && place.role == Role::kAssistant)) {
-    return "the answer came back otherwise than it was given, most often without its reasoning; "
-           "with --warm that is read ahead while nobody waits";
+    return "The assistant message differs from what the server generated, usually because its "
+           "reasoning was removed. With --warm the server prefetches that form while idle.";
   }
   if (place.part != Part::kContent || !place.message) return "";
   if (!pattern.empty()) {
-    const std::string what = IsHeaderRole(place.role) ? "the system prompt" : "the message";
+    const std::string text = IsHeaderRole(place.role) ? "The system prompt" : "The message";
     const bool builtin = pattern == kBuiltinVolatile;
-    return what + " holds a value that seems to change by itself; --pin-volatile " +
-           (builtin ? pattern : "'" + pattern + "'") + " would keep " + WithCommas(kept_tokens) +
-           " tokens";
+    return text + " contains a value that appears to change in every request. --pin-volatile " +
+           (builtin ? pattern : "'" + pattern + "'") + " would save the prefill of " +
+           WithCommas(kept_tokens) + " tokens.";
   }
   if (IsHeaderRole(place.role)) {
-    return "what changes in the system prompt is read again with all that follows; put it into the "
-           "last message instead";
+    return "A change in the system prompt invalidates everything after it. Put the text that "
+           "changes into the last message.";
   }
   if (place.role == Role::kAssistant) {
-    return "the answer came back changed; send it back as it was given";
+    return "The assistant message was edited. Send it back as the server generated it.";
   }
   return "";
 }
 
 Explanation NewPrompt() {
   return {.why = Explanation::Why::kNewPrompt,
-          .sentence = "nothing that is known begins like this prompt"};
+          .sentence = "No cached prompt begins like this one."};
 }
 
 // Whether the two go on alike somewhere behind where they differ, as two versions of a text do.
@@ -281,8 +281,8 @@ class Explainer {
     told.why = Explanation::Why::kDiverged;
     told.stored_excerpt = Excerpt(stored);
     if (!begin) {
-      told.sentence = "the prompt parts from the nearest one that is known at token " +
-                      WithCommas(report_.shared_tokens);
+      told.sentence = "The prompt diverges from the closest cached prompt at token " +
+                      WithCommas(report_.shared_tokens) + ".";
       return told;
     }
     // Tokens part before characters do.
@@ -298,8 +298,8 @@ class Explainer {
     told.stored_excerpt = Excerpt(std::string_view(stored).substr(same));
     PlaceFinder finder(prompt_);
     told.place = finder.Find(offset);
-    told.sentence =
-        "the prompt parts from the nearest one that is known at " + Where(*told.place) + Short();
+    told.sentence = "The prompt diverges from the closest cached prompt at " + Where(*told.place) +
+                    "." + Short();
     told.volatile_pattern = VolatilePattern(*told.place, text, offset, finder.text_begin());
     told.advice =
         AdviceFor(*told.place, told.volatile_pattern,
@@ -335,8 +335,8 @@ class Explainer {
   std::string Short() const {
     if (report_.shared_tokens <= report_.reused_tokens + kNearSteps * prompt_.grid_tokens)
       return "";
-    return "; of the " + WithCommas(report_.shared_tokens) + " tokens before it " +
-           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint";
+    return " Of the " + WithCommas(report_.shared_tokens) + " tokens before that point, " +
+           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint.";
   }
 
   const ReuseReport& report_;
@@ -348,21 +348,22 @@ class Explainer {
 Explanation NoCheckpoint(const ReuseReport& report) {
   Explanation told;
   told.why = Explanation::Why::kNoCheckpoint;
-  told.sentence = "the prompt's text is known up to token " + WithCommas(report.shared_tokens) +
-                  ", but the model's state can be had at token " +
-                  WithCommas(report.reused_tokens) + " at best";
+  told.sentence = "The prompt is cached up to token " + WithCommas(report.shared_tokens) +
+                  ", but the last usable checkpoint of the model's state is at token " +
+                  WithCommas(report.reused_tokens) + ".";
   told.advice =
-      "a checkpoint nearer to it was not taken or had to be given up; a larger "
-      "--cache-ram keeps more, --checkpoint-every-nt takes more";
+      "A closer checkpoint was not taken or was evicted. A larger --cache-ram keeps more "
+      "checkpoints; --checkpoint-every-nt takes more.";
   return told;
 }
 
 Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
                     Explainer* explainer) {
   if (!report.reuse_allowed) {
-    return {.why = Explanation::Why::kNotAllowed,
-            .sentence = "the request said \"cache_prompt\": false, so all of it was read",
-            .advice = "leave cache_prompt out"};
+    return {
+        .why = Explanation::Why::kNotAllowed,
+        .sentence = "The request set \"cache_prompt\": false, so the whole prompt was prefilled.",
+        .advice = "Remove cache_prompt from the request."};
   }
   const bool diverged = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
   if (diverged) return explainer->Diverged();
@@ -371,7 +372,8 @@ Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
   }
   const size_t near_tokens = kNearSteps * prompt.grid_tokens;
   if (report.shared_tokens > report.reused_tokens + near_tokens) return NoCheckpoint(report);
-  return {.sentence = "all that is known of the prompt was reused; what is new was read"};
+  return {.sentence =
+              "Every cached token of the prompt was reused; only new tokens were prefilled."};
 }
 
 }  // namespace
@@ -385,9 +387,9 @@ std::string_view WhyName(Explanation::Why why) {
     case Explanation::Why::kNewPrompt:
       return "new_prompt";
     case Explanation::Why::kDiverged:
-      return "parted";
+      return "diverged";
     case Explanation::Why::kNoCheckpoint:
-      return "no_way_back";
+      return "no_checkpoint";
   }
   return "";
 }

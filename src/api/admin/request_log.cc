@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/admin/json_aliases.h"
 #include "base/number_text.h"
 
 namespace cairn {
@@ -48,7 +49,7 @@ Json PlaceJson(const Explanation::Place& place) {
 }
 
 Json ExplanationJson(const Explanation& explanation) {
-  Json told = {{"why", WhyName(explanation.why)}, {"sentence", explanation.sentence}};
+  Json told = {{"reason", WhyName(explanation.why)}, {"sentence", explanation.sentence}};
   if (explanation.place) told["place"] = PlaceJson(*explanation.place);
   if (!explanation.prompt_excerpt.empty() || !explanation.stored_excerpt.empty()) {
     told["prompt_excerpt"] = explanation.prompt_excerpt;
@@ -163,13 +164,13 @@ Json RequestRecord::ReportJson(Detail detail) const {
   const ReuseReport& report = *report_;
   Json told = {{"prompt_tokens", report.prompt_tokens},
                {"reused_tokens", report.reused_tokens},
-               {"read_tokens", report.prompt_tokens - report.reused_tokens},
+               {"computed_tokens", report.prompt_tokens - report.reused_tokens},
                {"live_tokens", report.live_tokens},
                {"ram_tokens", report.ram_tokens},
                {"disk_tokens", report.disk_tokens},
-               {"warmed_tokens", report.prefetched_tokens},
+               {"prefetched_tokens", report.prefetched_tokens},
                {"shared_tokens", report.shared_tokens},
-               {"way", PathName(report.path)},
+               {"path", PathName(report.path)},
                {"restored_bytes", report.restored_bytes},
                {"restore_ms", Rounded(report.restore_ms)}};
   if (report.checkpoint) {
@@ -182,6 +183,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
     told["messages"] = MessagesJson(explanation_.messages);
   }
   told["explanation"] = ExplanationJson(explanation_);
+  AddReuseAliases(report, explanation_, &told);
   return told;
 }
 
@@ -210,14 +212,15 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
   std::vector<std::pair<std::string, std::string>> headers = {
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
-      {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
-      {"x-cairn-way", std::string(PathName(report_->path))},
-      {"x-cairn-why", std::string(WhyName(explanation_.why))}};
+      {"x-cairn-prefetched-tokens", std::to_string(report_->prefetched_tokens)},
+      {"x-cairn-path", std::string(PathName(report_->path))},
+      {"x-cairn-reason", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
-    headers.emplace_back("x-cairn-parted-at",
+    headers.emplace_back("x-cairn-diverged-at",
                          "messages[" + std::to_string(*explanation_.place->message) +
                              "]:" + std::to_string(explanation_.place->character));
   }
+  AddHeaderAliases(*report_, explanation_, &headers);
   return headers;
 }
 
@@ -229,14 +232,14 @@ std::string RequestRecord::Line() const {
             std::to_string(report_->reused_tokens) + " reused (" +
             std::string(PathName(report_->path)) + ")";
     if (report_->prefetched_tokens > 0) {
-      line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
+      line += ", " + std::to_string(report_->prefetched_tokens) + " of them prefetched";
     }
     line += ", first token after " + Text(cost_.queue_ms + cost_.prompt_ms) + " ms";
   }
-  line += ", " + std::to_string(cost_.generated_tokens) + " tokens answered in " +
+  line += ", " + std::to_string(cost_.generated_tokens) + " tokens generated in " +
           Text(cost_.generated_ms) + " ms";
   if (report_ && explanation_.why != Explanation::Why::kAllKnown) {
-    line += "; " + explanation_.sentence;
+    line += ". " + explanation_.sentence;
   }
   return line;
 }

@@ -95,9 +95,10 @@ class AnswerWriter {
         if (auto text = BeginningThatParses(candidate, reasons)) return *std::move(text);
       }
     }
-    return Fail(ErrorCode::kUnsupported,
-                "the chat template does not show an answer as it would be generated, so the "
-                "script's cannot be written; try another with --chat-template");
+    return Fail(
+        ErrorCode::kUnsupported,
+        "the chat template does not render answers in the form in which they are generated, so "
+        "--script cannot write them; give another template with --chat-template");
   }
 
  private:

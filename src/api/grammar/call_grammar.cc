@@ -130,7 +130,7 @@ class CallWriter {
         break;
     }
     return tl::unexpected(
-        FieldError(kField, "'auto' or 'none': how this model writes calls is not known"));
+        FieldError(kField, "'auto' or 'none': this model's tool call syntax is unknown"));
   }
 
  private:

@@ -209,8 +209,8 @@ ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
   if (!tokens.complete()) {
     return tl::unexpected(ToApiError(
         {ErrorCode::kUnsupported,
-         "this model cannot fill in: its vocabulary has no token for " + MissingTokens(tokens) +
-             "; serve one that was trained for it, such as Qwen2.5-Coder"}));
+         "this model has no fill-in-the-middle tokens: its vocabulary lacks " +
+             MissingTokens(tokens) + "; serve a model trained for it, such as Qwen2.5-Coder"}));
   }
   const auto fields = ReadFields(body);
   if (!fields) return tl::unexpected(fields.error());

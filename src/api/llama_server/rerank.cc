@@ -160,7 +160,7 @@ ApiResult<float> Rerank::Score(const std::string& query, const std::string& docu
   const auto score = reranker_->Score(*prompt);
   if (!score) return tl::unexpected(ToApiError(score.error()));
   if (std::isnan(*score)) {
-    return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model gave no number"}));
+    return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model returned no score"}));
   }
   *tokens += prompt->size();
   return *score;
@@ -175,7 +175,8 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
   std::vector<Ranked> ranked;
   size_t tokens = 0;
   for (const std::string& document : request->documents) {
-    if (gone()) return tl::unexpected(ToApiError({ErrorCode::kCancelled, "nobody waits"}));
+    if (gone())
+      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
     const auto score = Score(request->query, document, Place(*request, ranked.size()), &tokens);
     if (!score) return tl::unexpected(score.error());
     ranked.push_back({ranked.size(), *score});
@@ -186,8 +187,9 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
 ApiResult<std::string> RerankBody(const Rerank* rerank, const std::string& model,
                                   std::string_view body, const std::function<bool()>& gone) {
   if (rerank != nullptr) return rerank->Answer(model, body, gone);
-  return tl::unexpected(ToApiError(
-      {ErrorCode::kUnsupported, "this server does not rank documents; start it with --reranking"}));
+  return tl::unexpected(
+      ToApiError({ErrorCode::kUnsupported,
+                  "this server does not serve reranking; start it with --reranking"}));
 }
 
 }  // namespace cairn

@@ -284,7 +284,7 @@ ApiResult<std::string> GrammarOfFormat(const Json& format, const std::string& fi
 ApiResult<std::string> Enforceable(std::string grammar, const std::string& field) {
   if (grammar.empty()) return grammar;
   if (const auto parsed = Grammar::Parse(grammar); !parsed) {
-    return tl::unexpected(FieldError(field, "what can be enforced: " + parsed.error().message));
+    return tl::unexpected(FieldError(field, "enforceable: " + parsed.error().message));
   }
   return grammar;
 }
@@ -314,7 +314,7 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
     if (!made) return made;
     if (made->empty()) continue;
     if (!source.empty()) {
-      return tl::unexpected(FieldError(name, "absent beside '" + source + "'"));
+      return tl::unexpected(FieldError(name, "absent with '" + source + "'"));
     }
     source = name;
     grammar = std::move(made);

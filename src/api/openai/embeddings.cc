@@ -117,7 +117,7 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
-                    "this server does not make embeddings; start it with --embeddings"}));
+                    "this server does not serve embeddings; start it with --embeddings"}));
   }
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
@@ -126,7 +126,8 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
   Json data = Json::array();
   size_t tokens = 0;
   for (const Tokens& text : request->texts) {
-    if (gone()) return tl::unexpected(ToApiError({ErrorCode::kCancelled, "nobody waits"}));
+    if (gone())
+      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
     const auto vector = embedder->Embed(text);
     if (!vector) return tl::unexpected(ToApiError(vector.error()));
     tokens += text.size();

@@ -106,16 +106,15 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
       Json item = FindItem(given, answer, (*input)[place]["id"]);
       if (item.is_null()) {
         ApiError error =
-            FieldError(field, "the id of a stored item; this one is not, or no longer");
+            FieldError(field, "the id of a stored item; this one is not stored or has expired");
         error.status = 404;
         error.type = ErrorType(404);
         return tl::unexpected(error);
       }
       bytes += ToText(item).size();
       if (bytes > stored->key_bytes_max()) {
-        return tl::unexpected(FieldError(field,
-                                         "of an item for which there is room: those before it "
-                                         "have as many bytes as a key may store"));
+        return tl::unexpected(FieldError(
+            field, "an item that fits: the items before it already use the key's storage limit"));
       }
       (*input)[place] = std::move(item);
     }

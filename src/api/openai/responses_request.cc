@@ -157,7 +157,8 @@ ApiResult<void> AddItem(const Json& item, const std::string& place,
   }
   if (type == "item_reference") {
     return tl::unexpected(FieldError(
-        place + ".type", "the item itself: this server stores none that could be referred to"));
+        place + ".type",
+        "the item itself: this server stores no responses, so references cannot be resolved"));
   }
   return {};  // of tools that only their maker's service has
 }

@@ -145,8 +145,8 @@ ApiError StoredResponses::MissingError(const Space* space, const std::string& id
   }();
   if (!why) {
     message +=
-        "is not stored: its request may have had \"store\": false, or it is older than what "
-        "is kept, or than this server's last start";
+        "is not stored: its request may have set \"store\": false, or it expired, or the server "
+        "was restarted";
   } else if (*why == Gone::kExpired) {
     message += "has expired: --responses-ttl keeps one for " +
                std::to_string(static_cast<int64_t>(options_.ttl_ms / 1000)) + " seconds";

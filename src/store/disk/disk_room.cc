@@ -79,7 +79,7 @@ bool DiskFolder::AreAsKnown(const std::vector<DiskEntry>& entries) {
 }
 
 uint64_t DiskFolder::GiveUp(const std::vector<DiskEntry>& entries) {
-  TraceSpan span(options_.trace, "give up");
+  TraceSpan span(options_.trace, "evict");
   uint64_t freed = 0;
   for (const DiskEntry& entry : entries) {
     const Status removed = fs_->Remove(PathOf(entry.model, entry.name));
