@@ -6,9 +6,10 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kAnswersMax = 128;       // OpenAI's
-constexpr int64_t kTopLogprobsMax = 20;    // OpenAI's
-constexpr int64_t kNativeProbsMax = 1000;  // llama-server has no limit; a vocabulary is too much
+constexpr int64_t kAnswersMax = 128;     // OpenAI's limit
+constexpr int64_t kTopLogprobsMax = 20;  // OpenAI's limit
+// llama-server has no limit; a whole vocabulary would be too much
+constexpr int64_t kNativeProbsMax = 1000;
 
 void ReadChatLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   bool wanted = false;

@@ -19,7 +19,7 @@ constexpr const char* kFlagsHeading =
     "compares it with the program. Flags that llama-server also has keep its names and its\n"
     "environment variables; the command line overrides the environment.\n";
 
-// As troff wants it: no character of the text is a command.
+// Escapes a text for troff, so that no character is a command.
 std::string Troff(const std::string& text) {
   std::string safe;
   bool line_begins = true;
@@ -97,7 +97,7 @@ std::string Options(const CLI::App& app) {
 
 std::string ManPage(const ManualCommand& command, const std::string& date) {
   const std::string name = PageName(command.way);
-  // One line, without a full stop, is what whatis(1) indexes.
+  // whatis(1) indexes one line without a full stop.
   std::string summary = command.app->get_description();
   while (!summary.empty() && summary.back() == '.') summary.pop_back();
   if (name == "cairn") summary = "an LLM server that never prefills the same prefix twice";

@@ -15,7 +15,7 @@ namespace cairn {
 namespace {
 
 constexpr int kTimeoutMs = 5000;
-// Clears the screen and goes to its first column.
+// Moves the cursor to the top left and clears the screen.
 constexpr const char* kFromTheTop = "\x1b[H\x1b[2J";
 
 Result<std::string> BodyOf(const HttpClient& client, const std::string& path) {

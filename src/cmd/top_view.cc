@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMib = 1024.0 * 1024;
 constexpr size_t kBarWidth = 24;
-// Of the screen, above the list of requests.
+// Lines of the screen above the list of requests.
 constexpr size_t kOtherLines = 9;
 
 std::string SizeText(double bytes) {
@@ -33,7 +33,7 @@ std::string Bar(double share) {
   return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
 }
 
-// Characters, not bytes: what servers say has letters of any kind in it.
+// Counts characters, not bytes, because the server's texts may be any UTF-8.
 std::string Cut(const std::string& line, size_t columns) {
   size_t seen = 0;
   for (size_t i = 0; i < line.size(); ++i) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kTreeUsual = 100;
 constexpr size_t kTreeMax = 500;
-// Of what stands between a checkpoint and its parent, in a list and alone.
+// Tokens of the text between a checkpoint and its parent to show, in a list and for one checkpoint.
 constexpr size_t kShownTokens = 24;
 constexpr size_t kShownAloneTokens = 256;
 constexpr int kFlushMsMax = 10'000;
@@ -63,7 +63,7 @@ Json HeldJson(const Engine& engine, const HeldCheckpoint& held, double now_ms) {
   return told;
 }
 
-// Looks at one checkpoint, or does something with it, and tells what it is then.
+// Runs `act` on one checkpoint and returns the checkpoint's state after it.
 ApiResult<std::string> WithCheckpoint(
     const ChatService& service, std::string_view text, NamespaceId name_space,
     const std::function<Status(CheckpointCache*, CheckpointId)>& act) {
@@ -84,7 +84,7 @@ ApiResult<std::string> WithCheckpoint(
   return ToText(HeldJson(service.engine(), *held, now_ms));
 }
 
-// What is to be read, with no answer after it.
+// A prompt that is prefilled without an answer.
 using Reading = ApiResult<std::shared_ptr<Generation>>;
 
 Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space) {
@@ -239,7 +239,7 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
   return WithCheckpoint(service, id, name_space,
                         [&](CheckpointCache* cache, CheckpointId found) -> Status {
                           Status kept = CacheOverview(cache).KeepHeld(name_space, found, pinned);
-                          // More pins than there is room for are nobody's fault but the client's.
+                          // Too many pins are an error of the client, not of the server.
                           if (!kept && kept.error().code == ErrorCode::kNoSpace) {
                             return Fail(ErrorCode::kInvalidArgument, kept.error().message);
                           }

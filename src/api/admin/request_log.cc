@@ -28,7 +28,7 @@ std::string_view StateName(RequestRecord::State state) {
   return "";
 }
 
-// Milliseconds are told to a hundredth.
+// Rounds milliseconds to a hundredth.
 double Rounded(double ms) {
   return std::round(ms * 100) / 100;
 }
@@ -70,7 +70,7 @@ Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   return told;
 }
 
-// Sees to it that a record hears of its answer's end, also when nobody takes that any more.
+// Reports the end of an answer to its record, also when the generation is dropped before its end.
 class RecordKeeper {
  public:
   explicit RecordKeeper(std::shared_ptr<RequestRecord> record) : record_(std::move(record)) {}
@@ -146,7 +146,8 @@ void RequestRecord::OnReport(const ReuseReport& report) {
 void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   std::string line;
   Json fields;
-  ExplainedPrompt unexplained;  // of a request that never got a slot; it may be large
+  // prompt of a request that never got a slot; freed outside the lock, as it may be large
+  ExplainedPrompt unexplained;
   {
     const std::lock_guard lock(log_->mutex_);
     if (state_ != State::kWaiting && state_ != State::kAnswering) return;
@@ -224,7 +225,7 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
   return headers;
 }
 
-// No text of a prompt is in it: logs are read by others than clients.
+// Contains no text of a prompt: other people than the clients read logs.
 std::string RequestRecord::Line() const {
   std::string line = begun_.id + " " + std::string(StateName(state_));
   if (report_) {
@@ -244,7 +245,7 @@ std::string RequestRecord::Line() const {
   return line;
 }
 
-// As GET /cairn/requests tells it, but for the excerpts and the advice, which quotes them.
+// The record as in GET /cairn/requests, without the excerpts and the advice, which may quote them.
 Json RequestRecord::Fields() const {
   Json fields = ToJson(Detail::kWithoutMessages);
   if (!report_) return fields;

@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-// Counts since the start; what is held, as it was when the last request ended.
+// Counters since the start; sizes are those at the end of the last request.
 Json CacheJson(const SchedulerStats& stats) {
   Json counters = {{"checkpoints", stats.cache.checkpoints},
                    {"segments", stats.cache.segments},
@@ -41,7 +41,7 @@ Json CacheJson(const SchedulerStats& stats) {
   return counters;
 }
 
-// A token's text, or its bytes when they are no whole characters, as llama-server gives it.
+// Returns a token's text, or its bytes if they are not complete characters, as llama-server does.
 Json PieceJson(const Engine& engine, Token token) {
   std::string piece = engine.Piece(token, true);
   if (ToValidUtf8(piece) == piece) return piece;

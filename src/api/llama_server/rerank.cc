@@ -18,10 +18,10 @@ constexpr size_t kDocumentsMax = 2048;
 struct RerankRequest {
   std::string query;
   std::vector<std::string> documents;
-  std::string list = "documents";  // the field they stand in
+  std::string list = "documents";  // the field of the documents
   size_t results_max = SIZE_MAX;
-  bool tei = false;         // in TEI's words
-  bool with_texts = false;  // the results hold the documents
+  bool tei = false;         // in TEI's format
+  bool with_texts = false;  // the results contain the documents
 };
 
 struct Ranked {
@@ -42,7 +42,7 @@ void ReadDocuments(FieldReader* fields, RerankRequest* request) {
     return fields->Fail(request->list, expected);
   }
   for (const Json& entry : *list) {
-    // Jina's clients send {"text": …} too.
+    // Jina's clients also send {"text": …}.
     const Json* text = &entry;
     if (entry.is_object() && entry.contains("text")) text = &entry["text"];
     if (!text->is_string()) {
@@ -91,7 +91,7 @@ std::string AnswerText(const RerankRequest& request, std::vector<Ranked> ranked,
                  {"results", std::move(results)}});
 }
 
-// Appends a client's text; what spells a special token in it stays text.
+// Appends a client's text; special tokens in it stay text.
 void AppendLiteral(const std::string& text, const SpecialTexts& specials, PromptText* prompt) {
   for (size_t from = 0; from < text.size();) {
     const TextRange found = specials.Find(text, from);

@@ -25,7 +25,7 @@ std::string IdPrefix(const std::string& type) {
   return type == "reasoning" ? "rs_" : "item_";
 }
 
-// The parts of a message whose content is a text alone.
+// Returns the parts of a message whose content is only a text.
 Json TextParts(const Json& item) {
   const bool answer = item.value("role", Json()) == "assistant";
   Json part = {{"type", answer ? "output_text" : "input_text"}, {"text", item["content"]}};
@@ -37,7 +37,7 @@ void AppendItems(const Json& list, std::vector<Json>* items) {
   for (const Json& item : list) items->push_back(item);
 }
 
-// Of the response whose item has this id, as ids of items are made: "msg_<number>-<index>".
+// Returns the number of the response in an item's id: "msg_<number>-<index>".
 std::string ResponseOfItem(const std::string& item_id) {
   const size_t begin = item_id.find('_');
   const size_t end = item_id.rfind('-');
@@ -45,7 +45,7 @@ std::string ResponseOfItem(const std::string& item_id) {
   return "resp_" + item_id.substr(begin + 1, end - begin - 1);
 }
 
-// Of one turn; null: it has none of that id.
+// Returns an item of one turn. Null if it has none of that id.
 Json FindItem(const Json& input, const Json& output, const std::string& id) {
   for (const Json* list : {&input, &output}) {
     for (const Json& item : *list) {

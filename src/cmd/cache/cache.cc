@@ -237,7 +237,7 @@ Result<std::string> FindModel(const FolderContents& contents, const std::string&
 Result<std::unique_ptr<FileLock>> LockCache(const CacheRun& run) {
   constexpr double kStepMs = 50;
   const std::string path = run.options.folder + "/lock";
-  // Or its lock would be all that is in it.
+  // Otherwise the folder would contain nothing but its lock.
   if (!run.fs->List(run.options.folder)) return NoFolder(run);
   for (double waited_ms = 0;; waited_ms += kStepMs) {
     auto lock = run.fs->TryLock(path);

@@ -1,4 +1,4 @@
-// cairn cache ls and show: what is there.
+// cairn cache ls and show.
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Total {
   }
 };
 
-// The latest used first.
+// Most recently used first.
 std::vector<const FoundObject*> Sorted(const FolderContents& contents, const std::string& model) {
   std::vector<const FoundObject*> objects;
   for (const FoundObject& object : contents.objects) {
@@ -147,7 +147,7 @@ struct Shown {
   const FolderContents& contents;
   const FoundObject& object;
   ObjectPath path;
-  std::vector<const FoundObject*> snapshots;  // along it
+  std::vector<const FoundObject*> snapshots;  // snapshots along it
   std::string file;
 };
 
@@ -227,7 +227,8 @@ void PrintShownJson(const CacheRun& run, const Shown& shown) {
   const ObjectHeader& header = shown.object.header;
   Json json = ObjectJson(shown.object, run.now_ns);
   json["file"] = shown.file;
-  json["namespace"] = std::to_string(header.name_space);  // 64 bits, which not all readers hold
+  // 64 bits, which not all JSON parsers support
+  json["namespace"] = std::to_string(header.name_space);
   json["lineage"] = std::to_string(header.lineage);
   json["stored_bytes"] = header.stored_bytes;
   json["payload_checksum"] = std::to_string(header.payload_checksum);

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What an object needs before it: the segments of its path, then snapshots, then itself.
+// The objects to export: the segments of the path, then snapshots, then the object itself.
 struct Selection {
   std::vector<const FoundObject*> objects;
   ObjectPath path;
@@ -39,7 +39,7 @@ Result<Selection> Select(const ObjectFolder& folder, const FolderContents& conte
   return selection;
 }
 
-// The file appears whole or not at all. Returns its bytes.
+// Writes the file atomically. Returns its size.
 Result<uint64_t> WriteExport(const CacheRun& run, const ObjectFolder& folder,
                              const std::vector<const FoundObject*>& objects) {
   const std::string& path = run.options.file;
@@ -58,7 +58,7 @@ Result<uint64_t> WriteExport(const CacheRun& run, const ObjectFolder& folder,
 
 struct Imported {
   size_t written = 0;
-  size_t there = 0;  // already
+  size_t there = 0;  // already present
   uint64_t bytes = 0;
 };
 

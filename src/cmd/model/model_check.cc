@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-// Room for the longest prompt the grid probe reads.
+// Room for the longest prompt of the grid probe.
 constexpr size_t kContextTokens = 4096;
 constexpr double kProbeMsMax = 600'000;
 
@@ -68,7 +68,7 @@ void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {
       {"has_chat_template", !info.chat_template.empty()},
   };
   json.update(MemoryJson(traits));
-  // A file's strings may be anything; what is not UTF-8 is replaced, not thrown at us.
+  // Strings in a file may have any bytes; invalid UTF-8 is replaced instead of throwing.
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
 }

@@ -89,7 +89,7 @@ void AddDry(CLI::App* serve, DryParams* dry) {
       ->group(kGroup);
 }
 
-// "penalties;top_k;temperature", as a request's `samplers` has them in a list.
+// Parses "penalties;top_k;temperature", which a request's `samplers` has as a list.
 void ReadSamplers(const std::string& names, SamplingParams* sampling) {
   Json list = Json::array();
   for (const std::string& name : CLI::detail::split(names, ';')) list.push_back(name);
@@ -98,14 +98,14 @@ void ReadSamplers(const std::string& names, SamplingParams* sampling) {
   sampling->order = read->sampling.order;
 }
 
-// "15043+1" or "15043-1.5".
+// Parses "15043+1" or "15043-1.5".
 void ReadBias(const std::string& text, SamplingParams* sampling) {
   const size_t sign = text.find_first_of("+-");
   Token token = 0;
   float bias = 0;
   const char* const end = text.data() + text.size();
   const char* const middle = text.data() + std::min(sign, text.size());
-  // from_chars takes no plus.
+  // from_chars accepts no plus sign.
   const char* const number = middle != end && *middle == '+' ? middle + 1 : middle;
   const bool read = std::from_chars(text.data(), middle, token).ptr == middle && sign > 0 &&
                     number != end && std::from_chars(number, end, bias).ptr == end;

@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// Two columns: names, and what they do.
+// Returns two columns: names and summaries.
 std::string Table(const std::vector<PolicySummary>& policies) {
   std::string table;
   for (const PolicySummary& policy : policies) {

@@ -1,4 +1,4 @@
-// The flags of `cairn serve`. What llama-server has too keeps its name and its meaning.
+// The flags of `cairn serve`. Flags of llama-server keep their names and meanings.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -145,7 +145,7 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-// What becomes of what is longer than the context.
+// Flags for conversations and answers that exceed the context.
 void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Context";
   serve
@@ -171,7 +171,7 @@ void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-// What the model is asked for beside answers.
+// Flags for embeddings, reranking and infill.
 void AddTextFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
@@ -368,7 +368,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
   NameEnvironmentFlags(serve);
-  // The policies are a table: no filling of lines.
+  // The footer has a table of policies, which must not be reflowed.
   serve->get_formatter()->enable_footer_formatting(false);
   serve->footer(
       PolicyHelp() +
