@@ -269,7 +269,7 @@ TEST_F(HttpServerTest, SaysThatThereIsNoMemoryForARequestAndGoesOn) {
       Contains(answer, "no memory left for this request; try again later, or send a smaller one"));
   EXPECT_EQ(BodyOf(AskFor("GET", "/")), "alive");
   ASSERT_EQ(Log().size(), 1u);
-  EXPECT_EQ(Log()[0], "failed on /large: there was no memory for it");
+  EXPECT_EQ(Log()[0], "failed on /large: out of memory");
 }
 
 TEST_F(HttpServerTest, SurvivesWhatIsNotHttp) {
@@ -422,7 +422,7 @@ TEST_F(HttpServerTest, ListensBeyondThisMachineOnlyWithAKey) {
 TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
   options_.port = 70000;
   EXPECT_EQ(HttpServer(options_).Bind().error().message,
-            "port 70000 does not exist; --port takes 0 to 65535");
+            "port 70000 is out of range; --port takes 0 to 65535");
   options_.port = 0;
   options_.keys = *ApiKeys::Make({"k"});
   options_.host = "192.0.2.1";  // an address for documentation, which no machine has
