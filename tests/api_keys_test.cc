@@ -40,17 +40,17 @@ TEST_F(ApiKeysTest, SighupReadsTheFileAgain) {
   EXPECT_EQ(Get("/props", "sk-one-1111").status, 200);
   EXPECT_EQ(Reused("sk-two-2222"), 0);
   WriteKeys("sk-three-3333\nanna sk-two-2222\n");
-  Hup("2 API keys from now on");
+  Hup("reloaded, 2 API keys");
   EXPECT_EQ(Get("/props", "sk-one-1111").status, 401) << "taken away";
   EXPECT_EQ(Reused("sk-three-3333"), 0) << "a new key finds nothing of the one before it";
   EXPECT_GT(Reused("sk-two-2222"), 800) << "a key that stays keeps what is its own";
   for (const char* broken : {"", "# nobody\n", "one two three-of-a-secret\n"}) {
     WriteKeys(broken);
-    Hup("the API keys stay as they were");
+    Hup("keeping the previous API keys");
     EXPECT_EQ(Get("/props", "sk-three-3333").status, 200) << broken;
   }
   std::filesystem::remove(keys_);
-  Hup("the API keys stay as they were");
+  Hup("keeping the previous API keys");
   EXPECT_EQ(Get("/props", "sk-three-3333").status, 200);
   EXPECT_EQ(server_->Stop(), 0);
   EXPECT_EQ(Log().find("3333"), std::string::npos) << Log();
@@ -61,7 +61,7 @@ TEST_F(ApiKeysTest, WhatAKeyHasStoredIsItsOwnAfterARestartWhereverItStands) {
   WriteKeys("first\nsecond\n");
   ServeWith({"--api-key-file", keys_});
   WriteKeys("first\nsecond\nthird\n");
-  Hup("3 API keys from now on");
+  Hup("reloaded, 3 API keys");
   EXPECT_EQ(Reused("third"), 0) << "added while the server runs, and saved as the others are";
   EXPECT_EQ(server_->Stop(), 0);
   WriteKeys("third\nfourth\n");

@@ -75,11 +75,11 @@ TEST_F(ClockTest, AFolderFilledWhileTheClockWasYearsAheadTakesNewFiles) {
   world_.MoveClock(10 * kYear);
   ServeFaulty(small);
   int talk = 0;
-  while (talk < 100 && Metric("cairn_disk_given_up_total") == 0) {
+  while (talk < 100 && Metric("cairn_disk_evicted_total") == 0) {
     AskAndCompare(ShortTalk(talk++));
     WaitUntilSaved();
   }
-  ASSERT_GT(Metric("cairn_disk_given_up_total"), 0) << "the folder is not full";
+  ASSERT_GT(Metric("cairn_disk_evicted_total"), 0) << "the folder is not full";
   world_.MoveClock(0);
   AskAndCompare(Talk(100));
   AskAndCompare(Talk(101));

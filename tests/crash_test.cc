@@ -147,7 +147,7 @@ TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
     const Json body = AnyTurn();
     EXPECT_EQ(Ask(*server, body), PlainAnswer(body));
   }
-  taken_in = MetricOf(*server, "cairn_cache_taken_in_total");
+  taken_in = MetricOf(*server, "cairn_cache_discovered_total");
   EXPECT_GT(taken_in, 0);
   EXPECT_EQ(MetricOf(*server, "cairn_disk_corrupt_total"), 0);
   EXPECT_EQ(server->Stop(), 0) << server->LastLines();

@@ -164,8 +164,8 @@ TEST_F(DiskFaultsTest, AServerWhoseDiskIsFullEndsWithoutWaitingForRoom) {
   AskAndCompare(Talk(0));
   WaitUntilRefusing();
   EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
-  EXPECT_NE(server_->LastLines().find("cannot be written: what was not saved before will be read "
-                                      "again"),
+  EXPECT_NE(server_->LastLines().find("cannot be written: unsaved conversations will be "
+                                      "prefilled again"),
             std::string::npos)
       << server_->LastLines();
   EXPECT_EQ(UnfinishedFiles(), 0u);

@@ -190,7 +190,7 @@ std::string WhyNotHere(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     if (step.serves && !test::PortIsFree(step.port)) {
       return "port " + std::to_string(step.port) +
-             " is taken, and this machine lets no test have a " + "network of its own";
+             " is in use, and this machine lets no test have a " + "network of its own";
     }
   }
   return "";

@@ -44,11 +44,11 @@ TEST_F(MemoryFaultsTest, TheCacheGivesUpWhatItHoldsAndAnswersGoOn) {
   ServeWithin(needed + 128 * kMib,
               {"--cache-disk", "0", "--cache-ram", "4096", "--checkpoint-every-nb", "1"});
   int talk = 0;
-  while (talk < 200 && Metric("cairn_cache_sheddings_total") == 0) {
+  while (talk < 200 && Metric("cairn_cache_shrinks_total") == 0) {
     Ask(LongTalk(talk++));
   }
-  EXPECT_GT(Metric("cairn_cache_sheddings_total"), 0) << talk << " conversations";
-  EXPECT_GT(Metric("cairn_cache_shed_bytes_total"), 0);
+  EXPECT_GT(Metric("cairn_cache_shrinks_total"), 0) << talk << " conversations";
+  EXPECT_GT(Metric("cairn_cache_shrunk_bytes_total"), 0);
   EXPECT_LT(Metric("cairn_cache_limit_bytes"), 4096.0 * kMib);
   EXPECT_TRUE(IsHealthy());
   for (int i = 0; i < 3; ++i) AskAndCompare(Talk(talk + i));

@@ -101,11 +101,11 @@ class MetricsPageTest : public test::ServedTest {
     return found == std::string::npos ? -1 : std::stod(page.substr(found + sample.size() + 2));
   }
   static double Source(const std::string& page, const std::string& source) {
-    return Sample(page, "cairn_prompt_tokens_total{source=\"" + source + "\"}");
+    return Sample(page, "cairn_prompt_tokens_by_source_total{source=\"" + source + "\"}");
   }
   static double Sources(const std::string& page) {
     double sum = 0;
-    for (const char* source : {"live", "ram", "disk", "warmed", "read"}) {
+    for (const char* source : {"live", "ram", "disk", "prefetched", "computed"}) {
       sum += Source(page, source);
     }
     return sum;
@@ -117,7 +117,7 @@ TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
   const std::string document(1500, 'd');
   double asked = AskOf(document, "first");
   const double first = asked;
-  EXPECT_EQ(Source(Page(), "read"), first);
+  EXPECT_EQ(Source(Page(), "computed"), first);
   // The header's checkpoint, or that before it, is set again on what the slot holds.
   asked += AskOf(document, "another way to ask");
   asked += AskOf(document, "and without reuse", false);
@@ -125,8 +125,8 @@ TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
   EXPECT_EQ(Sources(page), asked);
   EXPECT_GT(Source(page, "live") + Source(page, "ram"), 1000);
   EXPECT_EQ(Source(page, "disk"), 0);
-  EXPECT_EQ(Sample(page, "cairn_misses_total{reason=\"new_prompt\"}"), 1);
-  EXPECT_EQ(Sample(page, "cairn_misses_total{reason=\"not_allowed\"}"), 1);
+  EXPECT_EQ(Sample(page, "cairn_cache_misses_total{reason=\"new_prompt\"}"), 1);
+  EXPECT_EQ(Sample(page, "cairn_cache_misses_total{reason=\"not_allowed\"}"), 1);
   EXPECT_EQ(Sample(page, "cairn_time_to_first_token_seconds_count"), 3);
   EXPECT_EQ(Sample(page, "cairn_queue_seconds_count"), 3);
   EXPECT_EQ(Sample(page, "cairn_generated_tokens_total"), 12);

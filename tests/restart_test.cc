@@ -121,7 +121,7 @@ TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
   const Json reply = Ask(FirstTurn());
   WaitUntilSaved();
   std::swap(server_, other);
-  WaitUntil("it is taken in", [&] { return Metric("cairn_cache_taken_in_total") > 0; });
+  WaitUntil("it is taken in", [&] { return Metric("cairn_cache_discovered_total") > 0; });
   const Json next = Ask(NextTurn(FirstTurn(), reply));
   EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
@@ -153,7 +153,7 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
     }
   };
   const auto evicted = [&] {
-    return Metric("cairn_disk_given_up_total") + MetricOf(*one, "cairn_disk_given_up_total");
+    return Metric("cairn_disk_evicted_total") + MetricOf(*one, "cairn_disk_evicted_total");
   };
   // On a slow machine it takes more than one round until either has written more than fits.
   constexpr int kRoundsMax = 10;

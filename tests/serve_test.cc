@@ -341,7 +341,7 @@ TEST(ServeProgram, ExactReuseAndPinnedTextsExcludeEachOther) {
   const auto [code, said] =
       RunProgram("serve --port 0 -m " + MadeModel() + " --reuse exact --pin-volatile '[0-9]+'");
   EXPECT_EQ(code, 1);
-  EXPECT_NE(said.find("leave out one of them"), std::string::npos) << said;
+  EXPECT_NE(said.find("remove one of them"), std::string::npos) << said;
 }
 
 }  // namespace

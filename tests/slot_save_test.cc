@@ -152,7 +152,7 @@ TEST_F(SlotSaveTest, AnotherModelsFileIsRefused) {
   ServeInMemory(With({"--ubatch-size", "128"}));
   const HttpReply refused = Act("restore");
   EXPECT_EQ(refused.status, 400);
-  EXPECT_NE(refused.body.find("is of another model"), std::string::npos) << refused.body;
+  EXPECT_NE(refused.body.find("was saved by another model"), std::string::npos) << refused.body;
 }
 
 TEST_F(SlotSaveTest, WithoutTheFlagTheServerSaysWhichOneItTakes) {

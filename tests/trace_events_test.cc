@@ -137,7 +137,7 @@ TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
   // Each on the context's track and on a slot's.
   const auto resumes = Named(events, "resume");
   ASSERT_EQ(resumes.size(), 4u);
-  EXPECT_EQ(resumes[0]["args"]["way"], "nothing");
+  EXPECT_EQ(resumes[0]["args"]["path"], "none");
   EXPECT_GT(resumes[3]["args"]["tokens"], 1000);
   EXPECT_TRUE(resumes[3]["args"].contains("tier"));
   EXPECT_FALSE(Named(events, "disk write").empty());
@@ -159,7 +159,7 @@ TEST_F(TraceEventsServeTest, TellsWhatCameFromDisk) {
   const auto resumes = Named(events, "resume");
   ASSERT_EQ(resumes.size(), 2u);
   EXPECT_EQ(resumes[1]["args"]["tier"], "disk");
-  EXPECT_EQ(resumes[1]["args"]["way"], "joined");
+  EXPECT_EQ(resumes[1]["args"]["path"], "assembled");
   EXPECT_GT(resumes[1]["args"]["bytes"], 0);
   EXPECT_TRUE(resumes[1]["args"].contains("class"));
 }

@@ -60,9 +60,10 @@ std::optional<size_t> TokensReadIn(std::string_view metrics) {
     const size_t end = metrics.find('\n');
     const std::string_view line = metrics.substr(0, end);
     metrics.remove_prefix(end == std::string_view::npos ? metrics.size() : end + 1);
-    if (const auto tokens = Sample(line, "cairn_prompt_tokens_total")) {
-      if (line.find("source=\"read\"") != std::string_view::npos) ours = ours.value_or(0) + *tokens;
-    } else if (const auto ahead = Sample(line, "cairn_warmed_tokens_total")) {
+    if (const auto tokens = Sample(line, "cairn_prompt_tokens_by_source_total")) {
+      if (line.find("source=\"computed\"") != std::string_view::npos)
+        ours = ours.value_or(0) + *tokens;
+    } else if (const auto ahead = Sample(line, "cairn_prefetched_tokens_total")) {
       ours = ours.value_or(0) + *ahead;
     } else if (const auto total = Sample(line, "llamacpp:prompt_tokens_total")) {
       llama_servers = total;

@@ -17,9 +17,10 @@
 
 namespace cairn {
 
-// What of a page of metrics in Prometheus' text form counts the prompt tokens that the model has
-// read, ahead or not: cairn_prompt_tokens_total of the source "read" and
-// cairn_prefetched_tokens_total, else llamacpp:prompt_tokens_total. Nothing when it has neither.
+// Returns how many prompt tokens the model has prefilled, for requests or ahead of them, from a
+// page of metrics in Prometheus' text format: cairn_prompt_tokens_by_source_total of the source
+// "computed" plus cairn_prefetched_tokens_total, or llamacpp:prompt_tokens_total. Returns nullopt
+// when the page has neither.
 std::optional<size_t> TokensReadIn(std::string_view metrics);
 
 // Thread-safe.

@@ -10,12 +10,12 @@ namespace cairn {
 namespace {
 
 TEST(TokensReadIn, AddsWhatWasReadAheadAndLeavesOutReuse) {
-  EXPECT_EQ(TokensReadIn("# TYPE cairn_prompt_tokens_total counter\n"
-                         "cairn_prompt_tokens_total{source=\"live\"} 900\n"
-                         "cairn_prompt_tokens_total{source=\"disk\"} 40\n"
-                         "cairn_prompt_tokens_total{source=\"warmed\"} 3\n"
-                         "cairn_prompt_tokens_total{source=\"read\"} 120\n"
-                         "cairn_warmed_tokens_total 3\n"
+  EXPECT_EQ(TokensReadIn("# TYPE cairn_prompt_tokens_by_source_total counter\n"
+                         "cairn_prompt_tokens_by_source_total{source=\"live\"} 900\n"
+                         "cairn_prompt_tokens_by_source_total{source=\"disk\"} 40\n"
+                         "cairn_prompt_tokens_by_source_total{source=\"prefetched\"} 3\n"
+                         "cairn_prompt_tokens_by_source_total{source=\"computed\"} 120\n"
+                         "cairn_prefetched_tokens_total 3\n"
                          "llamacpp:prompt_tokens_total 7\n"),
             123u);
 }

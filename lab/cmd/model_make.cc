@@ -19,27 +19,27 @@ int PrintError(const Error& error) {
 
 CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
   CLI::App* make = model->add_subcommand(
-      "make", "Make a synthetic model: a real architecture, random weights, tokens that are bytes");
+      "make", "Make a synthetic model: a real architecture with random weights and byte tokens");
   ModelShape& shape = options->shape;
   make->add_option("architecture", shape.architecture, "One of " + JoinNames(KnownArchitectures()))
       ->required();
-  make->add_option("file", options->path, "The GGUF file to write")->required();
-  // What is not given suits the architecture. 0 would mean the same, so it is refused.
+  make->add_option("file", options->path, "GGUF file to write")->required();
+  // Defaults depend on the architecture. 0 would mean the default, so it is refused.
   const CLI::Validator& positive = CLI::PositiveNumber;
-  make->add_option("--width", shape.width, "Size of the embedding")->check(positive);
+  make->add_option("--width", shape.width, "Embedding size")->check(positive);
   make->add_option("--layers", shape.layers, "Number of layers")->check(positive);
   make->add_option("--ff", shape.ff, "Width of the feed-forward layers")->check(positive);
-  make->add_option("--heads", shape.heads, "Attention or state heads")->check(positive);
-  make->add_option("--window", shape.window_tokens, "Tokens of the sliding window")
-      ->check(positive);
-  make->add_option("--train-ctx", shape.train_context_tokens, "Trained context in tokens")
+  make->add_option("--heads", shape.heads, "Number of attention or state heads")->check(positive);
+  make->add_option("--window", shape.window_tokens, "Sliding window in tokens")->check(positive);
+  make->add_option("--train-ctx", shape.train_context_tokens, "Training context in tokens")
       ->check(positive)
       ->capture_default_str();
-  make->add_option("--seed", shape.seed, "Seed of the weights")->capture_default_str();
-  make->add_flag("--infill", shape.infill, "With tokens for filling in, as /infill needs them");
+  make->add_option("--seed", shape.seed, "Seed of the random weights")->capture_default_str();
+  make->add_flag("--infill", shape.infill, "Add the fill-in-the-middle tokens that /infill needs");
   make->add_flag("--rank", shape.ranks,
-                 "With a classification head, as --reranking needs it: qwen3");
-  make->add_option("--quant", options->quant, "Number type: " + JoinNames(KnownQuants()))
+                 "Add the classification head that --reranking needs (qwen3 only)");
+  make->add_option("--quant", options->quant,
+                   "Data type of the weights: " + JoinNames(KnownQuants()))
       ->capture_default_str();
   make->add_flag("--verbose", options->verbose, "Show libllama's log");
   return make;

@@ -20,12 +20,12 @@ struct ModelMakeOptions {
   bool verbose = false;  // show libllama's log
 };
 
-// Adds the subcommand `make` to `model`. Parsing fills `options`, which must outlive it; when the
-// subcommand returned was chosen, call RunModelMake.
+// Adds the subcommand `make` to `model` and returns it. Parsing fills `options`, which must outlive
+// it; if the subcommand was chosen, call RunModelMake.
 CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options);
 
-// Makes the model and prints one line about it, or one line on standard error about what went
-// wrong. Returns the program's exit code.
+// Makes the model and prints one line about it, or one line about the error on standard error.
+// Returns the program's exit code.
 int RunModelMake(const ModelMakeOptions& options);
 
 }  // namespace cairn

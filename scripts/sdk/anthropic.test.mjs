@@ -50,7 +50,7 @@ test("the stream helper puts the same message together", async () => {
 test("an answer that explains itself is an answer like others", async () => {
   const asked = { ...ask, cairn: { explain: true } };
   const whole = await client.messages.create(asked);
-  assert.equal(whole.cairn.prompt_tokens, whole.cairn.reused_tokens + whole.cairn.read_tokens);
+  assert.equal(whole.cairn.prompt_tokens, whole.cairn.reused_tokens + whole.cairn.computed_tokens);
   const stream = client.messages.stream(asked);
   let told;
   stream.on("streamEvent", (event) => {

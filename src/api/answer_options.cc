@@ -6,9 +6,10 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kAnswersMax = 128;       // OpenAI's
-constexpr int64_t kTopLogprobsMax = 20;    // OpenAI's
-constexpr int64_t kNativeProbsMax = 1000;  // llama-server has no limit; a vocabulary is too much
+constexpr int64_t kAnswersMax = 128;     // OpenAI's limit
+constexpr int64_t kTopLogprobsMax = 20;  // OpenAI's limit
+// llama-server has no limit; a whole vocabulary would be too much
+constexpr int64_t kNativeProbsMax = 1000;
 
 void ReadChatLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   bool wanted = false;
@@ -27,7 +28,7 @@ void ReadLegacyLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   *logprobs = static_cast<size_t>(top);
   bool echo = false;
   fields->Bool("echo", &echo);
-  if (echo) fields->Fail("logprobs", "absent beside 'echo': the prompt's tokens have none");
+  if (echo) fields->Fail("logprobs", "absent with 'echo': prompt tokens have no logprobs");
 }
 
 void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {
@@ -37,7 +38,8 @@ void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {
   bool after_sampling = false;
   fields->Bool("post_sampling_probs", &after_sampling);
   if (after_sampling) {
-    fields->Fail("post_sampling_probs", "false: probabilities are told as the model gives them");
+    fields->Fail("post_sampling_probs",
+                 "false: this server reports the model's probabilities, before sampling");
   }
 }
 
@@ -47,7 +49,8 @@ void ReadAnswers(FieldReader* fields, size_t* answers) {
   *answers = static_cast<size_t>(wanted);
   int64_t best_of = wanted;
   fields->Integer("best_of", 1, std::numeric_limits<int32_t>::max(), &best_of);
-  if (best_of != wanted) fields->Fail("best_of", "absent or as 'n': all answers are given");
+  if (best_of != wanted)
+    fields->Fail("best_of", "absent or equal to 'n': all answers are returned");
 }
 
 void ReadCacheHints(FieldReader* fields) {

@@ -1,4 +1,4 @@
-// ApiError: what goes wrong with a request, as a client is told it.
+// ApiError: an error of a request as the client gets it.
 
 #ifndef CAIRN_API_API_ERROR_H_
 #define CAIRN_API_API_ERROR_H_
@@ -14,8 +14,8 @@ namespace cairn {
 struct ApiError {
   int status = 500;           // of HTTP
   std::string type;           // llama-server's names: "invalid_request_error", …
-  std::string message;        // what was wrong, what was expected
-  std::string field;          // the field of the request it is about; may be empty
+  std::string message;        // what is wrong and what was expected
+  std::string field;          // the request's field in question; may be empty
   size_t prompt_tokens = 0;   // set when the prompt is too long
   size_t context_tokens = 0;  // set when the prompt is too long
 };
@@ -24,11 +24,11 @@ template <typename T>
 using ApiResult = tl::expected<T, ApiError>;
 
 ApiError ToApiError(const Error& error);
-// 400. `expected` words what the field takes: "a number between 0 and 2".
+// Returns a 400. `expected` describes valid values: "a number between 0 and 2".
 ApiError FieldError(const std::string& field, const std::string& expected);
-// The type that goes with a status.
+// Returns the error type that belongs to a status.
 std::string ErrorType(int status);
-// {"error": {"code", "message", "type", "param"…}}
+// Returns {"error": {"code", "message", "type", "param"…}}.
 std::string ErrorBody(const ApiError& error);
 
 }  // namespace cairn

@@ -18,13 +18,13 @@
 namespace cairn {
 namespace {
 
-// Prompts of more bytes are made one at a time.
+// Prompts of more bytes are built one at a time.
 constexpr size_t kLargePromptBytes = size_t{4} << 20;
 
-// Answers whose conversations wait to be looked at.
+// Maximum number of finished answers queued for the prediction of their next turn.
 constexpr size_t kJobsMax = 16;
 
-// The token positions of what the template says of the text. What cannot be placed is left out.
+// Returns the token positions of the template's marks. Marks without an exact position are dropped.
 void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape) {
   shape->header_end = map.PositionAt(text.header_end).value_or(0);
   shape->messages_end = map.PositionAt(text.last_message_end).value_or(0);
@@ -96,7 +96,7 @@ void ChatService::TellReasoning(Conversation* conversation) const {
 
 ApiResult<PromptText> ChatService::ToText(const Conversation& conversation,
                                           ClientSpans spans) const {
-  // Rendered more than once, it must name the same second.
+  // All renderings of the conversation must have the same time.
   Conversation timed = conversation;
   if (timed.now_unix_s == 0) timed.now_unix_s = NowUnixS();
   SettlePromptEnd(options_.prefill_assistant, &timed);
@@ -118,12 +118,12 @@ ApiResult<ChatService::Prompt> ChatService::ToPrompt(Conversation conversation,
       return tl::unexpected(fits.error());
     }
   }
-  // Each takes many times its size in memory.
+  // Building a prompt takes many times its size in memory.
   std::unique_lock<std::mutex> alone(large_prompt_mutex_, std::defer_lock);
   if (bytes_min > kLargePromptBytes) alone.lock();
   MakeCanonical(options_.canonical, &conversation);
   size_t pinned = 0;
-  // Counting tokens changes nothing for later requests.
+  // Counting tokens must not influence later requests.
   if (reuse && options_.volatile_text && overflow == Overflow::kCut)
     pinned = options_.volatile_text->Pin(name_space, &conversation);
   if (reuse) tool_order_->Apply(name_space, &conversation);
@@ -140,7 +140,7 @@ ApiResult<ChatService::Prompt> ChatService::ToCutPrompt(const Conversation& conv
   ConversationCut::Applied applied = cut_->Apply(&left);
   auto prompt = ToWholePrompt(left, name_space, reuse);
   const auto fits = [&] { return prompt->tokens.size() < engine_->context_tokens(); };
-  // Sizes are estimated, so once in a while more has to go.
+  // Sizes are estimates, so sometimes more messages must be dropped.
   for (size_t tightness = 1; prompt && !fits() && tightness <= ConversationCut::kTightest;
        ++tightness) {
     left = conversation;
@@ -154,7 +154,7 @@ ApiResult<ChatService::Prompt> ChatService::ToCutPrompt(const Conversation& conv
   if (applied.anew && options_.log) {
     options_.log(LogLevel::kInfo, "a conversation is longer than the context: its oldest " +
                                       std::to_string(applied.dropped) +
-                                      " messages are left out from here on");
+                                      " messages are dropped from here on");
   }
   return prompt;
 }
@@ -223,8 +223,8 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 PromptShape ChatService::ShapeOf(Prompt* prompt) const {
   PromptShape shape;
   shape.tokens = prompt->tokens.size();
-  // Checkpoints are placed by the rest, and models that can be cut anywhere get none; but a
-  // client's marks are accounted for whatever the model.
+  // The rest only serves the placement of checkpoints, which models that can be cut anywhere do not
+  // need. A client's marks are reported for every model.
   const bool placed = engine_->traits().NeedsSnapshots() || options_.find_boundaries;
   if (!placed && prompt->marks.empty()) return shape;
   std::vector<std::string> pieces;
@@ -285,7 +285,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());
   AskedTurn asked{.name_space = name_space};
-  // How a message comes back that was continued is not known.
+  // The form in which a continued message comes back is unknown.
   if (jobs_ && request.reuse && request.options.answers == 1 && !continues) {
     asked.conversation = std::make_shared<const Conversation>(request.conversation);
   }
@@ -313,7 +313,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_
   generation.pinned_texts = prompt->pinned_texts;
   generation.dropped_messages = prompt->dropped_messages;
   if (prompt->pinned_texts > 0 && options_.log) {
-    options_.log(LogLevel::kInfo, "volatile texts that keep their first value: " +
+    options_.log(LogLevel::kInfo, "volatile texts pinned to their first value: " +
                                       std::to_string(prompt->pinned_texts));
   }
   generation.params = std::move(request.params);

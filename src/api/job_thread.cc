@@ -40,7 +40,7 @@ void JobThread::Run() {
     try {
       job();
     } catch (const std::bad_alloc&) {
-      // Nobody waits for it; what asks next says that memory is short.
+      // No one waits for the job; the next request reports that memory is short.
     }
     lock.lock();
   }

@@ -1,6 +1,6 @@
-// JobThread: one thread that does jobs in the order they come, for what nobody waits for.
+// JobThread: one background thread that runs jobs in the order of their arrival.
 //
-// Threads: any; jobs run on the one thread.
+// Threads: any thread may push; jobs run on the background thread.
 
 #ifndef CAIRN_API_JOB_THREAD_H_
 #define CAIRN_API_JOB_THREAD_H_
@@ -16,15 +16,15 @@ namespace cairn {
 
 class JobThread {
  public:
-  // When more are waiting, the oldest is dropped.
+  // When more than `jobs_max` jobs are queued, the oldest is dropped.
   explicit JobThread(size_t jobs_max);
   ~JobThread() { Stop(); }
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  // After Stop it does nothing.
+  // Does nothing after Stop.
   void Push(std::function<void()> job);
-  // Waits for the job at work, and drops the others.
+  // Waits for the running job and drops the queued ones.
   void Stop();
   bool stopping() const {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// JSON as the API reads and writes it: fields with a type and a name, so that a mistake is told
-// with the field's name and what it takes.
+// JSON of requests and answers. FieldReader checks types, so that errors name the field and the
+// expected value.
 
 #ifndef CAIRN_API_JSON_H_
 #define CAIRN_API_JSON_H_
@@ -14,27 +14,27 @@
 
 namespace cairn {
 
-// The body of a request; it must be an object.
+// Parses the body of a request, which must be an object.
 ApiResult<Json> ParseBody(std::string_view body);
 
-// As text; bytes that are no UTF-8 become U+FFFD instead of an exception.
+// Returns the JSON as text. Invalid UTF-8 becomes U+FFFD instead of an exception.
 std::string ToText(const Json& json);
 
-// Appends it to `chunk` as an event of a stream that has no named ones: "data: {…}", a blank line.
+// Appends the JSON to `chunk` as an unnamed server-sent event: "data: {…}" and a blank line.
 void AppendDataEvent(const Json& json, std::string* chunk);
 
-// Reads the fields of one object, one call each, and remembers the first mistake. A field that is
-// absent or null leaves its target as it was.
+// FieldReader: reads the fields of one object, one call per field, and keeps the first error. An
+// absent or null field leaves its target unchanged.
 //
 //   FieldReader fields(body, "");
 //   fields.Number("temperature", 0, 100, &params.temperature);
 //   if (fields.error()) return tl::unexpected(*fields.error());
 class FieldReader {
  public:
-  // `path` stands before the names in errors: "messages[3]." Both outlive the reader.
+  // `path` precedes the names in errors, such as "messages[3].". Both outlive the reader.
   FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {}
 
-  // The value of `name`, or null when it is absent or null.
+  // Returns the value of `name`. Null if the field is absent or null.
   const Json* Find(std::string_view name) const;
   void String(std::string_view name, std::string* target);
   void Bool(std::string_view name, bool* target);

@@ -1,5 +1,5 @@
-// The machine's wall clock, for dates that clients and templates are shown. Nothing that decides
-// anything asks it: see base/clock.h.
+// The machine's wall clock, for dates shown to clients and templates. No decision depends on it:
+// see base/clock.h.
 
 #ifndef CAIRN_API_WALL_CLOCK_H_
 #define CAIRN_API_WALL_CLOCK_H_

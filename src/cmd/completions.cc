@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// What may follow a command's words.
+// The words that may follow a command.
 struct Offer {
   std::string word;
   std::string description;
@@ -30,12 +30,12 @@ std::vector<Offer> Offers(const CLI::App& app) {
   return offers;
 }
 
-// Behind the program's own name: " model make"; empty for the program itself.
+// The words after the program's name: " model make"; empty for the program itself.
 std::string WayBehind(const ManualCommand& command, const CLI::App& app) {
   return command.way.substr(app.get_name().size());
 }
 
-// Between single quotes; `quote` is how the shell writes one inside.
+// Quotes a text with single quotes; `quote` is the shell's escape of one.
 std::string Quoted(const std::string& text, const std::string& quote) {
   std::string safe = "'";
   for (const char c : text) {
@@ -48,7 +48,7 @@ std::string Quoted(const std::string& text, const std::string& quote) {
   return safe + "'";
 }
 
-// Those of `offers` that `wanted` is true for, each behind a space.
+// Returns the `offers` for which `wanted` is true, each after a space.
 template <typename Wanted>
 std::string Words(const std::vector<Offer>& offers, Wanted wanted) {
   std::string words;
@@ -65,7 +65,7 @@ bool IsAny(const Offer&) {
   return true;
 }
 
-// All ways but the program's own, each between double quotes.
+// Returns the words of all commands but the program itself, each in double quotes.
 std::string Ways(const CLI::App& app, const std::string& separator) {
   std::string ways;
   for (const ManualCommand& command : ManualCommands(app)) {
@@ -137,7 +137,7 @@ std::string ZshCompletion(const CLI::App& app) {
     text += "  (\"" + WayBehind(command, app) + "\")\n  commands=(\n" + commands +
             "  )\n  flags=(\n" + flags + "  )\n  valued=(" + Words(offers, TakesValue) + " ) ;;\n";
   }
-  // What _describe is told to be flags it offers behind a dash only.
+  // _describe offers entries marked as flags only after a dash.
   return text +
          "esac\n"
          "if (( ! ${valued[(Ie)${words[CURRENT-1]}]} )); then\n"

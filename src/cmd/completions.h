@@ -1,6 +1,6 @@
-// What bash, zsh and fish need to complete commands and flags. All three walk the words typed so
-// far to the command they call, then offer its commands and flags; where none fits, and behind a
-// flag that takes a value, files.
+// Shell completions for bash, zsh and fish. All three follow the typed words to the command, then
+// offer its subcommands and flags, or files after a flag that takes a value and where nothing else
+// matches.
 
 #ifndef CAIRN_CMD_COMPLETIONS_H_
 #define CAIRN_CMD_COMPLETIONS_H_

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kPrefix = "LLAMA_ARG_";
 constexpr std::string_view kNegatedPrefix = "LLAMA_ARG_NO_";
 
-// A name of llama-server, and the flag that has its name and meaning.
+// A variable of llama-server, and the flag with the same name and meaning.
 struct Variable {
   const char* name;
   const char* flag;
@@ -97,7 +97,7 @@ bool IsFlag(const CLI::Option& option) {
   return option.get_items_expected_max() == 0 || !option.get_fnames().empty();
 }
 
-// The options of `serve` that the command line names, as far as that can be told of its words.
+// Returns the options of `serve` that the command line names, as far as its words show.
 std::set<const CLI::Option*> NamedOptions(const CLI::App& serve,
                                           const std::vector<std::string>& arguments) {
   std::set<const CLI::Option*> named;
@@ -112,9 +112,9 @@ std::set<const CLI::Option*> NamedOptions(const CLI::App& serve,
   return named;
 }
 
-// One variable, as the arguments it stands for.
+// A variable and the arguments that it stands for.
 struct Given {
-  std::string name;  // as it was found
+  std::string name;  // the value as found
   std::string flag;
   std::string value;
 };
@@ -129,10 +129,10 @@ Result<std::vector<std::string>> ArgumentsOf(const Given& given, const CLI::Opti
   }
   return Fail(ErrorCode::kInvalidArgument,
               "environment variable " + given.name + " has the value '" + given.value +
-                  "'; it takes 1, true, on or enabled, or 0, false, off or disabled");
+                  "'; expected 1, true, on or enabled, or 0, false, off or disabled");
 }
 
-// Parses the arguments of one variable alone: an error is then that variable's.
+// Parses the arguments of one variable separately, so that an error can name it.
 Status Try(const Given& given, std::vector<std::string> arguments) {
   CLI::App app;
   ServeOptions options;

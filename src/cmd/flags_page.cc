@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// As a cell of a table has it.
+// Escapes a text for a table cell.
 std::string Cell(const std::string& text) {
   std::string safe;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// docs/flags.md and docs/lab_flags.md: every command with its flags, made from the flags that the
-// program takes.
+// Generates docs/flags.md and docs/lab_flags.md: all commands with their flags, from the program's
+// own definitions.
 
 #ifndef CAIRN_CMD_FLAGS_PAGE_H_
 #define CAIRN_CMD_FLAGS_PAGE_H_
@@ -12,8 +12,8 @@ class App;
 
 namespace cairn {
 
-// Markdown: `heading` with what precedes the commands, then a section a command with a table for
-// each heading of its help.
+// Returns Markdown: `heading`, the text before the commands, then a section per command with a
+// table for each heading of its help.
 std::string FlagsPage(const CLI::App& app, const std::string& heading);
 
 }  // namespace cairn

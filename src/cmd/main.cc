@@ -1,5 +1,5 @@
-// cairn: one program with subcommands. From here the way to the heart is
-//   cmd/serve/serve.cc -> api/chat_service.h -> sched/scheduler.h -> cache/checkpoint_cache.h
+// cairn: one program with subcommands. The main path is cmd/serve/serve.cc -> api/chat_service.h ->
+// sched/scheduler.h -> cache/checkpoint_cache.h.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace cairn {
 namespace {
 
-// These were commands of this program in 0.1; empty for any other word.
+// Returns the command if it moved to cairn-lab; empty for any other word.
 std::string MovedCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return "";
   if (arguments.size() > 1 && arguments[0] == "model" && arguments[1] == "make")
@@ -51,7 +51,7 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
-  CLI::App* model = app.add_subcommand("model", "Look at model files");
+  CLI::App* model = app.add_subcommand("model", "Inspect model files");
   model->require_subcommand(1);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
@@ -67,7 +67,7 @@ int Main(std::vector<std::string> arguments) {
   }
   arguments.insert(arguments.end(), environment->arguments.begin(), environment->arguments.end());
   serve_options.unknown_variables = environment->unknown;
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());  // in the order that CLI11 expects
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {

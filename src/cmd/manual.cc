@@ -14,11 +14,12 @@ namespace cairn {
 namespace {
 
 constexpr const char* kFlagsHeading =
-    "# Flags\n\nEvery command and what it takes, written by the program from its own flags\n"
-    "(`cairn manual FOLDER`); a test holds this page to them. Flags that llama-server has too\n"
-    "keep its names, and its environment variables, which the command line wins over.\n";
+    "# Flags\n\n"
+    "All commands and their flags. `cairn manual FOLDER` generates this page, and a test\n"
+    "compares it with the program. Flags that llama-server also has keep its names and its\n"
+    "environment variables; the command line overrides the environment.\n";
 
-// As troff wants it: no character of the text is a command.
+// Escapes a text for troff, so that no character is a command.
 std::string Troff(const std::string& text) {
   std::string safe;
   bool line_begins = true;
@@ -96,10 +97,10 @@ std::string Options(const CLI::App& app) {
 
 std::string ManPage(const ManualCommand& command, const std::string& date) {
   const std::string name = PageName(command.way);
-  // One line, without a full stop, is what whatis(1) indexes.
+  // whatis(1) indexes one line without a full stop.
   std::string summary = command.app->get_description();
   while (!summary.empty() && summary.back() == '.') summary.pop_back();
-  if (name == "cairn") summary = "an LLM server that never reads twice what it has read once";
+  if (name == "cairn") summary = "an LLM server that never prefills the same prefix twice";
   std::string text = ".\\\" Made by the program from its own flags.\n.TH " + Troff(name) + " 1 \"" +
                      date + "\" \"cairn " CAIRN_VERSION "\" \"User Commands\"\n.SH NAME\n" +
                      Troff(name) + " \\- " + Troff(summary) + "\n" + Synopsis(command) +
@@ -175,7 +176,7 @@ std::map<std::string, std::string> ManPages(const CLI::App& app, const std::stri
 CLI::App* AddManual(CLI::App* app, ManualOptions* options) {
   CLI::App* manual = app->add_subcommand("manual", "Write man pages and completions");
   manual->group("");
-  manual->add_option("folder", options->folder, "Where to write them")->required();
+  manual->add_option("folder", options->folder, "Folder to write to")->required();
   manual->add_option("--date", options->date, "Date of the man pages, as 2026-08-01");
   return manual;
 }

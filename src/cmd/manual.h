@@ -1,5 +1,5 @@
-// `cairn manual FOLDER`, which no help lists: writes the man pages and the shells' completions,
-// made from the very flags that the program takes, so that they cannot go stale. Packages call it.
+// `cairn manual FOLDER`, a hidden command: generates man pages and shell completions from the
+// program's own flags, so that they cannot go stale. Packages call it.
 
 #ifndef CAIRN_CMD_MANUAL_H_
 #define CAIRN_CMD_MANUAL_H_
@@ -17,35 +17,35 @@ namespace cairn {
 
 struct ManualOptions {
   std::string folder;
-  std::string date;  // in the man pages, as it is; none where empty
+  std::string date;  // printed in the man pages as given; omitted if empty
 };
 
 CLI::App* AddManual(CLI::App* app, ManualOptions* options);
-// Writes FOLDER/man/*.1, FOLDER/flags.md and FOLDER/completions/{cairn.bash,_cairn,cairn.fish}. 1
-// with what went wrong on standard error.
+// Writes FOLDER/man/*.1, FOLDER/flags.md and FOLDER/completions/{cairn.bash,_cairn,cairn.fish}.
+// Returns 1 with a message on standard error if that fails.
 int RunManual(const CLI::App& app, const ManualOptions& options);
 
-// A command with all the words that call it.
+// A command with the words that call it.
 struct ManualCommand {
   std::string way;  // "cairn model make"
   const CLI::App* app = nullptr;
 };
-// Of the whole program, itself first; hidden ones are left out.
+// Returns all commands of the program, itself first, without hidden ones.
 std::vector<ManualCommand> ManualCommands(const CLI::App& app);
-// Commands one word below; hidden ones are left out.
+// Returns the direct subcommands without hidden ones.
 std::vector<const CLI::App*> ShownSubcommands(const CLI::App& app);
-// In the order of the help.
+// Returns the options in the order of the help.
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app);
-// The same by the headings they have in the help.
+// The same, grouped by their headings in the help.
 struct OptionsUnder {
   std::string heading;
   std::vector<const CLI::Option*> options;
 };
 std::vector<OptionsUnder> OptionsByHeading(const CLI::App& app);
-// "-m", "--model"; none of one that is known by its place.
+// Returns the flag's names, such as "-m" and "--model"; none for a positional argument.
 std::vector<std::string> FlagsOf(const CLI::Option& option);
 
-// By file name.
+// Returns the man pages by file name.
 std::map<std::string, std::string> ManPages(const CLI::App& app, const std::string& date);
 
 }  // namespace cairn

@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// To standard error, whatever its level. Any thread.
+// Prints to standard error at every level. Any thread.
 void PrintLogLine(LogLevel level, std::string_view line);
 
 }  // namespace cairn

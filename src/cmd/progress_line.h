@@ -1,5 +1,5 @@
-// ProgressLine: says on standard error how far something is that takes longer than two seconds.
-// On a terminal one line is written over; elsewhere a line comes every so often.
+// ProgressLine: reports the progress of work that takes longer than two seconds on standard error.
+// On a terminal one line is overwritten; elsewhere lines are printed at intervals.
 
 #ifndef CAIRN_CMD_PROGRESS_LINE_H_
 #define CAIRN_CMD_PROGRESS_LINE_H_
@@ -13,7 +13,7 @@ namespace cairn {
 // Not thread-safe.
 class ProgressLine {
  public:
-  // `what` comes before the percentage: "Loading model.gguf".
+  // `what` precedes the percentage: "Loading model.gguf".
   explicit ProgressLine(std::string what);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;

@@ -1,5 +1,5 @@
-// llama-server's short flags have several letters after one dash (-ngl 99), which our command-line
-// library would read as -n -g -l. They are spelt out before it sees them.
+// Expands llama-server's short flags of several letters (-ngl 99), which the command-line library
+// would parse as -n -g -l.
 
 #ifndef CAIRN_CMD_SHORT_FLAGS_H_
 #define CAIRN_CMD_SHORT_FLAGS_H_
@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// `arguments` with every short flag of several letters replaced by its long form.
+// Returns `arguments` with every short flag of several letters replaced by its long form.
 std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments);
 
 }  // namespace cairn

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// llama-server's word for the pooling of models that rank.
+// llama-server's name for the pooling of reranker models.
 constexpr const char* kRankPooling = "rank";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What `cairn serve` does with the model beside answering: vectors of texts and ranks of documents.
+// The embedding and reranking contexts of `cairn serve`.
 
 #ifndef CAIRN_CMD_TEXT_MODELS_H_
 #define CAIRN_CMD_TEXT_MODELS_H_
@@ -14,15 +14,16 @@
 
 namespace cairn {
 
-// Null: not asked for.
+// Null if not enabled.
 struct TextModels {
   std::unique_ptr<LlamaEmbedder> embedder;
   std::unique_ptr<LlamaReranker> reranker;
-  std::unique_ptr<const Rerank> rerank;  // by `reranker`
+  std::unique_ptr<const Rerank> rerank;  // uses `reranker`
 };
 
-// Makes what the flags ask for and tells `served` of it, and of the vocabulary's tokens for
-// /infill. `engine` and `models` outlive `served`; `llama` are the options it was loaded with.
+// Creates the contexts that the flags enable and sets them in `served`, together with the
+// vocabulary's tokens for /infill. `engine` and `models` outlive `served`; `llama` are the options
+// that the model was loaded with.
 Status ServeTexts(const ServeOptions& options, const LlamaOptions& llama, const LlamaEngine& engine,
                   TextModels* models, Served* served);
 

@@ -15,14 +15,15 @@ namespace cairn {
 namespace {
 
 constexpr int kTimeoutMs = 5000;
-// Clears the screen and goes to its first column.
+// Moves the cursor to the top left and clears the screen.
 constexpr const char* kFromTheTop = "\x1b[H\x1b[2J";
 
 Result<std::string> BodyOf(const HttpClient& client, const std::string& path) {
   auto reply = client.Get(path);
   if (!reply) return tl::unexpected(reply.error());
   if (reply->status == 401) {
-    return Fail(ErrorCode::kInvalidArgument, "the server wants an API key; give it with --api-key");
+    return Fail(ErrorCode::kInvalidArgument,
+                "the server requires an API key; give it with --api-key");
   }
   if (reply->status != 200) {
     return Fail(ErrorCode::kUnavailable,
@@ -48,14 +49,15 @@ Result<std::string> Screen(const HttpClient& client) {
 }  // namespace
 
 CLI::App* AddTop(CLI::App* app, TopOptions* options) {
-  CLI::App* top = app->add_subcommand(
-      "top", "Show what a running server's cache holds and what its last requests cost");
-  top->add_option("--url", options->url, "The server, as http://host:port")->capture_default_str();
-  top->add_option("--api-key", options->api_key, "The server's API key")->envname("CAIRN_API_KEY");
-  top->add_option("--interval", options->interval_s, "Seconds between two looks")
+  CLI::App* top =
+      app->add_subcommand("top", "Show a running server's cache and the cost of its last requests");
+  top->add_option("--url", options->url, "Address of the server, as http://host:port")
+      ->capture_default_str();
+  top->add_option("--api-key", options->api_key, "API key of the server")->envname("CAIRN_API_KEY");
+  top->add_option("--interval", options->interval_s, "Refresh interval in seconds")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  top->add_flag("--once", options->once, "Look once and end");
+  top->add_flag("--once", options->once, "Print one screen and exit");
   return top;
 }
 

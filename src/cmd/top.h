@@ -1,4 +1,4 @@
-// `cairn top`: what a running server's cache holds and what its last requests cost, in a terminal.
+// `cairn top`: shows a running server's cache and the cost of its last requests in a terminal.
 
 #ifndef CAIRN_CMD_TOP_H_
 #define CAIRN_CMD_TOP_H_
@@ -15,12 +15,12 @@ struct TopOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string api_key;
   double interval_s = 1;
-  bool once = false;  // print, and end
+  bool once = false;  // print one screen and exit
 };
 
 CLI::App* AddTop(CLI::App* app, TopOptions* options);
-// Until it is interrupted. 1 with what went wrong on standard error when the server is not there,
-// or is none of ours.
+// Runs until it is interrupted. Returns 1 with a message on standard error if the server does not
+// answer or is not a Cairn server.
 int RunTop(const TopOptions& options);
 
 }  // namespace cairn

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMib = 1024.0 * 1024;
 constexpr size_t kBarWidth = 24;
-// Of the screen, above the list of requests.
+// Lines of the screen above the list of requests.
 constexpr size_t kOtherLines = 9;
 
 std::string SizeText(double bytes) {
@@ -31,7 +31,7 @@ std::string Bar(double share) {
   return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
 }
 
-// Characters, not bytes: what servers say has letters of any kind in it.
+// Counts characters, not bytes, because the server's texts may be any UTF-8.
 std::string Cut(const std::string& line, size_t columns) {
   size_t seen = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -79,25 +79,26 @@ std::string CheckpointsLine(const Json& classes) {
         WithCommas(one.at("checkpoints").get<size_t>()) + " " + one.at("class").get<std::string>();
     if (one.at("tier") == "disk") line += " (disk)";
   }
-  return "kept  " + (line.empty() ? "none" : line);
+  return "held  " + (line.empty() ? "none" : line);
 }
 
 std::string ReuseLine(const Json& requests) {
   size_t prompt = 0;
   size_t reused = 0;
-  size_t warmed = 0;
+  size_t prefetched = 0;
   for (const Json& request : requests) {
     if (!request.contains("reuse")) continue;
     prompt += request["reuse"].at("prompt_tokens").get<size_t>();
     reused += request["reuse"].at("reused_tokens").get<size_t>();
-    warmed += request["reuse"].at("warmed_tokens").get<size_t>();
+    prefetched += request["reuse"].at("prefetched_tokens").get<size_t>();
   }
-  if (prompt == 0) return "reuse nothing was asked yet";
+  if (prompt == 0) return "reuse no requests yet";
   std::array<char, 32> share{};
   std::snprintf(share.data(), share.size(), "%.1f %%",
                 100 * static_cast<double>(reused) / static_cast<double>(prompt));
   return "reuse " + std::string(share.data()) + " of " + WithCommas(prompt) + " prompt tokens, " +
-         WithCommas(warmed) + " of them read ahead; " + WithCommas(prompt - reused) + " read";
+         WithCommas(prefetched) + " of them prefetched; " + WithCommas(prompt - reused) +
+         " computed";
 }
 
 std::string RequestLine(const Json& request) {
@@ -112,7 +113,7 @@ std::string RequestLine(const Json& request) {
       ended ? request.at("queue_ms").get<double>() + request.at("prompt_ms").get<double>() : 0;
   line += Padded(MsText(wait_ms), 10, true) + "  ";
   const Json& explanation = reuse.at("explanation");
-  if (explanation.at("why") == "all_known") return line;
+  if (explanation.at("reason") == "all_known") return line;
   return line + explanation.at("sentence").get<std::string>();
 }
 
@@ -130,7 +131,7 @@ std::string Shown(const TopInput& input) {
   lines.emplace_back();
   lines.push_back(Padded("request", 27, false) + Padded("state", 10, false) +
                   Padded("prompt", 9, true) + Padded("reused", 9, true) +
-                  Padded("waited", 10, true) + "  what was not reused");
+                  Padded("waited", 10, true) + "  reason");
   const size_t room = input.lines > kOtherLines ? input.lines - kOtherLines : 1;
   for (size_t i = 0; i < std::min(room, requests.size()); ++i) {
     lines.push_back(RequestLine(requests[i]));
@@ -147,7 +148,7 @@ Result<std::string> TopView(const TopInput& input) {
     return Shown(input);
   } catch (const Json::exception& error) {
     return Fail(ErrorCode::kCorrupt, "the server at " + std::string(input.url) +
-                                         " does not answer as cairn does: " + error.what());
+                                         " did not answer like a Cairn server: " + error.what());
   }
 }
 

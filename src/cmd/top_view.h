@@ -1,4 +1,4 @@
-// What `cairn top` shows: the server's cache and its last requests, as lines of text.
+// The screen of `cairn top`: the server's cache and its last requests as lines of text.
 //
 // Pure.
 
@@ -21,7 +21,7 @@ struct TopInput {
   size_t lines = 40;
 };
 
-// Lines of up to so many columns. kCorrupt: an answer is not what these paths give.
+// Returns lines of at most `columns` columns. kCorrupt if a body does not have the expected form.
 Result<std::string> TopView(const TopInput& input);
 
 }  // namespace cairn

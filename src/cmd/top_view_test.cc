@@ -19,12 +19,12 @@ constexpr std::string_view kCache = R"({
 constexpr std::string_view kRequests = R"({"requests": [
   {"id": "chatcmpl-7-3", "state": "answering"},
   {"id": "chatcmpl-7-2", "state": "done", "queue_ms": 2, "prompt_ms": 318,
-   "reuse": {"prompt_tokens": 12000, "reused_tokens": 64, "warmed_tokens": 0,
-             "explanation": {"why": "parted",
-                             "sentence": "it parts at messages[0] (system), character 18"}}},
+   "reuse": {"prompt_tokens": 12000, "reused_tokens": 64, "prefetched_tokens": 0,
+             "explanation": {"reason": "diverged",
+                             "sentence": "The prompt diverges at messages[0] (system)."}}},
   {"id": "chatcmpl-7-1", "state": "done", "queue_ms": 0, "prompt_ms": 55,
-   "reuse": {"prompt_tokens": 11900, "reused_tokens": 11800, "warmed_tokens": 300,
-             "explanation": {"why": "all_known", "sentence": "all"}}}]})";
+   "reuse": {"prompt_tokens": 11900, "reused_tokens": 11800, "prefetched_tokens": 300,
+             "explanation": {"reason": "all_known", "sentence": "all"}}}]})";
 
 TEST(TopView, ShowsTiersSlotsAndRequests) {
   const auto shown = TopView({"http://127.0.0.1:8080", kCache, kRequests, 120, 40});

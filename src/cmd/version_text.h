@@ -1,4 +1,4 @@
-// What `cairn --version` says: what a report of a fault should begin with.
+// The text of `cairn --version`, which bug reports should include.
 
 #ifndef CAIRN_CMD_VERSION_TEXT_H_
 #define CAIRN_CMD_VERSION_TEXT_H_
@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-// Several lines, the first "cairn VERSION"; without a newline at the end.
+// Returns several lines, the first "cairn VERSION", without a trailing newline.
 std::string VersionText();
 
 }  // namespace cairn

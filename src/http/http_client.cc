@@ -61,7 +61,7 @@ HttpClient::HttpClient(std::string url, HttpClientOptions options)
 Result<HttpReply> HttpClient::Send(const Call& call) const {
   const std::string what = call.method + " " + url_ + prefix_ + call.path;
   const Error no_address{ErrorCode::kInvalidArgument,
-                         "cannot read the address " + url_ + "; expected http://host:port"};
+                         "invalid address " + url_ + "; expected http://host:port"};
   try {
     if (!url_.starts_with("http://") && !url_.starts_with("https://")) {
       return tl::unexpected<Error>(no_address);

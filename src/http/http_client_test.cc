@@ -50,7 +50,7 @@ TEST_F(HttpClientTest, GivesErrorStatusesAsAnswers) {
   const Result<HttpReply> reply = HttpClient(Url()).Get("/nothing");
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 404);
-  EXPECT_EQ(reply->body, "{404: there is nothing at /nothing}");
+  EXPECT_EQ(reply->body, "{404: no route at /nothing}");
 }
 
 TEST_F(HttpClientTest, SendsItsHeadersAndPutsItsPathFirst) {
@@ -133,7 +133,7 @@ TEST_F(HttpClientTest, KeepsAnErrorOutOfTheStream) {
       &status, &error_body);
   EXPECT_TRUE(done);
   EXPECT_EQ(status, 404);
-  EXPECT_EQ(error_body, "{404: there is nothing at /nothing}");
+  EXPECT_EQ(error_body, "{404: no route at /nothing}");
 }
 
 TEST_F(HttpClientTest, SaysWhenAStreamBreaksOff) {

@@ -16,13 +16,14 @@ Status CheckText(const std::string& key) {
   }
   const bool plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 127; });
   if (!plain) {
-    return Fail(
-        ErrorCode::kInvalidArgument,
-        "an API key has spaces or bytes that are not ASCII; no header carries it unchanged");
+    return Fail(ErrorCode::kInvalidArgument,
+                "an API key has spaces or non-ASCII bytes, which HTTP headers cannot carry; use "
+                "printable ASCII");
   }
   // The HTTP library decodes that sequence as well; no key needs it.
   if (key.find("%u") != std::string::npos) {
-    return Fail(ErrorCode::kInvalidArgument, "an API key may not have \"%u\" in it");
+    return Fail(ErrorCode::kInvalidArgument,
+                "an API key contains \"%u\", which is reserved; use another key");
   }
   return {};
 }
@@ -65,7 +66,7 @@ Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
       keys_.push_back({{static_cast<Number>(keys_.size() + 1), key, name}, shown, false});
     } else if (same == keys_.end() || same->known.text != key) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "an API key cannot be told from another one; change one of them");
+                  "two API keys have the same hash; change one of them");
     }
   }
   return {};

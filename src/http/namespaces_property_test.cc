@@ -367,7 +367,7 @@ class Player {
       const std::string path = "/cairn/cache/checkpoints/" + id;
       reach("GET", path, id);
       reach("POST", path, id, R"({"pinned": true})");
-      reach("POST", "/cairn/cache/warm", id, R"({"checkpoint": ")" + id + R"("})");
+      reach("POST", "/cairn/cache/prefetch", id, R"({"checkpoint": ")" + id + R"("})");
       reach("DELETE", path, id);
     }
   }
@@ -396,7 +396,7 @@ class Player {
     switch (Below(7)) {
       case 0:
         stage_.played->Send(key, stage_.oracle->PromptOf(question));
-        SendAndHear(key, "POST", "/cairn/cache/warm", body);
+        SendAndHear(key, "POST", "/cairn/cache/prefetch", body);
         break;
       case 2:
         SendAndHear(key, "POST", "/v1/embeddings", Json{{"input", talk.back().second}}.dump());

@@ -409,9 +409,12 @@ void AddCacheRoutes(HttpServer* server, const Served* served) {
   add("DELETE", checkpoint, [](const ChatService& service, const HttpRequest& request) {
     return ToResponse(DropCheckpointBody(service, request.captures.at("id"), NamespaceOf(request)));
   });
-  add("POST", "/cairn/cache/warm", [](const ChatService& service, const HttpRequest& request) {
-    return ToResponse(PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
-  });
+  // The second path is deprecated.
+  for (const char* prefetch : {"/cairn/cache/prefetch", "/cairn/cache/warm"}) {
+    add("POST", prefetch, [](const ChatService& service, const HttpRequest& request) {
+      return ToResponse(PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
+    });
+  }
   add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
     return ToResponse(FlushBody(service));
   });

@@ -258,10 +258,10 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   if (exchange->preflight || exchange->refusal_status != 0) {
     // The refusal is set already.
   } else if (!exchange->match.path_known) {
-    exchange->RefuseWith(404, "there is nothing at " + Shown(exchange->path));
+    exchange->RefuseWith(404, "no route at " + Shown(exchange->path));
   } else if (!exchange->match.found) {
-    exchange->RefuseWith(405, Shown(exchange->path) + " does not answer " + request.method +
-                                  ", only " + exchange->match.allow);
+    exchange->RefuseWith(405, Shown(exchange->path) + " does not support the method " +
+                                  request.method + ", only " + exchange->match.allow);
     exchange->refusal_headers.emplace_back("Allow", exchange->match.allow);
   } else {
     CheckKey(request, exchange);
@@ -285,13 +285,13 @@ void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* e
   if (has_keys()) return;
   const std::string host = request.get_header_value("Host");
   if (!origin.empty() && !allowed && !IsSameOrigin(origin, host)) {
-    exchange->RefuseWith(403,
-                         "web pages of other sites may not ask this server; --cors-origin "
-                         "names those that may");
+    exchange->RefuseWith(
+        403,
+        "requests from web pages of other sites are refused; allow an origin with --cors-origin");
   } else if (!options_.insecure && !NamesLoopback(host, options_.host)) {
     exchange->RefuseWith(403,
-                         "without a key this server answers only to names of its own machine, "
-                         "as localhost; start it with --api-key, or with --insecure");
+                         "without an API key this server accepts only Host names of its own "
+                         "machine, such as localhost; start it with --api-key, or with --insecure");
   }
 }
 
@@ -302,8 +302,8 @@ void HttpServer::Impl::CheckLoad(const httplib::Request& request, Exchange* exch
   exchange->at_work = load_.Enter(exchange->key_number, options_.key_requests_max);
   if (exchange->at_work != nullptr) return;
   exchange->RefuseWith(429, std::to_string(options_.key_requests_max) +
-                                " requests of this key are at work, which is what --max-streams "
-                                "allows; try again when one has ended");
+                                " requests of this key are running, the limit of --max-streams; "
+                                "try again when one has ended");
   exchange->refusal_headers.emplace_back("Retry-After", "1");
 }
 
@@ -322,7 +322,7 @@ void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* excha
   if (exchange->key_number != 0) return;
   if (routes_[exchange->match.route].access == HttpAccess::kPublic) return;
   const bool none = authorization.empty() && !request.has_header("x-api-key");
-  exchange->RefuseWith(401, std::string(none ? "an API key is needed" : "the API key is wrong") +
+  exchange->RefuseWith(401, std::string(none ? "an API key is required" : "the API key is wrong") +
                                 ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"");
   exchange->refusal_headers.emplace_back("WWW-Authenticate", "Bearer");
 }
@@ -331,7 +331,7 @@ void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) 
   const bool has_length = request.has_header("Content-Length");
   if (request.has_header("Transfer-Encoding")) {
     if (!SameIgnoringCase(request.get_header_value("Transfer-Encoding"), "chunked")) {
-      exchange->RefuseWith(501, "the only Transfer-Encoding this server reads is chunked");
+      exchange->RefuseWith(501, "unsupported Transfer-Encoding; the server accepts chunked only");
       exchange->close = true;  // the end of the body is unknown
     }
     return;
@@ -488,7 +488,7 @@ bool HttpServer::Impl::ServeRequest(Connection* connection) {
   } catch (const std::exception& e) {
     LogFailure("a connection", e.what());
   } catch (...) {
-    LogFailure("a connection", "something unknown was thrown");
+    LogFailure("a connection", "an unknown exception was thrown");
   }
   current_exchange = nullptr;
   if (exchange.close) connection->LingerBriefly(kLingerAfterError);
@@ -514,7 +514,7 @@ void HttpServer::Impl::SayNotPlain(Connection* connection) {
 void HttpServer::Impl::SendRefusal(Connection* connection) const {
   Refuse(connection, 503, "Service Unavailable\r\nRetry-After: 1",
          "all " + std::to_string(options_.threads_max) +
-             " connections of this server are at work; try again later");
+             " connections of this server are in use; try again later");
 }
 
 void HttpServer::Impl::Refuse(Connection* connection, int status, const std::string& reason,

@@ -347,7 +347,7 @@ TEST_F(HttpServerStreamTest, RefusesAtOnceWhenAllConnectionsAreAtWork) {
   const std::string answer = AskFor("POST", "/stream", "", std::string(1 << 20, 'x'));
   EXPECT_EQ(StatusOf(answer), 503);
   EXPECT_TRUE(answer.find("Retry-After: 1\r\n") != std::string::npos);
-  EXPECT_EQ(BodyOf(answer), "{503: all 2 connections of this server are at work; try again later}");
+  EXPECT_EQ(BodyOf(answer), "{503: all 2 connections of this server are in use; try again later}");
   // Once a stream has ended, a new connection is accepted.
   streams.pop_back();
   EXPECT_TRUE(Eventually([&] { return StatusOf(AskFor("GET", "/nothing")) == 404; }));

@@ -93,7 +93,7 @@ TEST_F(HttpServerTest, AnswersUnknownPathsAndMethods) {
   const std::string unknown = AskFor("GET", "/unknown%0d%0aX-Injected:%20a%ff");
   EXPECT_EQ(StatusOf(unknown), 404);
   EXPECT_FALSE(Contains(unknown.substr(0, unknown.find("\r\n\r\n")), "X-Injected"));
-  EXPECT_TRUE(BodyOf(unknown).starts_with("{404: there is nothing at /unknown"));
+  EXPECT_TRUE(BodyOf(unknown).starts_with("{404: no route at /unknown"));
   const std::string method = AskFor("POST", "/known", "", "body");
   EXPECT_EQ(StatusOf(method), 405);
   EXPECT_TRUE(Contains(method, "Allow: GET, HEAD\r\n"));
@@ -125,7 +125,7 @@ TEST_F(HttpServerTest, WantsOneOfItsKeys) {
   const std::string none = AskFor("GET", "/who");
   EXPECT_EQ(StatusOf(none), 401);
   EXPECT_TRUE(Contains(none, "WWW-Authenticate: Bearer\r\n"));
-  EXPECT_TRUE(Contains(none, "an API key is needed"));
+  EXPECT_TRUE(Contains(none, "an API key is required"));
   EXPECT_TRUE(Contains(AskFor("GET", "/who", "x-api-key: firs\r\n"), "the API key is wrong"));
   EXPECT_EQ(StatusOf(AskFor("GET", "/who", "Authorization: Basic first\r\n")), 401);
   EXPECT_EQ(StatusOf(AskFor("GET", "/who", "Authorization: Bearer \r\n")), 401);
@@ -265,10 +265,11 @@ TEST_F(HttpServerTest, SaysThatThereIsNoMemoryForARequestAndGoesOn) {
   const std::string answer = AskFor("GET", "/large");
   EXPECT_EQ(StatusOf(answer), 503);
   EXPECT_TRUE(Contains(answer, "Retry-After: 1"));
-  EXPECT_TRUE(Contains(answer, "no memory left for this request; try again later, or send less"));
+  EXPECT_TRUE(
+      Contains(answer, "no memory left for this request; try again later, or send a smaller one"));
   EXPECT_EQ(BodyOf(AskFor("GET", "/")), "alive");
   ASSERT_EQ(Log().size(), 1u);
-  EXPECT_EQ(Log()[0], "failed on /large: there was no memory for it");
+  EXPECT_EQ(Log()[0], "failed on /large: out of memory");
 }
 
 TEST_F(HttpServerTest, SurvivesWhatIsNotHttp) {
@@ -394,7 +395,7 @@ TEST_F(HttpServerTest, SaysThatAPortIsTaken) {
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(bound.error().message, "port " + std::to_string(server_->port()) +
-                                       " on 127.0.0.1 is taken; choose another with --port");
+                                       " on 127.0.0.1 is in use; choose another port with --port");
 }
 
 TEST_F(HttpServerTest, ListensBeyondThisMachineOnlyWithAKey) {
@@ -421,7 +422,7 @@ TEST_F(HttpServerTest, ListensBeyondThisMachineOnlyWithAKey) {
 TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
   options_.port = 70000;
   EXPECT_EQ(HttpServer(options_).Bind().error().message,
-            "port 70000 does not exist; --port takes 0 to 65535");
+            "port 70000 is out of range; --port takes 0 to 65535");
   options_.port = 0;
   options_.keys = *ApiKeys::Make({"k"});
   options_.host = "192.0.2.1";  // an address reserved for documentation, which no machine has

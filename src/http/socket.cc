@@ -54,10 +54,10 @@ Error BindError(const std::string& host, int port, int error) {
   const std::string place = "port " + std::to_string(port) + " on " + host;
   switch (error) {
     case EADDRINUSE:
-      return {ErrorCode::kUnavailable, place + " is taken; choose another with --port"};
+      return {ErrorCode::kUnavailable, place + " is in use; choose another port with --port"};
     case EACCES:
       return {ErrorCode::kInvalidArgument,
-              place + " needs privileges; choose one above 1023 with --port"};
+              place + " needs privileges; choose a port above 1023 with --port"};
     case EADDRNOTAVAIL:
       return {ErrorCode::kInvalidArgument,
               host + " is not an address of this machine; choose another with --host"};
@@ -128,7 +128,7 @@ void WakeFd::Take() noexcept {
 Status Listener::Open(const std::string& host, int port, bool loopback_only) {
   if (port < 0 || port > 65535) {
     return Fail(ErrorCode::kInvalidArgument,
-                "port " + std::to_string(port) + " does not exist; --port takes 0 to 65535");
+                "port " + std::to_string(port) + " is out of range; --port takes 0 to 65535");
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -138,7 +138,7 @@ Status Listener::Open(const std::string& host, int port, bool loopback_only) {
   if (failed != 0) {
     return Fail(
         ErrorCode::kInvalidArgument,
-        "--host " + host + " is no name or address known here (" + gai_strerror(failed) + ")");
+        "--host " + host + " is not a known name or address (" + gai_strerror(failed) + ")");
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> infos(found, freeaddrinfo);
   int error = EADDRNOTAVAIL;
@@ -147,7 +147,7 @@ Status Listener::Open(const std::string& host, int port, bool loopback_only) {
       return Fail(ErrorCode::kInvalidArgument,
                   "listening on " + host +
                       " needs --api-key, because other machines can reach it; without a key use "
-                      "--host 127.0.0.1, or --insecure to let everybody in");
+                      "--host 127.0.0.1, or --insecure to accept everyone");
     }
   }
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {

@@ -160,7 +160,7 @@ Status UseFiles(SSL_CTX* context, const std::string& certificate_file,
   }
   if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {
     return Wrong("--ssl-cert-file", certificate_file,
-                 "it holds no certificate in PEM form that can be used (" + TakeComplaint() + ")");
+                 "it holds no usable certificate in PEM form (" + TakeComplaint() + ")");
   }
   if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1) {

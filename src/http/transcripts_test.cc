@@ -425,19 +425,20 @@ TEST_F(TranscriptsTest, Slots) {
 
 TEST_F(TranscriptsTest, TheCache) {
   Serve(kText);
-  Post("/cairn/cache/warm",
+  Post("/cairn/cache/prefetch",
        R"({"messages":[{"role":"user","content":"What is a cairn, and where do they stand?"}]})");
-  Post("/cairn/cache/warm", R"({"prompt":"A cairn is"})");
+  Post("/cairn/cache/prefetch", R"({"prompt":"A cairn is"})");
   Get("/cairn/cache");
   Get("/cairn/cache/tree?limit=1");
   Get("/cairn/cache/tree?limit=0");
   Get("/cairn/cache/checkpoints/1");
   Post("/cairn/cache/checkpoints/1", R"({"pinned":true})");
   Post("/cairn/cache/checkpoints/1", R"({})");
-  Post("/cairn/cache/warm", R"({"checkpoint":"1"})");
-  Post("/cairn/cache/warm", R"({"checkpoint":1})");
-  Post("/cairn/cache/warm", R"({"checkpoint":"1","prompt":"A cairn is"})");
-  Post("/cairn/cache/warm", R"({"checkpoint":"0"})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"1"})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":1})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"1","prompt":"A cairn is"})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"0"})");
+  Post("/cairn/cache/warm", R"({"prompt":"A cairn is"})");  // the deprecated path
   Record("DELETE", "/cairn/cache/checkpoints/1", "");
   Get("/cairn/cache/checkpoints/0");
   Post("/cairn/cache/checkpoints/0", R"({"pinned":false})");

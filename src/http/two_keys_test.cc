@@ -77,7 +77,7 @@ class GreedyClient {
     std::string error;
     HttpReply head;
     const auto hear = [this](std::string_view chunk) {
-      if (chunk.find("others wait with fewer") != std::string_view::npos) ++late_refusals_;
+      if (chunk.find("other clients have fewer") != std::string_view::npos) ++late_refusals_;
       ++tokens_;
       return !done_;
     };

@@ -17,12 +17,12 @@ struct NamedEviction {
 };
 
 constexpr std::array<NamedEviction, 6> kEvictions{{
-    {{"closest-pair", "one of the two that stand closest on a path"}, MakeClosestPairEviction},
-    {{"fifo", "the oldest, used or not"}, MakeFifoEviction},
-    {{"lru", "the one not used for the longest time"}, MakeLruEviction},
-    {{"marconi", "by recency and what reading it again takes for its bytes"}, MakeMarconiEviction},
-    {{"none", "none: what comes when the cache is full is refused"}, MakeNoneEviction},
-    {{"value", "the least chance of reuse * tokens to read again / bytes"}, MakeValueEviction},
+    {{"closest-pair", "one of the two closest checkpoints of a path"}, MakeClosestPairEviction},
+    {{"fifo", "first in, first out"}, MakeFifoEviction},
+    {{"lru", "least recently used"}, MakeLruEviction},
+    {{"marconi", "by recency and recompute cost per byte"}, MakeMarconiEviction},
+    {{"none", "no eviction: a full cache rejects new objects"}, MakeNoneEviction},
+    {{"value", "lowest probability of reuse * tokens to recompute / bytes"}, MakeValueEviction},
 }};
 
 std::string_view NameOf(const NamedEviction& eviction) {

@@ -18,14 +18,15 @@ struct NamedPlacement {
 };
 
 constexpr std::array<NamedPlacement, 8> kPlacements{{
-    {{"auto", "what every prompt needs, then where most is saved; learns"}, MakeAutoPlacement},
+    {{"auto", "the ends every prompt needs, then where most prefill is saved; adaptive"},
+     MakeAutoPlacement},
     {{"eog", "after every message"}, MakeEogPlacement},
     {{"every-nb", "every N batches of -b tokens (--checkpoint-every-nb)"}, MakeEveryNbPlacement},
     {{"every-nt", "every N tokens (--checkpoint-every-nt)"}, MakeEveryNtPlacement},
-    {{"marconi", "where prompts were seen to part, and the end"}, MakeMarconiPlacement},
-    {{"near-end", "end of the last message, one micro-batch before"}, MakeNearEndPlacement},
-    {{"none", "nowhere, to compare with"}, MakeNonePlacement},
-    {{"user-turns", "after the header, before every user message"}, MakeUserTurnsPlacement},
+    {{"marconi", "where prompts diverged before, and the end"}, MakeMarconiPlacement},
+    {{"near-end", "the end of the last message, and one ubatch before it"}, MakeNearEndPlacement},
+    {{"none", "no checkpoints, as a baseline"}, MakeNonePlacement},
+    {{"user-turns", "after the system prefix, before every user message"}, MakeUserTurnsPlacement},
 }};
 
 std::string_view NameOf(const NamedPlacement& placement) {

@@ -81,10 +81,9 @@ void Decoder::Sample(RunningRequest* request, std::span<const float> logits) {
   const std::optional<Token> forced = request->reasoning.ForceOn(request->sampler.get());
   const Token token = forced ? *forced : request->sampler->Sample(logits);
   if (token == Sampler::kNoToken) {
-    return running_->Fail(request,
-                          {ErrorCode::kInvalidArgument,
-                           "the grammar allows none of the model's tokens at this point of the "
-                           "answer; make it simpler or let it allow more"});
+    return running_->Fail(request, {ErrorCode::kInvalidArgument,
+                                    "the grammar allows no token of the model at this point of the "
+                                    "answer; simplify the grammar or allow more"});
   }
   request->next = token;
   if (request->cost.generated_tokens >= params.tokens_max) {

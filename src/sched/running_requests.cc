@@ -111,10 +111,10 @@ void RunningRequests::EndLeaving() {
       answer_reporter_.FinishQueued(std::move(request), FinishReason::kCancelled);
       continue;
     }
-    answer_reporter_.FailQueued(std::move(request),
-                                {ErrorCode::kUnavailable,
-                                 "the queue is full, and others wait with fewer requests; "
-                                 "try again later"});
+    answer_reporter_.FailQueued(
+        std::move(request),
+        {ErrorCode::kUnavailable,
+         "the queue is full, and other clients have fewer requests in it; try again later"});
   }
 }
 
@@ -124,7 +124,7 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
     request->prefill_tokens.push_back(*request->next);
   }
   context_->offloader.OffloadAndClear(*request->slot);
-  QueuedRequest back{Remove(request, "gave up its slot")};
+  QueuedRequest back{Remove(request, "preempted")};
   back.preempted = for_share;
   back.queued_ms = context_->NowMs();
   context_->stats.Update([](SchedulerStats* stats) { ++stats->preempted; });
@@ -135,7 +135,7 @@ void RunningRequests::PreemptForRoom(RunningRequest* request) {
   if (context_->offloader.EmptyAFreeSlot()) return;
   if (requests_.size() > 1) return Preempt(&requests_.back(), false);
   if (context_->pool.saving()) return;
-  Fail(request, {ErrorCode::kInternal, "the context is full although no one else is using it"});
+  Fail(request, {ErrorCode::kInternal, "the context is full although no other request uses it"});
 }
 
 void RunningRequests::PublishSlots() {

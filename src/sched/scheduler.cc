@@ -52,9 +52,9 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
   }
   if (request.answers > 1 && request.answers > queue_limit) {
     return Fail(ErrorCode::kInvalidArgument,
-                std::to_string(request.answers) + " answers were asked for, and the queue holds " +
+                std::to_string(request.answers) + " answers were requested, but the queue holds " +
                     std::to_string(queue_limit) +
-                    "; ask for fewer or start the server with a larger --queue-limit");
+                    "; request fewer or start the server with a larger --queue-limit");
   }
   return {};
 }
@@ -253,8 +253,8 @@ void Scheduler::FailOverdue() {
   running_.FailIf(
       [&](const RequestState& request) { return request.submitted_ms < begun_before_ms; },
       {ErrorCode::kTimedOut,
-       "the request took longer than --request-timeout allows; "
-       "what was computed of its prompt stays"});
+       "the request took longer than --request-timeout; its prefilled tokens stay in the cache, so "
+       "a retry continues from them"});
 }
 
 void Scheduler::FailEverything(const Error& error) {
@@ -294,10 +294,10 @@ bool Scheduler::LoadForWork() {
 
 void Scheduler::RecoverMemory() {
   context_.Log(LogLevel::kError,
-               "there is no memory left: all requests at work fail, and slots are emptied");
+               "out of memory: all running requests fail, and all slots are emptied");
   prefetcher_.Abort();
-  running_.FailAll(
-      {ErrorCode::kUnavailable, "the server has no memory left; try again later, or send less"});
+  running_.FailAll({ErrorCode::kUnavailable,
+                    "the server is out of memory; try again later, or send a shorter prompt"});
   for (size_t slot = 0; !idle_unloader_.unloaded() && slot < context_.engine->slots(); ++slot) {
     context_.pool.EmptyAfterFailure(slot);
   }

@@ -164,11 +164,12 @@ class PlayedKeys {
 
   // All names under which the APIs report the reused tokens of a prompt.
   static size_t MostReused(const Json& json) {
-    static const std::set<std::string> names = {"cached_tokens", "cache_read_input_tokens",
-                                                "cache_n",       "cache",
-                                                "reused_tokens", "live_tokens",
-                                                "ram_tokens",    "disk_tokens",
-                                                "warmed_tokens", "shared_tokens"};
+    static const std::set<std::string> names = {"cached_tokens",     "cache_read_input_tokens",
+                                                "cache_n",           "cache",
+                                                "reused_tokens",     "live_tokens",
+                                                "ram_tokens",        "disk_tokens",
+                                                "prefetched_tokens", "warmed_tokens",
+                                                "shared_tokens"};
     size_t most = 0;
     if (!json.is_structured()) return most;
     for (const auto& [name, value] : json.items()) {

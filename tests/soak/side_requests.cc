@@ -42,7 +42,7 @@ const Wish kWrong[] = {
     {"POST", "/v1/responses", "{\"input\":7}", {400}},
     {"POST", "/v1/nowhere", "{}", {404}},
     {"DELETE", "/v1/chat/completions", "", {405}},
-    {"POST", "/cairn/cache/warm", "{\"checkpoint\":\"none\"}", {400, 404}},
+    {"POST", "/cairn/cache/prefetch", "{\"checkpoint\":\"none\"}", {400, 404}},
     {"POST", "/slots/99?action=erase", "", {400, 404}},
     {"POST", "/slots/0?action=save", "{\"filename\":\"../up\"}", {400}},
     {"POST", "/slots/0?action=restore", "{\"filename\":\"never-saved\"}", {400, 404}},
@@ -74,7 +74,7 @@ Wish MoveAbout(const Json& talk, SeededText* dice) {
       return {"POST", slot + "restore", file, {200, 400, 404}};
     default:
       // A conversation that is too long, or of another API's form, is refused.
-      return {"POST", "/cairn/cache/warm", talk.dump(), {200, 400}};
+      return {"POST", "/cairn/cache/prefetch", talk.dump(), {200, 400}};
   }
 }
 

@@ -1,4 +1,4 @@
-// The page: chat on the left, what the cache did on the right; on a narrow screen one at a time.
+// The page: chat on the left, the cache on the right; on a narrow screen one at a time.
 import type { ComponentChildren } from "preact";
 import { CacheCard } from "./cache/cache_card";
 import { Chat } from "./chat/chat";
@@ -58,11 +58,11 @@ export function Page() {
         <div class={`left ${view.value === "chat" ? "front" : ""}`}>
           <Chat />
         </div>
-        <div class={`right ${view.value === "chat" ? "" : "front"}`} tabIndex={0} role="region" aria-label="What the cache did">
+        <div class={`right ${view.value === "chat" ? "" : "front"}`} tabIndex={0} role="region" aria-label="Server state">
           <Section of="prompt" title="The prompt">
             <PromptCard />
           </Section>
-          <Section of="cache" title="What is remembered">
+          <Section of="cache" title="Cache">
             <CacheCard />
           </Section>
           <Section of="live" title="Live">

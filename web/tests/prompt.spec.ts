@@ -5,7 +5,7 @@ function prompt(page: Page) {
   return page.getByRole("region", { name: "The prompt", exact: true });
 }
 
-// "1,234 tokens: 1,000 reused, 234 read"
+// "1,234 tokens: 1,000 reused, 234 prefilled"
 async function bar(page: Page): Promise<string> {
   return (await prompt(page).locator(".tokens").getAttribute("aria-label")) ?? "";
 }
@@ -15,20 +15,20 @@ async function tokens(page: Page, kind: RegExp): Promise<number> {
   return found === null ? 0 : Number(found[1]?.replace(/,/g, ""));
 }
 
-test("the first prompt is read, and the next one goes on from it", async ({ open }) => {
+test("the first prompt is prefilled, and the next one continues from it", async ({ open }) => {
   await say(open, "Tell me what a cairn is, please.");
-  await expect(prompt(open).locator(".stretch.read").first()).toBeVisible();
+  await expect(prompt(open).locator(".stretch.computed").first()).toBeVisible();
   await say(open, "Who builds them?");
-  await expect(prompt(open).locator(".tokens")).toHaveAttribute("aria-label", /reused|ahead/);
-  expect(await tokens(open, /([\d,]+) read/)).toBeLessThan(await tokens(open, /^([\d,]+) tokens/));
+  await expect(prompt(open).locator(".tokens")).toHaveAttribute("aria-label", /reused|prefetched/);
+  expect(await tokens(open, /([\d,]+) prefilled/)).toBeLessThan(await tokens(open, /^([\d,]+) tokens/));
   await expect(prompt(open).getByRole("rowheader")).toHaveText(["user", "assistant", "user"]);
 });
 
-test("an edit of an early message shows what is read again, and why", async ({ open }) => {
+test("an edit of an early message shows what is prefilled again, and why", async ({ open }) => {
   await say(open, "What is a cairn? I ask since I saw a pile of stones on a hill today.");
   await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
   await say(open, "How high are they?");
-  const wholeRead = await tokens(open, /([\d,]+) read/);
+  const wholeRead = await tokens(open, /([\d,]+) prefilled/);
   await open.getByRole("button", { name: "Edit" }).first().click();
   await open
     .getByLabel(/Change the message/)
@@ -37,13 +37,13 @@ test("an edit of an early message shows what is read again, and why", async ({ o
   await expect(answers(open)).toHaveCount(1);
   await answered(open);
   await say(open, "Who builds them? I saw nobody there, and the hill was high and far away.");
-  await expect(prompt(open).locator(".stretch.read").first()).toBeVisible();
+  await expect(prompt(open).locator(".stretch.computed").first()).toBeVisible();
   expect(wholeRead).toBeGreaterThan(0);
   // The edit itself is the first of the two answers: show its prompt.
   await open.getByTitle("Show its prompt").first().click();
   await expect(prompt(open).getByRole("rowheader")).toHaveText(["user"]);
   await expect(prompt(open).locator(".sentence")).toBeVisible();
-  await expect(prompt(open).getByText("parts here")).toBeVisible();
+  await expect(prompt(open).getByText("diverges here")).toBeVisible();
   await expect(prompt(open).locator(".excerpts")).toContainText("heap");
   await keep(open, "edited");
 });
@@ -90,16 +90,16 @@ test("the bar's parts are as wide as the tokens that the server tells", async ({
     expect(Math.abs((edges[index]?.[0] ?? -1) - begin)).toBeLessThan(pixel);
     expect(Math.abs((edges[index]?.[1] ?? -1) - end)).toBeLessThan(pixel);
   }
-  const read = await placed(open, ".stretch.read", cairn.prompt_tokens);
-  expect(Math.abs((read[0]?.[0] ?? -1) - cairn.reused_tokens)).toBeLessThan(pixel);
-  expect(Math.abs((read.at(-1)?.[1] ?? -1) - cairn.prompt_tokens)).toBeLessThan(pixel);
+  const computed = await placed(open, ".stretch.computed", cairn.prompt_tokens);
+  expect(Math.abs((computed[0]?.[0] ?? -1) - cairn.reused_tokens)).toBeLessThan(pixel);
+  expect(Math.abs((computed.at(-1)?.[1] ?? -1) - cairn.prompt_tokens)).toBeLessThan(pixel);
   const counts = await prompt(open).locator("tbody td.figure").allTextContents();
   expect(counts).toEqual(cairn.messages.map(({ begin, end }) => String(end - begin)));
-  // A stone's middle is at its token.
-  const stones = prompt(open).getByRole("button", { name: /^Checkpoint: / });
-  await expect(stones.first()).toBeVisible();
-  const names = await stones.evaluateAll((all) => all.map((e) => e.getAttribute("aria-label") ?? ""));
-  const places = await placed(open, ".stone", cairn.prompt_tokens);
+  // A marker's middle is at its token.
+  const checkpoints = prompt(open).getByRole("button", { name: /^Checkpoint: / });
+  await expect(checkpoints.first()).toBeVisible();
+  const names = await checkpoints.evaluateAll((all) => all.map((e) => e.getAttribute("aria-label") ?? ""));
+  const places = await placed(open, ".checkpoint", cairn.prompt_tokens);
   for (const [index, name] of names.entries()) {
     const [left, right] = places[index] ?? [-1, -1];
     const position = Number(/ at ([\d,]+),/.exec(name)?.[1]?.replace(/,/g, ""));
@@ -110,10 +110,10 @@ test("the bar's parts are as wide as the tokens that the server tells", async ({
 test("checkpoints lie on the bar, and lead to the tree", async ({ open }) => {
   await say(open, "Tell me a cairn is a stone, and a stone is a mark, and a mark is a way home.");
   await say(open, "Who builds them?");
-  const stones = prompt(open).getByRole("button", { name: /^Checkpoint: / });
-  await expect(stones.nth(1)).toBeVisible();
-  await stones.first().click();
-  const card = open.getByRole("region", { name: "What is remembered" });
+  const checkpoints = prompt(open).getByRole("button", { name: /^Checkpoint: / });
+  await expect(checkpoints.nth(1)).toBeVisible();
+  await checkpoints.first().click();
+  const card = open.getByRole("region", { name: "Cache", exact: true });
   await expect(card.getByRole("button", { name: "Drop" })).toBeVisible();
 });
 

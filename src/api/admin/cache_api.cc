@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/json_aliases.h"
 #include "api/answer/answer_reader.h"
 #include "api/json.h"
 #include "api/openai/chat_request.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr size_t kTreeUsual = 100;
 constexpr size_t kTreeMax = 500;
-// Of what stands between a checkpoint and its parent, in a list and alone.
+// Tokens of the text between a checkpoint and its parent to show, in a list and for one checkpoint.
 constexpr size_t kShownTokens = 24;
 constexpr size_t kShownAloneTokens = 256;
 constexpr int kFlushMsMax = 10'000;
@@ -62,7 +63,7 @@ Json HeldJson(const Engine& engine, const HeldCheckpoint& held, double now_ms) {
   return told;
 }
 
-// Looks at one checkpoint, or does something with it, and tells what it is then.
+// Runs `act` on one checkpoint and returns the checkpoint's state after it.
 ApiResult<std::string> WithCheckpoint(
     const ChatService& service, std::string_view text, NamespaceId name_space,
     const std::function<Status(CheckpointCache*, CheckpointId)>& act) {
@@ -83,7 +84,7 @@ ApiResult<std::string> WithCheckpoint(
   return ToText(HeldJson(service.engine(), *held, now_ms));
 }
 
-// What is to be read, with no answer after it.
+// A prompt that is prefilled without an answer.
 using Reading = ApiResult<std::shared_ptr<Generation>>;
 
 Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space) {
@@ -111,7 +112,7 @@ Reading BringBack(const ChatService& service, const Json& body, NamespaceId name
   const Json& named = body.at("checkpoint");
   if (!named.is_string()) {
     return tl::unexpected(
-        FieldError("checkpoint", "the id of a checkpoint, a string, as /cairn/cache/tree has it"));
+        FieldError("checkpoint", "the id of a checkpoint, a string from /cairn/cache/tree"));
   }
   if (body.contains("messages") || body.contains("prompt")) {
     return tl::unexpected(FieldError("checkpoint", "without 'messages' and 'prompt'"));
@@ -135,9 +136,12 @@ Reading BringBack(const ChatService& service, const Json& body, NamespaceId name
 Json PrefetchedJson(const GenerationEvent& end) {
   const ReuseReport nothing;
   const ReuseReport& report = end.report ? *end.report : nothing;
-  return {{"tokens", end.cost.prompt_tokens},      {"read_tokens", end.cost.prefill_tokens()},
-          {"reused_tokens", report.reused_tokens}, {"live_tokens", report.live_tokens},
-          {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
+  Json told = {
+      {"tokens", end.cost.prompt_tokens},      {"computed_tokens", end.cost.prefill_tokens()},
+      {"reused_tokens", report.reused_tokens}, {"live_tokens", report.live_tokens},
+      {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
+  AddPrefetchAliases(&told);
+  return told;
 }
 
 Json HeldJson(const HeldStats& held) {
@@ -179,6 +183,7 @@ ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes
   }
   told["segments"] = HeldJson(seen.segments_held);
   told["full_states"] = HeldJson(seen.full_states_held);
+  AddCacheAliases(&told);
   told["slots"] = Json::array();
   for (const SlotStats& slot : stats.slots) {
     told["slots"].push_back(
@@ -234,7 +239,7 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
   return WithCheckpoint(service, id, name_space,
                         [&](CheckpointCache* cache, CheckpointId found) -> Status {
                           Status kept = CacheOverview(cache).KeepHeld(name_space, found, pinned);
-                          // More pins than there is room for are nobody's fault but the client's.
+                          // Too many pins are an error of the client, not of the server.
                           if (!kept && kept.error().code == ErrorCode::kNoSpace) {
                             return Fail(ErrorCode::kInvalidArgument, kept.error().message);
                           }
@@ -277,9 +282,8 @@ ApiResult<std::string> FlushBody(const ChatService& service) {
   const Status looked = service.Look([&](CheckpointCache* cache) { saves = cache->saves(); });
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   if (!saves) {
-    return tl::unexpected(
-        ToApiError({ErrorCode::kUnsupported,
-                    "this server keeps nothing on disk; start it with --cache-disk"}));
+    return tl::unexpected(ToApiError(
+        {ErrorCode::kUnsupported, "this server has no disk tier; start it with --cache-disk"}));
   }
   size_t left = 0;
   for (int waited_ms = 0; waited_ms < kFlushMsMax; waited_ms += kFlushPauseMs) {

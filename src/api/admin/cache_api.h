@@ -1,7 +1,8 @@
-// What the cache holds, as JSON, and what people do with it: /cairn/cache and what is under it.
-// Checkpoints are a client's own; only sums are of all.
+// The routes under /cairn/cache: contents of the cache as JSON, and actions on checkpoints. A
+// client sees its own checkpoints only; totals are for all clients.
 //
-// Threads: any but the context's, for which all but PrefetchBody wait between two of its steps.
+// Threads: any but the context thread. All but PrefetchBody wait for the context thread's next
+// pause between steps.
 
 #ifndef CAIRN_API_ADMIN_CACHE_API_H_
 #define CAIRN_API_ADMIN_CACHE_API_H_
@@ -17,11 +18,11 @@
 
 namespace cairn {
 
-// GET /cairn/cache. `disk_bytes_max`: 0: nothing is kept on disk.
+// GET /cairn/cache. `disk_bytes_max` is the disk budget, 0 without a disk tier.
 ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes_max);
 
-// GET /cairn/cache/tree: the client's checkpoints by their ids, `limit` of them (1 to 500; 100)
-// behind the one named `after`, each with the beginning of what stands between it and its parent.
+// GET /cairn/cache/tree: the client's checkpoints by id, `limit` of them (1 to 500; 100) after the
+// one named `after`, each with the beginning of the text between it and its parent.
 ApiResult<std::string> CacheTreeBody(const ChatService& service,
                                      const std::multimap<std::string, std::string>& params,
                                      NamespaceId name_space);
@@ -34,14 +35,14 @@ ApiResult<std::string> PinCheckpointBody(const ChatService& service, std::string
 ApiResult<std::string> DropCheckpointBody(const ChatService& service, std::string_view id,
                                           NamespaceId name_space);
 
-// POST /cairn/cache/warm: reads a conversation or a text, as a request for an answer would, and
-// gives none; or brings back what stands before one of the client's checkpoints. `gone` is asked
-// meanwhile: true ends it.
+// POST /cairn/cache/prefetch: prefills a conversation or a text like a request for an answer,
+// without one; or restores the prompt of one of the client's checkpoints. Polls `gone` meanwhile;
+// true cancels it.
 ApiResult<std::string> PrefetchBody(const ChatService& service, std::string_view body,
                                     NamespaceId name_space, const std::function<bool()>& gone);
 
-// POST /cairn/cache/flush: saves what is worth it, and waits until all is on its way to the disk,
-// for ten seconds at most.
+// POST /cairn/cache/flush: saves the objects that are worth saving, and waits until they are
+// written, for ten seconds at most.
 ApiResult<std::string> FlushBody(const ChatService& service);
 
 }  // namespace cairn

@@ -16,9 +16,9 @@ using Place = Explanation::Place;
 using Part = Explanation::Place::Part;
 
 constexpr size_t kExcerptBytesMax = 80;
-// Of a line, for a pattern that finds it again.
+// Bytes of a line to use in a pattern that finds it again.
 constexpr size_t kPatternBytesMax = 40;
-// Nearer than so many steps of the grid to where the prompt parts, the state is where it can be.
+// Within this many grid steps before the divergence, the resume position is as good as possible.
 constexpr size_t kNearSteps = 2;
 
 std::string Excerpt(std::string_view text) {
@@ -39,20 +39,21 @@ bool IsHeaderRole(Role role) {
   return role == Role::kSystem || role == Role::kDeveloper;
 }
 
-// In the conversation as it came: messages may have been left out behind those in front.
+// The message's index in the conversation as sent: messages may have been dropped after the system
+// messages.
 size_t NumberOf(const ExplainedPrompt& prompt, size_t index) {
   size_t header = 0;
   while (header < prompt.messages.size() && IsHeaderRole(prompt.messages[header].role)) ++header;
   return index < header ? index : index + prompt.dropped_messages;
 }
 
-// Where the messages' texts stand in the prompt: templates trim them and put words of their own
-// around them, and their order is that of the messages.
+// Finds the messages' texts in the prompt. Templates trim them and put text around them, but keep
+// their order.
 class PlaceFinder {
  public:
   explicit PlaceFinder(const ExplainedPrompt& prompt) : prompt_(prompt) {}
 
-  // Of the content or reasoning that was found.
+  // Start of the content or reasoning that was found.
   size_t text_begin() const { return text_begin_; }
 
   Place Find(size_t offset) {
@@ -75,7 +76,7 @@ class PlaceFinder {
     return {NumberOf(prompt_, index), prompt_.messages[index].role, part, CharactersBefore(offset)};
   }
 
-  // Nothing: `offset` lies behind `text`, or `text` was rendered otherwise than it was written.
+  // Returns nullopt if `offset` is after `text`, or `text` was not rendered verbatim.
   std::optional<Place> Within(size_t index, Part part, std::string_view text, size_t offset) {
     text = Trimmed(text);
     if (text.empty()) return std::nullopt;
@@ -90,7 +91,7 @@ class PlaceFinder {
       if (!prompt_.has_tools || offset >= prompt_.header_end || !IsHeader(index)) {
         return std::nullopt;
       }
-      // Tools stand behind the system text in some templates.
+      // Some templates put tools after the system text.
       const bool more = index + 1 < prompt_.messages.size() && IsHeader(index + 1);
       if (more) return std::nullopt;
       return Of(index, Part::kTools, offset);
@@ -103,7 +104,7 @@ class PlaceFinder {
 
   bool IsHeader(size_t index) const { return IsHeaderRole(prompt_.messages[index].role); }
 
-  // Whether `offset` lies before the texts of the next message, so among this one's calls.
+  // Returns whether `offset` is before the text of the next message, so among this message's calls.
   bool Calls(size_t index, size_t offset) const {
     for (size_t next = index + 1; next < prompt_.messages.size(); ++next) {
       const std::string_view text = Trimmed(prompt_.messages[next].content);
@@ -119,7 +120,8 @@ class PlaceFinder {
   size_t text_begin_ = 0;
 };
 
-// What changes by itself has figures in it: a date, a time, a counter, a hash.
+// Returns the word at `offset` if it contains a digit: a date, a time, a counter or a hash may
+// change in every request.
 std::string_view ChangingWord(std::string_view text, size_t offset) {
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   size_t begin = std::min(offset, text.size());
@@ -150,7 +152,7 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-// What the word may become: figures stay figures, and what stands between them stays.
+// Returns a pattern of the word's future values: digits match digits, the text between them stays.
 std::string Generalised(std::string_view word) {
   const auto is_alnum = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
@@ -174,7 +176,8 @@ std::string Generalised(std::string_view word) {
   return pattern;
 }
 
-// Finds the word by what stands before it on its line; where that is nothing, as a text's first.
+// Returns a pattern that finds the word by the text before it on its line, or as the first word of
+// the text if there is none.
 std::string PatternFor(std::string_view text, std::string_view word, size_t text_begin) {
   const auto begin = static_cast<size_t>(word.data() - text.data());
   size_t line = text.substr(0, begin).rfind('\n');
@@ -204,57 +207,59 @@ std::string Where(const Place& place) {
     case Part::kTools:
       return "the tool definitions";
     case Part::kTemplate:
-      return "what the template writes around " + Numbered(place);
+      return "the chat template's text around " + Numbered(place);
   }
   return character;
 }
 
-// The argument of --pin-volatile that sees past what changed; empty: people may have changed it.
+// Returns the argument of --pin-volatile that would pin the changed value. Empty if a person may
+// have changed it.
 std::string VolatilePattern(const Place& place, std::string_view text, size_t offset,
                             size_t text_begin) {
   if (place.part != Part::kContent || !place.message || place.role == Role::kAssistant) return "";
   if (IsBuiltinVolatile(text, offset)) return std::string(kBuiltinVolatile);
   const std::string_view word = ChangingWord(text, offset);
-  // People change numbers in what they ask; dates and times they do not write twice.
+  // People change numbers in their questions, but rarely dates and times.
   const bool by_itself = IsHeaderRole(place.role) ? !word.empty() : LooksLikeTime(word);
   return by_itself ? ToValidUtf8(PatternFor(text, word, text_begin)) : "";
 }
 
-// `kept_tokens`: of the prompt, behind the place. `pattern`: VolatilePattern's.
+// `kept_tokens` is the number of prompt tokens after the place; `pattern` is VolatilePattern's.
 std::string AdviceFor(const Place& place, const std::string& pattern, size_t kept_tokens) {
   if (place.part == Part::kTools) {
-    return "send the same tools in every request of a conversation; what differs in them stands "
-           "before all messages";
+    return "Send the same tools in every request of a conversation. Tool definitions come before "
+           "all messages, so a change in them invalidates the whole prompt.";
   }
   if (place.part == Part::kReasoning ||
       (place.part != Part::kContent && place.message && place.role == Role::kAssistant)) {
-    return "the answer came back otherwise than it was given, most often without its reasoning; "
-           "with --warm that is read ahead while nobody waits";
+    return "The assistant message differs from what the server generated, usually because its "
+           "reasoning was removed. With --warm the server prefetches that form while idle.";
   }
   if (place.part != Part::kContent || !place.message) return "";
   if (!pattern.empty()) {
-    const std::string what = IsHeaderRole(place.role) ? "the system prompt" : "the message";
+    const std::string text = IsHeaderRole(place.role) ? "The system prompt" : "The message";
     const bool builtin = pattern == kBuiltinVolatile;
-    return what + " holds a value that seems to change by itself; --pin-volatile " +
-           (builtin ? pattern : "'" + pattern + "'") + " would keep " + WithCommas(kept_tokens) +
-           " tokens";
+    return text + " contains a value that appears to change in every request. --pin-volatile " +
+           (builtin ? pattern : "'" + pattern + "'") + " would save the prefill of " +
+           WithCommas(kept_tokens) + " tokens.";
   }
   if (IsHeaderRole(place.role)) {
-    return "what changes in the system prompt is read again with all that follows; put it into the "
-           "last message instead";
+    return "A change in the system prompt invalidates everything after it. Put the text that "
+           "changes into the last message.";
   }
   if (place.role == Role::kAssistant) {
-    return "the answer came back changed; send it back as it was given";
+    return "The assistant message was edited. Send it back as the server generated it.";
   }
   return "";
 }
 
 Explanation NewPrompt() {
   return {.why = Explanation::Why::kNewPrompt,
-          .sentence = "nothing that is known begins like this prompt"};
+          .sentence = "No cached prompt begins like this one."};
 }
 
-// Whether the two go on alike somewhere behind where they differ, as two versions of a text do.
+// Returns whether the two texts agree again after the place where they differ, as two versions of
+// one text do.
 bool AreVersions(std::string_view a, std::string_view b) {
   constexpr size_t kLookedAt = 256;
   constexpr size_t kAlike = 12;
@@ -281,11 +286,11 @@ class Explainer {
     told.why = Explanation::Why::kDiverged;
     told.stored_excerpt = Excerpt(stored);
     if (!begin) {
-      told.sentence = "the prompt parts from the nearest one that is known at token " +
-                      WithCommas(report_.shared_tokens);
+      told.sentence = "The prompt diverges from the closest cached prompt at token " +
+                      WithCommas(report_.shared_tokens) + ".";
       return told;
     }
-    // Tokens part before characters do.
+    // Tokens may diverge before characters do.
     const std::string_view rest = text.substr(*begin);
     const size_t same = CommonCharacterBytes(rest, stored);
     const size_t offset = *begin + same;
@@ -298,8 +303,8 @@ class Explainer {
     told.stored_excerpt = Excerpt(std::string_view(stored).substr(same));
     PlaceFinder finder(prompt_);
     told.place = finder.Find(offset);
-    told.sentence =
-        "the prompt parts from the nearest one that is known at " + Where(*told.place) + Short();
+    told.sentence = "The prompt diverges from the closest cached prompt at " + Where(*told.place) +
+                    "." + Short();
     told.volatile_pattern = VolatilePattern(*told.place, text, offset, finder.text_begin());
     told.advice =
         AdviceFor(*told.place, told.volatile_pattern,
@@ -307,7 +312,7 @@ class Explainer {
     return told;
   }
 
-  // Where the messages stand among the prompt's tokens.
+  // Returns the token ranges of the messages.
   std::vector<Explanation::MessageTokens> Messages() {
     std::vector<Explanation::MessageTokens> told;
     for (size_t i = 0; i < prompt_.message_ranges.size(); ++i) {
@@ -331,12 +336,12 @@ class Explainer {
     return *map_;
   }
 
-  // Less was reused than the two have in common.
+  // Returns a sentence if less was reused than the common prefix.
   std::string Short() const {
     if (report_.shared_tokens <= report_.reused_tokens + kNearSteps * prompt_.grid_tokens)
       return "";
-    return "; of the " + WithCommas(report_.shared_tokens) + " tokens before it " +
-           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint";
+    return " Of the " + WithCommas(report_.shared_tokens) + " tokens before that point, " +
+           WithCommas(report_.reused_tokens) + " were reused, up to the last checkpoint.";
   }
 
   const ReuseReport& report_;
@@ -348,21 +353,22 @@ class Explainer {
 Explanation NoCheckpoint(const ReuseReport& report) {
   Explanation told;
   told.why = Explanation::Why::kNoCheckpoint;
-  told.sentence = "the prompt's text is known up to token " + WithCommas(report.shared_tokens) +
-                  ", but the model's state can be had at token " +
-                  WithCommas(report.reused_tokens) + " at best";
+  told.sentence = "The prompt is cached up to token " + WithCommas(report.shared_tokens) +
+                  ", but the last usable checkpoint of the model's state is at token " +
+                  WithCommas(report.reused_tokens) + ".";
   told.advice =
-      "a checkpoint nearer to it was not taken or had to be given up; a larger "
-      "--cache-ram keeps more, --checkpoint-every-nt takes more";
+      "A closer checkpoint was not taken or was evicted. A larger --cache-ram keeps more "
+      "checkpoints; --checkpoint-every-nt takes more.";
   return told;
 }
 
 Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
                     Explainer* explainer) {
   if (!report.reuse_allowed) {
-    return {.why = Explanation::Why::kNotAllowed,
-            .sentence = "the request said \"cache_prompt\": false, so all of it was read",
-            .advice = "leave cache_prompt out"};
+    return {
+        .why = Explanation::Why::kNotAllowed,
+        .sentence = "The request set \"cache_prompt\": false, so the whole prompt was prefilled.",
+        .advice = "Remove cache_prompt from the request."};
   }
   const bool diverged = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
   if (diverged) return explainer->Diverged();
@@ -371,7 +377,8 @@ Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
   }
   const size_t near_tokens = kNearSteps * prompt.grid_tokens;
   if (report.shared_tokens > report.reused_tokens + near_tokens) return NoCheckpoint(report);
-  return {.sentence = "all that is known of the prompt was reused; what is new was read"};
+  return {.sentence =
+              "Every cached token of the prompt was reused; only new tokens were prefilled."};
 }
 
 }  // namespace
@@ -385,9 +392,9 @@ std::string_view WhyName(Explanation::Why why) {
     case Explanation::Why::kNewPrompt:
       return "new_prompt";
     case Explanation::Why::kDiverged:
-      return "parted";
+      return "diverged";
     case Explanation::Why::kNoCheckpoint:
-      return "no_way_back";
+      return "no_checkpoint";
   }
   return "";
 }

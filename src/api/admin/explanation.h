@@ -1,11 +1,11 @@
-// Explanation: why a prompt was read again, in words. The scheduler tells tokens
-// (sched/answer/reuse_report.h); the chat layer knows which message they are of.
+// Explanation: explains why a prompt was not reused completely. The scheduler reports token counts
+// (sched/answer/reuse_report.h); the messages of the prompt tell where it diverged.
 //
 //   stored   … <|im_start|>user\nWhat is 17 times 23?<|im_end|> …
 //   prompt   … <|im_start|>user\nWhat is 18 times 23?<|im_end|> …
 //                                         ^ messages[2] (user), character 9
 //
-// Texts are only ever those of the client's own namespace: the report holds no other.
+// All texts belong to the client's own namespace: the report holds no others.
 //
 // Pure; any thread.
 
@@ -29,20 +29,20 @@
 
 namespace cairn {
 
-// What a prompt was made of, kept until somebody asks.
+// The parts of a prompt, kept until it is explained.
 struct ExplainedPrompt {
   std::string text = {};
   Tokens tokens = {};
   bool adds_bos = false;  // the first token is no part of the text
-  // Before the first user message, in bytes; 0: not known.
+  // Bytes before the first user message; 0 if unknown.
   size_t header_end = 0;
-  // As they were rendered; empty for a prompt that came as text.
+  // The messages as rendered; empty for a prompt that came as text.
   std::vector<Message> messages = {};
-  // The bytes each of them takes (chat/spans/message_ranges.h); as many.
+  // The byte range of each message (chat/spans/message_ranges.h); the same number.
   std::vector<std::optional<TextRange>> message_ranges = {};
-  // Of the text; null: made when it is wanted, which costs a walk over all tokens.
+  // Token map of the text. If null, it is built when needed, which costs a walk over all tokens.
   std::shared_ptr<const TokenMap> map = {};
-  // Left out behind the system messages, for want of room.
+  // Number of messages that were dropped after the system messages because the context was full.
   size_t dropped_messages = 0;
   bool has_tools = false;
   size_t grid_tokens = 64;
@@ -50,40 +50,40 @@ struct ExplainedPrompt {
 
 struct Explanation {
   enum class Why : uint8_t {
-    kAllKnown,      // nothing was read but the last tokens, or the new message
-    kNotAllowed,    // the request did not want reuse
-    kNewPrompt,     // nothing that is known begins so
-    kDiverged,      // another text stood there
-    kNoCheckpoint,  // the text is known, the state at its end is not
+    kAllKnown,      // only the last tokens or the new messages were prefilled
+    kNotAllowed,    // the request disabled reuse
+    kNewPrompt,     // no cached prompt begins like this one
+    kDiverged,      // the closest cached prompt has another text there
+    kNoCheckpoint,  // the text is cached, but no state near its end
   };
-  // Where the prompt parts from the nearest that is known.
+  // The place where the prompt diverges from the closest cached prompt.
   struct Place {
     enum class Part : uint8_t { kContent, kReasoning, kToolCalls, kTools, kTemplate };
-    // In the conversation, system messages counted too; nothing: the prompt came as text.
+    // Index in the conversation, system messages included. Nullopt if the prompt came as text.
     std::optional<size_t> message = {};
     Role role = Role::kUser;
     Part part = Part::kTemplate;
-    size_t character = 0;  // in the content, or in the reasoning; else in the prompt
+    size_t character = 0;  // offset in the content or in the reasoning; otherwise in the prompt
   };
 
   // A message of the prompt.
   struct MessageTokens {
     size_t message = 0;  // as in Place
     Role role = Role::kUser;
-    // Of the prompt; nothing: its place is not known for certain.
+    // Token range in the prompt. Nullopt if it is uncertain.
     std::optional<TokenRange> tokens = {};
   };
 
   Why why = Why::kAllKnown;
   std::optional<Place> place = {};
-  // What stands there and what stood there, shortened.
+  // The texts of this prompt and of the cached one at that place, shortened.
   std::string prompt_excerpt = {};
   std::string stored_excerpt = {};
   std::string sentence = {};
-  std::string advice = {};  // empty: there is nothing to do about it
-  // The argument of --pin-volatile that would have kept the prompt; empty: none would.
+  std::string advice = {};  // empty if there is none
+  // The argument of --pin-volatile that would have kept the prefix. Empty if there is none.
   std::string volatile_pattern = {};
-  // In order; none of a prompt that came as text.
+  // In order; empty for a prompt that came as text.
   std::vector<MessageTokens> messages = {};
 };
 

@@ -68,7 +68,8 @@ TEST_F(ExplanationTest, NamesTheMessageAndTheCharacterThatChanged) {
   Conversation changed = Talk();
   changed.messages[2].content[1] = '8';
   const Json told = After(Talk(), changed);
-  EXPECT_EQ(told["why"], "parted");
+  EXPECT_EQ(told["reason"], "diverged");
+  EXPECT_EQ(told["why"], "parted") << "the deprecated field";
   EXPECT_EQ(told["place"]["message"], 2);
   EXPECT_EQ(told["place"]["role"], "assistant");
   EXPECT_EQ(told["place"]["part"], "content");
@@ -153,8 +154,8 @@ TEST_F(ExplanationTest, TellsTextThatIsKnownFromStatesThatAreGone) {
   const Explanation told = Explain(report, {}, engine_);
   EXPECT_EQ(told.why, Explanation::Why::kNoCheckpoint);
   EXPECT_EQ(told.sentence,
-            "the prompt's text is known up to token 5,000, but the model's state can be had at "
-            "token 1,024 at best");
+            "The prompt is cached up to token 5,000, but the last usable checkpoint of the model's "
+            "state is at token 1,024.");
   EXPECT_NE(told.advice.find("--cache-ram"), std::string::npos);
 }
 
@@ -164,7 +165,7 @@ TEST_F(ExplanationTest, TellsNobodyOfAnothersTexts) {
   changed.messages[2].content[1] = '8';
   const Json told = Ask(changed, 2);
   EXPECT_EQ(told["shared_tokens"], 0);
-  EXPECT_EQ(told["explanation"]["why"], "new_prompt");
+  EXPECT_EQ(told["explanation"]["reason"], "new_prompt");
   EXPECT_FALSE(told["explanation"].contains("stored_excerpt"));
   EXPECT_EQ(log_.List(1, 100)["requests"].size(), 1u);
   EXPECT_EQ(log_.List(2, 100)["requests"].size(), 1u);
@@ -175,7 +176,7 @@ TEST_F(ExplanationTest, TellsNobodyOfAnothersTexts) {
 TEST_F(ExplanationTest, TellsWhereReusedTokensLay) {
   const Json first = Ask(Talk());
   EXPECT_EQ(first["reused_tokens"], 0);
-  EXPECT_EQ(first["way"], "nothing");
+  EXPECT_EQ(first["path"], "none");
   const Json again = Ask(Talk());
   EXPECT_EQ(again["reused_tokens"], again["prompt_tokens"]);
   EXPECT_EQ(again["ram_tokens"], again["prompt_tokens"]);

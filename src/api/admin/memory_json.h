@@ -1,4 +1,4 @@
-// MemoryJson: a model's memory as /props and `cairn model check --json` show it.
+// MemoryJson: a model's memory traits as JSON, for /props and `cairn model check --json`.
 
 #ifndef CAIRN_API_ADMIN_MEMORY_JSON_H_
 #define CAIRN_API_ADMIN_MEMORY_JSON_H_
@@ -8,7 +8,7 @@
 
 namespace cairn {
 
-// An object with a field for every trait, named as in MemoryTraits.
+// Returns an object with a field for every trait, named as in MemoryTraits.
 Json MemoryJson(const MemoryTraits& traits);
 
 }  // namespace cairn

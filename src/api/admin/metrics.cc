@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "api/admin/metric_aliases.h"
 #include "api/admin/metrics_page.h"
 
 namespace cairn {
@@ -22,105 +23,112 @@ double Rate(uint64_t tokens, double ms) {
 }
 
 void AddLlamaServers(const SchedulerStats& stats, MetricsPage* page) {
-  const uint64_t read = stats.prompt_tokens - stats.reused_tokens;
-  page->Counter("llamacpp:prompt_tokens_total", "Prompt tokens that were read.", Of(read));
-  page->Counter("llamacpp:prompt_seconds_total", "Seconds until first tokens.",
+  const uint64_t computed = stats.prompt_tokens - stats.reused_tokens;
+  page->Counter("llamacpp:prompt_tokens_total", "Prompt tokens prefilled.", Of(computed));
+  page->Counter("llamacpp:prompt_seconds_total",
+                "Seconds from a request's slot to its first token, summed over requests.",
                 stats.prompt_ms / kMsPerS);
   page->Counter("llamacpp:tokens_predicted_total", "Tokens generated.", Of(stats.generated_tokens));
-  page->Counter("llamacpp:tokens_predicted_seconds_total", "Seconds of generating.",
-                stats.generated_ms / kMsPerS);
-  page->Gauge("llamacpp:prompt_tokens_seconds", "Prompt tokens read a second, on average.",
-              Rate(read, stats.prompt_ms));
-  page->Gauge("llamacpp:predicted_tokens_seconds", "Tokens generated a second, on average.",
+  page->Counter("llamacpp:tokens_predicted_seconds_total",
+                "Seconds of decoding, summed over requests.", stats.generated_ms / kMsPerS);
+  page->Gauge("llamacpp:prompt_tokens_seconds", "Average prefill throughput in tokens per second.",
+              Rate(computed, stats.prompt_ms));
+  page->Gauge("llamacpp:predicted_tokens_seconds",
+              "Average decode throughput of one request in tokens per second.",
               Rate(stats.generated_tokens, stats.generated_ms));
-  page->Gauge("llamacpp:requests_processing", "Requests that have a slot.", Of(stats.running));
-  page->Gauge("llamacpp:requests_deferred", "Requests that wait for a slot.", Of(stats.waiting));
+  page->Gauge("llamacpp:requests_processing", "Requests that hold a slot.", Of(stats.running));
+  page->Gauge("llamacpp:requests_deferred", "Requests queued for a slot.", Of(stats.waiting));
 }
 
 void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
-  page->Counter("cairn_requests_total", "Requests answered.", Of(stats.requests));
+  page->Counter("cairn_requests_total", "Requests answered, including cancelled ones.",
+                Of(stats.requests));
   page->Counter("cairn_requests_failed_total", "Requests that ended with an error.",
                 Of(stats.failed));
-  page->Counter("cairn_requests_refused_total", "Requests that found the queue full.",
+  page->Counter("cairn_requests_refused_total", "Requests refused because the queue was full.",
                 Of(stats.refused));
-  page->Gauge("cairn_requests_waiting", "Requests that wait for a slot.", Of(stats.waiting));
-  page->Gauge("cairn_slots", "Slots.", Of(stats.slots.size()));
-  page->Gauge("cairn_slots_busy", "Slots that answer a request.",
+  page->Gauge("cairn_requests_waiting", "Requests queued for a slot.", Of(stats.waiting));
+  page->Gauge("cairn_slots", "Number of slots.", Of(stats.slots.size()));
+  page->Gauge("cairn_slots_busy", "Slots that hold a running request.",
               Of(std::count_if(stats.slots.begin(), stats.slots.end(),
                                [](const SlotStats& slot) { return slot.busy; })));
-  page->BeginHistogram("cairn_queue_seconds", "Times from a request's arrival to its slot.");
+  page->BeginHistogram("cairn_queue_seconds", "Time from a request's arrival to its slot.");
   page->Sample({}, stats.queue_times);
   page->BeginHistogram("cairn_time_to_first_token_seconds",
-                       "Times from a request's arrival to its first token.");
+                       "Time from a request's arrival to its first token.");
   page->Sample({}, stats.first_token_times);
   page->Counter("cairn_generated_tokens_total", "Tokens generated.", Of(stats.generated_tokens));
   page->Counter("cairn_generated_seconds_total",
-                "Seconds from first tokens to last ones, of all requests together.",
+                "Seconds from a request's first token to its last, summed over requests.",
                 stats.generated_ms / kMsPerS);
 }
 
 void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   const SchedulerStats& stats = input.stats;
   const PromptSources& sources = stats.prompt_sources;
-  page->BeginCounter("cairn_prompt_tokens_total",
-                     "Prompt tokens by the slowest place that something was needed from for them.");
+  page->BeginCounter("cairn_prompt_tokens_by_source_total",
+                     "Prompt tokens by source: the slowest tier used to obtain them.");
   page->Sample({{"source", "live"}}, Of(sources.live));
   page->Sample({{"source", "ram"}}, Of(sources.ram));
   page->Sample({{"source", "disk"}}, Of(sources.disk));
-  page->Sample({{"source", "warmed"}}, Of(sources.prefetched));
-  page->Sample({{"source", "read"}}, Of(sources.computed));
-  page->BeginCounter("cairn_misses_total", "Requests that had to read more than was new, by why.");
+  page->Sample({{"source", "prefetched"}}, Of(sources.prefetched));
+  page->Sample({{"source", "computed"}}, Of(sources.computed));
+  page->BeginCounter("cairn_cache_misses_total",
+                     "Requests that prefilled more than their new tokens, by reason.");
   using Why = Explanation::Why;
   for (const Why why : {Why::kNewPrompt, Why::kDiverged, Why::kNoCheckpoint, Why::kNotAllowed}) {
     const auto found = input.whys.find(why);
     page->Sample({{"reason", WhyName(why)}}, found == input.whys.end() ? 0 : Of(found->second));
   }
   page->BeginHistogram("cairn_restore_seconds",
-                       "Times of going back to what was not in a slot, by the slowest tier.");
+                       "Time to restore state that no slot held, by slowest tier.");
   page->Sample({{"tier", "ram"}}, stats.ram_restore_times);
   page->Sample({{"tier", "disk"}}, stats.disk_restore_times);
-  page->BeginCounter("cairn_resumes_total",
-                     "Ways back that were taken, beside going on or cutting.");
-  page->Sample({{"way", "restored"}}, Of(stats.slot_counters.checkpoints_restored));
-  page->Sample({{"way", "joined"}}, Of(stats.slot_counters.assembled));
-  page->Sample({{"way", "forked"}}, Of(stats.slot_counters.forked));
-  page->Sample({{"way", "whole"}}, Of(stats.slot_counters.full_states_set));
-  page->Sample({{"way", "moved"}}, Of(stats.slot_counters.moved));
-  page->Sample({{"way", "failed"}}, Of(stats.slot_counters.failed));
-  page->Counter("cairn_warmed_tokens_total", "Prompt tokens read before anyone asked.",
+  page->BeginCounter("cairn_resume_paths_total",
+                     "Prompts resumed from the cache or from another slot, by resume path.");
+  page->Sample({{"path", "restored"}}, Of(stats.slot_counters.checkpoints_restored));
+  page->Sample({{"path", "assembled"}}, Of(stats.slot_counters.assembled));
+  page->Sample({{"path", "forked"}}, Of(stats.slot_counters.forked));
+  page->Sample({{"path", "full_state"}}, Of(stats.slot_counters.full_states_set));
+  page->Sample({{"path", "moved"}}, Of(stats.slot_counters.moved));
+  page->Sample({{"path", "failed"}}, Of(stats.slot_counters.failed));
+  page->Counter("cairn_prefetched_tokens_total",
+                "Prompt tokens prefilled while idle, before a request needed them.",
                 Of(stats.prefetched_tokens));
 }
 
 void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
-  page->Counter("cairn_slots_parked_total", "Slots whose content was stored.",
+  page->Counter("cairn_slots_offloaded_total", "Times a slot's content was stored in the cache.",
                 Of(stats.slot_counters.offloaded));
-  page->Counter("cairn_slots_given_up_total", "Slots given up for want of room.",
+  page->Counter("cairn_requests_preempted_total",
+                "Times a running request lost its slot because the context was full.",
                 Of(stats.preempted));
-  page->Counter("cairn_waited_for_reader_total",
-                "Requests that let another read what both begin with.",
+  page->Counter("cairn_waited_for_prefill_total",
+                "Requests that waited while another request prefilled their common prefix.",
                 Of(stats.waited_for_prefix));
   page->Counter("cairn_context_shifts_total",
-                "Times that the older half of a full slot was dropped.",
+                "Times the older half of a full slot was dropped (--context-shift).",
                 Of(stats.slot_counters.shifted));
   page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
   page->Counter("cairn_sleeps_total", "Times the model was unloaded.", Of(stats.sleeps));
-  page->Counter("cairn_wake_seconds_total", "Seconds of loading it again.",
+  page->Counter("cairn_wake_seconds_total", "Seconds spent loading the model again.",
                 stats.wake_ms / kMsPerS);
 }
 
 void AddMemory(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_memory_left_bytes",
-              "Bytes that this process may still use; 0: nobody has looked.",
+              "Bytes of memory that this process may still use; 0 before the first measurement.",
               Of(stats.memory_left_bytes));
-  page->Counter("cairn_cache_sheddings_total",
-                "Times that the cache gave things up as memory was short.", Of(stats.sheddings));
-  page->Counter("cairn_cache_shed_bytes_total", "Bytes that left memory so.", Of(stats.shed_bytes));
+  page->Counter("cairn_cache_shrinks_total", "Times the cache shrank because memory was short.",
+                Of(stats.sheddings));
+  page->Counter("cairn_cache_shrunk_bytes_total",
+                "Bytes removed from memory because memory was short.", Of(stats.shed_bytes));
   page->Counter("cairn_memory_failures_total",
-                "Times that all requests at work failed for want of memory.",
+                "Times all running requests failed because memory could not be allocated.",
                 Of(stats.memory_failures));
 }
 
-// As a label has it.
+// The name as a label value: without spaces.
 std::string ClassLabel(CheckpointClass checkpoint_class) {
   std::string label(CheckpointClassName(checkpoint_class));
   std::replace(label.begin(), label.end(), ' ', '_');
@@ -140,10 +148,10 @@ void AddCheckpoints(const CacheStats& cache, MetricsPage* page) {
       page->Sample({{"class", label}, {"tier", "disk"}}, Of(held.disk.*figure));
     }
   };
-  page->BeginGauge("cairn_checkpoints",
-                   "Checkpoints held, by class and by where they would be read from.");
+  page->BeginGauge("cairn_checkpoints", "Checkpoints in the cache, by class and fastest tier.");
   add(&Tier::things);
-  page->BeginGauge("cairn_checkpoint_bytes", "Bytes of their snapshots.");
+  page->BeginGauge("cairn_checkpoint_bytes",
+                   "Bytes of the checkpoints' snapshots, by class and fastest tier.");
   add(&Tier::bytes);
 }
 
@@ -154,68 +162,86 @@ void AddHeld(std::string_view name, std::string_view help, const HeldStats& held
   page->Sample({{"tier", "disk"}}, Of(held.disk.*figure));
 }
 
-void AddCache(const CacheStats& cache, MetricsPage* page) {
-  using Tier = HeldStats::Tier;
-  AddCheckpoints(cache, page);
-  AddHeld("cairn_segments", "Ranges of attention KV held.", cache.segments_held, &Tier::things,
-          page);
-  AddHeld("cairn_segment_bytes", "Their bytes.", cache.segments_held, &Tier::bytes, page);
-  AddHeld("cairn_whole_slots", "Slots stored whole.", cache.full_states_held, &Tier::things, page);
-  AddHeld("cairn_whole_slot_bytes", "Their bytes.", cache.full_states_held, &Tier::bytes, page);
-  page->Gauge("cairn_cache_bytes", "Bytes that the cache's budget counts.", Of(cache.bytes));
-  page->Gauge("cairn_cache_limit_bytes", "The budget in force; less while memory is short.",
-              Of(cache.bytes_max));
-  page->BeginCounter("cairn_cache_evicted_total", "Things that the cache gave up, by why.");
-  page->Sample({{"reason", "gave_way"}}, Of(cache.evicted - cache.path_full));
+void AddEvictions(const CacheStats& cache, MetricsPage* page) {
+  page->BeginCounter("cairn_cache_evictions_total",
+                     "Checkpoints, segments and full states removed from the cache, by reason.");
+  page->Sample({{"reason", "capacity"}}, Of(cache.evicted - cache.path_full));
   page->Sample({{"reason", "path_full"}}, Of(cache.path_full));
   page->Sample({{"reason", "outgrown"}}, Of(cache.outgrown));
   page->Sample({{"reason", "replaced"}}, Of(cache.replaced));
   page->Sample({{"reason", "not_restorable"}}, Of(cache.discarded));
   page->Sample({{"reason", "lost"}}, Of(cache.lost));
-  page->Counter("cairn_cache_refused_total", "Things that found no room.", Of(cache.refused));
-  page->Counter("cairn_cache_released_total", "Things that left memory, as they are on disk.",
+}
+
+void AddCache(const CacheStats& cache, MetricsPage* page) {
+  using Tier = HeldStats::Tier;
+  AddCheckpoints(cache, page);
+  AddHeld("cairn_segments", "Attention KV segments in the cache.", cache.segments_held,
+          &Tier::things, page);
+  AddHeld("cairn_segment_bytes", "Bytes of attention KV segments in the cache.",
+          cache.segments_held, &Tier::bytes, page);
+  AddHeld("cairn_full_states", "Full slot states in the cache.", cache.full_states_held,
+          &Tier::things, page);
+  AddHeld("cairn_full_state_bytes", "Bytes of full slot states in the cache.",
+          cache.full_states_held, &Tier::bytes, page);
+  page->Gauge("cairn_cache_bytes", "Bytes of memory charged to the cache's budget.",
+              Of(cache.bytes));
+  page->Gauge("cairn_cache_limit_bytes",
+              "The cache's current memory budget; below --cache-ram while memory is short.",
+              Of(cache.bytes_max));
+  AddEvictions(cache, page);
+  page->Counter("cairn_cache_refused_total",
+                "Objects rejected because the cache was full and nothing could be evicted.",
+                Of(cache.refused));
+  page->Counter("cairn_cache_released_total",
+                "Objects removed from memory because a copy of them is on disk.",
                 Of(cache.released));
-  page->Counter("cairn_cache_taken_in_total", "Things found on disk, saved earlier or by others.",
+  page->Counter("cairn_cache_discovered_total",
+                "Objects found on disk that an earlier run or another process saved.",
                 Of(cache.taken_in));
-  page->Gauge("cairn_cache_kept", "Checkpoints kept because a client marked them.", Of(cache.kept));
-  page->Counter("cairn_cache_keeps_refused_total", "Marks that would have kept too much.",
+  page->Gauge("cairn_pinned_checkpoints", "Checkpoints pinned by clients.", Of(cache.kept));
+  page->Counter("cairn_pins_refused_total",
+                "Pins refused because they would have held too much of the cache.",
                 Of(cache.keeps_refused));
 }
 
 void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
   const SavedStats& saved = stats.saved;
-  page->Gauge("cairn_disk_objects", "Files of the cache's folder that this model can use.",
+  page->Gauge("cairn_disk_objects", "Cache files on disk that this model can use.",
               Of(saved.objects));
-  page->Gauge("cairn_disk_bytes", "Bytes of all files in the cache's folder.", Of(saved.bytes));
-  page->Gauge("cairn_disk_limit_bytes", "So many may be there; 0: nothing is saved.",
+  page->Gauge("cairn_disk_bytes", "Bytes of all files in the cache folder, for every model.",
+              Of(saved.bytes));
+  page->Gauge("cairn_disk_limit_bytes", "Disk budget in bytes (--cache-disk); 0 if it is off.",
               Of(saved.bytes_max));
   page->Gauge("cairn_disk_unsynced_bytes",
-              "About so many bytes that are worth keeping would be lost if the power went now.",
+              "Approximate bytes that would be lost in a power failure now.",
               Of(saved.unsynced_bytes + stats.unsaved_bytes));
   page->BeginHistogram("cairn_disk_save_lag_seconds",
-                       "From the end of an answer until all that is worth keeping is on disk.");
+                       "Time from the end of an answer until its state is saved on disk.");
   page->Sample({}, stats.save_lags);
-  page->Counter("cairn_disk_written_total", "Files written.", Of(saved.written));
-  page->Counter("cairn_disk_written_bytes_total", "Bytes written.", Of(saved.written_bytes));
-  page->Counter("cairn_disk_read_total", "Files read to go back to what they hold.",
-                Of(saved.read));
-  page->Counter("cairn_disk_read_bytes_total", "Bytes read for that.", Of(saved.read_bytes));
-  page->Counter("cairn_disk_given_up_total", "Files removed for room.", Of(saved.evicted));
-  page->Counter("cairn_disk_corrupt_total", "Files that did not say what they should.",
+  page->Counter("cairn_disk_written_total", "Cache files written.", Of(saved.written));
+  page->Counter("cairn_disk_written_bytes_total", "Bytes written to cache files.",
+                Of(saved.written_bytes));
+  page->Counter("cairn_disk_read_total", "Cache files read to restore state.", Of(saved.read));
+  page->Counter("cairn_disk_read_bytes_total", "Bytes read from cache files to restore state.",
+                Of(saved.read_bytes));
+  page->Counter("cairn_disk_evicted_total", "Cache files evicted to stay within the disk budget.",
+                Of(saved.evicted));
+  page->Counter("cairn_disk_corrupt_total", "Cache files whose content failed verification.",
                 Of(saved.corrupt));
-  page->Counter("cairn_disk_errors_total", "Refusals of the file system.", Of(saved.errors));
-  page->Gauge("cairn_disk_refusing", "1 while nothing can be written to the cache's folder.",
+  page->Counter("cairn_disk_errors_total", "Errors that the file system returned.",
+                Of(saved.errors));
+  page->Gauge("cairn_disk_refusing", "1 while the cache folder cannot be written.",
               saved.refusing ? 1 : 0);
 }
 
 void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
   page->BeginCounter("cairn_boundaries_total",
-                     "User and tool messages by how well their begin was found in the prompt.");
+                     "User and tool messages, by how exactly their start in the prompt was found.");
   page->Sample({{"found", "exact"}}, Of(spans.boundaries_exact));
   page->Sample({{"found", "earlier"}}, Of(spans.boundaries_earlier));
   page->Sample({{"found", "unknown"}}, Of(spans.boundaries_unknown));
-  page->BeginCounter("cairn_renders_total",
-                     "Renderings of the chat template, by what they were for.");
+  page->BeginCounter("cairn_renders_total", "Renderings of the chat template, by purpose.");
   page->Sample({{"of", "prompts"}}, Of(spans.prompts));
   page->Sample({{"of", "boundaries"}}, Of(spans.renders));
   page->Sample({{"of", "newest_messages"}}, Of(spans.short_renders));
@@ -225,7 +251,7 @@ void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
 
 std::string MetricsText(const MetricsInput& input) {
   MetricsPage page;
-  page.BeginGauge("cairn_info", "Always 1; the labels say what runs.");
+  page.BeginGauge("cairn_info", "Always 1; the labels name the version and the model.");
   page.Sample({{"version", input.version}, {"model", input.model}}, 1);
   AddLlamaServers(input.stats, &page);
   AddRequests(input.stats, &page);
@@ -235,6 +261,7 @@ std::string MetricsText(const MetricsInput& input) {
   AddMemory(input.stats, &page);
   AddSaved(input.stats, &page);
   AddBoundaries(input.spans, &page);
+  AddMetricAliases(input, &page);
   return std::move(page).text();
 }
 

@@ -1,6 +1,5 @@
-// GET /metrics: what the server did and holds, in Prometheus' text format. docs/metrics.md says
-// what each metric means; llama-server's names stand beside ours, so that dashboards made for it go
-// on.
+// GET /metrics: counters and gauges of the server in Prometheus' text format. docs/metrics.md
+// explains each metric. llama-server's names are included, so that its dashboards keep working.
 
 #ifndef CAIRN_API_ADMIN_METRICS_H_
 #define CAIRN_API_ADMIN_METRICS_H_
@@ -20,7 +19,7 @@ struct MetricsInput {
   std::string model;
   SchedulerStats stats;
   SpanStats spans;
-  // Requests by what was found of their prompts.
+  // Number of requests by explanation.
   std::map<Explanation::Why, uint64_t> whys;
 };
 

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// Backslashes and line ends, and in a label's value quotes.
+// Escapes backslashes and newlines, and quotes in label values.
 std::string Escaped(std::string_view text, bool quotes) {
   std::string escaped;
   for (const char c : text) {
@@ -22,7 +22,7 @@ std::string Escaped(std::string_view text, bool quotes) {
   return escaped;
 }
 
-// Whole numbers as such, all others with as few digits as name them.
+// Writes integers without a fraction, other numbers with the fewest digits that identify them.
 std::string NumberText(double value) {
   constexpr double kExactMax = 1e15;
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";

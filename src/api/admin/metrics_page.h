@@ -1,9 +1,9 @@
 // MetricsPage: writes metrics in Prometheus' text format (version 0.0.4): a head for each metric,
-// and its samples behind it.
+// then its samples.
 //
-//   # HELP cairn_cache_evicted_total Things that the cache gave up, by why.
-//   # TYPE cairn_cache_evicted_total counter
-//   cairn_cache_evicted_total{reason="gave_way"} 3
+//   # HELP cairn_cache_evictions_total Checkpoints, segments and full states removed …
+//   # TYPE cairn_cache_evictions_total counter
+//   cairn_cache_evictions_total{reason="capacity"} 3
 //
 // Threads: one at a time.
 
@@ -23,11 +23,11 @@ class MetricsPage {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-  // A metric without labels.
+  // Adds a metric without labels.
   void Counter(std::string_view name, std::string_view help, double value);
   void Gauge(std::string_view name, std::string_view help, double value);
 
-  // One with labels; its samples follow.
+  // Begins a metric with labels; its samples follow.
   void BeginCounter(std::string_view name, std::string_view help) { Begin(name, help, "counter"); }
   void BeginGauge(std::string_view name, std::string_view help) { Begin(name, help, "gauge"); }
   void BeginHistogram(std::string_view name, std::string_view help) {
@@ -40,10 +40,10 @@ class MetricsPage {
 
  private:
   void Begin(std::string_view name, std::string_view help, std::string_view type);
-  // `bound`: of a histogram's bucket; empty for all other samples.
+  // `bound` is that of a histogram's bucket; empty for all other samples.
   void Line(std::string_view suffix, Labels labels, std::string_view bound, double value);
 
-  std::string name_;  // of the metric that was begun last
+  std::string name_;  // of the current metric
   std::string text_;
 };
 

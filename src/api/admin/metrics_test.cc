@@ -63,11 +63,11 @@ std::set<std::string> LabelsOf(const std::string& page, const std::string& metri
   return labels;
 }
 
-TEST(Metrics, AreThoseThatTheirPageTellsOf) {
+TEST(Metrics, AreListedOnTheirPage) {
   EXPECT_EQ(MetricsOf(MetricsText(Input())), MetricsInDocument(ReadSourceFile("docs/metrics.md")));
 }
 
-TEST(Metrics, HaveLabelsThatTheirPageTellsOf) {
+TEST(Metrics, HaveLabelsThatAreListedOnTheirPage) {
   const std::string page = MetricsText(Input());
   const std::string text = ReadSourceFile("docs/metrics.md");
   for (const auto& [name, type] : MetricsOf(page)) {
@@ -131,11 +131,11 @@ TEST(Metrics, OfPromptsAddUpToThem) {
   report.prefetched_tokens = 10;
   input.stats.prompt_sources.Add(&report, 45);
   const std::string page = MetricsText(input);
-  EXPECT_NE(page.find("cairn_prompt_tokens_total{source=\"live\"} 0\n"
-                      "cairn_prompt_tokens_total{source=\"ram\"} 20\n"
-                      "cairn_prompt_tokens_total{source=\"disk\"} 0\n"
-                      "cairn_prompt_tokens_total{source=\"warmed\"} 10\n"
-                      "cairn_prompt_tokens_total{source=\"read\"} 15\n"),
+  EXPECT_NE(page.find("cairn_prompt_tokens_by_source_total{source=\"live\"} 0\n"
+                      "cairn_prompt_tokens_by_source_total{source=\"ram\"} 20\n"
+                      "cairn_prompt_tokens_by_source_total{source=\"disk\"} 0\n"
+                      "cairn_prompt_tokens_by_source_total{source=\"prefetched\"} 10\n"
+                      "cairn_prompt_tokens_by_source_total{source=\"computed\"} 15\n"),
             std::string::npos)
       << page;
 }
@@ -155,8 +155,8 @@ TEST(Metrics, TellMissesByReasonAndLeaveOutWhatIsNone) {
   MetricsInput input = Input();
   input.whys = {{Explanation::Why::kAllKnown, 7}, {Explanation::Why::kDiverged, 2}};
   const std::string page = MetricsText(input);
-  EXPECT_NE(page.find("cairn_misses_total{reason=\"parted\"} 2\n"), std::string::npos);
-  EXPECT_NE(page.find("cairn_misses_total{reason=\"new_prompt\"} 0\n"), std::string::npos);
+  EXPECT_NE(page.find("cairn_cache_misses_total{reason=\"diverged\"} 2\n"), std::string::npos);
+  EXPECT_NE(page.find("cairn_cache_misses_total{reason=\"new_prompt\"} 0\n"), std::string::npos);
   EXPECT_EQ(page.find("all_known"), std::string::npos);
 }
 

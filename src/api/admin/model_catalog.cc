@@ -29,7 +29,7 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
         {"size", info.size_bytes}}}};
 }
 
-// As llama-server has it for Ollama's clients.
+// The same fields as llama-server's, for Ollama's clients.
 Json OllamaModel(const ChatService& service, const ServedModel& served) {
   const std::string& family = service.engine().info().architecture;
   return {{"name", served.alias},
@@ -51,8 +51,8 @@ Json OllamaModel(const ChatService& service, const ServedModel& served) {
             {"quantization_level", ""}}}};
 }
 
-// Codex takes these for its own instructions, and refuses a model without; an empty text would
-// leave it with none.
+// Codex uses these as its base instructions and refuses a model without them; with an empty text it
+// would have none.
 constexpr std::string_view kCodexInstructions =
     "You are a coding agent that works in the user's terminal. Read files, run commands and change "
     "code with the tools that you are given. Look at the code before you change it, keep changes "
@@ -60,9 +60,9 @@ constexpr std::string_view kCodexInstructions =
     "there is one. Follow the instructions of AGENTS.md files. Go on until the task is done, then "
     "say in a few sentences what you did and what is left open.";
 
-// Codex's ModelInfo. Fields that only some of its versions know are harmless to the others.
+// Codex's ModelInfo. Fields that only some versions of Codex know do no harm in others.
 Json CodexModel(const ChatService& service, const ServedModel& served) {
-  constexpr size_t kToolOutputBytesMax = 10'000;  // Codex's own for a model that it does not know
+  constexpr size_t kToolOutputBytesMax = 10'000;  // Codex's default for unknown models
   const size_t context_tokens = service.engine().context_tokens();
   return {{"slug", served.alias},
           {"display_name", served.alias},

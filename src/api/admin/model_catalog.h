@@ -1,9 +1,8 @@
-// The model as catalogues list it: GET /v1/models.
+// The model catalogue: GET /v1/models.
 //
 //   data     OpenAI's list, with llama-server's `meta`, `architecture` and `status`
-//   models   the same model as Codex and Ollama's clients look for it: Codex refuses a list in
-//   which
-//            one of its fields is missing, and takes 272,000 tokens of context for granted without
+//   models   the same model in the form of Codex and of Ollama's clients: Codex refuses a list that
+//            lacks a field, and assumes 272,000 tokens of context without `context_window`
 
 #ifndef CAIRN_API_ADMIN_MODEL_CATALOG_H_
 #define CAIRN_API_ADMIN_MODEL_CATALOG_H_
@@ -15,7 +14,7 @@
 
 namespace cairn {
 
-// As JSON text. Any thread.
+// Returns JSON text. Any thread.
 std::string ModelsBody(const ChatService& service, const ServedModel& served);
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/admin/json_aliases.h"
 #include "base/number_text.h"
 
 namespace cairn {
@@ -27,7 +28,7 @@ std::string_view StateName(RequestRecord::State state) {
   return "";
 }
 
-// Milliseconds are told to a hundredth.
+// Rounds milliseconds to a hundredth.
 double Rounded(double ms) {
   return std::round(ms * 100) / 100;
 }
@@ -48,7 +49,7 @@ Json PlaceJson(const Explanation::Place& place) {
 }
 
 Json ExplanationJson(const Explanation& explanation) {
-  Json told = {{"why", WhyName(explanation.why)}, {"sentence", explanation.sentence}};
+  Json told = {{"reason", WhyName(explanation.why)}, {"sentence", explanation.sentence}};
   if (explanation.place) told["place"] = PlaceJson(*explanation.place);
   if (!explanation.prompt_excerpt.empty() || !explanation.stored_excerpt.empty()) {
     told["prompt_excerpt"] = explanation.prompt_excerpt;
@@ -71,7 +72,7 @@ Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   return told;
 }
 
-// Sees to it that a record hears of its answer's end, also when nobody takes that any more.
+// Reports the end of an answer to its record, also when the generation is dropped before its end.
 class RecordKeeper {
  public:
   explicit RecordKeeper(std::shared_ptr<RequestRecord> record) : record_(std::move(record)) {}
@@ -147,7 +148,8 @@ void RequestRecord::OnReport(const ReuseReport& report) {
 void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   std::string line;
   Json fields;
-  ExplainedPrompt unexplained;  // of a request that never got a slot; it may be large
+  // prompt of a request that never got a slot; freed outside the lock, as it may be large
+  ExplainedPrompt unexplained;
   {
     const std::lock_guard lock(log_->mutex_);
     if (state_ != State::kWaiting && state_ != State::kAnswering) return;
@@ -165,13 +167,13 @@ Json RequestRecord::ReportJson(Detail detail) const {
   const ReuseReport& report = *report_;
   Json told = {{"prompt_tokens", report.prompt_tokens},
                {"reused_tokens", report.reused_tokens},
-               {"read_tokens", report.prompt_tokens - report.reused_tokens},
+               {"computed_tokens", report.prompt_tokens - report.reused_tokens},
                {"live_tokens", report.live_tokens},
                {"ram_tokens", report.ram_tokens},
                {"disk_tokens", report.disk_tokens},
-               {"warmed_tokens", report.prefetched_tokens},
+               {"prefetched_tokens", report.prefetched_tokens},
                {"shared_tokens", report.shared_tokens},
-               {"way", PathName(report.path)},
+               {"path", PathName(report.path)},
                {"restored_bytes", report.restored_bytes},
                {"restore_ms", Rounded(report.restore_ms)}};
   if (report.checkpoint) {
@@ -184,6 +186,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
     told["messages"] = MessagesJson(explanation_.messages);
   }
   told["explanation"] = ExplanationJson(explanation_);
+  AddReuseAliases(report, explanation_, &told);
   return told;
 }
 
@@ -212,18 +215,19 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
   std::vector<std::pair<std::string, std::string>> headers = {
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
       {"x-cairn-reused-tokens", std::to_string(report_->reused_tokens)},
-      {"x-cairn-warmed-tokens", std::to_string(report_->prefetched_tokens)},
-      {"x-cairn-way", std::string(PathName(report_->path))},
-      {"x-cairn-why", std::string(WhyName(explanation_.why))}};
+      {"x-cairn-prefetched-tokens", std::to_string(report_->prefetched_tokens)},
+      {"x-cairn-path", std::string(PathName(report_->path))},
+      {"x-cairn-reason", std::string(WhyName(explanation_.why))}};
   if (explanation_.place && explanation_.place->message) {
-    headers.emplace_back("x-cairn-parted-at",
+    headers.emplace_back("x-cairn-diverged-at",
                          "messages[" + std::to_string(*explanation_.place->message) +
                              "]:" + std::to_string(explanation_.place->character));
   }
+  AddHeaderAliases(*report_, explanation_, &headers);
   return headers;
 }
 
-// No text of a prompt is in it: logs are read by others than clients.
+// Contains no text of a prompt: other people than the clients read logs.
 std::string RequestRecord::Line() const {
   std::string line = begun_.id + " " + std::string(StateName(state_));
   if (report_) {
@@ -231,19 +235,19 @@ std::string RequestRecord::Line() const {
             std::to_string(report_->reused_tokens) + " reused (" +
             std::string(PathName(report_->path)) + ")";
     if (report_->prefetched_tokens > 0) {
-      line += ", " + std::to_string(report_->prefetched_tokens) + " of them read ahead";
+      line += ", " + std::to_string(report_->prefetched_tokens) + " of them prefetched";
     }
     line += ", first token after " + Text(cost_.queue_ms + cost_.prompt_ms) + " ms";
   }
-  line += ", " + std::to_string(cost_.generated_tokens) + " tokens answered in " +
+  line += ", " + std::to_string(cost_.generated_tokens) + " tokens generated in " +
           Text(cost_.generated_ms) + " ms";
   if (report_ && explanation_.why != Explanation::Why::kAllKnown) {
-    line += "; " + explanation_.sentence;
+    line += ". " + explanation_.sentence;
   }
   return line;
 }
 
-// As GET /cairn/requests tells it, but for the excerpts and the advice, which quotes them.
+// The record as in GET /cairn/requests, without the excerpts and the advice, which may quote them.
 Json RequestRecord::Fields() const {
   Json fields = ToJson(Detail::kWithoutMessages);
   if (!report_) return fields;

@@ -1,7 +1,7 @@
-// RequestLog: the last requests, each with what became of its prompt and why
+// RequestLog: the last requests, each with the reuse of its prompt and an explanation
 // (api/admin/explanation.h).
 //
-// Threads: any. An entry is told by the thread that answers its request; others see copies.
+// Threads: any. The thread that answers a request updates its entry; others get copies.
 
 #ifndef CAIRN_API_ADMIN_REQUEST_LOG_H_
 #define CAIRN_API_ADMIN_REQUEST_LOG_H_
@@ -31,35 +31,36 @@ namespace cairn {
 
 class RequestLog;
 
-// Takes what a log says of one request: a line without its newline, and the same as fields. Neither
-// has a prompt's or an answer's text. Any thread.
+// Receives the log entry of one request: a line without a newline, and the same figures as fields.
+// Neither contains text of a prompt or an answer. Any thread.
 using RequestSink = std::function<void(std::string_view line, const Json& fields)>;
 
-// One request on its way.
+// RequestRecord: one request of the log.
 class RequestRecord {
  public:
   struct Begun {
     std::string id;
-    std::string api;  // the path it came by
+    std::string api;  // path of the route
     NamespaceId name_space = 0;
     int64_t begun_unix_s = 0;
   };
   enum class State : uint8_t { kWaiting, kAnswering, kDone, kCancelled, kFailed };
 
-  // The prompt was given a slot. Later calls change nothing.
+  // Call when the prompt got its slot. Later calls change nothing.
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
-  // What of it may be told the client: the `cairn` object of an answer. Null: it has no slot yet.
+  // Returns the `cairn` object of the answer. Null before the request has a slot.
   Json Told() const;
-  // In short, for headers: names and values, without line ends. None before it has a slot.
+  // Returns the x-cairn-… headers: names and values without line ends. Empty before the request has
+  // a slot.
   std::vector<std::pair<std::string, std::string>> Headers() const;
 
  private:
   friend class RequestLog;
   RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt, const Engine* engine);
-  // Whether the messages of the prompt are told: there may be thousands.
+  // Whether to include the prompt's messages, of which there may be thousands.
   enum class Detail : uint8_t { kWithoutMessages, kAll };
-  Json ToJson(Detail detail) const;  // the lock is held
+  Json ToJson(Detail detail) const;  // REQUIRES: the lock is held
   Json ReportJson(Detail detail) const;
   std::string Line() const;
   Json Fields() const;
@@ -68,7 +69,7 @@ class RequestRecord {
   const Begun begun_;
   const Engine* const engine_;
   // The rest is guarded by the log's mutex.
-  ExplainedPrompt prompt_;  // let go once it is explained
+  ExplainedPrompt prompt_;  // released once it is explained
   State state_ = State::kWaiting;
   std::optional<ReuseReport> report_;
   Explanation explanation_;
@@ -81,19 +82,19 @@ class RequestLog {
   RequestLog(const RequestLog&) = delete;
   RequestLog& operator=(const RequestLog&) = delete;
 
-  // A line for each request that has ended; may be empty. Before any request.
+  // Sets the sink for a line per finished request; may be empty. Call before any request.
   void SetLog(RequestSink log) { log_ = std::move(log); }
-  // A line for each value that keeps changing in prompts (api/prompt/volatile_hints.h); may be
-  // empty. Before any request.
+  // Sets the sink for a line per value that keeps changing in prompts
+  // (api/prompt/volatile_hints.h); may be empty. Call before any request.
   void SetHintLog(LogSink log) { hint_log_ = std::move(log); }
   // `engine` outlives the record.
   std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                        const Engine* engine);
-  // How many requests since the start were explained so.
+  // Returns the number of requests since the start by explanation.
   std::map<Explanation::Why, uint64_t> whys() const;
-  // The client's own, newest first, `limit` at most.
+  // Returns the client's own requests, newest first, at most `limit`.
   Json List(NamespaceId name_space, size_t limit) const;
-  // 404 where there is none, or it is another client's.
+  // Returns 404 if there is no such request, or it belongs to another client.
   ApiResult<std::string> Find(std::string_view id, NamespaceId name_space) const;
 
  private:
@@ -108,10 +109,11 @@ class RequestLog {
   std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
 };
 
-// Adds the record's `cairn` to an answer, or to a stream's event. Null: nobody asked for it.
+// Adds the `cairn` object to an answer or to an event of a stream. Does nothing if `record` is
+// null, when the request did not ask for an explanation.
 void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* told);
 
-// Has the record hear all of the request's answer. Before the first Next.
+// Lets the record follow the request's answer. Call before the first Next.
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
 
 // GET /cairn/requests, with `limit`.

@@ -1,4 +1,4 @@
-// AnswerIdentity: what every answer, and every event of one, says of itself.
+// AnswerIdentity: id, model and time in every answer and every event of a stream.
 
 #ifndef CAIRN_API_ANSWER_ANSWER_IDENTITY_H_
 #define CAIRN_API_ANSWER_ANSWER_IDENTITY_H_

@@ -93,8 +93,8 @@ std::optional<AnswerStep> AnswerReader::Next() {
 void AnswerReader::LogBrokenCalls(const AnswerParser& parser) const {
   if (parser.broken_calls() == 0 || !log_) return;
   log_(LogLevel::kWarning, "an answer has " + std::to_string(parser.broken_calls()) +
-                               " texts that begin like a call of a tool and are none, or break "
-                               "off: they were given as they are");
+                               " texts that begin like a tool call but are invalid or incomplete; "
+                               "they were sent as text");
 }
 
 ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,

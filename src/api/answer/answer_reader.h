@@ -1,7 +1,7 @@
-// AnswerReader: an answer on its way, taken apart. Every API puts its own words around what this
-// gives: OpenAI's chat, Responses, Anthropic's messages.
+// AnswerReader: reads a running generation and parses its answers into deltas of reasoning, content
+// and tool calls. The APIs (OpenAI's chat, Responses, Anthropic's messages) format these.
 //
-// Used by one thread at a time.
+// Threads: one at a time.
 
 #ifndef CAIRN_API_ANSWER_ANSWER_READER_H_
 #define CAIRN_API_ANSWER_ANSWER_READER_H_
@@ -21,55 +21,56 @@
 
 namespace cairn {
 
-// How long a wait for more of an answer lasts: long enough to cost nothing, short enough that a
-// client that went away is noticed soon.
+// The longest wait for the next event: long enough to cost nothing, short enough to notice a
+// disconnected client soon.
 inline constexpr std::chrono::milliseconds kAnswerWait{100};
 
-// Waits a moment for what comes next of a generation; nothing: it did not come yet. An error is
-// that of any of its answers, and then all are given up.
+// Waits up to kAnswerWait for the next event of a generation. Returns nullopt if there was none. An
+// error of any answer ends all of them.
 ApiResult<std::optional<GenerationEvent>> NextEvent(Generation* generation);
 
-// Waits for the first event, `wait_ms` at most, or until `gone`; the event stays unless it is a
-// failure, which is returned. To be called before a stream's status is sent: clients ask again when
-// they get a 503, and hardly any does for an error inside a stream.
+// Waits for the first event, for `wait_ms` at most or until `gone`. Returns a failure; any other
+// event stays queued. Call it before sending a stream's status: clients retry after a 503, but
+// rarely after an error inside a stream.
 std::optional<ApiError> FailureBeforeAnswer(Generation* generation, double wait_ms,
                                             const std::function<bool()>& gone);
 
 struct AnswerEnd {
   FinishReason reason = FinishReason::kStop;
-  bool context_full = false;  // with kLength: the context ended it, not tokens_max
+  bool context_full = false;  // with kLength: the context was full, not tokens_max reached
   std::string stop_text;      // the stop text that ended the answer, if one did
   bool called_tools = false;
   GenerationCost cost;
 };
 
-// How far the prompt is read.
+// Progress of the prefill.
 struct AnswerProgress {
-  size_t processed_tokens = 0;  // reused ones among them
+  size_t processed_tokens = 0;  // including reused ones
   GenerationCost cost;          // the prompt's figures so far
 };
 
-// What came of one answer since its last step. After an error or the last end nothing comes.
+// New data of one answer since its last step. Nothing follows an error or the last end.
 struct AnswerStep {
-  size_t answer = 0;                       // of those asked for
-  std::optional<AnswerProgress> progress;  // then there is nothing else
+  size_t answer = 0;                       // index among the requested answers
+  std::optional<AnswerProgress> progress;  // if set, all else is empty
   std::vector<AnswerDelta> pieces;
-  // Of tokens whose text is in these pieces, or in later ones while the parser keeps it back.
+  // Log-probabilities of tokens whose text is in these deltas, or in later ones while the parser
+  // holds it back.
   std::vector<TokenLogprob> logprobs;
   GenerationCost cost;  // so far
   std::optional<AnswerEnd> end;
-  bool all_ended = false;         // this end was the last
-  std::optional<ApiError> error;  // of any answer; then all are given up
+  bool all_ended = false;         // this end was the last one
+  std::optional<ApiError> error;  // of any answer; it ends all of them
 };
 
 class AnswerReader {
  public:
   explicit AnswerReader(StartedChat chat);
 
-  // Waits a moment for more; nothing: it did not come yet.
+  // Waits up to kAnswerWait for more. Returns nullopt if there was nothing.
   std::optional<AnswerStep> Next();
   size_t answers() const { return answers_.size(); }
-  // The client is gone.
+  // Call when the client has disconnected.
   void Abandon() { generation_->Abandon(); }
 
  private:
@@ -90,20 +91,20 @@ struct WholeAnswer {
   struct Call {
     std::string name;
     std::string arguments;  // JSON text
-    std::string id = {};    // that the model gave it, or empty
+    std::string id = {};    // as the model wrote it, or empty
   };
   std::string reasoning;
   std::string content;
   std::vector<Call> calls;
-  std::vector<TokenLogprob> logprobs;  // when they were asked for
+  std::vector<TokenLogprob> logprobs;  // if requested
   AnswerEnd end;
 };
 
-// Waits for all answers, in the order of their numbers. `gone` is asked meanwhile: true ends the
-// work.
+// Waits for all answers and returns them in the order of their numbers. Polls `gone` meanwhile;
+// true cancels the request.
 ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
                                                    const std::function<bool()>& gone);
-// Of a request that asked for one.
+// The same for a request with one answer.
 ApiResult<WholeAnswer> CollectAnswer(StartedChat chat, const std::function<bool()>& gone);
 
 }  // namespace cairn

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// What came after the last answer.
+// Returns the messages after the last answer.
 std::span<const Message> NewMessages(const std::vector<Message>& messages) {
   const auto last = std::find_if(messages.rbegin(), messages.rend(),
                                  [](const Message& m) { return m.role == Role::kAssistant; });
@@ -48,7 +48,7 @@ ApiResult<Message> ReadAnswer(const Json& json, const std::string& path) {
   return answer;
 }
 
-// GBNF that allows this text and nothing else.
+// Returns GBNF that allows exactly this text.
 std::string OnlyThis(std::string_view text) {
   std::string grammar = "root ::= \"";
   for (const char c : text) {

@@ -1,8 +1,8 @@
-// AnswerScript: answers that are decided beforehand, for testing clients against a whole server.
+// AnswerScript: fixed answers by rules, for testing clients against a complete server (--script).
 //
-// A file of rules says which answer a conversation gets. The model still reads the prompt and
-// still draws every token: the answer becomes a grammar that allows exactly its text, written as
-// the chat template writes answers, and what parses real answers parses this one too.
+// A file of rules selects the answer of a conversation. The model still prefills the prompt and
+// samples every token: the answer becomes a grammar that allows exactly its text in the chat
+// template's form, and the usual parser parses it.
 //
 //   {"rules": [
 //     {"text": "granite", "answer": {"content": "The stone is granite."}},
@@ -12,10 +12,10 @@
 //     {"answer": {"content": "Nothing to say."}}
 //   ]}
 //
-// The first rule that holds is taken: `text` stands in a message that came after the last answer,
-// `tool` is offered. Where no rule holds the model answers as it likes.
+// The first matching rule applies: `text` occurs in a message after the last answer, and `tool` is
+// offered. Without a matching rule the model answers freely.
 //
-// Constant after Parse; any thread may call anything.
+// Threads: any; constant after Parse.
 
 #ifndef CAIRN_API_ANSWER_ANSWER_SCRIPT_H_
 #define CAIRN_API_ANSWER_ANSWER_SCRIPT_H_
@@ -34,13 +34,13 @@ namespace cairn {
 
 class AnswerScript {
  public:
-  // kInvalidArgument: what is wrong, and in which rule.
+  // kInvalidArgument names the rule and what is wrong in it.
   static Result<std::unique_ptr<const AnswerScript>> Parse(std::string_view json);
 
-  // The answer that `conversation` gets; null when no rule holds.
+  // Returns the answer for `conversation`. Null if no rule matches.
   const Message* AnswerTo(const Conversation& conversation) const;
 
-  // That answer as the only one that may be drawn; null when no rule holds. Errors: as those of
+  // Returns a grammar that allows only that answer. Null if no rule matches. Errors: those of
   // WrittenAnswer (written_answer.h).
   Result<std::shared_ptr<const Grammar>> GrammarFor(const Conversation& conversation,
                                                     const ChatTemplate& chat_template) const;

@@ -8,10 +8,10 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
-// What an entry takes beside its text and tokens, about.
+// Approximate bytes of an entry in addition to its text and tokens.
 constexpr size_t kEntryBytes = 256;
 
-// The keys of a prompt's prefixes, asked for from short to long: one pass over the text.
+// Computes the keys of a prompt's prefixes, from short to long, in one pass over the text.
 class PrefixKeys {
  public:
   explicit PrefixKeys(const PromptText& prompt) : prompt_(prompt) {}
@@ -22,7 +22,7 @@ class PrefixKeys {
       hash_ = Hash64(text.substr(block_, kBlock), hash_);
       block_ += kBlock;
     }
-    // What a client wrote is another prompt than the same text from the template.
+    // A client's literal text makes another prompt than the same text from the template.
     for (; literal_ < prompt_.literals.size() && prompt_.literals[literal_].begin < bytes;
          ++literal_) {
       literals_hash_ = HashMix(literals_hash_, prompt_.literals[literal_].begin);
@@ -41,8 +41,8 @@ class PrefixKeys {
   uint64_t literals_hash_ = 0;
 };
 
-// How many of the answer's tokens stand at the front of `text`: all, but for white space at its
-// end; else none.
+// Returns how many of the answer's tokens `text` begins with: all, except for trailing white space,
+// or none.
 size_t TokensAtFront(const GeneratedAnswer& answer, std::string_view text) {
   const auto diverged =
       std::mismatch(answer.text.begin(), answer.text.end(), text.begin(), text.end());
@@ -88,7 +88,7 @@ void AnswerTokens::Remember(NamespaceId name_space, const PromptKey& prompt,
     const Entry& entry = *candidate.second;
     return entry.prompt.hash == prompt.hash && entry.answer.text == answer.text;
   });
-  // The last tokens to make this text are those the slot holds.
+  // The slot holds the tokens of the latest answer with this text.
   if (known != last) Forget(known->second);
   if (bytes > bytes_max_) return;
   entries_.push_front({name_space, prompt, std::move(answer), bytes});

@@ -19,8 +19,8 @@ ApiResult<std::string> RunningAnswers::Cancel(const std::string& id, NamespaceId
     if (found != running_.end()) generation = found->second.lock();
   }
   if (!generation) {
-    return tl::unexpected(ToApiError(
-        {ErrorCode::kNotFound, "no answer '" + id + "' is on its way; it may have ended"}));
+    return tl::unexpected(
+        ToApiError({ErrorCode::kNotFound, "no answer '" + id + "' is running; it may have ended"}));
   }
   generation->Cancel();
   return ToText({{"id", id}, {"deleted", true}});

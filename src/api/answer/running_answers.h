@@ -1,5 +1,5 @@
-// RunningAnswers: answers on their way, by the id that their clients were told, so that somebody
-// else may end one.
+// RunningAnswers: running answers by the id that the client got, so that another request can cancel
+// one.
 //
 // Threads: any.
 
@@ -20,11 +20,11 @@ namespace cairn {
 
 class RunningAnswers {
  public:
-  // Until nobody else holds `generation`.
+  // Lists the answer until no one else holds `generation`.
   void Add(const std::string& id, NamespaceId name_space,
            const std::shared_ptr<Generation>& generation);
-  // Ends it at the next piece; whoever waits for it gets what there is. The body to answer with.
-  // 404: no answer of that id is on its way for `name_space`.
+  // Cancels the answer at its next token; its client gets what was generated. Returns the body of
+  // the reply; 404 if `name_space` has no running answer of that id.
   ApiResult<std::string> Cancel(const std::string& id, NamespaceId name_space);
 
  private:

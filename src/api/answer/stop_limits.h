@@ -1,4 +1,4 @@
-// How many stop texts a request may have, and how long.
+// Limits for the number and the length of a request's stop texts.
 
 #ifndef CAIRN_API_ANSWER_STOP_LIMITS_H_
 #define CAIRN_API_ANSWER_STOP_LIMITS_H_
@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-// Makes it a mistake of the field `name` when `texts` are too many or too long: every answer is
-// searched for all of them, on the thread that computes for everybody.
+// Fails the field `name` if `texts` are too many or too long. The context thread searches every
+// answer for all of them, so long lists would slow down all requests.
 void CheckStops(FieldReader* fields, const char* name, const std::vector<std::string>& texts);
 
 }  // namespace cairn

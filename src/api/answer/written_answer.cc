@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kReasoningBegin = "<think>";
 constexpr std::string_view kReasoningEnd = "\n</think>\n\n";
 
-// The definition of the called tool alone, so that a parser is made fast. A tool that is not
+// Only the definition of the called tool, so that the parser is cheap to make. A tool that is not
 // offered has no schema.
 std::string ToolsOf(const Message& answer, const std::string& tools_json) {
   if (answer.tool_calls.empty()) return "";
@@ -30,7 +30,7 @@ std::string ToolsOf(const Message& answer, const std::string& tools_json) {
   return ToText(Json::array({{{"type", "function"}, {"function", {{"name", name}}}}}));
 }
 
-// A text as the parser of answers takes it apart.
+// A text as the answer parser parses it.
 struct ParsedText {
   std::string reasoning;
   std::string content;
@@ -79,7 +79,7 @@ class AnswerWriter {
       : answer_(answer),
         template_(chat_template),
         tools_json_(ToolsOf(answer, conversation.tools_json)) {
-    // What is asked does not matter to how an answer is written.
+    // The question does not influence the form of the answer.
     shown_.messages = {{.role = Role::kUser, .content = "?"}};
     shown_.template_kwargs_json = conversation.template_kwargs_json;
   }
@@ -95,14 +95,15 @@ class AnswerWriter {
         if (auto text = BeginningThatParses(candidate, reasons)) return *std::move(text);
       }
     }
-    return Fail(ErrorCode::kUnsupported,
-                "the chat template does not show an answer as it would be generated, so the "
-                "script's cannot be written; try another with --chat-template");
+    return Fail(
+        ErrorCode::kUnsupported,
+        "the chat template does not render answers in the form in which they are generated, so "
+        "--script cannot write them; give another template with --chat-template");
   }
 
  private:
-  // Texts that may begin with the answer. Some templates show the last message otherwise than an
-  // earlier one.
+  // Returns texts that may begin with the answer. Some templates render the last message
+  // differently from earlier ones.
   Result<std::vector<std::string>> Candidates(const std::string& prompt) {
     std::vector<std::string> candidates;
     shown_.messages.push_back(answer_);
@@ -125,18 +126,18 @@ class AnswerWriter {
   void AddCandidates(const std::string& prompt, const std::string& rendered,
                      std::vector<std::string>* candidates) const {
     if (rendered.starts_with(prompt)) candidates->push_back(rendered.substr(prompt.size()));
-    // The reasoning that the generation prompt opens is not in the rendering.
+    // The rendering lacks the tag that the generation prompt opens the reasoning with.
     const size_t opened = format_.starts_in_reasoning ? prompt.rfind(kReasoningBegin) : prompt.npos;
     if (opened == prompt.npos || !rendered.starts_with(prompt.substr(0, opened))) return;
-    // An earlier answer may show the closing tag, as DeepSeek's do.
+    // An earlier answer may have the closing tag, as in DeepSeek's template.
     constexpr std::string_view kClose = "</think>";
     std::string shown = rendered.substr(opened);
     if (shown.starts_with(kClose)) shown.erase(0, kClose.size());
     candidates->push_back(answer_.reasoning + std::string(kReasoningEnd) + shown);
   }
 
-  // The shortest beginning of a text that parses as the answer; the longest of one with calls, so
-  // that it has what closes them, which a parser may do without.
+  // Returns the shortest prefix of a text that parses as the answer. For an answer with calls it is
+  // the longest one, so that it includes their closing text, which a parser may not require.
   std::optional<std::string> BeginningThatParses(const std::string& text, bool reasons) const {
     std::optional<std::string> found;
     for (size_t size = 0; size <= text.size(); ++size) {

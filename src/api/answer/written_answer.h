@@ -1,7 +1,8 @@
-// WrittenAnswer: the text that a model under a chat template generates to give a decided answer.
+// WrittenAnswer: the text that a model would generate under a chat template to give a certain
+// answer.
 //
-// Nothing here knows a family: the template renders the answer, and the parser of answers decides
-// which part of that rendering is the answer. So the text parses as `answer` by construction.
+// No model family is special-cased: the template renders the answer, and the answer parser decides
+// which part of the rendering is the answer. So the text parses as `answer` by construction.
 
 #ifndef CAIRN_API_ANSWER_WRITTEN_ANSWER_H_
 #define CAIRN_API_ANSWER_WRITTEN_ANSWER_H_
@@ -14,12 +15,12 @@
 
 namespace cairn {
 
-// What follows the generation prompt, up to what closes the message. Of `conversation` the tools
-// and the template's kwargs are used. The reasoning is left out where the template shows none; it
-// is empty where the generation prompt opens reasoning and the answer has none.
+// Returns the text after the generation prompt, up to the end of the message. Uses the tools and
+// the template kwargs of `conversation`. The reasoning is left out if the template shows none, and
+// is empty if the generation prompt opens reasoning and the answer has none.
 //
-// kInvalidArgument: the template does not render the answer. kUnsupported: no part of what it
-// renders parses as the answer. Any thread.
+// kInvalidArgument if the template does not render the answer; kUnsupported if no part of the
+// rendering parses as the answer. Any thread.
 Result<std::string> WrittenAnswer(const Message& answer, const Conversation& conversation,
                                   const ChatTemplate& chat_template);
 

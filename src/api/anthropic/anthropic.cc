@@ -37,7 +37,7 @@ Json StopSequence(const AnswerEnd& end) {
   return end.stop_text.empty() ? Json() : Json(end.stop_text);
 }
 
-// Of the tokens that were read, those before `end`.
+// Returns the number of prefilled tokens before `end`.
 size_t ReadBefore(size_t end, const GenerationCost& cost) {
   end = std::min(end, cost.prompt_tokens);
   return end > cost.reused_tokens ? end - cost.reused_tokens : 0;
@@ -45,7 +45,7 @@ size_t ReadBefore(size_t end, const GenerationCost& cost) {
 
 Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
   size_t last = 0;
-  size_t last_long = 0;  // of those to be kept longer than usual
+  size_t last_long = 0;  // of those with a longer ttl than the default
   for (const ClientMark& mark : marks) {
     last = std::max(last, mark.position);
     if (mark.keep_ms > ClientMark().keep_ms) last_long = std::max(last_long, mark.position);
@@ -69,7 +69,7 @@ Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost,
           {"stop_sequence", nullptr}, {"usage", Usage(cost, marks)}};
 }
 
-// Clients tell calls apart by their ids over the whole conversation.
+// Clients require call ids that are unique in the whole conversation.
 std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
   return "toolu_" + identity.id + "-" + std::to_string(call);
 }
@@ -86,7 +86,7 @@ Json ToolUseBlock(std::string id, const std::string& name, Json input) {
   return {{"type", "tool_use"}, {"id", std::move(id)}, {"name", name}, {"input", std::move(input)}};
 }
 
-// `data` begins with its type, which is the event's name too.
+// The type in `data` is also the event's name.
 void AppendEvent(const Json& data, std::string* chunk) {
   *chunk += "event: " + data["type"].get<std::string>() + "\ndata: " + ToText(data) + "\n\n";
 }
@@ -127,7 +127,7 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
   for (size_t i = 0; i < whole->calls.size(); ++i) {
     const WholeAnswer::Call& call = whole->calls[i];
     auto input = ParseLimitedJson(call.arguments.empty() ? "{}" : call.arguments, "input");
-    // max_tokens cut it off: half a call must not be carried out.
+    // max_tokens cut the call off, and an incomplete call must not be executed.
     if (!input || !input->is_object()) continue;
     content.push_back(ToolUseBlock(ToolUseId(identity, i), call.name, std::move(*input)));
   }
@@ -144,7 +144,7 @@ MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
       identity_(std::move(identity)) {}
 
 std::string_view MessageStream::ping() const {
-  // Before message_start an event would be out of place.
+  // No event may come before message_start.
   return begun_ ? kPingEvent : ": ping\n\n";
 }
 

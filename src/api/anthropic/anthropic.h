@@ -1,12 +1,12 @@
-// The answers of POST /v1/messages and /v1/messages/count_tokens, in Anthropic's words.
+// Answers of POST /v1/messages and /v1/messages/count_tokens in Anthropic's format.
 //
-// The tokens of a prompt are told in three parts, as Anthropic does:
+// The tokens of a prompt are reported in three parts, as in Anthropic's API:
 //
 //   0               reused            last mark        end
 //   | cache_read_input_tokens | cache_creation_… | input_tokens |
 //
-// Those that were read up to the client's last mark (`cache_control`) are `cache_creation`; without
-// marks nothing is, although every prompt is kept.
+// Tokens prefilled up to the client's last mark (`cache_control`) are `cache_creation`. Without
+// marks that part is 0, although every prompt is cached.
 
 #ifndef CAIRN_API_ANTHROPIC_ANTHROPIC_H_
 #define CAIRN_API_ANTHROPIC_ANTHROPIC_H_
@@ -27,19 +27,20 @@
 
 namespace cairn {
 
-// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+// Waits for the complete answer. Polls `gone` meanwhile; true cancels the request.
 ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
                                       const std::function<bool()>& gone);
 
-// {"input_tokens": N} for the body of a count_tokens request: the tokens of the whole prompt.
+// Returns {"input_tokens": N} for the body of a count_tokens request: the tokens of the complete
+// prompt.
 ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
                                        NamespaceId name_space);
 
-// {"type": "error", "error": {"type", "message"}}. A prompt that is too long is told in the words
-// that clients look for: "prompt is too long: N tokens > M maximum".
+// Returns {"type": "error", "error": {"type", "message"}}. For a prompt that is too long, the
+// message is the one that clients look for: "prompt is too long: N tokens > M maximum".
 std::string MessagesErrorBody(const ApiError& error);
 
-// An answer as Server-Sent Events. Used by one thread.
+// MessageStream: an answer as server-sent events. Used by one thread.
 //
 //   event: message_start          as soon as a slot is found and it is known what is reused; a
 //                                 ping follows at once
@@ -52,11 +53,11 @@ class MessageStream {
  public:
   MessageStream(StartedChat chat, AnswerIdentity identity);
 
-  // Waits a moment for more and appends it to `chunk`. False: that was all.
+  // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
   bool Next(std::string* chunk);
-  // The client is gone.
+  // Call when the client has disconnected.
   void Abandon() { reader_.Abandon(); }
-  // What may be sent between two chunks to show that the stream is alive.
+  // Returns the ping that keeps a stream alive between two chunks.
   std::string_view ping() const;
 
  private:
@@ -72,11 +73,12 @@ class MessageStream {
   const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const AnswerIdentity identity_;
-  // Of message_start. What is told there of the prompt is told again at the end, even if a part of
-  // it had to be read twice: clients add the two up from whichever has them.
+  // The prompt's usage in message_start. The end repeats the same figures, even if the request was
+  // preempted and part of the prompt was prefilled twice, because clients read them from either
+  // event.
   std::optional<GenerationCost> begun_;
   Block open_ = Block::kNone;
-  size_t index_ = 0;  // of the open block, or of the next one
+  size_t index_ = 0;  // index of the open block, or of the next one
 };
 
 }  // namespace cairn

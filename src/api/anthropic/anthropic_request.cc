@@ -19,7 +19,7 @@ std::string At(const std::string& list, size_t index) {
   return list + "[" + std::to_string(index) + "]";
 }
 
-// The text of a field that must be there.
+// Returns the text of a required field.
 ApiResult<std::string> NeededString(const Json& object, const std::string& place,
                                     std::string_view name) {
   FieldReader fields(object, place + ".");
@@ -39,7 +39,7 @@ ApiError NotText(const std::string& type, const std::string& place) {
   return FieldError(place + ".type", "'text', not '" + type + "': this server reads text only");
 }
 
-// The mark that an object carries, or nothing.
+// Returns the mark of an object, or nullopt.
 ApiResult<std::optional<CacheMark>> ReadMark(const Json& object, const std::string& place) {
   const Json* control = FieldReader(object, "").Find("cache_control");
   if (control == nullptr) return std::optional<CacheMark>();
@@ -57,7 +57,7 @@ ApiResult<std::optional<CacheMark>> ReadMark(const Json& object, const std::stri
   return CacheMark{ttl == "1h" ? kHourS : CacheMark().ttl_s};
 }
 
-// Adds the mark of a block to those of the message it is a part of.
+// Adds a block's mark to those of its message.
 ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
                         std::vector<CacheMark>* marks) {
   auto mark = ReadMark(block, place);
@@ -68,17 +68,17 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-// The text of a block that has nothing but text.
+// Returns the text of a text block.
 ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
   if (*type == "text") return NeededString(block, place, "text");
-  // What a search for tools found: the names are all a model can be shown of it.
+  // The result of a search for tools, of which only the names can be shown to the model.
   if (*type == "tool_reference") return NeededString(block, place, "tool_name");
   return tl::unexpected(NotText(*type, place));
 }
 
-// A string, or a list of blocks of text. Null: no text.
+// Parses a string or a list of text blocks. Null is no text.
 ApiResult<std::string> TextContent(const Json* content, const std::string& place,
                                    std::vector<CacheMark>* marks) {
   if (content == nullptr) return std::string();
@@ -126,11 +126,11 @@ ApiResult<ToolCall> ReadToolUse(const Json& block, const std::string& place) {
   return ToolCall{std::move(*id), std::move(*name), input == nullptr ? "{}" : ToText(*input)};
 }
 
-// Puts one block of an assistant's message into it.
+// Adds one block to an assistant's message.
 ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, Message* message) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
-  if (*type == "redacted_thinking") return {};  // sealed: only who wrote it can read it
+  if (*type == "redacted_thinking") return {};  // encrypted by the service that wrote it
   if (*type == "tool_use") {
     auto call = ReadToolUse(block, place);
     if (!call) return tl::unexpected(call.error());
@@ -159,7 +159,7 @@ ApiResult<void> AddAssistantMessage(const Json& content, const std::string& plac
   return {};
 }
 
-// Results come first whatever their place: templates want them right behind the calls they answer.
+// Results come first, wherever they are in the list: templates expect them right after their calls.
 ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
                                std::vector<Message>* messages) {
   Message message;
@@ -178,7 +178,7 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
     if (!text) return tl::unexpected(text.error());
     message.content += *text;
     has_text = true;
-    // Only the last text of all is at the message's end.
+    // Only the last text block is at the end of the message.
     for (CacheMark& mark : message.marks) mark.inside = true;
     auto marked = AddMark(block, At(place, i), true, &message.marks);
     if (!marked) return marked;
@@ -217,7 +217,7 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place,
   return {};
 }
 
-// The `system` of the whole request.
+// Parses `system` of the request.
 ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
   Message message;
   auto text = TextContent(FieldReader(body, "").Find("system"), "system", &message.marks);
@@ -229,7 +229,7 @@ ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
   return {};
 }
 
-// In OpenAI's form, as templates want them; empty when there are none.
+// Returns the tools in OpenAI's form, which templates expect; empty if there are none.
 ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
   const Json* tools = FieldReader(body, "").Find("tools");
   if (tools == nullptr) return std::string();
@@ -258,7 +258,7 @@ ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks
   return shown.empty() ? std::string() : ToText(shown);
 }
 
-// In the words that Anthropic's clients know.
+// The error text that Anthropic's clients recognize.
 ApiResult<void> CheckMarks(const Conversation& conversation) {
   size_t marks = conversation.tools_marks.size();
   for (const Message& message : conversation.messages) marks += message.marks.size();

@@ -1,4 +1,4 @@
-// The body of POST /v1/messages, Anthropic's form of a conversation, read.
+// Parses the body of POST /v1/messages, Anthropic's form of a conversation.
 //
 //   system                             -> a system message at the front
 //   messages[i].role "system"          -> a system message, where it stands
@@ -7,8 +7,8 @@
 //   tools[i] {name, input_schema}      -> OpenAI's form; a tool without a schema is the service's
 //                                         own (web search, …) and is left out
 //
-// `cache_control` becomes a mark of the message it is in; `tool_choice` leaves the tools as they
-// are. Signatures and fields that nobody here knows are ignored: clients send many.
+// `cache_control` becomes a mark of its message; `tool_choice` does not change the tools in the
+// prompt. Signatures and unknown fields are ignored, because clients send many.
 
 #ifndef CAIRN_API_ANTHROPIC_ANTHROPIC_REQUEST_H_
 #define CAIRN_API_ANTHROPIC_ANTHROPIC_REQUEST_H_
@@ -20,11 +20,11 @@
 
 namespace cairn {
 
-// `defaults` are the server's own for what the client leaves open. A known field of the wrong type
-// is an error that names it.
+// `defaults` apply to fields that the request leaves out. A known field of the wrong type is an
+// error that names it.
 ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults);
 
-// `system`, `messages`, `tools` and `thinking` alone: what a prompt is rendered from.
+// Parses only `system`, `messages`, `tools` and `thinking`, from which the prompt is rendered.
 ApiResult<Conversation> ParseMessagesConversation(const Json& body);
 
 }  // namespace cairn

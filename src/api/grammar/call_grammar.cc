@@ -17,7 +17,7 @@ namespace cairn {
 namespace {
 
 constexpr const char* kField = "tool_choice";
-// What some family does not take for a part of a tool's name.
+// Characters that some family does not allow in a tool's name.
 constexpr std::string_view kNoName = "[]{}()\"'<> \t\r\n\\";
 
 bool IsIdentifier(std::string_view text, std::string_view more) {
@@ -41,7 +41,7 @@ ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
   return schema;
 }
 
-// Of the tools, those that may be called, each once.
+// Returns the tools that may be called, each once.
 ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json,
                                                    const ToolChoice& choice) {
   std::vector<CallableTool> tools;
@@ -76,7 +76,7 @@ ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json
   return tools;
 }
 
-// `item`, or several of them with `between` between two.
+// Returns one or more `item`s with `between` as separator.
 std::string Repeated(const std::string& item, const std::string& between, bool several) {
   if (!several) return item;
   const std::string more = between.empty() ? item : GbnfLiteral(between) + " " + item;
@@ -90,7 +90,7 @@ void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
   }
 }
 
-// Writes the rules of one family after the other; a mistake in a tool's schema ends it.
+// Writes the rules of a family; an error in a tool's schema stops it.
 class CallWriter {
  public:
   CallWriter(std::vector<CallableTool> tools, bool several)
@@ -106,7 +106,7 @@ class CallWriter {
         return Whole(Quoted("<|tool_call|>[", List("arguments"), closed ? "]<|/tool_call|>" : "]"));
       }
       case CallFormat::kLlamaJson:
-        // Several would be parted by what its template does not show.
+        // The separator of several calls is unknown, because the template does not show it.
         return Whole(Call("parameters"));
       case CallFormat::kMistral:
         if (source.find("[ARGS]") == std::string_view::npos) {
@@ -125,12 +125,12 @@ class CallWriter {
       case CallFormat::kQwenXml:
         return GrammarOfLearnedCalls(QwenXml(), tools_, several_ ? kForcedCallsMax : 1);
       case CallFormat::kMiniMaxM3:
-      case CallFormat::kLearned:  // not written here
+      case CallFormat::kLearned:  // handled elsewhere
       case CallFormat::kNone:
         break;
     }
     return tl::unexpected(
-        FieldError(kField, "'auto' or 'none': how this model writes calls is not known"));
+        FieldError(kField, "'auto' or 'none': this model's tool call syntax is unknown"));
   }
 
  private:
@@ -144,7 +144,7 @@ class CallWriter {
     return name;
   }
 
-  // The rule of a tool's arguments as JSON.
+  // Returns the rule of a tool's arguments as JSON.
   std::string Arguments(const CallableTool& tool) {
     auto rules = RulesOfSchema(tool.schema, tool.place, tool.prefix);
     if (!rules && !error_) error_ = rules.error();
@@ -152,7 +152,7 @@ class CallWriter {
     return tool.prefix + "root";
   }
 
-  // One of the tools: what `begin` says of it, its arguments as JSON, `end`.
+  // Returns a rule for a call of one of the tools: `begin`, its arguments as JSON, `end`.
   template <typename Begin>
   std::string Choice(Begin begin, const std::string& end = "") {
     std::string choices;
@@ -180,8 +180,8 @@ class CallWriter {
     return "root ::= " + root + "\n" + rules_ + JsonRulesText();
   }
 
-  // The reasoning is a message of its own, which may come or not; so it is no business of those who
-  // put reasoning before a grammar.
+  // The reasoning is a separate, optional message, so the grammar contains it; callers do not put
+  // reasoning before this grammar.
   ApiResult<std::string> Harmony() {
     const auto begin = [](const CallableTool& tool) {
       return GbnfLiteral("<|channel|>commentary to=functions." + tool.name +
@@ -192,7 +192,7 @@ class CallWriter {
     AddRule("thought", R"([^<] thought | "<" thought-tag)");
     AddRule("thought-tag", R"("|end|>" | "<" thought-tag | [^<|] thought)");
     auto text = Whole("(analysis " + GbnfLiteral("<|start|>assistant") + ")? " + call);
-    // A tag ends the message wherever it stands, inside a string too.
+    // A tag ends the message anywhere, even inside a string.
     if (text) {
       ReplaceAll(R"(plain ::= [^"\\\x00-\x1F\x7F])",
                  R"(plain ::= [^"\\<\x00-\x1F\x7F] | "<" [^"\\<|\x00-\x1F\x7F])", &*text);
@@ -200,7 +200,7 @@ class CallWriter {
     return text;
   }
 
-  // [weather(city="Rome", days=2)]. JSON's literals are Python's too, but for one escape.
+  // [weather(city="Rome", days=2)]. JSON's literals are also Python's, except for one escape.
   ApiResult<std::string> Python(std::string_view before, std::string_view after) {
     std::string choices;
     for (const CallableTool& tool : tools_) {
@@ -246,7 +246,7 @@ class CallWriter {
     return calls;
   }
 
-  // The properties of a tool that takes an object of some, and nothing else.
+  // Returns the properties of a tool whose schema is an object with properties only.
   std::vector<CallMember> Members(const CallableTool& tool) {
     auto members = MembersOf(tool.schema, tool.place, tool.prefix);
     if (members) return *std::move(members);
@@ -264,7 +264,7 @@ class CallWriter {
   std::optional<ApiError> error_;
 };
 
-// The tools of these names, as they stand in `tools_json`.
+// Returns the tools of these names as they are in `tools_json`.
 std::string OnlyNamed(const std::string& tools_json, const std::vector<std::string>& names) {
   const auto list = ParseLimitedJson(tools_json, "tools");
   if (!list || !list->is_array()) return tools_json;

@@ -1,10 +1,9 @@
-// Calls of tools as a grammar, for answers that must be one: in the words in which a family of
-// models writes calls (chat/parse/answer_parser.h), with arguments that fit the tool's schema.
+// Grammars for forced tool calls: in the call syntax of the model's family
+// (chat/parse/answer_parser.h), with arguments that match the tool's schema.
 //
-//   Hermes  root ::= "<tool_call>\n{\"name\": \"weather\", \"arguments\": " t0-root
-//   "}\n</tool_call>"
+//   Hermes  root ::= "<tool_call>\n{\"name\": \"a\", \"arguments\": " t0-root "}\n</tool_call>"
 //
-// Whatever such a grammar allows, the family's parser reads as a call of one of the tools.
+// The family's parser parses everything that such a grammar allows as a call of one of the tools.
 
 #ifndef CAIRN_API_GRAMMAR_CALL_GRAMMAR_H_
 #define CAIRN_API_GRAMMAR_CALL_GRAMMAR_H_
@@ -19,17 +18,17 @@
 
 namespace cairn {
 
-// One answer holds at most so many forced calls: a model that would go on for ever is stopped.
+// Maximum number of forced calls in one answer, so that a model cannot repeat calls forever.
 inline constexpr size_t kForcedCallsMax = 16;
 
-// Rules of which the first is "root". `tools_json`: the OpenAI `tools` array. Threads: any.
-// Errors, all 400: there is no such tool; a tool's schema has a keyword that cannot be enforced;
-// how the model writes calls is not known.
+// Returns GBNF rules, the first of which is "root". `tools_json` is the OpenAI `tools` array. Any
+// thread. Errors, all 400: there is no such tool; a tool's schema has a keyword that cannot be
+// enforced; the model's call syntax is unknown.
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
                                       const std::string& tools_json, const ToolChoice& choice);
 
-// Makes a request's tool_choice hold: sets its grammar when a call is forced. Returns the tools of
-// which calls are looked for in the answer, as a `tools` array; empty: of none.
+// Enforces a request's tool_choice: sets its grammar if a call is forced. Returns the tools whose
+// calls the answer is parsed for, as a `tools` array; empty if calls are not parsed.
 ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
 
 }  // namespace cairn

@@ -82,7 +82,7 @@ class LearnedWriter {
     return tool.prefix + "args";
   }
 
-  // Whether a key of that name is read as one.
+  // Returns whether the parser accepts a key of that name.
   bool IsKey(const std::string& name) const {
     if (name.empty() || name.find_first_of("<>\r\n") != std::string::npos) return false;
     for (const std::string* open : {&syntax_.string_open, &syntax_.other_open}) {

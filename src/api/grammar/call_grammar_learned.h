@@ -1,4 +1,4 @@
-// Calls of tools as a grammar, in a syntax that was learned from a template: a piece of
+// Grammars for forced tool calls in a syntax that was learned from a template: a part of
 // api/grammar/call_grammar.cc.
 
 #ifndef CAIRN_API_GRAMMAR_CALL_GRAMMAR_LEARNED_H_
@@ -13,17 +13,17 @@
 
 namespace cairn {
 
-// A tool that may be called, and where its rules are.
+// A tool that may be called, and the names of its rules.
 struct CallableTool {
   std::string name;
   Json schema;         // of an object
-  std::string place;   // in errors
-  std::string prefix;  // of its rules
+  std::string place;   // its name in errors
+  std::string prefix;  // prefix of its rules
 };
 
-// Rules of which the first is "root": a call of one of the tools, or up to `calls_max` of them.
-// Threads: any. Errors, all 400: a tool's schema has a keyword that cannot be enforced in this
-// syntax, or a name cannot be written in it.
+// Returns GBNF rules, the first of which is "root": one to `calls_max` calls of the tools. Any
+// thread. Errors, all 400: a tool's schema has a keyword that cannot be enforced in this syntax, or
+// a name cannot be written in it.
 ApiResult<std::string> GrammarOfLearnedCalls(const LearnedCalls& syntax,
                                              const std::vector<CallableTool>& tools,
                                              size_t calls_max);

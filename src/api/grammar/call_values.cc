@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kReferencesMax = 8;
 
-// Beside these a tool's schema of an object says nothing that a list of its properties does not.
+// Keywords of an object's schema that add nothing to the list of its properties.
 constexpr std::array<std::string_view, 10> kNarrowing = {
     "anyOf", "oneOf", "allOf", "$ref",          "enum",
     "const", "not",   "if",    "minProperties", "patternProperties"};
 
-// What a reference leads to; null: to nothing that can be used.
+// Resolves a reference. Null if it cannot be resolved.
 const Json* Follow(const Json& schema, const Json& root) {
   const Json* at = &schema;
   for (size_t i = 0; i < kReferencesMax; ++i) {
@@ -44,19 +44,19 @@ std::vector<std::string> CharactersOf(std::string_view text) {
   return characters;
 }
 
-// A character as it stands in a class of GBNF.
+// Returns a character escaped for a GBNF class.
 std::string InClass(const std::string& character) {
   const bool special = character.find_first_of("]\\^-") != std::string::npos;
   return (special ? "\\" : "") + character;
 }
 
-// The tag that ends a text; the same as JSON's quote where strings are JSON.
+// The tag that ends a text; JSON's quote where strings are JSON.
 std::string CloseOf(const LearnedCalls& syntax) {
   const std::vector<std::string> parts = SyntaxParts(syntax.string_close);
   return parts.empty() ? "\"" : parts[0];
 }
 
-// One value's rules.
+// Writes the rules of one value.
 class BareValue {
  public:
   BareValue(const CallMember& member, const LearnedCalls& syntax)
@@ -79,7 +79,7 @@ class BareValue {
     if (!error_) error_ = FieldError(place, expected);
   }
 
-  // A value that is no string.
+  // A value that is not a string.
   std::string Other(const std::string& value, const std::string& type) const {
     const bool typed = !syntax_.other_type_end.empty();
     return GbnfLiteral(syntax_.other_open + (typed ? type : "") + syntax_.other_type_end) + " " +
@@ -152,7 +152,7 @@ class BareValue {
     std::string choices;
     for (const Json& value : values) {
       const auto word = value.get<std::string>();
-      // Without a type it is taken for what it looks like.
+      // Without a type, the parser infers it from the text.
       const bool typed = told_apart_ || schema.value("type", Json()) == Json("string");
       const bool other = !typed && !Json::parse(word, nullptr, false).is_discarded();
       if (other || word.find(CloseOf(syntax_)) != std::string::npos) {
@@ -201,7 +201,7 @@ class BareValue {
       if (!member_.schema.contains(definitions)) continue;
       if (alone.is_object()) alone[definitions] = member_.schema[definitions];
     }
-    // Any value at all: text is one too, and all text is some value.
+    // Any value, including text; every text is some value.
     const bool any = type.is_null() && (!schema.is_object() || !IsNarrow(schema));
     if (any && syntax_.strings != LearnedCalls::Strings::kJson) {
       if (!told_apart_) return "(" + AnyText() + ")";
@@ -239,7 +239,7 @@ class BareValue {
     return "(\"{\" (" + GbnfMembers(written, ",", prefix, &rules_) + ") \"}\")";
   }
 
-  // The name of the rule for a value as JSON.
+  // Returns the name of the rule for a value as JSON.
   std::string JsonRoot(const Json& schema, const std::string& place) {
     const std::string prefix = member_.prefix + "j" + std::to_string(jsons_++) + "-";
     const auto rules = RulesOfSchema(schema, place, prefix);
@@ -248,7 +248,7 @@ class BareValue {
     return prefix + "root";
   }
 
-  // In the notation of a syntax that has quotes of its own.
+  // A value in the notation of a syntax with its own quotes.
   std::string Quoted(const Json& given, const std::string& place, size_t depth) {
     const Json* schema = depth > kReferencesMax ? nullptr : Follow(given, member_.schema);
     if (schema == nullptr || !schema->is_object()) return "quoted-value";
@@ -291,7 +291,7 @@ class BareValue {
     return "";
   }
 
-  // Whether it says anything beside what it is for.
+  // Returns whether the schema has other keywords than annotations.
   static bool IsNarrow(const Json& schema) {
     constexpr std::array<std::string_view, 7> kNotes = {
         "description", "title", "default", "examples", "$defs", "definitions", "$comment"};
@@ -302,7 +302,7 @@ class BareValue {
 
   const CallMember& member_;
   const LearnedCalls& syntax_;
-  const bool told_apart_;  // strings are written in another way than all else
+  const bool told_apart_;  // strings have another form than other values
   const bool quoted_;
   std::string rules_;
   size_t jsons_ = 0;
@@ -354,7 +354,7 @@ ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::stri
 
 std::string GbnfMembers(const std::vector<GbnfMember>& members, const std::string& separator,
                         const std::string& prefix, std::string* rules) {
-  // From the last to the first, as what may follow the ones before.
+  // From the last to the first, because each rule contains the rules of its successors.
   std::string tail;
   std::vector<std::string> firsts = {"\"\""};
   for (size_t i = members.size(); i > 0; --i) {

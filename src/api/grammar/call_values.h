@@ -1,5 +1,5 @@
-// Arguments of a call one by one, for families that do not write them as one JSON object: pieces of
-// api/grammar/call_grammar.cc.
+// Grammars for the arguments of a call one by one, for families that do not write them as one JSON
+// object: parts of api/grammar/call_grammar.cc.
 
 #ifndef CAIRN_API_GRAMMAR_CALL_VALUES_H_
 #define CAIRN_API_GRAMMAR_CALL_VALUES_H_
@@ -16,13 +16,13 @@ namespace cairn {
 
 struct CallMember {
   std::string name;
-  Json schema;  // can be read alone: it holds what its references name
+  Json schema;  // complete: it contains the definitions that it refers to
   bool required = false;
-  std::string place;   // in errors
-  std::string prefix;  // of its rules
+  std::string place;   // its name in errors
+  std::string prefix;  // prefix of its rules
 };
 
-// The properties of an object's schema, in its order. A keyword that narrows the object otherwise
+// Returns the properties of an object's schema in order. Another keyword that restricts the object
 // is an error that names it.
 ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::string& place,
                                              const std::string& prefix);
@@ -32,19 +32,19 @@ struct GbnfMember {
   bool required = false;
 };
 
-// Members one after the other, of which those that are not required may be left out, with
-// `separator` between two. Adds rules whose names begin with `prefix`.
+// Returns a sequence of members with `separator` between them; members that are not required are
+// optional. Adds rules whose names begin with `prefix`.
 std::string GbnfMembers(const std::vector<GbnfMember>& members, const std::string& separator,
                         const std::string& prefix, std::string* rules);
 
-// Rules for a member's value with what opens and closes it, as a syntax that writes pairs has them:
-// strings as they are, all else as JSON or in the syntax's own notation. The first is `prefix` +
-// "bare". They name those of BareTextRules().
+// Returns rules for a member's value with its opening and closing text, in a syntax of name-value
+// pairs: strings verbatim, all else as JSON or in the syntax's own notation. The first rule is
+// `prefix` + "bare". They use those of BareTextRules().
 ApiResult<std::string> RulesOfBareValue(const CallMember& member, const LearnedCalls& syntax);
 std::string BareTextRules(const LearnedCalls& syntax);
 
-// Rules for any text up to the first `end`, and that: the first is `name`. Nothing: the first
-// character of `end` stands in it again, so that this cannot be told.
+// Returns rules for any text up to and including the first `end`; the first rule is `name`. Nullopt
+// if the first character of `end` occurs in it again, because the rules cannot express that.
 std::string GbnfUntil(const std::string& name, std::string_view end);
 
 }  // namespace cairn

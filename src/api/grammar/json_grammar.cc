@@ -36,7 +36,7 @@ std::string AnyDigits(size_t count) {
   return count == 0 ? "" : " [0-9]" + (count == 1 ? std::string() : GbnfTimes(count, count));
 }
 
-// Numbers of as many digits as both have, from `low` to `high`.
+// Returns rules for the numbers from `low` to `high`, which have the same number of digits.
 void AppendSameLength(const std::string& low, const std::string& high, const std::string& front,
                       std::vector<std::string>* choices) {
   if (low.empty()) {
@@ -68,7 +68,7 @@ void AppendSameLength(const std::string& low, const std::string& high, const std
 
 constexpr uint64_t kNoEnd = std::numeric_limits<uint64_t>::max();
 
-// From `low` to `high`, or without an end.
+// Returns rules for the numbers from `low` to `high`, or without an upper bound.
 void AppendNaturals(uint64_t low, uint64_t high, const std::string& sign,
                     std::vector<std::string>* choices) {
   std::string from = std::to_string(low);
@@ -98,7 +98,8 @@ Characters CharactersOf(const std::string& text) {
   return characters;
 }
 
-// None of `names`, which agree in their first `at` characters; what follows those.
+// Returns rules for the rest of a string that is none of `names`, after their common first `at`
+// characters.
 std::string OtherThan(const std::vector<Characters>& names, size_t at) {
   constexpr std::string_view kNever = R"(\"\\\x00-\x1F\x7F)";
   bool ends = false;
@@ -110,7 +111,7 @@ std::string OtherThan(const std::vector<Characters>& names, size_t at) {
   std::string taken;
   std::string choices;
   for (const auto& [character, rest] : next) {
-    // No string without escapes holds these.
+    // Strings without escapes cannot contain these.
     const bool escaped = character == "\"" || character == "\\" ||
                          static_cast<uint8_t>(character[0]) < 0x20 || character == "\x7F";
     if (escaped) continue;
@@ -123,7 +124,7 @@ std::string OtherThan(const std::vector<Characters>& names, size_t at) {
   return "(" + choices + ")" + (ends ? "" : "?");
 }
 
-// A pattern, taken apart; what it says is written to `out`.
+// Parses a pattern and writes its rules to `out`.
 class PatternReader {
  public:
   explicit PatternReader(std::string_view pattern) : pattern_(pattern) {}
@@ -159,7 +160,7 @@ class PatternReader {
     while (!done() && peek() != ')') {
       const char c = peek();
       if (c == '|') {
-        // Each side would be anchored at one end only.
+        // Each alternative would be anchored at one end only.
         if (nesting == 0) return Refuse();
         if (empty) out_ += "\"\"";
         out_ += " | ";
@@ -204,7 +205,8 @@ class PatternReader {
     } else if (c == '^' || c == '$' || c == ']' || c == '}' || static_cast<uint8_t>(c) < 0x20) {
       Refuse();
     } else {
-      // The bytes of one character stay together, or a repetition would take the last alone.
+      // The bytes of a character form a group, because a repetition would otherwise apply to the
+      // last byte only.
       size_t end = at_ + 1;
       while (end < pattern_.size() && static_cast<uint8_t>(pattern_[end]) >> 6 == 2) ++end;
       AppendCharacters(pattern_.substr(at_, end - at_));
@@ -212,14 +214,14 @@ class PatternReader {
     }
   }
 
-  // As they stand inside a JSON string.
+  // Characters as escaped in a JSON string.
   void AppendCharacters(std::string_view characters) {
     std::string text(characters);
     if (text == "\"" || text == "\\") text.insert(0, "\\");
     out_ += " " + (text.size() == 2 ? "(" + GbnfLiteral(text) + ")" : GbnfLiteral(text));
   }
 
-  // The inside of a class for \d, \w; empty: neither.
+  // Returns the content of the class for \d or \w; empty for other escapes.
   static std::string_view ClassOf(char c) {
     if (c == 'd') return "0-9";
     if (c == 'w') return "a-zA-Z0-9_";
@@ -250,7 +252,7 @@ class PatternReader {
     while (!done() && peek() != ']') {
       any = true;
       char c = peek();
-      // A negated class would have to tell the escapes of JSON apart, and so would these two.
+      // A negated class would have to handle JSON's escapes, and so would these two.
       if (c == '[' || c == '"' || static_cast<uint8_t>(c) >= 0x80 ||
           static_cast<uint8_t>(c) < 0x20) {
         return Refuse();
@@ -320,7 +322,7 @@ class PatternReader {
 std::string GbnfLiteral(std::string_view text) {
   std::string literal = "\"";
   for (const char c : text) {
-    // Only in a class do these stand for something else.
+    // These have another meaning only in a class.
     if (c == '-' || c == '^' || c == '[' || c == ']') {
       literal += c;
     } else {
@@ -361,7 +363,7 @@ std::optional<std::string> GbnfOfFormat(std::string_view format) {
   std::string time =
       "([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] (\".\" [0-9]{1,9})? "
       "(\"Z\" | [+\\-] ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9])";
-  // February is not counted out: days past the 28th go with the months that have them.
+  // February always has 28 days; days after the 28th are allowed in the months that have them.
   std::string full_date =
       "(" + date +
       " | [0-9]{4} \"-\" (\"01\" | \"0\" [3-9] | \"1\" [0-2]) \"-\" (\"29\" | \"30\")"
@@ -382,7 +384,7 @@ Result<std::string> GbnfOfPattern(std::string_view pattern) {
 }
 
 std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names) {
-  constexpr size_t kBytesMax = 90;  // each is a group in another
+  constexpr size_t kBytesMax = 90;  // nested groups
   std::vector<Characters> all;
   for (const std::string& name : names) {
     if (name.size() > kBytesMax) return std::nullopt;
@@ -392,12 +394,12 @@ std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& name
 }
 
 const std::map<std::string, std::string, std::less<>>& JsonRules() {
-  // White space as printers put it: a space after ':' and ',', or a new line and its indent. More
-  // would let a model fill its answer with it.
+  // White space as JSON printers write it: a space after ':' and ',', or a newline with an indent.
+  // With more freedom a model could fill its answer with white space.
   static const std::map<std::string, std::string, std::less<>> rules = {
       {"array", R"("[" ws (value ("," ws value)* ws)? "]")"},
       {"boolean", R"("true" | "false")"},
-      // Half of a surrogate pair would be no character.
+      // Half of a surrogate pair is not a character.
       {"char",
        R"(plain | "\\" ([bfnrt] | "u" ([0-9a-cA-CefEF] [0-9a-fA-F] | [dD] [0-7]) [0-9a-fA-F]{2}))"},
       {"integer", R"("-"? ("0" | [1-9] [0-9]{0,17}))"},

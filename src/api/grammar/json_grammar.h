@@ -1,4 +1,4 @@
-// Pieces of GBNF for JSON, without the schema: literals, the rules of any value, string formats.
+// GBNF for JSON without a schema: literals, rules of any value, string formats.
 
 #ifndef CAIRN_API_GRAMMAR_JSON_GRAMMAR_H_
 #define CAIRN_API_GRAMMAR_JSON_GRAMMAR_H_
@@ -15,30 +15,33 @@
 
 namespace cairn {
 
-// A GBNF literal of the text: in quotes, escaped.
+// Returns a GBNF literal of the text, quoted and escaped.
 std::string GbnfLiteral(std::string_view text);
 
-// "{2,5}", "*", "?" … for that many of what stands before; without `most`, no limit.
+// Returns the repetition operator for `least` to `most` occurrences: "{2,5}", "*", "?" …; no upper
+// limit without `most`.
 std::string GbnfTimes(size_t least, std::optional<size_t> most);
 
-// Integers in [least, most], as alternatives of digits; no end where one is absent.
+// Returns rules for integers in [least, most] as alternatives of digits; unbounded where a limit is
+// absent.
 std::string GbnfIntegers(std::optional<int64_t> least, std::optional<int64_t> most);
 
-// What a string's "format" allows, without the quotes: "date", "time", "date-time", "uuid".
+// Returns the rule of a string's "format", without quotes: "date", "time", "date-time", "uuid".
 std::optional<std::string> GbnfOfFormat(std::string_view format);
 
-// What a regular expression allows inside a JSON string. Anchored at both ends, "^…$": characters,
-// '.', classes of ASCII, groups, alternatives, repetitions. kInvalidArgument: what is not in that.
+// Returns the rule of a regular expression inside a JSON string. Supported, anchored at both ends
+// ("^…$"): characters, '.', classes of ASCII, groups, alternatives, repetitions. kInvalidArgument
+// for anything else.
 Result<std::string> GbnfOfPattern(std::string_view pattern);
 
-// Strings, without the quotes and without escapes, that are none of `names`. Nothing: a name is too
-// long for that.
+// Returns the rule of strings, without quotes and escapes, that are none of `names`. Nullopt if a
+// name is too long.
 std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names);
 
-// The rules that others name: "ws", "sp", "value", "string", "char", "number" …
+// Returns the rules that others use: "ws", "sp", "value", "string", "char", "number" …
 const std::map<std::string, std::string, std::less<>>& JsonRules();
 
-// All of them, a line each.
+// Returns all rules, one per line.
 std::string JsonRulesText();
 
 }  // namespace cairn

@@ -17,7 +17,7 @@ constexpr size_t kRulesMax = 5000;
 constexpr size_t kCountMax = 10000;  // minItems, maxLength …
 constexpr size_t kSchemaBytesMax = size_t{256} << 10;
 
-// Keywords that narrow what an answer may be and that no grammar of ours says.
+// Keywords that restrict answers and cannot be enforced.
 constexpr std::array<std::string_view, 22> kUnsupported = {
     "not",           "if",
     "then",          "else",
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 22> kUnsupported = {
     "$dynamicRef",   "$recursiveRef",
     "divisibleBy",   "unevaluatedItems",
     "disallow",      "unevaluatedProperties"};
-// Those that we read. What is in neither list says nothing about the answer.
+// Supported keywords. Keywords in neither list do not restrict answers.
 constexpr std::array<std::string_view, 24> kSupported = {
     "type",      "enum",        "const",
     "anyOf",     "oneOf",       "allOf",
@@ -61,7 +61,7 @@ bool HasAny(const Json& schema, std::initializer_list<const char*> names) {
                      [&](const char* name) { return schema.contains(name); });
 }
 
-// The type that a schema without "type" speaks of; empty: any.
+// Returns the type that a schema without "type" implies; empty for any.
 std::string_view ImpliedType(const Json& schema) {
   if (HasAny(schema, {"properties", "required", "additionalProperties"})) return "object";
   if (HasAny(schema, {"items", "prefixItems", "minItems", "maxItems"})) return "array";
@@ -81,7 +81,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view between
   return all;
 }
 
-// Letters, digits and '-', as names of rules are.
+// Returns the name with only letters, digits and '-', as rules require.
 std::string RuleName(std::string_view path) {
   std::string name;
   for (const char c : path) {
@@ -125,14 +125,14 @@ class SchemaWriter {
     return text;
   }
 
-  // A rule of its own; its name.
+  // Adds a rule and returns its name.
   std::string AddRule(std::string_view place, std::string rule) {
     if (rules_.size() >= kRulesMax) {
       Refuse(field_, "a schema that takes at most " + std::to_string(kRulesMax) + " rules");
       return "value";
     }
     const size_t begin = std::min(field_.size(), place.size());
-    // A number keeps it apart from the others, and from the rules of any value.
+    // A number makes the name unique.
     std::string name =
         prefix_ + "r" + std::to_string(rules_.size()) + "-" + RuleName(place.substr(begin));
     if (name.back() == '-') name.pop_back();
@@ -152,7 +152,7 @@ class SchemaWriter {
     return found->get<size_t>();
   }
 
-  // Refuses every keyword that narrows, but those named.
+  // Refuses every restricting keyword except the named ones.
   void RefuseOthers(const Json& schema, const Path& path,
                     std::initializer_list<std::string_view> but, std::string_view beside) {
     for (const auto& [name, value] : schema.items()) {
@@ -173,7 +173,7 @@ class SchemaWriter {
     }
   }
 
-  // An expression of one item: a rule's name, or something in brackets.
+  // Returns an expression of one item: a rule's name, or a group.
   std::string Visit(const Json& schema, const Path& path, size_t depth) {
     if (error_) return "";
     if (depth > kDepthMax) {
@@ -219,7 +219,7 @@ class SchemaWriter {
       Refuse(place, "a reference to something in this schema; there is no '" + reference + "'");
       return "";
     }
-    // Named before it is read: it may refer to itself.
+    // The rule is named before its schema is parsed, because the schema may refer to itself.
     const std::string name = AddRule(field_ + reference, "");
     const size_t number = rules_.size() - 1;
     references_[reference] = name;
@@ -295,7 +295,7 @@ class SchemaWriter {
     }
   }
 
-  // What fits both. Of what both say, only what can be put together simply.
+  // Returns a schema for values that match both, if the two can be merged simply.
   Json Merge(const Json& left, const Json& right, const Path& path) {
     Json merged = left;
     if (!right.is_object()) {
@@ -320,7 +320,7 @@ class SchemaWriter {
         merged[name] = value;
       }
     }
-    // A schema that closes its own properties does not know those of the other.
+    // A schema with additionalProperties: false excludes the properties of the other one.
     for (const Json* side : {&left, static_cast<const Json*>(&right)}) {
       const bool closes =
           side->contains("additionalProperties") && (*side)["additionalProperties"] != Json(true);
@@ -398,7 +398,7 @@ class SchemaWriter {
     return known ? AddRule(path, R"("\"" )" + *known + R"( "\"")") : "string";
   }
 
-  // A bound of integers; `add` is what a bound that is itself left out moves by.
+  // Returns a bound of integers; `add` corrects an exclusive bound.
   std::optional<int64_t> Bound(const Json& schema, const char* name, const Path& path,
                                int64_t add) {
     const auto found = schema.find(name);
@@ -465,7 +465,7 @@ class SchemaWriter {
     return AddRule(path, all.empty() ? R"("[" ws "]")" : R"("[" ws )" + all + R"( "]")");
   }
 
-  // Items that follow `first` others.
+  // Returns rules for the items after `first` others.
   static std::string Rest(const std::string& item, size_t least, std::optional<size_t> most,
                           size_t first) {
     const size_t from = least > first ? least - first : 0;
@@ -524,10 +524,10 @@ class SchemaWriter {
     return WriteMembers(members, key + R"( ":" sp )" + value, path);
   }
 
-  // Members in their order, the optional ones there or not, then any number of `other`.
+  // Returns the members in order, where optional ones may be missing, then any number of `other`.
   std::string WriteMembers(const std::vector<Member>& members, const std::string& other,
                            const Path& path) {
-    // What may follow a member, from the last to the first.
+    // The rules of a member's successors, from the last to the first.
     std::string tail = other.empty() ? "" : R"(("," ws )" + other + ")*";
     std::vector<std::string> firsts;
     bool may_be_empty = true;
@@ -549,8 +549,9 @@ class SchemaWriter {
   const Json& root_;
   const std::string field_;
   const std::string prefix_;
-  std::vector<std::pair<std::string, std::string>> rules_;  // name and what it stands for
-  std::map<std::string, std::string> references_;           // "#/$defs/x" and its rule
+  std::vector<std::pair<std::string, std::string>> rules_;  // a rule's name and its definition
+  // references such as "#/$defs/x", and their rules
+  std::map<std::string, std::string> references_;
   std::optional<ApiError> error_;
 };
 

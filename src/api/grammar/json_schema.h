@@ -1,12 +1,11 @@
-// A JSON schema as a grammar: the answers it allows, in GBNF (engine/grammar/grammar.h).
+// Translates a JSON schema to GBNF (engine/grammar/grammar.h) for the answers that it allows.
 //
 //   {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 //     ->  root ::= "{" ws "\"age\"" ":" sp integer "}" …
 //
-// What a grammar cannot say is refused, never passed over: an answer that was made to fit a schema
-// fits all of it; save that oneOf is read as anyOf, and that where a schema leaves properties open
-// without saying so, only those it names are written. Properties come in the order in which the
-// schema names them.
+// A keyword that a grammar cannot enforce is refused, never ignored, so an answer matches all of
+// the schema. Two exceptions: oneOf is treated as anyOf, and without additionalProperties only
+// named properties are allowed. Properties come in the order of the schema.
 
 #ifndef CAIRN_API_GRAMMAR_JSON_SCHEMA_H_
 #define CAIRN_API_GRAMMAR_JSON_SCHEMA_H_
@@ -17,17 +16,18 @@
 
 namespace cairn {
 
-// Rules of which the first is "root". Threads: any.
-// An error is a 400 whose field is the place of the keyword: `field` "response_format.schema",
-// then "response_format.schema.properties.age.multipleOf".
+// Returns GBNF rules, the first of which is "root". Any thread. An error is a 400 whose field is
+// the path of the keyword: with `field` "response_format.schema", for instance
+// "response_format.schema.properties.age.multipleOf".
 ApiResult<std::string> GrammarOfSchema(const Json& schema, const std::string& field);
 
-// The same, to stand beside the rules of other schemas: all names begin with `prefix`, of letters,
-// digits and '-'; the first is `prefix` + "root". Those of JsonRules() are named but not in it.
+// The same for use with the rules of other schemas: all names begin with `prefix`, which has
+// letters, digits and '-'; the first is `prefix` + "root". The rules of JsonRules() are used but
+// not included.
 ApiResult<std::string> RulesOfSchema(const Json& schema, const std::string& field,
                                      const std::string& prefix);
 
-// Any JSON object: what response_format "json_object" asks for.
+// Returns rules for any JSON object, for response_format "json_object".
 std::string GrammarOfAnyObject();
 
 }  // namespace cairn

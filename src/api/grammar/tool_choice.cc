@@ -19,7 +19,7 @@ std::optional<std::string> StringAt(const Json& object, const char* name) {
   return found->get<std::string>();
 }
 
-// Chat has the name one level deeper than Responses.
+// In chat the name is one level deeper than in Responses.
 ApiResult<std::string> FunctionName(const Json& function, const std::string& place) {
   const bool nested = function.is_object() && function.contains("function");
   const Json& holder = nested ? function["function"] : function;

@@ -1,4 +1,4 @@
-// What a request says of whether, and which, tools are to be called.
+// ToolChoice: whether a request forces a tool call, and of which tools.
 
 #ifndef CAIRN_API_GRAMMAR_TOOL_CHOICE_H_
 #define CAIRN_API_GRAMMAR_TOOL_CHOICE_H_
@@ -12,29 +12,28 @@
 
 namespace cairn {
 
-// Whatever it says, the prompt shows all tools that the request has: another choice must not cost
-// the prefix.
+// The prompt always has all tools of the request: another choice must not invalidate the prefix.
 struct ToolChoice {
   enum class Kind : uint8_t {
     kAuto,      // the model decides
-    kNone,      // what looks like a call is text
-    kRequired,  // the answer is a call, or several
+    kNone,      // text that looks like a call stays text
+    kRequired,  // the answer is one or more calls
   };
   Kind kind = Kind::kAuto;
-  // The only ones that may be called; empty: all.
+  // Names of the tools that may be called; empty for all.
   std::vector<std::string> names = {};
-  // With kRequired: more than one call in an answer.
+  // With kRequired: whether an answer may have more than one call.
   bool several = true;
 
   friend bool operator==(const ToolChoice&, const ToolChoice&) = default;
 };
 
-// `tool_choice` and `parallel_tool_calls` as OpenAI's chat and Responses have them: "none", "auto",
+// Parses `tool_choice` and `parallel_tool_calls` of OpenAI's chat and Responses: "none", "auto",
 // "required", {"type": "function", …} with the name in it or in its "function", or {"type":
 // "allowed_tools", …}. Errors name the field.
 ApiResult<ToolChoice> ParseToolChoice(const Json& body);
 
-// `tool_choice` as Anthropic has it: {"type": "auto" | "any" | "tool" | "none", "name",
+// Parses Anthropic's `tool_choice`: {"type": "auto" | "any" | "tool" | "none", "name",
 // "disable_parallel_tool_use"}.
 ApiResult<ToolChoice> ParseMessagesToolChoice(const Json& body);
 

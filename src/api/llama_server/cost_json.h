@@ -1,4 +1,4 @@
-// What a request cost, as clients are told it.
+// The cost of a request as JSON.
 
 #ifndef CAIRN_API_LLAMA_SERVER_COST_JSON_H_
 #define CAIRN_API_LLAMA_SERVER_COST_JSON_H_
@@ -10,15 +10,15 @@
 
 namespace cairn {
 
-// llama-server's `timings`: milliseconds and rates of this request's own work.
+// llama-server's `timings`: milliseconds and rates of this request.
 Json TimingsJson(const GenerationCost& cost);
-// OpenAI's `usage`: prompt_tokens includes what was reused.
+// OpenAI's `usage`; prompt_tokens includes reused tokens.
 Json UsageJson(const GenerationCost& cost);
-// llama-server's `prompt_progress`; `processed` includes what was reused.
+// llama-server's `prompt_progress`; `processed` includes reused tokens.
 Json ProgressJson(size_t processed_tokens, const GenerationCost& cost);
 
-// Puts the cost of one more answer to the same prompt into `all`: the prompt counts once, as the
-// first answer (number 0) had it, and the answers were written side by side.
+// Adds the cost of one more answer to the same prompt to `all`. The prompt counts once, with the
+// figures of answer 0; the answers were generated concurrently.
 void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* all);
 
 }  // namespace cairn

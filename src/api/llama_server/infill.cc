@@ -8,10 +8,10 @@
 namespace cairn {
 namespace {
 
-// llama.vim sends some 16; each may be kept as a turn of the prompt's shape.
+// llama.vim sends about 16 chunks; each becomes a turn of the prompt's shape.
 constexpr size_t kChunksMax = 1024;
 
-// llama-server's, where a request names none.
+// llama-server's defaults.
 constexpr const char* kRepositoryName = "myproject\n";
 constexpr const char* kFileName = "filename\n";
 constexpr const char* kChunkName = "tmp";
@@ -77,13 +77,13 @@ void Append(const Tokens& more, Tokens* tokens) {
   tokens->insert(tokens->end(), more.begin(), more.end());
 }
 
-// Lays a prompt out. Used once.
+// Builds the layout of a prompt. Used once.
 class Layout {
  public:
   Layout(const Engine& engine, const InfillOptions& options, const GenerationParams& defaults)
       : engine_(engine), tokens_(options.tokens), suffix_first_(options.suffix_first) {
     const size_t context = engine.context_tokens();
-    // Where the context is hardly larger than that, the answer needs room all the same.
+    // The answer needs room even if the context is hardly larger.
     batch_tokens_ = std::min(options.batch_tokens, context - context / 4);
     size_t taken = batch_tokens_;
     if (defaults.tokens_max <= context) taken += 2 * defaults.tokens_max;
@@ -119,7 +119,7 @@ class Layout {
     return file;
   }
 
-  // The newest that fit, in their order.
+  // Returns the newest chunks that fit, in order.
   Result<std::vector<Tokens>> NewestFiles(const std::vector<Chunk>& chunks, size_t room) const {
     std::vector<Tokens> files;
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
@@ -186,7 +186,7 @@ class Layout {
     return {};
   }
 
-  // What may change from one request to the next begins here.
+  // The part that changes with every request begins here.
   void AddTurn() {
     if (!prompt_.empty()) shape_.turns.push_back({prompt_.size(), true});
   }
@@ -209,8 +209,8 @@ ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
   if (!tokens.complete()) {
     return tl::unexpected(ToApiError(
         {ErrorCode::kUnsupported,
-         "this model cannot fill in: its vocabulary has no token for " + MissingTokens(tokens) +
-             "; serve one that was trained for it, such as Qwen2.5-Coder"}));
+         "this model has no fill-in-the-middle tokens: its vocabulary lacks " +
+             MissingTokens(tokens) + "; serve a model trained for it, such as Qwen2.5-Coder"}));
   }
   const auto fields = ReadFields(body);
   if (!fields) return tl::unexpected(fields.error());

@@ -1,14 +1,13 @@
-// POST /infill: code to be written between a prefix and a suffix, as llama.vim and llama.vscode ask
-// for it. The answer is llama-server's /completion.
+// POST /infill: code between a prefix and a suffix, for llama.vim and llama.vscode. The answer has
+// the format of llama-server's /completion.
 //
-// The prompt is laid out as llama-server does, with the vocabulary's own tokens:
+// The prompt has llama-server's layout, with the vocabulary's fill-in-the-middle tokens:
 //
-//   [repository]myproject [separator]file chunk … [separator]filename | [prefix]… [suffix]…
-//   [middle]
-//   '------------ the chunks of input_extra, the oldest first --------'
+//   [repository]myproject [separator]file chunk …           the chunks of input_extra, oldest first
+//   [separator]filename [prefix]… [suffix]… [middle]         the file that is edited
 //
-// Its shape names where each chunk, the prefix and the suffix begin, so that the chunks stay cached
-// while the cursor moves.
+// Its shape marks the start of each chunk, of the prefix and of the suffix, so that the chunks stay
+// cached while the cursor moves.
 
 #ifndef CAIRN_API_LLAMA_SERVER_INFILL_H_
 #define CAIRN_API_LLAMA_SERVER_INFILL_H_
@@ -25,14 +24,14 @@ namespace cairn {
 
 struct InfillOptions {
   InfillTokens tokens;
-  // The prefix takes three quarters of so many tokens, its end; the suffix the rest, its beginning.
-  // As much of the context is kept free of chunks.
+  // Token budget of prefix and suffix: the end of the prefix takes up to three quarters, the start
+  // of the suffix the rest. The same number of tokens of the context is kept free of chunks.
   size_t batch_tokens = 2048;
-  bool suffix_first = false;  // suffix, prefix, middle: some models are trained so
+  bool suffix_first = false;  // the order suffix, prefix, middle, for models trained that way
 };
 
-// kUnsupported: the vocabulary lacks a token that the layout needs. Chunks that do not fit the
-// context are left out, the oldest first. Any thread.
+// kUnsupported if the vocabulary lacks a token of the layout. Chunks that do not fit the context
+// are dropped, oldest first. Any thread.
 ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
                                          const GenerationParams& defaults,
                                          const InfillOptions& options);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/admin/json_aliases.h"
 #include "api/admin/memory_json.h"
 #include "api/json.h"
 #include "api/llama_server/settings_json.h"
@@ -13,32 +14,34 @@
 namespace cairn {
 namespace {
 
-// Counts since the start; what is held, as it was when the last request ended.
+// Counters since the start; sizes are those at the end of the last request.
 Json CacheJson(const SchedulerStats& stats) {
-  return {{"checkpoints", stats.cache.checkpoints},
-          {"segments", stats.cache.segments},
-          {"full_states", stats.cache.full_states},
-          {"bytes", stats.cache.bytes},
-          {"token_bytes", stats.cache.token_bytes},
-          {"inserted", stats.cache.inserted},
-          {"evicted", stats.cache.evicted},
-          {"refused", stats.cache.refused},
-          {"kept", stats.cache.kept},
-          {"keeps_refused", stats.cache.keeps_refused},
-          {"discarded", stats.cache.discarded},
-          {"restored", stats.slot_counters.checkpoints_restored},
-          {"joined", stats.slot_counters.assembled},
-          {"forked", stats.slot_counters.forked},
-          {"wholes_set", stats.slot_counters.full_states_set},
-          {"slots_given_up", stats.preempted},
-          {"waited_for_reader", stats.waited_for_prefix},
-          {"parked", stats.slot_counters.offloaded},
-          {"failed", stats.slot_counters.failed},
-          {"prompt_tokens", stats.prompt_tokens},
-          {"reused_tokens", stats.reused_tokens}};
+  Json counters = {{"checkpoints", stats.cache.checkpoints},
+                   {"segments", stats.cache.segments},
+                   {"full_states", stats.cache.full_states},
+                   {"bytes", stats.cache.bytes},
+                   {"token_bytes", stats.cache.token_bytes},
+                   {"inserted", stats.cache.inserted},
+                   {"evicted", stats.cache.evicted},
+                   {"refused", stats.cache.refused},
+                   {"pinned", stats.cache.kept},
+                   {"pins_refused", stats.cache.keeps_refused},
+                   {"discarded", stats.cache.discarded},
+                   {"restored", stats.slot_counters.checkpoints_restored},
+                   {"assembled", stats.slot_counters.assembled},
+                   {"forked", stats.slot_counters.forked},
+                   {"full_states_set", stats.slot_counters.full_states_set},
+                   {"requests_preempted", stats.preempted},
+                   {"waited_for_prefill", stats.waited_for_prefix},
+                   {"slots_offloaded", stats.slot_counters.offloaded},
+                   {"failed", stats.slot_counters.failed},
+                   {"prompt_tokens", stats.prompt_tokens},
+                   {"reused_tokens", stats.reused_tokens}};
+  AddCounterAliases(&counters);
+  return counters;
 }
 
-// A token's text, or its bytes when they are no whole characters, as llama-server gives it.
+// Returns a token's text, or its bytes if they are not complete characters, as llama-server does.
 Json PieceJson(const Engine& engine, Token token) {
   std::string piece = engine.Piece(token, true);
   if (ToValidUtf8(piece) == piece) return piece;

@@ -10,11 +10,11 @@
 namespace cairn {
 namespace {
 
-// Bytes that show how a tokenizer begins a text.
+// Bytes that are enough to see how the tokenizer begins a text.
 constexpr size_t kSampleBytes = 64;
 
-// Whether `text`, tokenised apart from what stands before it, begins with nothing of the
-// tokenizer's own.
+// Returns whether the tokenizer inserts nothing at the start of `text` if it is tokenized
+// separately.
 bool StartsClean(const Engine& engine, std::string_view text) {
   size_t bytes = std::min(text.size(), kSampleBytes);
   while (bytes < text.size() && bytes > 0 && IsContinuationByte(text[bytes])) --bytes;
@@ -33,7 +33,7 @@ class PromptTokenizer {
 
   Result<Tokens> Run(std::span<const KnownAnswer> answers) {
     const std::string_view text = prompt_.text;
-    // The empty text may still get a BOS.
+    // An empty text may still get a BOS.
     if (text.empty()) return engine_.Tokenize(text, adds_bos_, true);
     size_t at = 0;
     for (const KnownAnswer& answer : answers) {

@@ -1,5 +1,5 @@
-// From a prompt's text to its tokens: special texts that a client wrote stay text, and answers that
-// are known keep the tokens they were generated as.
+// Tokenizes a prompt's text: special texts that a client wrote stay text, and known answers keep
+// the tokens they were generated as.
 
 #ifndef CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 #define CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
@@ -12,15 +12,15 @@
 
 namespace cairn {
 
-// The texts of all tokens that the model's tokenizer makes only when told to look for them.
-// Walks over the whole vocabulary. Texts that it always looks for, such as the tags of reasoning
-// and tool calls in many models, are none of them: no tokenizer call keeps them text.
+// Returns the texts of all tokens that the tokenizer produces only with parse_special. Walks over
+// the whole vocabulary. Texts that the tokenizer always parses, such as the tags of reasoning and
+// tool calls in many models, are not included: no tokenizer call keeps them as text.
 SpecialTexts FindSpecialTexts(const Engine& engine);
 
-// Any thread. `answers` are in order and apart. Without literals and answers these are the tokens
-// of the whole text at once. Where the tokenizer would put a space of its own in front of what
-// follows an answer, the answer is tokenised as text.
-// Errors: those of Engine::Tokenize.
+// Returns the prompt's tokens. `answers` are in order and do not overlap. Without literals and
+// answers the whole text is tokenized at once. If the tokenizer would insert a space in front of
+// the text after an answer, the answer is tokenized as text. Errors are those of Engine::Tokenize.
+// Any thread.
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
                               const PromptText& prompt, bool adds_bos,
                               std::span<const KnownAnswer> answers);

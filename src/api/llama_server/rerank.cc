@@ -18,10 +18,10 @@ constexpr size_t kDocumentsMax = 2048;
 struct RerankRequest {
   std::string query;
   std::vector<std::string> documents;
-  std::string list = "documents";  // the field they stand in
+  std::string list = "documents";  // the field of the documents
   size_t results_max = SIZE_MAX;
-  bool tei = false;         // in TEI's words
-  bool with_texts = false;  // the results hold the documents
+  bool tei = false;         // in TEI's format
+  bool with_texts = false;  // the results contain the documents
 };
 
 struct Ranked {
@@ -42,7 +42,7 @@ void ReadDocuments(FieldReader* fields, RerankRequest* request) {
     return fields->Fail(request->list, expected);
   }
   for (const Json& entry : *list) {
-    // Jina's clients send {"text": …} too.
+    // Jina's clients also send {"text": …}.
     const Json* text = &entry;
     if (entry.is_object() && entry.contains("text")) text = &entry["text"];
     if (!text->is_string()) {
@@ -91,7 +91,7 @@ std::string AnswerText(const RerankRequest& request, std::vector<Ranked> ranked,
                  {"results", std::move(results)}});
 }
 
-// Appends a client's text; what spells a special token in it stays text.
+// Appends a client's text; special tokens in it stay text.
 void AppendLiteral(const std::string& text, const SpecialTexts& specials, PromptText* prompt) {
   for (size_t from = 0; from < text.size();) {
     const TextRange found = specials.Find(text, from);
@@ -160,7 +160,7 @@ ApiResult<float> Rerank::Score(const std::string& query, const std::string& docu
   const auto score = reranker_->Score(*prompt);
   if (!score) return tl::unexpected(ToApiError(score.error()));
   if (std::isnan(*score)) {
-    return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model gave no number"}));
+    return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model returned no score"}));
   }
   *tokens += prompt->size();
   return *score;
@@ -175,7 +175,8 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
   std::vector<Ranked> ranked;
   size_t tokens = 0;
   for (const std::string& document : request->documents) {
-    if (gone()) return tl::unexpected(ToApiError({ErrorCode::kCancelled, "nobody waits"}));
+    if (gone())
+      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
     const auto score = Score(request->query, document, Place(*request, ranked.size()), &tokens);
     if (!score) return tl::unexpected(score.error());
     ranked.push_back({ranked.size(), *score});
@@ -186,8 +187,9 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
 ApiResult<std::string> RerankBody(const Rerank* rerank, const std::string& model,
                                   std::string_view body, const std::function<bool()>& gone) {
   if (rerank != nullptr) return rerank->Answer(model, body, gone);
-  return tl::unexpected(ToApiError(
-      {ErrorCode::kUnsupported, "this server does not rank documents; start it with --reranking"}));
+  return tl::unexpected(
+      ToApiError({ErrorCode::kUnsupported,
+                  "this server does not serve reranking; start it with --reranking"}));
 }
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// POST /v1/rerank: which documents answer a query best, in Jina's words, or in those of Hugging
-// Face's text-embeddings-inference (TEI) where a request has `texts`. Both as llama-server.
+// POST /v1/rerank: ranks documents by relevance to a query, in Jina's format, or in that of Hugging
+// Face's text-embeddings-inference (TEI) if the request has `texts`. Both as in llama-server.
 
 #ifndef CAIRN_API_LLAMA_SERVER_RERANK_H_
 #define CAIRN_API_LLAMA_SERVER_RERANK_H_
@@ -15,16 +15,16 @@
 
 namespace cairn {
 
-// Constant after construction; any thread.
+// Rerank: scores documents with a reranker model. Constant after construction; any thread.
 class Rerank {
  public:
-  // Both outlive it. Where the model has a template for this, it walks over the vocabulary.
+  // Both outlive it. If the model has a rerank template, the constructor walks over the vocabulary.
   Rerank(const Engine* engine, Reranker* reranker);
 
-  // `query`, and `documents` (texts, or objects with a `text`) or `texts`; `top_n`: so many of the
-  // best. `return_documents`, of `texts` `return_text`: the results hold them. A document that is
-  // no text, or is too long together with the query, is a 400 that names it. `gone` is asked
-  // between two documents: true ends the work.
+  // The body has `query` and `documents` (texts, or objects with a `text`) or `texts`. `top_n`
+  // limits the number of results; `return_documents`, or `return_text` with `texts`, puts the
+  // documents into the results. A document that is not a text, or too long together with the query,
+  // is a 400 that names it. Polls `gone` between two documents; true cancels.
   ApiResult<std::string> Answer(const std::string& model, std::string_view body,
                                 const std::function<bool()>& gone) const;
 
@@ -37,10 +37,10 @@ class Rerank {
 
   const Engine* const engine_;
   Reranker* const reranker_;
-  const SpecialTexts specials_;  // empty without a template
+  const SpecialTexts specials_;  // empty without a rerank template
 };
 
-// `rerank` null: 501 that names the flag.
+// If `rerank` is null, returns a 501 that names the flag.
 ApiResult<std::string> RerankBody(const Rerank* rerank, const std::string& model,
                                   std::string_view body, const std::function<bool()>& gone);
 

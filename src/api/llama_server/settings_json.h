@@ -1,4 +1,4 @@
-// What an answer is drawn with, in llama-server's names.
+// Sampling settings as JSON, with llama-server's names.
 
 #ifndef CAIRN_API_LLAMA_SERVER_SETTINGS_JSON_H_
 #define CAIRN_API_LLAMA_SERVER_SETTINGS_JSON_H_

@@ -20,7 +20,7 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
-// `content` is a string, or a list of parts of which we take text.
+// `content` is a string, or a list of parts with text.
 void ReadContent(FieldReader* fields, std::string_view name, std::string* content) {
   const Json* value = fields->Find(name);
   if (value == nullptr) return;
@@ -117,7 +117,7 @@ void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
   }
 }
 
-// -100 is OpenAI's "never", and llama-server says false.
+// -100 is OpenAI's "never"; llama-server uses false.
 void AddBias(const std::string& expected, const Json& token, const Json& value, FieldReader* fields,
              SamplingParams* sampling) {
   const bool known = token.is_number_integer() && token.get<int64_t>() >= 0 &&
@@ -164,7 +164,7 @@ void ReadInt32(FieldReader* fields, std::string_view name, int32_t min, int32_t 
 }
 
 void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::string>* target) {
-  // libllama looks through the whole vocabulary for each of them, and for each of their bytes.
+  // libllama searches the whole vocabulary for each of them and each of their bytes.
   constexpr size_t kStringsMax = 16;
   constexpr size_t kBytesMax = 256;
   const Json* list = fields->Find(name);
@@ -182,7 +182,7 @@ void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::st
   }
 }
 
-// The names are llama-server's; it knows top-k as "top_k" and typical-p as "typ_p".
+// llama-server's names: top-k is "top_k", typical-p is "typ_p".
 void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
   const Json* list = fields->Find("samplers");
   if (list == nullptr) return;
@@ -280,11 +280,11 @@ ApiResult<std::string> GrammarOfFormat(const Json& format, const std::string& fi
   return GrammarOfSchema((*holder)["schema"], place + ".schema");
 }
 
-// `grammar` if decoding can be held to it; an empty one is none.
+// Returns `grammar` if decoding can be constrained to it; an empty one is none.
 ApiResult<std::string> Enforceable(std::string grammar, const std::string& field) {
   if (grammar.empty()) return grammar;
   if (const auto parsed = Grammar::Parse(grammar); !parsed) {
-    return tl::unexpected(FieldError(field, "what can be enforced: " + parsed.error().message));
+    return tl::unexpected(FieldError(field, "enforceable: " + parsed.error().message));
   }
   return grammar;
 }
@@ -314,7 +314,7 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
     if (!made) return made;
     if (made->empty()) continue;
     if (!source.empty()) {
-      return tl::unexpected(FieldError(name, "absent beside '" + source + "'"));
+      return tl::unexpected(FieldError(name, "absent with '" + source + "'"));
     }
     source = name;
     grammar = std::move(made);

@@ -1,4 +1,4 @@
-// The body of POST /v1/chat/completions, read.
+// Parses the body of POST /v1/chat/completions.
 
 #ifndef CAIRN_API_OPENAI_CHAT_REQUEST_H_
 #define CAIRN_API_OPENAI_CHAT_REQUEST_H_
@@ -19,29 +19,29 @@ struct ChatRequest {
   bool stream = false;
   AnswerOptions options;
   bool reuse = true;  // `cache_prompt`
-  // What the answer's content must be, in GBNF with a rule "root"; empty: anything. The service
-  // makes it params.sampling.grammar, as it knows whether reasoning comes before.
+  // Grammar of the answer's content, in GBNF with a rule "root"; empty if it is free. The service
+  // turns it into params.sampling.grammar, because it knows whether reasoning precedes the content.
   std::string grammar;
   ToolChoice tool_choice;
 };
 
-// `defaults` are the server's own for what the client leaves open. Fields nobody here knows are
-// ignored, as clients send many; a known field of the wrong type is an error that names it.
+// `defaults` apply to fields that the request leaves out. Unknown fields are ignored, because
+// clients send many; a known field of the wrong type is an error that names it.
 ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults);
 
-// The sampling fields, limits and stop texts of a request of any kind.
+// Parses the sampling fields, limits and stop texts of any request.
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
                                                   const GenerationParams& defaults);
 
-// GBNF that the answer's content must follow, from `response_format`, `json_schema` or `grammar`;
-// empty when there is none.
+// Returns the GBNF that the answer's content must match, from `response_format`, `json_schema` or
+// `grammar`; empty if there is none.
 ApiResult<std::string> ParseAnswerGrammar(const Json& body);
 
-// The same from `response_format`, or from Responses' `text.format`; `field` names it in errors.
+// The same for `response_format` or Responses' `text.format`; `field` names it in errors.
 ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field);
 
-// `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort` alone: what a prompt is
-// rendered from.
+// Parses only `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort`, from which the
+// prompt is rendered.
 ApiResult<Conversation> ParseConversation(const Json& body);
 
 }  // namespace cairn

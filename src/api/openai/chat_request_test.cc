@@ -195,7 +195,7 @@ TEST(ChatRequest, RefusesWhatItCannotMakeAnAnswerBe) {
   ExpectRefused(WithField(R"("grammar":"root ::= (")"), "grammar", "line 1");
   ExpectRefused(WithField(R"("grammar":7)"), "grammar", "a string");
   ExpectRefused(WithField(R"("grammar":"root ::= \"a\"","json_schema":{})"), "grammar",
-                "absent beside 'json_schema'");
+                "absent with 'json_schema'");
   ExpectRefused(WithField(R"("json_schema":{"$ref":"#"})"), "json_schema", "begins with itself");
 }
 

@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-// OpenAI's, where a request does not say.
+// OpenAI's defaults.
 constexpr size_t kOpenAiTokensMax = 16;
 
 bool IsToken(const Json& value, const Engine& engine) {
@@ -21,7 +21,7 @@ bool IsToken(const Json& value, const Engine& engine) {
          value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
 }
 
-// Texts are joined to what stands before them; the first may get the model's BOS.
+// Texts are appended to the tokens before them; the first may get the model's BOS.
 ApiResult<Tokens> PromptTokens(const Engine& engine, const Json& prompt) {
   const std::string expected = "a string, or a list of tokens and strings of one prompt";
   const Json parts = prompt.is_array() ? prompt : Json::array({prompt});
@@ -57,14 +57,14 @@ std::string FinishName(const GenerationEvent& event) {
   return event.reason == FinishReason::kLength ? "length" : "stop";
 }
 
-// llama-server's word for what ended the answer.
+// llama-server's name of the finish reason.
 std::string StopType(const GenerationEvent& event) {
   if (event.reason == FinishReason::kLength) return "limit";
   if (event.reason == FinishReason::kCancelled) return "none";
   return event.stop_text.empty() ? "eos" : "word";
 }
 
-// One answer, whole.
+// One complete answer.
 struct WholeText {
   std::string text;
   std::vector<TokenLogprob> logprobs;
@@ -90,7 +90,7 @@ Json NativeEvent(size_t index, const std::string& text) {
   return {{"index", index}, {"content", text}, {"tokens", Json::array()}, {"stop", false}};
 }
 
-// `timings`, and `cairn` where it was asked for.
+// Adds `timings`, and `cairn` if it was requested.
 void AddTimings(const StartedCompletion& started, const GenerationCost& cost, Json* told) {
   (*told)["timings"] = TimingsJson(cost);
   AddExplanation(started.record, told);
@@ -136,7 +136,7 @@ std::string OpenAiWhole(const StartedCompletion& started, const std::vector<Whol
   return ToText(whole);
 }
 
-// What stands at `path`, whose steps are divided by slashes; null: nothing does.
+// Returns the value at `path`, whose steps are separated by slashes. Null if there is none.
 const Json* FindPath(const Json& whole, std::string_view path) {
   const Json* found = &whole;
   for (size_t begin = 0; begin <= path.size();) {
@@ -149,7 +149,7 @@ const Json* FindPath(const Json& whole, std::string_view path) {
   return found;
 }
 
-// The parts of an answer that were asked for, by their paths; what is not there is left out.
+// Returns the requested parts of an answer by their paths; missing ones are left out.
 Json OnlyFields(Json whole, const std::vector<std::string>& paths) {
   if (paths.empty()) return whole;
   Json parts = Json::object();

@@ -1,5 +1,5 @@
-// Plain completions, in two dialects: OpenAI's POST /v1/completions and llama-server's
-// POST /completion. A prompt is a text or a list of tokens; no template, no messages.
+// Plain completions in two dialects: OpenAI's POST /v1/completions and llama-server's POST
+// /completion. The prompt is a text or a list of tokens, without template and messages.
 
 #ifndef CAIRN_API_OPENAI_COMPLETION_H_
 #define CAIRN_API_OPENAI_COMPLETION_H_
@@ -30,22 +30,22 @@ struct CompletionRequest {
   bool stream = false;
   AnswerOptions options;
   bool reuse = true;
-  bool echo = false;  // OpenAI's: the prompt stands before the answer
-  // llama-server's: of a whole answer, these parts alone, as "content" or "timings/prompt_n";
-  // empty: all of it.
+  bool echo = false;  // OpenAI's: the answer begins with the prompt
+  // llama-server's: the parts of a complete answer to return, such as "content" or
+  // "timings/prompt_n"; empty for all.
   std::vector<std::string> response_fields;
-  // llama-server's: milliseconds from the first token on after which an answer of several lines
-  // ends; 0 or less: never.
+  // llama-server's: milliseconds after the first token when an answer of several lines ends; 0 or
+  // less for no limit.
   float line_ms_max = 0;
 };
 
-// `prompt` may mix texts and tokens in one list, as llama-server takes it. Of several prompts in
-// one request a 400 says that one is taken.
+// `prompt` may mix texts and tokens in one list, as in llama-server. Several prompts in one request
+// are a 400.
 ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& body,
                                              const GenerationParams& defaults,
                                              CompletionDialect dialect);
 
-// The same, of all but the prompt, which the request has already.
+// Parses all fields but the prompt, which `request` already has.
 ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
                                                    const GenerationParams& defaults,
                                                    CompletionDialect dialect,
@@ -70,12 +70,13 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
                                              CompletionDialect dialect, AnswerIdentity identity,
                                              NamespaceId name_space);
 
-// Ends an answer that has come to a second line and takes longer than it may. Used by one thread.
+// LineDeadline: ends an answer that has reached a second line after its time limit. Used by one
+// thread.
 class LineDeadline {
  public:
-  // As CompletionRequest's.
+  // The same as CompletionRequest's.
   explicit LineDeadline(float ms_max) : ms_max_(ms_max) {}
-  // Is shown every event in its order. The end of an answer that this has ended is one of length.
+  // Pass every event in order. An answer that the deadline ended has the finish reason kLength.
   void See(Generation* generation, GenerationEvent* event);
 
  private:
@@ -84,13 +85,13 @@ class LineDeadline {
   bool ended_ = false;
 };
 
-// Waits for the whole answer, or all that were asked for. `gone` is asked while it waits: true ends
-// the work. Of several answers, OpenAI's dialect makes choices, llama-server's a list.
+// Waits for all requested answers. Polls `gone` meanwhile; true cancels the request. Several
+// answers are choices in OpenAI's dialect and a list in llama-server's.
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone);
 
-// The answer as Server-Sent Events. Several answers come mixed, each event with the `index` of its
-// own. Used by one thread.
+// CompletionStream: the answer as server-sent events. Events of several answers are interleaved,
+// each with its answer's `index`. Used by one thread.
 class CompletionStream {
  public:
   explicit CompletionStream(StartedCompletion started)
@@ -98,13 +99,13 @@ class CompletionStream {
         deadline_(started_.line_ms_max),
         choices_(started_.options.answers) {}
 
-  // Waits a moment for more and appends it to `chunk`. False: that was all.
+  // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
   bool Next(std::string* chunk);
-  // The client is gone.
+  // Call when the client has disconnected.
   void Abandon() { started_.generation->Abandon(); }
 
  private:
-  // What is known of one answer of those asked for.
+  // State of one of the requested answers.
   struct Choice {
     bool begun = false;
     LegacyLogprobs logprobs;
@@ -117,7 +118,7 @@ class CompletionStream {
   LineDeadline deadline_;
   std::vector<Choice> choices_;
   size_t ended_ = 0;
-  GenerationCost cost_;  // of the answers that have ended
+  GenerationCost cost_;  // of the finished answers
 };
 
 }  // namespace cairn

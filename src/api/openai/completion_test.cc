@@ -117,7 +117,8 @@ TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
   const std::string metrics =
       MetricsText({"1.0", "made", service_.stats(), service_.span_stats(), {}});
   EXPECT_NE(metrics.find("\nllamacpp:tokens_predicted_total 5\n"), std::string::npos) << metrics;
-  EXPECT_NE(metrics.find("\ncairn_prompt_tokens_total{source=\"read\"} 3\n"), std::string::npos);
+  EXPECT_NE(metrics.find("\ncairn_prompt_tokens_by_source_total{source=\"computed\"} 3\n"),
+            std::string::npos);
 }
 
 }  // namespace

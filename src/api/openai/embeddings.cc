@@ -11,14 +11,14 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kTextsMax = 2048;  // OpenAI's
+constexpr size_t kTextsMax = 2048;  // OpenAI's limit
 
 bool IsToken(const Json& value, const Engine& engine) {
   return value.is_number_integer() && value.get<int64_t>() >= 0 &&
          value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
 }
 
-// A text, or a list of tokens.
+// Parses a text or a list of tokens.
 ApiResult<Tokens> ParseText(const Engine& engine, const std::string& place, const Json& input) {
   Tokens tokens;
   if (input.is_string()) {
@@ -100,7 +100,7 @@ ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& 
   fields.Integer("dimensions", size, size, &dimensions);
   if (fields.error()) return tl::unexpected(*fields.error());
   const Json* input = fields.Find("input");
-  if (input == nullptr) input = fields.Find("content");  // llama-server's
+  if (input == nullptr) input = fields.Find("content");  // llama-server's field
   if (input == nullptr) {
     return tl::unexpected(FieldError("input", "a string, tokens, or a list of either"));
   }
@@ -117,7 +117,7 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
-                    "this server does not make embeddings; start it with --embeddings"}));
+                    "this server does not serve embeddings; start it with --embeddings"}));
   }
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
@@ -126,7 +126,8 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
   Json data = Json::array();
   size_t tokens = 0;
   for (const Tokens& text : request->texts) {
-    if (gone()) return tl::unexpected(ToApiError({ErrorCode::kCancelled, "nobody waits"}));
+    if (gone())
+      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
     const auto vector = embedder->Embed(text);
     if (!vector) return tl::unexpected(ToApiError(vector.error()));
     tokens += text.size();

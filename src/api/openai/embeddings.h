@@ -1,4 +1,4 @@
-// POST /v1/embeddings: vectors of texts, in OpenAI's words.
+// POST /v1/embeddings: vectors of texts, in OpenAI's format.
 
 #ifndef CAIRN_API_OPENAI_EMBEDDINGS_H_
 #define CAIRN_API_OPENAI_EMBEDDINGS_H_
@@ -13,10 +13,10 @@
 
 namespace cairn {
 
-// `input` is a text, tokens, or a list of either; `encoding_format` "float", or "base64" of
-// little-endian 32-bit floats. Special tokens in a text are tokens, as llama-server reads them.
-// `embedder` null: 501 that names the flag. `gone` is asked between two texts: true ends the work.
-// Any thread.
+// `input` is a text, tokens, or a list of either; `encoding_format` is "float", or "base64" of
+// little-endian 32-bit floats. Special tokens in a text are parsed, as in llama-server. If
+// `embedder` is null, returns a 501 that names the flag. Polls `gone` between two texts; true
+// cancels. Any thread.
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
                                       const std::function<bool()>& gone);

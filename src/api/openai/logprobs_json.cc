@@ -9,11 +9,11 @@
 namespace cairn {
 namespace {
 
-// What a token that cannot be is told as: JSON has no infinity. OpenAI's number.
+// Log-probability of an impossible token, because JSON has no infinity. OpenAI's value.
 constexpr double kLowest = -9999;
 
 double Told(double logprob) {
-  return logprob > kLowest ? logprob : kLowest;  // what is not a number too
+  return logprob > kLowest ? logprob : kLowest;  // also true for NaN
 }
 
 Json TokenJson(const LikelyToken& token) {
@@ -64,7 +64,7 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
     const std::string name = LegacyName(logprob.sampled.bytes);
     Json top = Json::object();
     for (const LikelyToken& likely : logprob.top) {
-      // Two tokens may have the same text; the likelier one is told.
+      // Two tokens may have the same text; the more likely one is reported.
       const std::string likely_name = LegacyName(likely.bytes);
       if (!top.contains(likely_name)) top[likely_name] = Told(likely.logprob);
     }

@@ -1,7 +1,6 @@
-// Log-probabilities of tokens, in the three shapes that clients read.
+// Log-probabilities of tokens as JSON, in three formats.
 //
-// A token is told by its id, its text (what is no whole character in it becomes U+FFFD) and its
-// bytes.
+// A token has an id, a text (with U+FFFD for incomplete characters) and bytes.
 
 #ifndef CAIRN_API_OPENAI_LOGPROBS_JSON_H_
 #define CAIRN_API_OPENAI_LOGPROBS_JSON_H_
@@ -14,16 +13,16 @@
 
 namespace cairn {
 
-// Of one choice of chat/completions: {"content": [{token, logprob, bytes, top_logprobs, id}]}
+// Of one choice of chat/completions: {"content": [{token, logprob, bytes, top_logprobs, id}]}.
 Json ChatLogprobsJson(std::span<const TokenLogprob> logprobs);
 
-// llama-server's `completion_probabilities`: the list alone.
+// llama-server's `completion_probabilities`: only the list.
 Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs);
 
 // Of one choice of completions: {"tokens", "token_logprobs", "top_logprobs", "text_offset"}. A
-// token that is no whole character is named "bytes:\xe2" there. The drawn token is among its top
-// ones, which may so be one more than asked for. One object an answer, as offsets, in characters,
-// go on from chunk to chunk.
+// token with an incomplete character is named "bytes:\xe2". The sampled token is always among the
+// top ones, so there may be one more than requested. Use one object per answer: offsets, in
+// characters, continue from chunk to chunk.
 class LegacyLogprobs {
  public:
   Json Next(std::span<const TokenLogprob> logprobs);

@@ -15,7 +15,7 @@ std::string FinishReasonName(const AnswerEnd& end) {
   return end.called_tools ? "tool_calls" : "stop";
 }
 
-// `given`: by the model, which is to find it again in its prompt.
+// `given` is the id that the model wrote, which must come back in its prompt.
 std::string CallId(const AnswerIdentity& identity, size_t index, size_t call,
                    const std::string& given) {
   if (!given.empty()) return given;

@@ -1,4 +1,4 @@
-// The answers of POST /v1/chat/completions in OpenAI's words, with llama-server's `timings`.
+// Answers of POST /v1/chat/completions in OpenAI's format, with llama-server's `timings`.
 
 #ifndef CAIRN_API_OPENAI_OPENAI_H_
 #define CAIRN_API_OPENAI_OPENAI_H_
@@ -18,12 +18,11 @@
 
 namespace cairn {
 
-// Waits for the whole answer, or all that were asked for. `gone` is asked while it waits: true ends
-// the work.
+// Waits for all requested answers. Polls `gone` meanwhile; true cancels the request.
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone);
 
-// An answer as Server-Sent Events. Used by one thread.
+// ChatStream: an answer as server-sent events. Used by one thread.
 //
 //   data: {…"delta":{"role":"assistant","content":null}…}
 //   data: {…"delta":{"reasoning_content":"…"}…}      when the model reasons
@@ -33,22 +32,22 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
 //   data: {…"choices":[],"usage":{…},"timings":{…}}  when asked for
 //   data: [DONE]
 //
-// The last event with `timings` has `cairn` too, where an explanation was asked for. Before all
-// this, where asked for: {…"delta":{}…,"prompt_progress":{…}}, several. Several answers come mixed,
-// each chunk with the `index` of its own. Where log-probabilities are asked for, a chunk has those
-// of the tokens that came since the answer's last chunk: the ones its text is of, and those of tags
-// that are no text.
+// The last event with `timings` also has `cairn` if an explanation was requested. With
+// return_progress, events {…"delta":{}…,"prompt_progress":{…}} come first. Chunks of several
+// answers are interleaved, each with its answer's `index`. If log-probabilities were requested, a
+// chunk has those of all tokens since the answer's last chunk: the tokens of its text, and those of
+// tags that are not part of the text.
 class ChatStream {
  public:
   ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options);
 
-  // Waits a moment for more and appends it to `chunk`. False: that was all.
+  // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
   bool Next(std::string* chunk);
-  // The client is gone.
+  // Call when the client has disconnected.
   void Abandon() { reader_.Abandon(); }
 
  private:
-  // What is known of one answer of those asked for.
+  // State of one of the requested answers.
   struct Choice {
     bool begun = false;
     std::vector<TokenLogprob> logprobs;  // not sent yet
@@ -58,9 +57,9 @@ class ChatStream {
   void AppendStep(const AnswerStep& step, std::string* chunk);
   void AppendEnd(const AnswerStep& step, std::string* chunk);
   void AppendUsage(std::string* chunk) const;
-  // `timings`, and `cairn`.
+  // Adds `timings` and `cairn`.
   void AddTimings(Json* event) const;
-  // Of a choice's next chunk; there is none when nothing is to be told.
+  // Returns the log-probabilities of a choice's next chunk, or nothing if there are none.
   void AddLogprobs(Choice* choice, Json* chunk_choice) const;
 
   const std::shared_ptr<const RequestRecord> record_;
@@ -68,7 +67,7 @@ class ChatStream {
   const AnswerIdentity identity_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
-  GenerationCost cost_;  // of the answers that have ended
+  GenerationCost cost_;  // of the finished answers
 };
 
 }  // namespace cairn

@@ -25,7 +25,7 @@ std::string IdPrefix(const std::string& type) {
   return type == "reasoning" ? "rs_" : "item_";
 }
 
-// The parts of a message whose content is a text alone.
+// Returns the parts of a message whose content is only a text.
 Json TextParts(const Json& item) {
   const bool answer = item.value("role", Json()) == "assistant";
   Json part = {{"type", answer ? "output_text" : "input_text"}, {"text", item["content"]}};
@@ -37,7 +37,7 @@ void AppendItems(const Json& list, std::vector<Json>* items) {
   for (const Json& item : list) items->push_back(item);
 }
 
-// Of the response whose item has this id, as ids of items are made: "msg_<number>-<index>".
+// Returns the number of the response in an item's id: "msg_<number>-<index>".
 std::string ResponseOfItem(const std::string& item_id) {
   const size_t begin = item_id.find('_');
   const size_t end = item_id.rfind('-');
@@ -45,7 +45,7 @@ std::string ResponseOfItem(const std::string& item_id) {
   return "resp_" + item_id.substr(begin + 1, end - begin - 1);
 }
 
-// Of one turn; null: it has none of that id.
+// Returns an item of one turn. Null if it has none of that id.
 Json FindItem(const Json& input, const Json& output, const std::string& id) {
   for (const Json* list : {&input, &output}) {
     for (const Json& item : *list) {
@@ -106,16 +106,15 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
       Json item = FindItem(given, answer, (*input)[place]["id"].text());
       if (item.is_null()) {
         ApiError error =
-            FieldError(field, "the id of a stored item; this one is not, or no longer");
+            FieldError(field, "the id of a stored item; this one is not stored or has expired");
         error.status = 404;
         error.type = ErrorType(404);
         return tl::unexpected(error);
       }
       bytes += ToText(item).size();
       if (bytes > stored->key_bytes_max()) {
-        return tl::unexpected(FieldError(field,
-                                         "of an item for which there is room: those before it "
-                                         "have as many bytes as a key may store"));
+        return tl::unexpected(FieldError(
+            field, "an item that fits: the items before it already use the key's storage limit"));
       }
       (*input)[place] = std::move(item);
     }

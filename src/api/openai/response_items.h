@@ -1,5 +1,5 @@
-// The items of stored responses: as GET /v1/responses/{id}/input_items lists them, and as later
-// requests refer to them.
+// Items of stored responses: listed by GET /v1/responses/{id}/input_items, and referred to by later
+// requests.
 //
 // Any thread.
 
@@ -15,21 +15,21 @@
 
 namespace cairn {
 
-// What follows "resp_" in a response's id: the ids of its items are made of it.
+// Returns the part of a response's id after "resp_", from which its items' ids are made.
 std::string ResponseNumber(const std::string& response_id);
 
-// Puts stored items of this namespace in the place of `input`'s references to them
-// ({"type": "item_reference", "id": …}). 404: one is not stored. 400: together they are larger than
-// what a namespace may store. `stored` may be null: then nothing is replaced.
+// Replaces the references in `input` ({"type": "item_reference", "id": …}) by the namespace's
+// stored items. 404 if one is not stored; 400 if together they exceed the namespace's limit. If
+// `stored` is null, nothing is replaced.
 ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored);
 
-// A request's `input` as a list of items, each with an id, a type and a status. `number` is
-// that of its response; it makes ids for items that came without.
+// Returns a request's `input` as a list of items, each with an id, a type and a status. `number` is
+// that of its response, from which missing ids are made.
 Json ListedInput(const Json& input, const std::string& number);
 
-// {"object": "list", "data": […]}: all items that the last of `turns` was made from, those of
-// earlier turns among them. `params` are those of the URL: `limit` (1 to 100; 20), `order` ("desc",
-// "asc") and `after`, an item's id. 400: one of them is not what it must be.
+// Returns {"object": "list", "data": […]}: all items that the last of `turns` was made from,
+// including those of earlier turns. `params` are those of the URL: `limit` (1 to 100; 20), `order`
+// ("desc", "asc") and `after`, an item's id. 400 if one of them is invalid.
 ApiResult<std::string> InputItemsBody(const ResponseTurns& turns,
                                       const std::multimap<std::string, std::string>& params);
 

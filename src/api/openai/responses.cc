@@ -40,7 +40,7 @@ std::string TypeOf(const Json& item) {
   return item.is_null() ? "" : item["type"].get<std::string>();
 }
 
-// The one content part of an item that has any.
+// Returns the content part of an item.
 Json Part(const std::string& item_type, const std::string& text) {
   if (item_type == "reasoning") return {{"type", "reasoning_text"}, {"text", text}};
   return {{"type", "output_text"},
@@ -167,7 +167,7 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerDelta& piece,
 void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
   if (item_.is_null()) return;
   const std::string type = TypeOf(item_);
-  // A call that broke off is not to be carried out.
+  // An incomplete call must not be executed.
   const bool broken = type == "function_call" && !IsJsonObject(text_);
   item_["status"] = broken ? "incomplete" : status;
   Json fields;
@@ -206,7 +206,7 @@ ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& i
                                        ToolNamespaces namespaces, const std::function<bool()>& gone,
                                        ResponseContext context) {
   ResponseStream stream(std::move(chat), identity, std::move(namespaces), std::move(context));
-  std::string events;  // nobody reads them: the response is put together beside them
+  std::string events;  // these events are not sent; only the response is used
   while (stream.Next(&events)) {
     events.clear();
     if (gone()) stream.Abandon();

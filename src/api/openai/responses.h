@@ -1,4 +1,4 @@
-// The answers of POST /v1/responses, in OpenAI's words. Codex speaks nothing else.
+// Answers of POST /v1/responses in OpenAI's format. Codex uses only this API.
 //
 // How many of the generated tokens were reasoning is not counted: `reasoning_tokens` is 0.
 
@@ -20,17 +20,18 @@
 
 namespace cairn {
 
-// Of the tools that came inside a namespace, by name.
+// Namespaces of the tools that were declared inside one, by tool name.
 using ToolNamespaces = std::map<std::string, std::string>;
 
-// What a response has of its request, and who keeps it. May be all empty.
+// The request's part of a response, and where it is stored. All fields may be empty.
 struct ResponseContext {
   Json repeated = Json::object();  // fields of the request that every response repeats
-  // Told the response when it has ended, before the client is.
+  // Gets the response at its end, before the client does.
   std::function<void(const Json& response)> on_end = {};
 };
 
-// An answer as Server-Sent Events, numbered by `sequence_number`. Used by one thread.
+// ResponseStream: an answer as server-sent events, numbered by `sequence_number`. Used by one
+// thread.
 //
 //   response.created, response.in_progress      at once, before the prompt is read
 //   response.output_item.added                  then, for each item:
@@ -45,12 +46,12 @@ class ResponseStream {
   ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces,
                  ResponseContext context = {});
 
-  // Waits a moment for more and appends it to `chunk`. False: that was all.
+  // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
   bool Next(std::string* chunk);
-  // The client is gone.
+  // Call when the client has disconnected.
   void Abandon() { reader_.Abandon(); }
 
-  // The response as its last event told it, or how it failed. REQUIRES: Next() returned false.
+  // Returns the response of the last event, or its failure. REQUIRES: Next() returned false.
   ApiResult<std::string> Whole() const;
 
  private:
@@ -65,17 +66,17 @@ class ResponseStream {
   const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const ToolNamespaces namespaces_;
-  const std::string number_;  // of the answer; part of its items' ids
+  const std::string number_;  // number of the answer, part of its items' ids
   const std::function<void(const Json& response)> on_end_;
   Json response_;
   bool begun_ = false;
   int64_t sequence_ = 0;
-  Json item_;         // the open one; null when none is
-  std::string text_;  // of the open item, so far
+  Json item_;         // the open item; null if there is none
+  std::string text_;  // of the open item so far
   std::optional<ApiError> error_;
 };
 
-// Waits for the whole answer. `gone` is asked while it waits: true ends the work.
+// Waits for the complete answer. Polls `gone` meanwhile; true cancels the request.
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
                                        ToolNamespaces namespaces, const std::function<bool()>& gone,
                                        ResponseContext context = {});

@@ -14,14 +14,14 @@ std::string At(const std::string& list, size_t index) {
   return list + "[" + std::to_string(index) + "]";
 }
 
-// The text of a field; null when it is no string or not there.
+// Returns the text of a field. Null if it is absent or not a string.
 const std::string* StringOf(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? &found->text() : nullptr;
 }
 
-// The text of a field that must be there.
+// Returns the text of a required field.
 ApiResult<std::string> NeededString(const Json& object, const std::string& place,
                                     const std::string& name) {
   const std::string* text = StringOf(object, name);
@@ -41,7 +41,7 @@ ApiResult<std::string> PartText(const Json& part, const std::string& place) {
   return NeededString(part, place, "text");
 }
 
-// A string, or a list of parts with text.
+// Parses a string or a list of parts with text.
 ApiResult<std::string> TextContent(const Json& item, const std::string& item_place,
                                    const std::string& name) {
   const std::string place = item_place + "." + name;
@@ -59,7 +59,7 @@ ApiResult<std::string> TextContent(const Json& item, const std::string& item_pla
   return text;
 }
 
-// Clients leave out either list, or send it empty; what was sealed for others is not read.
+// Clients leave out either list or send it empty; encrypted content is ignored.
 std::string ReasoningText(const Json& item) {
   for (const char* list : {"content", "summary"}) {
     std::string text;
@@ -73,7 +73,7 @@ std::string ReasoningText(const Json& item) {
   return "";
 }
 
-// The assistant's message that the next item of an answer belongs to.
+// Returns the assistant's message that the next item of an answer belongs to.
 Message* OpenAnswer(std::vector<Message>* messages, bool fits) {
   const bool open = !messages->empty() && messages->back().role == Role::kAssistant && fits;
   if (!open) {
@@ -157,9 +157,10 @@ ApiResult<void> AddItem(const Json& item, const std::string& place,
   }
   if (type == "item_reference") {
     return tl::unexpected(FieldError(
-        place + ".type", "the item itself: this server stores none that could be referred to"));
+        place + ".type",
+        "the item itself: this server stores no responses, so references cannot be resolved"));
   }
-  return {};  // of tools that only their maker's service has
+  return {};  // of tools that only OpenAI's service has
 }
 
 ApiResult<void> AddItems(const Json& items, const std::string& place,
@@ -171,7 +172,7 @@ ApiResult<void> AddItems(const Json& items, const std::string& place,
   return {};
 }
 
-// One turn after the other, as all of them may be large.
+// One turn at a time, because all of them together may be large.
 ApiResult<void> AddHistory(const ResponseTurns& history, std::vector<Message>* messages) {
   for (const auto& turn : history) {
     auto added = AddItems(Json::parse(turn->input), turn->id + ".input", messages);
@@ -210,8 +211,8 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
   return {};
 }
 
-// Collects functions in chat completions' form, those inside namespaces too. Of two with one name
-// the first is shown: a call could not tell them apart.
+// Collects functions in chat completions' form, including those inside namespaces. Of two with the
+// same name the first is shown, because a call could not distinguish them.
 class ToolReader {
  public:
   explicit ToolReader(ResponsesRequest* request) : request_(request) {}
@@ -252,7 +253,7 @@ class ToolReader {
   Json shown_ = Json::array();
 };
 
-// What would change the answer and cannot be done must not be passed over in silence.
+// Unsupported fields that would change the answer are errors, not ignored.
 void RefuseUnsupported(FieldReader* fields) {
   if (fields->Find("conversation") != nullptr) {
     fields->Fail("conversation", "absent: continue a response by 'previous_response_id'");
@@ -262,7 +263,7 @@ void RefuseUnsupported(FieldReader* fields) {
   }
 }
 
-// GBNF that the answer's text must follow, from `text.format`; empty: it may be anything.
+// Returns the GBNF that the answer's text must match, from `text.format`; empty if it is free.
 ApiResult<std::string> ReadTextFormat(const Json& body) {
   const Json* text = FieldReader(body, "").Find("text");
   if (text == nullptr) return std::string();
@@ -271,7 +272,7 @@ ApiResult<std::string> ReadTextFormat(const Json& body) {
   return format == nullptr ? std::string() : ParseAnswerFormat(*format, "text.format");
 }
 
-// OpenAI's bounds: they keep what is stored beside a conversation small.
+// OpenAI's limits, which keep the metadata of stored conversations small.
 void CheckMetadata(FieldReader* fields) {
   constexpr size_t kPairsMax = 16;
   constexpr size_t kNameBytesMax = 64;

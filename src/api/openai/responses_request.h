@@ -1,4 +1,4 @@
-// The body of POST /v1/responses, OpenAI's newer form of a conversation, read.
+// Parses the body of POST /v1/responses, OpenAI's newer form of a conversation.
 //
 //   instructions                              -> a system message at the front
 //   input "…"                                 -> a user message
@@ -8,8 +8,8 @@
 //   input[i] function_call_output             -> a tool message
 //
 //
-// With `previous_response_id` the items of that stored response and of those before it stand
-// between the two: their instructions do not, as in OpenAI's API.
+// With `previous_response_id`, the items of that stored response and of its predecessors come
+// between `instructions` and `input`. Their instructions do not, as in OpenAI's API.
 
 #ifndef CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
 #define CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
@@ -27,21 +27,21 @@ namespace cairn {
 
 struct ResponsesRequest {
   ChatRequest chat;
-  // Tools that came inside a namespace, by name: a call of one must name its namespace too.
+  // Tools that were declared inside a namespace, by name: a call of one must name its namespace.
   std::map<std::string, std::string> namespaces;
   bool store = true;
   // Fields of the request that the response repeats.
   Json repeated = Json::object();
 };
 
-// The stored conversation that `previous_response_id` names; null: the request continues none. 404:
-// it is not stored. `stored` is null where nothing is.
+// Returns the stored conversation that `previous_response_id` names. Null if the request continues
+// none; 404 if it is not stored. `stored` is null if the server stores none.
 ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
     const Json& body, NamespaceId name_space, StoredResponses* stored);
 
-// `defaults` are the server's own for what the client leaves open. Fields and kinds of items that
-// nobody here knows are ignored; a known field of the wrong type is an error that names it.
-// `history`: the stored turns that the request continues.
+// `defaults` apply to fields that the request leaves out. Unknown fields and kinds of items are
+// ignored; a known field of the wrong type is an error that names it. `history` are the stored
+// turns that the request continues.
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
                                                   const ResponseTurns& history = {});

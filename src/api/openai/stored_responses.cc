@@ -9,11 +9,11 @@
 namespace cairn {
 namespace {
 
-// What a turn takes beside its texts, about.
+// Approximate bytes of a turn in addition to its texts.
 constexpr size_t kTurnBytes = 512;
-// Responses of a namespace that are gone and of which it is known why.
+// Maximum number of removed responses per namespace whose reason is kept.
 constexpr size_t kDeparturesMax = 1024;
-// A client may ask for an id of any length.
+// A client may send an id of any length.
 constexpr size_t kShownIdBytes = 64;
 
 }  // namespace
@@ -35,7 +35,7 @@ void StoredResponses::Store(NamespaceId name_space, ResponseTurn turn, const Cha
   added.chain_bytes = added.bytes;
   if (previous != nullptr) {
     added.previous = previous->turns().back()->id;
-    Turn& before = space.turns.at(added.previous);  // `previous` keeps it
+    Turn& before = space.turns.at(added.previous);  // `previous` keeps it alive
     added.chain_bytes += before.chain_bytes;
     if (added.chain_bytes <= options_.key_bytes_max) ++before.users;
   }
@@ -121,7 +121,7 @@ void StoredResponses::NoteGone(Space* space, const std::string& id, Gone why) co
   space->departures.pop_front();
 }
 
-// A loop and no recursion: a client may make a conversation of very many turns.
+// A loop instead of a recursion, because a conversation may have very many turns.
 void StoredResponses::Release(Space* space, std::string id) {
   while (!id.empty()) {
     const auto turn = space->turns.find(id);
@@ -145,8 +145,8 @@ ApiError StoredResponses::MissingError(const Space* space, const std::string& id
   }();
   if (!why) {
     message +=
-        "is not stored: its request may have had \"store\": false, or it is older than what "
-        "is kept, or than this server's last start";
+        "is not stored: its request may have set \"store\": false, or it expired, or the server "
+        "was restarted";
   } else if (*why == Gone::kExpired) {
     message += "has expired: --responses-ttl keeps one for " +
                std::to_string(static_cast<int64_t>(options_.ttl_ms / 1000)) + " seconds";

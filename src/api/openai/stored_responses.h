@@ -4,12 +4,12 @@
 //   resp_1  input, output  <-  resp_2  input, output  <-  resp_4
 //                          <-  resp_3
 //
-// A turn holds its own items and the place of the turn before it, so a conversation takes the bytes
-// of its items once, however many of its responses are stored and however they branch. A turn stays
-// while its response is stored, while a later one stands on it, or while a request reads it.
+// A turn holds its own items and a reference to the turn before it, so a conversation's items are
+// stored once, however many of its responses are stored and however they branch. A turn is kept
+// while its response is stored, while a later turn refers to it, or while a request uses it.
 //
-// Each namespace has the same bound in bytes; its oldest responses go first, and no namespace sees
-// or evicts what another one stored. All is in memory and ends with the process.
+// Each namespace has the same budget in bytes; its oldest responses are evicted first. No namespace
+// sees or evicts responses of another one. All responses are in memory and end with the process.
 //
 // Threads: any.
 
@@ -34,22 +34,22 @@
 namespace cairn {
 
 struct StoredResponsesOptions {
-  size_t key_bytes_max = size_t{32} << 20U;  // of what one namespace stores
-  double ttl_ms = 86'400'000;                // from when a response was stored
+  size_t key_bytes_max = size_t{32} << 20U;  // budget of one namespace
+  double ttl_ms = 86'400'000;                // since the response was stored
 };
 
-// What one request added to a conversation.
+// ResponseTurn: the items that one request added to a conversation.
 struct ResponseTurn {
-  std::string id;        // of the response
-  std::string input;     // a JSON list: the request's own items
-  std::string response;  // the JSON object that was answered
+  std::string id;        // id of the response
+  std::string input;     // the request's own items, a JSON list
+  std::string response;  // the answer, a JSON object
 };
 using ResponseTurns = std::vector<std::shared_ptr<const ResponseTurn>>;  // oldest first
 
 class StoredResponses {
  public:
-  // A stored conversation up to one of its responses; its turns stay while this is held. Must not
-  // outlive the StoredResponses.
+  // A stored conversation up to one of its responses. Its turns are kept while this object lives.
+  // Must not outlive the StoredResponses.
   class Chain {
    public:
     ~Chain();
@@ -72,27 +72,27 @@ class StoredResponses {
   StoredResponses(const StoredResponses&) = delete;
   StoredResponses& operator=(const StoredResponses&) = delete;
 
-  // `previous`: what the response continues; may be null. A response that is larger than the bound
-  // with all that it stands on is not stored.
+  // `previous` is the conversation that the response continues; may be null. A response that
+  // exceeds the budget together with its predecessors is not stored.
   void Store(NamespaceId name_space, ResponseTurn turn, const Chain* previous);
-  // 404: it is not stored. The message tells whether it expired, was evicted or was deleted, as far
-  // as that is still known of the latest 1,024 of the namespace.
+  // Returns 404 if it is not stored. The message says whether it expired, was evicted or was
+  // deleted, for the last 1,024 responses of the namespace.
   ApiResult<std::shared_ptr<const Chain>> Find(const std::string& id, NamespaceId name_space);
-  // Turns that later responses stand on stay for them. 404 as Find.
+  // Turns that later responses refer to are kept. 404 as for Find.
   ApiResult<void> Remove(const std::string& id, NamespaceId name_space);
 
   size_t key_bytes_max() const { return options_.key_bytes_max; }
-  // What one namespace takes.
+  // Returns the bytes that one namespace uses.
   size_t bytes(NamespaceId name_space) const;
 
  private:
   enum class Gone : uint8_t { kExpired, kEvicted, kDeleted, kTooLarge };
   struct Turn {
     std::shared_ptr<const ResponseTurn> texts;
-    std::string previous;    // its id; empty: none
-    size_t bytes = 0;        // of its own
-    size_t chain_bytes = 0;  // with all that it stands on
-    size_t users = 0;        // its response, later turns, and chains that are held
+    std::string previous;    // its id; empty if there is none
+    size_t bytes = 0;        // of this turn
+    size_t chain_bytes = 0;  // including all its predecessors
+    size_t users = 0;        // references by its response, later turns and live chains
   };
   struct Entry {
     std::string id;
@@ -111,7 +111,7 @@ class StoredResponses {
     size_t bytes = 0;
   };
 
-  // All of these: with mutex_ held.
+  // REQUIRES, for all of these: mutex_ is held.
   void ForgetExpired();
   void Forget(Space* space, std::string id, Gone why) const;
   void NoteGone(Space* space, const std::string& id, Gone why) const;

@@ -101,7 +101,7 @@ TEST(StreamedCalls, OneThatBreaksOffStaysOpenAndIsLoggedOnce) {
   }
   EXPECT_EQ(arguments, "{\"city\": \"Ro");
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_NE(lines[0].find("begin like a call of a tool"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("begin like a tool call"), std::string::npos) << lines[0];
   for (const Json& event :
        Events(ResponseStream(Answer(kBrokenOff, true), {"resp_1", "m", 0}, {}))) {
     if (event["type"] != "response.output_item.done") continue;

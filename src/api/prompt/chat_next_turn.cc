@@ -1,4 +1,4 @@
-// What the chat service has read ahead of a conversation whose answer has been given.
+// ChatService's prefetch of the next turn after an answer.
 
 #include <algorithm>
 #include <string>
@@ -52,8 +52,8 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
     const auto is_same = [&](const PrefetchPrompt& other) { return other.tokens == tokens; };
     if (std::any_of(expected.begin(), expected.end(), is_same)) return;
     const size_t common = CommonPrefix(asked.prompt, tokens);
-    // Behind the header it has nothing in common with what was asked, and other conversations may
-    // have that header.
+    // It shares only the system prefix with the last request, and other conversations may have the
+    // same one.
     const size_t answered = rolled ? std::max(common, before_asked) : common;
     expected.push_back(
         {asked.name_space, std::move(tokens), answered, /*keeps_answer=*/false, admission});
@@ -68,13 +68,13 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   const std::vector<Conversation> next = ExpectedConversations(*asked.conversation, answer);
   for (const Conversation& conversation : next) expect(conversation, false);
   for (PrefetchPrompt& prompt : expected) prompt.keeps_answer = expected.size() > 1;
-  // Sent whole after all is what it is expected to be least: with any other request the time for
-  // it is over.
+  // The complete conversation is the least likely next request; its prefetch ends with any other
+  // request.
   for (size_t i = rolled; rolled > 0 && i < expected.size(); ++i) {
     expected[i].answered_tokens = CommonPrefix(expected.front().tokens, expected[i].tokens);
   }
-  // What will be left of it once it outgrows the context, so that the turn that is cut waits for
-  // its own message too.
+  // The conversation as it will be cut when it outgrows the context, so that the turn after the cut
+  // prefills only its own message too.
   const auto planned = cut_ ? cut_->Planned(next.front()) : std::nullopt;
   if (planned) expect(*planned, false);
   if (!expected.empty()) scheduler_->Prefetch(std::move(expected));

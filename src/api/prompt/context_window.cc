@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-// In percent of the window.
+// Percent of the window.
 constexpr size_t kPlansAt = 80;
 constexpr size_t kCutsTo = 50;
 
@@ -24,21 +24,21 @@ class WindowWalk {
   }
 
  private:
-  // The message before `end` has come.
+  // The message before `end` has arrived.
   void Add(size_t end) {
     if (!cut_.planned && UsedFrom(cut_.start, end) * 100 > rules_.window_tokens * kPlansAt) {
       const size_t planned = FirstThatFits(end);
       if (planned > cut_.start) cut_.planned = planned;
     }
     if (UsedFrom(cut_.start, end) <= rules_.limit()) return;
-    // What came since may be more than the plan left room for.
+    // Later messages may exceed the room that the plan left.
     const size_t planned = cut_.planned.value_or(cut_.start);
     cut_.start = UsedFrom(planned, end) <= rules_.limit() ? planned : FirstThatFits(end);
     cut_.planned.reset();
   }
 
-  // The earliest turn from which on all before `end` takes no more than half the window; the last
-  // one where none does.
+  // Returns the earliest turn from which the messages before `end` fit half the window; the last
+  // turn if none does.
   size_t FirstThatFits(size_t end) const {
     size_t found = cut_.start;
     for (size_t turn = cut_.start; turn < end; ++turn) {
@@ -49,12 +49,12 @@ class WindowWalk {
     return found;
   }
 
-  // The header is in both.
+  // Both include the system prefix.
   size_t UsedFrom(size_t start, size_t end) const { return used_[end] - used_[start] + used_[0]; }
 
   const std::span<const SizedMessage> messages_;
   const WindowRules& rules_;
-  std::vector<size_t> used_;  // by the header and so many messages
+  std::vector<size_t> used_;  // by the system prefix and this many messages
   WindowCut cut_;
 };
 

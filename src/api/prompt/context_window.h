@@ -1,14 +1,15 @@
-// CutToWindow: which of a conversation's oldest turns are left out so that it fits the context.
+// CutToWindow: decides which of a conversation's oldest turns are dropped so that it fits the
+// context.
 //
 //   header | turn | turn | turn | turn | turn | turn          used, as the conversation grows:
 //                                 ^ planned, at 80 %
 //   header                      | turn | turn | turn | …      once it exceeds the limit
 //
-// A cut costs reading all that stays once more, so it is one large step, to half the window, and
-// the next turns go on from there. Nothing is remembered between requests: the cut is found by
-// walking over the messages in their order, and what it comes to after some of them depends on
-// these alone. So the next request of the same conversation, which begins with the same messages,
-// is cut at the same place, until it overflows again.
+// After a cut everything that stays is prefilled again. So a cut is one large step, to half the
+// window, and the next turns continue from there. No state is kept between requests: the cut is
+// found by walking over the messages in order, and the result after some of them depends on these
+// alone. So the next request of the same conversation, which begins with the same messages, is cut
+// at the same place until it overflows again.
 //
 // Pure; any thread.
 
@@ -21,32 +22,33 @@
 
 namespace cairn {
 
-// A message behind the header.
+// A message after the system prefix.
 struct SizedMessage {
   size_t tokens = 0;
-  // A user's: turns begin here, and cuts are made here only, so that no tool's result is parted
-  // from its call.
+  // Whether it is a user's message. Turns begin there, and cuts are made only there, so that no
+  // tool result is separated from its call.
   bool begins_turn = false;
 };
 
 struct WindowRules {
   size_t window_tokens = 0;
-  // Of it, left for the answer.
+  // Tokens of the window that are left for the answer.
   size_t answer_tokens = 0;
 
   size_t limit() const { return window_tokens - answer_tokens; }
 };
 
 struct WindowCut {
-  size_t start = 0;  // the first message that stays
-  // The first one that will stay once it overflows: known from 80 % of the window on.
+  size_t start = 0;  // index of the first message that stays
+  // Index of the first message that will stay at the next overflow; known from 80 % of the window
+  // on.
   std::optional<size_t> planned = {};
 
   friend bool operator==(const WindowCut&, const WindowCut&) = default;
 };
 
-// The last turn always stays, even where it does not fit; so does the header.
-// REQUIRES: the first message begins a turn; rules.answer_tokens <= rules.window_tokens.
+// The system prefix and the last turn always stay, even if they do not fit. REQUIRES: the first
+// message begins a turn; rules.answer_tokens <= rules.window_tokens.
 WindowCut CutToWindow(size_t header_tokens, std::span<const SizedMessage> messages,
                       const WindowRules& rules);
 

@@ -9,16 +9,16 @@
 namespace cairn {
 namespace {
 
-// Where a template does not say what it puts around a message.
+// Assumed tokens around a message if they cannot be found from the template.
 constexpr size_t kAroundMessage = 16;
 constexpr size_t kAroundAll = 32;
-// Around a call's name and arguments.
+// Assumed tokens around a call's name and arguments.
 constexpr size_t kAroundCall = 24;
-// Templates print tools with white space that they did not come with: so much of their text more.
+// Templates print tools with additional white space: assumed share of their text.
 constexpr size_t kToolsPercent = 125;
 constexpr size_t kAnswerTokensMax = 1024;
 constexpr size_t kWindowParts = 8;
-// Of texts whose sizes are kept; then they are found anew.
+// Budget in bytes for texts whose sizes are kept.
 constexpr size_t kSizedBytesMax = size_t{32} << 20U;
 
 size_t BytesOf(const Message& message) {
@@ -61,7 +61,7 @@ ConversationCut::ConversationCut(const Engine* engine, const ChatTemplate* chat_
   const auto few = tokens_with(1);
   const auto more = tokens_with(2);
   if (!few || !more || *more < *few) return;
-  around_message_ = (*more - *few + 1) / 2;  // with the one token that each has of its own
+  around_message_ = (*more - *few + 1) / 2;  // including the one token of each message
   around_all_ = *few - std::min(*few, 3 * around_message_) + around_message_;
 }
 
@@ -95,7 +95,7 @@ ConversationCut::Found ConversationCut::Find(const Conversation& conversation,
   for (const Message& message : conversation.messages) {
     bytes_at_most += around_message_ + BytesOf(message) + message.tool_calls.size() * kAroundCall;
   }
-  // No token is less than a byte.
+  // A token has at least one byte.
   if (bytes_at_most * 10 < rules.window_tokens * 8) return found;
   std::vector<SizedMessage> messages;
   size_t last_answer = 0;
@@ -133,7 +133,7 @@ size_t ConversationCut::TokensOf(std::string_view text) const {
     if (known != sizes_.end()) return known->second;
   }
   const auto tokens = engine_->Tokenize(text, false, false);
-  // What cannot be tokenised is refused later, with its reason.
+  // A text that cannot be tokenized is refused later, with the reason.
   const size_t size = tokens ? tokens->size() : text.size();
   const std::lock_guard lock(mutex_);
   if (sized_bytes_ > kSizedBytesMax) {

@@ -1,16 +1,16 @@
-// ConversationCut: leaves out a conversation's oldest turns when it does not fit the context
-// (api/prompt/context_window.h says which): --context-overflow truncate.
+// ConversationCut: drops a conversation's oldest turns when it does not fit the context, for
+// --context-overflow truncate. api/prompt/context_window.h decides which.
 //
-// How long a conversation is, is told by its messages one by one, without rendering it: what a
-// template makes of a message changes as the conversation goes on (it drops old reasoning), and
-// then the next turn would be cut elsewhere. So each message counts with its reasoning, whether
-// the template shows it or not, and with what this template puts around a message. That is a little
-// more than the prompt has; where it is less after all, Apply is asked for a tighter cut.
+// The length of a conversation is the sum of its messages' lengths, without rendering it. A
+// template renders a message differently as the conversation grows (it drops old reasoning), and
+// then the next turn would be cut at another place. So each message counts with its reasoning,
+// whether the template shows it or not, and with the template's text around a message. The sum is a
+// little more than the prompt; if it is less after all, Apply is called again with a tighter cut.
 //
-// The cost: a conversation of fewer bytes than 80 % of the context has tokens is not looked at.
-// Of others the messages are tokenised, each once: their sizes are kept.
+// Cost: a conversation of fewer bytes than 80 % of the context's tokens is not examined. Otherwise
+// every message is tokenized once, and its size is kept.
 //
-// Threads: any, at the same time.
+// Threads: any, concurrently.
 
 #ifndef CAIRN_API_PROMPT_CONVERSATION_CUT_H_
 #define CAIRN_API_PROMPT_CONVERSATION_CUT_H_
@@ -31,7 +31,7 @@ namespace cairn {
 
 class ConversationCut {
  public:
-  // Steps of tightness; each takes so many parts of the window away, one part the step.
+  // Steps of tightness; each step takes one more part of the window away.
   static constexpr size_t kTightest = 6;
 
   // Both outlive it.
@@ -39,23 +39,24 @@ class ConversationCut {
 
   struct Applied {
     size_t dropped = 0;  // messages
-    // It was cut elsewhere, or not at all, when its last answer was asked for.
+    // Whether the last request of the conversation was cut at another place, or not at all.
     bool anew = false;
   };
 
-  // Drops what does not fit. The header (all before the first user message) and the last user's
-  // turn stay. `tightness`, up to kTightest: by how much smaller the window is taken to be. The
-  // same conversation, grown by some messages, is cut at the same place until it overflows again.
+  // Drops the oldest turns that do not fit. The system prefix (everything before the first user
+  // message) and the last turn stay. `tightness`, up to kTightest, is by how much the assumed
+  // window is smaller. The same conversation with more messages is cut at the same place until it
+  // overflows again.
   Applied Apply(Conversation* conversation, size_t tightness = 0) const;
-  // What the conversation will be cut to once it overflows; nothing while that is not known, below
-  // 80 % of the window. For reading it beforehand.
+  // Returns the conversation as it will be cut at the next overflow, for prefetch. Nullopt below 80
+  // % of the window, where the cut is not known yet.
   std::optional<Conversation> Planned(Conversation conversation) const;
 
  private:
   struct Found {
     size_t header_messages = 0;
     WindowCut cut;
-    WindowCut before;  // of what was there before the last answer
+    WindowCut before;  // of the messages before the last answer
   };
 
   Found Find(const Conversation& conversation, size_t tightness) const;
@@ -65,7 +66,7 @@ class ConversationCut {
   size_t TokensOf(std::string_view text) const;
 
   const Engine* const engine_;
-  // What the template puts around everything, and around each message.
+  // Tokens that the template adds to the prompt, and to each message.
   size_t around_all_ = 0;
   size_t around_message_ = 0;
   mutable std::mutex mutex_;

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// Letters, so that no template takes it for anything but a text.
+// Letters, so that every template treats it as text.
 constexpr std::string_view kStandIn = "Next";
 
 void AddPieces(std::vector<AnswerDelta> pieces, Message* message) {
@@ -46,7 +46,7 @@ Conversation WithNextTurn(Conversation conversation, Message answer) {
   return conversation;
 }
 
-// What the client did with the answers that the conversation has already.
+// Whether the client sent reasoning back in the conversation's earlier answers.
 struct ClientsWay {
   bool sends_reasoning = false;
   bool drops_reasoning = false;

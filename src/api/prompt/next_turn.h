@@ -1,13 +1,13 @@
-// How a conversation comes back once its answer has been given: with the answer's message, as a
-// client sends it, and one more. What that one says is not known, so a stand-in takes its place.
+// Predicts the next request of a conversation: the answer's message, as clients send it back, and
+// one more message. The text of that message is unknown, so a placeholder stands for it.
 //
 //   asked      system, user
 //   expected   system, user, assistant (with its reasoning, or without), user "…"
 //                                                                        ^ up to here it is known
 //
-// Some clients send reasoning back and some do not, and templates strip it only in front of a new
-// query, so there may be two of them. A client that has shown what it does, earlier in the same
-// conversation, is taken at its word.
+// Some clients send reasoning back and some do not, and templates strip it only before a new query,
+// so there may be two candidates. If earlier turns of the conversation show what the client does,
+// there is one.
 //
 // Pure functions; any thread.
 
@@ -22,12 +22,13 @@
 
 namespace cairn {
 
-// The answer's message, as the front ends hand it out.
+// Returns the answer's message as the APIs send it.
 Message AnswerMessage(const AnswerFormat& format, std::string_view text);
 
-// `asked`, the answer, and what stands for the next message: a user's, or one result for each of
-// the answer's calls. Likeliest first; one or two, and they differ in the answer's reasoning. The
-// stand-ins begin behind `asked.messages.size() + 1` messages.
+// Returns the likely next conversations: `asked`, the answer, and placeholders for the next
+// messages, which are a user's message, or one result for each of the answer's calls. There are one
+// or two, most likely first; they differ in the answer's reasoning. The placeholders follow
+// `asked.messages.size() + 1` messages.
 std::vector<Conversation> ExpectedConversations(const Conversation& asked, const Message& answer);
 
 }  // namespace cairn

@@ -24,12 +24,12 @@ ApiResult<PromptEnd> ParsePromptEnd(const Json& body, const std::vector<Message>
   fields.Bool("add_generation_prompt", &opens_answer);
   const bool asks_for_both = fields.Find("add_generation_prompt") != nullptr && opens_answer;
   if (continues && asks_for_both) {
-    fields.Fail("add_generation_prompt", "false or absent beside 'continue_final_message'");
+    fields.Fail("add_generation_prompt", "false or absent with 'continue_final_message'");
   }
   if (continues && !CanBeContinued(messages.back())) {
     fields.Fail(kContinue,
-                "false or absent, as the last message is not the assistant's or calls tools: there "
-                "is none to continue");
+                "false or absent: the last message is not the assistant's or calls tools, so there "
+                "is no message to continue");
   }
   if (fields.error()) return tl::unexpected(*fields.error());
   if (continues) return IsEmpty(messages.back()) ? PromptEnd::kUsual : PromptEnd::kOpenMessage;

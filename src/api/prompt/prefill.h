@@ -1,10 +1,10 @@
-// Assistant prefill: a last message of the assistant that the answer continues.
+// Assistant prefill: the answer continues the assistant's last message.
 //
-//   continue_final_message: true         it is continued, whatever the server's flag
-//   add_generation_prompt: false         the prompt ends behind the last message
-//   neither, and the assistant is last   it is continued, but with --no-prefill-assistant
+//   continue_final_message: true         the message is continued, whatever the server's flag
+//   add_generation_prompt: false         the prompt ends after the last message
+//   neither, and the assistant is last   the message is continued unless --no-prefill-assistant
 //
-// As in llama-server; Anthropic's messages have no fields for it, and the last line holds for them.
+// As in llama-server. Anthropic's API has no fields for it; the last line applies.
 //
 // Pure functions; any thread.
 
@@ -20,17 +20,17 @@
 
 namespace cairn {
 
-// What `continue_final_message` and `add_generation_prompt` say. 400: they contradict each other,
-// or there is no message to continue.
+// Parses `continue_final_message` and `add_generation_prompt`. 400 if they contradict each other or
+// there is no message to continue.
 ApiResult<PromptEnd> ParsePromptEnd(const Json& body, const std::vector<Message>& messages);
 
-// Decides what the client left to the server. `prefills`: it continues an assistant's last message.
-// One that is empty is left out, as the generation prompt says the same. One with tool calls is
-// whole. Afterwards `end` is not kUsual.
+// Resolves `end` if the client left it open; it is not kUsual afterwards. `prefills` is the
+// server's flag. An empty last message of the assistant is dropped, because the generation prompt
+// has the same meaning. A message with tool calls is complete and is not continued.
 void SettlePromptEnd(bool prefills, Conversation* conversation);
 
-// Whether no reasoning can follow `prefilled`, which stands behind `generation_prompt`: it has
-// closed it, or has content. An empty one ends nothing.
+// Returns whether no reasoning can follow `prefilled`, the text after `generation_prompt`: it has
+// closed its reasoning, or has content. An empty text returns false.
 bool EndsReasoning(const ReasoningTags& tags, std::string_view generation_prompt,
                    std::string_view prefilled);
 

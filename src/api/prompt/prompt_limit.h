@@ -1,5 +1,5 @@
-// PromptLimit: what is far too long for the context is refused before it is rendered and tokenised,
-// which takes many times its size in memory.
+// PromptLimit: refuses a conversation that is far too long for the context before it is rendered
+// and tokenized, which would take many times its size in memory.
 
 #ifndef CAIRN_API_PROMPT_PROMPT_LIMIT_H_
 #define CAIRN_API_PROMPT_PROMPT_LIMIT_H_
@@ -12,12 +12,12 @@
 
 namespace cairn {
 
-// Bytes that the prompt of `conversation` has at least: every template has the text of user and
-// tool messages in it.
+// Returns a lower bound of the prompt's bytes: every template contains the text of user and tool
+// messages.
 size_t PromptBytesMin(const Conversation& conversation);
 
-// An error when no tokenizer could make a prompt of `bytes` that fits: a token stands for at most
-// ModelInfo::token_bytes_max. Exact words are left to the count of tokens.
+// Returns an error if a prompt of `bytes` cannot fit, because a token has at most
+// ModelInfo::token_bytes_max bytes. Prompts that pass are checked again by their number of tokens.
 ApiResult<void> CheckPromptBytes(const Engine& engine, size_t bytes);
 
 }  // namespace cairn

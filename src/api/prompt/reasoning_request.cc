@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kBudgetMax = int64_t{1} << 40;
 
-// `shown` is what errors call it.
+// `shown` is the field's name in errors.
 void ReadEffort(FieldReader* fields, const Json* value, const std::string& shown,
                 ReasoningWish* wish) {
   if (value == nullptr || value->is_null()) return;
@@ -22,7 +22,7 @@ void ReadEffort(FieldReader* fields, const Json* value, const std::string& shown
   wish->effort = value->get<std::string>();
 }
 
-// The object `name`; null: it is absent, or no object, which is then the mistake.
+// Returns the object `name`. Null if it is absent or not an object; the latter is an error.
 const Json* FindObject(FieldReader* fields, std::string_view name) {
   const Json* value = fields->Find(name);
   if (value == nullptr || value->is_object()) return value;
@@ -77,7 +77,7 @@ void ReadThinking(FieldReader* fields, ReasoningWish* wish) {
   if (thinking == nullptr) return;
   const Json* type = Member(*thinking, "type");
   const std::string name = type != nullptr && type->is_string() ? type->get<std::string>() : "";
-  // How much there is to be is the model's to say, with `adaptive` and `between_tools`.
+  // With `adaptive` and `between_tools` the model decides how much it reasons.
   const bool left_open = name == "adaptive" || name == "between_tools";
   if (name != "enabled" && name != "disabled" && !left_open) {
     return fields->Fail("thinking.type",
@@ -110,7 +110,7 @@ ReasoningParams ReasoningOf(const AnswerFormat& format, const ReasoningParams& a
   params.anywhere = true;
   params.open = kAnalysisOpen;
   params.closes = {std::string(kAnalysisClose), "<|start|>", "<|channel|>"};
-  // Behind its first reasoning the model may want to call a tool.
+  // After its first reasoning the model may call a tool.
   params.closing = format.tools_json.empty() ? final_message : next;
   params.closing_again = final_message;
   return params;

@@ -1,5 +1,4 @@
-// What requests and flags ask of reasoning, in the words of every API, and how the scheduler is
-// told of it.
+// Parses the reasoning fields of all APIs, and translates them for the scheduler.
 
 #ifndef CAIRN_API_PROMPT_REASONING_REQUEST_H_
 #define CAIRN_API_PROMPT_REASONING_REQUEST_H_
@@ -13,23 +12,24 @@
 
 namespace cairn {
 
-// `chat_template_kwargs`, of a request of any API.
+// Parses `chat_template_kwargs` of a request of any API.
 void ReadTemplateKwargs(FieldReader* fields, Conversation* conversation);
 
-// llama-server's `thinking_budget_tokens`: tokens of reasoning; 0 ends it at once, -1 leaves what
-// the server's flags say.
+// Parses llama-server's `thinking_budget_tokens`: tokens of reasoning; 0 closes it at once, -1
+// keeps the server's default.
 void ReadThinkingBudget(FieldReader* fields, ReasoningParams* reasoning);
 
-// `reasoning_effort` of a chat completion.
+// Parses `reasoning_effort` of a chat completion.
 void ReadReasoningEffort(FieldReader* fields, ReasoningWish* wish);
-// `reasoning.effort` of a response.
+// Parses `reasoning.effort` of a response.
 void ReadReasoningOptions(FieldReader* fields, ReasoningWish* wish);
-// Anthropic's `thinking` and `output_config.effort`.
+// Parses Anthropic's `thinking` and `output_config.effort`.
 void ReadThinking(FieldReader* fields, ReasoningWish* wish);
-// `thinking.budget_tokens`, where thinking is enabled.
+// Parses `thinking.budget_tokens` if thinking is enabled.
 void ReadThinkingBudgetTokens(FieldReader* fields, ReasoningParams* reasoning);
 
-// How the answer's reasoning is known and ended. The budget and its message are `asked`'s.
+// Returns how the scheduler recognizes and ends the answer's reasoning. The budget and its message
+// are those of `asked`.
 ReasoningParams ReasoningOf(const AnswerFormat& format, const ReasoningParams& asked);
 
 }  // namespace cairn

@@ -19,8 +19,8 @@ uint64_t HashOf(const Message& message) {
   return hash;
 }
 
-// A window may begin with an answer, so what a client keeps ends at the first message that is none
-// of the system's.
+// A window may begin with an answer, so the fixed prefix ends at the first message that is not a
+// system message.
 size_t HeaderMessages(const Conversation& conversation) {
   const auto& messages = conversation.messages;
   const auto first = std::find_if(messages.begin(), messages.end(), [](const Message& message) {
@@ -37,7 +37,7 @@ uint64_t HeaderHash(const Conversation& conversation, size_t header_messages) {
   return hash;
 }
 
-// Of each beginning of `hashes`, the longest shorter one that it ends with.
+// Returns for each prefix of `hashes` the length of its longest proper border.
 std::vector<size_t> Borders(const std::vector<uint64_t>& hashes) {
   std::vector<size_t> borders(hashes.size(), 0);
   for (size_t i = 1; i < hashes.size(); ++i) {
@@ -48,8 +48,8 @@ std::vector<size_t> Borders(const std::vector<uint64_t>& hashes) {
   return borders;
 }
 
-// How many messages at the end of `before` are those at the front of `now`, at most. In time
-// proportional to their number, however often one repeats (Knuth, Morris, Pratt).
+// Returns the length of the longest suffix of `before` that is a prefix of `now`, in linear time
+// (Knuth, Morris, Pratt).
 size_t Overlap(const std::vector<uint64_t>& before, const std::vector<uint64_t>& now,
                const std::vector<size_t>& borders) {
   size_t equal = 0;
@@ -152,7 +152,7 @@ void RollingWindows::Learn(Sent sent, size_t overlap, Remembered* remembered) {
 
 size_t RollingWindows::DroppedNext(const Remembered& remembered, const Message& answer) {
   const Sent& sent = remembered.sent;
-  // The answer, and what follows it (api/prompt/next_turn.h).
+  // The answer and the messages after it (api/prompt/next_turn.h).
   const size_t calls = answer.tool_calls.size();
   const auto by_messages =
       remembered.messages.Dropped(sent.hashes.size() + 1 + std::max<size_t>(1, calls));

@@ -18,10 +18,10 @@ std::optional<std::string> VolatileHints::Note(NamespaceId name_space, std::stri
   const uint64_t value = HashMix(HashMix(name_space, message), Hash64(pattern));
   if (!changes_.contains(value) && changes_.size() >= kValuesMax) return std::nullopt;
   if (++changes_[value] != kChanges) return std::nullopt;
-  const std::string what = "a value in messages[" + std::to_string(message) + "] (" +
-                           std::string(RoleName(explanation.place->role)) +
-                           ") changes from request to request, and all behind it is prefilled "
-                           "again: ";
+  const std::string what =
+      "a value in messages[" + std::to_string(message) + "] (" +
+      std::string(RoleName(explanation.place->role)) +
+      ") changes in every request, so everything after it is prefilled again: ";
   if (pattern == kBuiltinVolatile) return what + "--pin-volatile auto would keep its first value";
   return what + "--pin-volatile with the pattern that GET /cairn/requests/" +
          std::string(request_id) + " names would keep its first value";

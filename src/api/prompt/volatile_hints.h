@@ -1,5 +1,6 @@
-// VolatileHints: finds out that a value keeps changing in the prompts of one client, and says once
-// which `--pin-volatile` would help. One change may be an edit; the second is a clock.
+// VolatileHints: detects a value that changes in every prompt of a client, and logs once which
+// `--pin-volatile` would help. One change may be an edit; a second one is most likely a clock or a
+// counter.
 //
 // Threads: one at a time.
 
@@ -20,11 +21,11 @@ namespace cairn {
 
 class VolatileHints {
  public:
-  // Values that are remembered; later ones are not looked at.
+  // Maximum number of tracked values; later ones are ignored.
   static constexpr size_t kValuesMax = 1024;
 
-  // A line for the log, once for each value of a client. The line has no text of the prompt, which
-  // logs never hold: a pattern that quotes the prompt is in the explanation of `request_id`.
+  // Returns a line for the log, once for each value of a client. The line contains no text of the
+  // prompt; a pattern that quotes the prompt is in the explanation of `request_id`.
   std::optional<std::string> Note(NamespaceId name_space, std::string_view request_id,
                                   const Explanation& explanation);
 

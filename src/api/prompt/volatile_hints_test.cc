@@ -16,7 +16,7 @@ TEST(VolatileHints, TheSecondChangeOfAValueIsToldOnce) {
   VolatileHints hints;
   EXPECT_FALSE(hints.Note(1, "a", Changed(0, "auto")).has_value());
   EXPECT_EQ(hints.Note(1, "b", Changed(0, "auto")),
-            "a value in messages[0] (system) changes from request to request, and all behind it is "
+            "a value in messages[0] (system) changes in every request, so everything after it is "
             "prefilled again: --pin-volatile auto would keep its first value");
   EXPECT_FALSE(hints.Note(1, "c", Changed(0, "auto")).has_value());
 }

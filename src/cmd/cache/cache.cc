@@ -15,25 +15,25 @@ namespace cairn {
 namespace {
 
 constexpr const char* kFooter =
-    "`cairn serve --cache-dir DIR` keeps checkpoints in files, so that a conversation goes on "
-    "where "
-    "it\nwas after a restart. DIR has a folder for each model and setting that moves bits (its "
-    "fingerprint),\nand in it a file for each object:\n\n"
-    "  snapshot  the state at one position that cannot be rolled back\n"
-    "  segment   the attention KV of a range of positions\n"
-    "  whole     all of a conversation, where a model's KV cannot be taken apart\n\n"
-    "Going back to a snapshot takes the segments before it: its path. Nothing is lost for good: "
-    "what is\nnot there is read again. Servers may run meanwhile.\n\n"
+    "`cairn serve --cache-dir DIR` keeps checkpoints in files, so that conversations resume after\n"
+    "a restart. DIR has one folder per fingerprint: a model with all settings that change the\n"
+    "bits of its states. Each folder has one file per object:\n\n"
+    "  snapshot    the recurrent or sliding-window state at one position\n"
+    "  segment     the attention KV of a range of positions\n"
+    "  full state  the whole state of a slot, for models whose KV cannot be split\n\n"
+    "Restoring a snapshot needs the segments before it, its path. Removing objects costs time,\n"
+    "not conversations: the server prefills what is missing. Servers may run at the same time.\n\n"
     "Examples:\n"
-    "  cairn cache ls                             what is there, the latest used first\n"
-    "  cairn cache show 3fa8                      all about the object whose name begins so\n"
-    "  cairn cache verify && echo all good        read everything; 1 when something is bad\n"
-    "  cairn cache prune --to 10                  keep the 10 GiB that are worth most\n"
-    "  cairn cache prune --older-than 30 --bad    drop what no one used for 30 days, and bad "
+    "  cairn cache ls                             list objects, most recently used first\n"
+    "  cairn cache show 3fa8                      show one object, named by its first digits\n"
+    "  cairn cache verify && echo all good        read every file; exit code 1 if one is bad\n"
+    "  cairn cache prune --to 10                  keep the most valuable 10 GiB\n"
+    "  cairn cache prune --older-than 30 --bad    remove what was unused for 30 days, and bad "
     "files\n"
-    "  cairn cache export talk.cairns 3fa8        all that this checkpoint needs, in one file\n"
-    "  cairn cache import talk.cairns             ... into another machine's folder\n"
-    "  cairn cache rm --model 91bc                drop everything of one model";
+    "  cairn cache export talk.cairns 3fa8        export a checkpoint and all it needs to one "
+    "file\n"
+    "  cairn cache import talk.cairns             import it into another machine's folder\n"
+    "  cairn cache rm --model 91bc                remove all objects of one model";
 
 constexpr std::array<std::pair<CacheCommand, const char*>, 7> kNames = {{
     {CacheCommand::kList, "ls"},
@@ -56,78 +56,78 @@ CLI::App* AddCommand(CLI::App* cache, CacheCommand command, const std::string& a
                      CacheCommandOptions* options) {
   CLI::App* const added = cache->add_subcommand(NameOf(command), about);
   added->callback([options, command] { options->command = command; });
-  added->add_option("--cache-dir", options->folder, "The cache's folder, as given to cairn serve")
+  added->add_option("--cache-dir", options->folder, "Cache folder, as given to cairn serve")
       ->default_str("cairn in $XDG_CACHE_HOME or in ~/.cache");
-  added->add_flag("--json", options->json, "Print one JSON object");
+  added->add_flag("--json", options->json, "Print the result as one JSON object");
   return added;
 }
 
 void AddLooking(CLI::App* cache, CacheCommandOptions* options) {
-  CLI::App* const list =
-      AddCommand(cache, CacheCommand::kList, "List what is kept, the latest used first", options);
+  CLI::App* const list = AddCommand(cache, CacheCommand::kList,
+                                    "List cached objects, most recently used first", options);
   list->add_option("--model", options->model,
-                   "Only of this model: the first digits of its fingerprint");
-  CLI::App* const show =
-      AddCommand(cache, CacheCommand::kShow,
-                 "Say all about an object, and whether what it stands on is there", options);
-  show->add_option("name", options->names, "The object: the first digits of its name")
+                   "List only this model's objects: the first digits of its fingerprint");
+  CLI::App* const show = AddCommand(cache, CacheCommand::kShow,
+                                    "Show one object, and whether its path is complete", options);
+  show->add_option("name", options->names, "First digits of the object's name")
       ->required()
       ->expected(1);
   AddCommand(cache, CacheCommand::kVerify,
-             "Read everything, and name what is bad and why; the exit code is 1 when something is. "
-             "A segment whose beginning is gone is stranded: of no use, but not bad",
+             "Read every object and report bad ones; the exit code is 1 if there are any. A "
+             "segment whose parent is missing is stranded: unusable, but not bad",
              options);
 }
 
 void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
   CLI::App* const prune = AddCommand(cache, CacheCommand::kPrune,
-                                     "Give up what is worth least, is old, or is bad", options);
+                                     "Evict the least valuable, old or bad objects", options);
   prune
       ->add_option("--to", options->to_gib,
-                   "Leave at most so many GiB: what goes first is worth least for its size, as a "
-                   "server would choose")
+                   "Evict down to this many GiB: the objects of least value per byte first, as a "
+                   "server does")
       ->check(CLI::NonNegativeNumber);
   prune
       ->add_option("--older-than", options->older_than_days,
-                   "Drop what was not used for so many days, unless something newer stands on it")
+                   "Remove objects unused for this many days, unless a newer object needs them")
       ->check(CLI::NonNegativeNumber);
   prune->add_flag("--bad", options->bad,
-                  "Drop objects that verify finds bad, and what was left half written over an hour "
-                  "ago. Files that are called otherwise, and those of a newer version, stay");
-  CLI::App* const remove =
-      AddCommand(cache, CacheCommand::kRemove, "Drop objects by name, of a model, or all", options);
-  remove->add_option("names", options->names, "The objects: the first digits of their names");
+                  "Remove objects that verify reports as bad, and unfinished files older than an "
+                  "hour. Files with other names, and files of a newer version, are kept");
+  CLI::App* const remove = AddCommand(cache, CacheCommand::kRemove,
+                                      "Remove objects by name, of one model, or all", options);
+  remove->add_option("names", options->names, "First digits of the objects' names");
   remove->add_option("--model", options->model,
-                     "Everything of this model: the first digits of its fingerprint");
-  remove->add_flag("--all", options->all, "Everything");
+                     "Remove all objects of this model: the first digits of its fingerprint");
+  remove->add_flag("--all", options->all, "Remove all objects");
   for (CLI::App* const command : {prune, remove}) {
-    command->add_flag("--dry-run", options->dry_run, "Only say what would go");
+    command->add_flag("--dry-run", options->dry_run,
+                      "Print what would be removed, and remove nothing");
   }
 }
 
 void AddMoving(CLI::App* cache, CacheCommandOptions* options) {
-  CLI::App* const export_ = AddCommand(
-      cache, CacheCommand::kExport,
-      "Make one file of all that a checkpoint needs: its snapshot, the segments of its path, and "
-      "the snapshots along it. It holds the conversation's tokens: whoever has it can read it",
-      options);
-  export_->add_option("file", options->file, "The file to write")->required();
-  export_->add_option("name", options->names, "The object: the first digits of its name")
+  CLI::App* const export_ =
+      AddCommand(cache, CacheCommand::kExport,
+                 "Export a checkpoint to one file: its snapshot, the segments of its path, and the "
+                 "snapshots along it. The file contains the conversation's tokens in readable form",
+                 options);
+  export_->add_option("file", options->file, "File to write")->required();
+  export_->add_option("name", options->names, "First digits of the object's name")
       ->required()
       ->expected(1);
-  CLI::App* const import = AddCommand(
-      cache, CacheCommand::kImport,
-      "Put the objects of an exported file into the cache. A server uses them if it has the same "
-      "model, settings, libllama and kind of processor; what is there already stays",
-      options);
-  import->add_option("file", options->file, "The file to read")->required();
+  CLI::App* const import =
+      AddCommand(cache, CacheCommand::kImport,
+                 "Import the objects of an exported file. A server uses them if it has the same "
+                 "model, settings, libllama and kind of processor; existing objects are kept",
+                 options);
+  import->add_option("file", options->file, "File to read")->required();
 }
 
 Result<int> RunCommand(const CacheRun& run) {
   if (run.options.folder.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "neither XDG_CACHE_HOME nor HOME names a whole path; name the folder with "
-                "--cache-dir");
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "neither XDG_CACHE_HOME nor HOME is an absolute path; name the folder with --cache-dir");
   }
   switch (run.options.command) {
     case CacheCommand::kList:
@@ -149,10 +149,9 @@ Result<int> RunCommand(const CacheRun& run) {
 }
 
 tl::unexpected<Error> NoFolder(const CacheRun& run) {
-  return Fail(ErrorCode::kNotFound,
-              "there is no folder \"" + run.options.folder +
-                  "\"; a server makes it when it first keeps something there, and --cache-dir "
-                  "names another");
+  return Fail(ErrorCode::kNotFound, "there is no folder \"" + run.options.folder +
+                                        "\"; a server creates it when it first saves an object; "
+                                        "--cache-dir names another folder");
 }
 
 bool IsDigits(const std::string& text) {
@@ -164,8 +163,8 @@ bool IsDigits(const std::string& text) {
 CacheCommandOptions::CacheCommandOptions() : folder(DefaultCacheFolder()) {}
 
 CLI::App* AddCache(CLI::App* app, CacheCommandOptions* options) {
-  CLI::App* const cache = app->add_subcommand(
-      "cache", "Look at what the disk keeps of prompts that were read, and look after it");
+  CLI::App* const cache =
+      app->add_subcommand("cache", "Inspect and maintain the disk cache of prefilled prompts");
   cache->require_subcommand(1);
   cache->footer(kFooter);
   AddLooking(cache, options);
@@ -190,7 +189,7 @@ int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options) {
 }
 
 Result<FolderContents> ScanCache(const CacheRun& run) {
-  ProgressLine line("Looking through " + run.options.folder);
+  ProgressLine line("Scanning " + run.options.folder);
   auto contents =
       ObjectFolder(run.fs, run.options.folder).Scan([&](float share) { line.Update(share); });
   if (contents || contents.error().code != ErrorCode::kNotFound) return contents;
@@ -201,8 +200,8 @@ Result<const FoundObject*> FindNamed(const FolderContents& contents, const std::
   if (!IsDigits(name)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "'" + name +
-                    "' is no object's name: it takes the first digits (0-9, a-f) of one "
-                    "that `cairn cache ls` shows");
+                    "' is not an object's name; expected the first digits (0-9, a-f) of a name "
+                    "that `cairn cache ls` lists");
   }
   const FoundObject* found = nullptr;
   for (const FoundObject& object : contents.objects) {
@@ -216,7 +215,7 @@ Result<const FoundObject*> FindNamed(const FolderContents& contents, const std::
   }
   if (found != nullptr) return found;
   return Fail(ErrorCode::kNotFound, "no object's name begins with '" + name +
-                                        "'; `cairn cache ls` shows those that can be read");
+                                        "'; `cairn cache ls` lists the readable ones");
 }
 
 Result<std::string> FindModel(const FolderContents& contents, const std::string& model) {
@@ -231,23 +230,22 @@ Result<std::string> FindModel(const FolderContents& contents, const std::string&
     found = known;
   }
   if (!found.empty()) return found;
-  return Fail(ErrorCode::kNotFound, "no model's fingerprint begins with '" + model +
-                                        "'; `cairn cache ls` shows those that there are");
+  return Fail(ErrorCode::kNotFound,
+              "no model's fingerprint begins with '" + model + "'; `cairn cache ls` lists them");
 }
 
 Result<std::unique_ptr<FileLock>> LockCache(const CacheRun& run) {
   constexpr double kStepMs = 50;
   const std::string path = run.options.folder + "/lock";
-  // Or its lock would be all that is in it.
+  // Otherwise the folder would contain nothing but its lock.
   if (!run.fs->List(run.options.folder)) return NoFolder(run);
   for (double waited_ms = 0;; waited_ms += kStepMs) {
     auto lock = run.fs->TryLock(path);
     if (lock || lock.error().code != ErrorCode::kUnavailable) return lock;
     if (waited_ms >= run.options.lock_wait_ms) {
-      return Fail(ErrorCode::kUnavailable,
-                  lock.error().message +
-                      "; a server that gives objects up holds it for moments: "
-                      "try again, and see whether you may write there");
+      return Fail(ErrorCode::kUnavailable, lock.error().message +
+                                               "; a server holds it for moments while it evicts: "
+                                               "try again, and check that you may write there");
     }
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(kStepMs));
   }

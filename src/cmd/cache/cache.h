@@ -1,5 +1,5 @@
-// `cairn cache ls|show|verify|prune|rm|export|import`: what the disk keeps of prompts that were
-// read, looked at and looked after without a server. Servers may be using the folder meanwhile.
+// `cairn cache ls|show|verify|prune|rm|export|import`: inspects and maintains the disk cache
+// without a server. Servers may use the folder at the same time.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_H_
 #define CAIRN_CMD_CACHE_CACHE_H_
@@ -20,29 +20,29 @@ enum class CacheCommand { kList, kShow, kVerify, kPrune, kRemove, kExport, kImpo
 
 struct CacheCommandOptions {
   CacheCommand command = CacheCommand::kList;
-  std::string folder;  // of the cache; empty: there is no default
+  std::string folder;  // the cache folder; empty if there is no default
   bool json = false;
-  std::vector<std::string> names;  // of objects, or their first digits
-  std::string model;               // a fingerprint, or its first digits; empty: every model
-  std::string file;                // of export and import
-  bool all = false;                // rm: everything
-  bool bad = false;                // prune: bad files too
-  bool dry_run = false;            // prune and rm: only say what would go
-  double to_gib = -1;              // prune: at most so much is left; negative: not asked
-  double older_than_days = -1;     // prune; negative: not asked
-  double lock_wait_ms = 5000;      // for a server that is giving objects up
+  std::vector<std::string> names;  // names of objects, or their first digits
+  std::string model;               // a fingerprint, or its first digits; empty for all models
+  std::string file;                // export and import
+  bool all = false;                // rm: remove everything
+  bool bad = false;                // prune: remove bad files too
+  bool dry_run = false;            // prune and rm: only print what would be removed
+  double to_gib = -1;              // prune: evict down to this size; negative if not given
+  double older_than_days = -1;     // prune; negative if not given
+  double lock_wait_ms = 5000;      // for the lock, which a server holds while it evicts
 
   CacheCommandOptions();
 };
 
-// Adds the subcommand `cache` to `app`. Parsing fills `options`, which must outlive it; when the
-// subcommand returned was chosen, call RunCache.
+// Adds the subcommand `cache` to `app` and returns it. Parsing fills `options`, which must outlive
+// it; if the subcommand was chosen, call RunCache.
 CLI::App* AddCache(CLI::App* app, CacheCommandOptions* options);
 
-// Prints what was found or done, or one line on standard error about what went wrong. Returns the
-// program's exit code: 1 also when `verify` found something bad.
+// Prints the result, or one line about the error on standard error. Returns the program's exit
+// code: 1 also if `verify` found bad files.
 int RunCache(const CacheCommandOptions& options);
-// The same on another file system, at another time: since 1970.
+// The same on another file system and at another time, in nanoseconds since 1970.
 int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options);
 
 }  // namespace cairn

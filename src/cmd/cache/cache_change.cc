@@ -1,4 +1,4 @@
-// cairn cache prune and rm: what goes.
+// cairn cache prune and rm.
 
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +26,7 @@ Removal RemovalOf(const FoundFile& file) {
   return {file.path, file.path.substr(file.path.find_last_of('/') + 1), file.bytes};
 }
 
-// What is left when those have gone.
+// Returns the totals after the removals.
 struct Left {
   uint64_t objects = 0;
   uint64_t bytes = 0;
@@ -45,7 +45,7 @@ Left LeftBeside(const FolderContents& contents, const ObjectFolder& folder,
   return left;
 }
 
-// Removes them and says so.
+// Removes the files and prints the result.
 Result<int> RemoveAndSay(const CacheRun& run, const FolderContents& contents,
                          const std::vector<Removal>& files) {
   const ObjectFolder folder(run.fs, run.options.folder);
@@ -81,7 +81,7 @@ Result<std::unique_ptr<FileLock>> LockToRemove(const CacheRun& run) {
   return LockCache(run);
 }
 
-// What is old, but for what something newer stands on. Takes it out of the index.
+// Removes old objects from the index, except those that a newer object needs, and returns them.
 Status AddOld(const CacheRun& run, FolderContents* contents, std::vector<Removal>* files) {
   const ObjectFolder folder(run.fs, run.options.folder);
   const double limit_ns = static_cast<double>(run.now_ns) - run.options.older_than_days * kNsPerDay;
@@ -93,7 +93,7 @@ Status AddOld(const CacheRun& run, FolderContents* contents, std::vector<Removal
     if (old(object)) continue;
     const auto path = folder.FindPath(*contents, object);
     if (!path) {
-      // It went meanwhile, and needs nothing any more.
+      // The object was removed meanwhile, so nothing is needed for it.
       if (path.error().code == ErrorCode::kNotFound) continue;
       return tl::unexpected(path.error());
     }
@@ -132,7 +132,7 @@ void AddWorthLeast(const CacheRun& run, FolderContents* contents, std::vector<Re
   }
 }
 
-// The folder's objects, what is bad of them, and what says what they are of.
+// The folder's objects, its bad files, and its identity files.
 void AddModel(const CacheRun& run, const FolderContents& contents, const std::string& model,
               std::vector<Removal>* files) {
   const ObjectFolder folder(run.fs, run.options.folder);
@@ -168,8 +168,9 @@ Status AddNamed(const CacheRun& run, const FolderContents& contents, std::vector
 Result<int> PruneCache(const CacheRun& run) {
   const CacheCommandOptions& options = run.options;
   if (options.to_gib < 0 && options.older_than_days < 0 && !options.bad) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "say what may go: --to GIB, --older-than DAYS, --bad, or several of them");
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "nothing to prune was named; give --to GIB, --older-than DAYS, --bad, or several of them");
   }
   const auto lock = LockToRemove(run);
   if (!lock) return tl::unexpected(lock.error());
@@ -192,7 +193,7 @@ Result<int> RemoveFromCache(const CacheRun& run) {
       (options.names.empty() ? 0 : 1) + (options.model.empty() ? 0 : 1) + (options.all ? 1 : 0);
   if (asked != 1) {
     return Fail(ErrorCode::kInvalidArgument,
-                "say what goes: names of objects, --model FINGERPRINT or --all, one of the three");
+                "nothing to remove was named; give names of objects, --model FINGERPRINT or --all");
   }
   const auto lock = LockToRemove(run);
   if (!lock) return tl::unexpected(lock.error());
@@ -209,7 +210,7 @@ Result<int> RemoveFromCache(const CacheRun& run) {
   if (Status added = AddNamed(run, *contents, &files); !added) return tl::unexpected(added.error());
   for (const std::string& model : models) AddModel(run, *contents, model, &files);
   const auto code = RemoveAndSay(run, *contents, files);
-  // Only what is empty goes, and a folder that stays is no harm.
+  // Removes only empty folders; a folder that stays does no harm.
   if (!options.dry_run) {
     for (const std::string& model : models) {
       static_cast<void>(run.fs->Remove(options.folder + "/" + model));

@@ -1,6 +1,6 @@
-// The commands of `cairn cache`, one function each, and what they share. For cache*.cc only.
+// The commands of `cairn cache`, one function each, and shared helpers. For cache*.cc only.
 //
-// Each prints what it found or did on standard output. An error is said by the caller.
+// Each prints its result on standard output; the caller prints errors.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_COMMANDS_H_
 #define CAIRN_CMD_CACHE_CACHE_COMMANDS_H_
@@ -23,7 +23,7 @@ struct CacheRun {
   int64_t now_ns = 0;  // since 1970
 };
 
-// The result is the program's exit code.
+// Each returns the program's exit code.
 Result<int> ListCache(const CacheRun& run);
 Result<int> ShowCache(const CacheRun& run);
 Result<int> VerifyCache(const CacheRun& run);
@@ -32,41 +32,41 @@ Result<int> RemoveFromCache(const CacheRun& run);
 Result<int> ExportCache(const CacheRun& run);
 Result<int> ImportCache(const CacheRun& run);
 
-// The folder's contents, with a line about the progress when it takes long.
-// kNotFound: there is no such folder; the message says what to do.
+// Returns the folder's contents; prints a progress line if that takes long. kNotFound if there is
+// no such folder; the message says what to do.
 Result<FolderContents> ScanCache(const CacheRun& run);
 
-// The object that a name or its first digits mean.
-// kNotFound: none. kInvalidArgument: several, or no digits.
+// Finds an object by its name or its first digits. kNotFound if there is none; kInvalidArgument if
+// there are several, or `name` is not made of digits.
 Result<const FoundObject*> FindNamed(const FolderContents& contents, const std::string& name);
-// The folder of the model that a fingerprint or its first digits mean. Errors likewise.
+// Finds a model's folder by its fingerprint or its first digits. Same errors.
 Result<std::string> FindModel(const FolderContents& contents, const std::string& model);
 
-// What reading everything found.
+// Result of verifying all files.
 struct CacheVerdict {
   uint64_t good = 0;  // objects
   uint64_t read_bytes = 0;
   std::vector<FoundFile> bad = {};
-  std::vector<FoundFile> newer = {};       // of a newer format: not bad, and not ours to judge
-  std::vector<std::string> stranded = {};  // paths of files
+  std::vector<FoundFile> newer = {};       // files of a newer format, which are not judged
+  std::vector<std::string> stranded = {};  // paths of the files
   std::vector<FoundFile> unfinished = {};
 };
-// Takes what is bad out of the index.
+// Removes bad objects from the index.
 CacheVerdict Verify(const CacheRun& run, FolderContents* contents);
 
-// The lock under which objects are given up. Waits for `lock_wait_ms`.
+// Acquires the lock for evictions. Waits for `lock_wait_ms`.
 Result<std::unique_ptr<FileLock>> LockCache(const CacheRun& run);
 
-// Removes files, and says which did not go. `bytes`: what went.
+// Removes files and reports failures. `bytes` is the sum of the removed files.
 struct Removal {
   std::string path;
-  std::string name;  // as it is printed
+  std::string name;  // as printed
   uint64_t bytes = 0;
 };
 struct Removed {
   std::vector<Removal> files = {};
   uint64_t bytes = 0;
-  std::vector<std::string> failed = {};  // why
+  std::vector<std::string> failed = {};  // one message per failure
 };
 Removed RemoveFiles(const CacheRun& run, const std::vector<Removal>& files);
 

@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-// Empty: it is not set, or no whole path.
+// Empty if the variable is not set or not an absolute path.
 std::string FolderIn(const char* variable) {
   const char* const value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value : "";

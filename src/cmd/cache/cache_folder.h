@@ -1,4 +1,4 @@
-// Where checkpoints are kept on disk when nobody says otherwise.
+// The default folder of the disk cache.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_FOLDER_H_
 #define CAIRN_CMD_CACHE_CACHE_FOLDER_H_
@@ -7,9 +7,9 @@
 
 namespace cairn {
 
-// $XDG_CACHE_HOME/cairn, else ~/.cache/cairn. Empty when there is no home: then nothing is to be
-// kept unless a folder is named. A relative path in XDG_CACHE_HOME counts as none, as its
-// specification has it. Not while another thread changes the environment.
+// Returns $XDG_CACHE_HOME/cairn, or ~/.cache/cairn. Empty if there is no home; then there is no
+// disk cache unless a folder is named. A relative path in XDG_CACHE_HOME is ignored, as its
+// specification demands. Do not call while another thread changes the environment.
 std::string DefaultCacheFolder();
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// cairn cache ls and show: what is there.
+// cairn cache ls and show.
 
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +22,7 @@ struct Total {
   }
 };
 
-// The latest used first.
+// Most recently used first.
 std::vector<const FoundObject*> Sorted(const FolderContents& contents, const std::string& model) {
   std::vector<const FoundObject*> objects;
   for (const FoundObject& object : contents.objects) {
@@ -81,11 +81,11 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
                 BytesText(of_model.bytes).c_str());
   }
   if (!contents.newer.empty()) {
-    std::printf("%s of a newer version of cairn beside these\n",
+    std::printf("%s more of a newer version of cairn\n",
                 CountText(contents.newer.size(), "object").c_str());
   }
   if (contents.bad.empty()) return;
-  std::printf("%s beside these cannot be used; `cairn cache verify` says why\n",
+  std::printf("%s more cannot be used; `cairn cache verify` says why\n",
               CountText(contents.bad.size(), "file").c_str());
 }
 
@@ -138,14 +138,14 @@ std::string RunsText(const std::vector<Run>& runs) {
 
 std::string PathText(const ObjectPath& path) {
   const std::string count = CountText(path.segments.size(), "segment");
-  return path.whole ? "whole, " + count : "not whole: " + path.gap;
+  return path.whole ? "complete, " + count : "incomplete: " + path.gap;
 }
 
 struct Shown {
   const FolderContents& contents;
   const FoundObject& object;
   ObjectPath path;
-  std::vector<const FoundObject*> snapshots;  // along it
+  std::vector<const FoundObject*> snapshots;  // snapshots along it
   std::string file;
 };
 
@@ -158,12 +158,13 @@ void PrintKindText(const Shown& shown) {
   switch (header.kind) {
     case ObjectKind::kSnapshot:
       PrintLine("class", ClassText(header));
-      PrintLine("cold end", header.cold_end ? "yes: a cold run's end of a prompt" : "no");
+      PrintLine("cold end", header.cold_end ? "yes: the end of a prompt of a cold run" : "no");
       PrintLine("logits", header.logits_bytes > 0 ? BytesText(header.logits_bytes) : "none");
       PrintLine("turns", header.turns > 0 ? std::to_string(header.turns) : "unknown");
       break;
     case ObjectKind::kSegment:
-      PrintLine("begins in", header.parent.empty() ? "nothing: at 0" : ToText(header.parent));
+      PrintLine("begins in",
+                header.parent.empty() ? "none: it begins at 0" : ToText(header.parent));
       PrintLine("answers", RangesText(header.answers));
       break;
     case ObjectKind::kFullState:
@@ -186,7 +187,7 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
   PrintLine("name", ToText(object.name));
   PrintLine("model", object.model + (model.empty() ? "" : " " + model));
   PrintLine("file", shown.file);
-  PrintLine("namespace", header.name_space == 0 ? "none: asked without a key"
+  PrintLine("namespace", header.name_space == 0 ? "none: requests without an API key"
                                                 : std::to_string(header.name_space));
   PrintLine("kind", std::string(KindName(header.kind)));
   PrintLine("tokens", TokensText(object));
@@ -197,8 +198,7 @@ void PrintShownText(const CacheRun& run, const Shown& shown) {
   PrintLine("checksum", std::to_string(header.payload_checksum));
   PrintLine("last used", AgeText(object.time_ns, run.now_ns));
   PrintLine("worth", std::to_string(header.worth_ms) + " ms");
-  PrintLine("run",
-            header.lineage == 0 ? "none: it lies on the grid" : std::to_string(header.lineage));
+  PrintLine("run", header.lineage == 0 ? "none: on the grid" : std::to_string(header.lineage));
   PrintKindText(shown);
   PrintLine("snapshots on it", std::to_string(shown.snapshots.size()));
   for (const FoundObject* const snapshot : shown.snapshots) {
@@ -225,7 +225,8 @@ void PrintShownJson(const CacheRun& run, const Shown& shown) {
   const ObjectHeader& header = shown.object.header;
   Json json = ObjectJson(shown.object, run.now_ns);
   json["file"] = shown.file;
-  json["namespace"] = std::to_string(header.name_space);  // 64 bits, which not all readers hold
+  // 64 bits, which not all JSON parsers support
+  json["namespace"] = std::to_string(header.name_space);
   json["lineage"] = std::to_string(header.lineage);
   json["stored_bytes"] = header.stored_bytes;
   json["payload_checksum"] = std::to_string(header.payload_checksum);

@@ -134,11 +134,11 @@ TEST_F(CacheCommandTest, ListsOneModelAndSaysWhatItCallsItself) {
   EXPECT_TRUE(Contains(Run(options).error, "no model's fingerprint begins with 'zz'"));
   options.model = "";
   fs_.FlipBit(PathOf(Put(Snapshot(SomeTokens(10), 10), 100)), 500);
-  EXPECT_TRUE(Contains(Run(options).out, "1 file beside these cannot be used"));
+  EXPECT_TRUE(Contains(Run(options).out, "1 file more cannot be used"));
   EXPECT_EQ(RunJson(options)["unusable_files"], 1);
   EXPECT_FALSE(Contains(Run(options).out, "newer version"));
   MakeNewer(PathOf(Put(Snapshot(SomeTokens(10), 10), 100)));
-  EXPECT_TRUE(Contains(Run(options).out, "1 object of a newer version of cairn beside these"));
+  EXPECT_TRUE(Contains(Run(options).out, "1 object more of a newer version of cairn"));
   EXPECT_EQ(RunJson(options)["newer_format_files"], 1);
   EXPECT_EQ(RunJson(options)["unusable_files"], 1);
 }
@@ -170,7 +170,8 @@ TEST_F(CacheCommandTest, ShowsAnObjectAndItsPath) {
        {"name             " + NameText(made.snapshots[2]) + "\n",
         "model            " + ToText(fingerprint_) + "\n",
         std::string("kind             snapshot\n"), std::string("class            end\n"),
-        std::string("tokens           3000\n"), std::string("path             whole, 3 segments\n"),
+        std::string("tokens           3000\n"),
+        std::string("path             complete, 3 segments\n"),
         std::string("logits           64 B\n"), std::string("snapshots on it  3\n"),
         NameText(made.segments[0]) + "  0-1024", NameText(made.snapshots[0]) + "  512  header\n",
         "file             " + PathOf(made.snapshots[2]) + "\n"}) {
@@ -178,7 +179,7 @@ TEST_F(CacheCommandTest, ShowsAnObjectAndItsPath) {
   }
   ASSERT_TRUE(fs_.Remove(PathOf(made.segments[0])).has_value());
   const Said gap = Run(CacheCommand::kShow, NameText(made.snapshots[2]));
-  EXPECT_TRUE(Contains(gap.out, "path             not whole: segment ")) << gap.out;
+  EXPECT_TRUE(Contains(gap.out, "path             incomplete: segment ")) << gap.out;
 }
 
 TEST_F(CacheCommandTest, ShowsForPrograms) {
@@ -223,7 +224,7 @@ TEST_F(CacheCommandTest, FindsObjectsByDigitsThatAreOnesAlone) {
   const Said none = Run(CacheCommand::kShow, std::string(32, '0'));
   EXPECT_TRUE(Contains(none.error, "cairn cache show: no object's name begins with"));
   const Said wrong = Run(CacheCommand::kShow, "../etc");
-  EXPECT_TRUE(Contains(wrong.error, "'../etc' is no object's name"));
+  EXPECT_TRUE(Contains(wrong.error, "'../etc' is not an object's name"));
 }
 
 class CachePrune : public CacheCommandTest {
@@ -340,7 +341,7 @@ TEST_F(CachePrune, WaitsForWhoIsGivingUp) {
 
 TEST_F(CachePrune, AsksWhatMayGo) {
   PutConversation();
-  EXPECT_TRUE(Contains(Run(CacheCommand::kPrune).error, "say what may go: --to"));
+  EXPECT_TRUE(Contains(Run(CacheCommand::kPrune).error, "nothing to prune was named; give --to"));
 }
 
 TEST_F(CachePrune, SaysWhatCouldNotBeRemoved) {
@@ -389,10 +390,10 @@ TEST_F(CachePrune, RemovesAModelOrAll) {
 
 TEST_F(CachePrune, AsksWhatToRemove) {
   const Conversation made = PutConversation();
-  EXPECT_TRUE(Contains(Run(CacheCommand::kRemove).error, "say what goes"));
+  EXPECT_TRUE(Contains(Run(CacheCommand::kRemove).error, "nothing to remove was named"));
   CacheCommandOptions both = Command(CacheCommand::kRemove, NameText(made.snapshots[0]));
   both.all = true;
-  EXPECT_TRUE(Contains(Run(both).error, "say what goes"));
+  EXPECT_TRUE(Contains(Run(both).error, "nothing to remove was named"));
   EXPECT_EQ(Left().size(), 6u);
 }
 

@@ -21,7 +21,7 @@ double SecondsSince(int64_t time_ns, int64_t now_ns) {
   return (static_cast<double>(now_ns) - static_cast<double>(time_ns)) / kNsPerSecond;
 }
 
-// Characters, of which a class' or a model's name may have more bytes than columns.
+// Counts characters: a name may have more bytes than columns.
 size_t Columns(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
@@ -35,7 +35,7 @@ std::string BytesText(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   auto value = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
-  // 1023.95 would be shown as 1024.0.
+  // 1023.95 would be printed as 1024.0.
   while (value >= 1023.95 && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;
@@ -65,7 +65,7 @@ std::string_view KindName(ObjectKind kind) {
     case ObjectKind::kSegment:
       return "segment";
     case ObjectKind::kFullState:
-      return "whole";
+      return "full state";
   }
   return "unknown";
 }
@@ -131,7 +131,7 @@ Json ObjectJson(const FoundObject& object, int64_t now_ns) {
 }
 
 void PrintJson(const Json& json) {
-  // What a folder or a file is called may be anything; what is not UTF-8 is replaced, not thrown.
+  // Names of folders and files may have any bytes; invalid UTF-8 is replaced instead of throwing.
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
 }

@@ -1,4 +1,4 @@
-// How `cairn cache` words what it finds, for people and for programs.
+// Texts and JSON of `cairn cache`.
 //
 // Pure functions: any thread.
 
@@ -17,27 +17,29 @@ namespace cairn {
 
 // "812 B", "1.5 KiB", "49.9 MiB"
 std::string BytesText(uint64_t bytes);
-// "now", "5 s", "12 min", "3 h", "8 d". A time in the future, as that of what is used often, is
-// now.
+// "now", "5 s", "12 min", "3 h", "8 d". A time in the future, as frequently used objects have, is
+// "now".
 std::string AgeText(int64_t time_ns, int64_t now_ns);
 // "1 object", "2 objects"
 std::string CountText(uint64_t number, std::string_view unit);
 
 std::string_view KindName(ObjectKind kind);
-// Of a snapshot: "header", "turn", …; of others "-".
+// Returns a snapshot's class: "header", "turn", …; "-" for other kinds.
 std::string ClassText(const ObjectHeader& header);
-// The digits that ls shows of a name; they are enough for the commands as long as they are one's.
+// Returns the first digits of a name, as ls shows them. Commands accept them while they are
+// unambiguous.
 std::string ShortText(std::string_view name);
-// "20480", or of a segment "4096-8192".
+// "20480", or "4096-8192" for a segment.
 std::string TokensText(const FoundObject& object);
-// What the model calls itself; empty when the folder does not say.
+// Returns the model's name; empty if the folder does not record it.
 std::string ModelText(const FolderContents& contents, const std::string& model);
 
-// Columns as wide as their widest cell, two blanks apart; no blanks at the ends of lines.
+// Returns a table with columns as wide as their widest cell, two spaces apart, without trailing
+// spaces.
 std::string TableText(const std::vector<std::vector<std::string>>& rows);
 
 Json ObjectJson(const FoundObject& object, int64_t now_ns);
-// One JSON object and a line's end on standard output.
+// Prints one JSON object and a newline on standard output.
 void PrintJson(const Json& json);
 
 }  // namespace cairn

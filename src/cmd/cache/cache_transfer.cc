@@ -16,7 +16,7 @@
 namespace cairn {
 namespace {
 
-// What an object needs before it: the segments of its path, then snapshots, then itself.
+// The objects to export: the segments of the path, then snapshots, then the object itself.
 struct Selection {
   std::vector<const FoundObject*> objects;
   ObjectPath path;
@@ -37,7 +37,7 @@ Result<Selection> Select(const ObjectFolder& folder, const FolderContents& conte
   return selection;
 }
 
-// The file appears whole or not at all. Returns its bytes.
+// Writes the file atomically. Returns its size.
 Result<uint64_t> WriteExport(const CacheRun& run, const ObjectFolder& folder,
                              const std::vector<const FoundObject*>& objects) {
   const std::string& path = run.options.file;
@@ -56,7 +56,7 @@ Result<uint64_t> WriteExport(const CacheRun& run, const ObjectFolder& folder,
 
 struct Imported {
   size_t written = 0;
-  size_t there = 0;  // already
+  size_t there = 0;  // already present
   uint64_t bytes = 0;
 };
 
@@ -100,8 +100,8 @@ Result<int> ExportCache(const CacheRun& run) {
   if (!bytes) return tl::unexpected(bytes.error());
   if (!selection->path.whole) {
     std::fprintf(stderr,
-                 "cairn cache export: the path is not whole: %s; a model with attention KV will "
-                 "read the tokens again\n",
+                 "cairn cache export: the path is incomplete: %s; a model with attention KV will "
+                 "prefill these tokens again\n",
                  selection->path.gap.c_str());
   }
   if (run.options.json) {
@@ -131,7 +131,7 @@ Result<int> ImportCache(const CacheRun& run) {
                {"imported_bytes", imported->bytes},
                {"there_already", imported->there}});
   } else {
-    std::printf("%s imported, %s; %zu there already\n",
+    std::printf("%s imported, %s; %zu already present\n",
                 CountText(imported->written, "object").c_str(), BytesText(imported->bytes).c_str(),
                 imported->there);
   }

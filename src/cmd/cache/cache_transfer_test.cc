@@ -73,7 +73,7 @@ TEST_F(CacheTransfer, LeavesWhatIsThereAlready) {
   ASSERT_EQ(Import().code, 0);
   const uint64_t created = fs_.calls(FsCall::kCreate);
   const Said again = Import();
-  EXPECT_EQ(again.out, "0 objects imported, 0 B; 6 there already\n");
+  EXPECT_EQ(again.out, "0 objects imported, 0 B; 6 already present\n");
   EXPECT_EQ(fs_.calls(FsCall::kCreate), created);
 }
 
@@ -82,7 +82,7 @@ TEST_F(CacheTransfer, SaysWhenThePathIsNotWhole) {
   ASSERT_TRUE(fs_.Remove(PathOf(made.segments[0])).has_value());
   const Said said = Export(made.snapshots[2]);
   EXPECT_EQ(said.code, 0);
-  EXPECT_TRUE(Contains(said.error, "the path is not whole: segment ")) << said.error;
+  EXPECT_TRUE(Contains(said.error, "the path is incomplete: segment ")) << said.error;
 }
 
 TEST_F(CacheTransfer, TakesAWholeWithTheSnapshotsOnIt) {

@@ -1,4 +1,4 @@
-// cairn cache verify: reads everything.
+// cairn cache verify: reads every file.
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// A segment that begins in one that is not there: nothing leads to it.
+// A segment whose parent is missing: it cannot be reached.
 bool IsStranded(const FolderContents& contents, const FoundObject& object) {
   if (object.header.kind != ObjectKind::kSegment || object.header.parent.empty()) return false;
   return contents.index.Find(object.model, object.header.parent) == nullptr;
@@ -23,7 +23,7 @@ void PrintVerifiedText(const CacheVerdict& verdict) {
     std::printf("newer format: %s\n", file.why.c_str());
   }
   for (const std::string& path : verdict.stranded) {
-    std::printf("stranded: \"%s\": the segment that it begins in is not there\n", path.c_str());
+    std::printf("stranded: \"%s\": its parent segment is missing\n", path.c_str());
   }
   for (const FoundFile& file : verdict.unfinished) {
     std::printf("unfinished: \"%s\": being written, or left by a server that was killed\n",
@@ -84,7 +84,7 @@ CacheVerdict Verify(const CacheRun& run, FolderContents* contents) {
     contents->index.Erase(object.model, object.name);
     const ErrorCode code = good.error().code;
     if (code == ErrorCode::kNotFound) continue;
-    // A newer version may have put its own in place of ours since the scan.
+    // A newer version may have replaced the file since the scan.
     auto* const list = code == ErrorCode::kUnsupported ? &verdict.newer : &verdict.bad;
     list->push_back({folder.PathOf(object), object.file_bytes, object.time_ns,
                      code == ErrorCode::kCorrupt, good.error().message});

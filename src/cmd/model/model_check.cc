@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-// Room for the longest prompt the grid probe reads.
+// Room for the longest prompt of the grid probe.
 constexpr size_t kContextTokens = 4096;
 constexpr double kProbeMsMax = 600'000;
 
@@ -29,9 +29,9 @@ std::string Segments(const ModelInfo& info, const MemoryTraits& traits) {
 }
 
 std::string Grid(const MemoryTraits& traits) {
-  if (traits.grid_tokens == 0) return "none found: every cut changes the logits";
+  if (traits.grid_tokens == 0) return "none found: every split changes the logits";
   return Count(traits.grid_tokens, "token") +
-         (traits.grid_measured ? ", measured" : ", assumed: there was no time to measure it");
+         (traits.grid_measured ? ", measured" : ", assumed: not measured in time");
 }
 
 void PrintLine(std::string_view name, const std::string& value) {
@@ -49,8 +49,8 @@ void PrintText(const ModelInfo& info, const MemoryTraits& traits) {
   PrintLine("chat template", info.chat_template.empty() ? "no" : "yes");
   PrintLine("memory", std::string(MemoryClassName(traits.memory_class)));
   PrintLine("snapshot", traits.NeedsSnapshots() ? Count(traits.snapshot_bytes, "byte")
-                                                : "none needed: it can be cut anywhere");
-  PrintLine("KV a token", Count(traits.kv_bytes_per_token, "byte"));
+                                                : "not needed: the KV cache can be cut anywhere");
+  PrintLine("KV per token", Count(traits.kv_bytes_per_token, "byte"));
   PrintLine("window", traits.window_tokens > 0 ? Count(traits.window_tokens, "token") : "none");
   PrintLine("grid", Grid(traits));
   PrintLine("segments", Segments(info, traits));
@@ -68,7 +68,7 @@ void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {
       {"has_chat_template", !info.chat_template.empty()},
   };
   json.update(MemoryJson(traits));
-  // A file's strings may be anything; what is not UTF-8 is replaced, not thrown at us.
+  // Strings in a file may have any bytes; invalid UTF-8 is replaced instead of throwing.
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
   std::printf("%s\n", text.c_str());
 }
@@ -83,29 +83,31 @@ ModelCheckOptions::ModelCheckOptions() {
 
 CLI::App* AddModelCheck(CLI::App* model, ModelCheckOptions* options) {
   CLI::App* check = model->add_subcommand(
-      "check", "Load a model and say what its memory is like and on which grid it is exact");
+      "check", "Load a model and report its memory class and its exactness grid");
   LlamaOptions& llama = options->llama;
   const CLI::Validator& positive = CLI::PositiveNumber;
-  check->add_option("file", llama.model_path, "The GGUF file; of a split model, its first part")
+  check->add_option("file", llama.model_path, "GGUF file; for a split model, its first part")
       ->required();
-  check->add_flag("--json", options->json, "Print one JSON object");
-  check->add_option("-c,--ctx-size", llama.context_tokens, "Context in tokens")
+  check->add_flag("--json", options->json, "Print the result as one JSON object");
+  check->add_option("-c,--ctx-size", llama.context_tokens, "Context size in tokens")
       ->check(positive)
       ->capture_default_str();
-  check->add_option("--ubatch-size", llama.ubatch_tokens, "Tokens of one micro-batch (-ub)")
+  check
+      ->add_option("--ubatch-size", llama.ubatch_tokens,
+                   "Maximum micro-batch (ubatch) size in tokens (-ub)")
       ->check(positive)
       ->capture_default_str();
-  check->add_option("-t,--threads", llama.threads, "Threads (negative: one a core)")
+  check->add_option("-t,--threads", llama.threads, "Number of threads (negative: one per core)")
       ->capture_default_str();
   check->add_option("--gpu-layers,--ngl", llama.gpu_layers,
-                    "Layers to keep on the GPU (-ngl; negative: all)");
-  check->add_option("--flash-attn", llama.flash_attention, "on, off or auto (-fa)")
+                    "Number of layers to keep on the GPU (-ngl; negative: all)");
+  check->add_option("--flash-attn", llama.flash_attention, "Flash attention (-fa): on, off, auto")
       ->capture_default_str();
-  check->add_option("--cache-type-k", llama.cache_type_k, "Number type of K (-ctk)")
+  check->add_option("--cache-type-k", llama.cache_type_k, "Data type of K in the KV cache (-ctk)")
       ->capture_default_str();
-  check->add_option("--cache-type-v", llama.cache_type_v, "Number type of V (-ctv)")
+  check->add_option("--cache-type-v", llama.cache_type_v, "Data type of V in the KV cache (-ctv)")
       ->capture_default_str();
-  check->add_flag("--swa-full", llama.swa_full, "Keep all tokens where a window would do");
+  check->add_flag("--swa-full", llama.swa_full, "Keep the full history of sliding-window layers");
   check->add_flag("--verbose", options->verbose, "Show libllama's log");
   return check;
 }

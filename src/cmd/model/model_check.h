@@ -1,5 +1,5 @@
-// `cairn model check FILE`: loads a model and says what its memory is like: what going back costs,
-// and on which grid it is exact.
+// `cairn model check FILE`: loads a model and reports its memory class, the size of its snapshots
+// and its exactness grid.
 
 #ifndef CAIRN_CMD_MODEL_MODEL_CHECK_H_
 #define CAIRN_CMD_MODEL_MODEL_CHECK_H_
@@ -20,12 +20,12 @@ struct ModelCheckOptions {
   ModelCheckOptions();
 };
 
-// Adds the subcommand `check` to `model`. Parsing fills `options`, which must outlive it; when the
-// subcommand returned was chosen, call RunModelCheck.
+// Adds the subcommand `check` to `model` and returns it. Parsing fills `options`, which must
+// outlive it; if the subcommand was chosen, call RunModelCheck.
 CLI::App* AddModelCheck(CLI::App* model, ModelCheckOptions* options);
 
-// Prints what was found, or one line on standard error about what went wrong. Returns the
-// program's exit code.
+// Prints the result, or one line about the error on standard error. Returns the program's exit
+// code.
 int RunModelCheck(const ModelCheckOptions& options);
 
 }  // namespace cairn

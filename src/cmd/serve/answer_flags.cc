@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "Answers (what a request leaves open)";
+constexpr const char* kGroup = "Sampling and answers (defaults that requests override)";
 
 template <typename T>
 void Add(CLI::App* serve, const char* names, T* target, const char* help) {
@@ -22,52 +22,61 @@ void Add(CLI::App* serve, const char* names, T* target, const char* help) {
 }
 
 void AddUsual(CLI::App* serve, SamplingParams* sampling) {
-  Add(serve, "--temp", &sampling->temperature, "Temperature (0: the likeliest token)");
-  Add(serve, "--top-k", &sampling->top_k, "Of the k likeliest (0: off)");
-  Add(serve, "--top-p", &sampling->top_p, "Of the likeliest that add up to p (1: off)");
-  Add(serve, "--min-p", &sampling->min_p, "At least p times the likeliest (0: off)");
-  Add(serve, "--repeat-penalty", &sampling->repeat_penalty, "Against repetition (1: off)");
-  Add(serve, "--repeat-last-n", &sampling->repeat_last_n, "Tokens it looks back");
-  Add(serve, "--presence-penalty", &sampling->presence_penalty, "0: off");
-  Add(serve, "--frequency-penalty", &sampling->frequency_penalty, "0: off");
+  Add(serve, "--temp", &sampling->temperature, "Sampling temperature (0: greedy)");
+  Add(serve, "--top-k", &sampling->top_k, "Sample from the k most likely tokens (0: off)");
+  Add(serve, "--top-p", &sampling->top_p,
+      "Sample from the most likely tokens with total probability p (1: off)");
+  Add(serve, "--min-p", &sampling->min_p,
+      "Minimum probability relative to the most likely token (0: off)");
+  Add(serve, "--repeat-penalty", &sampling->repeat_penalty, "Repetition penalty (1: off)");
+  Add(serve, "--repeat-last-n", &sampling->repeat_last_n,
+      "Number of last tokens that penalties look at");
+  Add(serve, "--presence-penalty", &sampling->presence_penalty, "Presence penalty (0: off)");
+  Add(serve, "--frequency-penalty", &sampling->frequency_penalty, "Frequency penalty (0: off)");
 }
 
 void AddRarer(CLI::App* serve, SamplingParams* sampling) {
   Add(serve, "--typical,--typical-p", &sampling->typical_p, "Locally typical sampling (1: off)");
   Add(serve, "--top-nsigma,--top-n-sigma", &sampling->top_n_sigma,
-      "Within n standard deviations of the likeliest (-1: off)");
+      "Top-n-sigma: keep tokens within n standard deviations of the highest logit (-1: off)");
   Add(serve, "--xtc-probability", &sampling->xtc_probability,
-      "How often the likeliest are left out (0: off)");
-  Add(serve, "--xtc-threshold", &sampling->xtc_threshold, "Which those are (above 0.5: off)");
+      "XTC: probability of removing the most likely tokens (0: off)");
+  Add(serve, "--xtc-threshold", &sampling->xtc_threshold,
+      "XTC: minimum probability of the tokens it removes (above 0.5: off)");
   Add(serve, "--dynatemp-range", &sampling->dynatemp_range,
-      "The temperature moves by so much with what is to choose from (0: off)");
-  Add(serve, "--dynatemp-exp", &sampling->dynatemp_exponent, "How it moves");
-  serve->add_option("--mirostat", sampling->mirostat, "Mirostat 1 or 2 (0: off)")
+      "Dynamic temperature: range around --temp, by entropy (0: off)");
+  Add(serve, "--dynatemp-exp", &sampling->dynatemp_exponent,
+      "Dynamic temperature: exponent of the entropy");
+  serve->add_option("--mirostat", sampling->mirostat, "Mirostat version: 1 or 2 (0: off)")
       ->capture_default_str()
       ->check(CLI::Range(0, 2))
       ->group(kGroup);
-  Add(serve, "--mirostat-lr", &sampling->mirostat_eta, "Its learning rate, eta");
-  Add(serve, "--mirostat-ent", &sampling->mirostat_tau, "Its target entropy, tau");
+  Add(serve, "--mirostat-lr", &sampling->mirostat_eta, "Mirostat learning rate, eta");
+  Add(serve, "--mirostat-ent", &sampling->mirostat_tau, "Mirostat target entropy, tau");
   serve
       ->add_option("--adaptive-target", sampling->adaptive_target,
-                   "With adaptive_p among --samplers: draw tokens near this probability (negative: "
-                   "off)")
+                   "adaptive_p: sample tokens near this probability (negative: off); needs "
+                   "adaptive_p in --samplers")
       ->capture_default_str()
       ->check(CLI::Range(-1.0, 1.0))
       ->group(kGroup);
   serve
       ->add_option("--adaptive-decay", sampling->adaptive_decay,
-                   "How slowly it adapts to the tokens drawn so far")
+                   "adaptive_p: decay of the running average of sampled probabilities")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.99))
       ->group(kGroup);
 }
 
 void AddDry(CLI::App* serve, DryParams* dry) {
-  Add(serve, "--dry-multiplier", &dry->multiplier, "Against repeating whole sequences (0: off)");
-  Add(serve, "--dry-base", &dry->base, "How fast that grows with the sequence");
-  Add(serve, "--dry-allowed-length", &dry->allowed_length, "Tokens that may repeat unpunished");
-  Add(serve, "--dry-penalty-last-n", &dry->last_n, "Tokens it looks back (-1: the context)");
+  Add(serve, "--dry-multiplier", &dry->multiplier,
+      "DRY: multiplier of the penalty for repeated sequences (0: off)");
+  Add(serve, "--dry-base", &dry->base,
+      "DRY: base of the penalty's growth with the sequence length");
+  Add(serve, "--dry-allowed-length", &dry->allowed_length,
+      "DRY: longest sequence in tokens that may repeat without a penalty");
+  Add(serve, "--dry-penalty-last-n", &dry->last_n,
+      "DRY: number of last tokens to scan (-1: the context)");
   serve
       ->add_option_function<std::vector<std::string>>(
           "--dry-sequence-breaker",
@@ -75,13 +84,12 @@ void AddDry(CLI::App* serve, DryParams* dry) {
             std::erase(breakers, "none");
             dry->breakers = std::move(breakers);
           },
-          "Text that ends a sequence; may be given again; 'none' for none (default: newline, "
-          "colon, "
-          "quote, star)")
+          "DRY: text that breaks a sequence; may be repeated; 'none' for none (default: newline, "
+          "colon, quote, star)")
       ->group(kGroup);
 }
 
-// "penalties;top_k;temperature", as a request's `samplers` has them in a list.
+// Parses "penalties;top_k;temperature", which a request's `samplers` has as a list.
 void ReadSamplers(const std::string& names, SamplingParams* sampling) {
   Json list = Json::array();
   for (const std::string& name : CLI::detail::split(names, ';')) list.push_back(name);
@@ -90,18 +98,20 @@ void ReadSamplers(const std::string& names, SamplingParams* sampling) {
   sampling->order = read->sampling.order;
 }
 
-// "15043+1" or "15043-1.5".
+// Parses "15043+1" or "15043-1.5".
 void ReadBias(const std::string& text, SamplingParams* sampling) {
   const size_t sign = text.find_first_of("+-");
   Token token = 0;
   float bias = 0;
   const char* const end = text.data() + text.size();
   const char* const middle = text.data() + std::min(sign, text.size());
-  // from_chars takes no plus.
+  // from_chars accepts no plus sign.
   const char* const number = middle != end && *middle == '+' ? middle + 1 : middle;
   const bool read = std::from_chars(text.data(), middle, token).ptr == middle && sign > 0 &&
                     number != end && std::from_chars(number, end, bias).ptr == end;
-  if (!read) throw CLI::ValidationError("--logit-bias", "takes TOKEN+BIAS, not '" + text + "'");
+  if (!read)
+    throw CLI::ValidationError("--logit-bias",
+                               "expects TOKEN+BIAS or TOKEN-BIAS, not '" + text + "'");
   sampling->logit_bias.emplace_back(token, bias);
 }
 
@@ -110,8 +120,8 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option_function<std::string>(
           "--samplers", [sampling](const std::string& names) { ReadSamplers(names, sampling); },
-          "The steps and their order, with semicolons: penalties;dry;top_k;temperature; "
-          "infill and adaptive_p are taken only where they are named")
+          "Samplers in order, separated by semicolons, such as penalties;dry;top_k;temperature; "
+          "infill and adaptive_p are used only if named")
       ->group(kGroup);
   serve
       ->add_option_function<std::vector<std::string>>(
@@ -119,23 +129,27 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
           [sampling](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) ReadBias(text, sampling);
           },
-          "Make a token likelier or less: 15043+1, 15043-1; may be given again")
+          "Change the logit of a token, such as 15043+1 or 15043-1; may be repeated")
       ->group(kGroup);
-  serve->add_flag("--ignore-eos", options->defaults.ignore_end, "Go on past the answer's own end")
+  serve
+      ->add_flag("--ignore-eos", options->defaults.ignore_end,
+                 "Ignore end-of-generation tokens and continue")
       ->group(kGroup);
-  serve->add_option("--grammar", options->grammar, "GBNF that answers must follow")->group(kGroup);
-  serve->add_option("--grammar-file", options->grammar_file, "File with such a grammar")
+  serve->add_option("--grammar", options->grammar, "GBNF grammar that answers must match")
       ->group(kGroup);
-  serve->add_option("-j,--json-schema", options->json_schema, "JSON schema answers must follow")
+  serve->add_option("--grammar-file", options->grammar_file, "File with a GBNF grammar")
       ->group(kGroup);
-  serve->add_option("--json-schema-file", options->json_schema_file, "File with one (-jf)")
+  serve->add_option("-j,--json-schema", options->json_schema, "JSON schema that answers must match")
+      ->group(kGroup);
+  serve
+      ->add_option("--json-schema-file", options->json_schema_file, "File with a JSON schema (-jf)")
       ->group(kGroup);
 }
 
 void AddReasoning(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--reasoning-effort", options->reasoning_effort,
-                   "How much reasoning: none, minimal, low, medium, high, xhigh, max (default: the "
+                   "Reasoning effort: none, minimal, low, medium, high, xhigh, max (default: the "
                    "template's own)")
       ->check(CLI::IsMember(ReasoningEfforts()))
       ->group(kGroup);
@@ -147,14 +161,15 @@ void AddReasoning(CLI::App* serve, ServeOptions* options) {
             target->reset();
             if (tokens >= 0) *target = static_cast<size_t>(tokens);
           },
-          "Most tokens of reasoning in an answer, which is closed then (0: at once; -1: no limit)")
+          "Maximum reasoning tokens per answer, after which reasoning is closed (0: no reasoning; "
+          "-1: no limit)")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->type_name("N")
       ->default_str("-1")
       ->group(kGroup);
   serve
       ->add_option("--reasoning-budget-message", options->defaults.reasoning.message,
-                   "Text put before the closing tag when the budget is spent")
+                   "Text to insert before the closing tag when the reasoning budget is used up")
       ->group(kGroup);
   serve
       ->add_option_function<std::string>(
@@ -164,11 +179,13 @@ void AddReasoning(CLI::App* serve, ServeOptions* options) {
             if (!kwargs || !kwargs->is_object()) {
               throw CLI::ValidationError(
                   "--chat-template-kwargs",
-                  "takes a JSON object such as '{\"enable_thinking\":false}', not '" + text + "'");
+                  "expects a JSON object such as '{\"enable_thinking\":false}', not '" + text +
+                      "'");
             }
             options->template_kwargs_json = text;
           },
-          "JSON object of variables for the chat template; a request's own win")
+          "JSON object of variables for the chat template; a request's chat_template_kwargs "
+          "override it")
       ->group(kGroup);
 }
 
@@ -183,11 +200,13 @@ Result<std::string> TextOrFile(const std::string& text, const std::string& file,
 }  // namespace
 
 void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
-  serve->add_option("-n,--predict", options->predict, "Most tokens of an answer (-1: no limit)")
+  serve
+      ->add_option("-n,--predict", options->predict,
+                   "Maximum number of tokens to generate per answer (-1: no limit)")
       ->group(kGroup);
   serve
       ->add_option("-s,--seed", options->defaults.sampling.seed,
-                   "Seed (default: another for every request)")
+                   "Sampling seed (default: a new one for every request)")
       ->group(kGroup);
   AddUsual(serve, &options->defaults.sampling);
   AddRarer(serve, &options->defaults.sampling);
@@ -205,7 +224,7 @@ Result<std::string> AnswerGrammarOf(const ServeOptions& options) {
   if (!grammar->empty()) body["grammar"] = *grammar;
   if (!schema->empty()) body["json_schema"] = Json::parse(*schema, nullptr, false);
   if (body.contains("json_schema") && body["json_schema"].is_discarded()) {
-    return Fail(ErrorCode::kInvalidArgument, "--json-schema is no JSON text");
+    return Fail(ErrorCode::kInvalidArgument, "--json-schema is not valid JSON");
   }
   auto parsed = ParseAnswerGrammar(body);
   if (parsed) return std::move(*parsed);

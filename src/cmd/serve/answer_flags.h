@@ -1,5 +1,4 @@
-// The flags of `cairn serve` that say how answers are drawn where a request leaves it open, with
-// llama-server's names.
+// The flags of `cairn serve` for default sampling settings, with llama-server's names.
 
 #ifndef CAIRN_CMD_SERVE_ANSWER_FLAGS_H_
 #define CAIRN_CMD_SERVE_ANSWER_FLAGS_H_
@@ -13,8 +12,9 @@ namespace cairn {
 
 void AddAnswerFlags(CLI::App* serve, ServeOptions* options);
 
-// What all answers must be, in GBNF, from --grammar or --json-schema or a file of either; empty:
-// anything. kInvalidArgument: there are two of them, or it cannot be read.
+// Returns the GBNF that all answers must match, from --grammar or --json-schema or a file of
+// either; empty if there is none. kInvalidArgument if there are two of them, or one cannot be
+// parsed.
 Result<std::string> AnswerGrammarOf(const ServeOptions& options);
 
 }  // namespace cairn

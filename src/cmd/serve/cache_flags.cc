@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// Two columns: names, and what they do.
+// Returns two columns: names and summaries.
 std::string Table(const std::vector<PolicySummary>& policies) {
   std::string table;
   for (const PolicySummary& policy : policies) {
@@ -28,25 +28,28 @@ bool Names(const std::string& list, const std::string& name) {
 
 void AddPlacementFlags(CLI::App* serve, ServeOptions* options, const std::string& group) {
   serve
-      ->add_option("--placement", options->placement,
-                   "Where to take checkpoints, see below; several with commas add up")
+      ->add_option(
+          "--placement", options->placement,
+          "Placement policy of checkpoints, see below; several may be combined with commas")
       ->capture_default_str()
       ->group(group);
   serve
-      ->add_option("--checkpoint-every-nb", options->checkpoint_every_nb,
-                   "A checkpoint every N batches (of --batch-size), besides --placement (0: none)")
+      ->add_option(
+          "--checkpoint-every-nb", options->checkpoint_every_nb,
+          "Take a checkpoint every N batches (of --batch-size) in addition to --placement (0: off)")
       ->check(CLI::Range(int64_t{-1}, INT64_MAX))
       ->group(group);
   serve
       ->add_option("--checkpoint-every-nt,--checkpoint-every-n-tokens",
                    options->checkpoint_every_nt,
-                   "A checkpoint every N tokens, besides --placement (-cpent; -1 or 0: none); "
-                   "auto counts with 8192")
+                   "Take a checkpoint every N tokens in addition to --placement (-cpent; -1 or 0: "
+                   "off); auto assumes 8192")
       ->check(CLI::Range(int64_t{-1}, INT64_MAX))
       ->group(group);
   serve
-      ->add_option("--checkpoint-min-step", options->checkpoint_min_step,
-                   "Leave out checkpoints nearer than so many tokens (-cms), but never the last")
+      ->add_option(
+          "--checkpoint-min-step", options->checkpoint_min_step,
+          "Minimum distance between checkpoints in tokens (-cms); the last one is always taken")
       ->capture_default_str()
       ->group(group);
 }
@@ -54,41 +57,41 @@ void AddPlacementFlags(CLI::App* serve, ServeOptions* options, const std::string
 void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& group) {
   serve
       ->add_option("--cache-dir", options->cache_folder,
-                   "Folder where checkpoints outlive the server; several servers may share it "
+                   "Folder of the disk tier, which survives restarts; several servers may share it "
                    "(default: cairn in $XDG_CACHE_HOME or in ~/.cache)")
       ->group(group);
   serve
       ->add_option("--cache-disk", options->cache_disk_gib,
-                   "GiB of that folder, of all models together (0: nothing is kept on disk)")
+                   "Disk budget of --cache-dir in GiB, for all models together (0: no disk tier)")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--disk-write-mib-s", options->disk_write_mib_s,
-                   "MiB a second to write at most, to spare the disk (0: no limit)")
+                   "Maximum disk write rate in MiB per second (0: no limit)")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--save-after-ms", options->save_after_ms,
-                   "Milliseconds that a slot is unused before what it holds is saved")
+                   "Save a slot's content after it was idle for this many milliseconds")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--codec", options->codec,
-                   "How files are written: raw, or lossless (smaller, the same to the bit)")
+                   "Encoding of cache files: raw, or lossless (smaller, bit-identical)")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--shutdown-timeout", options->shutdown_timeout_s,
-                   "Seconds that saving may take when the server ends")
+                   "Maximum seconds to spend on saving at shutdown")
       ->check(CLI::Range(int64_t{0}, int64_t{3600}))
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--slot-save-path", options->slot_save_path,
-                   "Folder of the files that POST /slots/ID?action=save and restore name: a "
-                   "conversation with its checkpoints in each")
+                   "Folder for the files of POST /slots/ID?action=save and restore; each holds one "
+                   "conversation with its checkpoints")
       ->check(CLI::ExistingDirectory)
       ->group(group);
 }
@@ -100,49 +103,49 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
   AddPlacementFlags(serve, options, group);
   serve
       ->add_option("--eviction", options->eviction,
-                   "Which checkpoint to give up when the cache is full, see below")
+                   "Eviction policy when the cache is full, see below")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--cache-ram", options->cache_ram_mib,
-                   "MiB of RAM for checkpoints (-cram; default: a quarter of the machine's; "
-                   "-1: no limit, 0: no cache)")
+                   "Memory budget of the cache in MiB (-cram; default: a quarter of the machine's "
+                   "memory; -1: no limit, 0: no cache)")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->group(group);
   serve
-      ->add_option("--ctx-checkpoints,--swa-checkpoints", options->ctx_checkpoints,
-                   "At most N checkpoints on one conversation's path (-ctxcp; default: as many as "
-                   "fit; 0: no cache)")
+      ->add_option(
+          "--ctx-checkpoints,--swa-checkpoints", options->ctx_checkpoints,
+          "Maximum number of checkpoints per conversation (-ctxcp; default: no limit; 0: no cache)")
       ->group(group);
   serve
       ->add_option("--reuse", options->reuse,
-                   "What reuse may change. live: nothing an uninterrupted conversation would not "
-                   "have; exact: no bit of a cold run's; any: cut anywhere")
+                   "How exact reuse is. live: as in an uninterrupted conversation; exact: "
+                   "bit-identical to a cold run; any: cut anywhere")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--cache-reuse", options->cache_reuse,
-                   "Chunks of N tokens or more that a slot holds at another place than the prompt "
-                   "are moved there, which is not what reading them would give; attention models "
-                   "only, not with --reuse exact (0: none)")
+                   "Move chunks of at least N tokens that a slot holds at other positions than the "
+                   "prompt. The result differs from a fresh prefill; attention models only, not "
+                   "with --reuse exact (0: off)")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_flag("--cache-idle-slots,!--no-cache-idle-slots", options->cache_idle_slots,
-                 "Store and empty idle slots that slow the others down (on)")
+                 "Offload idle slots that slow other slots down (on)")
       ->group(group);
   serve
-      ->add_option(
-          "--grid", options->llama.grid_tokens,
-          "Tokens between cuts that leave every bit unchanged (0: measured once and kept in the "
-          "cache folder)")
+      ->add_option("--grid", options->llama.grid_tokens,
+                   "Chunk alignment in tokens that keeps logits bit-identical (0: measure it once "
+                   "and keep it in the cache folder)")
       ->group(group);
   AddDiskFlags(serve, options, group);
 }
 
 std::string PolicyHelp() {
-  return "Where to take checkpoints (--placement):\n" + Table(PlacementSummaries()) +
-         "\nWhich to give up (--eviction):\n" + Table(EvictionSummaries());
+  return "Placement policies (--placement), where to take checkpoints:\n" +
+         Table(PlacementSummaries()) + "\nEviction policies (--eviction), what to evict first:\n" +
+         Table(EvictionSummaries());
 }
 
 std::string PlacementNames(const ServeOptions& options) {

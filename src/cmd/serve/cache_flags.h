@@ -1,4 +1,4 @@
-// The flags of `cairn serve` that say what the cache keeps, and what they come to.
+// The cache flags of `cairn serve`, and the options derived from them.
 
 #ifndef CAIRN_CMD_SERVE_CACHE_FLAGS_H_
 #define CAIRN_CMD_SERVE_CACHE_FLAGS_H_
@@ -15,17 +15,17 @@ namespace cairn {
 // Adds the flags to `serve`; parsing fills `options`.
 void AddCacheFlags(CLI::App* serve, ServeOptions* options);
 
-// Every policy in a line, for the end of --help.
+// Returns one line per policy, for the end of --help.
 std::string PolicyHelp();
 
-// The policies that the flags name, joined with commas. A flag with an interval brings its policy
-// with it: --checkpoint-every-nb 3 makes auto,every-nb.
+// Returns the placement policies of the flags, separated by commas. A flag with an interval adds
+// its policy: --checkpoint-every-nb 3 makes auto,every-nb.
 std::string PlacementNames(const ServeOptions& options);
 PlacementOptions ToPlacementOptions(const ServeOptions& options);
 
-// False: nothing is stored, whatever the policies say.
+// Returns false if no checkpoints are stored, whatever the policies.
 bool StoresCheckpoints(const ServeOptions& options);
-// Of checkpoints in memory, at most; SIZE_MAX: no limit.
+// Returns the memory budget of the cache in bytes; SIZE_MAX for no limit.
 size_t CacheRamBytes(const ServeOptions& options);
 CacheOptions ToCacheOptions(const ServeOptions& options);
 

@@ -20,7 +20,7 @@ int64_t UnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// `any` cuts everywhere, so what it calls on the grid is not what the others call so.
+// `any` cuts everywhere, so its states on the grid are not those of the other modes.
 Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
   auto identity = engine.StateIdentity();
   if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
@@ -73,7 +73,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.folder = CacheFolderOf(options);
   disk.fingerprint = cache.saved_as.fingerprint;
   disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
-  // What waits for a slow disk is in memory too, and of no use where the folder cannot take it.
+  // Objects queued for a slow disk take memory too, and are useless if the folder cannot take them.
   disk.queue_bytes_max =
       std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
@@ -82,7 +82,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.wake = std::move(callbacks.wake);
   disk.log = std::move(callbacks.log);
   disk.trace = callbacks.trace;
-  // For people who look there; where it cannot be written, the store says what is wrong.
+  // For people who look into the folder. If it cannot be written, the store reports the error.
   static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));
   return cache;

@@ -1,4 +1,4 @@
-// What `cairn serve` keeps on disk: what the flags come to.
+// The disk tier of `cairn serve`, created from the flags.
 
 #ifndef CAIRN_CMD_SERVE_DISK_CACHE_H_
 #define CAIRN_CMD_SERVE_DISK_CACHE_H_
@@ -22,10 +22,10 @@
 
 namespace cairn {
 
-// Where --cache-dir says, or the user's own folder.
+// Returns the folder of --cache-dir, or the user's default folder.
 std::string CacheFolderOf(const ServeOptions& options);
 
-// Whether checkpoints are kept in that folder.
+// Returns whether checkpoints are saved to that folder.
 bool KeepsOnDisk(const ServeOptions& options);
 
 // See DiskStoreOptions.
@@ -37,30 +37,31 @@ struct DiskCallbacks {
 
 struct DiskCache {
   std::unique_ptr<Fs> fs;
-  std::unique_ptr<DiskStore> store;  // null: checkpoints are not kept on disk
-  // Of the files that are written.
+  std::unique_ptr<DiskStore> store;  // null without a disk tier
+  // Codec of new files.
   Codec codec = Codec::kRaw;
-  // Keys are named by their hashes, so that a key that is given again finds what was its own.
+  // Keys are identified by their hashes, so that a key finds its own objects again after a restart.
   SavedAs saved_as;
-  // Of slots that are saved to files; folder empty: none are.
+  // Options for slots saved to files; the folder is empty if there are none.
   SlotFilesOptions slot_files;
 
-  // Whether anything leaves this process, so that others must be able to tell what it is.
+  // Whether states leave this process, so that other processes must be able to identify them.
   bool outlives() const { return store != nullptr || !slot_files.folder.empty(); }
 };
 
-// Namespaces as keys are numbered, with the names that what is saved of them has: that of a key
-// hangs on the key alone.
+// Returns the namespaces in the order of the keys, with the names of their saved objects. A key's
+// name depends on the key only.
 std::vector<std::pair<NamespaceId, uint64_t>> NameSpacesOf(const ApiKeys& keys);
 
-// The one that --codec names. kInvalidArgument: it names none.
+// Returns the codec of --codec. kInvalidArgument if there is no such codec.
 Result<Codec> CodecOf(const ServeOptions& options);
 
-// Called by the thread that owns the context. Errors as CodecOf's and Engine::StateIdentity's.
+// Call on the context thread. Errors are those of CodecOf and Engine::StateIdentity.
 Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
                                 ReuseMode reuse, DiskCallbacks callbacks);
 
-// So far from that of any other process that their runs never have the same number.
+// Returns a first lineage so far from those of other processes that no two runs have the same
+// number.
 LineageId RandomLineage();
 
 }  // namespace cairn

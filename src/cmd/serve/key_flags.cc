@@ -32,44 +32,45 @@ void ReplaceAll(const std::string& what, std::string* text) {
 void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
-      ->add_option("--api-key", options->api_keys,
-                   "Key that requests must show; several with commas, each a cache of its own; "
-                   "also from CAIRN_API_KEY, which other users of the machine cannot see")
+      ->add_option(
+          "--api-key", options->api_keys,
+          "API key that requests must send; several may be separated by commas, each with a "
+          "separate cache. CAIRN_API_KEY sets it without showing it to other users of the machine")
       ->delimiter(',')
       ->group(group);
   serve
       ->add_option("--api-key-file", options->api_key_file,
-                   "File of more keys, one a line, a name before it if you like; # begins a "
-                   "comment; SIGHUP reads it again")
+                   "File with API keys, one per line, optionally with a name before the key; # "
+                   "starts a comment; SIGHUP reloads it")
       ->group(group);
   serve
       ->add_option("--ssl-key-file", options->ssl_key_file,
-                   "Private key for HTTPS, in PEM form without a passphrase; with --ssl-cert-file; "
-                   "SIGHUP reads both again")
+                   "Private key for HTTPS, PEM without a passphrase; needs --ssl-cert-file; SIGHUP "
+                   "reloads both")
       ->group(group);
   serve
       ->add_option("--ssl-cert-file", options->ssl_cert_file,
-                   "Certificate for HTTPS, in PEM form, with those that vouch for it behind it; "
-                   "then the port speaks TLS and nothing else")
+                   "Certificate chain for HTTPS, PEM, the server's certificate first; the port "
+                   "then accepts TLS only")
       ->group(group);
   serve
       ->add_flag("--insecure", options->insecure,
-                 "Let everybody who reaches --host ask, without a key")
+                 "Accept requests without an API key from everyone who can reach --host")
       ->group(group);
   serve
       ->add_option("--cors-origin", options->cors_origins,
-                   "Origin whose web pages may ask, as https://example.org; may be repeated; * "
-                   "(with a key): every one (default: none)")
+                   "Origin whose web pages may send requests, such as https://example.org; may be "
+                   "repeated; *: all origins, needs an API key (default: none)")
       ->allow_extra_args(false)
       ->group(group);
-  serve->add_option("--max-body", options->max_body_mib, "MiB that a request's body may have")
+  serve->add_option("--max-body", options->max_body_mib, "Maximum size of a request body in MiB")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096))
       ->group(group);
   serve
       ->add_option("--max-streams", options->max_streams,
-                   "Requests of one key that are answered at once, streams or not; more get a 429 "
-                   "(0: no limit of its own)")
+                   "Maximum concurrent requests per API key, streaming or not; further ones get a "
+                   "429 (0: no separate limit)")
       ->capture_default_str()
       ->group(group);
 }
@@ -87,12 +88,14 @@ Result<std::vector<std::string>> ParseKeyFile(std::string_view text) {
     std::string third;
     words >> second >> third;
     if (!third.empty()) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "line " + std::to_string(number) + " has more than a name and a key");
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          "line " + std::to_string(number) + " has more than two words; expected KEY or NAME KEY");
     }
     keys.push_back(second.empty() ? first : second);
   }
-  if (keys.empty()) return Fail(ErrorCode::kInvalidArgument, "there is no key in it");
+  if (keys.empty())
+    return Fail(ErrorCode::kInvalidArgument, "the file has no key; expected one key per line");
   return keys;
 }
 
@@ -117,9 +120,9 @@ Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& option
   if (options.ssl_cert_file.empty() || options.ssl_key_file.empty()) {
     const bool has_key = options.ssl_cert_file.empty();
     return Fail(ErrorCode::kInvalidArgument,
-                std::string(has_key ? "--ssl-key-file" : "--ssl-cert-file") +
-                    " was given without " + (has_key ? "--ssl-cert-file" : "--ssl-key-file") +
-                    "; a certificate and its key go together");
+                std::string(has_key ? "--ssl-key-file" : "--ssl-cert-file") + " needs " +
+                    (has_key ? "--ssl-cert-file" : "--ssl-key-file") +
+                    "; give both files, a certificate and its key");
   }
   return TlsCertificate::Load(options.ssl_cert_file, options.ssl_key_file);
 }

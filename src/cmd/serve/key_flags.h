@@ -1,4 +1,4 @@
-// The flags of `cairn serve` that say who may ask, and what is shown to them.
+// The flags of `cairn serve` for API keys, certificates and origins.
 
 #ifndef CAIRN_CMD_SERVE_KEY_FLAGS_H_
 #define CAIRN_CMD_SERVE_KEY_FLAGS_H_
@@ -16,24 +16,24 @@ namespace cairn {
 
 void AddKeyFlags(CLI::App* serve, ServeOptions* options);
 
-// The keys in a file's text: one a line, a name for people and a space before it if one likes;
-// lines that are empty or begin with # are left out. kInvalidArgument: there is no key, or a line
-// has more than that; the message names the line and holds nothing of it.
+// Parses a key file: one key per line, optionally after a name and a space; lines that are empty or
+// begin with # are ignored. kInvalidArgument if there is no key, or a line has more words; the
+// message has the line's number and none of its text.
 Result<std::vector<std::string>> ParseKeyFile(std::string_view text);
 
-// All keys that the flags, the environment (CAIRN_API_KEY, LLAMA_API_KEY) and the file name, which
-// is read anew. Errors as ParseKeyFile()'s, or kNotFound.
+// Returns all keys of the flags, of the environment (CAIRN_API_KEY, LLAMA_API_KEY) and of the key
+// file, which is read again. Errors are those of ParseKeyFile(), or kNotFound.
 Result<std::vector<std::string>> KeysOf(const ServeOptions& options);
 
-// What --ssl-cert-file and --ssl-key-file name; null: neither was given. kInvalidArgument: only one
-// was. Errors as TlsCertificate::Load()'s.
+// Loads the certificate of --ssl-cert-file and --ssl-key-file. Null if neither was given;
+// kInvalidArgument if only one was. Other errors are those of TlsCertificate::Load().
 Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options);
 
-// Whether every user of this machine may read the file.
+// Returns whether every user of this machine may read the file.
 bool OthersCanRead(const std::string& path);
 
-// `message` without what follows a flag that may be meant as --api-key in `arguments`: what is
-// wrong with a command line ends in logs.
+// Returns `message` without the values of flags in `arguments` that may be meant as --api-key,
+// because error messages end up in logs.
 std::string HideKeys(std::string message, const std::vector<std::string>& arguments);
 
 }  // namespace cairn

@@ -42,7 +42,7 @@ TEST_F(KeyFlagsTest, AFileHasAKeyALineAndNamesForPeople) {
 TEST_F(KeyFlagsTest, ABrokenFileIsToldByItsLineAndNotItsKey) {
   const auto keys = ParseKeyFile("sk-1\nthe secret sk-2\n");
   ASSERT_FALSE(keys.has_value());
-  EXPECT_EQ(keys.error().message, "line 2 has more than a name and a key");
+  EXPECT_EQ(keys.error().message, "line 2 has more than two words; expected KEY or NAME KEY");
   for (const char* empty : {"", "\n\n", "# sk-1\n"}) EXPECT_FALSE(ParseKeyFile(empty)) << empty;
 }
 

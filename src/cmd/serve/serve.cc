@@ -39,32 +39,31 @@ namespace cairn {
 namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
-// Where allocations can fail, small ones live off this until the cache has made room.
+// If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
 
-// What the flags name, found out before anything takes time.
+// The values of the flags, validated before anything takes time.
 struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<EvictionPolicy> eviction;
   ReuseMode reuse = ReuseMode::kLive;
-  std::shared_ptr<VolatileText> volatile_text;  // null: no pattern
+  std::shared_ptr<VolatileText> volatile_text;  // null without patterns
 };
 
 Result<Policies> MakePolicies(const ServeOptions& options) {
   if (options.slots == 0) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--parallel 0 leaves no slot to answer in; it takes 1 or more, or -1 for the "
-                "default");
+                "--parallel 0 leaves no slot; expected 1 or more, or -1 for the default");
   }
   if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "--sleep-idle-seconds cannot unload a model that makes embeddings or ranks too; "
-                "leave out one of it and --embeddings, --reranking");
+                "--sleep-idle-seconds cannot be combined with --embeddings or --reranking; remove "
+                "one of them");
   }
   if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
     return Fail(ErrorCode::kInvalidArgument,
                 std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
-                    " moves what was read, and then no bit is a cold run's; it cannot be had with "
+                    " moves prefilled tokens, which changes their bits; it cannot be combined with "
                     "--reuse exact");
   }
   Policies policies;
@@ -83,12 +82,12 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
                     std::to_string(llama.ubatch_tokens) +
-                    ", so no chunk would be as long; raise --ubatch-size or lower --grid");
+                    ", so no chunk could be that long; raise --ubatch-size or lower --grid");
   }
   if (!options.pin_volatile.empty() && options.reuse == "exact") {
     return Fail(ErrorCode::kInvalidArgument,
-                "--pin-volatile makes a prompt depend on earlier requests, and --reuse exact "
-                "promises that nothing does; leave out one of them");
+                "--pin-volatile makes prompts depend on earlier requests, which --reuse exact "
+                "excludes; remove one of them");
   }
   if (!options.pin_volatile.empty()) {
     auto volatile_text = VolatileText::Make(options.pin_volatile);
@@ -100,7 +99,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   return policies;
 }
 
-// Without checkpoints nothing is kept at all: it is what all else is compared with.
+// Without checkpoints nothing is cached: the baseline for comparisons.
 bool KeepsCheckpoints(const ServeOptions& options) {
   return PlacementNames(options) != "none" && StoresCheckpoints(options);
 }
@@ -130,20 +129,20 @@ ServerLog MakeServerLog(const ServeOptions& options) {
   return {format, options.verbose ? LogLevel::kDebug : level};
 }
 
-// Everything a running server consists of, in the order it comes up.
+// The parts of a running server in the order of their construction.
 class ServeRun {
  public:
   explicit ServeRun(const ServeOptions& options)
       : options_(options), logger_(MakeServerLog(options)) {}
-  // Handlers use all that is below, so they end first.
-  // The disk's thread wakes the scheduler, and outlives it by its place below.
+  // Handlers use all members below, so they end first. The disk thread wakes the scheduler, and
+  // ends after it because of the order of the members.
   ~ServeRun() {
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
     if (disk_.store) disk_.store->Stop();
   }
 
-  // What went wrong, for people one line as every command has it.
+  // Prints an error, in the human format as one line like every command.
   void SayFailed(const Error& error) const {
     if (logger_.format() == LogFormat::kJson) {
       logger_->error("{}", error.message);
@@ -198,7 +197,7 @@ class ServeRun {
     service.reasoning_effort = options_.reasoning_effort;
     service.template_kwargs_json = options_.template_kwargs_json;
     service.log = logger_.sink();
-    // What a cold server makes of a conversation knows nothing of earlier ones.
+    // With --reuse exact, a conversation's prompt must not depend on earlier requests.
     if (policies->reuse == ReuseMode::kExact) {
       service.answer_bytes_max = 0;
       service.tool_lists_max = 0;
@@ -213,30 +212,30 @@ class ServeRun {
     return {};
   }
 
-  // From any thread, as often as it likes. Before the model is loaded it ends the process: nothing
-  // there can be interrupted and nothing is lost.
+  // May be called on any thread, repeatedly. Before the model is loaded it exits the process:
+  // loading cannot be interrupted, and nothing is lost.
   void StopOnSignal(int signal) {
     if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
-    // Files are put in place whole, so leaving in the middle of one harms nothing.
+    // Files are renamed into place when complete, so an exit while one is written does no harm.
     if (std::exchange(stopping_, true) && signal == SIGINT) {
-      logger_->warn("interrupted again: ended at once, and what was not saved yet is lost");
+      logger_->warn("interrupted again: exiting now; unsaved state is lost");
       std::_Exit(128 + signal);
     }
     logger_->info("stopping{}",
-                  disk_.store ? ": what is worth it is saved; Ctrl-C ends at once" : "");
+                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
     http_->Stop();
     scheduler_->Stop();
   }
 
-  // From one thread, as often as it likes. What is wrong with a file changes nothing.
+  // May be called repeatedly, on one thread. An invalid file changes nothing.
   void Reload() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
-    if (keys_ == nullptr) return;  // they are about to be read
+    if (keys_ == nullptr) return;  // they will be loaded anyway
     if (certificate_ != nullptr) ReloadCertificate();
     if (!options_.api_key_file.empty()) {
       ReloadKeys();
     } else if (certificate_ == nullptr) {
-      logger_->info("SIGHUP: there is no --api-key-file to read again");
+      logger_->info("SIGHUP: no --api-key-file was given, so there are no keys to reload");
     }
   }
 
@@ -246,25 +245,25 @@ class ServeRun {
     const auto keys = KeysOf(options_);
     Status replaced = keys ? keys_->Know(*keys) : Status(tl::unexpected(keys.error()));
     if (replaced) {
-      // What a new key has stored needs a name from the first request on.
+      // Objects of a new key need a name from its first request on.
       NameKeys();
       replaced = keys_->Replace(*keys);
     }
     if (!replaced) {
-      logger_->warn("SIGHUP: the API keys stay as they were: {}", replaced.error().message);
+      logger_->warn("SIGHUP: keeping the previous API keys: {}", replaced.error().message);
       return;
     }
-    logger_->info("SIGHUP: {} API keys from now on", keys_->size());
+    logger_->info("SIGHUP: reloaded, {} API keys", keys_->size());
     WarnOfReaders("--api-key-file", options_.api_key_file);
   }
 
   // REQUIRES: keys_mutex_ is held.
   void ReloadCertificate() {
     if (const Status reloaded = certificate_->Reload(); !reloaded) {
-      logger_->warn("SIGHUP: the certificate stays as it was: {}", reloaded.error().message);
+      logger_->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
       return;
     }
-    logger_->info("SIGHUP: the certificate was read again");
+    logger_->info("SIGHUP: reloaded the certificate");
     WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
   }
 
@@ -290,7 +289,7 @@ class ServeRun {
 
   void WarnOfUnknownVariables() const {
     if (options_.unknown_variables.empty()) return;
-    logger_->warn("environment variables of llama-server that have no flag here are ignored: {}",
+    logger_->warn("ignoring environment variables of llama-server without a flag here: {}",
                   JoinNames(options_.unknown_variables));
   }
 
@@ -305,13 +304,13 @@ class ServeRun {
     SavedAs saved_as = disk_.saved_as;
     saved_as.name_spaces = NameSpacesOf(*keys_);
     if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
-    // Signals wait for nothing: the context thread may be in a disk that hangs. When the server is
-    // ending nothing is asked any more.
+    // The signal thread must not wait for the context thread, which may be blocked by a hanging
+    // disk. When the server is stopping, no more requests come.
     static_cast<void>(scheduler_->PostLook(
         [saved_as = std::move(saved_as)](CheckpointCache* cache) { cache->SetSavedAs(saved_as); }));
   }
 
-  // From here on requests are answered, and a new key is named by NameKeys().
+  // From here on requests are answered, and NameKeys() names new keys.
   void BeginService() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     if (disk_.outlives()) {
@@ -360,8 +359,9 @@ class ServeRun {
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
-      logger_->warn("--insecure: everybody who reaches {} may ask, and sees what others asked",
-                    options_.host);
+      logger_->warn(
+          "--insecure: everyone who can reach {} can send requests and see other clients' requests",
+          options_.host);
     }
     http_thread_ = std::thread([this] { http_->Serve(); });
     return {};
@@ -380,7 +380,7 @@ class ServeRun {
     served_.slot_files = slot_files_.get();
   }
 
-  // From the disk's thread, at any time.
+  // Called on the disk thread at any time.
   void Wake() {
     if (served_.service.load(std::memory_order_acquire) != nullptr) scheduler_->Wake();
   }
@@ -396,10 +396,11 @@ class ServeRun {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
                     saved.bytes >> 20);
     } else if (saved.refusing) {
-      logger_->warn("{} cannot be written: what was not saved before will be read again",
-                    CacheFolderOf(options_));
+      logger_->warn(
+          "{} cannot be written: unsaved conversations will be prefilled again after the restart",
+          CacheFolderOf(options_));
     } else {
-      logger_->warn("--shutdown-timeout {} s was over before all was saved",
+      logger_->warn("--shutdown-timeout of {} s ended before everything was saved",
                     options_.shutdown_timeout_s);
     }
   }
@@ -446,9 +447,9 @@ class ServeRun {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
-    // Neighbours in one buffer move the last bits of each other's logits.
+    // Sequences in one KV buffer change the last bits of each other's logits.
     llama.unified = llama.slots == 1 || options_.reuse != "exact";
-    // While it loads, what goes wrong is said once, by the error Load returns.
+    // Errors while loading are reported once, by the error that Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
     grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
@@ -478,21 +479,22 @@ class ServeRun {
     if (!parsed) {
       return Fail(parsed.error().code,
                   "the chat template cannot be read: " + parsed.error().message +
-                      "; another can be given with --chat-template");
+                      "; give another one with --chat-template");
     }
     template_ = std::move(*parsed);
     return {};
   }
 
-  // Where no cut leaves the bits alone, `live` can promise nothing that `any` does not keep.
+  // If every split changes the bits, `live` guarantees no more than `any`.
   void FallBackWithoutGrid(Policies* policies) {
     if (engine_->traits().grid_tokens > 0) return;
     if (policies->reuse == ReuseMode::kLive) {
       policies->reuse = ReuseMode::kAny;
       served_.model.reuse = "any";
-      logger_->warn("no exactness grid was found: --reuse falls back to any, answers may differ");
+      logger_->warn(
+          "no exactness grid was found: --reuse falls back to any, so answers may differ");
     } else if (policies->reuse == ReuseMode::kExact) {
-      logger_->warn("no exactness grid was found: with --reuse exact nothing is reused");
+      logger_->warn("no exactness grid was found: --reuse exact reuses nothing");
     }
   }
 
@@ -503,17 +505,17 @@ class ServeRun {
           "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
           "effect");
     }
-    logger_->info("{}, {} memory, {} KiB a snapshot, {} bytes of KV a token",
+    logger_->info("{}, {} memory, {} KiB per snapshot, {} bytes of KV per token",
                   engine_->info().description, MemoryClassName(traits.memory_class),
                   (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
-    logger_->info("{} slots of up to {} tokens, {} together", engine_->slots(),
+    logger_->info("{} slots of up to {} tokens, {} in total", engine_->slots(),
                   engine_->context_tokens(), engine_->cells());
     const bool trusted = !traits.grid_measured && options_.reuse == "exact";
     logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
                  "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
-                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed: not measured",
+                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
                  PlacementNames(options_), options_.eviction, served_.model.reuse);
-    // The answer to --port 0: no log level hides it.
+    // With --port 0 this line has the port, so it is logged at every level.
     logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
                            certificate_ != nullptr ? "https" : "http", options_.host,
                            http_->port());
@@ -521,15 +523,15 @@ class ServeRun {
 
   const ServeOptions& options_;
   const ServerLog logger_;
-  bool stopping_ = false;  // of the thread that takes signals
+  bool stopping_ = false;  // of the signal thread
   const SteadyClock clock_;
   const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
-  std::unique_ptr<TraceEvents> events_;  // null: nothing is written
+  std::unique_ptr<TraceEvents> events_;  // null if nothing is written
   Served served_;
-  std::mutex keys_mutex_;          // one reload at a time, and none while service begins
-  std::shared_ptr<ApiKeys> keys_;  // set once, guarded by keys_mutex_ until then
-  std::shared_ptr<TlsCertificate> certificate_;  // likewise; null: plain HTTP
-  std::optional<StartGrid> grid_;                // from the loading on
+  std::mutex keys_mutex_;                        // one reload at a time, and none during the start
+  std::shared_ptr<ApiKeys> keys_;                // set once, guarded by keys_mutex_ until then
+  std::shared_ptr<TlsCertificate> certificate_;  // likewise; null for plain HTTP
+  std::optional<StartGrid> grid_;                // set when loading begins
   std::unique_ptr<LlamaEngine> engine_;
   TextModels text_models_;
   std::unique_ptr<ChatTemplate> template_;
@@ -537,15 +539,15 @@ class ServeRun {
   DiskCache disk_;
   std::unique_ptr<CheckpointCache> cache_;
   std::unique_ptr<MemoryWatch> memory_;
-  std::unique_ptr<TraceWriter> trace_;  // null: nothing is written
+  std::unique_ptr<TraceWriter> trace_;  // null if nothing is written
   std::unique_ptr<Scheduler> scheduler_;
-  std::unique_ptr<SlotFiles> slot_files_;  // null: slots are not saved to files
+  std::unique_ptr<SlotFiles> slot_files_;  // null if slots are not saved to files
   std::unique_ptr<ChatService> service_;
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
 };
 
-// Signals are taken by a thread that waits for them, so that no handler runs in between.
+// A thread waits for signals, so that no handler interrupts other code.
 class SignalThread {
  public:
   explicit SignalThread(ServeRun* run) {
@@ -583,7 +585,8 @@ size_t SlotsOf(const ServeOptions& options) {
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);
-  // Before any other thread, so that all of them leave signals to it.
+  // Blocks the signals before any other thread starts, so that all threads leave them to the signal
+  // thread.
   const SignalThread signals(&run);
   const Status served = run.Run();
   if (served) return 0;

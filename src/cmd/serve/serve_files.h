@@ -1,4 +1,4 @@
-// Files and texts that the flags of `cairn serve` name.
+// Loads the files that the flags of `cairn serve` name.
 
 #ifndef CAIRN_CMD_SERVE_SERVE_FILES_H_
 #define CAIRN_CMD_SERVE_SERVE_FILES_H_
@@ -13,10 +13,10 @@
 
 namespace cairn {
 
-// Null when `path` is empty. Errors: the file's, or what is wrong in it.
+// Loads the script. Null if `path` is empty. Errors are those of the file or of its content.
 Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path);
 
-// The text of the chat template that the flags, or else the model, name.
+// Returns the text of the chat template of the flags, or else of the model.
 Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info);
 
 }  // namespace cairn

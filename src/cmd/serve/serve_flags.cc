@@ -1,4 +1,4 @@
-// The flags of `cairn serve`. What llama-server has too keeps its name and its meaning.
+// The flags of `cairn serve`. Flags of llama-server keep their names and meanings.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -18,21 +18,24 @@ void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
   const std::string group = "Model";
   serve
       ->add_option("-m,--model", llama->model_path,
-                   "GGUF file to serve; of a split model, its first part")
+                   "GGUF file to serve; for a split model, its first part")
       ->required()
       ->group(group);
   serve
       ->add_option("--gpu-layers,--ngl", llama->gpu_layers,
-                   "Layers to keep on the GPU (-ngl; negative: all)")
+                   "Number of layers to keep on the GPU (-ngl; negative: all)")
       ->group(group);
   serve
       ->add_option("--split-mode", llama->split_mode,
-                   "How to split over GPUs (-sm): none, layer, row, tensor")
+                   "How to split the model across GPUs (-sm): none, layer, row, tensor")
       ->group(group);
-  serve->add_option("--tensor-split", llama->tensor_split, "Share of each GPU (-ts): 3,1")
+  serve
+      ->add_option("--tensor-split", llama->tensor_split,
+                   "Share of the model for each GPU (-ts), such as 3,1")
       ->delimiter(',')
       ->group(group);
-  serve->add_option("--main-gpu", llama->main_gpu, "GPU for what is not split (-mg)")->group(group);
+  serve->add_option("--main-gpu", llama->main_gpu, "GPU for tensors that are not split (-mg)")
+      ->group(group);
   serve
       ->add_option_function<std::vector<std::string>>(
           "--override-tensor",
@@ -41,29 +44,37 @@ void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
               const size_t equals = pair.rfind('=');
               if (equals == std::string::npos) {
                 throw CLI::ValidationError("--override-tensor",
-                                           "takes PATTERN=BUFFER, not '" + pair + "'");
+                                           "expects PATTERN=BUFFER, not '" + pair + "'");
               }
               llama->override_tensors.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
             }
           },
-          "Keep tensors whose name matches a pattern in a buffer type (-ot): 'exps=CPU'")
+          "Put tensors whose name matches PATTERN into a buffer type (-ot), such as 'exps=CPU'")
       ->delimiter(',')
       ->group(group);
   serve
       ->add_option("--n-cpu-moe", llama->cpu_moe_layers,
-                   "Keep the experts of the first N layers with the CPU (-ncmoe)")
+                   "Keep the experts of the first N layers on the CPU (-ncmoe)")
       ->group(group);
   serve
       ->add_flag_callback(
           "--cpu-moe", [llama] { llama->cpu_moe_layers = 1024; },
-          "Keep all experts with the CPU (-cmoe)")
+          "Keep all experts on the CPU (-cmoe)")
       ->group(group);
-  serve->add_flag("--mmap,!--no-mmap", llama->use_mmap, "Map the file instead of reading it")
+  serve
+      ->add_flag("--mmap,!--no-mmap", llama->use_mmap,
+                 "Map the model file into memory instead of reading it")
       ->group(group);
-  serve->add_flag("--mlock", llama->use_mlock, "Keep the model in RAM")->group(group);
-  serve->add_flag("--check-tensors", llama->check_tensors, "Look for invalid values while loading")
+  serve
+      ->add_flag("--mlock", llama->use_mlock, "Lock the model in RAM so that it is not swapped out")
       ->group(group);
-  serve->add_flag("--repack,!--no-repack", llama->repack, "Repack weights for this CPU (-nr: no)")
+  serve
+      ->add_flag("--check-tensors", llama->check_tensors,
+                 "Check tensors for invalid values while loading")
+      ->group(group);
+  serve
+      ->add_flag("--repack,!--no-repack", llama->repack,
+                 "Repack weights for this CPU (-nr: do not)")
       ->group(group);
 }
 
@@ -72,51 +83,61 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
   LlamaOptions* llama = &options->llama;
   serve
       ->add_option("-c,--ctx-size", llama->context_tokens,
-                   "Tokens of context (0: as many as the model was trained with)")
+                   "Context size in tokens (0: the model's training context)")
       ->group(group);
   serve
-      ->add_option("--parallel", options->slots,
-                   "Slots (-np): conversations answered side by side, which share the context (-1: "
-                   "4; with --reuse exact 1, as there each gets an equal part of it)")
+      ->add_option(
+          "--parallel", options->slots,
+          "Number of slots (-np): requests that run concurrently and share the context (-1: 4, or "
+          "1 with --reuse exact, where each slot gets an equal part of the context)")
       ->group(group);
-  serve->add_option("-b,--batch-size", llama->batch_tokens, "Largest batch, in tokens")
+  serve->add_option("-b,--batch-size", llama->batch_tokens, "Maximum batch size in tokens")
       ->group(group);
-  serve->add_option("--ubatch-size", llama->ubatch_tokens, "Micro-batch, in tokens (-ub)")
+  serve
+      ->add_option("--ubatch-size", llama->ubatch_tokens,
+                   "Maximum micro-batch (ubatch) size in tokens (-ub)")
       ->group(group);
-  serve->add_option("-t,--threads", llama->threads, "Threads (-1: one a core)")->group(group);
+  serve
+      ->add_option("-t,--threads", llama->threads,
+                   "Number of threads for decode (-1: one per core)")
+      ->group(group);
   serve
       ->add_option("--threads-batch", llama->threads_batch,
-                   "Threads for reading prompts (-tb; -1: as --threads)")
+                   "Number of threads for prefill (-tb; -1: as --threads)")
       ->group(group);
   serve->add_option("--flash-attn", llama->flash_attention, "Flash attention (-fa): on, off, auto")
       ->group(group);
-  serve->add_option("--cache-type-k", llama->cache_type_k, "Type of the KV cache's keys (-ctk)")
+  serve->add_option("--cache-type-k", llama->cache_type_k, "Data type of K in the KV cache (-ctk)")
       ->group(group);
-  serve->add_option("--cache-type-v", llama->cache_type_v, "Type of the KV cache's values (-ctv)")
+  serve->add_option("--cache-type-v", llama->cache_type_v, "Data type of V in the KV cache (-ctv)")
       ->group(group);
   serve
       ->add_flag("--kv-offload,!--no-kv-offload", llama->kv_offload,
-                 "Keep the KV cache on the GPU (-nkvo: no)")
+                 "Keep the KV cache on the GPU (-nkvo: do not)")
       ->group(group);
   serve
       ->add_flag("--op-offload,!--no-op-offload", llama->op_offload,
-                 "Compute with the GPU what lies with the CPU")
+                 "Run operations on host tensors on the GPU")
       ->group(group);
   serve
-      ->add_flag("--swa-full", llama->swa_full,
-                 "Keep all of a sliding window's history: needs memory, no checkpoints")
+      ->add_flag(
+          "--swa-full", llama->swa_full,
+          "Keep the full history of sliding-window layers: uses more memory, needs no checkpoints")
       ->group(group);
-  serve->add_option("--rope-scaling", llama->rope_scaling, "none, linear, yarn")->group(group);
-  serve->add_option("--rope-scale", llama->rope_scale, "Stretch the context by this factor")
+  serve
+      ->add_option("--rope-scaling", llama->rope_scaling, "RoPE scaling method: none, linear, yarn")
       ->group(group);
+  serve->add_option("--rope-scale", llama->rope_scale, "RoPE context scaling factor")->group(group);
   serve->add_option("--rope-freq-base", llama->rope_freq_base, "RoPE base frequency")->group(group);
   serve->add_option("--rope-freq-scale", llama->rope_freq_scale, "RoPE frequency scale")
       ->group(group);
-  serve->add_option("--yarn-orig-ctx", llama->yarn_orig_ctx, "YaRN: context as trained")
+  serve
+      ->add_option("--yarn-orig-ctx", llama->yarn_orig_ctx, "YaRN: training context size in tokens")
       ->group(group);
-  serve->add_option("--yarn-ext-factor", llama->yarn_ext_factor, "YaRN: extrapolation mix")
+  serve->add_option("--yarn-ext-factor", llama->yarn_ext_factor, "YaRN: extrapolation mix factor")
       ->group(group);
-  serve->add_option("--yarn-attn-factor", llama->yarn_attn_factor, "YaRN: attention scale")
+  serve
+      ->add_option("--yarn-attn-factor", llama->yarn_attn_factor, "YaRN: attention magnitude scale")
       ->group(group);
   serve->add_option("--yarn-beta-slow", llama->yarn_beta_slow, "YaRN: high correction dimension")
       ->group(group);
@@ -124,60 +145,62 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-// What becomes of what is longer than the context.
+// Flags for conversations and answers that exceed the context.
 void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Context";
   serve
       ->add_option("--context-overflow", options->context_overflow,
-                   "What becomes of a conversation that does not fit the context. error: it is "
-                   "refused; truncate: its oldest turns are left out, in one step to half the "
-                   "context, and the next turns go on from there")
+                   "How to handle a conversation that does not fit the context. error: refuse it; "
+                   "truncate: drop its oldest turns, in one step to half the context, and keep "
+                   "that window for the next turns")
       ->check(CLI::IsMember({"error", "truncate"}))
       ->capture_default_str()
       ->group(group);
   serve
       ->add_flag("--context-shift,!--no-context-shift", options->context_shift,
-                 "Let an answer go on past the end of its context: the older half of what stands "
-                 "behind --keep is dropped, and the rest moves up, which is not what reading it "
-                 "would give; attention models only, not with --reuse exact")
+                 "Continue an answer past the end of the context: drop the older half of the "
+                 "tokens after --keep and shift the rest. The result differs from a fresh prefill; "
+                 "attention models only, not with --reuse exact")
       ->group(group);
   serve
       ->add_option("--keep", options->defaults.keep_tokens,
-                   "First tokens that --context-shift keeps, beside BOS (-1: the prompt)")
+                   "Number of first tokens that --context-shift keeps in addition to BOS (-1: the "
+                   "whole prompt)")
       ->check(CLI::Range(-1, 1 << 30))
       ->capture_default_str()
       ->group(group);
 }
 
-// What the model is asked for beside answers.
+// Flags for embeddings, reranking and infill.
 void AddTextFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
-      ->add_flag("--embeddings,--embedding", options->embeddings,
-                 "Make embeddings too, in a context of their own; texts of up to --ubatch-size "
-                 "tokens")
+      ->add_flag(
+          "--embeddings,--embedding", options->embeddings,
+          "Also serve embeddings, in a separate context; texts of up to --ubatch-size tokens")
       ->group(group);
   serve
       ->add_option("--pooling", options->pooling,
-                   "How tokens become a text's vector: mean, cls, last (default: the model's, or "
-                   "mean); rank is --reranking")
+                   "Pooling of token embeddings: mean, cls, last (default: the model's, or mean); "
+                   "for rank use --reranking")
       ->group(group);
   serve
       ->add_flag("--reranking,--rerank", options->reranking,
-                 "Rank documents too, by a model made for it, such as Qwen3-Reranker; query and "
-                 "document have up to --ubatch-size tokens")
+                 "Also serve reranking, with a reranker model such as Qwen3-Reranker; query and "
+                 "document of up to --ubatch-size tokens")
       ->group(group);
   serve
       ->add_flag("--spm-infill", options->spm_infill,
-                 "/infill shows the model the suffix before the prefix: for models trained so")
+                 "Put the suffix before the prefix in /infill, for models trained that way")
       ->group(group);
 }
 
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
-      ->add_option("--host", options->host,
-                   "Address to listen on; one that other machines reach needs a key")
+      ->add_option(
+          "--host", options->host,
+          "Address to listen on; an address that other machines can reach needs an API key")
       ->capture_default_str()
       ->group(group);
   serve->add_option("--port", options->port, "Port to listen on (0: any free one)")
@@ -185,12 +208,14 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->check(CLI::Range(0, 65535))
       ->group(group);
   AddKeyFlags(serve, options);
-  serve->add_option("-a,--alias", options->alias, "Name that clients see (default: the file's)")
+  serve
+      ->add_option("-a,--alias", options->alias,
+                   "Model name shown to clients (default: the file's)")
       ->group(group);
   serve
       ->add_option("--chat-template", options->chat_template,
                    "Chat template: " + JoinNames(BuiltinTemplateNames()) +
-                       ", or a Jinja text (default: the model's own)")
+                       ", or a Jinja template (default: the model's own)")
       ->group(group);
   serve
       ->add_option("--chat-template-file", options->chat_template_file,
@@ -198,45 +223,44 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
   serve
       ->add_flag("--keep-billing-header", options->keep_billing_header,
-                 "Show the model the x-anthropic-billing-header text that Claude Code sends; it "
-                 "changes from session to session, so prompts share nothing")
+                 "Keep the x-anthropic-billing-header text that Claude Code sends. It changes in "
+                 "every session, so sessions share no prefix")
       ->group(group);
   serve
       ->add_option("--script", options->script_path,
-                   "For testing clients: JSON file of rules that decide answers beforehand; the "
-                   "model reads every prompt and draws the answer that its rule gives")
+                   "For testing clients: JSON file of rules that fix the answers. The model "
+                   "prefills every prompt and samples the answer of the matching rule")
       ->group(group);
   serve
       ->add_option("--pin-volatile", options->pin_volatile,
-                   "Regular expression (RE2) for what clients change in their messages without "
-                   "meaning it: a conversation keeps the value that it had first; may be repeated. "
-                   "auto: dates and times behind words that name them, and <total_tokens>")
+                   "Regular expression (RE2) of volatile text in messages, such as a date: a "
+                   "conversation keeps the first value, so that its prefix stays the same. May be "
+                   "repeated. auto: dates and times after words that name them, and <total_tokens>")
       ->allow_extra_args(false)
       ->group(group);
   serve
       ->add_option("--sse-ping-interval", options->sse_ping_interval_s,
-                   "Seconds of silence after which a stream gets a ping (-1: never)")
+                   "Send a ping on a stream after this many seconds without data (-1: never)")
       ->capture_default_str()
       ->check(CLI::Range(-1, 86400))
       ->group(group);
   serve
-      ->add_option(
-          "--trace-out", options->trace_out,
-          "Append a line for each request to this file, for cairn-lab sim: lengths, times and "
-          "what requests share; no text, no tokens")
+      ->add_option("--trace-out", options->trace_out,
+                   "Append one line per request to this file, for cairn-lab sim: lengths, times "
+                   "and shared prefixes; no text, no tokens")
       ->group(group);
   serve
       ->add_option("--trace-events", options->trace_events,
-                   "Write what the server does and when to this file, for ui.perfetto.dev: steps, "
-                   "requests, checkpoints, disk; no text, no tokens")
+                   "Write trace events to this file, for ui.perfetto.dev: steps, requests, "
+                   "checkpoints, disk; no text, no tokens")
       ->group(group);
 }
 
 void AddPrefillFlag(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_flag("--prefill-assistant,!--no-prefill-assistant", options->prefill_assistant,
-                 "Continue a message of the assistant that is last in a chat or in Anthropic's "
-                 "messages; without, it is a whole message and another answer follows")
+                 "Continue the last message if it is the assistant's, in OpenAI's and Anthropic's "
+                 "APIs. Without this flag it is a complete message and a new answer follows")
       ->group("Server");
 }
 
@@ -244,14 +268,14 @@ void AddResponsesFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
       ->add_option("--responses-store", options->responses_store_mib,
-                   "MiB of memory in which each key's responses of /v1/responses are stored, for "
-                   "previous_response_id; its oldest go first (0: none are stored)")
+                   "MiB of memory per API key for stored responses of /v1/responses, for "
+                   "previous_response_id; the oldest are evicted first (0: store none)")
       ->capture_default_str()
       ->check(CLI::Range(0, 1 << 20))
       ->group(group);
   serve
       ->add_option("--responses-ttl", options->responses_ttl_s,
-                   "Seconds for which a response is stored (0: none are)")
+                   "Keep a stored response for this many seconds (0: store none)")
       ->capture_default_str()
       ->check(CLI::Range(0, 366 * 86400))
       ->group(group);
@@ -259,19 +283,20 @@ void AddResponsesFlags(CLI::App* serve, ServeOptions* options) {
 
 void AddLogFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
-  serve->add_flag("-v,--verbose", options->verbose, "Log what libllama says: --log-level debug")
+  serve->add_flag("-v,--verbose", options->verbose, "Log libllama's messages: --log-level debug")
       ->group(group);
   serve
-      ->add_option("--log-format", options->log_format,
-                   "Lines on standard error: human, or json: an object a line, with a request's "
-                   "figures as fields; neither has text of prompts or answers")
+      ->add_option(
+          "--log-format", options->log_format,
+          "Format of log lines on standard error: human, or json (one object per line, with the "
+          "request's figures as fields); neither contains text of prompts or answers")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--log-level", options->log_level,
-                   "Least level of a line that is logged: debug, info (a line a request), warning, "
-                   "error; the line with the server's address is told at every level")
+                   "Minimum level to log: debug, info (one line per request), warning, error; the "
+                   "line with the server's address is logged at every level")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str()
       ->group(group);
@@ -280,34 +305,34 @@ void AddLogFlags(CLI::App* serve, ServeOptions* options) {
 void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Scheduling";
   serve
-      ->add_option("--queue-limit", options->queue_limit,
-                   "Requests that may wait for a slot; more get a 503 with Retry-After")
+      ->add_option(
+          "--queue-limit", options->queue_limit,
+          "Maximum number of requests queued for a slot; further ones get a 503 with Retry-After")
       ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--prefill-share", options->prefill_share,
-                   "Share of the time that reading prompts may take while answers are on their "
-                   "way: 0.5 slows these by half at most, 1 reads as fast as it can")
+                   "Share of compute time for prefill while other requests decode: 0.5 slows "
+                   "decode by half at most, 1 prefills at full speed")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 1.0))
       ->group(group);
   serve
-      ->add_option(
-          "--request-timeout", options->request_timeout_s,
-          "Seconds after which a request is ended with a 504, waiting included (0: never); "
-          "what was read of its prompt stays")
+      ->add_option("--request-timeout", options->request_timeout_s,
+                   "End a request with a 504 after this many seconds, queueing included (0: "
+                   "never); its prefilled tokens stay cached")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->group(group);
   serve
       ->add_flag("--warm,!--no-warm", options->warm,
-                 "While nobody asks, read how each conversation will come back, so that the next "
-                 "turn waits for its new message alone; at most a quarter more is read in all")
+                 "While idle, prefetch the form in which each conversation will come back, so that "
+                 "the next turn prefills only its new message; at most 25% more prefill in total")
       ->group(group);
   serve
       ->add_option("--warm-budget", options->prefetch_budget,
-                   "Tokens a minute that --warm may read (0: no limit of its own); for batteries "
-                   "and shared machines")
+                   "Maximum tokens per minute that --warm prefills (0: no separate limit), for "
+                   "batteries and shared machines")
       ->capture_default_str()
       ->group(group);
 }
@@ -316,12 +341,13 @@ void AddIdleFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
       ->add_option("--sleep-idle-seconds", options->sleep_idle_s,
-                   "Unload the model when nobody asked for so long, and load it again at the next "
-                   "request; what was read stays in the cache (-1: never)")
+                   "Unload the model after this many seconds without a request and load it again "
+                   "at the next one; the cache is kept (-1: never)")
       ->capture_default_str()
       ->check(CLI::Range(-1, 30 * 86400))
-      ->check(
-          [](const std::string& value) { return value == "0" ? "0 would never stay awake" : ""; })
+      ->check([](const std::string& value) {
+        return value == "0" ? "expected a positive number of seconds, or -1 for never" : "";
+      })
       ->group(group);
 }
 
@@ -342,14 +368,14 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
   NameEnvironmentFlags(serve);
-  // The policies are a table: no filling of lines.
+  // The footer has a table of policies, which must not be reflowed.
   serve->get_formatter()->enable_footer_formatting(false);
   serve->footer(
       PolicyHelp() +
       "\n"
-      "Flags that llama-server has keep its names, its short forms too (-ngl, -fa, -ctk …),\n"
-      "and its environment variables (Env above); the command line wins over these.\n"
-      "Not there yet: images, LoRA adapters, several models in one process.\n\n"
+      "Flags that llama-server also has keep its names, short forms (-ngl, -fa, -ctk …)\n"
+      "and environment variables (Env above); the command line overrides the environment.\n"
+      "Not supported: images, LoRA adapters, several models in one process.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
 }

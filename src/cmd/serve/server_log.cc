@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-// Lines of a logger of this name come with their message and fields as JSON already.
+// Lines of the logger of this name already have their message and fields as JSON.
 constexpr std::string_view kRequests = "requests";
 
 constexpr std::array<std::pair<std::string_view, LogLevel>, 4> kLevels = {{
@@ -37,7 +37,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-// Of UTC: "2026-11-22T11:12:52.123Z".
+// Returns UTC: "2026-11-22T11:12:52.123Z".
 std::string TimeText(spdlog::log_clock::time_point time) {
   const std::time_t seconds = spdlog::log_clock::to_time_t(time);
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());

@@ -1,10 +1,10 @@
-// ServerLog: where the lines of a running server go: standard error, for people or for programs.
+// ServerLog: writes the log lines of a running server to standard error, as text or as JSON.
 //
-//   human   11:12:52.123 info chatcmpl-7 done: 812 prompt tokens, 640 reused (went_on), …
+//   human   11:12:52.123 info chatcmpl-7 done: 812 prompt tokens, 640 reused (continued), …
 //   json    {"time":"2026-11-22T11:12:52.123Z","level":"info","message":"…","request":{…}}
 //
-// Only a request's line has "request": the same in fields. No line has a prompt's or an answer's
-// text.
+// Only a request's line has "request", with the same figures as fields. No line contains text of a
+// prompt or an answer.
 //
 // Threads: any.
 
@@ -24,20 +24,20 @@
 namespace cairn {
 
 enum class LogFormat { kHuman, kJson };
-// Nothing: there is no such format, or no such level.
+// Return nullopt if there is no such format or level.
 std::optional<LogFormat> ParseLogFormat(std::string_view name);
 std::optional<LogLevel> ParseLogLevel(std::string_view name);
 
 class ServerLog {
  public:
-  // Lines below `level` are left out, but for those of always().
+  // Lines below `level` are not logged, except those of always().
   ServerLog(LogFormat format, LogLevel level);
-  // To a sink other than standard error, for tests.
+  // Writes to another sink than standard error, for tests.
   ServerLog(LogFormat format, LogLevel level, const std::shared_ptr<spdlog::sinks::sink>& sink);
 
-  // For text put together as spdlog does it.
+  // For lines formatted by spdlog.
   spdlog::logger* operator->() const { return lines_.get(); }
-  // For lines that whoever started the server waits for: no level leaves them out.
+  // For lines that the starter of the server waits for; they are logged at every level.
   spdlog::logger* always() const { return always_.get(); }
   LogSink sink() const;
   RequestSink request_sink() const;

@@ -26,8 +26,8 @@ void StartGrid::Fill(LlamaOptions* llama) {
   llama->probe_progress = [this, said = std::make_shared<bool>(false)](float) {
     if (std::exchange(*said, true)) return;
     log_(LogLevel::kInfo,
-         "--reuse exact waits for the exactness grid, which is measured now; the cache folder "
-         "keeps it for the next start, and --grid 64 skips it");
+         "--reuse exact: measuring the exactness grid before the start; the cache folder keeps it "
+         "for the next start, and --grid 64 skips the measurement");
   };
 }
 
@@ -66,10 +66,9 @@ void StartGrid::End() {
     const auto seconds = static_cast<int>((clock_->NowMs() - begin_ms_) / 1000);
     log_(LogLevel::kInfo, found + ": measured while idle, in " + std::to_string(seconds) + " s");
   } else {
-    log_(LogLevel::kWarning,
-         found + ", and " + std::to_string(assumed_tokens) +
-             " were assumed at the start: an answer behind a cached prefix may differ in its last "
-             "bits; the next start uses what was measured");
+    log_(LogLevel::kWarning, found + ", and " + std::to_string(assumed_tokens) +
+                                 " were assumed at the start: answers after a cached prefix may "
+                                 "differ in the last bits; the next start uses the measured grid");
   }
 }
 
@@ -77,7 +76,8 @@ void StartGrid::Keep(size_t grid_tokens) const {
   const Status kept = grids_->Keep(facts_, grid_tokens);
   if (kept || !log_) return;
   log_(LogLevel::kDebug,
-       "the exactness grid is measured again at the next start: " + kept.error().message);
+       "the exactness grid could not be saved and will be measured again at the next start: " +
+           kept.error().message);
 }
 
 }  // namespace cairn

@@ -1,10 +1,10 @@
-// StartGrid: where a server has its exactness grid from, start after start.
+// StartGrid: obtains the server's exactness grid at its start.
 //
 //   --grid N                        N
-//   measured at an earlier start    that one, from the cache folder
-//   --reuse exact                   measured before the server is ready, and kept
-//   else                            the usual one; measured between the start and the first
-//                                   request, and kept for the next start
+//   measured at an earlier start    that value, from the cache folder
+//   --reuse exact                   measured before the server is ready, and saved
+//   otherwise                       the default; measured while idle before the first request, and
+//                                   saved for the next start
 
 #ifndef CAIRN_CMD_SERVE_START_GRID_H_
 #define CAIRN_CMD_SERVE_START_GRID_H_
@@ -22,17 +22,17 @@
 
 namespace cairn {
 
-// Threads: the one that owns the context.
+// Threads: the context thread.
 class StartGrid final : public IdleWork {
  public:
-  // `folder`: the cache folder; empty: nothing is remembered, and only `exact` measures.
-  // `fs` and `clock` outlive it.
+  // `folder` is the cache folder. If it is empty, the grid is not saved, and measured only with
+  // `exact`. `fs` and `clock` outlive this object.
   StartGrid(Fs* fs, const std::string& folder, bool exact, const Clock* clock, LogSink log);
 
-  // Before the model is loaded. It outlives the loading.
+  // Call before the model is loaded; this object outlives the loading.
   void Fill(LlamaOptions* llama);
-  // After that. `facts`: LlamaEngine::GridFacts, asked for only where the grid is remembered. The
-  // work to do until the first request comes; null: none. `engine` outlives it.
+  // Call after loading. `facts` is LlamaEngine::GridFacts, called only if the grid is saved.
+  // Returns the idle work until the first request; null if there is none. `engine` outlives it.
   IdleWork* AfterLoad(Engine* engine, const std::function<Result<std::string>()>& facts);
 
   bool Step() override;
@@ -45,7 +45,7 @@ class StartGrid final : public IdleWork {
   const bool exact_;
   const Clock* const clock_;
   const LogSink log_;
-  bool given_ = false;  // by --grid
+  bool given_ = false;  // given by --grid
   Engine* engine_ = nullptr;
   std::string facts_;
   double begin_ms_ = 0;

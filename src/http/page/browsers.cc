@@ -29,7 +29,7 @@ Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys) {
   for (const std::string& origin : origins) {
     if (origin == kAny && !has_keys) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "--cors-origin '*' lets every web page ask; it needs --api-key");
+                  "--cors-origin '*' allows every web page and needs --api-key");
     }
     if (origin != kAny && !IsOrigin(origin)) {
       return Fail(ErrorCode::kInvalidArgument,

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kIndex = "index.html";
 constexpr std::string_view kNotBuilt =
-    "This cairn was built without its web page: with -DCAIRN_WEB=OFF, or where Node.js was\n"
-    "missing or too old. The APIs are all there; GET /health tells whether the model is ready.\n";
-constexpr std::string_view kNoSuchFile = "the page has no such file\n";
+    "This server was built without the web page: with -DCAIRN_WEB=OFF, or without a recent\n"
+    "Node.js. All APIs work; GET /health says whether the model is ready.\n";
+constexpr std::string_view kNoSuchFile = "the web page has no such file\n";
 
 constexpr std::string_view kPolicy =
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "

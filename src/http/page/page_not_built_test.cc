@@ -23,7 +23,7 @@ TEST_F(PageNotBuiltTest, AProgramWithoutAPageSaysSoAtTheRootAndServesOn) {
   const std::string root = AskFor("GET", "/");
   EXPECT_EQ(StatusOf(root), 404);
   EXPECT_NE(root.find("Content-Type: text/plain"), std::string::npos);
-  EXPECT_NE(BodyOf(root).find("without its web page"), std::string::npos);
+  EXPECT_NE(BodyOf(root).find("without the web page"), std::string::npos);
   EXPECT_EQ(StatusOf(AskFor("GET", "/assets/page.js")), 404);
   EXPECT_EQ(BodyOf(AskFor("GET", "/health")), "well");
 }

@@ -79,7 +79,7 @@ TEST_F(PageTest, SaysThatItWasNotBuilt) {
   const std::string answer = Get("/");
   EXPECT_EQ(StatusOf(answer), 404);
   EXPECT_TRUE(Has(answer, "Content-Type: text/plain"));
-  EXPECT_TRUE(Has(BodyOf(answer), "built without its web page"));
+  EXPECT_TRUE(Has(BodyOf(answer), "built without the web page"));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
                    abandoned_.load(std::memory_order_relaxed);
   if (!cut) return std::nullopt;
   return Error{ErrorCode::kUnavailable,
-               "the server is shutting down, and the answer was not finished; ask again"};
+               "the server is shutting down and the answer is incomplete; send the request again"};
 }
 
 bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {

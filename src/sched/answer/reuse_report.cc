@@ -5,23 +5,40 @@ namespace cairn {
 std::string_view PathName(ReuseReport::Path path) {
   switch (path) {
     case ReuseReport::Path::kNothing:
+      return "none";
+    case ReuseReport::Path::kWentOn:
+      return "continued";
+    case ReuseReport::Path::kCut:
+      return "truncated";
+    case ReuseReport::Path::kRestored:
+      return "restored";
+    case ReuseReport::Path::kAssembled:
+      return "assembled";
+    case ReuseReport::Path::kForked:
+      return "forked";
+    case ReuseReport::Path::kFullState:
+      return "full_state";
+    case ReuseReport::Path::kMoved:
+      return "moved";
+  }
+  return "";
+}
+
+std::string_view DeprecatedPathName(ReuseReport::Path path) {
+  switch (path) {
+    case ReuseReport::Path::kNothing:
       return "nothing";
     case ReuseReport::Path::kWentOn:
       return "went_on";
     case ReuseReport::Path::kCut:
       return "cut";
-    case ReuseReport::Path::kRestored:
-      return "restored";
     case ReuseReport::Path::kAssembled:
       return "joined";
-    case ReuseReport::Path::kForked:
-      return "forked";
     case ReuseReport::Path::kFullState:
       return "whole";
-    case ReuseReport::Path::kMoved:
-      return "moved";
+    default:
+      return PathName(path);
   }
-  return "";
 }
 
 }  // namespace cairn

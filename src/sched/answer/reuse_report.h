@@ -58,8 +58,10 @@ struct ReuseReport {
   Tokens stored_next = {};
 };
 
-// Returns the path as one word, as clients see it.
+// Returns the path's name in JSON, headers and traces.
 std::string_view PathName(ReuseReport::Path path);
+// The name before it was changed. Answers and traces have both for one version.
+std::string_view DeprecatedPathName(ReuseReport::Path path);
 
 }  // namespace cairn
 

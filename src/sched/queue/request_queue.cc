@@ -32,7 +32,7 @@ Status RequestQueue::MakeRoom(const std::vector<QueuedRequest>& newcomers) {
   if (!leave) {
     ++refused_;
     return Fail(ErrorCode::kUnavailable,
-                std::to_string(waiting.size()) + " requests are waiting already; try again later");
+                std::to_string(waiting.size()) + " requests are queued already; try again later");
   }
   for (const size_t index : *leave) waiting[index]->refused = true;
   refused_ += leave->size();

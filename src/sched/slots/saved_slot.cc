@@ -113,7 +113,7 @@ Status TakeSnapshots(bool recurrent, std::vector<LoadedObject>* objects, SavedSl
     if (header.kind != ObjectKind::kSnapshot || header.tokens.empty()) continue;
     if (!IsOfSlot(header, *saved, recurrent)) continue;
     const auto checkpoint_class = ParseCheckpointClass(header.checkpoint_class);
-    if (!checkpoint_class) return Corrupt("a checkpoint in it is of a kind that is not known here");
+    if (!checkpoint_class) return Corrupt("a checkpoint in it has an unknown class");
     saved->checkpoints.push_back(
         {CheckpointOf(header, *checkpoint_class), std::move(object.payload)});
   }
@@ -138,7 +138,7 @@ void CutTo(size_t position, SavedSlot* saved) {
 
 // Sets the slot's end to the deepest snapshot, beyond which the slot cannot be restored.
 Status TakeEnd(SavedSlot* saved) {
-  if (saved->checkpoints.empty()) return Corrupt("no state that leads back is in it");
+  if (saved->checkpoints.empty()) return Corrupt("it holds no state to resume from");
   SavedSlot::SavedCheckpoint& last = saved->checkpoints.back();
   CutTo(last.what.position, saved);
   if (last.what.logits_bytes == 0) {
@@ -208,7 +208,7 @@ Result<SavedSlot> ToSavedSlot(std::vector<LoadedObject> objects, bool needs_snap
     saved.tokens = snapshot->header.tokens;
     saved.provenance = ProvenanceOf(snapshot->header);
   }
-  if (saved.tokens.empty()) return Corrupt("no conversation is in it");
+  if (saved.tokens.empty()) return Corrupt("it holds no conversation");
   if (Status taken = TakeSnapshots(recurrent, &objects, &saved); !taken) {
     return tl::unexpected(taken.error());
   }

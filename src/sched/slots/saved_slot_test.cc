@@ -124,7 +124,7 @@ TEST(SavedSlot, SaysWhatIsMissing) {
       << "nothing comes back to the grid";
   LoadedObject strange = Snapshot(Count(100));
   strange.header.checkpoint_class = 200;
-  EXPECT_NE(WhyNot({first, strange}, kNeedsSnapshots).find("not known"), std::string::npos);
+  EXPECT_NE(WhyNot({first, strange}, kNeedsSnapshots).find("unknown class"), std::string::npos);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Result<SlotContent> SlotArchive::BeginSaving(size_t slot, NamespaceId name_space
   SlotPool::Entry& entry = pool_->entry(slot);
   const std::string name = "slot " + std::to_string(slot);
   if (entry.slot.own_tokens() == 0) {
-    return Fail(ErrorCode::kInvalidArgument, name + " holds nothing that could be saved");
+    return Fail(ErrorCode::kInvalidArgument, name + " is empty; there is nothing to save");
   }
   if (entry.slot.name_space() != name_space) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -54,10 +54,12 @@ Result<SlotContent> SlotArchive::BeginSaving(size_t slot, NamespaceId name_space
   }
   const MemoryTraits& traits = pool_->engine().traits();
   if (traits.kv_bytes_per_token > 0 && !traits.segments && !traits.full_states) {
-    return Fail(ErrorCode::kUnsupported, "this model's states cannot be taken out of a slot");
+    return Fail(ErrorCode::kUnsupported, "this model's state cannot be copied out of a slot");
   }
   if (!traits.segments && !entry.slot.is_own()) {
-    return Fail(ErrorCode::kUnsupported, name + " holds what was moved; that cannot be saved");
+    return Fail(
+        ErrorCode::kUnsupported,
+        name + " holds moved chunks (--cache-reuse, --context-shift), which cannot be saved");
   }
   entry.free = false;
   entry.saving = true;
@@ -157,7 +159,7 @@ Status SlotArchive::CheckFits(const SavedSlot& saved) const {
                                           : traits.segments;
   if (fits) return {};
   return Fail(ErrorCode::kInvalidArgument,
-              "its states are not in the form that this server keeps; start it with the same "
+              "its states have another layout than this server's; start the server with the same "
               "--parallel and --reuse as the one that saved them");
 }
 
@@ -167,7 +169,7 @@ Status SlotArchive::MakeRoom(size_t slot, size_t tokens) {
     const auto idle = pool_->LongestUnused(slot, slot);
     if (!idle) {
       return Fail(ErrorCode::kUnavailable,
-                  "requests at work hold the context, and leave no room for " +
+                  "running requests fill the context and leave no room for " +
                       std::to_string(tokens) + " tokens; try again when they are done");
     }
     offloader_->OffloadAndClear(*idle);

@@ -95,7 +95,7 @@ Result<uint64_t> SlotFiles::NameOf(NamespaceId name_space) const {
   for (const auto& [known, name] : options_.saved_as.name_spaces) {
     if (known == name_space) return name;
   }
-  return Fail(ErrorCode::kInternal, "this asker's conversations have no name to be saved under");
+  return Fail(ErrorCode::kInternal, "this client has no name to save conversations under");
 }
 
 Result<SlotFiles::Done> SlotFiles::Save(size_t slot, NamespaceId name_space,
@@ -207,8 +207,8 @@ Result<std::vector<LoadedObject>> SlotFiles::ReadObjects(uint64_t name_space,
 Status SlotFiles::CheckOwner(const ObjectHeader& header, uint64_t name_space) const {
   if (header.fingerprint != options_.saved_as.fingerprint) {
     return Fail(ErrorCode::kCorrupt,
-                "is of another model, or of other settings or libraries on which the bits of its "
-                "states depend: it has the fingerprint " +
+                "was saved by another model, or with settings or libraries that change the states' "
+                "bits: its fingerprint is " +
                     ToText(header.fingerprint) + ", and this server " +
                     ToText(options_.saved_as.fingerprint));
   }

@@ -430,7 +430,7 @@ TEST_F(SlotFilesTest, ForeignFilesAreRefusedAndSaidToBe) {
     put("cairn export 2\nxxxxxxxx");
     ExpectWrong(life.files().Restore(0, 0, "bad.bin"), "another version of cairn");
     put(std::string("cairn export 1\n") + std::string(8, '\0'));
-    ExpectWrong(life.files().Restore(0, 0, "bad.bin"), "no conversation is in it");
+    ExpectWrong(life.files().Restore(0, 0, "bad.bin"), "it holds no conversation");
   }
   setting.fingerprint = 8;
   {

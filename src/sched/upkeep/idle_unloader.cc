@@ -61,11 +61,11 @@ bool IdleUnloader::Unload() {
 
 bool IdleUnloader::Load() {
   const double begin_ms = context_->NowMs();
-  context_->Log(LogLevel::kInfo, "a request came: the model is loaded again");
+  context_->Log(LogLevel::kInfo, "loading the model again for a request");
   TraceSpan span(context_->options.trace, "load");
   if (const Status loaded = context_->engine->Wake(); !loaded) {
-    reason_ = "the model was unloaded while nobody asked, and cannot be loaded again: " +
-              loaded.error().message;
+    reason_ =
+        "the model was unloaded while idle and cannot be loaded again: " + loaded.error().message;
     context_->Log(LogLevel::kError, reason_);
     return false;
   }

@@ -54,15 +54,15 @@ void MemoryGovernor::LogBudget(const MemoryRoom& room, size_t budget_before,
                                size_t freed_bytes) const {
   if (budget_before == budget_.asked()) {
     const std::string left = room.refused ? "an allocation failed" : Mib(room.left_bytes) + " left";
-    context_->Log(LogLevel::kWarning,
-                  "memory is short (" + left + " of " + Mib(room.limit_bytes) + ", by " +
-                      std::string(room.why) + "): the cache evicts " + Mib(freed_bytes) +
-                      " and holds at most " + Mib(budget_.now()) +
-                      " until there is room again; a smaller --cache-ram or --ctx-size "
-                      "leaves more");
+    context_->Log(
+        LogLevel::kWarning,
+        "memory is short (" + left + " of " + Mib(room.limit_bytes) + ", by " +
+            std::string(room.why) + "): the cache evicts " + Mib(freed_bytes) +
+            " and holds at most " + Mib(budget_.now()) +
+            " until memory is free again; a smaller --cache-ram or --ctx-size frees more");
   } else if (budget_.now() == budget_.asked()) {
     context_->Log(LogLevel::kInfo,
-                  "memory is not short any more: the cache may hold what it was given");
+                  "memory is no longer short: the cache has its full budget again");
   }
 }
 

@@ -78,7 +78,7 @@ TEST_F(ScheduleTraceTest, WhoGivesUpItsSlotIsQueuedAndHasOneAgain) {
   bench.RunTogether({request('x'), request('y'), request('z')});
   const size_t preempted = bench.scheduler.stats().preempted;
   ASSERT_GE(preempted, 1u);
-  EXPECT_EQ(Lines("request", "gave up its slot").size(), preempted);
+  EXPECT_EQ(Lines("request", "preempted").size(), preempted);
   EXPECT_EQ(Lines("request").size(), 3 + preempted);
   EXPECT_EQ(Lines("queued", "\"ph\":\"b\"").size(), 3 + preempted);
   EXPECT_FALSE(Lines("offload").empty());

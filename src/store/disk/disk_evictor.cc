@@ -82,7 +82,7 @@ bool DiskEvictor::AreAsKnown(const std::vector<DiskEntry>& entries) {
 }
 
 uint64_t DiskEvictor::Evict(const std::vector<DiskEntry>& entries) {
-  TraceSpan span(listing_->options().trace, "give up");
+  TraceSpan span(listing_->options().trace, "evict");
   uint64_t freed = 0;
   for (const DiskEntry& entry : entries) {
     const Status removed = listing_->fs().Remove(listing_->PathOf(entry.model, entry.name));

@@ -1,9 +1,9 @@
-// The tree of checkpoints, laid out for reading: nodes that follow each other without a fork stand
-// one below the other; a fork begins a level.
+// The tree of checkpoints in its layout: nodes without a fork between them form a branch, one below
+// the other; a fork begins a new level.
 import type { TreeNode } from "../server/types";
 
 export interface Branch {
-  stones: TreeNode[];
+  nodes: TreeNode[];
   forks: Branch[];
 }
 
@@ -15,13 +15,13 @@ export function branches(nodes: TreeNode[]): Branch[] {
     children.set(parent, [...(children.get(parent) ?? []), node]);
   }
   const follow = (first: TreeNode): Branch => {
-    const stones = [first];
+    const nodes = [first];
     let next = children.get(first.id) ?? [];
     while (next.length === 1 && next[0] !== undefined) {
-      stones.push(next[0]);
+      nodes.push(next[0]);
       next = children.get(next[0].id) ?? [];
     }
-    return { stones, forks: next.map(follow) };
+    return { nodes, forks: next.map(follow) };
   };
   return (children.get("") ?? []).map(follow);
 }

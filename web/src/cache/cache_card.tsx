@@ -6,12 +6,12 @@ export function CacheCard() {
   const state = cache.value;
   const nodes = tree.value;
   if (state === "absent" && nodes === "absent") {
-    return <p class="dim">This server does not show its cache: it has no /cairn/cache.</p>;
+    return <p class="dim">This server does not show its cache (/cairn/cache).</p>;
   }
   return (
     <>
       {state !== null && state !== "absent" && <Tiers of={state} />}
-      {nodes === null && <p class="dim">Not asked yet.</p>}
+      {nodes === null && <p class="dim">Loading …</p>}
       {nodes === "absent" && <p class="dim">This server does not show the tree of its cache.</p>}
       {nodes !== null && nodes !== "absent" && <Tree nodes={nodes} cut={treeIsCut.value} />}
     </>

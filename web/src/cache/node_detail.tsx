@@ -1,17 +1,17 @@
-// One checkpoint, and what can be done with it.
+// One checkpoint, with buttons to prefetch, pin and drop it.
 import { useSignal } from "@preact/signals";
 import { number } from "../parts/words";
 import { call, json } from "../server/call";
 import type { TreeNode } from "../server/types";
 import { chosenNode } from "../state/chosen";
 import { refresh } from "../state/polling";
-import { type Warmed, warmedWords } from "./warmed";
+import { type Prefetched, prefetchedWords } from "./prefetched";
 
 export function NodeDetail(props: { node: TreeNode }) {
   const { node } = props;
   const trouble = useSignal("");
   const said = useSignal("");
-  const warming = useSignal(false);
+  const prefetching = useSignal(false);
   const change = async (method: string, body?: unknown) => {
     try {
       await call(method, `/cairn/cache/checkpoints/${encodeURIComponent(node.id)}`, body);
@@ -22,19 +22,19 @@ export function NodeDetail(props: { node: TreeNode }) {
     }
     void refresh();
   };
-  const warm = async () => {
-    warming.value = true;
+  const prefetch = async () => {
+    prefetching.value = true;
     trouble.value = "";
-    said.value = "Warming …";
+    said.value = "Prefetching …";
     try {
-      said.value = warmedWords(
-        await json<Warmed>("POST", "/cairn/cache/warm", { checkpoint: node.id }),
+      said.value = prefetchedWords(
+        await json<Prefetched>("POST", "/cairn/cache/prefetch", { checkpoint: node.id }),
       );
     } catch (error) {
       said.value = "";
       trouble.value = error instanceof Error ? error.message : String(error);
     }
-    warming.value = false;
+    prefetching.value = false;
     void refresh();
   };
   return (
@@ -44,13 +44,13 @@ export function NodeDetail(props: { node: TreeNode }) {
       <div class="actions">
         <button
           type="button"
-          title="Bring the model back to this place before anyone asks"
-          aria-disabled={warming.value}
+          title="Restore this checkpoint into a slot before a request needs it"
+          aria-disabled={prefetching.value}
           onClick={() => {
-            if (!warming.value) void warm();
+            if (!prefetching.value) void prefetch();
           }}
         >
-          Warm
+          Prefetch
         </button>
         <button
           type="button"

@@ -50,7 +50,7 @@ export function Tiers(props: { of: CacheState }) {
     <div class="tiers">
       <Fill name="memory" tier={tiers.ram} />
       {tiers.disk === null ? (
-        <p class="dim">Nothing is kept on disk.</p>
+        <p class="dim">There is no disk tier.</p>
       ) : (
         <Fill name="disk" tier={tiers.disk} />
       )}
@@ -58,7 +58,7 @@ export function Tiers(props: { of: CacheState }) {
         {classes.map((one) => `${number(one.checkpoints)} ${one.class} (${one.tier}, ${bytes(one.bytes)})`).join(" · ")}
         {classes.length > 0 && " · "}
         {number(segments.count)} segments ({bytes(segments.bytes)}) ·{" "}
-        {slots.filter((slot) => slot.busy).length} of {slots.length} slots at work
+        {slots.filter((slot) => slot.busy).length} of {slots.length} slots busy
       </p>
       {tiers.disk !== null && <Flush />}
     </div>

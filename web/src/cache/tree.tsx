@@ -39,9 +39,9 @@ function Branches(props: { of: Branch[] }) {
   return (
     <ul class="branches">
       {props.of.map((branch) => (
-        <li key={branch.stones[0]?.id} class="branch">
+        <li key={branch.nodes[0]?.id} class="branch">
           <ul class="path">
-            {branch.stones.map((node) => (
+            {branch.nodes.map((node) => (
               <Node key={node.id} node={node} />
             ))}
           </ul>
@@ -53,7 +53,7 @@ function Branches(props: { of: Branch[] }) {
 }
 
 export function Tree(props: { nodes: TreeNode[]; cut: boolean }) {
-  if (props.nodes.length === 0) return <p class="dim">Nothing is remembered yet.</p>;
+  if (props.nodes.length === 0) return <p class="dim">The cache is empty.</p>;
   return (
     <div class="scroll tree" tabIndex={0} role="region" aria-label="Tree of conversations">
       <Branches of={branches(props.nodes)} />

@@ -1,4 +1,4 @@
-// What the model said: its reasoning folded, its text, and what reading its prompt cost.
+// An answer: its reasoning, folded, its text, and the cost of its prompt.
 import { useMemo } from "preact/hooks";
 import { milliseconds, number } from "../parts/words";
 import type { Turn } from "../state/chats";
@@ -23,15 +23,15 @@ function cost(turn: Turn): string {
   const parts: string[] = [];
   const reuse = turn.reuse;
   const timings = turn.timings;
-  const read = reuse?.read_tokens ?? timings?.prompt_n;
+  const computed = reuse?.computed_tokens ?? timings?.prompt_n;
   const reused = reuse?.reused_tokens ?? timings?.cache_n;
-  if (read !== undefined && reused !== undefined) {
-    parts.push(`${number(reused)} tokens reused, ${number(read)} read`);
+  if (computed !== undefined && reused !== undefined) {
+    parts.push(`${number(reused)} tokens reused, ${number(computed)} prefilled`);
   }
-  if (turn.firstMs !== undefined) parts.push(`first word after ${milliseconds(turn.firstMs)}`);
+  if (turn.firstMs !== undefined) parts.push(`first token after ${milliseconds(turn.firstMs)}`);
   if (timings !== undefined && timings.predicted_ms > 0) {
     const speed = (1000 * timings.predicted_n) / timings.predicted_ms;
-    parts.push(`${number(timings.predicted_n)} tokens at ${speed.toFixed(1)} a second`);
+    parts.push(`${number(timings.predicted_n)} tokens at ${speed.toFixed(1)} per second`);
   }
   return parts.join(" · ");
 }
@@ -58,7 +58,7 @@ function Cost(props: { turn: Turn; index: number }) {
 
 function Text(props: { turn: Turn }) {
   const html = useMemo(() => toHtml(props.turn.content), [props.turn.content]);
-  if (props.turn.state === "waiting") return <p class="waits">The prompt is being read …</p>;
+  if (props.turn.state === "waiting") return <p class="waits">Prefill …</p>;
   return <div class="said text" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 

@@ -26,8 +26,8 @@ function useFollow(of: unknown) {
 function Empty() {
   return (
     <p class="empty">
-      Say something, then look at the prompt: the first turn is read, the next one goes on from
-      there. Edit an early message to see what has to be read again, and why.
+      Send a message, then look at the prompt: the first turn is prefilled, the next one continues
+      from there. Edit an early message to see what is prefilled again, and why.
     </p>
   );
 }

@@ -29,7 +29,7 @@ export function Composer() {
       <textarea
         id="message"
         rows={1}
-        placeholder="Message (Enter sends, Shift+Enter begins a line)"
+        placeholder="Message (Enter sends, Shift+Enter starts a new line)"
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}
         onKeyDown={onKeyDown}

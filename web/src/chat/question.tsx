@@ -1,4 +1,4 @@
-// What a person said, and its change.
+// A message of the user, and its editor.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Turn } from "../state/chats";
@@ -29,7 +29,7 @@ function Editor(props: Props & { close: () => void }) {
       <textarea
         ref={area}
         rows={3}
-        aria-label="Change the message; what came after it goes"
+        aria-label="Change the message; later messages are removed"
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}
         onKeyDown={onKeyDown}
@@ -39,7 +39,7 @@ function Editor(props: Props & { close: () => void }) {
           Send again
         </button>
         <button type="button" onClick={props.close}>
-          Leave it
+          Cancel
         </button>
       </div>
     </div>

@@ -6,14 +6,14 @@ export function System() {
   return (
     <details class="system" open={system !== "" ? true : undefined}>
       <summary>System message and limits</summary>
-      <label for="system">System message, in front of everything: a change of it changes all</label>
+      <label for="system">System message, before all others: a change invalidates the whole prefix</label>
       <textarea
         id="system"
         rows={2}
         value={system}
         onChange={(event) => setSystem(event.currentTarget.value)}
       />
-      <label for="tokens-max">Tokens an answer may have (0: as the server has it)</label>
+      <label for="tokens-max">Maximum tokens per answer (0: the server's default)</label>
       <input
         id="tokens-max"
         type="number"

@@ -14,7 +14,7 @@ const rate = (value: number) => `${Math.round(value)} %`;
 const speed = (value: number) => `${number(value)}/s`;
 
 export function Live() {
-  const { times, hitRate, tokensRead, ramBytes, diskBytes } = history.value;
+  const { times, hitRate, tokensComputed, ramBytes, diskBytes } = history.value;
   const first = firstTokens();
   const stored = `memory ${words(last(ramBytes), bytes)}, disk ${words(last(diskBytes), bytes)}`;
   return (
@@ -28,19 +28,19 @@ export function Live() {
         max={105}
       />
       <Chart
-        title="Tokens read"
-        now={words(last(tokensRead), speed)}
+        title="Prefill"
+        now={words(last(tokensComputed), speed)}
         times={times}
-        lines={[{ name: "tokens read", values: tokensRead, colour: "--read" }]}
+        lines={[{ name: "tokens prefilled", values: tokensComputed, colour: "--computed" }]}
         unit={speed}
       />
       <Chart
-        title="Bytes kept"
+        title="Cache size"
         now={stored}
         times={times}
         lines={[
           { name: "memory", values: ramBytes, colour: "--restored" },
-          { name: "disk", values: diskBytes, colour: "--warmed", dash: [6, 4] },
+          { name: "disk", values: diskBytes, colour: "--prefetched", dash: [6, 4] },
         ]}
         unit={bytes}
       />

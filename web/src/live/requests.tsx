@@ -1,10 +1,10 @@
-// The requests that the server remembers, newest first, each with what was reused and why.
+// The last requests of the server, newest first, each with its reuse and its explanation.
 import { clock, milliseconds, number } from "../parts/words";
 import type { ServedRequest } from "../server/types";
 import { requests } from "../state/polling";
 import { place } from "../prompt/bar";
 import { stretches } from "../prompt/stretches";
-import { wayWords } from "../prompt/why";
+import { pathWords } from "../prompt/why";
 
 function Split(props: { request: ServedRequest }) {
   const reuse = props.request.reuse;
@@ -26,12 +26,12 @@ function figures(request: ServedRequest): string {
   const parts: string[] = [];
   const reuse = request.reuse;
   if (reuse !== undefined) {
-    parts.push(`${number(reuse.reused_tokens)} reused, ${number(reuse.read_tokens)} read`);
+    parts.push(`${number(reuse.reused_tokens)} reused, ${number(reuse.computed_tokens)} prefilled`);
   }
   if (request.queue_ms !== undefined && request.queue_ms >= 1) {
-    parts.push(`waited ${milliseconds(request.queue_ms)}`);
+    parts.push(`queued ${milliseconds(request.queue_ms)}`);
   }
-  if (request.prompt_ms !== undefined) parts.push(`read in ${milliseconds(request.prompt_ms)}`);
+  if (request.prompt_ms !== undefined) parts.push(`first token after ${milliseconds(request.prompt_ms)}`);
   if (request.generated_tokens !== undefined) {
     const time = request.generated_ms === undefined ? "" : ` in ${milliseconds(request.generated_ms)}`;
     parts.push(`${number(request.generated_tokens)} generated${time}`);
@@ -53,7 +53,7 @@ function Item(props: { request: ServedRequest }) {
         </summary>
         {why !== undefined && <p class="sentence">{why.sentence}</p>}
         {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
-        {request.reuse !== undefined && <p class="dim">How: {wayWords(request.reuse)}.</p>}
+        {request.reuse !== undefined && <p class="dim">Resume path: {pathWords(request.reuse)}.</p>}
         <p class="dim">
           {request.api}, {request.id}
         </p>
@@ -65,10 +65,10 @@ function Item(props: { request: ServedRequest }) {
 export function Requests() {
   const told = requests.value;
   if (told === "absent") {
-    return <p class="dim">This server keeps no list of its requests: it has no /cairn/requests.</p>;
+    return <p class="dim">This server has no list of requests (/cairn/requests).</p>;
   }
-  if (told === null) return <p class="dim">Not asked yet.</p>;
-  if (told.length === 0) return <p class="dim">Nobody has asked anything yet.</p>;
+  if (told === null) return <p class="dim">Loading …</p>;
+  if (told.length === 0) return <p class="dim">No requests yet.</p>;
   return (
     <ol class="asked">
       {told.map((request) => (

@@ -1,4 +1,4 @@
-// Asks for the API key when the server wants one.
+// Asks for the API key when the server requires one.
 import { useEffect, useRef } from "preact/hooks";
 import { key, keyWanted, useKey } from "../state/key";
 
@@ -17,11 +17,11 @@ export function KeyPrompt() {
   return (
     <dialog ref={dialog} aria-labelledby="key-title" onCancel={(event) => event.preventDefault()}>
       <form onSubmit={submit}>
-        <h2 id="key-title">This server wants a key</h2>
+        <h2 id="key-title">This server requires an API key</h2>
         <p>
           {key.value === ""
-            ? "Whoever started it with --api-key has one. It is kept until this tab is closed."
-            : "The key that was given is not one of this server's."}
+            ? "It is one of the keys given to --api-key. The page keeps it until this tab is closed."
+            : "The key is not one of this server's."}
         </p>
         <label for="key">API key</label>
         <input id="key" ref={input} type="password" autocomplete="off" required />

@@ -4,10 +4,10 @@ import { choose, chosenNode } from "../state/chosen";
 import type { Kind, Stretch, Span } from "./stretches";
 
 export const kKinds: [Kind, string, string][] = [
-  ["reused", "reused", "was still in the context"],
-  ["restored", "restored", "brought back from memory or disk"],
-  ["warmed", "read ahead", "read before anyone asked"],
-  ["read", "read", "read for this answer"],
+  ["reused", "reused", "still in a slot"],
+  ["restored", "restored", "from memory or disk"],
+  ["prefetched", "prefetched", "prefilled while idle"],
+  ["computed", "prefilled", "for this answer"],
 ];
 
 function percent(tokens: number, total: number): string {
@@ -18,19 +18,19 @@ export function place(begin: number, end: number, total: number) {
   return { left: percent(begin, total), width: percent(end - begin, total) };
 }
 
-export function stoneWords(node: TreeNode): string {
+export function checkpointWords(node: TreeNode): string {
   const old = node.age_ms === undefined ? "" : `, ${age(node.age_ms)} old`;
   const pinned = node.pinned ? ", pinned" : "";
   return `${node.class} at ${number(node.position)}, ${node.tier}, ${bytes(node.bytes)}${old}${pinned}`;
 }
 
-function Stone(props: { node: TreeNode; total: number }) {
+function Marker(props: { node: TreeNode; total: number }) {
   const { node, total } = props;
-  const words = `Checkpoint: ${stoneWords(node)}`;
+  const words = `Checkpoint: ${checkpointWords(node)}`;
   return (
     <button
       type="button"
-      class={`stone ${node.tier} ${node.pinned ? "pinned" : ""}`}
+      class={`checkpoint ${node.tier} ${node.pinned ? "pinned" : ""}`}
       style={{ left: percent(node.position, total) }}
       aria-label={words}
       aria-pressed={chosenNode.value === node.id}
@@ -43,10 +43,10 @@ function Stone(props: { node: TreeNode; total: number }) {
 interface Props {
   stretches: Stretch[];
   spans: Span[];
-  stones: TreeNode[];
+  checkpoints: TreeNode[];
   total: number;
   marked: number | null; // a message
-  used: { position: number; class: string } | undefined; // the checkpoint that was returned to
+  used: { position: number; class: string } | undefined; // the checkpoint that the prompt was resumed from
 }
 
 function label(stretches: Stretch[], total: number): string {
@@ -58,18 +58,18 @@ function label(stretches: Stretch[], total: number): string {
   return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ")}`;
 }
 
-export function Bar({ stretches, spans, stones, total, marked, used }: Props) {
+export function Bar({ stretches, spans, checkpoints, total, marked, used }: Props) {
   return (
     <div class="barbox">
-      <div class="stones">
-        {stones.map((node) => (
-          <Stone key={node.id} node={node} total={total} />
+      <div class="checkpoints">
+        {checkpoints.map((node) => (
+          <Marker key={node.id} node={node} total={total} />
         ))}
         {used !== undefined && (
           <span
             class="used"
             style={{ left: percent(used.position, total) }}
-            title={`Went back to the checkpoint at ${number(used.position)} (${used.class})`}
+            title={`Resumed from the checkpoint at ${number(used.position)} (${used.class})`}
           />
         )}
       </div>

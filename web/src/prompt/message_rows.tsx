@@ -1,4 +1,4 @@
-// The messages of the prompt, one a row: how long each is, and where its tokens came from.
+// The messages of the prompt, one per row, with the number and the sources of their tokens.
 import { number } from "../parts/words";
 import type { SentMessage } from "../server/types";
 import { kKinds } from "./bar";
@@ -8,7 +8,7 @@ interface Props {
   messages: SentMessage[];
   spans: Span[];
   stretches: Stretch[];
-  parted: number | undefined; // the message where the prompt parts from what is stored
+  divergedAt: number | undefined; // the message where the prompt diverges from the cached one
   mark: (message: number | null) => void;
 }
 
@@ -31,7 +31,7 @@ function Row(props: Props & { index: number }) {
   const own = props.stretches.filter((stretch) => stretch.message === index);
   return (
     <tr
-      class={props.parted === index ? "parted" : ""}
+      class={props.divergedAt === index ? "diverged" : ""}
       onMouseEnter={() => mark(index)}
       onMouseLeave={() => mark(null)}
     >
@@ -39,7 +39,7 @@ function Row(props: Props & { index: number }) {
       <td class="figure">{span === undefined ? "" : number(span.end - span.begin)}</td>
       <td>
         {sources(own)}
-        {props.parted === index && <strong class="tag">parts here</strong>}
+        {props.divergedAt === index && <strong class="tag">diverges here</strong>}
       </td>
       <td class="excerpt">{message.content.slice(0, 80)}</td>
     </tr>
@@ -54,8 +54,8 @@ export function MessageRows(props: Props) {
           <tr>
             <th scope="col">message</th>
             <th scope="col" class="figure">tokens</th>
-            <th scope="col">from</th>
-            <th scope="col">begins</th>
+            <th scope="col">source</th>
+            <th scope="col">text</th>
           </tr>
         </thead>
         <tbody>

@@ -1,4 +1,4 @@
-// The prompt of one answer: its bar, its messages, and why it was not reused whole.
+// The prompt of one answer: its bar, its messages, and why not all of it was reused.
 import { useSignal } from "@preact/signals";
 import { number, percent } from "../parts/words";
 import { prompt } from "../state/prompt";
@@ -6,32 +6,32 @@ import { tree } from "../state/polling";
 import { Bar, Legend } from "./bar";
 import { MessageRows } from "./message_rows";
 import { stretches, spans } from "./stretches";
-import { stonesOn } from "./stones";
-import { Warm } from "./warm";
+import { checkpointsOn } from "./checkpoints";
+import { Prefetch } from "./prefetch";
 import { Why } from "./why";
 
 export function PromptCard() {
   const marked = useSignal<number | null>(null);
   const shown = prompt.value;
-  if (shown === null) return <p class="dim">No prompt yet. The first answer brings one.</p>;
+  if (shown === null) return <p class="dim">No prompt yet. Send a message to see one.</p>;
   const { reuse, messages } = shown;
   const all = spans(reuse);
   const total = reuse?.prompt_tokens ?? 0;
   const cut = stretches(all, reuse);
   const told = tree.value;
-  const stones = told === null || told === "absent" ? [] : stonesOn(told, messages, total);
+  const checkpoints = told === null || told === "absent" ? [] : checkpointsOn(told, messages, total);
   return (
     <>
       <p class="headline">
         {reuse === null
-          ? "The prompt is being read …"
-          : `${number(reuse.prompt_tokens)} tokens, ${number(reuse.read_tokens)} of them read: ` +
+          ? "Prefill …"
+          : `${number(reuse.prompt_tokens)} tokens, ${number(reuse.computed_tokens)} of them prefilled: ` +
             `${percent(reuse.reused_tokens, reuse.prompt_tokens)} reused`}
       </p>
       <Bar
         stretches={cut}
         spans={all}
-        stones={stones}
+        checkpoints={checkpoints}
         total={total}
         marked={marked.value}
         used={reuse?.checkpoint}
@@ -42,10 +42,10 @@ export function PromptCard() {
         messages={messages}
         spans={all}
         stretches={cut}
-        parted={reuse?.explanation?.place?.message}
+        divergedAt={reuse?.explanation?.place?.message}
         mark={(message) => (marked.value = message)}
       />
-      <Warm />
+      <Prefetch />
     </>
   );
 }

@@ -1,14 +1,13 @@
-// A prompt cut into stretches: which message, and where its tokens came from.
+// A prompt divided into stretches, each of one message and one source.
 //
-// The server says which tokens each message takes, and how many tokens came from where; in the
-// order of the prompt that is: what was in the context or brought back, then what had been read
-// ahead, then what was read.
+// The server reports the tokens of each message and the number of tokens of each source. In the
+// order of the prompt: tokens restored or still in a slot, then prefetched ones, then computed ones.
 import type { Reuse } from "../server/types";
 
-export type Kind = "reused" | "restored" | "warmed" | "read";
+export type Kind = "reused" | "restored" | "prefetched" | "computed";
 
 interface Part {
-  message: number | null; // null: no message's, but the template's own
+  message: number | null; // null: text of the template
   begin: number;
   end: number; // tokens
 }
@@ -30,13 +29,13 @@ interface Source {
 function sources(reuse: Reuse): Source[] {
   const stored = reuse.ram_tokens + reuse.disk_tokens;
   const known = reuse.reused_tokens;
-  const warmed = Math.min(reuse.warmed_tokens, known);
-  const restored = Math.min(stored, known - warmed);
+  const prefetched = Math.min(reuse.prefetched_tokens, known);
+  const restored = Math.min(stored, known - prefetched);
   const ends: [Kind, number][] = [
     ["restored", restored],
-    ["reused", known - warmed],
-    ["warmed", known],
-    ["read", reuse.prompt_tokens],
+    ["reused", known - prefetched],
+    ["prefetched", known],
+    ["computed", reuse.prompt_tokens],
   ];
   let begin = 0;
   const all: Source[] = [];
@@ -54,7 +53,7 @@ export function spans(reuse: Reuse | null): Span[] {
   );
 }
 
-// From the prompt's first token to its last: the messages, and what is nobody's between them.
+// The whole prompt: the messages, and the template's text between them.
 function parts(all: Span[], tokens: number): Part[] {
   const cut: Part[] = [];
   let at = 0;

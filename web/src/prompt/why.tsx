@@ -1,16 +1,16 @@
-// Why a prompt was not reused whole, in the server's own words.
+// Why not all of a prompt was reused, in the server's words.
 import type { Explanation, Reuse } from "../server/types";
 import { age, bytes, milliseconds, number } from "../parts/words";
 
-const kWays: Record<string, string> = {
-  nothing: "nothing was reused",
-  went_on: "went on where the last answer ended",
-  cut: "cut the context back and went on",
-  restored: "returned to a checkpoint",
-  joined: "joined stored segments",
-  forked: "forked a conversation that is in the context",
-  whole: "set a whole state",
-  moved: "moved what still fits",
+const kPaths: Record<string, string> = {
+  none: "nothing was reused",
+  continued: "continued a slot from its end",
+  truncated: "truncated a slot and continued it",
+  restored: "restored a checkpoint",
+  assembled: "assembled the KV from segments",
+  forked: "forked another slot",
+  full_state: "restored a full slot state",
+  moved: "moved chunks from other positions",
 };
 
 function Excerpts(props: { explanation: Explanation }) {
@@ -20,14 +20,14 @@ function Excerpts(props: { explanation: Explanation }) {
     <dl class="excerpts">
       <dt>this prompt</dt>
       <dd>{prompt}</dd>
-      <dt>what is stored</dt>
+      <dt>cached prompt</dt>
       <dd>{stored}</dd>
     </dl>
   );
 }
 
-export function wayWords(reuse: Reuse): string {
-  const parts = [kWays[reuse.way] ?? ""];
+export function pathWords(reuse: Reuse): string {
+  const parts = [kPaths[reuse.path] ?? ""];
   const used = reuse.checkpoint;
   if (used !== undefined) {
     const old = used.age_ms === undefined ? "" : `, ${age(used.age_ms)} old`;
@@ -44,7 +44,7 @@ export function Why(props: { reuse: Reuse; explained: boolean }) {
   const { reuse, explained } = props;
   const why = reuse.explanation;
   if (!explained) {
-    return <p class="dim">This server does not explain what it did; the bar is drawn from its timings.</p>;
+    return <p class="dim">This server sends no explanations; the bar shows its timings.</p>;
   }
   return (
     <div class="why">
@@ -52,8 +52,8 @@ export function Why(props: { reuse: Reuse; explained: boolean }) {
       {why !== undefined && <Excerpts explanation={why} />}
       {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
       <p class="dim">
-        How: {wayWords(reuse)}.
-        {reuse.shared_tokens > 0 && ` ${number(reuse.shared_tokens)} tokens are shared with another slot.`}
+        Resume path: {pathWords(reuse)}.
+        {reuse.shared_tokens > 0 && ` ${number(reuse.shared_tokens)} tokens of the prompt are cached.`}
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-// Prometheus' text as a table: "cairn_prompt_tokens_total{source=\"read\"}" -> 12.
+// Prometheus' text as a table: "cairn_prompt_tokens_by_source_total{source=\"live\"}" -> 12.
 
 export type Metrics = Map<string, number>;
 

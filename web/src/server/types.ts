@@ -1,4 +1,4 @@
-// What the server says, as far as the page reads it. docs/openapi.yaml has the whole of it.
+// The parts of the server's answers that the page uses. docs/openapi.yaml describes all of them.
 
 export type Role = "system" | "user" | "assistant";
 
@@ -16,7 +16,7 @@ export interface Place {
 }
 
 export interface Explanation {
-  why: string;
+  reason: string;
   sentence: string;
   place?: Place;
   prompt_excerpt?: string;
@@ -24,7 +24,7 @@ export interface Explanation {
   advice?: string;
 }
 
-// Which tokens of the prompt a message takes; no begin and no end: that is not known for certain.
+// The tokens [begin, end) of a message in the prompt. Both are absent when the place is uncertain.
 export interface MessageTokens {
   index: number;
   role: string;
@@ -32,17 +32,17 @@ export interface MessageTokens {
   end?: number;
 }
 
-// The `cairn` object: where the tokens of one prompt came from.
+// The `cairn` object: the sources of one prompt's tokens.
 export interface Reuse {
   prompt_tokens: number;
   reused_tokens: number;
-  read_tokens: number;
+  computed_tokens: number;
   live_tokens: number;
   ram_tokens: number;
   disk_tokens: number;
-  warmed_tokens: number;
+  prefetched_tokens: number;
   shared_tokens: number;
-  way: string;
+  path: string;
   restored_bytes?: number;
   restore_ms?: number;
   checkpoint?: { position: number; class: string; age_ms?: number };

@@ -1,5 +1,5 @@
-// The conversations, as this browser keeps them. The server keeps none: it gets all of a
-// conversation with every turn.
+// The conversations, stored in the browser. The server stores none: every turn sends the whole
+// conversation.
 import { computed, signal } from "@preact/signals";
 import type { Reuse, SentMessage, Timings } from "../server/types";
 
@@ -30,13 +30,15 @@ function newChatObject(): Chat {
   return { id: `${Date.now().toString(36)}${Math.random().toString(36).slice(2, 6)}`, system: "", turns: [] };
 }
 
-// An answer that was on its way when the page was closed has no one left to write it.
+// An answer that was running when the page was closed is stopped. Figures that an older version of
+// the page saved have other names and are dropped.
 function settled(chat: Chat): Chat {
-  const turns = chat.turns.map((turn) =>
-    turn.state === "waiting" || turn.state === "answering"
-      ? { ...turn, state: "stopped" as const }
-      : turn,
-  );
+  const turns = chat.turns.map((turn) => {
+    const next = { ...turn };
+    if (turn.state === "waiting" || turn.state === "answering") next.state = "stopped";
+    if (turn.reuse?.computed_tokens === undefined) delete next.reuse;
+    return next;
+  });
   return { ...chat, turns };
 }
 

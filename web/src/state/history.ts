@@ -1,12 +1,12 @@
-// The last minutes of what the server tells of itself, for the charts.
+// The server's figures of the last minutes, for the charts.
 import { effect, signal } from "@preact/signals";
 import { total } from "../server/metrics";
 import { cache, metrics, requests } from "./polling";
 
 export interface History {
   times: number[]; // seconds since 1970
-  hitRate: (number | null)[]; // of the prompts in between, per cent; null: there were none
-  tokensRead: (number | null)[]; // a second
+  hitRate: (number | null)[]; // per cent of the prompt tokens since the last sample; null without any
+  tokensComputed: (number | null)[]; // per second
   ramBytes: (number | null)[];
   diskBytes: (number | null)[];
 }
@@ -21,7 +21,7 @@ const kSamples = 300;
 export const history = signal<History>({
   times: [],
   hitRate: [],
-  tokensRead: [],
+  tokensComputed: [],
   ramBytes: [],
   diskBytes: [],
 });
@@ -29,7 +29,7 @@ export const history = signal<History>({
 interface Totals {
   at: number;
   reused: number;
-  read: number;
+  computed: number;
 }
 
 let before: Totals | null = null;
@@ -42,21 +42,21 @@ function addSample(): void {
   const now = metrics.value;
   if (now === null) return;
   const at = Date.now() / 1000;
-  const all = total(now, "cairn_prompt_tokens_total");
-  const read = total(now, "cairn_prompt_tokens_total", 'source="read"');
-  const reused = all - read;
+  const all = total(now, "cairn_prompt_tokens_by_source_total");
+  const computed = total(now, "cairn_prompt_tokens_by_source_total", 'source="computed"');
+  const reused = all - computed;
   const past = before;
-  before = { at, reused, read };
-  if (past === null || read < past.read || at <= past.at) return;
-  const [reusedNow, readNow] = [reused - past.reused, read - past.read];
-  const seen = reusedNow + readNow;
+  before = { at, reused, computed };
+  if (past === null || computed < past.computed || at <= past.at) return;
+  const [reusedNow, computedNow] = [reused - past.reused, computed - past.computed];
+  const seen = reusedNow + computedNow;
   const old = history.peek();
   const told = cache.peek();
   const tiers = told === null || told === "absent" ? null : told.tiers;
   history.value = {
     times: push(old.times, at),
     hitRate: push(old.hitRate, seen > 0 ? (100 * reusedNow) / seen : null),
-    tokensRead: push(old.tokensRead, readNow / (at - past.at)),
+    tokensComputed: push(old.tokensComputed, computedNow / (at - past.at)),
     ramBytes: push(old.ramBytes, tiers?.ram.bytes ?? total(now, "cairn_cache_bytes")),
     diskBytes: push(old.diskBytes, tiers === null ? total(now, "cairn_disk_bytes") : (tiers.disk?.bytes ?? null)),
   };
@@ -64,7 +64,7 @@ function addSample(): void {
 
 effect(addSample);
 
-// From asking to the first token, of the requests that are known.
+// Time to first token of the listed requests.
 export function firstTokens(): FirstTokens {
   const told = requests.value;
   const list = told === null || told === "absent" ? [] : told;

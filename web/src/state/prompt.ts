@@ -1,4 +1,4 @@
-// The prompt whose bar is shown: what one answer was given, and where its tokens came from.
+// The prompt shown in the bar: the messages of one answer and the sources of its tokens.
 import { computed, signal } from "@preact/signals";
 import type { Reuse, SentMessage, Timings } from "../server/types";
 import { messagesBefore, openChat, type Turn } from "./chats";
@@ -14,18 +14,18 @@ export interface Prompt {
   explained: boolean; // false: made from the timings alone
 }
 
-// What a server that explains nothing still tells.
+// For servers without explanations.
 function fromTimings(timings: Timings): Reuse {
   return {
     prompt_tokens: timings.cache_n + timings.prompt_n,
     reused_tokens: timings.cache_n,
-    read_tokens: timings.prompt_n,
+    computed_tokens: timings.prompt_n,
     live_tokens: timings.cache_n,
     ram_tokens: 0,
     disk_tokens: 0,
-    warmed_tokens: 0,
+    prefetched_tokens: 0,
     shared_tokens: 0,
-    way: "",
+    path: "",
   };
 }
 

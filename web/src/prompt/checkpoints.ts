@@ -1,6 +1,6 @@
-// Which checkpoints lie on the prompt that is shown. The tree does not say whose they are, only how
-// the text between two of them begins: the path is taken whose texts stand in the prompt, all of
-// them, and of several the one that was used last.
+// The checkpoints on the shown prompt. The tree does not say which conversation a checkpoint belongs
+// to, only how the text between two checkpoints begins. So the path is taken whose texts all occur in
+// the prompt; among several, the most recently used one.
 import type { SentMessage, TreeNode } from "../server/types";
 
 function pathTo(leaf: TreeNode, byId: ReadonlyMap<string, TreeNode>): TreeNode[] {
@@ -30,7 +30,7 @@ function agreement(path: TreeNode[], prompt: string): number {
   return parts.every((part) => prompt.includes(part)) ? parts.length : -1;
 }
 
-export function stonesOn(nodes: TreeNode[], messages: SentMessage[], tokens: number): TreeNode[] {
+export function checkpointsOn(nodes: TreeNode[], messages: SentMessage[], tokens: number): TreeNode[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const inside = nodes.filter((node) => node.position > 0 && node.position <= tokens);
   const prompt = messages
