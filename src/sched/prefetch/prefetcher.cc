@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sched/prefill_chunks.h"
+
 namespace cairn {
 namespace {
 
