@@ -287,6 +287,16 @@ TEST(TidyRules, FindOldWordsInNamesAndCommentsButNotInLiterals) {
   EXPECT_EQ(Joined(CheckWords({"src/a_test.cc", "// parked\n"})), "");
 }
 
+TEST(TidyRules, FindOldPhrasesAndHeadlessSentencesInComments) {
+  const auto says = [](const std::string& text) { return Joined(CheckWords({"src/a.h", text})); };
+  EXPECT_EQ(says("// The shortest way back.\n"),
+            "src/a.h:1: \"way back\": write \"resume path\"\n");
+  EXPECT_EQ(says("int a;\n// What is left.\nint b;\n"),
+            "src/a.h:2: \"// what \": write \"a sentence with a subject\"\n");
+  EXPECT_EQ(says("// It holds the rest\n// of a line, and says\n// what is left.\n"), "");
+  EXPECT_EQ(says("Say(\"// What is left\");\n"), "");
+}
+
 TEST(TidyRules, CountTheMethodsOfAClassAndNotItsDataOrNestedClasses) {
   const auto says = [](const std::string& members) {
     return Joined(CheckClassMethods({"src/a.h", "class A : public B<C> {\n" + members + "};\n"}));

@@ -1,5 +1,6 @@
-// The words that the field has other words for, and a rule that they do not come back.
+// The rule that words stay away for which the field has other words, and headless comments.
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>
@@ -15,8 +16,24 @@ struct OldWord {
 };
 
 constexpr OldWord kOldWords[] = {
-    {"asker", "client"},     {"parting", "divergence"},      {"park", "offload"},
-    {"parked", "offloaded"}, {"unavoidable", "lower bound"},
+    {"asker", "client"},     {"crowding", "idle-slot pressure"}, {"park", "offload"},
+    {"parked", "offloaded"}, {"parting", "divergence"},          {"reread", "recompute"},
+    {"rejoin", "assemble"},  {"unavoidable", "lower bound"},
+};
+
+// In comments, in small letters. A sentence that begins with "What" or "Of" has no head.
+constexpr OldWord kOldPhrases[] = {
+    {"gave way", "was evicted"},
+    {"parts from", "diverges from"},
+    {"read ahead", "prefetch"},
+    {"reading ahead", "prefetch"},
+    {"reads ahead", "prefetches"},
+    {"way back", "resume path"},
+    {"ways back", "resume paths"},
+    {"// nothing: ", "nullopt if"},
+    {"// null: ", "nullptr if"},
+    {"// of ", "a sentence with a subject"},
+    {"// what ", "a sentence with a subject"},
 };
 
 bool IsLetter(char c) {
@@ -44,6 +61,43 @@ std::string Lower(std::string_view word) {
   return lower;
 }
 
+std::string LowerText(std::string_view line) {
+  std::string lower(line);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// The comment's line `number`, if a sentence begins with it: the line before it is no comment.
+bool BeginsComment(std::string_view before) {
+  const size_t first = before.find_first_not_of(' ');
+  return first == std::string_view::npos || before.substr(first, 2) != "//";
+}
+
+void AddOldPhrases(const SourceFile& file, Complaints* complaints) {
+  size_t number = 0;
+  std::string_view before;
+  for (const std::string_view line : Lines(file.text)) {
+    ++number;
+    const size_t comment = line.find("// ");
+    // A comment behind code may be a phrase: "size_t count = 0;  // of the last scan".
+    const bool alone = BeginsComment(before) && line.find_first_not_of(' ') == comment;
+    before = line;
+    if (comment == std::string_view::npos || line.substr(0, comment).find('"') != line.npos) {
+      continue;
+    }
+    const std::string text = LowerText(line.substr(comment));
+    for (const OldWord& old : kOldPhrases) {
+      const bool opens = old.word.starts_with("//");
+      if (opens ? !alone || !text.starts_with(old.word) : text.find(old.word) == text.npos) {
+        continue;
+      }
+      complaints->push_back(file.path + ":" + std::to_string(number) + ": \"" +
+                            std::string(old.word) + "\": write \"" + std::string(old.use) + "\"");
+    }
+  }
+}
+
 }  // namespace
 
 Complaints CheckWords(const SourceFile& file) {
@@ -68,6 +122,7 @@ Complaints CheckWords(const SourceFile& file) {
       begin = end;
     }
   }
+  AddOldPhrases(file, &complaints);
   return complaints;
 }
 

@@ -278,7 +278,7 @@ class Player {
     if (!count.Count(&sent_)) {
       for (SentRequest& request : sent_) request.figures.lower_bound_tokens = 0;
       played_.notes.emplace_back(
-          "the server has no /apply-template or no /tokenize, so what is unavoidable is not known");
+          "the server has no /apply-template or no /tokenize, so the lower bound is not known");
     } else if (count.different() > 0) {
       played_.notes.push_back(
           "the prompts of " + std::to_string(count.different()) +

@@ -27,15 +27,15 @@ inline RequestFigures SampleRequest(const std::string& what, size_t prompt, size
   return request;
 }
 
-// `reread`: how many times the lower bound of a later turn is read.
-inline ScenarioRun SampleRun(const std::string& scenario, size_t repetition, double reread) {
+// `factor`: how many times the lower bound of a later turn is read.
+inline ScenarioRun SampleRun(const std::string& scenario, size_t repetition, double factor) {
   ScenarioRun run;
   run.scenario = scenario;
   run.repetition = repetition;
   const double noise = 1 + (0.1 * static_cast<double>(repetition));
   run.requests.push_back(SampleRequest("turn 1", 5000, 5000, 5000, 1250 * noise));
   for (size_t turn = 2; turn <= 4; ++turn) {
-    const auto read = static_cast<size_t>(200 * reread);
+    const auto read = static_cast<size_t>(200 * factor);
     run.requests.push_back(SampleRequest("turn " + std::to_string(turn), 4800 + (200 * turn), read,
                                          200, 0.25 * static_cast<double>(read) * noise));
   }
@@ -69,7 +69,7 @@ inline std::vector<LoadRun> SampleLoadRuns(double slow) {
   return runs;
 }
 
-inline ServerFigures SampleServer(const std::string& name, double reread) {
+inline ServerFigures SampleServer(const std::string& name, double factor) {
   ServerFigures server;
   server.name = name;
   server.url = "http://127.0.0.1:8080";
@@ -77,10 +77,10 @@ inline ServerFigures SampleServer(const std::string& name, double reread) {
   server.model = "models/qwen35.gguf";
   server.command_line = name + " -m models/qwen35.gguf -c 16384";
   for (size_t repetition = 0; repetition < 2; ++repetition) {
-    server.runs.push_back(SampleRun("chat", repetition, reread));
-    server.runs.push_back(SampleRun("edit-early", repetition, 1.5 * reread));
+    server.runs.push_back(SampleRun("chat", repetition, factor));
+    server.runs.push_back(SampleRun("edit-early", repetition, 1.5 * factor));
   }
-  server.load_runs = SampleLoadRuns(reread);
+  server.load_runs = SampleLoadRuns(factor);
   return server;
 }
 

@@ -153,7 +153,7 @@ Scenario ParallelSame(const ScenarioParams& params) {
     AskStep together;
     for (size_t client = 0; client < kClients; ++client) {
       Ask ask;
-      ask.what = Turn(round) + ", asker " + std::to_string(client + 1);
+      ask.what = Turn(round) + ", client " + std::to_string(client + 1);
       ask.keep = client == 0 ? Keep::kAnswer : Keep::kDiscard;
       together.asks.push_back(std::move(ask));
     }

@@ -117,7 +117,8 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
   PrintLine("checkpoints", count(report.checkpoints_taken) + " taken, " +
                                Fixed(report.checkpoints_per_10k_read(), 2) +
                                " for 10,000 tokens read");
-  PrintLine("ways back", count(report.restored) + " restored, " + count(report.forked) + " forked");
+  PrintLine("resume paths",
+            count(report.restored) + " restored, " + count(report.forked) + " forked");
   PrintLine("slots stored", count(report.offloaded));
   PrintLine("given up", count(report.checkpoints_evicted));
   PrintLine("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +

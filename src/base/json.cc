@@ -103,7 +103,7 @@ Json::Json(const Json& other) : JsonKind(other.kind_), value_(other.value_) {
   if (kind_ == Kind::kObject) value_.object = new Object(*other.value_.object);
 }
 
-// What lies within is not destroyed within: a text can be nested more deeply than the stack is.
+// Destroys nested values in a loop, not recursively: a text can be nested deeper than the stack.
 void Json::Destroy() {
   if (kind_ == Kind::kString) delete value_.string;
   std::vector<Json> within;

@@ -35,7 +35,7 @@ class JsonError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What kind of value it is.
+// The kind of a JSON value.
 class JsonKind {
  public:
   bool is_null() const { return kind_ == Kind::kNull; }
@@ -168,7 +168,7 @@ concept JsonSequence = !std::convertible_to<T, std::string_view> &&
                          typename T::value_type;
                        };
 
-// What a value is read as for a default of this type.
+// The type that get<T> returns for a default of type T.
 template <typename T>
 using JsonHeld = std::conditional_t<JsonText<T>, std::string, T>;
 
@@ -178,7 +178,7 @@ class Json : public JsonKind {
   using iterator = JsonIterator<Json>;
   using const_iterator = JsonIterator<const Json>;
   using exception = JsonError;
-  // What dump does with bytes that are no UTF-8: throw, or write U+FFFD.
+  // How dump treats bytes that are not UTF-8: it throws, or writes U+FFFD.
   enum class error_handler_t : uint8_t { strict, replace };  // NOLINT
 
   // NOLINTBEGIN(google-explicit-constructor): a value is written where JSON is wanted
@@ -211,14 +211,14 @@ class Json : public JsonKind {
   static Json array(std::initializer_list<JsonRef> values = {});
   static Json object();
 
-  // Of two members of one name the last counts, in the place of the first. Throws JsonError, or
+  // A repeated member keeps its first place and takes the last value. Throws JsonError, or
   // returns a discarded value.
   static Json parse(std::string_view text, std::nullptr_t = nullptr, bool allow_exceptions = true);
   // In one line, or in lines with `indent` times `indent_char` for each level.
   std::string dump(int indent = -1, char indent_char = ' ', bool ensure_ascii = false,
                    error_handler_t handler = error_handler_t::strict) const;
 
-  // Of arrays and objects; other values have one, null none.
+  // The items of an array or object; other values count as one, null as none.
   size_t size() const;
   bool empty() const { return size() == 0; }
   const_iterator begin() const;
@@ -297,7 +297,7 @@ struct JsonRef {
   mutable Json value;
 };
 
-// What a text may hold. Templates recurse over a tool's schema, so depth costs stack; objects keep
+// Limits of a text. Templates recurse over a tool's schema, so depth costs stack; objects keep
 // their order in a list, so keys cost time by their square.
 struct JsonLimits {
   size_t depth_max = 64;
@@ -309,7 +309,7 @@ struct JsonLimits {
 // it goes wrong at byte 7".
 Result<Json> ParseJson(std::string_view text, const JsonLimits& limits);
 
-// What a JSON pointer ("/properties/name") leads to; null: it leads nowhere or is none.
+// Follows a JSON pointer ("/properties/name"). Returns nullptr if it leads nowhere.
 const Json* FindPointer(const Json& root, std::string_view pointer);
 Json* FindPointer(Json& root, std::string_view pointer);
 

@@ -32,7 +32,7 @@ enum class ReuseMode { kLive, kExact, kAny };
 // kInvalidArgument for an unknown name; the message lists the modes.
 Result<ReuseMode> ParseReuseMode(std::string_view name);
 
-// What the model's memory allows, from the engine's traits, and the costs of resume paths.
+// The limits of the model's memory, from the engine's traits, and the costs of resume paths.
 struct ResumeRules {
   ReuseMode mode = ReuseMode::kLive;
   size_t grid_tokens = 64;

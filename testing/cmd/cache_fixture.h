@@ -13,7 +13,7 @@
 
 namespace cairn::test {
 
-// What a command printed, and its exit code.
+// The output of a command, and its exit code.
 struct Said {
   int code = 0;
   std::string out;

@@ -21,16 +21,16 @@ namespace cairn {
 // The old spelling of `why`, as WhyName gives the new one.
 std::string_view DeprecatedWhyName(Explanation::Why why);
 
-// Of the `cairn` object: way, read_tokens and warmed_tokens; why in its explanation.
+// In the `cairn` object: way, read_tokens and warmed_tokens; why in its explanation.
 void AddReuseAliases(const ReuseReport& report, const Explanation& explanation, Json* reuse);
-// Of the x-cairn-… headers.
+// The x-cairn-… headers.
 void AddHeaderAliases(const ReuseReport& report, const Explanation& explanation,
                       std::vector<std::pair<std::string, std::string>>* headers);
-// Of POST /cairn/cache/prefetch: read_tokens.
+// In POST /cairn/cache/prefetch: read_tokens.
 void AddPrefetchAliases(Json* prefetched);
-// Of GET /cairn/cache: wholes.
+// In GET /cairn/cache: wholes.
 void AddCacheAliases(Json* cache);
-// Of the cache's counters in GET /props.
+// The cache's counters in GET /props.
 void AddCounterAliases(Json* counters);
 
 }  // namespace cairn

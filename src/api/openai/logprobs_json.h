@@ -13,13 +13,13 @@
 
 namespace cairn {
 
-// Of one choice of chat/completions: {"content": [{token, logprob, bytes, top_logprobs, id}]}.
+// For one choice of chat/completions: {"content": [{token, logprob, bytes, top_logprobs, id}]}.
 Json ChatLogprobsJson(std::span<const TokenLogprob> logprobs);
 
 // llama-server's `completion_probabilities`: only the list.
 Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs);
 
-// Of one choice of completions: {"tokens", "token_logprobs", "top_logprobs", "text_offset"}. A
+// For one choice of completions: {"tokens", "token_logprobs", "top_logprobs", "text_offset"}. A
 // token with an incomplete character is named "bytes:\xe2". The sampled token is always among the
 // top ones, so there may be one more than requested. Use one object per answer: offsets, in
 // characters, continue from chunk to chunk.

@@ -122,7 +122,7 @@ class QwenXmlCalls final : public CallSyntax {
     const ArgumentTypes types(schema == tools_->schemas.end() ? "" : schema->second);
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
-      // Of parameters with the same name, the last one counts.
+      // If a parameter is repeated, the last one counts.
       const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
       if (std::any_of(&parameter + 1, parameters.data() + parameters.size(), same)) continue;
       if (json.size() > 1) json += ", ";

@@ -83,7 +83,7 @@ class TextVisitor {
   }
 
  private:
-  // What is no JSON stays: rendering will complain.
+  // Invalid JSON stays: rendering reports it.
   void VisitJson(std::string* text) const {
     const bool may_hide_one = text->find('\\') != std::string::npos;
     if (!may_hide_one && !specials_.AnyIn(*text)) return;
@@ -159,7 +159,7 @@ class StandIns {
       if (at == from.size()) break;
       const auto [bytes, text] = Read(from.substr(at));
       const size_t begin = prompt.text.size();
-      // What points into a stand-in points to the begin of its text.
+      // A position inside a stand-in maps to the beginning of its text.
       for (; position != positions.end() && **position < at + bytes; ++position) **position = begin;
       prompt.text += text.empty() ? from.substr(at, bytes) : text;
       if (!text.empty()) prompt.literals.push_back({begin, prompt.text.size()});

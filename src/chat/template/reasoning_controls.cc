@@ -27,7 +27,7 @@ class Prober {
  public:
   explicit Prober(const ChatTemplate& chat_template) : template_(chat_template) {}
 
-  // Nothing: the template refuses.
+  // Returns nullopt if the template refuses.
   std::optional<std::string> With(const Json& kwargs) const {
     Conversation conversation{.messages = {{.role = Role::kUser, .content = "UserNeedle"}}};
     if (!kwargs.empty()) conversation.template_kwargs_json = kwargs.dump();

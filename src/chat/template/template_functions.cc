@@ -84,7 +84,8 @@ size_t CharacterBytes(const std::string& text, size_t begin) {
   return end - begin;
 }
 
-// What is printed: nothing for a value that is not there, which the engine cannot tell from None.
+// Returns the printed text: nothing for a value that is not there, which the engine cannot tell
+// from None.
 Value Printed(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("cairn_text", {1, 1}, {0, 0});
   return args.args[0].is_null() ? "" : Text(args.args[0]);

@@ -34,7 +34,7 @@ struct Segment {
   bool closed = true;
   bool strips_before = false;
   bool strips_behind = false;
-  // Of a loop: names that one turn sets and the next one may look at.
+  // Names that one turn of a loop sets and the next one may read.
   std::vector<std::string> carried = {};
 };
 

@@ -117,7 +117,7 @@ Status TakeSnapshots(bool recurrent, std::vector<LoadedObject>* objects, SavedSl
     saved->checkpoints.push_back(
         {CheckpointOf(header, *checkpoint_class), std::move(object.payload)});
   }
-  // Of two at one position, the one without logits comes last: it is the state of the slot's end,
+  // At one position, the object without logits comes last: it is the state of the slot's end,
   // if it is at the end.
   std::stable_sort(saved->checkpoints.begin(), saved->checkpoints.end(),
                    [](const auto& a, const auto& b) {
