@@ -71,6 +71,18 @@ size_t SameAnswers(const std::vector<DemoRow>& rows) {
   }));
 }
 
+// The servers cut prompts into different chunks, and one continues from decoded KV where the other
+// prefills it. That changes the last bits of logits, and now and then a token.
+std::string SameAnswersText(const std::vector<DemoRow>& rows) {
+  const size_t same = SameAnswers(rows);
+  std::string text = std::to_string(same) + " of " + std::to_string(rows.size()) +
+                     " answers were the same, word for word.";
+  if (same == rows.size()) return text;
+  return text +
+         "\nThe others differ because the servers cut prompts into different chunks, which "
+         "changes the\nlast bits of logits; --reuse exact reuses only what changes none.";
+}
+
 nlohmann::ordered_json Json(const TurnFigures& turn) {
   return {{"prompt_tokens", turn.prompt_tokens},
           {"prefilled_tokens", turn.prefilled_tokens},
@@ -128,8 +140,7 @@ std::string DemoTotals(const DemoFigures& figures, bool colour) {
       plain + " of the " + WithCommas(total.with.prompt_tokens) + " it was sent,\n" +
       "and the user waited " + green +
       Times(total.without.first_token_ms, total.with.first_token_ms, "less", "longer", "as long") +
-      plain + " for first words. " + std::to_string(SameAnswers(figures.rows)) + " of " +
-      std::to_string(figures.rows.size()) + " answers were the same, word for word.\n";
+      plain + " for first words. " + SameAnswersText(figures.rows) + "\n";
   text += "Model: " + figures.model;
   if (!figures.memory.empty()) text += " (" + figures.memory + " memory)";
   return text + ". The demo took " + Seconds(figures.total_ms) + ".\n";
