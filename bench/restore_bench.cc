@@ -166,7 +166,7 @@ Result<std::vector<float>> StoredState::GoOn() {
 
 Status StoredState::GoBack(const Way& way) {
   if (way.parts.empty()) return engine_->Restore(kSeq, case_.tokens, way.snapshot);
-  return engine_->Join(kSeq, 0, way.parts, case_.tokens, way.snapshot);
+  return engine_->Assemble(kSeq, 0, way.parts, case_.tokens, way.snapshot);
 }
 
 double StoredState::CopyMs(const Way& way) {
