@@ -178,7 +178,7 @@ ApiResult<ChatService::Prompt> ChatService::ToWholePrompt(const Conversation& co
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt.tokens = std::move(*tokens);
   prompt.messages = conversation.messages;
-  prompt.has_tools = !conversation.tools_json.empty();
+  prompt.has_tools = !conversation.tools.empty();
   return prompt;
 }
 

@@ -22,15 +22,15 @@ namespace cairn {
 // One answer holds at most so many forced calls: a model that would go on for ever is stopped.
 inline constexpr size_t kForcedCallsMax = 16;
 
-// Rules of which the first is "root". `tools_json`: the OpenAI `tools` array. Threads: any.
+// Rules of which the first is "root". Threads: any.
 // Errors, all 400: there is no such tool; a tool's schema has a keyword that cannot be enforced;
 // how the model writes calls is not known.
-ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
-                                      const std::string& tools_json, const ToolChoice& choice);
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
+                                      const ToolChoice& choice);
 
 // Makes a request's tool_choice hold: sets its grammar when a call is forced. Returns the tools of
-// which calls are looked for in the answer, as a `tools` array; empty: of none.
-ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
+// which calls are looked for in the answer.
+ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
 
 }  // namespace cairn
 

@@ -179,7 +179,7 @@ TEST(ReasoningOf, EndsHarmonysReasoningWithAMessageOfAnotherChannel) {
   format.calls = CallFormat::kHarmony;
   const ReasoningParams final_only = ReasoningOf(format, {});
   EXPECT_EQ(final_only.closing, "<|end|><|start|>assistant<|channel|>final<|message|>");
-  format.tools_json = "[]";
+  format.tools = Tools::Parse("[1]").value();
   EXPECT_EQ(ReasoningOf(format, {}).closing, "<|end|><|start|>assistant");
   EXPECT_EQ(ReasoningOf(format, {}).closing_again, final_only.closing);
 }

@@ -29,8 +29,7 @@ class ToolOrder {
   explicit ToolOrder(size_t lists_max) : lists_max_(lists_max) {}
 
   // Reorders the conversation's tools when the same ones, byte for byte, came before in the same
-  // namespace after the same first user message. Else the order is remembered, and left. Tools that
-  // are no valid JSON are left for the renderer to complain about.
+  // namespace after the same first user message. Else the order is remembered, and left.
   void Apply(NamespaceId name_space, Conversation* conversation);
 
   size_t lists() const;
