@@ -206,9 +206,9 @@ TEST(ChatService, ALongConversationIsRefusedOrCutAsTheServerIsTold) {
   EXPECT_GT(refused.error().prompt_tokens, 4096u);
 
   ChatServiceOptions options;
-  options.cuts_overflow = true;
+  options.prompt.cuts_overflow = true;
   std::vector<std::string> said;
-  options.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  options.prompt.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
   Served cuts(options);
   EXPECT_GT(cuts.service().PromptTokens(talk, 1)->size(), 4096u);  // as it was sent
   const WholeAnswer first = cuts.Ask(talk);
