@@ -95,8 +95,7 @@ bool PromptBuilder::Cuts(const PromptUse& use) const {
   return cut_ != nullptr && use.purpose != Purpose::kCount;
 }
 
-// --- The stages
-// ---------------------------------------------------------------------------------
+// --- The stages ----------------------------------------------------------------------------------
 
 void PromptBuilder::TellReasoning(Conversation* conversation) const {
   ReasoningWish& wish = conversation->reasoning;
@@ -214,8 +213,7 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
   AddReasoning(template_->reasoning_tags(), prompt->text.text, map, &shape);
 }
 
-// --- For the report of a request
-// ----------------------------------------------------------------
+// --- For the report of a request -----------------------------------------------------------------
 
 ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   ExplainedPrompt explained;
