@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   AnswerFormat format;
   format.calls = static_cast<CallFormat>(input.Below(10));
   format.starts_in_reasoning = input.Flag();
-  format.tools_json = kTools;
+  format.tools = Tools::Parse(kTools).value();
   const ByteSpan cuts = input.Take(1 + input.Below(4));
   // Answers reach the parser in whole characters.
   const std::string text = ToValidUtf8(input.RestText());

@@ -121,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   AnswerFormat format;
   format.calls = CallFormat::kLearned;
   format.learned = std::make_shared<const LearnedCalls>(learned);
-  format.tools_json = kTools;
+  format.tools = Tools::Parse(kTools).value();
   const bool written = input.Flag();
   const ByteSpan cuts = input.Take(1 + input.Below(4));
   const std::string text = ToValidUtf8(input.RestText());

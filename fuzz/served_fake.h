@@ -108,7 +108,7 @@ class ServedFake {
   static ChatServiceOptions ServiceOptions(const Options& options) {
     ChatServiceOptions service;
     service.warm = options.warm;
-    service.cuts_overflow = options.cuts_overflow;
+    service.prompt.cuts_overflow = options.cuts_overflow;
     return service;
   }
   static HttpServerOptions HttpOptions() {

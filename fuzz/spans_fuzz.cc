@@ -54,7 +54,7 @@ std::string Word(size_t index, char end) {
 Conversation MakeConversation(fuzz::FuzzInput* input) {
   Conversation talk;
   talk.now_unix_s = 1'700'049'600;
-  if (input->Flag()) talk.tools_json = kTools;
+  if (input->Flag()) talk.tools = Tools::Parse(kTools).value();
   while (!input->empty() && talk.messages.size() < 8) {
     const uint8_t kind = input->Byte();
     constexpr std::array<Role, 6> kRoles = {Role::kUser,      Role::kAssistant, Role::kUser,

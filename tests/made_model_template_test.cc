@@ -96,15 +96,15 @@ TEST(MadeModelTemplate, TakesCallsWithoutContentOrArguments) {
 }
 
 TEST(MadeModelTemplate, ListsToolsInTheSystemBlock) {
-  const std::string tools = R"([{"type":"function","function":{"name":"ls"}}])";
+  const Tools tools = Tools::Parse(R"([{"type":"function","function":{"name":"ls"}}])").value();
   const std::string with_system =
-      Render({.messages = {System("Be brief."), User("Hi")}, .tools_json = tools});
+      Render({.messages = {System("Be brief."), User("Hi")}, .tools = tools});
   EXPECT_EQ(with_system.find("<|im_start|>system\nBe brief.\n\n# Tools\n"), 0U) << with_system;
   EXPECT_NE(with_system.find(R"({"type": "function", "function": {"name": "ls"}})"),
             std::string::npos)
       << with_system;
   EXPECT_EQ(with_system.find("Be brief.", 40), std::string::npos) << with_system;
-  const std::string without = Render({.messages = {User("Hi")}, .tools_json = tools});
+  const std::string without = Render({.messages = {User("Hi")}, .tools = tools});
   EXPECT_EQ(without.find("<|im_start|>system\n# Tools\n"), 0U) << without;
 }
 

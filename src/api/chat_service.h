@@ -1,16 +1,15 @@
-// ChatService: turns a conversation into a running generation. It normalizes the conversation,
-// renders the prompt, tokenizes it (earlier answers as the tokens they were generated as), finds
-// the token positions of the messages, and submits the request to the scheduler.
+// ChatService: turns a request into a running generation. It has the prompt built
+// (api/prompt/prompt_builder.h), finds the grammar and the parsers of the answers, and submits the
+// request to the scheduler.
 //
 // Threads: any, concurrently. Everything it points to outlives it.
 
 #ifndef CAIRN_API_CHAT_SERVICE_H_
 #define CAIRN_API_CHAT_SERVICE_H_
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,19 +20,11 @@
 #include "api/answer/answer_tokens.h"
 #include "api/job_thread.h"
 #include "api/openai/chat_request.h"
-#include "api/prompt/conversation_cut.h"
+#include "api/prompt/prompt_builder.h"
 #include "api/prompt/rolling_window.h"
-#include "api/prompt/tool_order.h"
 #include "base/log.h"
-#include "chat/canonical.h"
 #include "chat/parse/answer_parser.h"
-#include "chat/spans/mark_places.h"
-#include "chat/spans/span_cache.h"
-#include "chat/spans/token_map.h"
-#include "chat/spans/volatile_text.h"
 #include "chat/template/chat_template.h"
-#include "chat/template/prompt_text.h"
-#include "chat/template/reasoning_controls.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
 
@@ -52,32 +43,13 @@ struct StartedChat {
 };
 
 struct ChatServiceOptions {
-  CanonicalOptions canonical;
+  PromptOptions prompt;
   // Budget for tokens of answers, which are reused when the answers come back in a prompt.
   size_t answer_bytes_max = size_t{64} << 20U;
-  // Budget for prompts with known message boundaries.
-  size_t span_bytes_max = size_t{32} << 20U;
-  // Maximum number of tool lists whose order is kept.
-  size_t tool_lists_max = 4096;
   // Fixes the answers, overriding a request's grammar; may be null.
   const AnswerScript* script = nullptr;
-  // Find message boundaries also for models that need no checkpoints, because --trace-out records
-  // them.
-  bool find_boundaries = false;
-  // Replaces a conversation's volatile texts by their first values. Null if none are pinned.
-  std::shared_ptr<VolatileText> volatile_text = {};
   // After an answer, prefetch the form in which the conversation will come back.
   bool warm = false;
-  // Drop the oldest turns of a conversation that does not fit the context instead of refusing it
-  // (api/prompt/conversation_cut.h).
-  bool cuts_overflow = false;
-  // Continue an assistant message at the end of a conversation (api/prompt/prefill.h).
-  bool prefill_assistant = true;
-  // Default reasoning effort of requests: one of ReasoningEfforts(), or empty.
-  std::string reasoning_effort;
-  // Default template kwargs: a JSON object as text, or empty. A request's keys override them.
-  std::string template_kwargs_json;
-  LogSink log = {};  // may be empty
 };
 
 class ChatService {
@@ -108,50 +80,29 @@ class ChatService {
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   // Null if conversations that do not fit are refused.
-  const ConversationCut* conversation_cut() const { return cut_.get(); }
+  const ConversationCut* conversation_cut() const { return prompts_.conversation_cut(); }
   // The patterns that find volatile texts.
   std::vector<std::string> volatile_patterns() const;
   SchedulerStats stats() const { return scheduler_->stats(); }
-  SpanStats span_stats() const { return spans_->stats(); }
+  SpanStats span_stats() const { return prompts_.span_stats(); }
 
  private:
-  // A prompt that is ready to be submitted.
-  struct Prompt {
-    PromptText text;
-    Tokens tokens;
-    std::vector<MarkPlace> marks = {};
-    size_t pinned_texts = 0;
-    size_t dropped_messages = 0;
-    bool adds_bos = false;  // the first token is no part of the text
-    std::vector<Message> messages = {};
-    bool has_tools = false;
-    std::shared_ptr<const TokenMap> map = {};  // null until it is needed
-  };
+  // The stages of Start; the prompt itself is made by PromptBuilder.
 
-  // Sets the template kwargs for the requested reasoning.
-  void TellReasoning(Conversation* conversation) const;
-  // REQUIRES: `conversation` is canonical.
-  ApiResult<PromptText> ToText(const Conversation& conversation, ClientSpans spans) const;
-  // Whether a conversation that does not fit the context is cut, if the server cuts at all.
-  enum class Overflow : uint8_t { kKeep, kCut };
-  // With `reuse`, data of earlier requests may choose among equivalent tokens and tool orders.
-  ApiResult<Prompt> ToPrompt(Conversation conversation, NamespaceId name_space, bool reuse,
-                             Overflow overflow) const;
-  // REQUIRES: `conversation` is canonical, and its time is set.
-  ApiResult<Prompt> ToCutPrompt(const Conversation& conversation, NamespaceId name_space,
-                                bool reuse) const;
-  ApiResult<Prompt> ToWholePrompt(const Conversation& conversation, NamespaceId name_space,
-                                  bool reuse) const;
+  // The grammar of a scripted answer; null if there is none.
+  ApiResult<std::shared_ptr<const Grammar>> ScriptedGrammar(const Conversation& conversation) const;
+  // Sets the grammar that the answer is sampled under, if any.
+  ApiResult<void> SetGrammar(std::shared_ptr<const Grammar> scripted, const PreparedPrompt& prompt,
+                             ChatRequest* request) const;
   // Returns the grammar of answers whose content matches `content`, with the reasoning that this
   // model writes before it. `prefilled` is the part of the answer that already follows the
   // generation prompt.
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
                                                        std::string_view generation_prompt,
                                                        std::string_view prefilled) const;
-  ExplainedPrompt ToExplain(Prompt prompt, Tokens tokens) const;
-  // Returns the prompt's shape for the placement policy. Stores the token map in the prompt if it
-  // had to build one.
-  PromptShape ShapeOf(Prompt* prompt) const;
+  // All but `on_answer`.
+  GenerationRequest ToGeneration(const ChatRequest& request, NamespaceId name_space,
+                                 const AnswerFormat& format, const PreparedPrompt& prompt) const;
 
   // In chat_next_turn.cc.
   // The request, kept until its answer is complete.
@@ -162,6 +113,7 @@ class ChatService {
     std::shared_ptr<const Conversation> conversation = {};
     Tokens prompt = {};
   };
+  AskedTurn AskedOf(const ChatRequest& request, NamespaceId name_space) const;
   std::function<void(const FinishedAnswer&)> WhenAnswered(AskedTurn asked,
                                                           const PromptKey& key) const;
   // Prefetches the next turn. `text` is the complete answer. Runs on the job thread.
@@ -179,15 +131,9 @@ class ChatService {
   const ChatTemplate* const template_;
   Scheduler* const scheduler_;
   const ChatServiceOptions options_;
-  const SpecialTexts specials_;
-  const ReasoningControls reasoning_controls_;
-  mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
   // Shared with running requests.
   const std::shared_ptr<AnswerTokens> answers_;
-  const std::unique_ptr<SpanCache> spans_;
-  const std::unique_ptr<ToolOrder> tool_order_;
-  const std::unique_ptr<const ConversationCut> cut_;  // null if nothing is cut
-  mutable std::mutex large_prompt_mutex_;
+  const PromptBuilder prompts_;
   const std::unique_ptr<RollingWindows> rolling_;  // used by the job thread only
   // Runs the work after an answer; shared with running requests. Null if there is no such work.
   const std::shared_ptr<JobThread> jobs_;

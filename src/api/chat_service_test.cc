@@ -148,7 +148,8 @@ TEST(ChatService, CacheMarksOfToolsDoNotReachThePrompt) {
   const auto text = [&](const std::string& mark) {
     return *served.service().Render(
         {.messages = {User("U")},
-         .tools_json = R"([{"type":"function",)" + mark + R"("function":{"name":"f"}}])"});
+         .tools = Tools::Parse(R"([{"type":"function",)" + mark + R"("function":{"name":"f"}}])")
+                      .value()});
   };
   EXPECT_EQ(text(R"("cache_control":{"type":"ephemeral"},)"), text(""));
   EXPECT_NE(text("").find(R"("name": "f")"), std::string::npos);
@@ -173,7 +174,9 @@ TEST(ChatService, ToolsInAnotherOrderMakeTheSamePrompt) {
       return std::string(R"({"type":"function","function":{"name":")") + name + R"("}})";
     };
     return *served.service().PromptTokens(
-        {.messages = {User("U")}, .tools_json = "[" + tool(first) + "," + tool(second) + "]"}, 1);
+        {.messages = {User("U")},
+         .tools = Tools::Parse("[" + tool(first) + "," + tool(second) + "]").value()},
+        1);
   };
   EXPECT_EQ(tokens("f", "g"), tokens("g", "f"));
 }
@@ -203,9 +206,9 @@ TEST(ChatService, ALongConversationIsRefusedOrCutAsTheServerIsTold) {
   EXPECT_GT(refused.error().prompt_tokens, 4096u);
 
   ChatServiceOptions options;
-  options.cuts_overflow = true;
+  options.prompt.cuts_overflow = true;
   std::vector<std::string> said;
-  options.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  options.prompt.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
   Served cuts(options);
   EXPECT_GT(cuts.service().PromptTokens(talk, 1)->size(), 4096u);  // as it was sent
   const WholeAnswer first = cuts.Ask(talk);

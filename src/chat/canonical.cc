@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json.h"
-#include "chat/parse/limited_json.h"
-
 namespace cairn {
 namespace {
 
@@ -32,27 +29,6 @@ size_t ItemBytes(std::string_view text) {
   if (equals == std::string_view::npos || !IsKey(text.substr(0, equals))) return 0;
   if (end == text.size() || text[end] == '\r' || text[end] == '\n') return end;
   return text[end] == ';' ? end + 1 : 0;
-}
-
-void RemoveNames(Json* object) {
-  for (const std::string_view name : kNotOfTools) object->erase(std::string(name));
-}
-
-void CleanTools(std::string* tools_json) {
-  const bool clean = std::all_of(
-      kNotOfTools.begin(), kNotOfTools.end(),
-      [&](std::string_view name) { return tools_json->find(name) == std::string::npos; });
-  // An escape may hide a name from the search.
-  if (clean && tools_json->find("\\u") == std::string::npos) return;
-  auto tools = ParseLimitedJson(*tools_json, "tools");
-  if (!tools || !tools->is_array()) return;
-  for (Json& tool : *tools) {
-    if (!tool.is_object()) continue;
-    RemoveNames(&tool);
-    const auto function = tool.find("function");
-    if (function != tool.end() && function->is_object()) RemoveNames(&*function);
-  }
-  *tools_json = tools->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -89,7 +65,7 @@ void MakeCanonical(const CanonicalOptions& options, Conversation* conversation) 
     }
     conversation->messages = std::move(kept);
   }
-  CleanTools(&conversation->tools_json);
+  conversation->tools = conversation->tools.WithoutMembers(kNotOfTools);
 }
 
 }  // namespace cairn

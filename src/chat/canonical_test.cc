@@ -80,12 +80,9 @@ TEST(Canonical, CacheMarksInToolsDoNotReachThePrompt) {
   std::string marked = plain;
   marked.insert(2, R"("cache_control":{"type":"ephemeral"},"metadata":{"n":1},)");
   marked.insert(marked.find(R"("name")"), R"("id":"x7","cache_\u0063ontrol":{"ttl":"1h"},)");
-  Conversation talk{.messages = {User("Hi")}, .tools_json = marked};
+  Conversation talk{.messages = {User("Hi")}, .tools = Tools::Parse(marked).value()};
   MakeCanonical({}, &talk);
-  EXPECT_EQ(talk.tools_json, plain);
-  Conversation broken{.messages = {User("Hi")}, .tools_json = R"([{"id":)"};
-  MakeCanonical({}, &broken);
-  EXPECT_EQ(broken.tools_json, R"([{"id":)");
+  EXPECT_EQ(talk.tools.text(), plain);
 }
 
 }  // namespace

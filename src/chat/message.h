@@ -1,5 +1,5 @@
-// Conversations in the form that every API folder passes to the chat layer: plain data, no JSON
-// types.
+// Conversations in the form that every API folder passes to the chat layer: plain data, but for
+// the tools, which are parsed JSON (chat/tools.h).
 
 #ifndef CAIRN_CHAT_MESSAGE_H_
 #define CAIRN_CHAT_MESSAGE_H_
@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "chat/tools.h"
 
 namespace cairn {
 
@@ -71,7 +73,7 @@ inline bool IsOff(const ReasoningWish& wish) {
 
 struct Conversation {
   std::vector<Message> messages = {};
-  std::string tools_json = {};  // the OpenAI `tools` array; empty if there are none
+  Tools tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none
   ReasoningWish reasoning = {};

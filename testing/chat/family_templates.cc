@@ -200,7 +200,7 @@ std::vector<NamedConversation> SystemConversations() {
        {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Calls(2, true),
                      Answers(Said(3, "warm")), System(Said(4, "Be rude.")), Calls(5, true),
                      Answers(Said(6, "cold")), Assistant(Said(7, "So so.")), User(Said(8, "?"))},
-        .tools_json = kWeatherTool}},
+        .tools = Tools::Parse(kWeatherTool).value()}},
   };
 }
 
@@ -212,11 +212,14 @@ constexpr char kOddTool[] =
     R"("n":{"type":"number","minimum":0.5,"default":0.25},)"
     R"("l":{"type":"array","items":{"type":"object","properties":{}},"default":[]},)"
     R"("b":{"type":["boolean","null"],"default":true}},"required":["z"]}}}])";
+constexpr char kTinyNumberTool[] =
+    R"([{"type":"function","function":{"name":"f","description":"d",)"
+    R"("parameters":{"type":"object","properties":{"n":{"default":1e-7}}}}}])";
 constexpr char kOddArguments[] =
     R"({"z":"\u65e5 <c1a>\n'\"\\","n":-0.25,"l":[{"k":null},[]],"b":true,"e":"c1z"})";
 
 std::vector<NamedConversation> ToolConversations() {
-  const std::string tools = kWeatherTool;
+  const Tools tools = Tools::Parse(kWeatherTool).value();
   Message two_calls = Calls(1);
   two_calls.tool_calls.push_back({"call00002", "weather", R"({"city":"Rome"})"});
   Message second = Answers(Said(3, "cold"));
@@ -225,33 +228,31 @@ std::vector<NamedConversation> ToolConversations() {
       {"tools_unused",
        {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Assistant(Said(2, "Ho")),
                      User(Said(3, "?"))},
-        .tools_json = tools}},
+        .tools = tools}},
       {"tool_loop",
        {.messages = {User(Said(0, "Hi")), Calls(1, true), Answers(Said(2, "warm")), Calls(3, true),
                      Answers(Said(4, "\"cold\"\nand wet"))},
-        .tools_json = tools}},
+        .tools = tools}},
       {"tool_answered",
        {.messages = {System(Said(0, "Be brief.")), User(Said(1, "Hi")), Calls(2, true),
                      Answers(Said(3, R"({"degrees": 21})")), Thinks(4, "Warm."),
                      User(Said(5, "?"))},
-        .tools_json = tools}},
+        .tools = tools}},
       {"two_calls",
        {.messages = {User(Said(0, "Hi")), two_calls, Answers(Said(2, "warm")), second,
                      Assistant(Said(4, "So so.")), User(Said(5, "?"))},
-        .tools_json = tools}},
+        .tools = tools}},
       {"odd_tool",
        {.messages = {User(Said(0, "Hi")), Call("odd", kOddArguments),
                      Answers(Said(2, "<b>\\ \"'&\t\u65e5")), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
-        .tools_json = kOddTool}},
+        .tools = Tools::Parse(kOddTool).value()}},
       {"tiny_number",
-       {.messages = {User(Said(0, "Hi"))},
-        .tools_json = R"([{"type":"function","function":{"name":"f","description":"d",)"
-                      R"("parameters":{"type":"object","properties":{"n":{"default":1e-7}}}}}])"}},
+       {.messages = {User(Said(0, "Hi"))}, .tools = Tools::Parse(kTinyNumberTool).value()}},
       {"empty_result",
        {.messages = {User(Said(0, "Hi")), Calls(1), Answers(""), Assistant(Said(3, "Ho")),
                      User(Said(4, "?"))},
-        .tools_json = tools}},
+        .tools = tools}},
   };
 }
 
@@ -270,14 +271,14 @@ std::vector<NamedConversation> CallConversations() {
       {"call_after_text",
        {.messages = {User(Said(0, "Hi")), beside_text, Answers(Said(2, "warm")),
                      Assistant(Said(3, "So so.")), User(Said(4, "?"))},
-        .tools_json = kWeatherTool}},
+        .tools = Tools::Parse(kWeatherTool).value()}},
       {"call_after_text_last",
        {.messages = {User(Said(0, "Hi")), beside_text, Answers(Said(2, "warm"))},
-        .tools_json = kWeatherTool}},
+        .tools = Tools::Parse(kWeatherTool).value()}},
       {"kinds_of_arguments",
        {.messages = {User(Said(0, "Hi")), kinds, Answers(Said(2, "warm")), second,
                      Assistant(Said(4, "So so.")), User(Said(5, "?"))},
-        .tools_json = kOddTool}},
+        .tools = Tools::Parse(kOddTool).value()}},
   };
 }
 

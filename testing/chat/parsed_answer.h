@@ -102,7 +102,7 @@ inline constexpr char kTools[] = R"json([
 ])json";
 
 inline AnswerFormat Format(CallFormat calls, bool starts_in_reasoning = false) {
-  return {calls, starts_in_reasoning, kTools};
+  return {calls, starts_in_reasoning, Tools::Parse(kTools).value()};
 }
 
 }  // namespace cairn::test

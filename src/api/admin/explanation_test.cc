@@ -25,10 +25,12 @@ Message Assistant(const std::string& text) {
   return {.role = Role::kAssistant, .content = text};
 }
 
-std::string Tools(const std::string& name) {
-  return R"([{"type":"function","function":{"name":")" + name +
-         R"(","description":"Looks something up in a place that is described at some length",)"
-         R"("parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}])";
+Tools OneTool(const std::string& name) {
+  return Tools::Parse(
+             R"([{"type":"function","function":{"name":")" + name +
+             R"(","description":"Looks something up in a place that is described at some length",)"
+             R"("parameters":{"type":"object","properties":{"q":{"type":"string"}}}}}])")
+      .value();
 }
 
 Conversation Talk() {
@@ -124,9 +126,9 @@ TEST_F(ExplanationTest, SaysWhatItSaysForEveryReason) {
 
   Conversation tools = Talk();
   tools.messages[0].content = "You have tools.";
-  tools.tools_json = Tools("search");
+  tools.tools = OneTool("search");
   Conversation other_tools = tools;
-  other_tools.tools_json = Tools("lookup");
+  other_tools.tools = OneTool("lookup");
   add("other tools", After(tools, other_tools));
 
   Conversation forked = Talk();

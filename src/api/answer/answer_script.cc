@@ -17,15 +17,6 @@ std::span<const Message> NewMessages(const std::vector<Message>& messages) {
   return std::span(messages).last(static_cast<size_t>(last - messages.rbegin()));
 }
 
-bool Offers(const std::string& tools_json, const std::string& name) {
-  const Json tools = Json::parse(tools_json, nullptr, false);
-  if (!tools.is_array()) return false;
-  return std::any_of(tools.begin(), tools.end(), [&](const Json& tool) {
-    return tool.is_object() && tool.contains("function") && tool["function"].is_object() &&
-           tool["function"].value("name", Json()) == name;
-  });
-}
-
 ApiResult<Message> ReadAnswer(const Json& json, const std::string& path) {
   Message answer{.role = Role::kAssistant};
   FieldReader fields(json, path);
@@ -91,7 +82,7 @@ Result<std::unique_ptr<const AnswerScript>> AnswerScript::Parse(std::string_view
 const Message* AnswerScript::AnswerTo(const Conversation& conversation) const {
   const auto fresh = NewMessages(conversation.messages);
   const auto rule = std::find_if(rules_.begin(), rules_.end(), [&](const Rule& r) {
-    if (!r.tool.empty() && !Offers(conversation.tools_json, r.tool)) return false;
+    if (!r.tool.empty() && conversation.tools.FindFunction(r.tool) == nullptr) return false;
     return r.text.empty() || std::any_of(fresh.begin(), fresh.end(), [&](const Message& m) {
              return m.content.find(r.text) != std::string::npos;
            });

@@ -37,9 +37,11 @@ TEST(AnswerScript, TakesTheFirstRuleWhoseTextStandsInANewMessage) {
 }
 
 TEST(AnswerScript, TakesARuleWithAToolOnlyWhereItIsOffered) {
-  EXPECT_EQ(ContentFor({.messages = {User("stone")}, .tools_json = kTools}), "Wait.");
+  EXPECT_EQ(ContentFor({.messages = {User("stone")}, .tools = Tools::Parse(kTools).value()}),
+            "Wait.");
   EXPECT_EQ(ContentFor({.messages = {User("stone")}}), "Nothing.");
-  EXPECT_EQ(ContentFor({.messages = {User("stone")}, .tools_json = "[{\"type\": \"other\"}]"}),
+  EXPECT_EQ(ContentFor({.messages = {User("stone")},
+                        .tools = Tools::Parse(R"([{"type": "other"}])").value()}),
             "Nothing.");
 }
 
@@ -55,11 +57,11 @@ TEST(AnswerScript, LeavesTheAnswerToTheModelWhereNoRuleHolds) {
 TEST(AnswerScript, AllowsOnlyAnAnswerThatParsesAsTheScriptsOwn) {
   for (const char* name : {"chatml", "qwen"}) {
     const auto chat_template = Builtin(name);
-    const Conversation talk{.messages = {User("stone")}, .tools_json = kTools};
+    const Conversation talk{.messages = {User("stone")}, .tools = Tools::Parse(kTools).value()};
     const auto script = Stones();
     const auto text = WrittenAnswer(*script->AnswerTo(talk), talk, *chat_template);
     ASSERT_TRUE(text.has_value()) << text.error().message;
-    const AnswerFormat format = FindAnswerFormat(*chat_template, "", kTools);
+    const AnswerFormat format = FindAnswerFormat(*chat_template, "", Tools::Parse(kTools).value());
     const std::string reasoning = std::string(name) == "qwen" ? "reasoning{I look.} " : "";
     EXPECT_EQ(Parse(format, *text),
               reasoning + R"(content{Wait.} call0{weather {"city":"Rome \"\\ \n"}})");

@@ -17,17 +17,12 @@ constexpr std::string_view kReasoningEnd = "\n</think>\n\n";
 
 // Only the definition of the called tool, so that the parser is cheap to make. A tool that is not
 // offered has no schema.
-std::string ToolsOf(const Message& answer, const std::string& tools_json) {
-  if (answer.tool_calls.empty()) return "";
+Tools ToolsOf(const Message& answer, const Tools& tools) {
+  if (answer.tool_calls.empty()) return {};
   const std::string& name = answer.tool_calls.front().name;
-  const Json tools = Json::parse(tools_json, nullptr, false);
-  for (const Json& tool : tools) {
-    if (tool.is_object() && tool.contains("function") && tool["function"].is_object() &&
-        tool["function"].value("name", Json()) == name) {
-      return ToText(Json::array({tool}));
-    }
-  }
-  return ToText(Json::array({{{"type", "function"}, {"function", {{"name", name}}}}}));
+  const Json* const known = tools.FindFunction(name);
+  const Json function = known != nullptr ? *known : Json{{"name", name}};
+  return Tools(Json::array({{{"type", "function"}, {"function", function}}}));
 }
 
 // A text as the answer parser parses it.
@@ -76,9 +71,7 @@ class AnswerWriter {
  public:
   AnswerWriter(const Message& answer, const Conversation& conversation,
                const ChatTemplate& chat_template)
-      : answer_(answer),
-        template_(chat_template),
-        tools_json_(ToolsOf(answer, conversation.tools_json)) {
+      : answer_(answer), template_(chat_template), tools_(ToolsOf(answer, conversation.tools)) {
     // The question does not influence the form of the answer.
     shown_.messages = {{.role = Role::kUser, .content = "?"}};
     shown_.template_kwargs_json = conversation.template_kwargs_json;
@@ -87,7 +80,7 @@ class AnswerWriter {
   Result<std::string> Write() {
     const auto prompt = template_.Render(shown_, true);
     if (!prompt) return tl::unexpected(prompt.error());
-    format_ = FindAnswerFormat(template_, *prompt, tools_json_);
+    format_ = FindAnswerFormat(template_, *prompt, tools_);
     const auto candidates = Candidates(*prompt);
     if (!candidates) return tl::unexpected(candidates.error());
     for (const bool reasons : {true, false}) {
@@ -154,7 +147,7 @@ class AnswerWriter {
 
   const Message& answer_;
   const ChatTemplate& template_;
-  const std::string tools_json_;
+  const Tools tools_;
   Conversation shown_;
   AnswerFormat format_;
 };

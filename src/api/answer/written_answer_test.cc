@@ -50,12 +50,13 @@ void ReplaceAll(const std::string& from, const std::string& to, std::string* tex
 // What the answer's parser makes of the text that is written for it behind the generation prompt,
 // without the white space in which templates differ.
 std::string ReadBack(const Message& answer, const ChatTemplate& chat_template) {
-  const Conversation talk{.messages = {User("stone")}, .tools_json = kTools};
+  const Conversation talk{.messages = {User("stone")}, .tools = Tools::Parse(kTools).value()};
   const auto text = WrittenAnswer(answer, talk, chat_template);
   if (!text) return "error: " + text.error().message;
   const auto prompt = chat_template.Render(talk, true);
   if (!prompt) return "error: " + prompt.error().message;
-  std::string read = ParsePushed(FindAnswerFormat(chat_template, *prompt, kTools), {*text}).text;
+  std::string read =
+      ParsePushed(FindAnswerFormat(chat_template, *prompt, talk.tools), {*text}).text;
   ReplaceAll("\": ", "\":", &read);
   ReplaceAll(", \"", ",\"", &read);
   ReplaceAll("content{ ", "content{", &read);
@@ -82,7 +83,7 @@ TEST(WrittenAnswer, WritesCallsAsTheTemplateDoes) {
 TEST(WrittenAnswer, HasWhatClosesItsCalls) {
   Message answer = Saying("");
   answer.tool_calls = {{"call00001", "weather", kArguments}};
-  const Conversation talk{.tools_json = kTools};
+  const Conversation talk{.tools = Tools::Parse(kTools).value()};
   const auto text = WrittenAnswer(answer, talk, *TemplateOf("qwen3"));
   ASSERT_TRUE(text.has_value()) << text.error().message;
   EXPECT_TRUE(text->ends_with("}\n</tool_call>")) << *text;

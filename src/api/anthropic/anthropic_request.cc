@@ -230,9 +230,9 @@ ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
 }
 
 // Returns the tools in OpenAI's form, which templates expect; empty if there are none.
-ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
+ApiResult<Tools> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
   const Json* tools = FieldReader(body, "").Find("tools");
-  if (tools == nullptr) return std::string();
+  if (tools == nullptr) return Tools();
   if (!tools->is_array()) return tl::unexpected(FieldError("tools", "a list"));
   Json shown = Json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
@@ -255,7 +255,9 @@ ApiResult<std::string> ReadTools(const Json& body, std::vector<CacheMark>* marks
     function["parameters"] = *schema;
     shown.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
-  return shown.empty() ? std::string() : ToText(shown);
+  auto made = Tools::Make(std::move(shown));
+  if (!made) return tl::unexpected(ToApiError(made.error()));
+  return *std::move(made);
 }
 
 // The error text that Anthropic's clients recognize.
@@ -309,7 +311,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
   if (!added) return tl::unexpected(added.error());
   auto tools = ReadTools(body, &conversation.tools_marks);
   if (!tools) return tl::unexpected(tools.error());
-  conversation.tools_json = std::move(*tools);
+  conversation.tools = *std::move(tools);
   added = AddMark(body, "", true, &conversation.messages.back().marks);
   if (added) added = CheckMarks(conversation);
   if (!added) return tl::unexpected(added.error());

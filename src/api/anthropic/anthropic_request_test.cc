@@ -119,11 +119,11 @@ TEST(AnthropicRequest, ToolsTakeOpenAisFormAndTheServicesOwnAreLeftOut) {
       R"([{"type":"function","function":{"name":"weather","description":"Tells it.",)"
       R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},)"
       R"({"type":"function","function":{"name":"later","parameters":{"type":"object"}}}])";
-  EXPECT_EQ(Parse(body + "}").tools_json, expected);
+  EXPECT_EQ(Parse(body + "}").tools.text(), expected);
   for (const char* choice :
        {R"({"type":"auto","disable_parallel_tool_use":true})", R"({"type":"any"})",
         R"({"type":"tool","name":"weather"})", R"({"type":"none"})"}) {
-    EXPECT_EQ(Parse(body + R"(,"tool_choice":)" + choice + "}").tools_json, expected) << choice;
+    EXPECT_EQ(Parse(body + R"(,"tool_choice":)" + choice + "}").tools.text(), expected) << choice;
   }
 }
 
@@ -179,7 +179,7 @@ TEST(AnthropicRequest, MarksNeverReachThePrompt) {
     return R"({"tools":[{"name":"f","input_schema":{})" + more +
            R"(}],"messages":[{"role":"user","content":[{"type":"text","text":"a")" + more + "}]}]}";
   };
-  EXPECT_EQ(Parse(body(mark)).tools_json, Parse(body("")).tools_json);
+  EXPECT_EQ(Parse(body(mark)).tools.text(), Parse(body("")).tools.text());
   EXPECT_EQ(Lines(Parse(body(mark))), Lines(Parse(body(""))));
 }
 

@@ -11,7 +11,6 @@
 #include "api/grammar/json_grammar.h"
 #include "api/grammar/json_schema.h"
 #include "chat/parse/answer_parser.h"
-#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -42,16 +41,12 @@ ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
 }
 
 // Returns the tools that may be called, each once.
-ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json,
-                                                   const ToolChoice& choice) {
+ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const ToolChoice& choice) {
   std::vector<CallableTool> tools;
-  const auto list = ParseLimitedJson(tools_json.empty() ? "[]" : tools_json, "tools");
-  if (!list) return tl::unexpected(ToApiError(list.error()));
-  for (const Json& entry : *list) {
-    const Json function = entry.is_object() ? entry.value("function", Json()) : Json();
-    if (!function.is_object() || !function.contains("name")) continue;
-    if (!function["name"].is_string()) continue;
-    const auto name = function["name"].get<std::string>();
+  for (const Json& entry : offered.list()) {
+    const Json* const function = NamedFunction(entry);
+    if (function == nullptr) continue;
+    const std::string& name = (*function)["name"].text();
     const auto named = [&](const auto& other) { return other == name; };
     const bool wanted =
         choice.names.empty() || std::any_of(choice.names.begin(), choice.names.end(), named);
@@ -63,7 +58,7 @@ ApiResult<std::vector<CallableTool>> CallableTools(const std::string& tools_json
           FieldError(kField, "a tool whose name can stand in a call, not '" + name + "'"));
     }
     const std::string place = "tools." + name + ".parameters";
-    auto schema = ObjectSchema(function, place);
+    auto schema = ObjectSchema(*function, place);
     if (!schema) return tl::unexpected(schema.error());
     tools.push_back({name, *std::move(schema), place, "t" + std::to_string(tools.size()) + "-"});
   }
@@ -264,25 +259,11 @@ class CallWriter {
   std::optional<ApiError> error_;
 };
 
-// Returns the tools of these names as they are in `tools_json`.
-std::string OnlyNamed(const std::string& tools_json, const std::vector<std::string>& names) {
-  const auto list = ParseLimitedJson(tools_json, "tools");
-  if (!list || !list->is_array()) return tools_json;
-  Json kept = Json::array();
-  for (const Json& tool : *list) {
-    const Json function = tool.is_object() ? tool.value("function", Json()) : Json();
-    const Json name = function.is_object() ? function.value("name", Json()) : Json();
-    const auto is_it = [&](const std::string& other) { return name == Json(other); };
-    if (std::any_of(names.begin(), names.end(), is_it)) kept.push_back(tool);
-  }
-  return ToText(kept);
-}
-
 }  // namespace
 
-ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
-                                      const std::string& tools_json, const ToolChoice& choice) {
-  auto tools = CallableTools(tools_json, choice);
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
+                                      const ToolChoice& choice) {
+  auto tools = CallableTools(offered, choice);
   if (!tools) return tl::unexpected(tools.error());
   const CallFormat format = CallFormatOf(chat_template);
   if (format == CallFormat::kLearned) {
@@ -292,20 +273,19 @@ ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
   return CallWriter(*std::move(tools), choice.several).Write(format, chat_template.source());
 }
 
-ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {
+ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {
   const ToolChoice& choice = request->tool_choice;
-  const std::string& tools_json = request->conversation.tools_json;
-  if (choice.kind == ToolChoice::Kind::kNone) return std::string();
+  const Tools& tools = request->conversation.tools;
+  if (choice.kind == ToolChoice::Kind::kNone) return Tools();
   if (choice.kind == ToolChoice::Kind::kRequired) {
     if (!request->grammar.empty()) {
       return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a format"));
     }
-    auto grammar = GrammarOfCalls(chat_template, tools_json, choice);
-    if (!grammar) return grammar;
+    auto grammar = GrammarOfCalls(chat_template, tools, choice);
+    if (!grammar) return tl::unexpected(grammar.error());
     request->grammar = *std::move(grammar);
   }
-  if (tools_json.empty() || choice.names.empty()) return tools_json;
-  return OnlyNamed(tools_json, choice.names);
+  return choice.names.empty() ? tools : tools.Named(choice.names);
 }
 
 }  // namespace cairn

@@ -21,15 +21,14 @@ namespace cairn {
 // Maximum number of forced calls in one answer, so that a model cannot repeat calls forever.
 inline constexpr size_t kForcedCallsMax = 16;
 
-// Returns GBNF rules, the first of which is "root". `tools_json` is the OpenAI `tools` array. Any
-// thread. Errors, all 400: there is no such tool; a tool's schema has a keyword that cannot be
-// enforced; the model's call syntax is unknown.
-ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template,
-                                      const std::string& tools_json, const ToolChoice& choice);
+// Returns GBNF rules, the first of which is "root". Any thread. Errors, all 400: there is no such
+// tool; a tool's schema has a keyword that cannot be enforced; the model's call syntax is unknown.
+ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
+                                      const ToolChoice& choice);
 
 // Enforces a request's tool_choice: sets its grammar if a call is forced. Returns the tools whose
-// calls the answer is parsed for, as a `tools` array; empty if calls are not parsed.
-ApiResult<std::string> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
+// calls the answer is parsed for; empty if calls are not parsed.
+ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
 
 }  // namespace cairn
 

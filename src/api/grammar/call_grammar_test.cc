@@ -65,6 +65,10 @@ const std::string kWeather =
 const std::string kNow = R"({"type":"function","function":{"name":"now"}})";
 const std::string kTools = "[" + kWeather + "," + kNow + "]";
 
+Tools OfText(const std::string& json) {
+  return json.empty() ? Tools() : Tools::Parse(json).value();
+}
+
 ToolChoice Required(std::vector<std::string> names = {}, bool several = true) {
   return {ToolChoice::Kind::kRequired, std::move(names), several};
 }
@@ -79,7 +83,7 @@ struct Parsed {
 };
 
 Parsed Parse(const ChatTemplate& source, const std::string& answer, const std::string& tools) {
-  const AnswerFormat format = FindAnswerFormat(source, "", tools);
+  const AnswerFormat format = FindAnswerFormat(source, "", OfText(tools));
   const auto parser = MakeAnswerParser(format);
   std::vector<AnswerDelta> pieces = parser->Push(answer);
   for (AnswerDelta& piece : parser->Finish()) pieces.push_back(std::move(piece));
@@ -146,7 +150,7 @@ std::string ValueEnd(const Source& source) {
 
 TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
   for (const Source& source : Sources()) {
-    const auto grammar = GrammarOfCalls(*source.parsed, kTools, Required());
+    const auto grammar = GrammarOfCalls(*source.parsed, OfText(kTools), Required());
     ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
     size_t weather = 0;
     for (uint64_t seed = 0; seed < test::Played(25); ++seed) {
@@ -178,7 +182,7 @@ TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
 
 TEST(CallGrammar, OneToolByNameOnce) {
   for (const Source& source : Sources()) {
-    const auto grammar = GrammarOfCalls(*source.parsed, kTools, Required({"now"}, false));
+    const auto grammar = GrammarOfCalls(*source.parsed, OfText(kTools), Required({"now"}, false));
     ASSERT_TRUE(grammar.has_value()) << source.name;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
@@ -190,7 +194,7 @@ TEST(CallGrammar, OneToolByNameOnce) {
 }
 
 TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
-  const auto grammar = GrammarOfCalls(*Sources()[1].parsed, kTools, Required({"weather"}));
+  const auto grammar = GrammarOfCalls(*Sources()[1].parsed, OfText(kTools), Required({"weather"}));
   ASSERT_TRUE(grammar.has_value());
   GrammarMatcher matcher(*Grammar::Parse(*grammar));
   const std::string answer =
@@ -206,7 +210,7 @@ TEST(CallGrammar, QwensXmlTakesTextAsItIs) {
 
 void ExpectRefused(const ChatTemplate& source, const std::string& tools, const ToolChoice& choice,
                    const std::string& field) {
-  const auto grammar = GrammarOfCalls(source, tools, choice);
+  const auto grammar = GrammarOfCalls(source, OfText(tools), choice);
   ASSERT_FALSE(grammar.has_value()) << source.source();
   EXPECT_EQ(grammar.error().status, 400);
   EXPECT_EQ(grammar.error().field, field) << grammar.error().message;
@@ -228,15 +232,14 @@ TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
 TEST(ApplyToolChoice, LooksForCallsOnlyOfWhatMayBeCalled) {
   const auto hermes = test::Parsed("<tool_call>");
   ChatRequest request;
-  request.conversation.tools_json = kTools;
-  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), kTools);
+  request.conversation.tools = OfText(kTools);
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value(), OfText(kTools));
   request.tool_choice.kind = ToolChoice::Kind::kNone;
-  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value_or("?"), "");
+  EXPECT_TRUE(ApplyToolChoice(*hermes, &request).value().empty());
   request.tool_choice = {ToolChoice::Kind::kAuto, {"now"}, true};
-  EXPECT_EQ(Json::parse(ApplyToolChoice(*hermes, &request).value_or("?")),
-            Json::parse("[" + kNow + "]"));
+  EXPECT_EQ(ApplyToolChoice(*hermes, &request).value(), OfText("[" + kNow + "]"));
   EXPECT_EQ(request.grammar, "");
-  EXPECT_EQ(request.conversation.tools_json, kTools);
+  EXPECT_EQ(request.conversation.tools, OfText(kTools));
   request.tool_choice.kind = ToolChoice::Kind::kRequired;
   EXPECT_TRUE(ApplyToolChoice(*hermes, &request).has_value());
   EXPECT_NE(request.grammar, "");

@@ -336,7 +336,11 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   }
   const Json* tools = fields.Find("tools");
   if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
-  if (tools != nullptr && !tools->empty()) conversation.tools_json = ToText(*tools);
+  if (tools != nullptr && tools->is_array()) {
+    auto made = Tools::Make(*tools);
+    if (!made) return tl::unexpected(ToApiError(made.error()));
+    conversation.tools = *std::move(made);
+  }
   ReadTemplateKwargs(&fields, &conversation);
   ReadReasoningEffort(&fields, &conversation.reasoning);
   if (fields.error()) return tl::unexpected(*fields.error());

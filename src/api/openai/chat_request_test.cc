@@ -263,11 +263,11 @@ TEST(ChatRequest, SaysThatABodyIsNoJson) {
 
 TEST(ChatRequest, AnyToolChoiceLeavesTheToolsInThePrompt) {
   const std::string tools = R"("tools":[{"type":"function","function":{"name":"ls"}}])";
-  const std::string shown = Parse(WithField(tools))->conversation.tools_json;
-  EXPECT_NE(shown, "");
+  const Tools shown = Parse(WithField(tools))->conversation.tools;
+  EXPECT_FALSE(shown.empty());
   for (const std::string choice : {"none", "auto", "required"}) {
     const auto request = Parse(WithField(tools + R"(,"tool_choice":")" + choice + "\""));
-    EXPECT_EQ(request->conversation.tools_json, shown);
+    EXPECT_EQ(request->conversation.tools, shown);
   }
 }
 

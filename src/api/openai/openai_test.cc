@@ -113,7 +113,8 @@ StartedChat Answer(const std::vector<std::string>& parts, CallFormat calls) {
   done.kind = GenerationEvent::Kind::kDone;
   generation->Push(done);
   const AnswerFormat format = {
-      .calls = calls, .tools_json = R"([{"type":"function","function":{"name":"weather"}}])"};
+      .calls = calls,
+      .tools = Tools::Parse(R"([{"type":"function","function":{"name":"weather"}}])").value()};
   return {generation, MakeAnswerParser(format)};
 }
 

@@ -225,7 +225,7 @@ class ToolReader {
     }
     return {};
   }
-  std::string Text() const { return shown_.empty() ? "" : ToText(shown_); }
+  Json TakeShown() { return std::move(shown_); }
 
  private:
   ApiResult<void> AddOne(const Json& tool, const std::string& place,
@@ -338,7 +338,9 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   ToolReader tools(&request);
   if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");
   if (!read) return tl::unexpected(read.error());
-  chat.conversation.tools_json = tools.Text();
+  auto shown = Tools::Make(tools.TakeShown());
+  if (!shown) return tl::unexpected(ToApiError(shown.error()));
+  chat.conversation.tools = *std::move(shown);
   auto grammar = ReadTextFormat(body);
   if (!grammar) return tl::unexpected(grammar.error());
   chat.grammar = std::move(*grammar);

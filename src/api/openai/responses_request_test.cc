@@ -85,14 +85,14 @@ TEST(ResponsesRequest, FunctionsAreShownThoseInsideNamespacesToo) {
       {"type":"web_search","external_web_access":true},
       {"type":"custom","name":"apply_patch","format":{"type":"grammar"}}])";
   const ResponsesRequest request = Parse(body + "}");
-  EXPECT_EQ(request.chat.conversation.tools_json,
+  EXPECT_EQ(request.chat.conversation.tools.text(),
             R"([{"type":"function","function":{"name":"shell","description":"Runs it.",)"
             R"("parameters":{"type":"object"}}},)"
             R"({"type":"function","function":{"name":"clock","parameters":{"type":"object"}}}])");
   EXPECT_EQ(request.namespaces,
             (std::map<std::string, std::string>{{"clock", "desk"}, {"shell", ""}}));
   const ChatRequest none = Parse(body + R"(,"tool_choice":"none"})").chat;
-  EXPECT_EQ(none.conversation.tools_json, request.chat.conversation.tools_json);
+  EXPECT_EQ(none.conversation.tools, request.chat.conversation.tools);
   EXPECT_EQ(none.tool_choice.kind, ToolChoice::Kind::kNone);
 }
 

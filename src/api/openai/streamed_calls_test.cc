@@ -31,8 +31,9 @@ StartedChat Answer(const std::vector<std::string>& parts, bool stream, LogSink l
   GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;
   generation->Push(done);
-  AnswerFormat format = FindAnswerFormat(*test::Builtin("chatml"), "",
-                                         R"([{"type":"function","function":{"name":"weather"}}])");
+  AnswerFormat format = FindAnswerFormat(
+      *test::Builtin("chatml"), "",
+      Tools::Parse(R"([{"type":"function","function":{"name":"weather"}}])").value());
   EXPECT_EQ(format.calls, CallFormat::kLearned);
   format.stream_arguments = stream;
   StartedChat chat{generation, MakeAnswerParser(format)};

@@ -26,6 +26,17 @@ size_t StandIns(const Message& answer) {
 
 }  // namespace
 
+ChatService::AskedTurn ChatService::AskedOf(const ChatRequest& request,
+                                            NamespaceId name_space) const {
+  AskedTurn asked{.name_space = name_space};
+  // The form in which a continued message comes back is unknown.
+  const bool continues = request.conversation.end == PromptEnd::kOpenMessage;
+  if (jobs_ && request.reuse && request.options.answers == 1 && !continues) {
+    asked.conversation = std::make_shared<const Conversation>(request.conversation);
+  }
+  return asked;
+}
+
 std::function<void(const FinishedAnswer&)> ChatService::WhenAnswered(AskedTurn asked,
                                                                      const PromptKey& key) const {
   return
@@ -59,7 +70,7 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
         {asked.name_space, std::move(tokens), answered, /*keeps_answer=*/false, admission});
   };
   Conversation sent = *asked.conversation;
-  MakeCanonical(options_.canonical, &sent);
+  MakeCanonical(options_.prompt.canonical, &sent);
   const auto left = rolling_->Expect(asked.name_space, sent, answer);
   if (left) {
     for (const Conversation& next : ExpectedConversations(*left, answer)) expect(next, true);
@@ -75,18 +86,19 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   }
   // The conversation as it will be cut when it outgrows the context, so that the turn after the cut
   // prefills only its own message too.
-  const auto planned = cut_ ? cut_->Planned(next.front()) : std::nullopt;
+  const ConversationCut* const cut = prompts_.conversation_cut();
+  const auto planned = cut != nullptr ? cut->Planned(next.front()) : std::nullopt;
   if (planned) expect(*planned, false);
   if (!expected.empty()) scheduler_->Prefetch(std::move(expected));
 }
 
 ChatService::Known ChatService::KnownPart(Conversation conversation, size_t unknown,
                                           NamespaceId name_space) const {
-  MakeCanonical(options_.canonical, &conversation);
-  const size_t in_all = conversation.messages.size();
-  const auto prompt = ToPrompt(std::move(conversation), name_space, true, Overflow::kCut);
+  const auto prompt =
+      prompts_.Prepare(std::move(conversation),
+                       {.name_space = name_space, .purpose = PromptUse::Purpose::kNextTurn});
   if (!prompt) return {};
-  const size_t first = in_all - prompt->dropped_messages - unknown;
+  const size_t first = prompt->messages.size() - unknown;
   std::vector<std::string> pieces;
   for (const Token token : prompt->tokens) pieces.push_back(engine_->Piece(token, true));
   const TokenMap map(prompt->text.text, pieces, prompt->adds_bos ? 1 : 0);

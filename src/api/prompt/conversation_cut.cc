@@ -91,7 +91,7 @@ ConversationCut::Found ConversationCut::Find(const Conversation& conversation,
   Found found;
   found.header_messages = HeaderMessages(conversation);
   const WindowRules rules = RulesOf(tightness);
-  size_t bytes_at_most = around_all_ + conversation.tools_json.size() * 2;
+  size_t bytes_at_most = around_all_ + conversation.tools.text().size() * 2;
   for (const Message& message : conversation.messages) {
     bytes_at_most += around_message_ + BytesOf(message) + message.tool_calls.size() * kAroundCall;
   }
@@ -120,7 +120,7 @@ size_t ConversationCut::SizeOf(const Message& message) const {
 }
 
 size_t ConversationCut::HeaderSize(const Conversation& conversation, size_t header_messages) const {
-  size_t tokens = around_all_ + TokensOf(conversation.tools_json) * kToolsPercent / 100;
+  size_t tokens = around_all_ + TokensOf(conversation.tools.text()) * kToolsPercent / 100;
   for (size_t i = 0; i < header_messages; ++i) tokens += SizeOf(conversation.messages[i]);
   return tokens;
 }

@@ -16,7 +16,7 @@ Conversation Asked(std::vector<Message> earlier = {}) {
 
 TEST(AnswerMessage, HasReasoningContentAndCallsApart) {
   const Message message =
-      AnswerMessage({CallFormat::kHermes, true, kTools},
+      AnswerMessage({CallFormat::kHermes, true, Tools::Parse(kTools).value()},
                     "Hm.</think>I look.<tool_call>{\"name\": \"weather\", \"arguments\": "
                     "{\"city\": \"Rome\"}}</tool_call>");
   EXPECT_EQ(message.role, Role::kAssistant);

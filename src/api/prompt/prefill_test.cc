@@ -136,7 +136,7 @@ TEST_F(PrefillTest, TheMessageIsOpenedAsTheTemplateOpensTheLastAnswer) {
 
 TEST_F(PrefillTest, WithoutItAnotherAnswerFollowsTheMessage) {
   ChatServiceOptions options;
-  options.prefill_assistant = false;
+  options.prompt.prefill_assistant = false;
   const ChatService service(&engine_, template_.get(), &scheduler_, options);
   const auto conversation =
       ParseConversation(Body("{\"messages\":[" + kAsked + "," + kBegun + "]}"));

@@ -111,7 +111,7 @@ ReasoningParams ReasoningOf(const AnswerFormat& format, const ReasoningParams& a
   params.open = kAnalysisOpen;
   params.closes = {std::string(kAnalysisClose), "<|start|>", "<|channel|>"};
   // After its first reasoning the model may call a tool.
-  params.closing = format.tools_json.empty() ? final_message : next;
+  params.closing = format.tools.empty() ? final_message : next;
   params.closing_again = final_message;
   return params;
 }

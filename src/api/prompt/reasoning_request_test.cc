@@ -143,13 +143,13 @@ TEST_F(ReasoningService, NoneTurnsReasoningOffInTheTemplate) {
 
 TEST_F(ReasoningService, ARequestsOwnWordsWinOverTheFlags) {
   ChatServiceOptions options;
-  options.template_kwargs_json = R"({"enable_thinking":false})";
+  options.prompt.template_kwargs_json = R"({"enable_thinking":false})";
   Serve(options);
   EXPECT_TRUE(Prompt("").ends_with("<think></think>"));
   EXPECT_TRUE(Prompt(R"(,"chat_template_kwargs":{"enable_thinking":true})").ends_with("<think>"));
   EXPECT_TRUE(Prompt(R"(,"reasoning_effort":"low")").ends_with("<think>"));
-  options.template_kwargs_json = "";
-  options.reasoning_effort = "none";
+  options.prompt.template_kwargs_json = "";
+  options.prompt.reasoning_effort = "none";
   Serve(options);
   EXPECT_TRUE(Prompt("").ends_with("<think></think>"));
   EXPECT_EQ(Ask("").front().end.cost.reasoning_tokens, 0u);
@@ -158,7 +158,7 @@ TEST_F(ReasoningService, ARequestsOwnWordsWinOverTheFlags) {
 
 TEST_F(ReasoningService, NoUsualEffortClosesReasoningThatARequestTurnsOn) {
   ChatServiceOptions options;
-  options.reasoning_effort = "none";
+  options.prompt.reasoning_effort = "none";
   Serve(options);
   const auto answers = Ask(R"(,"chat_template_kwargs":{"enable_thinking":true})");
   EXPECT_EQ(answers.front().end.cost.reasoning_tokens, 40u);
@@ -167,7 +167,7 @@ TEST_F(ReasoningService, NoUsualEffortClosesReasoningThatARequestTurnsOn) {
 TEST_F(ReasoningService, SaysOnceWhyAnEffortChangesNothing) {
   ChatServiceOptions options;
   std::vector<std::string> said;
-  options.log = [&](LogLevel /*level*/, std::string_view text) { said.emplace_back(text); };
+  options.prompt.log = [&](LogLevel /*level*/, std::string_view text) { said.emplace_back(text); };
   Serve(options);
   for (int i = 0; i < 3; ++i) Prompt(R"(,"reasoning_effort":"high")");
   ASSERT_EQ(said.size(), 1u);
@@ -179,7 +179,7 @@ TEST(ReasoningOf, EndsHarmonysReasoningWithAMessageOfAnotherChannel) {
   format.calls = CallFormat::kHarmony;
   const ReasoningParams final_only = ReasoningOf(format, {});
   EXPECT_EQ(final_only.closing, "<|end|><|start|>assistant<|channel|>final<|message|>");
-  format.tools_json = "[]";
+  format.tools = Tools::Parse("[1]").value();
   EXPECT_EQ(ReasoningOf(format, {}).closing, "<|end|><|start|>assistant");
   EXPECT_EQ(ReasoningOf(format, {}).closing_again, final_only.closing);
 }

@@ -30,7 +30,7 @@ size_t HeaderMessages(const Conversation& conversation) {
 }
 
 uint64_t HeaderHash(const Conversation& conversation, size_t header_messages) {
-  uint64_t hash = Hash64(conversation.tools_json);
+  uint64_t hash = conversation.tools.hash();
   for (size_t i = 0; i < header_messages; ++i) {
     hash = HashMix(hash, HashOf(conversation.messages[i]));
   }

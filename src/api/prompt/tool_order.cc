@@ -4,7 +4,6 @@
 
 #include "api/json.h"
 #include "base/hash.h"
-#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -25,26 +24,25 @@ uint64_t HashOfSet(std::vector<uint64_t> hashes) {
 }  // namespace
 
 void ToolOrder::Apply(NamespaceId name_space, Conversation* conversation) {
-  if (conversation->tools_json.empty()) return;
-  auto tools = ParseLimitedJson(conversation->tools_json, "tools");
-  if (!tools || !tools->is_array() || tools->size() < 2 || tools->size() > kToolsMax) return;
+  const Tools& tools = conversation->tools;
+  if (tools.size() < 2 || tools.size() > kToolsMax) return;
   std::vector<uint64_t> hashes;
-  std::multimap<uint64_t, const Json*> by_hash;
-  for (const Json& tool : *tools) {
+  std::multimap<uint64_t, size_t> by_hash;
+  for (const Json& tool : tools.list()) {
     hashes.push_back(Hash64(ToText(tool)));
-    by_hash.emplace(hashes.back(), &tool);
+    by_hash.emplace(hashes.back(), hashes.size() - 1);
   }
   const Key key{name_space, FirstUserHash(*conversation), HashOfSet(hashes)};
   const std::vector<uint64_t> first = FirstOrder(key, hashes);
   if (first == hashes) return;
-  Json ordered = Json::array();
+  std::vector<size_t> order;
   for (const uint64_t hash : first) {
     const auto tool = by_hash.find(hash);
     if (tool == by_hash.end()) return;
-    ordered.push_back(*tool->second);
+    order.push_back(tool->second);
     by_hash.erase(tool);
   }
-  if (by_hash.empty()) conversation->tools_json = ToText(ordered);
+  if (by_hash.empty()) conversation->tools = tools.Reordered(order);
 }
 
 size_t ToolOrder::lists() const {

@@ -28,8 +28,7 @@ class ToolOrder {
   explicit ToolOrder(size_t lists_max) : lists_max_(lists_max) {}
 
   // Reorders the conversation's tools if the same tools, byte for byte, came before in the same
-  // namespace with the same first user message. Otherwise records their order. Tools that are not
-  // valid JSON are left unchanged; the renderer reports the error.
+  // namespace with the same first user message. Otherwise records their order.
   void Apply(NamespaceId name_space, Conversation* conversation);
 
   size_t lists() const;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/json.h"
+
 namespace cairn {
 namespace {
 
@@ -16,13 +18,10 @@ std::string Order(ToolOrder* order, const std::string& names, const std::string&
   }
   Conversation talk{.messages = {{.role = Role::kSystem, .content = "S"},
                                  {.role = Role::kUser, .content = first_user}},
-                    .tools_json = "[" + json + "]"};
+                    .tools = Tools::Parse("[" + json + "]").value()};
   order->Apply(name_space, &talk);
   std::string shown;
-  for (size_t at = talk.tools_json.find("\"name\":\""); at != std::string::npos;
-       at = talk.tools_json.find("\"name\":\"", at + 1)) {
-    shown += talk.tools_json[at + 8];
-  }
+  for (const Json& tool : talk.tools.list()) shown += tool["function"]["name"].text();
   return shown;
 }
 
@@ -60,12 +59,13 @@ TEST(ToolOrder, ForgetsTheListThatWasUnusedForLongest) {
   EXPECT_EQ(Order(&order, "ab", "2"), "ab");
 }
 
-TEST(ToolOrder, LeavesWhatItCannotRead) {
+TEST(ToolOrder, OneToolOrNoneHasNoOrder) {
   ToolOrder order(2);
-  for (const char* tools : {"", "[{", "{}", "[]", R"([{"a":1}])"}) {
-    Conversation talk{.messages = {}, .tools_json = tools};
+  for (const char* json : {"[]", R"([{"a":1}])"}) {
+    const Tools tools = Tools::Parse(json).value();
+    Conversation talk{.messages = {}, .tools = tools};
     order.Apply(1, &talk);
-    EXPECT_EQ(talk.tools_json, tools);
+    EXPECT_EQ(talk.tools, tools);
   }
   EXPECT_EQ(order.lists(), 0u);
 }

@@ -62,15 +62,13 @@ bool Allows(const Types& types, const Json& value) {
 
 }  // namespace
 
-ArgumentTypes::ArgumentTypes(std::string_view schema) {
-  if (schema.empty()) return;
-  const auto json = ParseLimitedJson(schema, "tools");
-  if (!json || !json->is_object()) return;
-  const auto properties = json->find("properties");
-  if (properties == json->end() || !properties->is_object()) return;
+ArgumentTypes::ArgumentTypes(const Json* schema) {
+  if (schema == nullptr) return;
+  const auto properties = schema->find("properties");
+  if (properties == schema->end() || !properties->is_object()) return;
   for (const auto& [name, property] : properties->items()) {
     size_t left = kReferencesMax;
-    AddTypes(property, *json, &left, &types_[name]);
+    AddTypes(property, *schema, &left, &types_[name]);
   }
 }
 

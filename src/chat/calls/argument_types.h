@@ -7,9 +7,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace cairn {
+
+class Json;
 
 // Type names of JSON schema: "string", "integer" … Empty if the schema does not say.
 using Types = std::set<std::string>;
@@ -17,8 +18,9 @@ using Types = std::set<std::string>;
 // The types of one tool's arguments. Constant after construction; any thread.
 class ArgumentTypes {
  public:
-  // `schema` is the JSON schema of an object, as text; any other text gives no types.
-  explicit ArgumentTypes(std::string_view schema);
+  // `schema` is the JSON schema of an object, needed only here; null or anything else gives no
+  // types.
+  explicit ArgumentTypes(const Json* schema);
 
   const Types& Of(const std::string& argument) const;
   // Whether the argument is a string, whatever its text.

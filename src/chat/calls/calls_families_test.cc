@@ -101,7 +101,7 @@ class RandomCalls {
     }
     Conversation conversation;
     conversation.messages = {test::User(kUserText), std::move(answer)};
-    conversation.tools_json = tools_.dump();
+    conversation.tools = Tools(tools_);
     conversation.now_unix_s = 1'700'049'600;
     return conversation;
   }
@@ -267,7 +267,7 @@ TEST_P(CallsOfFamily, AreReadAsTheTemplateWritesThem) {
       rendered = chat_template->Render(conversation, false);
     }
     const std::string answer = AnswerIn(*chat_template, conversation, *rendered);
-    const AnswerFormat format = FindAnswerFormat(*chat_template, "", conversation.tools_json);
+    const AnswerFormat format = FindAnswerFormat(*chat_template, "", conversation.tools);
     const FoundCalls whole = ReadAnswer(format, answer, answer.size(), false);
     ASSERT_EQ(ReadAnswer(format, answer, 1, true), whole) << answer;
     ASSERT_EQ(ReadAnswer(format, answer, round % 8 == 0 ? 1 : 7, false), whole) << answer;

@@ -19,7 +19,6 @@
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_scan.h"
 #include "chat/calls/calls_syntax.h"
-#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -102,7 +101,7 @@ std::string ValueOf(const Element& element, const Json& schema) {
     return same && !value.is_string() ? element.text : JsonString(element.text);
   }
   const Json one = {{"properties", {{"value", schema}}}};
-  return ArgumentTypes(one.dump()).Value("value", element.text);
+  return ArgumentTypes(&one).Value("value", element.text);
 }
 
 class MiniMaxCalls final : public CallSyntax {
@@ -147,8 +146,8 @@ class MiniMaxCalls final : public CallSyntax {
     Element invoke{.name = "invoke", .text = {}, .inside = {}};
     const Scan scan = TakeElement(text, JsonLimits().depth_max, &i, &invoke);
     if (scan != Scan::kFound) return scan;
-    const auto known = ParseLimitedJson(schema->second.empty() ? "{}" : schema->second, "tools");
-    calls->push_back({name, ObjectOf(invoke, known ? *known : Json())});
+    const Json none = Json::object();
+    calls->push_back({name, ObjectOf(invoke, schema->second != nullptr ? *schema->second : none)});
     *at = i;
     return scan;
   }

@@ -119,7 +119,7 @@ class QwenXmlCalls final : public CallSyntax {
  private:
   std::string Arguments(const std::string& name, const std::vector<Parameter>& parameters) const {
     const auto schema = tools_->schemas.find(name);
-    const ArgumentTypes types(schema == tools_->schemas.end() ? "" : schema->second);
+    const ArgumentTypes types(schema == tools_->schemas.end() ? nullptr : schema->second);
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
       // If a parameter is repeated, the last one counts.

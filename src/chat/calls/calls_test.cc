@@ -316,7 +316,7 @@ TEST(Harmony, NoOtherTagIsEverContent) {
 
 TEST(Harmony, WithoutToolsReadsChannelsAndNoCalls) {
   AnswerFormat format = Format(CallFormat::kHarmony);
-  format.tools_json.clear();
+  format.tools = {};
   const std::string call = "<|channel|>commentary to=functions.now<|message|>{}";
   EXPECT_EQ(Parse(format, "<|channel|>analysis<|message|>a<|end|>" + call),
             "reasoning{a} " + Content(call));

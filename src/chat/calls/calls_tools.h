@@ -7,18 +7,21 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+#include "chat/tools.h"
+
 namespace cairn {
 
 struct OfferedTools {
-  // Maps the tool's name to the JSON schema of its arguments, as text; empty if it has none.
-  std::map<std::string, std::string, std::less<>> schemas;
+  Tools tools;  // holds the schemas
+  // Maps the tool's name to the JSON schema of its arguments; null if it has none.
+  std::map<std::string, const Json*, std::less<>> schemas;
 
   bool Has(std::string_view name) const { return schemas.contains(name); }
 };
 
-// `tools_json` is the OpenAI `tools` array or empty. Entries that are not tools are ignored. Any
-// thread.
-OfferedTools ReadOfferedTools(std::string_view tools_json);
+// Entries that are not functions are ignored. Any thread.
+OfferedTools ReadOfferedTools(const Tools& tools);
 
 }  // namespace cairn
 

@@ -5,8 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/json.h"
+#include "chat/tools.h"
 
 namespace cairn::call_probes {
 
@@ -38,7 +40,7 @@ inline const ProbeCall& CallB() {
   return *call;
 }
 
-inline std::string ProbeTools() {
+inline Tools ProbeTools() {
   Json tools = Json::array();
   for (const ProbeCall* call : {&CallA(), &CallB()}) {
     const Json text = {{"type", "string"}};
@@ -47,7 +49,7 @@ inline std::string ProbeTools() {
         {"name", call->name}, {"description", "A tool."}, {"parameters", parameters}};
     tools.push_back({{"type", "function"}, {"function", function}});
   }
-  return tools.dump();
+  return Tools(std::move(tools));
 }
 
 }  // namespace cairn::call_probes

@@ -14,7 +14,8 @@ using test::Content;
 using test::Parse;
 
 AnswerFormat FormatOf(const std::string& family, bool stream = false) {
-  AnswerFormat format = FindAnswerFormat(*test::Family(family), "", test::kTools);
+  AnswerFormat format =
+      FindAnswerFormat(*test::Family(family), "", Tools::Parse(test::kTools).value());
   EXPECT_EQ(format.calls, CallFormat::kLearned) << family;
   format.stream_arguments = stream;
   return format;

@@ -86,7 +86,7 @@ class Learner {
     if (followed_) {
       conversation.messages.push_back({.role = Role::kUser, .content = std::string(kNext)});
     }
-    conversation.tools_json = tools_json_;
+    conversation.tools = tools_;
     conversation.now_unix_s = 1;
     const auto rendered = template_.Render(conversation, false);
     if (!rendered) return std::nullopt;
@@ -103,7 +103,7 @@ class Learner {
   std::string GenerationPrompt() const {
     Conversation conversation;
     conversation.messages.push_back({.role = Role::kUser, .content = std::string(kUser)});
-    conversation.tools_json = tools_json_;
+    conversation.tools = tools_;
     conversation.now_unix_s = 1;
     const std::string prompt = template_.Render(conversation, true).value_or("");
     const size_t user = prompt.rfind(kUser);
@@ -163,7 +163,7 @@ class Learner {
       for (const bool followed : {false, true}) {
         followed_ = followed;
         for (const bool offered : {false, true}) {
-          tools_json_ = offered ? ProbeTools() : "";
+          tools_ = offered ? ProbeTools() : Tools();
           auto one = Render("", "", {CallA()});
           if (!Shows(one, NameOf(CallA()))) continue;
           one_ = *std::move(one);
@@ -561,7 +561,7 @@ class Learner {
 
   const ChatTemplate& template_;
   LearnedCalls learned_;
-  std::string tools_json_;
+  Tools tools_;
   bool followed_ = false;
   std::string one_;  // CallA alone
   std::optional<std::string> opening_;

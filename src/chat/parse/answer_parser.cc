@@ -134,7 +134,7 @@ CallFormat CallFormatOf(const ChatTemplate& chat_template) {
 }
 
 AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_view generation_prompt,
-                              std::string tools_json) {
+                              Tools tools) {
   AnswerFormat format;
   format.calls = CallFormatOf(chat_template);
   if (format.calls == CallFormat::kLearned) format.learned = chat_template.learned_calls();
@@ -142,14 +142,14 @@ AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_vie
   format.starts_in_reasoning = format.calls == CallFormat::kHarmony
                                    ? OpensAnalysis(generation_prompt)
                                    : OpensReasoning(format.reasoning, generation_prompt);
-  format.tools_json = std::move(tools_json);
+  format.tools = std::move(tools);
   return format;
 }
 
 std::vector<std::string> TagsOf(const AnswerFormat& format) {
   if (format.calls == CallFormat::kHarmony) return {HarmonyTags().begin(), HarmonyTags().end()};
   std::vector<std::string> tags = ControlTextsOf(format.reasoning);
-  if (format.tools_json.empty()) return tags;
+  if (format.tools.empty()) return tags;
   if (format.calls == CallFormat::kLearned && format.learned) {
     for (std::string& tag : TagsOfCalls(*format.learned)) tags.push_back(std::move(tag));
   }
@@ -162,7 +162,7 @@ std::vector<std::string> TagsOf(const AnswerFormat& format) {
 }
 
 std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format) {
-  OfferedTools tools = ReadOfferedTools(format.tools_json);
+  OfferedTools tools = ReadOfferedTools(format.tools);
   if (format.calls == CallFormat::kHarmony) {
     return MakeHarmonyParser(std::move(tools), format.starts_in_reasoning, format.stream_arguments);
   }

@@ -16,6 +16,7 @@
 
 #include "chat/parse/reasoning_tags.h"
 #include "chat/template/chat_template.h"
+#include "chat/tools.h"
 
 namespace cairn {
 
@@ -75,8 +76,8 @@ struct AnswerFormat {
   CallFormat calls = CallFormat::kNone;
   // The generation prompt has opened the reasoning already.
   bool starts_in_reasoning = false;
-  // The OpenAI `tools` array; calls are parsed only if it offers tools.
-  std::string tools_json = {};
+  // Calls are parsed only if there are tools.
+  Tools tools = {};
   // Set with kLearned; otherwise null.
   std::shared_ptr<const LearnedCalls> learned = {};
   // A call's arguments are emitted while they are generated; see MakeAnswerParser.
@@ -86,7 +87,7 @@ struct AnswerFormat {
 };
 
 AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_view generation_prompt,
-                              std::string tools_json);
+                              Tools tools);
 
 // Returns the tags of a format that may be control tokens. The parsed answer must include their
 // text, and must not include that of other control tokens.

@@ -88,8 +88,8 @@ TEST(AnswerParser, ACallThatBreaksOffOrThatNobodyOfferedIsTextByteForByte) {
 TEST(AnswerParser, LooksForNoCallsWhenNoToolsWereOffered) {
   for (const Family& family : TaggedFamilies()) {
     AnswerFormat format = Format(family.format);
-    for (const char* tools : {"", "[]", "no JSON", "[1,{\"function\":{}}]"}) {
-      format.tools_json = tools;
+    for (const char* tools : {"[]", R"([1,{"function":{}}])"}) {
+      format.tools = Tools::Parse(tools).value();
       EXPECT_EQ(Parse(format, family.call + " \n"), Content(family.call + " \n"));
     }
   }
@@ -201,7 +201,7 @@ TEST(CallFormat, IsKnownByTheTemplatesTags) {
 TEST(AnswerFormat, KnowsWhatTheGenerationPromptOpened) {
   const auto starts = [](const char* source, const char* prompt) {
     const auto chat_template = test::Parsed(source);
-    return FindAnswerFormat(*chat_template, prompt, "").starts_in_reasoning;
+    return FindAnswerFormat(*chat_template, prompt, {}).starts_in_reasoning;
   };
   EXPECT_TRUE(starts("", "<|im_start|>assistant\n<think>\n"));
   EXPECT_FALSE(starts("", "<|im_start|>assistant\n"));

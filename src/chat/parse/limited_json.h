@@ -16,6 +16,10 @@ namespace cairn {
 Result<Json> ParseLimitedJson(std::string_view text, std::string_view field,
                               const JsonLimits& limits = {});
 
+// Returns the error that ParseLimitedJson would give for the text of `json`, for a value that came
+// as a part of a larger one or was assembled. Any thread.
+Status CheckJsonLimits(const Json& json, std::string_view field, const JsonLimits& limits = {});
+
 }  // namespace cairn
 
 #endif  // CAIRN_CHAT_PARSE_LIMITED_JSON_H_

@@ -158,15 +158,19 @@ Message Reasoned(bool calls) {
   return message;
 }
 
-constexpr char kProbeTools[] =
-    R"([{"type":"function","function":{"name":"tool_needle","description":"A tool.",)"
-    R"("parameters":{"type":"object","properties":{"key_needle":{"type":"string"}}}}}])";
+Tools ProbeTools() {
+  const Json parameters = {{"type", "object"},
+                           {"properties", {{"key_needle", {{"type", "string"}}}}}};
+  const Json function = {
+      {"name", "tool_needle"}, {"description", "A tool."}, {"parameters", parameters}};
+  return Tools(Json::array({{{"type", "function"}, {"function", function}}}));
+}
 
 std::optional<ReasoningTags> TagsRendered(const ChatTemplate& chat_template, bool calls,
                                           std::string_view kwargs) {
   Conversation conversation{.messages = {{.role = Role::kUser, .content = "UserNeedle"}},
                             .template_kwargs_json = std::string(kwargs)};
-  if (calls) conversation.tools_json = kProbeTools;
+  if (calls) conversation.tools = ProbeTools();
   const auto question = chat_template.Render(conversation, false);
   conversation.messages.push_back(Reasoned(calls));
   const auto rendered = chat_template.Render(conversation, false);

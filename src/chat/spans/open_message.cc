@@ -19,7 +19,7 @@ bool IsIn(const Conversation& conversation, const std::string& text) {
   const auto holds = [&](const std::string& other) {
     return other.find(text) != std::string::npos;
   };
-  return holds(conversation.tools_json) || holds(conversation.template_kwargs_json) ||
+  return holds(conversation.tools.text()) || holds(conversation.template_kwargs_json) ||
          std::any_of(conversation.messages.begin(), conversation.messages.end(),
                      [&](const Message& m) { return holds(m.content) || holds(m.reasoning); });
 }

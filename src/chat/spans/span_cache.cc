@@ -17,7 +17,7 @@ uint64_t Folded(uint64_t key, std::string_view text) {
 std::vector<uint64_t> KeysOf(uint64_t client, const ChatTemplate& chat_template,
                              const Conversation& conversation) {
   uint64_t key = Folded(client, chat_template.source());
-  key = Folded(key, conversation.tools_json);
+  key = HashMix(key, conversation.tools.hash());
   key = Folded(key, conversation.template_kwargs_json);
   std::vector<uint64_t> keys = {key};
   for (const Message& message : conversation.messages) {

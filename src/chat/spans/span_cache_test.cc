@@ -25,7 +25,7 @@ std::string Word(size_t index, const std::string& text) {
 
 // Returns a client's nth request: questions, every other one with a call before its answer.
 Conversation Turn(size_t turns) {
-  Conversation talk{.messages = {System("Be brief.")}, .tools_json = kWeatherTool};
+  Conversation talk{.messages = {System("Be brief.")}, .tools = Tools::Parse(kWeatherTool).value()};
   talk.now_unix_s = 1'700'049'600;
   for (size_t turn = 0; turn < turns; ++turn) {
     const auto next = [&] { return talk.messages.size(); };
@@ -64,7 +64,7 @@ TEST(SpanCache, TakesAboutOneRenderingATurnWhileAConversationGrows) {
       // Not all families support tools and a system message.
       if (name.starts_with("gemma") && name != "gemma4") {
         if (turn % 4 == 3) continue;
-        talk.tools_json.clear();
+        talk.tools = {};
         std::erase_if(talk.messages, [](const Message& message) {
           return message.role == Role::kTool || !message.tool_calls.empty();
         });

@@ -134,7 +134,7 @@ class ShapeFinder {
                         .template_kwargs_json = conversation_.template_kwargs_json,
                         .now_unix_s = conversation_.now_unix_s};
     if (with_header) {
-      end.tools_json = conversation_.tools_json;
+      end.tools = conversation_.tools;
       for (const Message& message : messages) {
         if (message.role != Role::kSystem && message.role != Role::kDeveloper) break;
         end.messages.push_back(message);

@@ -146,8 +146,9 @@ RC_GTEST_PROP(SpansProperty, AreRightOrUnknownWhileConversationsGrow, ()) {
   Conversation talk{.messages = {{.role = Role::kUser, .content = "m0a m0z"}},
                     .now_unix_s = 1'700'049'600};
   if (tools) {
-    talk.tools_json =
+    constexpr char kTools[] =
         R"([{"type":"function","function":{"name":"weather","description":"d","parameters":{}}}])";
+    talk.tools = Tools::Parse(kTools).value();
   }
   size_t rendered = 0;
   for (const Step& step : steps) {

@@ -80,8 +80,9 @@ TEST(Spans, SurviveATemplateThatDemandsTurnsAndMergesTheSystemText) {
 }
 
 TEST(Spans, PutTheBoundaryAfterToolsThatStayInFrontOfTheFirstQuestion) {
-  const Conversation talk{.messages = {User("U1"), Assistant("A"), User("U2")},
-                          .tools_json = R"([{"type":"function","function":{"name":"f"}}])"};
+  const Conversation talk{
+      .messages = {User("U1"), Assistant("A"), User("U2")},
+      .tools = Tools::Parse(R"([{"type":"function","function":{"name":"f"}}])").value()};
   const std::string sampled = Sampled(Shape(*Parsed(kToolsLast), talk));
   EXPECT_NE(sampled.find("[/AVAILABLE_TOOLS][INST] |U1"), std::string::npos) << sampled;
   EXPECT_NE(sampled.find("</s>[INST] |U2"), std::string::npos) << sampled;

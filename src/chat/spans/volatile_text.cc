@@ -105,7 +105,7 @@ class VolatileText::Impl {
 
   // Covers everything that stays the same when the text matched by the patterns changes.
   uint64_t KeyOf(uint64_t name_space, const Conversation& conversation) const {
-    uint64_t key = HashMix(name_space, Hash64(conversation.tools_json));
+    uint64_t key = HashMix(name_space, conversation.tools.hash());
     for (const Message& message : conversation.messages) {
       std::string text = message.content;
       for (size_t p = 0; p < compiled_.size(); ++p) {

@@ -40,7 +40,7 @@ TEST(BuiltinTemplates, ChatmlPutsToolsIntoTheSystemMessage) {
   const std::string text = Render(
       *Builtin("chatml"), {.messages = {System("S"), User("U"),
                                         Call("weather", R"({"city":"Rome"})"), ToolAnswer("sunny")},
-                           .tools_json = kWeatherTool});
+                           .tools = Tools::Parse(kWeatherTool).value()});
   EXPECT_EQ(text.rfind("<|im_start|>system\nS\n\nThese tools", 0), 0u) << text;
   EXPECT_NE(
       text.find(R"(<tool_call>{"name": "weather", "arguments": {"city":"Rome"}}</tool_call>)"),
@@ -85,7 +85,7 @@ TEST(BuiltinTemplates, Llama3RendersHeadersToolsAndTheirAnswers) {
             "<|start_header_id|>assistant<|end_header_id|>\n\n");
   const std::string text =
       Render(*llama, {.messages = {User("U"), Call("weather", "{}"), ToolAnswer("sunny")},
-                      .tools_json = kWeatherTool});
+                      .tools = Tools::Parse(kWeatherTool).value()});
   EXPECT_NE(text.find("{\"name\": \"weather\", \"parameters\": {}}<|eot_id|>"
                       "<|start_header_id|>ipython<|end_header_id|>\n\nsunny"),
             std::string::npos)

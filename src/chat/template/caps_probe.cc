@@ -25,12 +25,12 @@ bool Contains(std::string_view text, std::string_view needle) {
   return text.find(needle) != std::string_view::npos;
 }
 
-Json ProbeTools() {
+Tools ProbeTools() {
   const Json parameters = {{"type", "object"},
                            {"properties", {{"arg", {{"type", "string"}}}}},
                            {"required", Json::array({"arg"})}};
   const Json function = {{"name", kTool}, {"description", "A tool."}, {"parameters", parameters}};
-  return Json::array({{{"type", "function"}, {"function", function}}});
+  return Tools(Json::array({{{"type", "function"}, {"function", function}}}));
 }
 
 class CapsProbe {
@@ -61,7 +61,7 @@ class CapsProbe {
     return {{"role", role}, {"content", Json::array({{{"type", "text"}, {"text", text}}})}};
   }
   Json User() const { return Said("user", kUser); }
-  std::string Text(const Json& messages) const { return render_(messages, Json()); }
+  std::string Text(const Json& messages) const { return render_(messages, Tools()); }
 
   bool Refuses(const Json& messages) const { return Text(messages).empty(); }
 

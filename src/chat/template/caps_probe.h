@@ -9,12 +9,13 @@
 
 #include "base/json.h"
 #include "chat/template/template_caps.h"
+#include "chat/tools.h"
 
 namespace cairn {
 
-// Renders `messages` with `tools` (null: none) and without the generation prompt; returns an empty
+// Renders `messages` with `tools` and without the generation prompt; returns an empty
 // string if the template refuses.
-using ProbeRender = std::function<std::string(const Json& messages, const Json& tools)>;
+using ProbeRender = std::function<std::string(const Json& messages, const Tools& tools)>;
 
 // `source` is the template's text. Any thread, if `render` is thread-safe.
 TemplateCaps FindTemplateCaps(const std::string& source, const ProbeRender& render);

@@ -58,7 +58,7 @@ class RootContext final : public minja::Context {
 
 struct RenderInput {
   Json messages = Json::array();
-  Json tools = nullptr;
+  Tools tools = {};
   Json kwargs = Json::object();
   bool add_generation_prompt = false;
   int64_t now_unix_s = 0;
@@ -121,7 +121,7 @@ class ChatTemplate::Program {
   // With the tools where the first user message has them, wherever the template moves them later.
   Result<std::string> RunToolsInFront(const RenderInput& input) const {
     RenderInput bare = input;
-    bare.tools = nullptr;
+    bare.tools = Tools();
     RenderInput first = input;
     first.messages = Json::array();
     for (const Json& message : input.messages) {
@@ -129,7 +129,7 @@ class ChatTemplate::Program {
       if (message["role"] == "user") break;
     }
     RenderInput first_bare = first;
-    first_bare.tools = nullptr;
+    first_bare.tools = Tools();
     auto with_tools = Run(input);
     auto without = Run(bare);
     auto first_with_tools = Run(first);
@@ -146,7 +146,7 @@ class ChatTemplate::Program {
     // A client's values come first, so that none can stand in for one of ours.
     for (const auto& [name, value] : input.kwargs.items()) context.set(name, TemplateValue(value));
     context.set("messages", TemplateValue(input.messages));
-    context.set("tools", TemplateValue(input.tools));
+    context.set("tools", input.tools.empty() ? Value() : TemplateValue(input.tools.list()));
     context.set("add_generation_prompt", Value(input.add_generation_prompt));
     context.set("bos_token", Value(bos_text_));
     context.set("eos_token", Value(eos_text_));
@@ -171,7 +171,7 @@ ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
     : source_(std::move(source)),
       program_(std::move(program)),
       caps_([this] {
-        const auto render = [this](const Json& messages, const Json& tools) {
+        const auto render = [this](const Json& messages, const Tools& tools) {
           RenderInput input{.messages = messages, .tools = tools};
           input.now_unix_s = 1;
           return program_->Run(input).value_or("");
@@ -208,16 +208,14 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
   try {
     Result<Json> messages = TemplateMessages(conversation, caps_);
     if (!messages) return tl::unexpected(messages.error());
-    Result<Json> tools = TemplateTools(conversation);
-    if (!tools) return tl::unexpected(tools.error());
     Result<Json> kwargs = TemplateKwargs(conversation);
     if (!kwargs) return tl::unexpected(kwargs.error());
     const RenderInput input{.messages = *std::move(messages),
-                            .tools = *std::move(tools),
+                            .tools = conversation.tools,
                             .kwargs = *std::move(kwargs),
                             .add_generation_prompt = add_generation_prompt,
                             .now_unix_s = conversation.now_unix_s};
-    if (caps_.tools_move && !input.tools.is_null()) return program_->RunToolsInFront(input);
+    if (caps_.tools_move && !input.tools.empty()) return program_->RunToolsInFront(input);
     return program_->Run(input);
   } catch (const std::bad_alloc&) {
     throw;

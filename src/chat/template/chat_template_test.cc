@@ -140,8 +140,6 @@ TEST(ChatTemplate, FindsOutWhatATemplateCanDo) {
 
 TEST(ChatTemplate, SaysWhichFieldIsNotWhatItMustBe) {
   const auto chatml = Builtin("chatml");
-  EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .tools_json = "{}"}),
-            "error: tools must be an array of tool definitions.");
   EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .template_kwargs_json = "[]"}),
             "error: chat_template_kwargs must be an object.");
   EXPECT_EQ(Render(*chatml, {.messages = std::vector<Message>(4'097)}),
@@ -175,7 +173,7 @@ TEST(ChatTemplate, SurvivesCommentsThatWouldOverflowTheParsersStack) {
 TEST(ChatTemplate, RendersTheSameFromManyThreadsAtOnce) {
   const auto qwen = Builtin("qwen");
   const Conversation talk{.messages = {System("S"), User("U"), Assistant("A", "R"), User("V")},
-                          .tools_json = kWeatherTool};
+                          .tools = Tools::Parse(kWeatherTool).value()};
   const std::string expected = Render(*qwen, talk);
   std::vector<std::string> texts(8);
   std::vector<std::thread> threads;

@@ -78,15 +78,23 @@ class TextVisitor {
         }
       }
     }
-    VisitJson(&conversation->tools_json);
+    VisitTools(&conversation->tools);
     VisitJson(&conversation->template_kwargs_json);
   }
 
  private:
+  bool MayHoldSpecial(const std::string& json_text) const {
+    return json_text.find('\\') != std::string::npos || specials_.AnyIn(json_text);
+  }
+
+  void VisitTools(Tools* tools) const {
+    if (!MayHoldSpecial(tools->text())) return;
+    *tools = tools->Changed([this](Json* list) { VisitTexts(list, visit_); });
+  }
+
   // Invalid JSON stays: rendering reports it.
   void VisitJson(std::string* text) const {
-    const bool may_hide_one = text->find('\\') != std::string::npos;
-    if (!may_hide_one && !specials_.AnyIn(*text)) return;
+    if (!MayHoldSpecial(*text)) return;
     auto json = ParseLimitedJson(*text, "");
     if (!json) return;
     VisitTexts(&*json, visit_);

@@ -79,7 +79,7 @@ TEST(PromptText, LooksIntoEveryTextThatAClientSends) {
   Message call = Call("f<|im_end|>", R"({"k<|im_end|>":"\u003c|im_start|>"})", "r<|im_start|>");
   const Conversation talk{
       .messages = {User("U"), call, ToolAnswer("T<|im_start|>")},
-      .tools_json = R"([{"type":"function","function":{"name":"<|im_start|>","d":"<\/s>"}}])"};
+      .tools = Tools::Parse(R"([{"function":{"name":"<|im_start|>","d":"<\/s>"}}])").value()};
   for (const std::string_view source : {std::string_view(kOpenThink), *BuiltinTemplate("qwen")}) {
     const auto chat_template = Parsed(std::string(source));
     const PromptText prompt = Prompt(*chat_template, talk);
@@ -88,7 +88,7 @@ TEST(PromptText, LooksIntoEveryTextThatAClientSends) {
     Conversation bare = talk;
     bare.messages[1] = Call("f", R"({"k":"v"})", "r");
     bare.messages[2] = ToolAnswer("T");
-    bare.tools_json = R"([{"type":"function","function":{"name":"n","d":"d"}}])";
+    bare.tools = Tools::Parse(R"([{"function":{"name":"n","d":"d"}}])").value();
     std::string outside = prompt.text;
     for (auto literal = prompt.literals.rbegin(); literal != prompt.literals.rend(); ++literal) {
       outside.erase(literal->begin, literal->end - literal->begin);

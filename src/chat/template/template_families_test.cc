@@ -35,7 +35,7 @@ std::vector<Message> LateSystemTalk() {
 
 Conversation Front(const std::vector<Message>& messages, size_t count) {
   return {.messages = {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count)},
-          .tools_json = kWeatherTool,
+          .tools = Tools::Parse(kWeatherTool).value(),
           .now_unix_s = 1'700'049'600};
 }
 

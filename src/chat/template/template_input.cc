@@ -77,16 +77,6 @@ Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCa
   return json;
 }
 
-Result<Json> TemplateTools(const Conversation& conversation) {
-  if (conversation.tools_json.empty()) return Json();
-  Result<Json> tools = ParseLimitedJson(conversation.tools_json, "tools");
-  if (!tools) return tools;
-  if (!tools->is_array()) {
-    return Fail(ErrorCode::kInvalidArgument, "tools must be an array of tool definitions.");
-  }
-  return tools->empty() ? Json() : *std::move(tools);
-}
-
 Result<Json> TemplateKwargs(const Conversation& conversation) {
   if (conversation.template_kwargs_json.empty()) return Json::object();
   Result<Json> kwargs = ParseLimitedJson(conversation.template_kwargs_json, "chat_template_kwargs");

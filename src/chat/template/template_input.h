@@ -15,9 +15,6 @@ namespace cairn {
 // requires. Any thread.
 Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps);
 
-// Returns the `tools` array; null if the conversation has none.
-Result<Json> TemplateTools(const Conversation& conversation);
-
 // Returns the `chat_template_kwargs` object; empty if the conversation has none.
 Result<Json> TemplateKwargs(const Conversation& conversation);
 

@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/white_space.h"
 #include "chat/calls/calls_json.h"
-#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -46,10 +45,8 @@ std::string ShortId(const std::string& id) {
 
 // How a template that knows no tools is told of them: as part of the system text. The calls are
 // in the form that most models have seen, and that the Hermes parser reads.
-std::string ToolsAsText(const std::string& tools_json) {
-  const auto tools = ParseLimitedJson(tools_json, "tools");
-  return "# Tools\n\nThese functions can be called:\n<tools>\n" +
-         (tools ? tools->dump(-1, ' ', false, Json::error_handler_t::replace) : tools_json) +
+std::string ToolsAsText(const Tools& tools) {
+  return "# Tools\n\nThese functions can be called:\n<tools>\n" + tools.text() +
          "\n</tools>"
          "\n\nTo call a function, write its name and its arguments as JSON in tags, and nothing "
          "behind them. Several calls have a pair of tags each:\n<tool_call>\n"
@@ -89,11 +86,11 @@ class TurnBuilder {
     const auto& messages = conversation_.messages;
     const auto end = std::find_if_not(messages.begin(), messages.end(), IsInstruction);
     const auto count = static_cast<size_t>(end - messages.begin());
-    const bool tools = !caps_.knows_tools() && !conversation_.tools_json.empty();
+    const bool tools = !caps_.knows_tools() && !conversation_.tools.empty();
     if (count == 0 && !tools) return 0;
     Message leading = count > 0 ? messages.front() : Message{.role = Role::kSystem};
     for (size_t i = 1; i < count; ++i) AppendText(messages[i].content, &leading.content);
-    if (tools) AppendText(ToolsAsText(conversation_.tools_json), &leading.content);
+    if (tools) AppendText(ToolsAsText(conversation_.tools), &leading.content);
     if (leading.role == Role::kDeveloper && !caps_.developer_role) leading.role = Role::kSystem;
     if (caps_.system_role) {
       turns_.push_back({std::move(leading), 0});

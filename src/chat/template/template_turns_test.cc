@@ -11,9 +11,9 @@ using namespace test;  // NOLINT: the conversations read better
 
 // "system:S1|user:U1"; calls and reasoning in brackets behind the text.
 std::string Shown(const std::vector<Message>& messages, const TemplateCaps& caps,
-                  std::string tools_json = "") {
+                  std::string_view tools_json = "[]") {
   std::string text;
-  const Conversation talk{.messages = messages, .tools_json = std::move(tools_json)};
+  const Conversation talk{.messages = messages, .tools = Tools::Parse(tools_json).value()};
   for (const TemplateTurn& turn : TurnsForTemplate(talk, caps)) {
     const Message& message = turn.message;
     text += (text.empty() ? "" : "|") + std::string(RoleName(message.role)) + ":" + message.content;

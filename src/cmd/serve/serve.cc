@@ -187,20 +187,20 @@ class ServeRun {
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
-    service.canonical.keep_billing_header = options_.keep_billing_header;
+    service.prompt.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
-    service.volatile_text = policies->volatile_text;
-    service.find_boundaries = trace_ != nullptr;
+    service.prompt.volatile_text = policies->volatile_text;
+    service.prompt.find_boundaries = trace_ != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
-    service.prefill_assistant = options_.prefill_assistant;
-    service.cuts_overflow = options_.context_overflow == "truncate";
-    service.reasoning_effort = options_.reasoning_effort;
-    service.template_kwargs_json = options_.template_kwargs_json;
-    service.log = logger_.sink();
+    service.prompt.prefill_assistant = options_.prefill_assistant;
+    service.prompt.cuts_overflow = options_.context_overflow == "truncate";
+    service.prompt.reasoning_effort = options_.reasoning_effort;
+    service.prompt.template_kwargs_json = options_.template_kwargs_json;
+    service.prompt.log = logger_.sink();
     // With --reuse exact, a conversation's prompt must not depend on earlier requests.
     if (policies->reuse == ReuseMode::kExact) {
       service.answer_bytes_max = 0;
-      service.tool_lists_max = 0;
+      service.prompt.tool_lists_max = 0;
     }
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);

@@ -1,0 +1,133 @@
+// PromptBuilder: turns a conversation into the tokens of its prompt. The stages, in the order in
+// which prompt_builder.cc has them:
+//
+//   TellReasoning   the reasoning that client and server want -> the template's kwargs
+//   Normalize       canonical form, pinned volatile texts, order of the tools, time, prompt end
+//   RenderText      the template, and the spans of the messages in its text
+//   Tokenize        the text -> tokens; known answers as the tokens they were generated as
+//   FindShape       marks, turns and reasoning as token positions
+//
+// Before these stages the API of the request has parsed its body into a Conversation
+// (api/openai/chat_request.h, api/openai/responses_request.h, api/anthropic/anthropic_request.h).
+//
+// Threads: any, concurrently.
+
+#ifndef CAIRN_API_PROMPT_PROMPT_BUILDER_H_
+#define CAIRN_API_PROMPT_PROMPT_BUILDER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/admin/explanation.h"
+#include "api/answer/answer_tokens.h"
+#include "api/api_error.h"
+#include "api/prompt/conversation_cut.h"
+#include "api/prompt/prepared_prompt.h"
+#include "api/prompt/tool_order.h"
+#include "base/log.h"
+#include "chat/canonical.h"
+#include "chat/spans/span_cache.h"
+#include "chat/spans/volatile_text.h"
+#include "chat/template/chat_template.h"
+#include "chat/template/reasoning_controls.h"
+#include "engine/engine.h"
+
+namespace cairn {
+
+struct PromptOptions {
+  CanonicalOptions canonical;
+  // Budget for prompts with known message boundaries.
+  size_t span_bytes_max = size_t{32} << 20U;
+  // Maximum number of tool lists whose order is kept.
+  size_t tool_lists_max = 4096;
+  // Find message boundaries also for models that need no checkpoints, because --trace-out records
+  // them.
+  bool find_boundaries = false;
+  // Replaces a conversation's volatile texts by their first values. Null if none are pinned.
+  std::shared_ptr<VolatileText> volatile_text = {};
+  // Drop the oldest turns of a conversation that does not fit the context instead of refusing it
+  // (api/prompt/conversation_cut.h).
+  bool cuts_overflow = false;
+  // Continue an assistant message at the end of a conversation (api/prompt/prefill.h).
+  bool prefill_assistant = true;
+  // Default reasoning effort of requests: one of ReasoningEfforts(), or empty.
+  std::string reasoning_effort;
+  // Default template kwargs: a JSON object as text, or empty. A request's keys override them.
+  std::string template_kwargs_json;
+  LogSink log = {};  // may be empty
+};
+
+// The purpose of a prompt and the namespace of its client.
+struct PromptUse {
+  enum class Purpose : uint8_t {
+    kAnswer,    // an answer is generated from it
+    kNextTurn,  // it is prefetched, so its shape is not needed
+    kCount,     // its tokens are counted: it is not cut, however long, and pins no texts
+  };
+
+  NamespaceId name_space = 0;
+  Purpose purpose = Purpose::kAnswer;
+  // Data of earlier requests may choose among equivalent tokens and tool orders.
+  bool reuse = true;
+};
+
+class PromptBuilder {
+ public:
+  // All outlive it. `answers` holds the generated answers, which are found in later prompts.
+  PromptBuilder(const Engine* engine, const ChatTemplate* chat_template, AnswerTokens* answers,
+                const PromptOptions& options);
+  PromptBuilder(const PromptBuilder&) = delete;
+  PromptBuilder& operator=(const PromptBuilder&) = delete;
+
+  // Sets the template kwargs for the requested reasoning. Call it once for a conversation, before
+  // Prepare.
+  void TellReasoning(Conversation* conversation) const;
+  // Runs the other stages; FindShape only for an answer. Errors: 400 if the conversation exceeds
+  // the context by far, or if it cannot be rendered.
+  ApiResult<PreparedPrompt> Prepare(Conversation conversation, const PromptUse& use) const;
+  // Runs all stages up to RenderText, TellReasoning too. The tools stay in the order of the
+  // request.
+  ApiResult<std::string> Render(Conversation conversation) const;
+  // Returns what the explanation of a request needs of its prompt.
+  ExplainedPrompt Explain(PreparedPrompt prompt) const;
+
+  // Null if conversations that do not fit are refused.
+  const ConversationCut* conversation_cut() const { return cut_.get(); }
+  const PromptOptions& options() const { return options_; }
+  SpanStats span_stats() const { return spans_.stats(); }
+
+ private:
+  bool Cuts(const PromptUse& use) const;
+  // Returns the number of pinned texts.
+  size_t Normalize(const PromptUse& use, Conversation* conversation) const;
+  // REQUIRES of the next three: the conversation is normalized.
+  ApiResult<PreparedPrompt> RenderAndTokenize(const Conversation& conversation,
+                                              const PromptUse& use) const;
+  ApiResult<PreparedPrompt> CutAndTokenize(const Conversation& conversation,
+                                           const PromptUse& use) const;
+  ApiResult<PromptText> RenderText(const Conversation& conversation, ClientSpans spans) const;
+  // Sets `tokens` and `adds_bos` of a prompt that has its text.
+  ApiResult<void> Tokenize(const PromptUse& use, PreparedPrompt* prompt) const;
+  // Sets `shape`, and `map` if that is needed for it.
+  void FindShape(PreparedPrompt* prompt) const;
+
+  const Engine* const engine_;
+  const ChatTemplate* const template_;
+  AnswerTokens* const answers_;
+  const PromptOptions options_;
+  const SpecialTexts specials_;
+  const ReasoningControls reasoning_controls_;
+  const std::unique_ptr<const ConversationCut> cut_;
+  mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
+  mutable SpanCache spans_;
+  mutable ToolOrder tool_order_;
+  mutable std::mutex large_prompt_mutex_;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_PROMPT_PROMPT_BUILDER_H_
