@@ -87,7 +87,7 @@ Reply Judged(const Company& company, Reply reply) {
   return reply;
 }
 
-// Sends a question and judges the answer. Returns the first choice of a right one, or nullopt.
+// Sends a question and judges the answer. True: it is right, and its first choice is in `heard`.
 bool AskAndJudge(Company* company, const Life& life, const Question& question, const Manner& manner,
                  const std::string& header, Choice* heard) {
   constexpr int kPatientMs = 1000;
