@@ -1,5 +1,5 @@
-// SeenSequences: the token sequences that a server has been sent, and the part of a new prompt that
-// no sequence has as a prefix. A server that knows no more cannot prefill fewer tokens than that.
+// SeenSequences: the token sequences sent to a server so far. They bound the prefill of a prompt
+// from below: without other knowledge, a server can only reuse a prefix that one of them has.
 //
 //   seen    [a b c d] [a b x y]        prompt [a b x z q]  ->  lower bound of 2 tokens (z q)
 

@@ -62,7 +62,7 @@ struct ToolsStep {
 // How the client appends the answer to the conversation.
 enum class Keep {
   kAnswer,   // as it came
-  kContent,  // without reasoning; `instead` if the model returned reasoning alone or nothing
+  kContent,  // without reasoning; `instead` if the reasoning or the content is empty
   kInstead,  // `instead` is appended in the answer's place, as this model would not write it
   kDiscard,  // nothing is appended
 };

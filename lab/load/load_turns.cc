@@ -35,7 +35,7 @@ ChatMessage DecidedAnswer(const LoadOptions& options) {
   return answer;
 }
 
-// Not a limit in practice for a server that follows the text: a token has at least one byte.
+// A server that follows the text never reaches this limit: a token has at least one byte.
 size_t TokensMax(const ChatMessage& answer) {
   constexpr size_t kMarks = 64;
   return answer.reasoning.size() + answer.content.size() + kMarks;
