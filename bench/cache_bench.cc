@@ -1,9 +1,9 @@
-// cache_bench: what the cache costs.
+// cache_bench: measures the costs of the cache.
 //
 //   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
 //
-// Its last table, from two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with libllama
-// 0.7.0, models with one thread, on a machine that did nothing else (load average 1).
+// The table of the last run, on two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with
+// libllama 0.7.0, models with one thread, on a machine without other work (load average 1).
 //
 //   what is measured                   median ms  least ms  note
 //   match    all of the prompt is stored    0.255     0.226  100000 shared, 909 checkpoints
@@ -26,18 +26,18 @@
 //   prefill  qwen35, placement none      1041.741   966.674  3072 tokens
 //   prefill  qwen35, auto, 82 stored     1240.053   973.408  0.993 of none's speed by the least
 //
-//   match    is to stay under 1 ms. It costs what the prompt is long: how much of the conversation
-//            lies beyond the place where the prompt parts is not felt.
-//   insert   takes a step for each node above, 909 here: they learn of the path's new end.
+//   match    should stay under 1 ms. Its time is linear in the prompt's length; the rest of the
+//            conversation after the divergence has no effect.
+//   insert   takes a step for each node above, 909 here: each records the path's new end.
 //   evict    ranks all candidates once for an eighth of them; closest-pair and marconi compare
-//            them with each other, once for each that goes. Tokens count too, so an insert may
-//            take one more or one less than is said.
-//   restore  is to reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
+//            them with each other, once for each eviction. Tokens count too, so an insert may
+//            evict one more or one less than its row says.
+//   restore  should reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a
-//            checksum over its bytes was looked at before each use. On a full machine ratios of one
+//            checksum over its bytes was verified before each use. On a full machine ratios of one
 //            case went from 0.27 to 0.53.
-//   prefill  is to reach 0.98. The machine's speed changes by a tenth from second to second, so the
-//            least times are compared. By medians of pairs nine runs gave 0.842, 0.912, 0.959,
+//   prefill  should reach 0.98. The machine's speed changes by a tenth from second to second, so
+//            the least times are compared. By medians of pairs nine runs gave 0.842, 0.912, 0.959,
 //            0.980, 0.982, 0.989, 1.025, 1.035 and 1.090.
 
 #include <CLI/CLI.hpp>

@@ -8,9 +8,9 @@
 namespace cairn::bench {
 namespace {
 
-// Of a real model's vocabulary.
+// The size of a real model's vocabulary.
 constexpr uint64_t kVocabularySize = 150'000;
-// A conversation's KV comes to the cache in pieces as long as a turn.
+// A conversation's KV is stored in segments as long as a turn.
 constexpr size_t kSegmentTokens = 1000;
 constexpr size_t kSegmentBytes = 64;
 constexpr size_t kCheckpointsPerTurn = 5;
@@ -19,9 +19,9 @@ size_t Budget(const BenchSizes& sizes, FilledCache::Room room) {
   if (room == FilledCache::Room::kPlenty) return size_t{1} << 40;
   const size_t checkpoints = sizes.conversations * sizes.conversation_checkpoints;
   const size_t tokens = sizes.header_tokens + sizes.conversations * sizes.conversation_tokens;
-  // A node for each checkpoint, and the one where the conversations part.
+  // A node for each checkpoint, and the one at the divergence of the conversations.
   const size_t trees = PrefixTree::BytesOf(tokens) + checkpoints * PrefixTree::NodeBytes();
-  // All of them fit and one more does not.
+  // All checkpoints fit, and one more does not.
   return trees + (checkpoints + 1) * kSnapshotBytes - 1;
 }
 
@@ -52,7 +52,7 @@ Token FilledCache::AnyToken() {
   return static_cast<Token>(random_() % kVocabularySize);
 }
 
-// From the end of the header to the very end, evenly.
+// Stores checkpoints at equal distances from the end of the system prefix to the prompt's end.
 void FilledCache::StoreCheckpoints(const Tokens& prompt, const BenchSizes& sizes) {
   const size_t count = sizes.conversation_checkpoints;
   for (size_t i = 1; i <= count; ++i) {

@@ -1,10 +1,10 @@
-// FilledCache: a cache as a busy server has it after a day, with bytes that mean nothing.
+// FilledCache: a cache as on a server after a busy day, with meaningless bytes.
 //
-//   0 ------- header ------- | conversation 1: checkpoints and segments along all of it
-//                            | conversation 2
-//                            | …
+//   0 --- system prefix --- | conversation 1: checkpoints and segments along all of it
+//                           | conversation 2
+//                           | …
 //
-// All prompts are of one namespace, and everything is on the grid.
+// All prompts are in one namespace, and all positions are on the grid.
 
 #ifndef CAIRN_BENCH_FILLED_CACHE_H_
 #define CAIRN_BENCH_FILLED_CACHE_H_
@@ -28,11 +28,11 @@ class FilledCache {
  public:
   enum class Room { kPlenty, kNone };
 
-  // Makes the prompts and stores them. `room`: what is left of the budget afterwards.
+  // Makes the prompts and stores them. `room`: whether the budget has free space afterwards.
   FilledCache(const BenchSizes& sizes, std::string_view eviction, Room room);
 
   CheckpointCache& cache() { return *cache_; }
-  // The first `tokens` of a prompt, and behind `same` of them others that nobody ever asked.
+  // Returns `tokens` tokens: the first `same` are the prompt's, the rest occur in no other prompt.
   Tokens Diverged(size_t prompt, size_t same, size_t tokens);
   // Stores a snapshot after `prefix`.
   CheckpointId Insert(TokenSpan prefix, Bytes snapshot);

@@ -1,5 +1,5 @@
-// insert: a checkpoint more at the end of a long prompt, with room for it.
-// evict: the same with the budget full, so that the policy must name what goes.
+// insert: stores one more checkpoint at the end of a long prompt, with free space in the budget.
+// evict: the same with a full budget, so that the policy must choose victims.
 
 #include <utility>
 
@@ -10,11 +10,11 @@
 namespace cairn::bench {
 namespace {
 
-// One insert takes the room of so many others.
+// One insert evicts this many checkpoints.
 constexpr size_t kMany = 16;
 
-// Each run's checkpoint stands at the end of a prompt nobody asked before, which parts from a
-// stored one as late as it can. It is pinned: it must not be what the next one takes the place of.
+// Each run's checkpoint is at the end of a new prompt, which diverges from a stored one as late as
+// possible. It is pinned, so that the next run cannot evict it.
 Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& what, size_t bytes,
             size_t runs) {
   Row row;
@@ -34,8 +34,8 @@ Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& wha
   return row;
 }
 
-// One long conversation takes the room of a seventh of all: what titles and completions leave on an
-// ordinary model, 14,000 of them, gives way 2,000 at a time.
+// One long conversation needs a seventh of the budget. So the 14,000 checkpoints that titles and
+// completions leave on an ordinary model are evicted 2,000 at a time.
 Row MeasureMass(BenchSizes sizes, const std::string& eviction) {
   constexpr size_t kPart = 7;
   sizes.conversation_checkpoints += sizes.conversation_checkpoints * 2 / 5;

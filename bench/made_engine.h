@@ -1,4 +1,4 @@
-// Made models (lab/maker/model_recipe.h), loaded for a benchmark, and prompts for them.
+// Synthetic models (lab/maker/model_recipe.h), loaded for a benchmark, and prompts for them.
 
 #ifndef CAIRN_BENCH_MADE_ENGINE_H_
 #define CAIRN_BENCH_MADE_ENGINE_H_
@@ -13,17 +13,17 @@
 
 namespace cairn::bench {
 
-// What checkpoints are rounded to; assumed, so that loading need not measure it.
+// The grid of checkpoints; fixed here, so that loading need not measure it.
 inline constexpr size_t kGridTokens = 64;
 
-// Makes the model in a temporary file, which is gone again once it is loaded.
+// Makes the model in a temporary file, which is removed once the model is loaded.
 Result<std::unique_ptr<LlamaEngine>> LoadMade(const ModelShape& shape, size_t context_tokens,
                                               int threads);
 
-// Letters that mean nothing.
+// Returns random letters.
 Tokens RandomTokens(size_t tokens, uint64_t seed);
 
-// Reads `tokens` into sequence 0, which ends at `begin`.
+// Prefills `tokens` into sequence 0, which ends at `begin`.
 Status ReadTokens(Engine* engine, size_t begin, TokenSpan tokens);
 
 }  // namespace cairn::bench

@@ -1,5 +1,5 @@
-// match: CheckpointCache::Match of a prompt. It must cost what the prompt is long, however much is
-// stored; so prompts that lie deep in the tree are asked for, and ones that leave it early.
+// match: CheckpointCache::Match of a prompt. Its cost must depend on the prompt's length, not on
+// the amount stored; so some prompts match deep in the tree, and others leave it early.
 
 #include "benchmark.h"
 #include "filled_cache.h"
@@ -38,7 +38,7 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
   measure("it parts half-way", tokens / 2);
   measure("it parts after the header", sizes.header_tokens);
   measure("none of it is stored", 0);
-  // As many tokens and checkpoints again, on one path: the deepest tree there can be.
+  // The same numbers of tokens and checkpoints on one path: the deepest possible tree.
   BenchSizes one = sizes;
   one.conversations = 1;
   one.conversation_tokens *= sizes.conversations;

@@ -1,9 +1,9 @@
-// prefill: what checkpoints cost a prompt that nobody sent before. The same made model reads fresh
-// prompts with checkpointing on (placement auto, ends kept, what the slot loses offloaded) and off,
-// in turn. The budget is small, so that most of what is stored takes the place of something older.
+// prefill: the cost of checkpoints for a prompt without a cached prefix. The same synthetic model
+// prefills new prompts with checkpointing on (placement auto, ends kept, slot state offloaded) and
+// off, in turn. The budget is small, so that most checkpoints evict an older one.
 //
-// Beside the time on the wall stands the processor's: it says the same on a machine that does other
-// things too, as long as the model has one thread.
+// CPU time is reported beside wall time: with a single-threaded model it is the same on a machine
+// with other load.
 
 #include <array>
 #include <chrono>
@@ -20,17 +20,17 @@
 namespace cairn::bench {
 namespace {
 
-// A chat: a header, turns of equal length, and a few tokens that begin the answer.
+// A chat: a system prefix, turns of equal length, and a few tokens that begin the answer.
 constexpr size_t kTurns = 8;
 constexpr size_t kGenerationTokens = 6;
 constexpr size_t kPromptsInBudget = 4;
 
-// An engine of its own for each side: a slot must not find its sequence changed by another.
+// An engine and a cache for each side, so that neither side changes the other's slot.
 class Side {
  public:
   static Result<std::unique_ptr<Side>> Make(const BenchSizes& sizes, bool checkpoints);
 
-  // Reads `prompt` and draws the first token.
+  // Prefills `prompt` and samples the first token.
   Status Read(const Tokens& prompt);
   CacheStats stats() const { return cache_->stats(); }
 
@@ -108,8 +108,8 @@ double ProcessorMs() {
   return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// How often as fast `on` is as `off`, by the least time of each: what else the machine does only
-// adds to a run.
+// Returns the speed of `on` relative to `off`, by the least time of each: other load on the machine
+// only adds to a time.
 double Speed(const std::vector<double>& off_ms, const std::vector<double>& on_ms) {
   return Least(off_ms) / Least(on_ms);
 }
@@ -124,11 +124,11 @@ Result<std::vector<Row>> BenchPrefill(const BenchSizes& sizes) {
   const std::array<Side*, 2> sides = {off->get(), on->get()};
   std::array<Row, 2> rows;
   std::array<std::vector<double>, 2> processor_ms;
-  // Once unmeasured: the first prompt finds nothing to offload, and pages not touched yet.
+  // Run 0 is not measured: it offloads nothing and touches new pages.
   for (size_t run = 0; run <= sizes.prefill_runs; ++run) {
     const Tokens prompt = RandomTokens(sizes.prefill_tokens, run);
     for (size_t i = 0; i < sides.size(); ++i) {
-      // Neither side always goes first.
+      // The sides alternate in going first.
       const size_t side = (run + i) % sides.size();
       Status read;
       const double begin_ms = ProcessorMs();

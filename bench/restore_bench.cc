@@ -1,11 +1,11 @@
-// restore: how long a sequence takes from the RAM tier to ready-to-decode, through LlamaEngine, and
-// how that compares with memcpy of the same bytes in the same minute.
+// restore: the time from the RAM tier to a sequence that is ready to decode, through LlamaEngine,
+// compared with a memcpy of the same bytes in the same minute.
 //
-//   join      the sequence is empty; KV comes as segments, and with it the snapshot
+//   join      the sequence is empty; the KV is assembled from segments, and the snapshot is set
 //   snapshot  the sequence still holds the KV; only the snapshot is set
 //
-// After each run the sequence is asked for its next logits. They must be those of the run that left
-// the state, to the bit.
+// After each run the next logits are computed. They must equal those of the run that saved the
+// state, bit for bit.
 
 #include <algorithm>
 #include <array>
@@ -24,13 +24,13 @@ namespace cairn::bench {
 namespace {
 
 constexpr SeqId kSeq = 0;
-// Beside what is restored: the tokens that tell whether the state is right.
+// Room for the tokens after the restored state that show whether it is right.
 constexpr size_t kSpareTokens = 512;
 
 struct Case {
   ModelShape shape;
   size_t tokens = 0;
-  std::vector<size_t> segments;  // into how many the KV is cut: one after the other
+  std::vector<size_t> segments;  // the numbers of segments to measure
 };
 
 ModelShape Shape(std::string_view architecture, uint32_t width, uint32_t layers, uint32_t ff,
@@ -44,9 +44,9 @@ ModelShape Shape(std::string_view architecture, uint32_t width, uint32_t layers,
   return shape;
 }
 
-// The large ones weigh what few tokens of much larger models do: 31 KB a token of the first, 33 KB
-// of the second, whose 48 states of 512 * 512 float32 weigh 50 MB beside them. So few tokens are
-// read.
+// The large models have states like those of a few tokens of much larger models: 31 KB per token of
+// the first, 33 KB of the second, whose 48 states of 512 * 512 float32 take 50 MB more. So few
+// tokens are prefilled.
 std::vector<Case> Cases(const BenchSizes& sizes) {
   if (!sizes.large_models) {
     return {{Shape("llama", 64, 2, 64, 1), 256, {1, 2}}, {Shape("qwen35", 64, 4, 64, 1), 256, {2}}};
@@ -63,7 +63,7 @@ std::string BytesNote(size_t bytes, double ms, double copy_ms) {
   return note.data();
 }
 
-// A state that was read once, in a store and in a sequence.
+// A state that was prefilled once, held in a store and in a sequence.
 class StoredState {
  public:
   StoredState(const Case& one_case, int threads) : case_(one_case), threads_(threads) {}
@@ -72,10 +72,10 @@ class StoredState {
   Result<std::vector<Row>> Measure(size_t runs);
 
  private:
-  // Where the bytes of one resume path are.
+  // The bytes of one resume path.
   struct Way {
     std::string what;
-    std::vector<SegmentPart> parts;  // none: the sequence keeps its KV
+    std::vector<SegmentPart> parts;  // empty: the sequence keeps its KV
     ByteSpan snapshot;               // empty: the model needs none
 
     size_t bytes() const;
@@ -84,7 +84,7 @@ class StoredState {
   Result<ByteSpan> Keep(Bytes bytes);
   Result<Way> TakeSegments(size_t count);
   Status GoBack(const Way& way);
-  // Decodes what comes after the state, and returns the logits.
+  // Decodes the token after the state, and returns the logits.
   Result<std::vector<float>> GoOn();
   double CopyMs(const Way& way);
   Result<Row> MeasureWay(const Way& way, size_t runs);

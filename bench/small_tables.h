@@ -1,4 +1,4 @@
-// For tests: the tables of benchmarks at sizes that take no time.
+// For tests: the tables of benchmarks at sizes that take almost no time.
 
 #ifndef CAIRN_BENCH_SMALL_TABLES_H_
 #define CAIRN_BENCH_SMALL_TABLES_H_
@@ -10,7 +10,7 @@
 
 namespace cairn::bench {
 
-// The error's message where there is no table.
+// Returns a benchmark's table, or the error's message.
 inline std::string Table(std::string_view name) {
   const auto table = TableOf(name, SmallSizes());
   return table ? *table : table.error().message;

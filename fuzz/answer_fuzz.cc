@@ -1,5 +1,5 @@
-// What a model wrote, in every family's way of calling tools: the same answer however it is cut,
-// with calls that are named and whose arguments are JSON objects.
+// Model output in every family's tool call syntax: the parsed answer is the same however the stream
+// is cut, and its calls have names and arguments that are JSON objects.
 
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ constexpr char kTools[] = R"json([
   {"type": "function", "function": {"name": "now"}}])json";
 
 struct Parsed {
-  std::string texts;  // with a mark wherever the kind changes
+  std::string texts;  // with a mark at each change of kind
   std::map<size_t, std::string> names;
   std::map<size_t, std::string> arguments;
 
@@ -65,14 +65,14 @@ Parsed ParseIn(const AnswerFormat& format, std::string_view text, ByteSpan cuts)
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   AnswerFormat format;
   format.calls = static_cast<CallFormat>(input.Below(10));
   format.starts_in_reasoning = input.Flag();
   format.tools = Tools::Parse(kTools).value();
   const ByteSpan cuts = input.Take(1 + input.Below(4));
-  // Answers reach the parser in whole characters.
+  // The parser receives whole characters.
   const std::string text = ToValidUtf8(input.RestText());
   const Parsed whole = ParseIn(format, text, {});
   CHECK(ParseIn(format, text, cuts) == whole);

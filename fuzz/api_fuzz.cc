@@ -1,6 +1,6 @@
-// Bodies of every endpoint. A line is a request: the endpoint's word, a space, the body. Whatever
-// it is, there is an answer, or it is refused as the client's mistake; what is no JSON is a 400;
-// and what comes back is JSON, or events of JSON.
+// Bodies of every endpoint. Each line is a request: the endpoint's word, a space, the body. Every
+// request is answered, or refused with a 4xx; a body that is not JSON gets a 400; the response is
+// JSON, or events of JSON.
 
 #include <array>
 #include <string>
@@ -90,7 +90,7 @@ fuzz::ServedFake::Options OptionsOf(uint8_t flags) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   const uint8_t flags = input.Byte();
   if (input.empty()) return 0;

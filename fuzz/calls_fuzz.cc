@@ -1,6 +1,6 @@
-// Calls of tools in syntaxes that were learned: what a model wrote gives the same answer however it
-// is cut, given whole or while it is written; and a call that is written as the syntax has it is
-// read as that call.
+// Tool calls in learned syntaxes: the parsed answer is the same however the output is cut, parsed
+// at once or as a stream; and a call that is written in the syntax is parsed back as the same
+// call.
 
 #include <string>
 #include <string_view>
@@ -76,11 +76,11 @@ void TryText(AnswerFormat format, const std::string& text, ByteSpan cuts) {
   format.stream_arguments = true;
   const Read streamed = ReadIn(format, text, {});
   CHECK(ReadIn(format, text, cuts) == streamed);
-  // Without a call nothing is lost, but white space at the ends.
+  // Without a call no text is lost, except white space at the ends.
   if (whole.calls.empty()) CHECK(text.find(whole.text) != std::string::npos);
 }
 
-// Whether a bare text ends where it stands in the syntax, and not before.
+// Returns whether a bare string in this syntax can hold `text`: its end mark is not inside.
 bool MayBeWritten(const LearnedSyntax& syntax, const std::string& text) {
   const std::string& close = syntax.string_close.parts[0];
   return text.find(close) == std::string::npos;
@@ -114,7 +114,7 @@ void TryCall(const LearnedCalls& learned, const AnswerFormat& format, const std:
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   static const auto* const syntaxes = new std::vector<LearnedCalls>(test::KnownCallSyntaxes());
   fuzz::FuzzInput input(data, size);
   const LearnedCalls& learned = (*syntaxes)[input.Below(syntaxes->size())];

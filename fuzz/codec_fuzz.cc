@@ -1,5 +1,5 @@
-// Codecs give every byte back; and bytes that nobody encoded are refused, or come to the size that
-// was asked for.
+// Codecs return every byte; bytes that no codec encoded are refused, or decode to the requested
+// size.
 
 #include <array>
 

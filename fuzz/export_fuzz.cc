@@ -1,5 +1,5 @@
-// Export files: what is written is read back; whatever bytes there are, they are read to an end or
-// an error, and what was read is written again as the same bytes.
+// Export files: written objects are read back unchanged; arbitrary bytes are read to their end or
+// to an error, and everything read from them is written again as the same bytes.
 
 #include <array>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kPath[] = "/e/file";
 
-// Nothing where it ended in an error.
+// Returns false if reading ended in an error.
 bool ReadAll(const Fs& fs, std::vector<Bytes>* objects) {
   auto reader = ExportReader::Open(&fs, kPath, "file");
   if (!reader) return false;
@@ -46,7 +46,7 @@ Bytes WriteAll(const std::vector<Bytes>& objects) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   Bytes file;
   if (input.Flag()) {

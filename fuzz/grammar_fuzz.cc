@@ -1,5 +1,5 @@
-// Grammars as a client writes them: refused, or ready to match in bounded time; and a text is
-// allowed whole just when it is allowed piece by piece.
+// Grammars of clients: each is refused, or matches in bounded time; and a text is allowed as a
+// whole exactly if it is allowed in parts.
 
 #include <algorithm>
 #include <memory>
@@ -24,7 +24,7 @@ void CheckText(const std::shared_ptr<const Grammar>& grammar, std::string_view t
     all = pieces.Allows(piece);
     if (all) pieces.Accept(piece);
   }
-  // Pieces begin to count their steps anew, so they may come further; never less far.
+  // The step limit is per call, so parts may get further than the whole, but never less far.
   if (allowed) CHECK(all);
   if (!allowed || text.empty()) return;
   whole.Accept(text);
@@ -35,7 +35,7 @@ void CheckText(const std::shared_ptr<const Grammar>& grammar, std::string_view t
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   const size_t piece_bytes = 1 + input.Below(4);
   const std::string_view text = input.Line();

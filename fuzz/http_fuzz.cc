@@ -1,5 +1,5 @@
 // Bytes sent to the HTTP server over a real socket: it answers in HTTP or closes, nothing is
-// thrown, no answer is a 500, and a handler sees only what its route and the limits allow.
+// thrown, no response is a 500, and handlers see only what their route and the limits allow.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace cairn {
 namespace {
 
 constexpr size_t kBodyBytesMax = 2000;
-// Many short waits, for a machine that sleeps may expire one.
+// Many short waits, because a single one may expire while the machine is suspended.
 constexpr int kWaitMs = 100;
 constexpr int kWaitsMax = 200;
 
@@ -82,8 +82,8 @@ class Servers {
 class Socket {
  public:
   explicit Socket(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // Each from another address of the loopback net: thousands of connections a second would use up
-    // one's ports.
+    // Each connection has another loopback address: thousands of connections a second would use
+    // up the ports of one address.
     static uint32_t connections = 0;
     const sockaddr_in from = AddressOf(INADDR_LOOPBACK + ++connections % 0xFFFFF0U, 0);
     CHECK(bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof(from)) == 0);
@@ -118,8 +118,8 @@ class Socket {
   }
 
  private:
-  // libFuzzer's clock is a signal, which may come while the server has more to accept than it
-  // takes; the connection is made all the same.
+  // libFuzzer's timer signal may interrupt connect() while the server's accept queue is full; the
+  // connection is made all the same.
   bool Connects() const {
     if (errno != EINTR) return false;
     pollfd made = {fd_, POLLOUT, 0};
@@ -152,7 +152,7 @@ void CheckReceived(std::string_view received) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   static const auto* const kOpen = new Servers({});
   static const auto* const kKeyed = new Servers({"k", "key%41"});
   fuzz::FuzzInput input(data, size);

@@ -1,6 +1,6 @@
-// FuzzInput: the bytes of one run of a fuzz target, taken apart from their front: small numbers,
-// choices, texts. When they are used up, everything is zero and empty. libFuzzer has a class like
-// it, but the plain programs that replay kept cases are built by compilers that have not.
+// FuzzInput: parses the bytes of one run of a fuzz target from the front into small numbers,
+// choices and texts. After the end everything is zero and empty. libFuzzer has a class like it, but
+// the plain programs that replay saved cases are built by compilers without libFuzzer.
 //
 // Not thread-safe; the bytes outlive it.
 
@@ -27,30 +27,30 @@ class FuzzInput {
 
   uint8_t Byte() { return static_cast<uint8_t>(Number(1)); }
   bool Flag() { return (Byte() & 1U) != 0; }
-  // Little-endian, of that many bytes.
+  // Returns a little-endian number of that many bytes.
   uint64_t Number(size_t bytes) {
     uint64_t value = 0;
     const ByteSpan taken = Take(bytes);
     for (size_t i = 0; i < taken.size(); ++i) value |= uint64_t{taken[i]} << (8 * i);
     return value;
   }
-  // In [0, end). REQUIRES: 0 < end <= 65536.
+  // Returns a number in [0, end). REQUIRES: 0 < end <= 65536.
   size_t Below(size_t end) { return static_cast<size_t>(Number(end > 256 ? 2 : 1)) % end; }
-  // `most` bytes, or what is left.
+  // Returns `most` bytes, or all that remain.
   ByteSpan Take(size_t most) {
     const ByteSpan taken = left_.first(std::min(most, left_.size()));
     left_ = left_.subspan(taken.size());
     return taken;
   }
   std::string_view Text(size_t most) { return AsText(Take(most)); }
-  // To the next line end, which is taken too: texts that a mutation can grow.
+  // Returns the text up to the next line end, which is consumed. Mutations can grow such texts.
   std::string_view Line() {
     const std::string_view all = AsText(left_);
     const std::string_view line = all.substr(0, all.find('\n'));
     left_ = left_.subspan(std::min(line.size() + 1, left_.size()));
     return line;
   }
-  // A line as a client can send it, in which "\n" is written backslash, n.
+  // Returns a line as a client could send it; backslash and n stand for a line feed in it.
   std::string ClientText() {
     std::string text;
     const std::string valid = ToValidUtf8(Line());
@@ -74,7 +74,7 @@ class FuzzInput {
 
 }  // namespace cairn::fuzz
 
-// What libFuzzer, or play_files.cc, calls. A property that fails is a CHECK that fails.
+// The entry point that libFuzzer, or play_files.cc, calls. A violated property fails a CHECK.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 #endif  // CAIRN_FUZZ_INPUT_H_

@@ -1,8 +1,8 @@
-// Changes JSON as JSON: values for other values, fields gone, doubled or renamed. libFuzzer's own
-// changes are made as well, of which most are no JSON any more.
+// JsonMutator: changes JSON structurally: replaces values, and removes, doubles or renames fields.
+// libFuzzer's own mutations are used too; most of their results are not JSON.
 //
-// To be included by one file of a target whose input is one byte, and lines of JSON behind it.
-// Nothing without libFuzzer.
+// Included by one file of a target whose input is one byte, followed by lines of JSON. Empty
+// without libFuzzer.
 
 #ifndef CAIRN_FUZZ_JSON_MUTATOR_H_
 #define CAIRN_FUZZ_JSON_MUTATOR_H_
@@ -26,7 +26,7 @@ class JsonMutator {
  public:
   explicit JsonMutator(unsigned seed) : random_(seed) {}
 
-  // False: `text` is no JSON that could be changed.
+  // Returns false if `text` is not JSON that can be changed.
   bool Mutate(std::string* text) {
     Json json = Json::parse(*text, nullptr, false);
     if (json.is_discarded()) return false;
@@ -51,7 +51,7 @@ class JsonMutator {
     }
   }
 
-  // One that code at its edges may not expect.
+  // Returns a value at an edge case of parsers.
   Json Edge() {
     static const auto* const edges = new std::vector<Json>{nullptr,
                                                            true,
@@ -90,7 +90,7 @@ class JsonMutator {
       case 0:
         *json = Edge();
         return;
-      case 1: {  // another's
+      case 1: {  // another field's
         Json copy = *all[Below(all.size())];
         if (copy.dump(-1, ' ', false, Json::error_handler_t::replace).size() < 2000) {
           *json = std::move(copy);
@@ -132,7 +132,7 @@ class JsonMutator {
     (*json)[name] = std::move(value);
   }
 
-  // libFuzzer's own change of a text: with its dictionary.
+  // Applies libFuzzer's own mutation to a text, with its dictionary.
   static std::string Bytes(std::string text) {
     const size_t size = text.size();
     text.resize(size + 64);
@@ -143,7 +143,7 @@ class JsonMutator {
   std::minstd_rand random_;
 };
 
-// One of the lines, chosen by `seed`; what stands before its JSON stays.
+// Mutates one line, chosen by `seed`; the text before its JSON is unchanged.
 inline bool MutateJsonLine(std::string* text, unsigned seed) {
   const auto lines = 1 + static_cast<size_t>(std::count(text->begin(), text->end(), '\n'));
   size_t begin = 0;

@@ -1,4 +1,4 @@
-// An object's file out of fuzzed bytes: what a server could have written, and what only looks so.
+// Object files from fuzzed bytes: valid ones, and invalid ones with valid checksums.
 
 #ifndef CAIRN_FUZZ_MADE_OBJECT_H_
 #define CAIRN_FUZZ_MADE_OBJECT_H_
@@ -23,7 +23,7 @@ struct MadeObject {
   Bytes file;
 };
 
-// A header that contradicts itself in nothing.
+// Returns a header without contradictions.
 inline ObjectHeader MakeHeader(FuzzInput* input) {
   ObjectHeader header;
   header.kind = static_cast<ObjectKind>(1 + input->Below(3));
@@ -62,7 +62,7 @@ inline MadeObject MakeObject(FuzzInput* input) {
   MadeObject made;
   made.header = MakeHeader(input);
   const auto codec = static_cast<Codec>(1 + input->Below(2));
-  const size_t repeats = 1 + input->Below(40);  // compresses, where there are some
+  const size_t repeats = 1 + input->Below(40);  // repeated bytes compress
   const ByteSpan rest = input->Rest();
   for (size_t i = 0; i < repeats; ++i) {
     made.payload.insert(made.payload.end(), rest.begin(), rest.end());
@@ -79,13 +79,13 @@ inline MadeObject MakeObject(FuzzInput* input) {
   return made;
 }
 
-// Little-endian, of eight bytes. REQUIRES: they are there.
+// Writes a little-endian number of eight bytes. REQUIRES: the file has them.
 inline void PutNumber(uint64_t value, size_t at, Bytes* file) {
   for (size_t i = 0; i < 8; ++i) (*file)[at + i] = static_cast<uint8_t>(value >> (8 * i));
 }
 
-// Makes all checksums hold and the sizes of the front agree, so that what is behind them is reached
-// by bytes that nobody chose. The offsets are docs/format.md's.
+// Makes all checksums valid and the sizes of the front consistent, so that arbitrary bytes reach
+// the code behind those checks. The offsets are docs/format.md's.
 inline void RepairChecksums(Bytes* file) {
   constexpr std::array<uint8_t, 12> kBegin = {0x89, 'C',  'A', 'I', 'R', 'N',
                                               '\r', '\n', 1,   0,   0,   0};
@@ -105,7 +105,7 @@ inline void RepairChecksums(Bytes* file) {
     used += (count[0] + 256U * count[1]) * (i == 0 ? 4U : 16U);
   }
   const size_t front_bytes = (used + kFrontBytesMin - 1) / kFrontBytesMin * kFrontBytesMin;
-  // What stood behind the fixed header is at the front's begin; the rest of it is payload.
+  // The bytes after the fixed header stay at the front's beginning; the rest of them is payload.
   const size_t payload_at = std::min(used - 8, file->size());
   Bytes payload(file->begin() + static_cast<std::ptrdiff_t>(payload_at), file->end());
   file->resize(payload_at);

@@ -1,5 +1,5 @@
-// Objects as a server writes them, and then damaged. Undamaged they are read as they were written;
-// damaged they are refused: a miss, never another state.
+// Objects as a server writes them, then damaged. Undamaged they are read back unchanged; damaged
+// they are refused: a miss, never another state.
 
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// Returns what became of the file; it may be the same again.
+// Returns the damaged file, which may equal the original.
 Bytes Damaged(Bytes file, fuzz::FuzzInput* input) {
   for (size_t i = 1 + input->Below(4); i > 0; --i) {
     const size_t at = file.empty() ? 0 : static_cast<size_t>(input->Number(4)) % file.size();
@@ -29,7 +29,7 @@ Bytes Damaged(Bytes file, fuzz::FuzzInput* input) {
         if (!file.empty()) file.erase(place);
         break;
       default: {
-        const ByteSpan torn = input->Take(16);  // another file's, or garbage
+        const ByteSpan torn = input->Take(16);  // another file's bytes, or garbage
         for (size_t j = 0; j < torn.size() && at + j < file.size(); ++j) file[at + j] = torn[j];
       }
     }
@@ -49,7 +49,7 @@ void CheckWritten(const fuzz::MadeObject& made) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   fuzz::FuzzInput damage = [&] {
     const ByteSpan bytes = input.Take(80);
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (damaged == made.file) return 0;
   CHECK(!LoadObject(damaged).has_value());
   CHECK(!CheckObject(damaged).has_value());
-  // The front alone may still be good; then it says what it said.
+  // The front alone may still be valid; its header is then unchanged.
   if (const auto header = DecodeHeader(damaged)) CHECK(*header == made.header);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Files of stored objects. Whatever bytes there are: they are refused, or what they say encodes to
-// the same bytes again.
+// Files of stored objects. Arbitrary bytes are refused, or the decoded object encodes to the same
+// bytes again.
 
 #include <array>
 

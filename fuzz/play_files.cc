@@ -1,6 +1,6 @@
-// Plays files, and all files in folders, to a fuzz target, without libFuzzer: what it found once is
-// played by an ordinary test ever after. A property that fails ends the program; the file it came
-// from was named before.
+// Plays files, and all files in folders, to a fuzz target without libFuzzer, so that an ordinary
+// test replays every case that was ever found. A violated property ends the program after the name
+// of its file was printed.
 
 #include <algorithm>
 #include <cstdio>

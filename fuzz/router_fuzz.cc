@@ -1,5 +1,5 @@
-// Paths: decoding undoes encoding, a target's path is a part of it, and what a router finds is what
-// its patterns say.
+// Paths: decoding reverses encoding, a target's path is a part of it, and a router finds exactly
+// the routes whose patterns match.
 
 #include <string>
 #include <string_view>
@@ -70,7 +70,7 @@ void CheckTarget(std::string_view target) {
   if (target.starts_with('/')) CHECK(target.starts_with(path));
 }
 
-// A key that may be one is known by what a header carries of it, until it is taken away.
+// A valid key is recognised by its form in a header until it is removed.
 void CheckKeys(const std::string& key) {
   const auto keys = ApiKeys::Make({"k", key});
   if (!keys) return;
@@ -85,7 +85,7 @@ void CheckKeys(const std::string& key) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "DELETE", "PUT"};
   const std::string_view method = kMethods[input.Below(std::size(kMethods))];
@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckTarget(text);
   CheckFind(method, text);
   CheckFind(method, TargetPath(text));
-  // Any segment is found, however it is written.
+  // Any segment is found, in every encoding.
   if (!text.empty()) {
     const RouteMatch match = TheRouter().Find("DELETE", "/v1/k/" + PercentEncoded(text));
     CHECK(match.found && match.captures.at("id") == text);

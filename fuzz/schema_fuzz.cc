@@ -1,5 +1,5 @@
 // JSON schemas as grammars: a schema is refused or becomes a grammar of bounded size that parses,
-// and whatever that grammar lets an answer be is JSON.
+// and every answer that the grammar allows is JSON.
 
 #include <string>
 #include <string_view>
@@ -19,8 +19,8 @@ constexpr size_t kAnswerBytesMax = 200;
 // Schemas have at most 256 KiB, and names of rules are short.
 constexpr size_t kGrammarBytesMax = size_t{32} << 20U;
 
-// Goes through the grammar by one byte that is allowed at a time: such as end something first, by
-// the dozen that say most, then by any.
+// Walks the grammar by one allowed byte at a time. It tries JSON's structural bytes first, those
+// that close something before the others, then any printable byte.
 std::string AnswerOf(GrammarMatcher* matcher, uint8_t first) {
   constexpr std::string_view kWanted = "]}\"0:, {[atnfre1-\\.u";
   std::string answer;
@@ -49,7 +49,7 @@ void CheckSchema(const Json& schema, uint8_t first) {
   }
   CHECK(text->size() <= kGrammarBytesMax);
   const auto grammar = Grammar::Parse(*text);
-  // One that is too large, or can be read in too many ways, is refused here.
+  // A grammar that is too large or too ambiguous is refused here.
   if (!grammar) return;
   GrammarMatcher matcher(*grammar);
   const std::string answer = AnswerOf(&matcher, first);

@@ -1,5 +1,5 @@
-// ServedFake: all routes of the server over a FakeEngine, without a socket, made anew for each run
-// of a target, so that a case shows the same when it is played alone.
+// ServedFake: all routes of the server over a FakeEngine, without a socket. It is made anew for
+// each run of a target, so that a case fails in the same way when it is played alone.
 //
 // One thread calls; the context has its own.
 
@@ -75,7 +75,7 @@ class ServedFake {
   struct Answer {
     int status = 0;
     std::string content_type;
-    std::string body;  // all of a stream's
+    std::string body;  // of a stream: all of it
   };
   Answer Post(std::string_view path, std::string_view body) {
     HttpRequest request;
@@ -116,7 +116,7 @@ class ServedFake {
     http.error_body = HttpErrorBody;
     return http;
   }
-  // They take longest to make.
+  // Templates are cached because they take longest to make.
   static const ChatTemplate& TemplateOf(const std::string& name) {
     static auto* const templates = new std::map<std::string, std::unique_ptr<ChatTemplate>>();
     std::unique_ptr<ChatTemplate>& found = (*templates)[name];

@@ -1,5 +1,5 @@
-// Prompts of made-up conversations on the built-in templates: messages begin where they are said
-// to, and what a client wrote never becomes a control token.
+// Prompts of made-up conversations in the built-in templates: messages begin at the reported
+// positions, and a client's text never becomes a control token.
 
 #include <array>
 #include <memory>
@@ -45,12 +45,12 @@ const std::vector<Family>& Families() {
   return *families;
 }
 
-// A word that only that message has, at its front and its end.
+// Returns a word that only this message has, at its front or its end.
 std::string Word(size_t index, char end) {
   return "m" + std::to_string(index) + end + "m";
 }
 
-// A line each: a first byte for the role and how it is worded, then its text.
+// A line per message: its first byte selects the role and the wording, the rest is its text.
 Conversation MakeConversation(fuzz::FuzzInput* input) {
   Conversation talk;
   talk.now_unix_s = 1'700'049'600;
@@ -80,7 +80,7 @@ Conversation MakeConversation(fuzz::FuzzInput* input) {
   return talk;
 }
 
-// Where `word` stands; npos when it does not, or in several places.
+// Returns the position of `word`; npos if it is missing or occurs more than once.
 size_t OnlyPlace(std::string_view text, std::string_view word) {
   const size_t at = text.find(word);
   return at != std::string_view::npos && text.find(word, at + 1) == std::string_view::npos
@@ -117,7 +117,7 @@ void CheckShape(const Conversation& talk, const std::string& text, const TextSha
   }
 }
 
-// The ranges of a prompt that a tokenizer makes control tokens of.
+// Returns the ranges of a prompt that a tokenizer turns into control tokens.
 std::vector<TextRange> ControlTokens(const PromptText& prompt, const SpecialTexts& specials) {
   std::vector<TextRange> found;
   size_t at = 0;
@@ -133,7 +133,7 @@ std::vector<TextRange> ControlTokens(const PromptText& prompt, const SpecialText
   return found;
 }
 
-// `text` with every special one made a word.
+// Returns `text` with every special text replaced by a word.
 std::string Harmless(const SpecialTexts& specials, const std::string& text) {
   std::string harmless;
   size_t at = 0;
@@ -176,7 +176,7 @@ void CheckPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   const ChatTemplate& family = *Families()[input.Below(Families().size())].chat_template;
   static const SpecialTexts* const kSpecials = new SpecialTexts(SpecialWords());
@@ -190,7 +190,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto prompt = RenderPrompt(family, *kSpecials, talk, {&cache, 1});
   if (!prompt) return 0;
   CheckPrompt(family, *kSpecials, talk, *prompt);
-  // The conversation grown by two messages, of which the first are known.
+  // The same conversation with two more messages; the span cache knows the first ones.
   talk.messages.push_back({.role = Role::kAssistant, .content = "answer"});
   talk.messages.push_back({.role = Role::kUser, .content = "m8am m8zm"});
   const auto grown = RenderPrompt(family, *kSpecials, talk, {&cache, 1});

@@ -1,5 +1,5 @@
-// Server-Sent Events: the client's parser reads the same events however the bytes are cut, and what
-// the server frames comes back as it was.
+// Server-Sent Events: the client's parser returns the same events however the bytes are cut, and
+// the server's framing keeps every text unchanged.
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ static bool operator==(const SseEvent& a, const SseEvent& b) {
 
 namespace {
 
-// Pieces of the sizes that `cuts` says, over and over.
+// Feeds the bytes in parts whose sizes are `cuts`, repeated.
 std::vector<SseEvent> Parsed(std::string_view bytes, ByteSpan cuts) {
   std::vector<SseEvent> events;
   SseParser parser;
@@ -44,7 +44,7 @@ void CheckAnyBytes(std::string_view bytes, ByteSpan cuts) {
   }
 }
 
-// Texts as an answer may hold them, any bytes at all; pings in between.
+// Frames arbitrary bytes, as an answer may have them, with pings in between.
 void CheckFramed(fuzz::FuzzInput* input, ByteSpan cuts) {
   std::string framed;
   std::vector<Json> sent;

@@ -1,4 +1,4 @@
-// Traces, in every format: what is read has requests whose prompts can be made, and all of them are
+// Traces, in every format: the prompts of all parsed requests can be made, and each request is
 // played once, in order of time.
 
 #include <set>
@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-// A prompt of many tokens is no bug, only slow to make.
+// A prompt of many tokens is not a bug, only slow to make.
 constexpr size_t kTokensMax = 100'000;
 
 void CheckRequest(const TraceRequest& request, size_t block_tokens) {
@@ -59,7 +59,7 @@ void CheckTrace(const Trace& trace) {
 }  // namespace cairn
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cairn;  // NOLINT: this is where the target begins
+  using namespace cairn;  // NOLINT: the target begins here
   fuzz::FuzzInput input(data, size);
   constexpr TraceFormat kFormats[] = {TraceFormat::kAuto, TraceFormat::kBlocks,
                                       TraceFormat::kSessions, TraceFormat::kMessages};

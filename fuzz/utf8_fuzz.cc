@@ -1,5 +1,5 @@
-// UTF-8: what comes out of ToValidUtf8 is valid by another decoder's measure and is what went in
-// where that was valid; and no cut that the functions choose is inside a character.
+// UTF-8: by another decoder's measure ToValidUtf8 returns valid text, and leaves valid text
+// unchanged; and no cut that the functions choose is inside a character.
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 namespace cairn {
 namespace {
 
-// The bytes of the character that `text` begins with, by what it decodes to; 0: none. Written from
-// the definition, unlike base/utf8.cc, which goes by the table of RFC 3629.
+// Returns the bytes of the first character of `text` by decoding it; 0: invalid. Written from the
+// definition, unlike base/utf8.cc, which follows the table of RFC 3629.
 size_t DecodedBytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
@@ -30,7 +30,7 @@ size_t DecodedBytes(std::string_view text) {
   return code < kLeast[bytes] || code > 0x10FFFF || surrogate ? 0 : bytes;
 }
 
-// How many characters, or -1 when it is not valid.
+// Returns the number of characters, or -1 if the text is not valid.
 int64_t ValidCharacters(std::string_view text) {
   int64_t count = 0;
   while (!text.empty()) {
@@ -53,11 +53,11 @@ void CheckText(std::string_view text) {
   const size_t complete = CompleteUtf8Prefix(text);
   CHECK(complete <= text.size() && text.size() - complete <= 3);
   if (characters >= 0) CHECK(complete == text.size());
-  // What was held back may still become a character, so no character is torn by sending the rest.
+  // The bytes held back may still become a character, so sending the rest cuts no character.
   if (complete < text.size()) CHECK(ValidCharacters(text.substr(complete)) < 0);
 }
 
-// A stream's pieces, each sent as far as it is complete, are the whole text.
+// The parts of a stream, each sent as far as it is complete, give the whole text.
 void CheckPieces(std::string_view text, size_t piece_bytes) {
   std::string held;
   std::string sent;

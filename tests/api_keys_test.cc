@@ -1,4 +1,4 @@
-// Keys of the real program: read again on SIGHUP, never shown, each with a cache of its own.
+// API keys of the real program: reloaded on SIGHUP, never logged, each with a cache of its own.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class ApiKeysTest : public test::ServedTest {
     std::ofstream(keys_) << text;
     std::filesystem::permissions(keys_, std::filesystem::perms::owner_all);
   }
-  // Of a long prompt, how many tokens came from the cache.
+  // Returns how many tokens of a long prompt came from the cache.
   int Reused(const std::string& key) const {
     return Ask(FirstTurn(2, 900), key)["usage"]["prompt_tokens_details"]["cached_tokens"];
   }

@@ -1,4 +1,4 @@
-// `make bench-peers` as a whole, as short as can be: servers are started, restarted and ended, and
+// The whole of `make bench-peers`, at its smallest: servers are started, restarted and stopped, and
 // the page is written. Without a llama-server the test is skipped.
 
 #include "bench_script.h"

@@ -1,5 +1,5 @@
-// For tests of scripts that play a benchmark beside llama-server: run as short as can be, in a
-// folder of the test's own.
+// For tests of scripts that run a benchmark against llama-server: at the smallest size, in a folder
+// of the test's own.
 
 #ifndef CAIRN_TESTS_BENCH_SCRIPT_H_
 #define CAIRN_TESTS_BENCH_SCRIPT_H_
@@ -19,9 +19,9 @@ namespace cairn::test {
 
 class BenchScriptTest : public ::testing::Test {
  protected:
-  // Plays `script` with `settings` ("NAME=value"). Without a llama-server, or without matplotlib
-  // unless CAIRN_NEEDS_MATPLOTLIB is set, the test is skipped, and `page` stays empty; else it is
-  // what the script wrote to `page_name`.
+  // Runs `script` with `settings` ("NAME=value") and sets `page` to the contents of `page_name`.
+  // Without a llama-server, or without matplotlib unless CAIRN_NEEDS_MATPLOTLIB is set, the test is
+  // skipped and `page` stays empty.
   void Play(const std::string& script, const std::vector<std::string>& settings,
             const std::string& page_name, std::string* page) {
     namespace fs = std::filesystem;
@@ -51,12 +51,12 @@ class BenchScriptTest : public ::testing::Test {
     *page = Read(page_name);
   }
 
-  // The script would fetch it from the network, which a test does not ask for.
+  // The script would install it from the network, which a test must not do.
   static bool MatplotlibIsMissing() {
     return !std::filesystem::exists(std::string(CAIRN_SOURCE_DIR) + "/.deps/report/installed");
   }
 
-  // Of the folder.
+  // Reads a file of the folder.
   std::string Read(const std::string& name) const {
     const Result<std::string> text = ReadFile((work_ / name).string());
     EXPECT_TRUE(text.has_value()) << name;

@@ -1,4 +1,4 @@
-// `make bench-serve` as a whole, as short as can be: servers are started and ended, every workload
+// The whole of `make bench-serve`, at its smallest: servers are started and stopped, every workload
 // is played on both, and the page is written. Without a llama-server the test is skipped.
 
 #include "bench_script.h"

@@ -1,4 +1,4 @@
-// The wall clock jumps by years while a server runs: nothing but `created` tells.
+// The wall clock jumps by years while a server runs: only `created` may show it.
 
 #include <algorithm>
 #include <atomic>
@@ -14,13 +14,13 @@ constexpr int64_t kYear = int64_t{365} * 86'400;
 
 class ClockTest : public test::FaultyServerTest {
  protected:
-  // Asks on the caller's thread, and notes how many were answered before.
+  // Sends a request on the caller's thread, and records how many were answered before it.
   void AskInLine(const Json& body, std::atomic<int>* answered, int* place) const {
     EXPECT_EQ(Post("/v1/chat/completions", body).status, 200);
     *place = (*answered)++;
   }
-  // Is read in a third of the time of another and takes hardly less room: on a machine that has
-  // more to do at one time than at another it is worth less all the same.
+  // Prefilled in a third of a Talk's time, with hardly fewer bytes: so worth less than a Talk even
+  // on a machine whose load changes.
   static Json ShortTalk(int number) {
     Json body = Talk(number);
     body["messages"][0]["content"] = std::to_string(number) + std::string(250, 's');
@@ -49,7 +49,7 @@ TEST_F(ClockTest, NoRequestFailsWhenTheClockJumpsAndCreatedIsWhatItSays) {
   EXPECT_EQ(LinesWith("disk cache:"), 0u);
 }
 
-// One stream that was begun before, and those that wait behind it.
+// One stream that was begun before the jump, and requests that wait behind it.
 TEST_F(ClockTest, WhoWaitsIsAnsweredInOrderWhenTheClockJumps) {
   ServeFaulty({"--request-timeout", "600"});
   Json lengthy = Talk(0);
@@ -69,7 +69,7 @@ TEST_F(ClockTest, WhoWaitsIsAnsweredInOrderWhenTheClockJumps) {
   EXPECT_EQ(places, (std::vector<int>{0, 1, 2}));
 }
 
-// Files that were written while the clock was ahead must not be kept for years in place of others.
+// Files written while the clock was ahead must not be kept for years in place of new ones.
 TEST_F(ClockTest, AFolderFilledWhileTheClockWasYearsAheadTakesNewFiles) {
   const std::vector<std::string> small = {"--cache-disk", "0.004", "--save-after-ms", "0"};
   world_.MoveClock(10 * kYear);
@@ -86,7 +86,7 @@ TEST_F(ClockTest, AFolderFilledWhileTheClockWasYearsAheadTakesNewFiles) {
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0);
   ServeFaulty(small);
-  // One at least: which of two is worth its bytes hangs on how long each took to read.
+  // At least one of them: which one is worth its bytes depends on the times of their prefills.
   const auto first = AskAndCompare(Talk(100));
   const auto second = AskAndCompare(Talk(101));
   EXPECT_LT(std::min(first, second), kReadAgainMax);

@@ -1,5 +1,5 @@
-// The completions, in the shells they are for: a line is typed, Tab is pressed, and the line is
-// read.
+// The shell completions, in their real shells: a line is typed, Tab is pressed, and the completed
+// line is read.
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -23,14 +23,14 @@ namespace cairn {
 namespace {
 
 constexpr int kPatienceMs = 30000;
-// Typed behind the line: Tab, then the key on which the shells below show the line and drop it.
+// Typed after the line: Tab, then the key on which the shells below show the line and discard it.
 constexpr char kTabAndShow[] = "\t\x18";
 
 bool Has(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-// An interactive shell at a terminal of its own.
+// An interactive shell with a pseudo-terminal of its own.
 class Terminal {
  public:
   explicit Terminal(const std::vector<std::string>& command) {
@@ -58,7 +58,7 @@ class Terminal {
     ASSERT_EQ(write(terminal_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
 
-  // Reads on to the end of the next "begin...end" and returns what is between.
+  // Reads up to the end of the next "begin...end" and returns the text between.
   std::string ReadBetween(const std::string& begin, const std::string& end) {
     for (;;) {
       const size_t from = seen_.find(begin);
@@ -96,9 +96,9 @@ const std::vector<Typed>& AllTyped() {
       {"cairn model ch", "cairn model check "},
       {"cairn cache ver", "cairn cache verify "},
       {"cairn serve --ctx-si", "cairn serve --ctx-size "},
-      // A flag of another command.
+      // The flag belongs to another command.
       {"cairn cache ls --ctx-si", "cairn cache ls --ctx-si"},
-      // Values are files, whatever else would begin so.
+      // Values are file names, whatever else begins with the same letters.
       {"cairn serve -m ", "cairn serve -m stones.gguf "},
       {"cairn serve --model st", "cairn serve --model stones.gguf "},
   };
@@ -153,7 +153,7 @@ TEST_F(Completions, AreTakenByZsh) {
   ExpectLinesCompleted({"env", "ZDOTDIR=" + folder_, "zsh", "-d", "-i"});
 }
 
-// fish tells what it would offer without a terminal.
+// fish lists its completions without a terminal.
 TEST_F(Completions, AreTakenByFish) {
   if (!Has("fish")) GTEST_SKIP() << "fish is not here (Debian: apt-get install fish)";
   std::string text = "source ../completions/cairn.fish\n";
@@ -165,7 +165,7 @@ TEST_F(Completions, AreTakenByFish) {
   for (const Typed& typed : AllTyped()) {
     std::array<char, 4096> buffer{};
     ASSERT_NE(std::fgets(buffer.data(), buffer.size(), fish), nullptr) << typed.line;
-    // The word, then its description, for each that is offered.
+    // Each line is the word and its description.
     std::string word(buffer.data());
     EXPECT_LE(std::count(word.begin(), word.end(), '\t'), 1) << word;
     word.erase(word.find_first_of("\t\n"));

@@ -1,4 +1,4 @@
-// `cairn serve --context-overflow`: a conversation that outgrows its context goes on.
+// `cairn serve --context-overflow`: a conversation that outgrows its context continues.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST_F(ContextOverflow, AConversationGoesOnWithoutItsOldestTurns) {
     const size_t dropped = timings.value("dropped_messages", size_t{0});
     EXPECT_GE(dropped, before);
     if (dropped > before) ++steps;
-    // Where nothing more is left out, the conversation goes on from what was read.
+    // While the number of dropped messages stays the same, each turn resumes from the last one.
     if (turn > 0 && dropped == before) {
       EXPECT_LT(timings["prompt_n"].get<int>(), 500) << turn;
     }
@@ -60,7 +60,7 @@ TEST_F(ContextOverflow, MovingWhatWasReadIsRefusedBesideExactReuse) {
     const std::string refusal = Refusal(Small(Join(flags, {"--reuse", "exact"})));
     EXPECT_NE(refusal.find(flags[0]), std::string::npos) << refusal;
   }
-  // Allowed without effect: this model's memory cannot be moved.
+  // Accepted without effect: this model's memory cannot be shifted.
   Serve(Small({"--context-shift", "--cache-reuse", "256"}));
   EXPECT_NE(Log().find("have no effect"), std::string::npos) << Log();
 }

@@ -1,4 +1,4 @@
-// Answers longer than their context, and prompts that have something at another place, on the real
+// Answers longer than their context, and prompts with a part at another position, on the real
 // libllama.
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST_F(ContextShiftLlama, AnAnswerGoesOnPastTheEndOfItsContext) {
   EXPECT_EQ(answer.tokens, 700u);
   EXPECT_FALSE(answer.end.context_full);
   EXPECT_GT(answer.end.cost.shifted_tokens, 400u);
-  // The server is in order afterwards.
+  // The server still answers.
   EXPECT_EQ(Ask(RandomPrompt(200, 2), 20).tokens, 20u);
 }
 

@@ -1,7 +1,7 @@
-// What a kill (kill -9) some time after an answer costs: how many tokens the conversation's next
-// turn prefills again after the restart. Printed as a distribution over the time between the two.
+// The cost of a kill (kill -9) some time after an answer: the tokens of the conversation's next
+// turn that are prefilled again after the restart, as a distribution over the time between both.
 //
-// CAIRN_CRASHES: four times as many as there are kills here; 20 unless it is set.
+// CAIRN_CRASHES: four times the number of kills; 20 if unset.
 
 #include <gtest/gtest.h>
 
@@ -32,16 +32,16 @@ int Kills() {
   return std::max(1, (asked == nullptr ? kUsual : std::atoi(asked)) / 4);
 }
 
-// Of a turn that was asked after a kill.
+// The cost of one turn after a kill.
 struct Cost {
   double waited_s = 0;          // from the answer to the kill
-  bool said_saved = false;      // cairn_disk_unsynced_bytes was 0 before it
+  bool said_saved = false;      // cairn_disk_unsynced_bytes was 0 before the kill
   int again_tokens = 0;         // prefilled a second time
-  int last_turn_tokens = 0;     // that the turn before the kill added, its answer among them
-  int conversation_tokens = 0;  // all of it
+  int last_turn_tokens = 0;     // added by the turn before the kill, with its answer
+  int conversation_tokens = 0;  // the whole conversation
 };
 
-// The time between, in seconds, and how many kills cost what.
+// A range of waiting times in seconds, and the number of kills per cost.
 struct Row {
   double from_s;
   double to_s;
@@ -117,7 +117,7 @@ TEST_F(CrashCostTest, WhatIsSaidToBeSavedIsNotPrefilledAgain) {
     costs.push_back(cost);
     ++kill;
   }
-  // The last has no next turn.
+  // The last kill has no next turn.
   costs.pop_back();
   Print(costs);
 }

@@ -1,8 +1,8 @@
-// A server is killed (kill -9) at random moments while it writes, and started again on the same
-// folder. Whatever it was doing, afterwards no answer is another than a server without a cache
-// gives, no file is found that does not say what it should, and the folder is within its budget.
+// A server is killed (kill -9) at random moments during writes and restarted on the same folder.
+// Afterwards no answer may differ from that of a server without a cache, no file may have contents
+// that its header does not promise, and the folder must be within its budget.
 //
-// CAIRN_CRASHES: how often; 20 unless it is set. `make crash` sets 200.
+// CAIRN_CRASHES: the number of kills; 20 if unset. `make crash` sets 200.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ namespace {
 using test::MetricOf;
 
 constexpr uintmax_t kBudgetMib = 24;
-// As the flag takes it.
+// The budget in the flag's unit.
 constexpr const char* kBudgetGib = "0.0234375";
 
 int Crashes() {
@@ -55,14 +55,14 @@ class CrashTest : public ::testing::Test {
     return Json::parse(reply->body)["choices"][0]["message"]["content"].get<std::string>();
   }
 
-  // What a server without a cache says, asked once.
+  // Returns the answer of a server without a cache, requested once per body.
   const std::string& PlainAnswer(const Json& body) {
     std::string& answer = plain_answers_[body.dump()];
     if (answer.empty()) answer = Ask(*plain_, body);
     return answer;
   }
 
-  // One of a few conversations, at one of its first turns.
+  // Returns one of a few conversations, at one of its first turns.
   Json AnyTurn() {
     constexpr unsigned kConversations = 6;
     constexpr unsigned kTurns = 3;
@@ -88,7 +88,7 @@ class CrashTest : public ::testing::Test {
     return bytes;
   }
 
-  // While a server is writing, so files and folders may come and go.
+  // A server is writing meanwhile, so files and folders may appear and vanish.
   bool HoldsObject() const {
     std::error_code error;
     for (std::filesystem::recursive_directory_iterator entry(folder_, error), end;
@@ -120,10 +120,10 @@ TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
     SCOPED_TRACE(testing::Message() << "life " << crash + 1 << " of " << crashes);
     auto server = Start(flags);
     ASSERT_NE(server, nullptr);
-    // A request that is still on its way when the server is killed gets no answer.
+    // A request in flight when the server is killed gets no answer.
     const uint64_t lives_ms = 50 + random_() % 700;
     std::thread killer([&] {
-      // A slow machine gets the time to write a first file, without which nothing could go wrong.
+      // A slow machine gets the time to write a first file, without which the test shows nothing.
       WaitForFirstFile();
       std::this_thread::sleep_for(std::chrono::milliseconds(lives_ms));
       server->Signal(SIGKILL);
@@ -136,7 +136,7 @@ TEST_F(CrashTest, NothingWrongComesOfBeingKilledWhileWriting) {
     }
     killer.join();
     if (std::filesystem::exists(folder_)) {
-      // The file that was being written, and not renamed, may be beyond it.
+      // The temporary file of an interrupted write may exceed the budget.
       EXPECT_LE(FolderBytes(), (kBudgetMib + 2) << 20);
     }
     if (HasFailure()) return;

@@ -1,5 +1,5 @@
-// The cache's folder fails the whole server, in every way that a disk can: answers go on and are
-// right, the log and the metrics say it, and when it is over all is saved that was not.
+// The whole server with a cache folder that fails in every way that a disk can: answers continue
+// and are right, the log and the metrics report it, and afterwards all unsaved objects are saved.
 
 #include <csignal>
 
@@ -38,7 +38,7 @@ TEST_F(DiskFaultsTest, AFullDiskIsSaidOnceAndWritingGoesOnWhenThereIsRoom) {
   EXPECT_GT(Metric("cairn_disk_unsynced_bytes"), 0) << "nobody is told that it is saved";
   EXPECT_GT(world_.failed(FaultCall::kWrite), 0u);
   EXPECT_EQ(ObjectFiles(), 0u);
-  // What is in memory is found all the same.
+  // Checkpoints in memory are still found.
   for (int talk = 0; talk < 4; ++talk) EXPECT_LT(AskAndCompare(Talk(talk)), kReadAgainMax);
   WaitUntil("it is said", [&] { return LinesWith("No space left on device; make room") > 0; });
   EXPECT_EQ(LinesWith("disk cache:"), 1u);
@@ -96,7 +96,7 @@ TEST_F(DiskFaultsTest, AFolderThatIsFullOfFilesThatCannotBeRemovedIsNoMoreThanFu
   for (int talk = 0; talk < 12; ++talk) AskAndCompare(Talk(talk));
   WaitUntil("it fails", [&] { return world_.failed(FaultCall::kRemove) > 1; });
   EXPECT_TRUE(IsHealthy());
-  // That files can be written meanwhile is a line too.
+  // The message that files can be written again is a line too.
   EXPECT_LE(LinesWith("warning disk cache:"), 1u) << server_->LastLines();
   world_.Heal();
   WaitUntilSaved();
@@ -130,7 +130,7 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
   for (const FaultCall call : {FaultCall::kCreate, FaultCall::kWrite, FaultCall::kSync,
                                FaultCall::kRename, FaultCall::kSpace, FaultCall::kList}) {
     SCOPED_TRACE(static_cast<int>(call));
-    server_.reset();  // which writes to its end
+    server_.reset();  // its destructor waits for pending writes
     std::filesystem::remove_all(folder_);
     ServeFaulty({"--save-after-ms", "0"});
     world_.Hang(call);
@@ -149,7 +149,7 @@ TEST_F(DiskFaultsTest, WhatWaitsForASlowDiskTakesNoMoreMemoryThanTheCacheMay) {
   ServeFaulty({"--cache-ram", "2", "--save-after-ms", "0", "-c", "8192"});
   world_.Hang(FaultCall::kWrite);
   for (int talk = 0; talk < 16; ++talk) Ask(LongTalk(talk));
-  // As much in the queue, as much in memory that did not fit into it, and what the slot holds.
+  // At most 2 MiB each: the write queue, objects in memory beyond it, and the slot's state.
   constexpr double kMib = 1 << 20;
   EXPECT_GT(Metric("cairn_disk_unsynced_bytes"), 1 * kMib);
   EXPECT_LE(Metric("cairn_disk_unsynced_bytes"), 6 * kMib);
@@ -188,7 +188,7 @@ TEST_F(DiskFaultsTest, AFolderThatVanishesIsMadeAgain) {
   ServeFaulty({"--save-after-ms", "0"});
   AskAndCompare(Talk(0));
   WaitUntilSaved();
-  // The server may be taking a file away in the same moment.
+  // The server may be deleting a file at the same moment.
   WaitUntil("it is gone", [&] {
     std::error_code error;
     std::filesystem::remove_all(folder_, error);

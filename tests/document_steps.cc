@@ -47,7 +47,7 @@ int PortOf(const std::string& commands) {
   return std::regex_search(commands, found, port) ? std::stoi(found[1]) : kUsualPort;
 }
 
-// Sets `serves` and `port`. False: the step has something else beside its server.
+// Sets `serves` and `port`. Returns false if the step has commands besides its server.
 bool FindServer(Step* step) {
   size_t commands = 0;
   bool goes_on = false;
@@ -129,7 +129,7 @@ bool IsSpace(char letter) {
   return letter == ' ' || letter == '\t' || letter == '\r';
 }
 
-// The length of the number that `text` begins with: 12, 1,024, 0.5.
+// Returns the length of the number at the front of `text`: 12, 1,024, 0.5.
 size_t NumberLength(std::string_view text) {
   size_t length = 0;
   while (length < text.size() && IsDigit(text[length])) ++length;
@@ -180,7 +180,7 @@ bool BeginsWith(std::string_view text, std::string_view wanted) {
 
 bool StandsIn(std::string_view line, std::string_view wanted) {
   for (size_t begin = 0; begin <= line.size(); ++begin) {
-    // A number begins where its digits do.
+    // A number begins only at its first digit.
     if (begin > 0 && begin < line.size() && IsDigit(line[begin - 1]) && IsDigit(line[begin]))
       continue;
     if (BeginsWith(line.substr(begin), wanted)) return true;
@@ -199,7 +199,7 @@ std::vector<std::string> Words(std::string_view text) {
   return words;
 }
 
-// The part of the flags' pages on a command, "cairn cache ls"; none: there is no such command.
+// Returns the section of the flags pages on a command, "cairn cache ls"; nullopt: no such command.
 std::optional<std::string_view> PartOf(const std::string& command, std::string_view flags_page) {
   const std::string heading = "\n## " + command + "\n";
   const size_t begin = flags_page.find(heading);
@@ -208,7 +208,7 @@ std::optional<std::string_view> PartOf(const std::string& command, std::string_v
   return flags_page.substr(begin, end == std::string_view::npos ? end : end - begin);
 }
 
-// As `--flag` or (-f) in a table of flags, and never the beginning of a longer one.
+// Finds `--flag` or (-f) in a table of flags, but not as the beginning of a longer flag.
 bool HasFlag(std::string_view part, const std::string& flag) {
   for (size_t at = part.find(flag); at != part.npos; at = part.find(flag, at + 1)) {
     const char before = part[at - 1];
@@ -224,7 +224,7 @@ bool IsFlag(const std::string& word) {
   return std::regex_match(word, flag);
 }
 
-// What a piece of code says of this program or of make, and what of that is not there.
+// Checks the names of this program and of make in a piece of code, and collects unknown ones.
 class NameCheck {
  public:
   NameCheck(std::string_view flags_page, std::string_view makefile)
@@ -245,7 +245,7 @@ class NameCheck {
     for (const std::string& word : words) LookAtFlag(word, flags_page_, "cairn");
   }
 
-  // `code` in a paragraph that begins at `line`.
+  // Checks the code spans of a paragraph that begins at `line`.
   void LookAtSpans(std::string_view text, size_t line) {
     for (size_t begin = text.find('`'); begin != text.npos; begin = text.find('`')) {
       const size_t end = text.find('`', begin + 1);
@@ -269,7 +269,7 @@ class NameCheck {
     for (; next < words.size() && PartOf(command + " " + words[next], flags_page_); ++next) {
       command += " " + words[next];
     }
-    // A command with commands of its own takes nothing else that is a plain word.
+    // A command that has subcommands takes no other plain word.
     const bool has_own = flags_page_.find("\n## " + command + " ") != std::string_view::npos;
     if (has_own && next < words.size() && std::islower(words[next].front()) != 0) {
       Complain(command + " has no command " + words[next]);

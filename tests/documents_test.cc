@@ -1,6 +1,6 @@
-// README.md and docs/guide.md, typed as they stand: every block of commands is run by a shell, in
-// order, in a folder like a fresh copy of the repository where all is built already. A server runs
-// until the next one or the next heading, and then gets the reader's Ctrl-C.
+// README.md and docs/guide.md, run as written: a shell runs every block of commands in order, in a
+// folder like a fresh copy of the repository in which all is already built. A server runs until the
+// next server or heading, and then gets the reader's Ctrl-C.
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ using conformance::ChildOptions;
 using conformance::ChildResult;
 using conformance::RunChild;
 
-// What a page tells its reader to type and is not run here.
+// A step on a page that is not run here.
 struct LeftOut {
   std::string command;
   std::string why;
@@ -71,7 +71,7 @@ void WriteProgram(const fs::path& file, const std::string& text) {
 Result<ChildResult> Shell(const std::string& commands) {
   ChildOptions options;
   options.argv = {"bash", "-e", "-o", "pipefail", "-c", "exec 2>&1\n" + commands};
-  options.timeout_ms = 200'000;  // sanitizers take their time
+  options.timeout_ms = 200'000;  // sanitizers are slow
   return RunChild(options);
 }
 
@@ -80,8 +80,8 @@ bool Has(const std::string& program) {
   return ran && ran->exit_code == 0;
 }
 
-// From now on this process and what it starts have one processor. Programs then take one thread:
-// several wait for each other by counting, which takes minutes where other work goes on.
+// Restricts this process and its children to one processor, so that programs use one thread:
+// several wait for each other in busy loops, which takes minutes on a machine with other load.
 void TakeOneProcessor() {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -89,7 +89,7 @@ void TakeOneProcessor() {
   EXPECT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
-// The copy of the repository, and the reader's home: nothing of this machine's user is seen there.
+// The copy of the repository, and the reader's home, so that no file of the user's is visible.
 class Desk {
  public:
   Desk() : root_(test::OwnPath("desk")), before_(fs::current_path()) {
@@ -99,13 +99,13 @@ class Desk {
     fs::create_symlink(CAIRN_LAB_PROGRAM, root_ / "build" / "cairn-lab");
     fs::copy(source / "Makefile", root_ / "Makefile");
     fs::copy(source / "scripts", root_ / "scripts", fs::copy_options::recursive);
-    // All is there and built.
+    // Everything is installed and built already.
     for (const char* name : {"setup.sh", "build.sh"}) {
       WriteProgram(root_ / "scripts" / name, "#!/bin/sh\nexit 0\n");
     }
     fs::copy(test::WriteMadeModel("documents_test"), root_ / "models" / "made.gguf");
     std::ofstream(root_ / "models" / "demo.env") << "MODEL=models/made.gguf\nCHAT_TEMPLATE=\n";
-    // An answer that refuses is one that the page did not promise.
+    // A response with an error status must fail the step: the page did not promise it.
     std::ofstream(root_ / "home" / ".curlrc") << "fail-with-body\nnoproxy = \"*\"\n";
     setenv("HOME", (root_ / "home").c_str(), 1);
     for (const char* name : {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "CURL_HOME", "CAIRN_API_KEY",
@@ -126,10 +126,10 @@ class Desk {
   const fs::path root_, before_;
 };
 
-// Types one page.
+// Runs one page.
 class Typist {
  public:
-  // What went wrong with the step; empty: nothing.
+  // Runs a step. Returns the error; empty: none.
   std::string Type(const Step& step) {
     if (step.section != section_) EndServer();
     section_ = step.section;
@@ -140,12 +140,12 @@ class Typist {
     return wrong;
   }
 
-  // The reader's Ctrl-C, which everything in the terminal gets. What was wrong with its end.
+  // Sends the reader's Ctrl-C to all processes in the terminal. Returns an error of their end.
   std::string EndServer() {
     if (server_ == nullptr) return "";
     kill(-server_->pid(), SIGINT);
     const auto code = server_->WaitForExit(60'000);
-    // A make or a shell around it says that it was interrupted.
+    // make or a shell around the server reports the interruption.
     const bool ended_well = code == 0 || code == 2 || code == 130;
     if (!ended_well || server_->LastLines().find("stopping") == std::string::npos) {
       wrong_at_end_ = "the server before it did not end well:\n" + server_->LastLines();
@@ -196,7 +196,7 @@ std::string WhyNotHere(const std::vector<Step>& steps) {
   return "";
 }
 
-// Takes out of `steps` what is left out; a complaint for what is not on the page or not in make.
+// Removes the steps that are left out. Complains about those not on the page or not in make.
 void TakeOutAll(const std::vector<LeftOut>& left_out, std::vector<Step>* steps) {
   for (const LeftOut& each : left_out) {
     size_t count = 0;
@@ -213,7 +213,7 @@ void TakeOutAll(const std::vector<LeftOut>& left_out, std::vector<Step>* steps) 
   });
 }
 
-// Types `page` and returns what went wrong, with the line of the step.
+// Runs `page` and returns the errors, with the lines of their steps.
 std::string TypePage(const std::vector<Step>& steps) {
   Typist typist;
   for (const Step& step : steps) {
@@ -258,7 +258,7 @@ TEST(Documents, NameOnlyCommandsFlagsAndTargetsThatAreThere) {
   }
 }
 
-// What `page` does on a desk; it must not serve.
+// Runs `page` on a new desk and returns the errors; it must not serve.
 std::string Typed(const std::string& page) {
   auto steps = ReadSteps(page);
   EXPECT_TRUE(steps.has_value());

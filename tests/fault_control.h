@@ -1,6 +1,6 @@
-// What a test and the server that it started share while the test makes the world go wrong: a page
-// of memory behind a file. The test says in it what shall fail (tests/faulty_world.h), the library
-// that is loaded before all others into the server does so (tests/fault_library.cc) and counts.
+// FaultControl: a page of memory behind a file, shared by a test and the server that it started.
+// The test sets the faults in it (tests/faulty_world.h); the library preloaded into the server
+// injects and counts them (tests/fault_library.cc).
 
 #ifndef CAIRN_TESTS_FAULT_CONTROL_H_
 #define CAIRN_TESTS_FAULT_CONTROL_H_
@@ -11,7 +11,7 @@
 
 namespace cairn::test {
 
-// Of a file or folder below the one named.
+// System calls on files and folders below the configured folder.
 enum class FaultCall {
   kCreate,  // open() for writing
   kOpen,    // open() for reading
@@ -21,20 +21,20 @@ enum class FaultCall {
   kRename,
   kRemove,
   kList,
-  kSpace,  // statvfs(); it does not fail, but says that nothing is left
+  kSpace,  // statvfs(); it does not fail, but reports no space
 };
 inline constexpr int kFaultCalls = 9;
 
-// The variable that names the file.
+// The environment variable with the path of that file.
 inline constexpr const char* kFaultControlVariable = "CAIRN_FAULT_CONTROL";
 
 struct FaultControl {
   struct Call {
-    std::atomic<int32_t> error;    // errno; 0: it works
-    std::atomic<int32_t> hangs;    // 1: it does not return before this is 0
-    std::atomic<int64_t> good;     // so many more work before the first fails
-    std::atomic<uint64_t> failed;  // counts
-    std::atomic<uint64_t> held;    // ... those that have ever hung
+    std::atomic<int32_t> error;    // errno; 0: the call works
+    std::atomic<int32_t> hangs;    // 1: the call does not return before this is 0
+    std::atomic<int64_t> good;     // the number of calls that work before the first fails
+    std::atomic<uint64_t> failed;  // failed calls
+    std::atomic<uint64_t> held;    // calls that have ever hung
   };
   std::array<Call, kFaultCalls> calls;
   std::atomic<int64_t> clock_s;  // added to the wall clock

@@ -1,7 +1,7 @@
-// Loaded into a server before all other libraries (LD_PRELOAD), stands between it and the system:
-// calls on files below one folder fail or hang, and the wall clock jumps, as a test says through
-// tests/fault_control.h. All else goes through. Built without the project's libraries: it must do
-// as little as it can.
+// Preloaded into a server (LD_PRELOAD), between it and the system: calls on files below one folder
+// fail or hang, and the wall clock jumps, as a test sets it through tests/fault_control.h. All
+// other calls pass through. Built without the project's libraries, so that the library does as
+// little as possible.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ namespace {
 using cairn::test::FaultCall;
 using cairn::test::FaultControl;
 
-// A write that fails gets so many bytes through first, as on a device that fills up.
+// A failing write transfers this many bytes first, as on a device that fills up.
 constexpr size_t kHalfwayBytes = 4096;
 
 FaultControl* MapControl() {
@@ -40,7 +40,7 @@ FaultControl* MapControl() {
   return page == MAP_FAILED ? nullptr : static_cast<FaultControl*>(page);
 }
 
-// Null: nothing goes wrong.
+// Returns nullptr if no faults are configured.
 FaultControl* Control() {
   static FaultControl* const control = MapControl();
   return control;
@@ -58,7 +58,7 @@ bool IsBelow(const char* path) {
   return path[length] == '\0' || path[length] == '/';
 }
 
-// Whether the call shall fail: errno says how.
+// Returns whether the call shall fail, and sets errno.
 bool Fails(FaultCall which, const char* path) {
   if (Control() == nullptr || path == nullptr) return false;
   FaultControl::Call& call = Control()->calls[static_cast<size_t>(which)];

@@ -1,5 +1,5 @@
-// FaultyServerTest: a server in a world that a test makes go wrong, and one without a cache beside
-// it that says what is right.
+// FaultyServerTest: a server with injected faults, and one without a cache that gives the right
+// answers.
 
 #ifndef CAIRN_TESTS_FAULTY_SERVER_H_
 #define CAIRN_TESTS_FAULTY_SERVER_H_
@@ -20,7 +20,7 @@ namespace cairn::test {
 
 class FaultyServerTest : public ServedTest {
  protected:
-  // One that hangs could not be ended.
+  // A hanging server could not be stopped.
   void TearDown() override { world_.Heal(); }
 
   static Flags ExactCommand(const Flags& flags) {
@@ -33,7 +33,7 @@ class FaultyServerTest : public ServedTest {
     ServeInFaultyWorld(Join(flags, {"--cache-dir", folder_}));
   }
 
-  // Asks, and compares with a server without a cache. Returns how many tokens it had to read.
+  // Sends a request and compares with a server without a cache. Returns the tokens prefilled.
   int AskAndCompare(const Json& body) {
     const Json reply = Ask(body);
     if (reply.is_null()) return 0;
@@ -53,7 +53,7 @@ class FaultyServerTest : public ServedTest {
     EXPECT_TRUE(reply.has_value());
     return answer = Json::parse(reply->body)["choices"][0]["message"]["content"].get<std::string>();
   }
-  // A conversation's first question.
+  // Returns the first question of a conversation.
   static Json Talk(int number) {
     const std::string name = "conversation " + std::to_string(number) + " ";
     return {{"max_tokens", 8},
@@ -72,7 +72,7 @@ class FaultyServerTest : public ServedTest {
     body["messages"][1]["content"] = text;
     return body;
   }
-  // What a server that has read a Talk before reads at most.
+  // The most tokens that a server prefills for a Talk that it has cached.
   static constexpr int kReadAgainMax = 100;
 
   void WaitUntilRefusing() const {
@@ -83,7 +83,7 @@ class FaultyServerTest : public ServedTest {
     return reply && reply->status == 200;
   }
 
-  // How many lines of the servers' logs hold it. What was said last may not be there yet.
+  // Returns how many lines of the servers' logs contain `text`. The last lines may be missing.
   size_t LinesWith(const std::string& text) const {
     std::ifstream file(log_);
     std::string line;

@@ -1,4 +1,4 @@
-// FaultyWorld: makes the system fail a server that a test starts, while it runs. See
+// FaultyWorld: injects system faults into a server that a test starts, while it runs. See
 // tests/fault_control.h.
 
 #ifndef CAIRN_TESTS_FAULTY_WORLD_H_
@@ -20,7 +20,7 @@ namespace cairn::test {
 
 class FaultyWorld {
  public:
-  // Calls on what lies in `folder` are those that may fail. `control`: a file that is made.
+  // Calls on files in `folder` may fail. `control`: the path of a file that is created.
   FaultyWorld(std::string control, const std::string& folder) : path_(std::move(control)) {
     const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     EXPECT_GE(file, 0) << path_;
@@ -40,19 +40,19 @@ class FaultyWorld {
   FaultyWorld(const FaultyWorld&) = delete;
   FaultyWorld& operator=(const FaultyWorld&) = delete;
 
-  // For the server's environment.
+  // Returns variables for the server's environment.
   std::vector<std::pair<std::string, std::string>> environment() const {
     return {{"LD_PRELOAD", CAIRN_FAULT_LIBRARY}, {kFaultControlVariable, path_}};
   }
 
-  // After `good` more that work.
+  // Lets the call fail, after `good` more calls that work.
   void Fail(FaultCall which, int error, int64_t good = 0) {
     FaultControl::Call& call = Of(which);
     call.good = good;
     call.error = error;
   }
   void Hang(FaultCall which) { Of(which).hangs = 1; }
-  // All works again, but for the clock.
+  // Ends all faults; the clock stays moved.
   void Heal() {
     for (FaultControl::Call& call : control_->calls) {
       call.error = 0;
@@ -62,7 +62,7 @@ class FaultyWorld {
   void MoveClock(int64_t seconds) { control_->clock_s = seconds; }
 
   uint64_t failed(FaultCall which) { return Of(which).failed; }
-  // That have ever hung.
+  // Returns the number of calls that have ever hung.
   uint64_t held(FaultCall which) { return Of(which).held; }
 
  private:

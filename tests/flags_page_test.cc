@@ -1,4 +1,4 @@
-// The page of flags is what the program says of itself.
+// The page of flags equals the program's own description.
 
 #include <gtest/gtest.h>
 

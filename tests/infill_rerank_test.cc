@@ -1,4 +1,4 @@
-// `cairn serve` answers /infill and /v1/rerank with made models that libllama computes.
+// `cairn serve` answers /infill and /v1/rerank with synthetic models on libllama.
 
 #include <gtest/gtest.h>
 
@@ -53,12 +53,12 @@ TEST_F(InfillRerankTest, TheChunksOfOtherFilesArePrefilledOnce) {
   EXPECT_EQ(first["tokens_predicted"], 8);
   EXPECT_EQ(first["timings"]["cache_n"], 0);
   const int prompt = first["tokens_evaluated"].get<int>();
-  // The cursor is elsewhere: what stands behind the chunks is another text, of a hundred tokens.
+  // The cursor is elsewhere: another text, of a hundred tokens, follows the chunks.
   body["input_prefix"] = "void second(" + std::string(60, 'x') + ") {\n  ";
   const Json second = Answer("/infill", body);
   EXPECT_GT(second["timings"]["cache_n"], prompt - 21 - 64);
   EXPECT_LT(second["timings"]["prompt_n"], 100 + 64);
-  // The same text again is computed from the cache to the same answer.
+  // The same request resumes from the cache and gives the same answer.
   body["temperature"] = 0;
   EXPECT_EQ(Answer("/infill", body)["content"], Answer("/infill", body)["content"]);
 }

@@ -1,6 +1,6 @@
-# What the two tests of an installed libcairn share. Needs BUILD and FOLDER.
+# Functions shared by the two tests of an installed libcairn. Needs BUILD and FOLDER.
 
-# run(RESULT command...): what it printed; its failure is the test's.
+# run(RESULT command...): sets RESULT to the command's output; a failure fails the test.
 function(run result)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
@@ -10,7 +10,7 @@ function(run result)
   set(${result} "${output}" PARENT_SCOPE)
 endfunction()
 
-# Installs libcairn to FOLDER, which has held nothing before.
+# Installs libcairn to FOLDER, which is emptied before.
 function(install_library)
   file(REMOVE_RECURSE "${FOLDER}")
   run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER} --component heart)

@@ -1,5 +1,5 @@
 # Installs libcairn to a folder of its own, moves it, and builds examples/other_server.cc in a CMake
-# project that knows of nothing but find_package(cairn). Run as a script with BUILD, CXX, GENERATOR,
+# project that uses only find_package(cairn). Run as a script with BUILD, CXX, GENERATOR,
 # FOLDER, VERSION, and PREFIXES, where a system's tl::expected may be.
 
 include("${CMAKE_CURRENT_LIST_DIR}/installed_library.cmake")
@@ -11,7 +11,7 @@ file(RENAME "${FOLDER}" "${moved}")
 file(GLOB_RECURSE example "${moved}/*/other_server.cc")
 set(project "${moved}/project")
 
-# configure(CODE version): asks for that version.
+# configure(CODE version): configures a project that requires this version.
 function(configure code version)
   file(WRITE "${project}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.22)
 project(other_server LANGUAGES CXX)

@@ -1,9 +1,9 @@
-// The promise of the cache on the real libllama: random conversations through scheduler and cache
-// on made models of every memory class.
+// The cache's promise on the real libllama: random conversations through scheduler and cache on
+// synthetic models of every memory class.
 //
-// `exact`: the logits at the end of every prompt, and the greedy answer after them, are those of an
-// engine that knows no cache, to the bit. All that were tried are exact, without exception. For
-// sliding windows that is LlamaEngine's doing, which keeps their cells in order: see
+// `exact`: the logits at the end of every prompt, and the greedy answer after them, are bit for bit
+// those of an engine without a cache. All conversations tried are exact, without exception. For
+// sliding windows this is because LlamaEngine keeps their cells in order: see
 // docs/decisions/0008-window-order.md. Without it one turn in ten of these conversations differed.
 // `live`: the same, against an engine that was given the same conversation without a pause.
 
@@ -29,7 +29,7 @@ constexpr test::PersonLetters kLetters = {350, 150, 200, 60, 90};
 struct Made {
   const char* architecture;
   uint32_t window_tokens = 0;
-  bool recurrent = false;  // a snapshot is all its state, and there are no segments
+  bool recurrent = false;  // all its state is in snapshots; it has no segments
 };
 
 std::unique_ptr<LlamaEngine> Loaded(const Made& made) {
@@ -58,7 +58,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
   uint64_t restored = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(testing::Message() << "conversation " << seed);
-    // Every other cache is so small that checkpoints are given up all the time.
+    // Every other cache is so small that checkpoints are evicted all the time.
     std::unique_ptr<LlamaEngine> engine = Loaded(GetParam());
     const size_t few_bytes = 3 * engine->traits().snapshot_bytes;
     test::Served served(std::move(engine),
@@ -91,12 +91,12 @@ TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
     person.Append(answer.text, 3);
     generated += answer.text.size();
   }
-  // Each turn goes on from the one before: nothing but the new tokens was read.
+  // Each turn resumes from the one before: only the new tokens were prefilled.
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
   EXPECT_EQ(generated, 8 * kAnswerTokens);
 }
 
-// Two people take turns in the one slot, and share a header.
+// Two users alternate in the only slot, and share a system prefix.
 TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
   constexpr int kTurns = 14;
   test::Plain plain(Loaded(GetParam()), kAnswerTokens);

@@ -1,9 +1,9 @@
-// Several slots on the real libllama: people who ask at the same time, on made models of every
-// memory class.
+// Several slots on the real libllama: concurrent users, on synthetic models of every memory class.
 //
-// `exact` gives each slot a stream of its own and stores slots whole: no bit may differ from a cold
-// run's, whoever else is there. In `live` all slots share one buffer, where neighbours move the
-// last bits, as they do on every server: up to 3.5e-2 was seen (gemma3, docs/decisions/0012).
+// `exact` gives each slot a stream of its own and stores full slot states: no bit may differ from
+// a cold run's, whatever other slots do. In `live` all slots share one buffer, where neighbours
+// change the last bits, as they do on every server: up to 3.5e-2 was seen (gemma3,
+// docs/decisions/0012).
 
 #include <gtest/gtest.h>
 
@@ -36,14 +36,14 @@ LlamaOptions InFloat32(const Made& made) {
   LlamaOptions options =
       test::SmallOptions(test::MadeModel(made.architecture, made.window_tokens, "f32"));
   options.cache_type_k = options.cache_type_v = "f32";
-  options.flash_attention = "off";  // it would sum in float16 all the same
+  options.flash_attention = "off";  // flash attention would sum in float16 in any case
   return options;
 }
 
 std::unique_ptr<LlamaEngine> Loaded(LlamaOptions options, size_t slots, bool unified) {
   options.slots = slots;
   options.unified = unified;
-  // An equal part of it for each slot, where they do not share it.
+  // Slots that do not share the context get equal parts of it.
   if (!unified) options.context_tokens *= slots;
   auto engine = LlamaEngine::Load(options);
   if (!engine) ADD_FAILURE() << engine.error().message;
@@ -117,14 +117,14 @@ TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighbours
   RecordProperty("largest_difference", std::to_string(moved));
 }
 
-// So many of its first tokens were no close call, which neighbours may turn. A token is a byte.
+// Returns the number of leading tokens, one byte each, whose lead is too large for neighbours.
 size_t DecidedBytes(const test::ServedAnswer& cold) {
   const auto close = std::find_if(cold.leads.begin(), cold.leads.end(),
                                   [](float lead) { return lead < 2 * kNeighboursMove; });
   return static_cast<size_t>(close - cold.leads.begin());
 }
 
-// Eight people, four slots: half of them wait, are read beside running answers, and find their
+// Eight users, four slots: half of them wait, are prefilled beside running answers, and find their
 // slots taken by others.
 TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
   test::Plain plain(Loaded(InFloat32(GetParam()), 1, true), kAnswerTokens);
@@ -145,7 +145,7 @@ TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
           << "turn " << turn << ", person " << i;
       answered += cold.text.size();
       compared += decided;
-      // All of the answer is reasoning, which the next prompt leaves out: it is read on the grid.
+      // The whole answer is reasoning, which the next prompt leaves out: so it resumes on the grid.
       people[i].Append(answers[i].text, answers[i].text.size());
     }
   }

@@ -1,4 +1,4 @@
-// A small made qwen35, for tests that start the program.
+// A small synthetic qwen35, for tests that start the program.
 
 #ifndef CAIRN_TESTS_MADE_MODEL_H_
 #define CAIRN_TESTS_MADE_MODEL_H_
@@ -13,14 +13,14 @@
 
 namespace cairn::test {
 
-// Where a test may write what no other test shall see: tests run side by side, each in a process of
-// its own.
+// Returns a path for a test's private files: tests run concurrently, each in a process of its own.
+//
 inline std::string OwnPath(const std::string& name) {
   return testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name;
 }
 
-// Writes it and returns its path. The tests of one `owner` share the file, which always holds the
-// same and is put in place as a whole.
+// Writes the model and returns its path. The tests of one `owner` share the file, whose contents
+// are always the same and which is replaced atomically.
 inline std::string WriteMadeModel(const std::string& owner) {
   std::string file = testing::TempDir() + owner + "_qwen35.gguf";
   ModelShape shape;

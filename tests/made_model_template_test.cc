@@ -1,4 +1,4 @@
-// The chat template of made models, rendered by the chat layer that will render it in a server.
+// The chat template of synthetic models, rendered by the server's chat layer.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(MadeModelTemplate, StripsReasoningBeforeTheLastUserMessage) {
 
 TEST(MadeModelTemplate, KeepsReasoningInsideAToolLoop) {
   const std::vector<ToolCall> calls = {{.id = "a", .name = "ls", .arguments = R"({"dir": "/"})"}};
-  // All shapes of the same reasoning render alike.
+  // All formats of the same reasoning give the same rendering.
   for (const Message& answer :
        {Assistant("look", "hm", calls), Assistant("<think>hm</think>look", "", calls),
         Assistant("<think>\nhm\n</think>\n\nlook", "", calls)}) {

@@ -1,4 +1,4 @@
-// The man pages, read by the programs that show them.
+// The man pages, checked by the programs that show them.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class ManPages : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // What `command` says of each page.
+  // Returns the output of `command` for each page.
   std::string SaidOfEach(const std::string& command) const {
     return OutputOf("for page in '" + folder_ + "'/man/*.1; do " + command +
                     " \"$page\"; done 2>&1");

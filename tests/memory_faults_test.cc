@@ -1,4 +1,4 @@
-// The whole server where memory runs out: `ulimit -v` leaves it little more than it needs to begin.
+// The whole server when memory runs out: `ulimit -v` leaves it little more than it needs to start.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ class MemoryFaultsTest : public test::FaultyServerTest {
     const Flags shell = {"sh", "-c", limit + "; exec \"$0\" \"$@\""};
     ServeAs({.argv = Join(shell, ServeCommand(Join(small, flags)))});
   }
-  // Bytes of address space that a server takes which answers and keeps nothing.
+  // Returns the bytes of address space of a server that answers and stores nothing.
   uint64_t BytesNeeded() {
     ServeWithin(uint64_t{1} << 40, {"--cache-disk", "0", "--cache-ram", "0"});
     for (int talk = 0; talk < 2; ++talk) Ask(LongTalk(talk));
@@ -40,7 +40,7 @@ class MemoryFaultsTest : public test::FaultyServerTest {
 TEST_F(MemoryFaultsTest, TheCacheGivesUpWhatItHoldsAndAnswersGoOn) {
   const uint64_t needed = BytesNeeded();
   ASSERT_GT(needed, 10 * kMib);
-  // As much again as the reserve, which is 32 MiB at least, beyond what it needs.
+  // Its needs, plus the reserve (at least 32 MiB) and as much again.
   ServeWithin(needed + 128 * kMib,
               {"--cache-disk", "0", "--cache-ram", "4096", "--checkpoint-every-nb", "1"});
   int talk = 0;

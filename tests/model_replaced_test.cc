@@ -1,5 +1,5 @@
-// The model's file is replaced, cut short or gone while `cairn serve` runs, sleeps or is down: no
-// answer is ever made of two models.
+// The model's file is replaced, truncated or removed while `cairn serve` runs, sleeps or is down:
+// no answer ever mixes two models.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class ModelReplacedTest : public test::ServedTest {
     return AskIt()["choices"][0]["message"]["content"].get<std::string>();
   }
   Json AskIt() const { return Ask(FirstTurn(24, 900)); }
-  // Asks twice, as whoever asks again hears the same and nothing ends.
+  // Sends the request twice: a repetition gets the same error, and the server keeps running.
   void ExpectRefused(const std::string& why) const {
     for (int i = 0; i < 2; ++i) {
       const HttpReply reply = Post("/v1/chat/completions", FirstTurn(24, 900));
@@ -75,7 +75,7 @@ TEST_F(ModelReplacedTest, AnotherModelOfTheSameNameUsesNothingOfTheOld) {
   ASSERT_NE(old_answer, new_answer) << "nothing is tried here";
   ServeCached();
   EXPECT_EQ(AskIt()["choices"][0]["message"]["content"], old_answer);
-  // Replaced while it runs: what it saves at its end is still the old one's.
+  // Replaced while the server runs: the objects saved at its end are still the old model's.
   std::filesystem::rename(path_, away());
   std::filesystem::rename(other(), path_);
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
@@ -84,7 +84,7 @@ TEST_F(ModelReplacedTest, AnotherModelOfTheSameNameUsesNothingOfTheOld) {
   EXPECT_EQ(reply["choices"][0]["message"]["content"], new_answer);
   EXPECT_GT(ReadTokens(reply), 900);
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  // And the old one, put back, finds its own.
+  // The old model's file, put back, finds its own checkpoints.
   std::filesystem::rename(away(), path_);
   ServeCached();
   const Json again = AskIt();

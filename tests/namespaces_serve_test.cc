@@ -1,5 +1,5 @@
-// As src/http/namespaces_property_test.cc has it at length, over the real program and a hybrid
-// model: what one key said is nowhere for another, in memory, in slots and on disk.
+// A short version of src/http/namespaces_property_test.cc with the real program and a hybrid model:
+// the prompts of one key are invisible to others, in memory, in slots and on disk.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ class NamespacesServeTest : public test::ServedTest {
     Serve({"--cache-dir", files_ + "/cache", "--slot-save-path", slots, "--save-after-ms", "0",
            "--api-key", keys});
   }
-  // What is the same whoever asks, and then what is not.
+  // Sends a prompt whose prefix is the same for all keys and whose last message is `last`.
   Json AskAs(const std::string& key, const std::string& last) const {
     const HttpReply reply = Post("/v1/chat/completions",
                                  {{"max_tokens", 4},
@@ -67,7 +67,7 @@ TEST_F(NamespacesServeTest, WhatOneKeySaidIsNowhereForAnother) {
     EXPECT_EQ(seen.body.find(id), std::string::npos) << path;
   }
   EXPECT_EQ(server_->Stop(), 0);
-  // What is on disk is its key's as well.
+  // Objects on disk belong to their key, too.
   ServeTo("carl,anna");
   EXPECT_EQ(Reused(AskAs("carl", "something else")), 0);
   EXPECT_GT(Reused(AskAs("anna", kSecret)), 800);

@@ -1,5 +1,5 @@
-# cmake -DFOLDER=folder -P: what the build says of a Node.js that the page cannot be built with.
-# Plays it with programs that only tell a version.
+# cmake -DFOLDER=folder -P: checks the build's message for a Node.js that cannot build the page.
+# Uses fake programs that only print a version.
 
 include("${CMAKE_CURRENT_LIST_DIR}/../cmake/page/NodeComplaint.cmake")
 

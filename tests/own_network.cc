@@ -15,7 +15,7 @@
 namespace cairn::test {
 namespace {
 
-// In a user namespace of our own, we are who we were.
+// Keeps our user and group ids in the new user namespace.
 void KeepIds(uid_t uid, gid_t gid) {
   const auto line = [](unsigned id) {
     return std::to_string(id) + " " + std::to_string(id) + " 1";

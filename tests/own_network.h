@@ -1,15 +1,15 @@
-// A network that only this thread and what it starts are in: every port is free there, whatever
-// runs on the machine, and nothing else can be reached.
+// A network namespace for this thread and its children: every port is free in it, whatever else
+// runs on the machine, and no other host can be reached.
 
 #ifndef CAIRN_TESTS_OWN_NETWORK_H_
 #define CAIRN_TESTS_OWN_NETWORK_H_
 
 namespace cairn::test {
 
-// Moves this thread there, for good. False where the machine does not allow it: all is as it was.
+// Moves this thread there, for good. Returns false, with no change, if the machine forbids it.
 bool EnterOwnNetwork();
 
-// Whether nobody listens on a port of this machine.
+// Returns whether no process listens on a port of this machine.
 bool PortIsFree(int port);
 
 }  // namespace cairn::test

@@ -1,6 +1,6 @@
-// The bugs of other servers that only the real libllama can show, on made models through scheduler
-// and cache: src/sched/peer_bugs_test.cc has the rest. Whatever was asked before, the bits at a
-// prompt's end are those of an engine that has met no other prompt.
+// Bugs of other servers that only the real libllama can show, on synthetic models through scheduler
+// and cache: src/sched/peer_bugs_test.cc has the others. Whatever requests came before, the bits at
+// a prompt's end are those of an engine that has met no other prompt.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::unique_ptr<LlamaEngine> Loaded(const std::string& architecture, uint32_t wi
   return engine ? std::move(*engine) : nullptr;
 }
 
-// Bytes that no answer has: made models answer in ASCII.
+// Bytes that no answer has: synthetic models answer in ASCII.
 Tokens RandomTokens(size_t tokens, uint64_t seed) {
   std::mt19937_64 random(seed);
   Tokens text(tokens);
@@ -42,7 +42,7 @@ Tokens Joined(TokenSpan front, const Tokens& back) {
   return tokens;
 }
 
-// A model served, and the same model without a cache.
+// A served model, and the same model without a cache.
 class Bench {
  public:
   explicit Bench(const std::string& architecture, uint32_t window_tokens = 0,
@@ -50,7 +50,7 @@ class Bench {
       : served_(Loaded(architecture, window_tokens), Options(placement, answer_tokens)),
         plain_(Loaded(architecture, window_tokens), answer_tokens) {}
 
-  // Returns the tokens read. `compare` false: the answer is not looked at.
+  // Returns the tokens prefilled. `compare` false: the answer is not checked.
   size_t Read(const Tokens& tokens, bool compare = true) {
     test::PlayedPrompt prompt;
     prompt.tokens = tokens;
@@ -82,7 +82,7 @@ class Bench {
 constexpr std::array<const char*, 5> kOfEveryMemory = {"llama", "gemma3", "mamba2", "qwen35",
                                                        "lfm2"};
 
-// A restored state already holds its last token: LMCache #5249 gave it again. llama-server steps
+// A restored state already has its last token: LMCache #5249 applied it again. llama-server steps
 // back by a token, which a recurrent memory refuses: llama.cpp #23206.
 TEST(PeerBugsLlama, TheLastTokenIsNotAppliedTwice) {
   for (const char* architecture : kOfEveryMemory) {
@@ -98,7 +98,7 @@ TEST(PeerBugsLlama, TheLastTokenIsNotAppliedTwice) {
 }
 
 // The same prompt again, at once and after another: llama.cpp #23206 ended the process over it,
-// SGLang #22935 reads all of it.
+// SGLang #22935 prefills all of it.
 TEST(PeerBugsLlama, AnIdenticalPromptSentAgainReadsNothing) {
   for (const char* architecture : kOfEveryMemory) {
     SCOPED_TRACE(architecture);
@@ -113,8 +113,8 @@ TEST(PeerBugsLlama, AnIdenticalPromptSentAgainReadsNothing) {
   }
 }
 
-// One token has none before it to step back to; llama.cpp #17118 is an abort of a slot that claims
-// tokens while its memory holds none.
+// A single token has none before it to step back to; llama.cpp #17118 is an abort of a slot that
+// claims tokens while its memory holds none.
 TEST(PeerBugsLlama, APromptOfOneTokenIsLikeAnyOther) {
   const Tokens tokens = RandomTokens(200, 1);
   for (const char* architecture : kOfEveryMemory) {
@@ -127,10 +127,10 @@ TEST(PeerBugsLlama, APromptOfOneTokenIsLikeAnyOther) {
   }
 }
 
-// How far back a window reaches is easily counted wrong by one: llama.cpp #20726, #23280, #24110,
-// #24411. Prompts that part around the edges of the grid and of the window, with and without the
-// answer that pushes a window on. A token after a grid multiple, one cell decides whether the slot
-// may be cut there.
+// The reach of a window is easily miscounted by one: llama.cpp #20726, #23280, #24110, #24411.
+// These prompts diverge around the edges of the grid and of the window, with and without an answer
+// that moves the window on. One token after a grid multiple, a single cell decides whether the slot
+// may be truncated there.
 TEST(PeerBugsLlama, TheEdgeOfAWindowIsNotOffByOne) {
   struct Way {
     const char* placement;
@@ -154,7 +154,7 @@ TEST(PeerBugsLlama, TheEdgeOfAWindowIsNotOffByOne) {
   }
 }
 
-// Of that, what can be cut is cut: the slot alone leads back to the grid multiple before the end.
+// A window that still reaches the last grid multiple can be truncated to it without a checkpoint.
 TEST(PeerBugsLlama, AWindowThatIsStillThereIsCutWithoutACheckpoint) {
   Bench bench("gemma3", 64, "none", 1);
   const Tokens first = RandomTokens(6 * kGrid + 1, 1);
@@ -163,7 +163,7 @@ TEST(PeerBugsLlama, AWindowThatIsStillThereIsCutWithoutACheckpoint) {
 }
 
 // Cells of a window that two sequences share are not free before both are gone, and the context can
-// run out of them: llama.cpp #17118, #25452. A segment is such a sharing
+// run out of them: llama.cpp #17118, #25452. A segment shares cells in this way
 // (engine/llama/state/llama_segments.cc).
 TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   Bench bench("gemma3", 96);
@@ -175,7 +175,7 @@ TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
     Tokens& fork = forks[turn % 2];
     const size_t known = fork.size();
     fork = Joined(fork, RandomTokens(301, 100 + turn));
-    // Cold runs are the larger part of this test's time.
+    // Cold runs take most of this test's time.
     const bool compare = turn % 4 == 3 || turn >= 18;
     EXPECT_LT(bench.Read(fork, compare), fork.size() - known + kGrid) << "turn " << turn;
   }
@@ -183,9 +183,9 @@ TEST(PeerBugsLlama, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
   EXPECT_EQ(bench.stats().slot_counters.failed, 0u);
 }
 
-// A cell of these models has three positions, two of which a state may forget: llama-server crashed
+// A cell of these models has three positions, two of which a state may lose: llama-server crashed
 // on the saved conversation of such a model (llama.cpp #20093, #20132), and took positions for
-// token counts (#19924, #20279). The recipes leave out what looks at images; the positions are
+// token counts (#19924, #20279). The recipes leave out the image encoder; the positions are
 // there.
 class PeerBugsMRope : public testing::TestWithParam<const char*> {};
 
@@ -193,7 +193,7 @@ TEST_P(PeerBugsMRope, PositionsAreNotLostByARestore) {
   Bench bench(GetParam());
   const Tokens first = RandomTokens(700, 1);
   bench.Read(first);
-  // Back into it, which is a cut or a snapshot; then on from there.
+  // Back into the prompt, by truncation or a snapshot; then on from there.
   const Tokens diverged = Joined(TokenSpan(first).first(500), RandomTokens(300, 2));
   bench.Read(diverged);
   bench.Read(Joined(diverged, RandomTokens(100, 3)));
@@ -201,7 +201,7 @@ TEST_P(PeerBugsMRope, PositionsAreNotLostByARestore) {
     GTEST_SKIP() << GetParam() << " is not in the table of architectures whose segments are "
                  << "verified: what left the slot does not come back";
   }
-  // Both come back from segments after another conversation had the slot.
+  // Both are restored from segments after another conversation used the slot.
   bench.Read(RandomTokens(900, 4));
   EXPECT_LT(bench.Read(Joined(first, RandomTokens(50, 5))), 50 + kGrid);
   EXPECT_LT(bench.Read(Joined(diverged, RandomTokens(150, 6))), 150 + kGrid);

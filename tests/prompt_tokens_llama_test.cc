@@ -1,5 +1,5 @@
-// Prompts tokenised by libllama over a made model's vocabulary: special texts in messages stay
-// text, and ordinary conversations are what one call makes of them.
+// Prompts tokenised by libllama with a synthetic model's vocabulary: special texts in messages stay
+// text, and ordinary conversations have the tokens of a single call.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(PromptTokensLlama, FindsTheVocabularysControlTokens) {
   for (const char* text : {"<|endoftext|>", "<|im_start|>", "<|im_end|>"}) {
     EXPECT_TRUE(specials_.AnyIn(text)) << text;
   }
-  // The marks of reasoning are text that the tokenizer always looks for.
+  // The reasoning marks are text that the tokenizer always parses.
   EXPECT_FALSE(specials_.AnyIn("<think>a</think>\n"));
 }
 

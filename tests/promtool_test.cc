@@ -1,5 +1,5 @@
-// /metrics of a running server: what it says of a few requests, and that Prometheus' own promtool
-// finds nothing to complain of there, nor in the dashboard's queries.
+// /metrics of a running server: its figures after a few requests, and that Prometheus' own promtool
+// has no complaint about it, nor about the dashboard's queries.
 //
 // Without promtool its tests are skipped, unless CAIRN_NEEDS_PROMTOOL is set in the environment.
 
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNoPromtool = "there is no promtool to check with (scripts/setup.sh --dev)";
 
-// The program's path; empty: there is none, and the test is to be skipped.
+// Returns the program's path; empty: it is missing, and the test is to be skipped.
 std::string FindPromtool() {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(CAIRN_SOURCE_DIR) +
@@ -40,7 +40,7 @@ std::string FindPromtool() {
   return "";
 }
 
-// As rules, which promtool reads queries in.
+// Returns rules, the form in which promtool reads queries.
 std::string Rules(const std::vector<std::string>& queries) {
   Json rules = Json::array();
   for (const std::string& query : queries) {
@@ -49,7 +49,7 @@ std::string Rules(const std::vector<std::string>& queries) {
   return Json{{"groups", {{{"name", "dashboard"}, {"rules", rules}}}}}.dump();
 }
 
-// With what Grafana puts in the place of its variables.
+// With values in place of Grafana's variables.
 std::vector<std::string> QueriesOfTheDashboard() {
   std::vector<std::string> queries;
   const Json dashboard =
@@ -73,7 +73,7 @@ class MetricsPageTest : public test::ServedTest {
   void Stop() { ASSERT_EQ(server_->Stop(), 0); }
 
   std::string Page() const { return Get("/metrics").body; }
-  // How many tokens the prompt had.
+  // Returns the number of prompt tokens.
   double AskOf(const std::string& system, const std::string& question, bool reuse = true) {
     const Json body = {
         {"max_tokens", 4},
@@ -83,7 +83,7 @@ class MetricsPageTest : public test::ServedTest {
          {{{"role", "system"}, {"content", system}}, {{"role", "user"}, {"content", question}}}}};
     return Ask(body)["usage"]["prompt_tokens"].get<double>();
   }
-  // Its exit code and all it says: "0: " when it has nothing to say.
+  // Returns the exit code and the output: "0: " if there are no complaints.
   std::string Check(const std::string& promtool, const std::string& page,
                     const std::string& command = "check metrics <\"$1\"") const {
     const std::string file = files_ + "/page";
@@ -118,7 +118,7 @@ TEST_F(MetricsPageTest, CountsEveryPromptTokenOnceByItsSource) {
   double asked = AskOf(document, "first");
   const double first = asked;
   EXPECT_EQ(Source(Page(), "computed"), first);
-  // The header's checkpoint, or that before it, is set again on what the slot holds.
+  // The system prefix's checkpoint, or the one before it, is restored over the slot's state.
   asked += AskOf(document, "another way to ask");
   asked += AskOf(document, "and without reuse", false);
   const std::string page = Page();
@@ -155,7 +155,7 @@ TEST_F(MetricsPageTest, PassesPromtool) {
   AskOf(std::string(1500, 'd'), "first");
   AskOf(std::string(1500, 'd'), "second");
   const std::string page = Page();
-  // Colons are for rules, says promtool; llama-server's names have them all the same.
+  // promtool reserves colons for rules; llama-server's names have them nevertheless.
   const std::string ours =
       std::regex_replace(page, std::regex("(^|\n)[^\n]*llamacpp:[^\n]*(?=\n)"), "");
   EXPECT_EQ(ours.find("llamacpp"), std::string::npos);
@@ -166,7 +166,7 @@ TEST_F(MetricsPageTest, PassesPromtool) {
   for (std::string line; std::getline(complaints, line);) {
     EXPECT_TRUE(line.starts_with("llamacpp:")) << line;
   }
-  // Or the test would see nothing.
+  // Shows that the check can fail.
   EXPECT_NE(Check(promtool, "cairn_made 1\n"), "0: ");
   EXPECT_NE(Check(promtool, "cairn made 1\n"), "0: ");
 }
@@ -182,7 +182,7 @@ TEST_F(MetricsPageTest, PromtoolReadsEveryQueryOfTheDashboard) {
     const std::string said = Check(promtool, Rules({query}), check);
     EXPECT_TRUE(said.starts_with("0: ")) << query << "\n" << said;
   }
-  // Or the test would see nothing.
+  // Shows that the check can fail.
   EXPECT_FALSE(Check(promtool, Rules({"sum(rate(cairn_slots[1m])"}), check).starts_with("0: "));
 }
 

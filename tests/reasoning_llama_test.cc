@@ -1,4 +1,4 @@
-// Budgets of reasoning on the real libllama, with what else decides tokens.
+// Reasoning budgets on the real libllama, combined with other constraints on tokens.
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ class ReasoningLlama : public ::testing::Test {
   std::thread context_thread_;
 };
 
-// Logits of the token that ends an answer are low in a made model, but not out of reach.
+// The end token's logit is low in a synthetic model, but it can be sampled.
 constexpr char kGoOn[] = R"(,"ignore_eos":true)";
 
 TEST_F(ReasoningLlama, ABudgetIsKeptToTheToken) {

@@ -1,4 +1,4 @@
-// `cairn serve` is ended, killed and started again: what it had read comes back from its folder.
+// `cairn serve` is stopped, killed and restarted: its checkpoints come back from the folder.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class RestartTest : public test::ServedTest {
  protected:
   void ServeCached(const Flags& flags = {}) { Serve(Join({"--cache-dir", folder_}, flags)); }
 
-  // The names of those that files there were written with.
+  // Returns the names of the codecs of the files there.
   std::set<std::string> CodecsInFolder() const {
     std::set<std::string> codecs;
     const std::unique_ptr<Fs> fs = MakeRealFs();
@@ -85,7 +85,7 @@ TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
 TEST_F(RestartTest, AConversationGoesOnWithEveryCodec) {
   for (const char* codec : {"raw", "lossless"}) {
     SCOPED_TRACE(codec);
-    server_.reset();  // which writes to its end
+    server_.reset();  // its destructor waits for pending writes
     std::filesystem::remove_all(folder_);
     ServeCached({"--codec", codec});
     const Json reply = Ask(FirstTurn());
@@ -155,7 +155,7 @@ TEST_F(RestartTest, TwoServersUnderLoadInAFolderThatIsTooSmallForBothAnswerAsWit
   const auto evicted = [&] {
     return Metric("cairn_disk_evicted_total") + MetricOf(*one, "cairn_disk_evicted_total");
   };
-  // On a slow machine it takes more than one round until either has written more than fits.
+  // On a slow machine it takes several rounds until either has written more than fits.
   constexpr int kRoundsMax = 10;
   for (int round = 0; round < kRoundsMax && (round == 0 || evicted() == 0); ++round) {
     std::thread beside([&] { play(*one); });

@@ -1,4 +1,4 @@
-// The program with --script, over HTTP: a client's session played again, on a made hybrid model.
+// The program with --script, over HTTP: replays a client's session on a synthetic hybrid model.
 
 #include <gtest/gtest.h>
 
@@ -30,13 +30,13 @@ Json Text(const std::string& text) {
   return Json::array({{{"type", "text"}, {"text", text}}});
 }
 
-// The header that one version of Claude Code sends, `cch=` another one in each request.
+// The header that one version of Claude Code sends; `cch=` differs in each request.
 std::string BillingHeader(int request) {
   return "x-anthropic-billing-header: cc_version=2.1.177.e5a; cc_entrypoint=sdk-cli; cch=632e" +
          std::to_string(request) + ";";
 }
 
-// A session of Claude Code's shape: the system prompt in blocks, a mark that moves.
+// A session in the form of Claude Code: the system prompt in blocks, a cache mark that moves.
 class MessagesSession {
  public:
   explicit MessagesSession(const ServerProcess& server) : client_(server.url()) {
@@ -76,7 +76,7 @@ Json ToolResult(const Json& answer, const std::string& text) {
                        {"content", Text(text)}}});
 }
 
-// Of an answer's prompt, whether or not a mark keeps it.
+// Returns the tokens of the prompt that were prefilled, whether or not a mark keeps them.
 int ReadTokens(const Json& answer) {
   const Json& usage = answer["usage"];
   return usage["input_tokens"].get<int>() + usage["cache_creation_input_tokens"].get<int>();
@@ -97,7 +97,7 @@ TEST_F(ScriptTest, ASessionWhoseBillingHeaderAlwaysChangesReadsOnlyItsNewMessage
     if (turn == 1) {
       EXPECT_GT(first_read, 2000);
     } else {
-      // The turn before without its reasoning, the new question, and what the grid costs.
+      // The previous turn without its reasoning, the new question, and the rounding to the grid.
       EXPECT_LT(first_read, 500) << "turn " << turn;
       EXPECT_GT(call["usage"]["cache_read_input_tokens"].get<int>(), 2000);
     }

@@ -1,5 +1,5 @@
-// What the program's answers can have beside their text, over HTTP, on a made hybrid model:
-// several of them, log-probabilities, embeddings.
+// Parts of the program's answers besides their text, over HTTP, on a synthetic hybrid model:
+// several choices, log-probabilities, embeddings.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class ServeAnswersTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ServerProcessOptions options;
-    // One slot: answers are written one after the other, so each is as if it were alone.
+    // One slot: answers are generated one after the other, so none is affected by another.
     options.argv = test::ServeCommand({"--cache-disk", "0", "-c", "2048", "--parallel", "1",
                                        "--top-k", "0", "--temp", "1", "--embeddings"});
     auto server = ServerProcess::Start(options);

@@ -1,4 +1,4 @@
-// What `cairn serve` logs: a line a request, for people or for programs, and never a text of it.
+// The log of `cairn serve`: a line per request, for people or programs, and never its text.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class ServeLogTest : public test::ServedTest {
  protected:
   void ServeInMemory(const Flags& flags) { Serve(Join({"--cache-disk", "0"}, flags)); }
 
-  // Two prompts that part in the secret, so that their difference would be worth telling.
+  // Two prompts that diverge in the secret, so that their difference could be logged.
   std::vector<std::string> AskTwiceAndStop() {
     for (const char* end : {"1", "2"}) {
       const Json body = {{"max_tokens", 4},
@@ -85,7 +85,7 @@ TEST_F(ServeLogTest, TellsItsAddressAtEveryLevel) {
   for (const char* level : {"warning", "error"}) {
     for (const char* format : {"human", "json"}) {
       std::filesystem::remove(log_);
-      // With --port 0 nothing but that line says where the server is.
+      // With --port 0 only this line has the server's address.
       ServeInMemory({"--log-level", level, "--log-format", format});
       ASSERT_NE(server_, nullptr) << level;
       EXPECT_EQ(server_->Stop(), 0);

@@ -1,4 +1,4 @@
-// The program itself, over HTTP, on a made hybrid model.
+// The program itself, over HTTP, on a synthetic hybrid model.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ class ServeTest : public ::testing::Test {
     const std::string name = "\n" + metric + " ";
     return std::stoi(metrics.substr(metrics.find(name) + name.size()));
   }
-  // Tokens, by all answers so far.
+  // Returns the tokens of all answers so far.
   static int Generated() { return Metric("llamacpp:tokens_predicted_total"); }
 
   static ServerProcess* server_;
@@ -202,7 +202,7 @@ TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
     return std::any_of(slots.begin(), slots.end(),
                        [](const Json& slot) { return slot["is_processing"].get<bool>(); });
   };
-  // What slots do is told after each step, and the first words may be here before that.
+  // Slot states are published after each step, and the first delta may arrive before that.
   for (int i = 0; i < 600 && ended() == ended_before; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -211,7 +211,7 @@ TEST_F(ServeTest, AClientThatGoesAwayStopsItsWork) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   EXPECT_FALSE(busy());
-  // It would have gone on until the context was full.
+  // Without the disconnect it would have generated until the context was full.
   EXPECT_LT(Generated() - generated_before, 2000);
   const Json next = Ask(Chat({{"user", "still there?"}}, 1));
   EXPECT_EQ(next["usage"]["completion_tokens"], 1);
@@ -336,7 +336,7 @@ TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
             std::string::npos);
 }
 
-// What a prompt's volatile texts are pinned to hangs on earlier requests.
+// The texts to which a prompt's volatile texts are pinned depend on earlier requests.
 TEST(ServeProgram, ExactReuseAndPinnedTextsExcludeEachOther) {
   const auto [code, said] =
       RunProgram("serve --port 0 -m " + MadeModel() + " --reuse exact --pin-volatile '[0-9]+'");

@@ -1,5 +1,5 @@
-// HTTPS of the real program: a chat and a stream, certificates that are read again, and files that
-// are wrong.
+// HTTPS of the real program: a chat and a stream, certificates that are reloaded, and invalid
+// files.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class ServeTlsTest : public test::ServedTest {
     EXPECT_TRUE(client.Handshake());
     return client.name();
   }
-  // Of a start that must fail.
+  // Returns the output of a start that must fail.
   std::string Complaint() const {
     const std::string command = std::string(CAIRN_PROGRAM) + " serve -m nothing.gguf" +
                                 " --ssl-cert-file " + certificate_ + " --ssl-key-file " + key_ +

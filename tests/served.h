@@ -1,4 +1,4 @@
-// ServedTest: a test that runs `cairn serve` on a made model and asks it over HTTP.
+// ServedTest: a test that runs `cairn serve` on a synthetic model and sends it HTTP requests.
 
 #ifndef CAIRN_TESTS_SERVED_H_
 #define CAIRN_TESTS_SERVED_H_
@@ -37,8 +37,8 @@ inline Flags Join(Flags flags, const Flags& more) {
   return flags;
 }
 
-// `cairn serve` on a port that is free, and small where `flags` do not say otherwise. Threads of
-// several servers that wait for each other took half of what all these tests need.
+// Returns the command of `cairn serve` on a free port, with small sizes unless `flags` set them.
+// One thread, because threads of several servers spent half of these tests' time on waiting.
 inline Flags ServeCommand(const Flags& flags, const std::string& model = MadeModel()) {
   Flags command = {CAIRN_PROGRAM, "serve", "-m", model, "--port", "0"};
   for (const Flags& small : {Flags{"-c", "4096"}, Flags{"-t", "1"}, Flags{"--grid", "64"}}) {
@@ -49,7 +49,7 @@ inline Flags ServeCommand(const Flags& flags, const std::string& model = MadeMod
   return Join(std::move(command), flags);
 }
 
-// The body of a conversation's first question, and of the one behind its answer.
+// Returns the body of a conversation's first question, and of the one after its answer.
 inline Json FirstTurn(int tokens_max = 16, size_t header_bytes = 1500) {
   return {{"max_tokens", tokens_max},
           {"temperature", 0},
@@ -66,8 +66,8 @@ inline Json NextTurn(Json body, const Json& reply,
 inline int ReadTokens(const Json& reply) {
   return reply["timings"]["prompt_n"].get<int>();
 }
-// What a turn reads whose conversation is kept: a message, what the template puts around it, and a
-// grid step.
+// The most tokens that a turn of a cached conversation prefills: a message, the template's text
+// around it, and a grid step.
 inline constexpr int kNewTokensMax = 100 + 64;
 
 inline double MetricOf(const ServerProcess& server, const std::string& name) {
@@ -84,11 +84,11 @@ class ServedTest : public ::testing::Test {
     std::filesystem::create_directories(files_);
   }
   ~ServedTest() override {
-    server_.reset();  // which still writes
+    server_.reset();  // its destructor waits for pending writes
     std::filesystem::remove_all(files_);
   }
 
-  // In the place of the server that runs, if one does.
+  // Starts a server in place of the running one, if any.
   void Serve(const Flags& flags = {}, const std::string& model = MadeModel()) {
     ServeAs({.argv = ServeCommand(flags, model)});
   }
@@ -99,7 +99,7 @@ class ServedTest : public ::testing::Test {
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = std::move(*server);
   }
-  // What a server says that must not start.
+  // Returns the error of a server that must not start.
   std::string Refusal(const Flags& flags, const std::string& model = MadeModel()) const {
     const auto server =
         ServerProcess::Start({.argv = ServeCommand(flags, model), .log_path = log_});
@@ -138,7 +138,7 @@ class ServedTest : public ::testing::Test {
     }
     FAIL() << "in vain until " << what << ":\n" << server_->LastLines();
   }
-  // Until nothing would be lost if the power went.
+  // Waits until a power failure would lose nothing.
   void WaitUntilSaved() const {
     WaitUntil("all is saved", [&] { return Metric("cairn_disk_unsynced_bytes") == 0; });
   }
@@ -147,20 +147,20 @@ class ServedTest : public ::testing::Test {
     WaitUntil("it sleeps", [&] { return Sleeps(); });
   }
 
-  // What the servers of this test have logged, one behind the other.
+  // Returns the logs of this test's servers, one after the other.
   std::string Log() const { return ReadFile(log_).value_or(std::string()); }
   void WaitUntilLogged(std::string_view said, size_t from = 0) const {
     WaitUntil("the log says " + std::string(said),
               [&] { return Log().find(said, from) != std::string::npos; });
   }
-  // Sends SIGHUP and waits until the log says what became of it.
+  // Sends SIGHUP and waits until the log has the result.
   void Hup(std::string_view said) const {
     const size_t before = Log().size();
     server_->Signal(SIGHUP);
     WaitUntilLogged(said, before);
   }
 
-  // A folder of this test alone, which goes with it.
+  // A folder of this test alone, removed after it.
   const std::string files_ = OwnPath("served");
   const std::string log_ = files_ + "/log";
   std::unique_ptr<ServerProcess> server_;

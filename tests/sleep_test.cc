@@ -1,4 +1,4 @@
-// `cairn serve --sleep-idle-seconds`: the model goes away, everything else goes on.
+// `cairn serve --sleep-idle-seconds`: the model is unloaded, everything else keeps working.
 
 #include <gtest/gtest.h>
 

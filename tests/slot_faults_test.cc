@@ -1,4 +1,4 @@
-// The folder of --slot-save-path fails the whole server.
+// The whole server with a folder of --slot-save-path that fails.
 
 #include "faulty_server.h"
 

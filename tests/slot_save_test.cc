@@ -1,5 +1,5 @@
-// `cairn serve --slot-save-path`: a conversation is saved to a file, and goes on in a fresh server
-// that keeps nothing on disk of its own.
+// `cairn serve --slot-save-path`: a conversation is saved to a file, and continues on a new server
+// that stores nothing else on disk.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class SlotSaveTest : public test::ServedTest {
     return Post("/slots/" + std::to_string(slot) + "?action=" + action, {{"filename", file}});
   }
   Json Slots() const { return Json::parse(Get("/slots").body); }
-  // The slot that holds the conversation.
+  // Returns the slot that holds the conversation.
   size_t UsedSlot() {
     const Json slots = Slots();
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -40,13 +40,13 @@ class SlotSaveTest : public test::ServedTest {
     return 0;
   }
 
-  // Plays two turns; the prompt of a third one.
+  // Plays two turns and returns the prompt of a third.
   Json PlayTwoTurns() {
     const Json first = FirstTurn();
     const Json second = NextTurn(first, Ask(first));
     return NextTurn(second, Ask(second), "third question");
   }
-  // With the second of its questions another.
+  // Returns the body with the second question changed.
   static Json Edited(Json body) {
     Json& messages = body["messages"];
     messages[3]["content"] = "another question";
@@ -102,7 +102,7 @@ TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
   EXPECT_EQ(Ask(Edited(next))["choices"][0]["message"], reused_edited["choices"][0]["message"]);
 }
 
-// There slots have a part of the context each, and are stored whole.
+// In this mode each slot has a part of the context, and its full state is stored.
 TEST_F(SlotSaveTest, SlotsWithAPartOfTheContextEachAreSavedToo) {
   const Flags flags = With({"--reuse", "exact", "-np", "2"});
   ServeInMemory(flags);

@@ -1,4 +1,4 @@
-// The end of the real program: what one interrupt waits for, and a second does not.
+// The end of the real program: the first interrupt waits for pending work, a second does not.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr int kPatienceMs = 60'000;
 
 class StopTest : public test::ServedTest {
  protected:
-  // A server that has read much and saved nothing of it.
+  // Starts a server and makes it prefill much, none of which is saved.
   void ServeAndRead(const Flags& flags) {
     ServeSavingLate(flags);
     const Json body = {{"prompt", std::string(3500, 'p')}, {"max_tokens", 2}, {"temperature", 0}};
@@ -40,7 +40,7 @@ TEST_F(StopTest, OneInterruptSavesWhatWasRead) {
 }
 
 TEST_F(StopTest, ASecondInterruptWaitsForNoDisk) {
-  // Slow enough that the second comes in the middle of it.
+  // Slow enough that the second interrupt comes during the writes.
   ServeAndRead({"--disk-write-mib-s", "1", "--shutdown-timeout", "3600"});
   server_->Signal(SIGINT);
   WaitUntilLogged("stopping");
@@ -48,7 +48,7 @@ TEST_F(StopTest, ASecondInterruptWaitsForNoDisk) {
   EXPECT_EQ(server_->WaitForExit(kPatienceMs), 128 + SIGINT);
   WaitUntilLogged("interrupted again");
   EXPECT_EQ(Log().find("saved to"), std::string::npos);
-  // What was half written is no trouble.
+  // Incomplete files are harmless.
   const std::string verify = "'" CAIRN_PROGRAM "' cache verify --cache-dir '" + folder_ + "'";
   EXPECT_EQ(std::system((verify + " > /dev/null").c_str()), 0);
   ServeSavingLate({});

@@ -26,7 +26,7 @@ std::string_view Trimmed(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
 
-// Without "public:", which stands before a member.
+// Removes "public:" and the like before a member.
 std::string_view WithoutLabels(std::string_view head) {
   head = Trimmed(head);
   for (const std::string_view label : {"public:", "protected:", "private:"}) {
@@ -35,8 +35,8 @@ std::string_view WithoutLabels(std::string_view head) {
   return head;
 }
 
-// Whether a member's declaration is a function's: it has a parenthesis that is no template
-// argument's and stands before any "=".
+// Returns whether a member's declaration is a function's: it has a parenthesis before any "=" that
+// is not in a template argument.
 bool DeclaresMethod(std::string_view declaration) {
   const std::string_view head = WithoutLabels(declaration);
   for (const std::string_view word :
@@ -68,8 +68,8 @@ size_t MatchingBrace(std::string_view code, size_t open) {
   return code.size();
 }
 
-// In the body of a class, which begins behind its brace. Nested classes are looked at by
-// themselves.
+// Counts the methods in the body of a class, which begins after its brace. Nested classes are
+// counted separately.
 size_t CountMethods(std::string_view body) {
   size_t methods = 0;
   size_t begin = 0;
@@ -92,13 +92,13 @@ size_t CountMethods(std::string_view body) {
   return methods;
 }
 
-// Where the body of the class opens whose keyword ends at `at`; nothing: it is no definition.
+// Returns where the body opens of the class whose keyword ends at `at`; nullopt: no definition.
 std::optional<size_t> BodyOf(std::string_view code, size_t at) {
   const size_t end = code.find_first_of("{;()", at);
   if (end == std::string_view::npos || code[end] != '{') return std::nullopt;
   const std::string_view head = code.substr(at, end - at);
   const size_t colon = head.find(':');
-  // "template <class T>" is no class.
+  // "template <class T>" declares no class.
   if (head.substr(0, colon).find_first_of(",>=") != std::string_view::npos) return std::nullopt;
   return end;
 }
@@ -110,7 +110,7 @@ std::string NameIn(std::string_view code, size_t at) {
   return std::string(code.substr(at, end - at));
 }
 
-// "Slot" of "Status Slot::Prefill(TokenSpan tokens)"; empty: it is no member's definition.
+// Returns "Slot" for "Status Slot::Prefill(TokenSpan tokens)"; empty: not a member's definition.
 std::string ClassOf(std::string_view head) {
   const size_t parenthesis = head.find('(');
   const size_t colons = head.substr(0, parenthesis).rfind("::");
@@ -118,7 +118,7 @@ std::string ClassOf(std::string_view head) {
   size_t begin = colons;
   while (begin > 0 && IsNameChar(head[begin - 1])) --begin;
   const std::string name(head.substr(begin, colons - begin));
-  // Namespaces are in lower case; a class that the line returns stands before a space.
+  // Namespaces are in lower case; a class in the return type is followed by a space.
   const bool is_class = !name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0;
   const std::string_view member = head.substr(colons + 2, parenthesis - colons - 2);
   return is_class && member.find(' ') == std::string_view::npos ? name : "";

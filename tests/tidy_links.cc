@@ -14,7 +14,7 @@ bool IsFence(std::string_view line) {
   return begin != line.npos && line.substr(begin, 3) == "```";
 }
 
-// The page with what stands in code made blank; every character stays in its line.
+// Returns the page with code blanked; every character stays on its line.
 std::string WithoutCode(std::string_view text) {
   std::string kept;
   bool in_block = false;
@@ -30,7 +30,7 @@ std::string WithoutCode(std::string_view text) {
   return kept;
 }
 
-// What a heading's place is called: "What lies where?" is #what-lies-where.
+// Returns the anchor of a heading: "What lies where?" is #what-lies-where.
 std::string Anchor(std::string_view heading) {
   std::string anchor;
   for (const char letter : heading) {

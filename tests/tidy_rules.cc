@@ -15,7 +15,7 @@ constexpr size_t kColumnsMax = 100;
 
 using Folders = std::vector<std::string>;
 
-// What the files of a folder may include beside their own folder.
+// The folders that the files of a folder may include besides their own.
 const std::map<std::string, Folders>& AllowedFolders() {
   static const std::map<std::string, Folders> allowed = {
       {"base", {}},
@@ -32,7 +32,7 @@ const std::map<std::string, Folders>& AllowedFolders() {
       {"cmd",
        {"base", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api", "http",
         "trace"}},
-      // Beside the server, which includes neither.
+      // Folders beside the server, which includes neither of them.
       {"lab",
        {"base", "tree", "policy", "store", "cache", "engine", "sched", "http", "trace", "cmd"}},
       {"testing",
@@ -42,7 +42,7 @@ const std::map<std::string, Folders>& AllowedFolders() {
   return allowed;
 }
 
-// A test may use what is built before its folder, and the laboratory.
+// A test may include folders that are built before its own, and the laboratory.
 constexpr std::string_view kBuildOrder[] = {"base", "tree",  "policy", "store", "cache", "engine",
                                             "chat", "sched", "api",    "http",  "trace", "cmd"};
 
@@ -67,10 +67,10 @@ bool MayInclude(const SourceFile& file, const std::string& folder) {
 
 struct Library {
   std::string_view name;
-  // An include that begins so and ends so belongs to the library.
+  // An include with this beginning and end belongs to the library.
   std::vector<std::string_view> begins;
   std::string_view ends;
-  // Paths that begin so may include it.
+  // Paths with these beginnings may include it.
   std::vector<std::string_view> allowed;
 };
 
@@ -129,7 +129,7 @@ std::string GuardOf(const SourceFile& file) {
   return guard + "_";
 }
 
-// Whether a CMakeLists.txt names `path`, relative to its own folder or to the project's.
+// Returns whether a CMakeLists.txt names `path`, relative to its own folder or to the project's.
 bool IsNamed(const std::string& path, const std::vector<SourceFile>& cmake_files) {
   constexpr std::string_view kFile = "CMakeLists.txt";
   return std::any_of(cmake_files.begin(), cmake_files.end(), [&](const SourceFile& cmake) {
@@ -264,7 +264,7 @@ Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
     const std::string root = IsBenchmark(file) ? "bench/" : "src/";
     for (const Include& include : Includes(file.text)) {
       included.insert(root + include.path);
-      included.insert(include.path);  // "lab/sim/trace.h" as it stands
+      included.insert(include.path);  // "lab/sim/trace.h" as written
     }
   }
   Complaints complaints;
@@ -285,7 +285,7 @@ bool IsNameCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-// "Suite.Name" of every TEST, TEST_F and TEST_P.
+// Collects the "Suite.Name" of every TEST, TEST_F and TEST_P.
 void AddTests(const SourceFile& file, std::set<std::string>* tests) {
   const std::string code = CodeOnly(file.text);
   for (const std::string_view macro : {"TEST", "TEST_F", "TEST_P"}) {
@@ -304,7 +304,7 @@ void AddTests(const SourceFile& file, std::set<std::string>* tests) {
   }
 }
 
-// The texts between two backquotes that look like "Suite.Name".
+// Returns the texts between two backquotes that have the form "Suite.Name".
 std::vector<std::string> NamedTests(std::string_view cell) {
   std::vector<std::string> names;
   size_t begin = cell.find('`');
@@ -321,7 +321,7 @@ std::vector<std::string> NamedTests(std::string_view cell) {
   return names;
 }
 
-// The last cell of a row "| a | b |"; empty when the line is none.
+// Returns the last cell of a row "| a | b |"; empty if the line is not a row.
 std::string_view LastCell(std::string_view line) {
   if (!line.starts_with("| ") || !line.ends_with(" |")) return {};
   line.remove_suffix(2);

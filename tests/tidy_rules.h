@@ -1,5 +1,5 @@
-// The repository's rules that a compiler does not hold. Each returns its complaints, one line each:
-// "src/base/hash.cc:12: what is wrong".
+// The repository's rules that a compiler does not check. Each returns its complaints, one line
+// each: "src/base/hash.cc:12: what is wrong".
 
 #ifndef CAIRN_TESTS_TIDY_RULES_H_
 #define CAIRN_TESTS_TIDY_RULES_H_
@@ -16,21 +16,21 @@ using Complaints = std::vector<std::string>;
 
 // A folder of src/ includes only folders below it, as docs/ARCHITECTURE.md draws them.
 Complaints CheckDirection(const SourceFile& file);
-// A third-party library is included only where its exceptions and types are kept in.
+// A third-party library is included only where its exceptions and types are confined.
 Complaints CheckThirdParty(const SourceFile& file);
 // 70 lines a function, 600 a file, 100 columns a line; no white space at the end of a line.
 Complaints CheckFunctionLength(const SourceFile& file);
 Complaints CheckFileLength(const SourceFile& file);
 Complaints CheckLines(const SourceFile& file);
-// Only the program prints; everything else returns what it has to say.
+// Only the program prints; all other code returns its messages.
 Complaints CheckPrinting(const SourceFile& file);
-// Nothing is left for later in a comment.
+// No comment leaves work for later.
 Complaints CheckUnfinished(const SourceFile& file);
-// Identifiers and comments use the field's words: an old word of ours is named with the word that
-// replaced it (tidy_words.cc). Literals keep labels of the API, tests keep what they say.
+// Identifiers and comments use the field's words: a complaint names an old word of ours with its
+// replacement (tidy_words.cc). Literals may have labels of the API; tests are exempt.
 Complaints CheckWords(const SourceFile& file);
 // A class has at most 40 methods, and its members are defined in at most two .cc files. A folder
-// has at most 25 source files beside its tests. All of src/ and lab/.
+// has at most 25 source files besides its tests. Checks all of src/ and lab/.
 Complaints CheckClassMethods(const SourceFile& file);
 Complaints CheckClassFiles(const std::vector<SourceFile>& files);
 Complaints CheckFolderSizes(const std::vector<SourceFile>& files);
@@ -41,11 +41,11 @@ Complaints CheckGuard(const SourceFile& file);
 Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
                           const std::vector<SourceFile>& cmake_files);
 // Every row of a table whose last column is headed "held by" names a test in backquotes, or says
-// "not yet"; every test that is named ("Suite.Name") stands in one of `sources`.
+// "not yet"; every named test ("Suite.Name") exists in one of `sources`.
 Complaints CheckNamedTests(const SourceFile& page, const std::vector<SourceFile>& sources);
-// Every link of a page that leads to a file of the repository finds it, and where it leads to a
-// heading of a page, the heading. `pages` are all pages; `is_there` says of a path in the
-// repository whether it is a file or folder. Code is not looked at.
+// Every link of a page to a file of the repository has a target, and a link to a heading a heading.
+// `pages` are all pages; `is_there` returns whether a path in the repository is a file or folder.
+// Links in code are not checked.
 Complaints CheckLinks(const SourceFile& page, const std::vector<SourceFile>& pages,
                       const std::function<bool(const std::string& path)>& is_there);
 

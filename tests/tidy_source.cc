@@ -10,7 +10,7 @@ bool IsNameChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Goes through a text once and blanks what is not code.
+// Scans a text once and blanks everything but code.
 class Blanker {
  public:
   Blanker(std::string_view text, bool literals_only)
@@ -81,7 +81,7 @@ class Blanker {
   bool line_start_ = true;
 };
 
-// Follows the braces of code and tells functions from everything else that has braces.
+// Follows the braces of code and tells functions from other blocks.
 class FunctionScan {
  public:
   explicit FunctionScan(std::string_view code) : code_(code) {}
@@ -118,7 +118,7 @@ class FunctionScan {
  private:
   enum class Kind { kOther, kFunction, kValue };
   struct Scope {
-    size_t head = 0;  // where the declaration that is being read begins
+    size_t head = 0;  // where the current declaration begins
     size_t parentheses = 0;
     Kind kind = Kind::kOther;
     bool in_function = false;

@@ -1,4 +1,4 @@
-// Source files as the tidy rules see them.
+// SourceFile: a source file as the tidy rules see it.
 
 #ifndef CAIRN_TESTS_TIDY_SOURCE_H_
 #define CAIRN_TESTS_TIDY_SOURCE_H_
@@ -17,7 +17,7 @@ struct SourceFile {
 
   bool IsHeader() const { return path.ends_with(".h"); }
   bool IsTest() const { return path.ends_with("_test.cc"); }
-  // "base" of src/base/hash.cc, "lab" of lab/sim/trace.h, "testing" of what lies there; else empty.
+  // Returns "base" for src/base/hash.cc, "lab" for lab/sim/trace.h, "testing" likewise; else empty.
   std::string Folder() const;
 };
 
@@ -34,24 +34,24 @@ struct FunctionSpan {
 
 std::vector<std::string_view> Lines(std::string_view text);
 
-// The text with everything in comments, in literals and on preprocessor lines made spaces, so that
-// what is left is code; lines stay where they are. Raw strings are understood.
+// Returns the text with comments, literals and preprocessor lines replaced by spaces, so that only
+// code is left; lines stay in place. Raw strings are understood.
 std::string CodeOnly(std::string_view text);
 
-// The same, but comments and preprocessor lines stay.
+// As CodeOnly(), but keeps comments and preprocessor lines.
 std::string WithoutLiterals(std::string_view text);
 
 std::vector<Include> Includes(std::string_view text);
 
-// The functions of a file: free ones, members, TESTs. Lambdas and local classes count to the
-// function around them. Relies on a body's brace standing after a space, as clang-format puts it,
-// and a brace that initialises a member not.
+// Returns the functions of a file: free ones, members, TESTs. Lambdas and local classes belong to
+// the function around them. Relies on clang-format: a space before the brace of a body, and none
+// before a brace that initialises a member.
 std::vector<FunctionSpan> Functions(std::string_view text);
 
-// Where `word` stands in `code` and is no part of a longer name; npos when nowhere.
+// Returns where `word` occurs in `code` outside longer names; npos if nowhere.
 size_t FindWord(std::string_view code, std::string_view word, size_t from = 0);
 
-// The line, from 1, of the byte at `offset`.
+// Returns the line, from 1, of the byte at `offset`.
 size_t LineOf(std::string_view text, size_t offset);
 
 }  // namespace cairn::tidy

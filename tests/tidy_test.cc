@@ -1,5 +1,5 @@
-// Holds the repository to the rules that a compiler does not hold. Every rule is one test on the
-// repository and one on a bad example, so that none can silently stop finding anything.
+// Checks the rules that a compiler does not. Every rule has a test on the repository and one on a
+// bad example, so that none can silently stop finding anything.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ SourceFile Read(const fs::path& root, const fs::path& path) {
           std::string(std::istreambuf_iterator<char>(in), {})};
 }
 
-// All files of the repository that are ours and that `wanted` names.
+// Loads all files of the repository that are ours and that `wanted` accepts.
 std::vector<SourceFile> Load(const std::function<bool(const fs::path&)>& wanted) {
   const fs::path root(CAIRN_SOURCE_DIR);
   std::vector<SourceFile> files;
@@ -51,7 +51,7 @@ std::string Joined(const Complaints& complaints) {
   return joined;
 }
 
-// What a rule says of the whole repository.
+// Returns the complaints of a rule about the whole repository.
 std::string OfAll(Complaints (*rule)(const SourceFile&)) {
   EXPECT_GT(Sources().size(), 10u) << "the sources are not under " << CAIRN_SOURCE_DIR;
   std::string all;
@@ -59,7 +59,7 @@ std::string OfAll(Complaints (*rule)(const SourceFile&)) {
   return all;
 }
 
-// The same but for those that are still to be divided. An entry that nothing complains of goes.
+// Removes the complaints about known exceptions. An exception without a complaint is an error.
 std::string Without(std::string complaints, const std::vector<std::string>& known) {
   for (const std::string& one : known) {
     const size_t at = complaints.find(one);
@@ -142,7 +142,7 @@ TEST(Tidy, TestsThatThePagesNameAreThere) {
   }
 }
 
-// Those that are ours: at the top, and below the folders that have some.
+// Returns our pages: at the top level, and below the folders with documentation.
 std::vector<SourceFile> Pages() {
   const fs::path root(CAIRN_SOURCE_DIR);
   std::vector<SourceFile> pages;

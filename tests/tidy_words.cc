@@ -1,4 +1,4 @@
-// The rule that words stay away for which the field has other words, and headless comments.
+// The rule against words for which the field has other words, and against headless comments.
 
 #include <algorithm>
 #include <cctype>
@@ -11,7 +11,7 @@ namespace cairn::tidy {
 namespace {
 
 struct OldWord {
-  std::string_view word;  // its plural is meant too
+  std::string_view word;  // its plural is forbidden too
   std::string_view use;
 };
 
@@ -21,7 +21,7 @@ constexpr OldWord kOldWords[] = {
     {"rejoin", "assemble"},  {"unavoidable", "lower bound"},
 };
 
-// In comments, in small letters. A sentence that begins with "What" or "Of" has no head.
+// In comments, in lower case. A sentence that begins with "What" or "Of" lacks a subject.
 constexpr OldWord kOldPhrases[] = {
     {"gave way", "was evicted"},
     {"parts from", "diverges from"},
@@ -44,7 +44,7 @@ bool IsCapital(char c) {
   return std::isupper(static_cast<unsigned char>(c)) != 0;
 }
 
-// The end of the word at `begin`: "FindParting" and "kPARTING_MAX" are made of words.
+// Returns the end of the word at `begin`: "FindParting" and "kPARTING_MAX" consist of words.
 size_t WordEnd(std::string_view line, size_t begin) {
   size_t end = begin + 1;
   const bool capitals = end < line.size() && IsCapital(line[begin]) && IsCapital(line[end]);
@@ -68,7 +68,7 @@ std::string LowerText(std::string_view line) {
   return lower;
 }
 
-// The comment's line `number`, if a sentence begins with it: the line before it is no comment.
+// Returns whether a comment begins on a line: the line before it is not a comment.
 bool BeginsComment(std::string_view before) {
   const size_t first = before.find_first_not_of(' ');
   return first == std::string_view::npos || before.substr(first, 2) != "//";
@@ -80,7 +80,7 @@ void AddOldPhrases(const SourceFile& file, Complaints* complaints) {
   for (const std::string_view line : Lines(file.text)) {
     ++number;
     const size_t comment = line.find("// ");
-    // A comment behind code may be a phrase: "size_t count = 0;  // of the last scan".
+    // A comment after code may be a phrase: "size_t count = 0;  // of the last scan".
     const bool alone = BeginsComment(before) && line.find_first_not_of(' ') == comment;
     before = line;
     if (comment == std::string_view::npos || line.substr(0, comment).find('"') != line.npos) {

@@ -1,4 +1,4 @@
-// `cairn serve --trace-events`, on a made hybrid model: what is in the file, and that it is one.
+// `cairn serve --trace-events`, on a synthetic hybrid model: the file's contents and its validity.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -115,11 +115,11 @@ TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
   EXPECT_EQ(Named(events, "answer").size(), 2u);
   EXPECT_EQ(requests[0]["args"]["reused_tokens"], 0);
   EXPECT_GT(requests[1]["args"]["reused_tokens"], 1000);
-  // What is not reused is read, in steps.
+  // Tokens that are not reused are prefilled, in steps.
   const size_t read = SumOf(requests, "prompt_tokens") - SumOf(requests, "reused_tokens");
   const auto steps = Named(events, "step");
   EXPECT_EQ(SumOf(steps, "prefill_tokens"), read);
-  EXPECT_EQ(SumOf(Named(events, "prefill"), "tokens"), 2 * read);  // of the steps and the slots
+  EXPECT_EQ(SumOf(Named(events, "prefill"), "tokens"), 2 * read);  // of steps and of slots
   EXPECT_GT(SumOf(steps, "decode_tokens"), 0u);
   for (const Json& step : steps) {
     EXPECT_EQ(step["args"]["decode_slots"].size(), step["args"]["decode_tokens"]);
@@ -128,13 +128,13 @@ TEST_F(TraceEventsServeTest, TellsStepsRequestsCheckpointsAndReuse) {
 
   const auto checkpoints = Named(events, "checkpoint");
   ASSERT_FALSE(checkpoints.empty());
-  // The prompt's very end.
+  // The checkpoint at the prompt's end.
   EXPECT_TRUE(std::any_of(checkpoints.begin(), checkpoints.end(), [](const Json& checkpoint) {
     return checkpoint["args"]["class"] == "end" && checkpoint["args"]["position"] > 1000;
   }));
   EXPECT_EQ(checkpoints[0]["args"]["tier"], "ram");
   EXPECT_GT(checkpoints[0]["args"]["bytes"], 0);
-  // Each on the context's track and on a slot's.
+  // Each resume is on the context's track and on a slot's.
   const auto resumes = Named(events, "resume");
   ASSERT_EQ(resumes.size(), 4u);
   EXPECT_EQ(resumes[0]["args"]["path"], "none");
@@ -185,7 +185,7 @@ TEST_F(TraceEventsServeTest, AKilledServerLeavesWholeLines) {
   server_->Signal(SIGKILL);
   ASSERT_TRUE(server_->WaitForExit(10'000).has_value());
   std::string text = Text();
-  // In case the end of a line is missing.
+  // Drops the last line if it is incomplete.
   while (Json::parse(text + "]", nullptr, false).is_discarded()) {
     const size_t line = text.rfind('\n');
     ASSERT_NE(line, std::string::npos);

@@ -1,4 +1,4 @@
-// `cairn serve --trace-out`, on a made hybrid model, and what a replay makes of the file.
+// `cairn serve --trace-out`, on a synthetic hybrid model, and a replay of the file.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class TraceOutTest : public test::ServedTest {
         {"--cache-disk", "0", "-c", "8192", "-np", "1", "--cache-ram", "-1", "--trace-out", path_});
   }
 
-  // Asks for the next message of a conversation and adds it; remembers what was reused.
+  // Sends the next message of a conversation and appends it; records the reuse.
   void Say(const std::string& question, Json* messages) {
     messages->push_back({{"role", "user"}, {"content", question}});
     const Json body = {{"max_tokens", 16}, {"temperature", 0}, {"messages", *messages}};

@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// One object, with a line end.
+// Returns one JSON object, with a line end.
 std::string BenchJson(const BenchResult& result);
 
 }  // namespace cairn

@@ -12,41 +12,41 @@
 
 namespace cairn {
 
-// One request of a scenario. All token counts are by the server's own tokenizer.
+// The figures of one request of a scenario. Token counts are by the server's own tokenizer.
 struct RequestFigures {
   std::string what;  // in a few words, for people: "turn 3", "the title"
   size_t prompt_tokens = 0;
   size_t answer_tokens = 0;
-  size_t read_tokens = 0;  // of the prompt, while the client waited
-  // The prompt without its longest beginning that an earlier prompt or answer of the same scenario
-  // has, but at least its last token: no server can read fewer without knowing other scenarios.
+  size_t read_tokens = 0;  // of the prompt, prefilled while the client waited
+  // The lower bound: the prompt after its longest prefix that an earlier prompt or answer of the
+  // scenario has, at least the last token. No server that knows only the scenario can prefill less.
   size_t lower_bound_tokens = 0;
   double first_token_ms = 0;  // by the client's clock, from sending to the first text
   double total_ms = 0;
   double answer_ms = 0;    // from the first text to the end
-  bool cancelled = false;  // the client went away on purpose; counts but no times
+  bool cancelled = false;  // the client closed the connection on purpose; counts, but no times
 };
 
-// A scenario played once.
+// One run of a scenario.
 struct ScenarioRun {
   std::string scenario;  // its name as --scenario takes it
   size_t repetition = 0;
   std::vector<RequestFigures> requests;  // in the order sent
-  // What the server says that it read in all, other work (warming ahead) included.
+  // Prompt tokens that the server prefilled during the run by its own count, prefetches included.
   size_t read_in_all_tokens = 0;
   double total_ms = 0;
-  std::string error;  // empty, or why the scenario ended early: then its figures count for nothing
+  std::string error;  // empty, or why the scenario ended early; its figures are then invalid
 };
 
 // One turn of the workload `turns`. Tokens are by the server's own tokenizer.
 struct LoadTurn {
-  size_t message_tokens = 0;  // of the new message alone; 0: the server does not tell
+  size_t message_tokens = 0;  // of the new message alone; 0: the server does not report it
   size_t prompt_tokens = 0;
-  size_t read_tokens = 0;  // of the prompt, on the request's own time
+  size_t read_tokens = 0;  // of the prompt, prefilled for this request
   double first_token_ms = 0;
 };
 
-// A workload played once.
+// One run of a workload.
 struct LoadRun {
   std::string workload;  // its name as --workload takes it
   size_t repetition = 0;
@@ -54,28 +54,28 @@ struct LoadRun {
   std::map<std::string, double> figures;
   std::map<std::string, std::vector<double>> samples;  // likewise: the values behind a figure
   std::vector<LoadTurn> turns;
-  // Requests that were not answered as they should, by what happened. 503 with Retry-After is no
-  // such thing: that is counted among the figures.
+  // The number of requests that were not answered correctly, by kind of fault. 503 with Retry-After
+  // is not a fault; it is counted in `figures`.
   std::map<std::string, size_t> faults;
-  std::map<std::string, std::string> fault_details;  // what the first of each kind was told
-  std::string error;  // empty, or why the workload ended early: then its figures count for nothing
+  std::map<std::string, std::string> fault_details;  // by kind, the server's first message
+  std::string error;  // empty, or why the workload ended early; its figures are then invalid
 };
 
-// A server and what was played on it.
+// A server and the runs on it.
 struct ServerFigures {
   std::string name;     // for people, unique in a result: "cairn", "llama-server --swa-full"
-  std::string url;      // where it was
-  std::string program;  // with its version, as the server says it
+  std::string url;      // its address during the runs
+  std::string program;  // with its version, as the server reports it
   std::string model;
-  std::string memory;        // the model's memory class: "hybrid", …; empty: nobody says
-  std::string command_line;  // how it was started; empty: nobody says
-  size_t grid_tokens = 0;    // cuts are on multiples of it; 0: the server does not tell
+  std::string memory;        // the model's memory class: "hybrid", …; empty: not known
+  std::string command_line;  // how it was started; empty: not known
+  size_t grid_tokens = 0;    // cuts are on multiples of it; 0: the server does not report it
   std::vector<ScenarioRun> runs;
   std::vector<LoadRun> load_runs;
 };
 
 struct BenchResult {
-  double scale = 1;  // of all lengths
+  double scale = 1;  // factor on all lengths
   uint64_t seed = 0;
   std::vector<ServerFigures> servers;  // pairs are (servers[0], servers[i])
 };

@@ -17,18 +17,18 @@ namespace cairn {
 namespace {
 
 constexpr double kReadyMsMax = 300'000;
-constexpr size_t kKnownShareMax = 5;   // more than a fifth of a first prompt is no accident
-constexpr size_t kStopAfterBytes = 4;  // of an answer that is not waited for
+constexpr size_t kKnownShareMax = 5;   // more than a fifth of a first prompt is no coincidence
+constexpr size_t kStopAfterBytes = 4;  // of an answer that the client cancels
 
 struct PlayedConversation {
   std::vector<ChatMessage> messages;
   std::string tools_json;
 };
 
-// A request as it was sent and answered, for the count afterwards.
+// A request as it was sent and answered, kept to count its tokens afterwards.
 struct SentRequest {
   std::string body;
-  std::string answer;  // its text from the beginning, as far as it is known to the letter
+  std::string answer;  // the answer's text from its beginning, as far as it is known exactly
   ChatMessage message;
   size_t group = 0;  // requests of one group were sent at the same time
   size_t processed_tokens = 0;
@@ -36,7 +36,7 @@ struct SentRequest {
   RequestFigures figures;
 };
 
-// Whether a request that is to be given up goes on.
+// Returns whether a request that the client will cancel continues.
 bool GoesOn(Cancel cancel, const ChatAnswer& so_far) {
   const size_t text = so_far.content.size() + so_far.reasoning.size();
   if (cancel == Cancel::kAnswering) return text < kStopAfterBytes;
@@ -64,7 +64,7 @@ RequestFigures FiguresOf(const Ask& ask, const ChatAnswer& answer) {
   return figures;
 }
 
-// Counts what of each request could not be avoided. False when the server does not tokenise.
+// Computes the lower bound of each request. Its methods return false if the server cannot tokenise.
 class LowerBoundCount {
  public:
   explicit LowerBoundCount(const BenchServer* server) : server_(server) {}
@@ -83,11 +83,11 @@ class LowerBoundCount {
     return true;
   }
 
-  // Requests whose prompt the server counted otherwise than its tokenizer did.
+  // Returns the number of requests whose prompt length differs between server and tokenizer.
   size_t different() const { return different_; }
 
  private:
-  // Puts the prompt and its answer, where that is known, to `answered`.
+  // Appends the prompt, and its answer if known, to `answered`.
   bool CountPrompt(SentRequest* request, std::vector<std::vector<int32_t>>* answered) {
     const auto prompt = server_->Prompt(request->body);
     if (!prompt) return false;
@@ -95,7 +95,7 @@ class LowerBoundCount {
     if (!tokens) return false;
     if (request->figures.prompt_tokens == 0) request->figures.prompt_tokens = tokens->size();
     if (request->figures.prompt_tokens != tokens->size()) ++different_;
-    // Of a request that was given up, only what had been read counts, and is known later.
+    // A cancelled prompt counts only as far as it was prefilled, and is known to later requests.
     if (request->cancelled) tokens->resize(std::min(tokens->size(), request->processed_tokens));
     request->figures.lower_bound_tokens = seen_.PrefillLowerBound(*tokens);
     if (!request->answer.empty()) {
@@ -196,7 +196,7 @@ class Player {
     } else {
       std::vector<std::thread> threads;
       for (size_t i = 0; i < step.asks.size(); ++i) {
-        conversations_[step.asks[i].conversation];  // no thread changes the map
+        conversations_[step.asks[i].conversation];  // inserted here: no thread changes the map
         threads.emplace_back([&, i] { answers[i] = AskOne(step.asks[i]); });
       }
       for (std::thread& thread : threads) thread.join();
@@ -205,7 +205,7 @@ class Player {
     for (size_t i = 0; i < step.asks.size(); ++i) {
       if (const Status took = Take(step.asks[i], std::move(answers[i]), group); !took) return took;
     }
-    // Only now: clients at the same time may share a conversation.
+    // Only after all threads have ended: concurrent requests may share a conversation.
     for (size_t i = 0; i < step.asks.size(); ++i) {
       KeepAnswer(step.asks[i], std::move(sent_[group + i].message));
     }
@@ -232,7 +232,7 @@ class Player {
     SentRequest request;
     request.figures = FiguresOf(ask, *answer);
     request.body = std::move(*body);
-    // What stands between reasoning and content is the template's secret.
+    // The template's text between reasoning and content is not known.
     request.answer = answer->reasoning.empty() ? answer->content : answer->reasoning;
     request.group = group;
     request.processed_tokens = answer->processed_tokens;
@@ -260,7 +260,7 @@ class Player {
     MessagesOf(ask.conversation).push_back(std::move(answer));
   }
 
-  // Adds what was read since the last time.
+  // Adds the tokens prefilled since the last call.
   void TakeReadInAll() {
     if (!read_before_) return;
     const std::optional<size_t> now = server_.TokensRead();
@@ -292,7 +292,7 @@ class Player {
     if (!read_before_) played_.notes.emplace_back("the server does not say what it read in all");
   }
 
-  // Scenarios share nothing but a template's first words.
+  // Different scenarios share only the template's first words.
   bool KnewTheBeginning() const {
     if (sent_.empty() || sent_.front().cancelled) return false;
     const RequestFigures& first = sent_.front().figures;

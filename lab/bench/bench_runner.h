@@ -1,4 +1,4 @@
-// Plays a scenario against a server and says what that cost.
+// Plays a scenario against a server and measures tokens and times.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_RUNNER_H_
 #define CAIRN_LAB_BENCH_BENCH_RUNNER_H_
@@ -18,22 +18,22 @@ namespace cairn {
 struct PlayOptions {
   std::string url;
   const Clock* clock = nullptr;  // outlives the call; thread-safe
-  double pause_ms = 0;           // before every step that asks, the first aside
-  // Ends the server and starts it again; it may return before the server is ready. May be empty for
-  // a scenario that does not restart.
+  double pause_ms = 0;           // before every step that sends requests, except the first
+  // Stops the server and starts it again; it may return before the server is ready. May be empty if
+  // the scenario has no RestartStep.
   std::function<Status()> restart = nullptr;
-  // Called on the calling thread with the number of requests that are done. May be empty.
+  // Called on the calling thread with the number of finished requests. May be empty.
   std::function<void(size_t done)> on_progress = nullptr;
 };
 
 struct PlayedScenario {
   ScenarioRun run;
-  // What is not known or not sure about the figures, in sentences for people.
+  // Reservations about the figures: missing or doubtful ones, as sentences for people.
   std::vector<std::string> notes;
 };
 
-// Plays all steps; then asks the server for the token ids of everything that was sent, which costs
-// it no reading. A request that fails ends the scenario: `run.error`.
+// Plays all steps, then has the server tokenise everything that was sent, which prefills nothing.
+// A request that fails ends the scenario; `run.error` says why.
 PlayedScenario PlayScenario(const Scenario& scenario, const PlayOptions& options);
 
 }  // namespace cairn

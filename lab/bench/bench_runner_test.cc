@@ -1,5 +1,5 @@
-// The runner against a server that is played: every answer is "A cairn (càrn) is a heap.", after
-// the reasoning "Stones, then.".
+// The runner against a fake server: every answer is "A cairn (càrn) is a heap.", after the
+// reasoning "Stones, then.".
 
 #include "lab/bench/bench_runner.h"
 
@@ -22,7 +22,7 @@ class BenchRunnerTest : public HttpServerTest {
  protected:
   BenchRunnerTest() : stream_(ReadSourceFile("testdata/chat_streams/answer.sse")) {}
 
-  // Tokens are bytes, and a prompt is its messages' contents.
+  // The fake's tokens are bytes, and its prompt is the concatenated contents of the messages.
   void AddTokenizer() {
     server_->Handle("POST", "/apply-template", [](const HttpRequest& request) {
       std::string prompt;
@@ -64,7 +64,7 @@ class BenchRunnerTest : public HttpServerTest {
     return PlayScenario(scenario, options);
   }
 
-  // What was sent, a line for each message.
+  // Returns the messages of a request, a line each.
   std::string Sent(size_t request) {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::string text;
@@ -132,8 +132,8 @@ TEST_F(BenchRunnerTest, CountsWhatNothingBeforeBeginsWith) {
   for (const RequestFigures& request : played.run.requests) {
     lower_bound.push_back(request.lower_bound_tokens);
   }
-  // "abc|de|", then behind it "scripted|fgh|" where the answer began with an "S", then the same
-  // again, then "z|".
+  // "abc|de|"; then "scripted|fgh|" after it, where the answer began with an "S" too; then the same
+  // again; then "z|".
   EXPECT_EQ(lower_bound, (std::vector<size_t>{7, 13, 1, 2}));
   EXPECT_EQ(played.run.requests[0].what, "first");
   EXPECT_EQ(played.run.requests[0].prompt_tokens, 6174u);
@@ -143,7 +143,7 @@ TEST_F(BenchRunnerTest, CountsWhatNothingBeforeBeginsWith) {
   EXPECT_EQ(played.notes[0],
             "the prompts of 4 requests have other numbers of tokens by /tokenize than by the "
             "server's usage");
-  // Of the very first prompt the server says that it had most.
+  // The server claims that it had most of the very first prompt.
   EXPECT_TRUE(played.notes[1].starts_with("the server knew how this begins")) << played.notes[1];
   EXPECT_EQ(played.notes[2], "the server does not say what it read in all");
 }
@@ -163,7 +163,7 @@ TEST_F(BenchRunnerTest, CountsPromptsAtTheSameTimeInTheirOrder) {
   EXPECT_EQ(played.run.requests[0].lower_bound_tokens, 7u);
   EXPECT_EQ(played.run.requests[1].lower_bound_tokens, 1u);
   EXPECT_EQ(played.run.requests[2].lower_bound_tokens, 4u);
-  // One of the two answers alone was kept.
+  // Only one of the two answers was kept.
   EXPECT_EQ(Sent(3),
             "system: abc\nuser: de\nassistant: A cairn (càrn) is a heap. (Stones, then.)\n"
             "user: f\n");

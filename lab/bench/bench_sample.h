@@ -1,5 +1,5 @@
-// A result of a benchmark for tests: two scenarios on two servers, twice, and four workloads once,
-// with failures.
+// A benchmark result for tests: two scenarios on two servers, twice, and four workloads once, with
+// failures.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_SAMPLE_H_
 #define CAIRN_LAB_BENCH_BENCH_SAMPLE_H_
@@ -27,7 +27,7 @@ inline RequestFigures SampleRequest(const std::string& what, size_t prompt, size
   return request;
 }
 
-// `factor`: how many times the lower bound of a later turn is read.
+// `factor`: prefilled tokens of the later turns as a multiple of their lower bound.
 inline ScenarioRun SampleRun(const std::string& scenario, size_t repetition, double factor) {
   ScenarioRun run;
   run.scenario = scenario;
@@ -53,7 +53,7 @@ inline LoadRun SampleLoadRun(const std::string& workload, std::map<std::string, 
   return run;
 }
 
-// `slow`: how many times as slow as the fastest.
+// `slow`: times as a multiple of the fastest server's.
 inline std::vector<LoadRun> SampleLoadRuns(double slow) {
   std::vector<LoadRun> runs = {
       SampleLoadRun("speed", {{"prompt_1", 2000 / slow}, {"answer_1", 800 / slow}, {"clients", 4}}),
@@ -93,7 +93,7 @@ inline BenchResult SampleBench() {
   ours.memory = "hybrid";
   ours.grid_tokens = 64;
   for (ScenarioRun& run : ours.runs) run.read_in_all_tokens += 300;
-  // The client goes away in the middle of a request, and one run breaks off.
+  // One client cancels in the middle of a request, and one run ends early.
   for (ServerFigures& server : result.servers) {
     server.runs[1].requests[3].cancelled = true;
     server.runs[1].requests[3].first_token_ms = 0;

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
-constexpr int kSamplesAlike = 3;  // the counter stands still when so many in a row are the same
+constexpr int kSamplesAlike = 3;  // equal samples in a row after which the counter stands still
 constexpr double kSettleMsMax = 60'000;
 constexpr int kReadyReplyMs = 2000;
 
@@ -22,7 +22,7 @@ std::string TextAt(const Json& json, const char* pointer) {
   return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
 }
 
-// The answer as JSON; null when it is not 200 or not JSON.
+// Returns the reply's JSON; null if its status is not 200 or it is not JSON.
 Json ParsedReply(const Result<HttpReply>& reply) {
   if (!reply || reply->status != 200) return nullptr;
   Json json = Json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
@@ -38,7 +38,7 @@ std::string FirstModel(const Json& models) {
   return models.contains(id) && models.at(id).is_string() ? models.at(id).get<std::string>() : "";
 }
 
-// The value of a line "name{labels} value" of that name; nothing for all other lines.
+// Returns the value of a line "name{labels} value" with that name; nullopt for all other lines.
 std::optional<double> Sample(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) return std::nullopt;
   const std::string_view rest = line.substr(name.size());

@@ -1,5 +1,5 @@
-// BenchServer: what a benchmark asks a server beside chats: what it is, how it tokenises, how much
-// it has read.
+// BenchServer: reads from a server everything a benchmark needs besides chats: its description, its
+// tokenizer, and its count of prefilled tokens.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_SERVER_H_
 #define CAIRN_LAB_BENCH_BENCH_SERVER_H_
@@ -28,19 +28,19 @@ class BenchServer {
  public:
   explicit BenchServer(std::string url) : http_(std::move(url)) {}
 
-  // Everything but the name and the runs, as far as the server says. kUnavailable: nobody listens.
+  // Returns all fields but the name and the runs, as far as known. kUnavailable: no server listens.
   Result<ServerFigures> Describe() const;
 
-  // Token ids of a text; special tokens' texts become those. Nothing when the server cannot tell.
+  // Returns the token ids of a text; special tokens are parsed. nullopt if the server cannot tell.
   std::optional<std::vector<int32_t>> Tokenize(const std::string& text, bool add_special) const;
-  // The prompt that a conversation (see ConversationBody) becomes. Nothing: as above.
+  // Returns the prompt of a conversation (see ConversationBody), or nullopt as above.
   std::optional<std::string> Prompt(const std::string& conversation_body) const;
 
-  // Prompt tokens that the server has read since it was started, once that number stands still:
-  // what it does ahead, in idle time, is waited for. Nothing when the server does not say.
+  // Returns the prompt tokens prefilled since the server's start, once the count stands still, so
+  // that prefetches in idle time are included. nullopt if the server does not report the count.
   std::optional<size_t> TokensRead() const;
 
-  // kUnavailable: it did not answer 200 to GET /health in that time.
+  // Polls GET /health until it answers 200. kUnavailable: it did not within that time.
   Status WaitUntilReady(double timeout_ms) const;
 
   const std::string& url() const { return http_.url(); }

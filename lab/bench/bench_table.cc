@@ -29,13 +29,13 @@ std::string ErrorLine(const std::string& name, const std::string& error) {
   return line + "\n";
 }
 
-// All runs of a scenario on one server that went well.
+// Sums over the successful runs of a scenario on one server.
 struct Sums {
   size_t runs = 0;
   size_t sent = 0;
   size_t read = 0;
   size_t lower_bound = 0;
-  bool known = true;  // the lower bound of every request is
+  bool known = true;  // every request has a lower bound
   std::vector<double> first_token_ms;
 };
 

@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-// For each scenario a row a server, then the figures of each run of a workload, by their keys in
-// the JSON. Under 100 columns.
+// Returns one row per scenario and server, then the figures of each run of a workload under their
+// keys in the JSON. Lines are under 100 columns.
 std::string FormatBench(const BenchResult& result);
 
 }  // namespace cairn

@@ -7,8 +7,8 @@
 
 namespace cairn {
 
-// The value below which `share` (0 to 1) of the values lie, on a straight line between the two
-// nearest of them; 0 when there are none.
+// Returns the value below which `share` (0 to 1) of the values lie, interpolated linearly between
+// its two neighbours; 0 if there are no values.
 double Percentile(std::vector<double> values, double share);
 
 }  // namespace cairn

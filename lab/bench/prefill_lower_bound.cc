@@ -22,7 +22,7 @@ void SeenSequences::Add(std::vector<int32_t> tokens) {
   const auto next = sequences_.lower_bound(tokens);
   const bool known = next != sequences_.end() && CommonPrefix(tokens, *next) == tokens.size();
   if (known) return;
-  // What the new one goes on from tells nothing any more.
+  // A sequence that is a prefix of the new one is redundant.
   if (next != sequences_.begin()) {
     const auto before = std::prev(next);
     if (CommonPrefix(*before, tokens) == before->size()) sequences_.erase(before);

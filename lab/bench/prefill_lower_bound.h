@@ -1,7 +1,7 @@
-// SeenSequences: what a server has been shown so far, as token ids, and how much of a new prompt
-// none of it begins with. No server can read fewer tokens of that prompt without knowing more.
+// SeenSequences: the token sequences sent to a server so far. They bound the prefill of a prompt
+// from below: without other knowledge, a server can only reuse a prefix that one of them has.
 //
-//   shown   [a b c d] [a b x y]        prompt [a b x z q]  ->  2 tokens (z q) cannot be avoided
+//   seen    [a b c d] [a b x y]        prompt [a b x z q]  ->  lower bound of 2 tokens (z q)
 
 #ifndef CAIRN_LAB_BENCH_PREFILL_LOWER_BOUND_H_
 #define CAIRN_LAB_BENCH_PREFILL_LOWER_BOUND_H_
@@ -17,14 +17,14 @@ namespace cairn {
 // Not thread-safe.
 class SeenSequences {
  public:
-  // A prompt, or a prompt and its answer.
+  // Adds a prompt, or a prompt and its answer.
   void Add(std::vector<int32_t> tokens);
 
-  // The length of the longest beginning that `tokens` shares with a sequence seen.
+  // Returns the length of the longest prefix that `tokens` shares with a seen sequence.
   size_t SharedPrefix(std::span<const int32_t> tokens) const;
 
-  // What of a prompt cannot be avoided: all after the shared prefix, at least the last token, whose
-  // logits are asked for. 0 for an empty prompt.
+  // Returns the number of tokens to prefill: all after the shared prefix, and always the last one,
+  // whose logits are needed. Returns 0 for an empty prompt.
   size_t PrefillLowerBound(std::span<const int32_t> prompt) const;
 
  private:
@@ -32,7 +32,7 @@ class SeenSequences {
     using is_transparent = void;
     bool operator()(std::span<const int32_t> a, std::span<const int32_t> b) const;
   };
-  // In lexicographic order: the sequences with which another shares most stand beside its place.
+  // In lexicographic order, so that the sequence with the longest shared prefix is a neighbour.
   std::set<std::vector<int32_t>, Less> sequences_;
 };
 

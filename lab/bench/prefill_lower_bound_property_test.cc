@@ -1,4 +1,4 @@
-// Against the plain way: compare with every sequence seen, token by token.
+// SeenSequences against the naive method: compare with every sequence, token by token.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Of few tokens, so that sequences share beginnings.
+// Uses few distinct tokens, so that sequences share prefixes.
 std::vector<Ids> Sequences() {
   return *rc::gen::container<std::vector<Ids>>(
       rc::gen::container<Ids>(rc::gen::inRange<int32_t>(0, 3)));

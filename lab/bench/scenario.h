@@ -1,5 +1,5 @@
-// A scenario: what a client does with its conversations, as a list of steps. Data only; the bench
-// runner plays it against a server. docs/scenarios.md has a section for each.
+// A scenario: a client's conversations as a list of steps. Data only; the bench runner plays it
+// against a server. docs/scenarios.md has a section for each.
 //
 //   Add(0, user "…")  Ask(0)  Add(0, user "…")  Ask(0)  Cut(0, 3)  Add(0, user "…")  Ask(0)
 //                                                       ^ back to the third message
@@ -20,35 +20,35 @@
 
 namespace cairn {
 
-// Conversations have numbers; one that has not been spoken of is empty. Messages count from 0.
+// Conversations have numbers; an unused one is empty. Messages count from 0.
 
-// Messages are put at the end. Nothing is sent.
+// Appends messages. Sends nothing.
 struct AddStep {
   size_t conversation = 0;
   std::vector<ChatMessage> messages;
 };
 
-// A message gets another text.
+// Replaces the text of a message.
 struct RewriteStep {
   size_t conversation = 0;
   size_t message = 0;
   std::string content;
 };
 
-// Messages [begin, begin + count) are taken out.
+// Removes messages [begin, begin + count).
 struct EraseStep {
   size_t conversation = 0;
   size_t begin = 0;
   size_t count = 0;
 };
 
-// Only the first `keep` messages stay.
+// Removes all but the first `keep` messages.
 struct CutStep {
   size_t conversation = 0;
   size_t keep = 0;
 };
 
-// Another conversation begins with all that this one has, tools too.
+// Makes the conversation `to` a copy of `from`, tools included.
 struct CopyStep {
   size_t from = 0;
   size_t to = 0;
@@ -59,18 +59,18 @@ struct ToolsStep {
   std::string tools_json;
 };
 
-// What the client makes of an answer.
+// How the client appends the answer to the conversation.
 enum class Keep {
-  kAnswer,   // it is appended as it came
-  kContent,  // without its reasoning; `instead` for a model that did not reason or say anything
-  kInstead,  // `instead` is appended: an answer that this model would not give
-  kDiscard,  // nothing is
+  kAnswer,   // as it came
+  kContent,  // without reasoning; `instead` if the reasoning or the content is empty
+  kInstead,  // `instead` is appended in the answer's place, as this model would not write it
+  kDiscard,  // nothing is appended
 };
 
 enum class Cancel {
   kNever,
-  kReading,    // once half of what is new in the prompt has been read, or the answer begins
-  kAnswering,  // once there is some of the answer
+  kReading,    // once half of the prompt's new tokens are prefilled, or the answer begins
+  kAnswering,  // once a part of the answer has come
 };
 
 struct Ask {
@@ -101,11 +101,11 @@ struct Scenario {
 };
 
 struct ScenarioParams {
-  double scale = 1;  // of all lengths
+  double scale = 1;  // factor on all lengths
   uint64_t seed = 0;
   size_t repetition = 0;
-  double bytes_per_token = 4;  // of made-up text, by the tokenizer of the server played against
-  std::string trace;           // the lines of a text trace; empty: there is none
+  double bytes_per_token = 4;  // of made-up text, by the server's tokenizer
+  std::string trace;           // the lines of a text trace; empty: none
 };
 
 struct ScenarioInfo {
@@ -113,14 +113,14 @@ struct ScenarioInfo {
   std::string_view what;  // half a line, for people
 };
 
-// All of them, in the order in which `all` plays them.
+// All scenarios, in the order in which `all` plays them.
 std::span<const ScenarioInfo> Scenarios();
-// Whether it needs a way to restart the server, or a trace.
+// Returns whether the scenario needs a command that restarts the server, or a trace.
 bool NeedsRestart(std::string_view name);
 bool NeedsTrace(std::string_view name);
 
-// The same steps for the same params. Every conversation begins with a text that no other scenario,
-// seed or repetition begins with, so that runs on one server do not help each other.
+// Makes the same steps for the same params. Every conversation begins with a text that is unique to
+// the scenario, seed and repetition, so that runs on one server share no prefix.
 //
 // kNotFound: there is no scenario of that name; the message lists them. kInvalidArgument,
 // kCorrupt: the trace is missing or cannot be read.

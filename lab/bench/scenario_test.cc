@@ -31,7 +31,7 @@ ScenarioParams Params(double scale = 0.1, uint64_t seed = 3) {
   return params;
 }
 
-// Every request as one text; answers are "A". Fails the test where a client could not send so.
+// Lists every request as one text, with "A" for answers. Fails on steps that no client could send.
 class DryRun {
  public:
   explicit DryRun(const Scenario& scenario) {

@@ -1,5 +1,5 @@
-// The scenario that replays a text trace: a dialogue a line, as {"messages": […]} in the form of
-// chat completions, calls of tools included.
+// The scenario that replays a text trace: one dialogue per line, as {"messages": […]} in the form
+// of chat completions, tool calls included.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ std::string TextAt(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// What stands at `key`, an empty object when nothing does.
+// Returns the value at `key`, or an empty object if there is none.
 Json At(const Json& object, const char* key) {
   return object.is_object() && object.contains(key) ? object.at(key) : Json::object();
 }
@@ -45,7 +45,7 @@ Error BadLine(size_t number) {
               " of the trace is no dialogue; expected JSON with \"messages\", a list of objects"};
 }
 
-// A request for each answer of the dialogue, which is then taken from the trace.
+// Adds a request for each answer of the dialogue; the trace's answer is appended in its place.
 Status AddDialogue(const std::string& line, size_t conversation, ScenarioWriter* writer) {
   const Json dialogue = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   const Json messages = At(dialogue, "messages");

@@ -9,7 +9,7 @@ namespace cairn {
 
 namespace {
 
-// What tells this run from all others, in letters: digits may be many tokens.
+// Returns a text unique to this run, in letters: each digit may be a token of its own.
 std::string NonceOf(std::string_view name, const ScenarioParams& params) {
   SeededText text(params.seed, std::string(name) + "/" + std::to_string(params.repetition));
   std::string nonce = "Session";

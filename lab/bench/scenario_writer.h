@@ -1,4 +1,4 @@
-// ScenarioWriter: how scenarios are written down: texts of so many tokens, and steps in words.
+// ScenarioWriter: builds a scenario from texts of a given number of tokens and from steps.
 
 #ifndef CAIRN_LAB_BENCH_SCENARIO_WRITER_H_
 #define CAIRN_LAB_BENCH_SCENARIO_WRITER_H_
@@ -18,21 +18,21 @@ class ScenarioWriter {
  public:
   ScenarioWriter(std::string_view name, const ScenarioParams& params);
 
-  // Texts of `tokens` times the scale.
+  // Texts of about `tokens` tokens times the scale.
   std::string Prose(size_t tokens) { return text_.Prose(Bytes(tokens)); }
   std::string Code(size_t tokens) { return text_.Code(Bytes(tokens)); }
   std::string Word() { return text_.Word(); }
   size_t Bytes(size_t tokens) const;
-  // What only this run of this scenario says; a system message begins with it.
+  // Returns a text that is unique to this run of the scenario; a system message begins with it.
   std::string Nonce() const { return nonce_; }
 
   ChatMessage System(size_t tokens) { return {"system", nonce_ + Prose(tokens)}; }
   ChatMessage User(size_t tokens) { return {"user", Prose(tokens)}; }
   ChatMessage Assistant(size_t tokens) { return {"assistant", Prose(tokens)}; }
-  // An assistant that thinks and calls a tool, and what the tool says.
+  // An assistant message with reasoning and a tool call, and the tool's result.
   ChatMessage Call(size_t reasoning_tokens);
   ChatMessage ToolResult(const ChatMessage& call, size_t tokens);
-  // `count` tools, described in so many tokens together.
+  // Returns `count` tools whose descriptions have about `tokens` tokens together.
   std::string ToolsJson(size_t count, size_t tokens);
 
   void Add(size_t conversation, std::vector<ChatMessage> messages) {
@@ -44,8 +44,8 @@ class ScenarioWriter {
   void Put(AnyStep step) {
     scenario_.steps.emplace_back(std::move(step));
   }
-  // A conversation of so many tokens, user and assistant in turns, each message `message_tokens`.
-  // Returns how many messages that makes.
+  // Appends about `tokens` tokens, user and assistant in turns, `message_tokens` in each message.
+  // Returns the number of messages.
   size_t AddHistory(size_t conversation, size_t tokens, size_t message_tokens);
 
   Scenario Finish() && { return std::move(scenario_); }
@@ -58,7 +58,7 @@ class ScenarioWriter {
   Scenario scenario_;
 };
 
-// The scenarios by kind; each function is named as its scenario.
+// One function per scenario, grouped by kind.
 Scenario GrowingChat(const ScenarioParams& params);
 Scenario ReasoningStripped(const ScenarioParams& params);
 Scenario TwoAgents(const ScenarioParams& params);

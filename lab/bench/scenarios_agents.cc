@@ -1,4 +1,4 @@
-// Scenarios of programs that ask on somebody's behalf, and of several clients at once.
+// Scenarios of agent programs, and of several clients at once.
 
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@ std::string Turn(size_t number) {
   return "turn " + std::to_string(number + 1);
 }
 
-// The scripted call takes the answer's place: a made model calls nothing.
+// Appends the scripted call in the answer's place: a synthetic model calls no tools.
 void AskForCall(size_t conversation, std::string what, const ChatMessage& call,
                 ScenarioWriter* writer) {
   Ask ask;
@@ -25,7 +25,7 @@ void AskForCall(size_t conversation, std::string what, const ChatMessage& call,
   writer->Put(AskStep{{std::move(ask)}});
 }
 
-// Steps [first, last) of a loop of calls and results.
+// Plays steps [first, last) of a loop of tool calls and results.
 void PlayToolLoop(size_t first, size_t last, ScenarioWriter* writer) {
   for (size_t step = first; step < last; ++step) {
     const ChatMessage call = writer->Call(100);
@@ -94,12 +94,12 @@ Scenario FilesAtEnd(const ScenarioParams& params) {
   writer.AddHistory(0, 2000, 250);
   for (size_t turn = 0; turn < 6; ++turn) {
     const ChatMessage question = writer.User(150);
-    // Each turn the file was edited in its middle.
+    // The file is edited in its middle on each turn.
     const ChatMessage file = {"user", before + "\n" + writer.Code(40) + "\n" + after};
     writer.Put(CopyStep{0, 1});
     writer.Add(1, {file, {"assistant", "Ok, I will go by these files."}, question});
     writer.AskFor(1, Turn(turn), Keep::kDiscard);
-    // Done: the exchange goes into the history, without the file.
+    // The finished exchange goes into the history, without the file.
     writer.Add(0, {question, writer.Assistant(120)});
   }
   return std::move(writer).Finish();
@@ -171,7 +171,7 @@ Scenario ToolLoop(const ScenarioParams& params) {
   writer.Put(ToolsStep{0, writer.ToolsJson(4, 800)});
   writer.Say(0, 200);
   PlayToolLoop(0, kSteps, &writer);
-  // A step is a call and its result.
+  // Each step is a call and its result.
   writer.Put(CutStep{0, 2 + 2 * kRewoundTo});
   PlayToolLoop(kRewoundTo, kRewoundTo + kSecondSteps, &writer);
   writer.AskFor(0, "the loop's answer");

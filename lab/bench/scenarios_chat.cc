@@ -1,4 +1,4 @@
-// Scenarios of one person and one conversation.
+// Scenarios of one user with one conversation.
 
 #include <string>
 #include <utility>
@@ -62,7 +62,7 @@ Scenario EditsFurtherBack(const ScenarioParams& params) {
   writer.Add(0, {writer.System(1500)});
   for (size_t turn = 0; turn < kTurns; ++turn) {
     writer.Say(0, 300);
-    // Long enough to see whether a server can go back to what it generated.
+    // The answer is long enough to show whether a server can resume from tokens it generated.
     Ask ask;
     ask.what = Turn(turn);
     ask.answer_tokens_max = 64;
@@ -93,7 +93,7 @@ Scenario EditLast(const ScenarioParams& params) {
   ScenarioWriter writer("edit-last", params);
   writer.Add(0, {writer.System(1500)});
   for (size_t turn = 0; turn < 4; ++turn) {
-    // What is edited is the end: people mend the last words more often than the first.
+    // The edit is at the end of the message: users correct the last words more than the first.
     const std::string begin = writer.Prose(250);
     for (size_t version = 0; version < 3; ++version) {
       if (version > 0) writer.Put(CutStep{0, 1 + 2 * turn});

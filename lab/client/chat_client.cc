@@ -48,7 +48,7 @@ Result<Json> ConversationJson(const std::vector<ChatMessage>& messages,
   return body;
 }
 
-// A document that is not UTF-8 is sent as well as it can be.
+// Invalid UTF-8 in a document is replaced rather than refused.
 std::string ToText(const Json& body) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -70,7 +70,7 @@ Result<std::string> RequestBody(const std::vector<ChatMessage>& messages,
   return ToText(*body);
 }
 
-// What stands at `key`, when `value` is an object that has it.
+// Returns the value at `key`, or nullptr if `value` is not an object or lacks the key.
 const Json* Member(const Json& value, const char* key) {
   if (!value.is_object()) return nullptr;
   const auto found = value.find(key);
@@ -111,7 +111,7 @@ ErrorCode CodeOf(int status) {
   }
 }
 
-// Seconds. A date, which the header may hold too, counts as no time at all.
+// Returns seconds. A date, which the header may hold too, counts as absent.
 double RetryAfter(const HttpReply& reply) {
   const std::string_view text = reply.Header("Retry-After");
   if (text.empty()) return -1;
@@ -120,7 +120,7 @@ double RetryAfter(const HttpReply& reply) {
   return seconds < 0 ? 0 : seconds;
 }
 
-// The message of an error body in any of the usual shapes, or the body itself.
+// Returns the message of an error body in any of the usual formats, or the body itself.
 std::string ErrorText(std::string_view body) {
   const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
   const Json* const error = Member(json, "error");
@@ -131,7 +131,7 @@ std::string ErrorText(std::string_view body) {
 
 }  // namespace
 
-// Puts the events of one stream together.
+// Assembles the answer from the events of one stream.
 class ChatClient::AnswerReader {
  public:
   using OnText = std::function<void(std::string_view text)>;
@@ -144,7 +144,7 @@ class ChatClient::AnswerReader {
         goes_on_(std::move(goes_on)),
         begin_ms_(clock->NowMs()) {}
 
-  // Returns false when no more is wanted.
+  // Returns false once the rest of the stream is not wanted.
   bool Feed(std::string_view bytes) {
     parser_.Feed(bytes, [this](const SseEvent& event) { Take(event); });
     return !failed() && !answer_.cancelled;

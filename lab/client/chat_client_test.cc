@@ -1,5 +1,5 @@
-// ChatClient against a server that plays recorded streams from testdata/chat_streams/. What the
-// client makes of each is drawn as text and compared with a golden file.
+// ChatClient against a server that plays recorded streams from testdata/chat_streams/. The result
+// of each is compared as text with a golden file.
 
 #include "lab/client/chat_client.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Every look at it takes 5 ms.
+// Each reading of the clock advances it by 5 ms.
 class CountingClock final : public Clock {
  public:
   double NowMs() const override { return now_ms_ += 5; }
@@ -31,7 +31,7 @@ class CountingClock final : public Clock {
 
 class ChatClientTest : public HttpServerTest {
  protected:
-  // Answers every chat with `body` as a stream, in pieces of `piece_bytes`.
+  // Answers every chat with `body` as a stream, in parts of `piece_bytes`.
   void ServeStream(const std::string& body, size_t piece_bytes) {
     Serve([body, piece_bytes] {
       HttpResponse response;
@@ -61,7 +61,7 @@ class ChatClientTest : public HttpServerTest {
                       [this](std::string_view text) { pieces_.emplace_back(text); });
   }
 
-  // What the stream of that name comes to, as text.
+  // Returns the result of the stream with that name as text.
   std::string Drawn(const std::string& name, size_t piece_bytes) {
     StopServer();
     ServeStream(ReadSourceFile("testdata/chat_streams/" + name + ".sse"), piece_bytes);

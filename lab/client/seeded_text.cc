@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 6> kSigns = {" = ", " + ", "(", ", ", ") 
 
 }  // namespace
 
-// FNV-1a of the name over the seed.
+// The state is FNV-1a of the name, starting from the seed.
 SeededText::SeededText(uint64_t seed, std::string_view name)
     : state_(seed ^ 0xcbf29ce484222325ULL) {
   for (const char c : name) state_ = (state_ ^ static_cast<uint8_t>(c)) * 0x100000001b3ULL;
@@ -58,7 +58,7 @@ std::string SeededText::Prose(size_t bytes) {
     text += Number(6) == 0 ? ".\n\n" : ". ";
   }
   text.resize(bytes);
-  // Templates strip white space at a message's ends: it would not be as long as was asked for.
+  // Templates strip white space at a message's ends, which would shorten the text.
   if (!text.empty()) text.back() = '.';
   return text;
 }

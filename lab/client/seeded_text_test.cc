@@ -11,7 +11,7 @@ TEST(SeededText, IsTheSameForTheSameSeedAndName) {
   EXPECT_EQ(SeededText(7, "a").Prose(300), SeededText(7, "a").Prose(300));
   EXPECT_NE(SeededText(7, "a").Prose(20), SeededText(8, "a").Prose(20));
   EXPECT_NE(SeededText(7, "a").Prose(20), SeededText(7, "b").Prose(20));
-  // On every machine.
+  // The text is the same on every machine.
   EXPECT_EQ(SeededText(7, "a").Prose(48), "Co ravu plaldis louckstouck mitunoun zair nour .");
 }
 

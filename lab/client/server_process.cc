@@ -31,10 +31,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kLinesKept = 200;
-constexpr size_t kLineBytesMax = 4096;  // a longer line is kept in pieces
+constexpr size_t kLineBytesMax = 4096;  // a longer line is split
 constexpr milliseconds kPollInterval(10);
 
-// The number behind "http://127.0.0.1:", or "https:...", in a line, or 0.
+// Returns the port behind "http://127.0.0.1:" or "https:..." in a line, or 0.
 int PortIn(std::string_view line) {
   constexpr std::string_view kUrl = "://127.0.0.1:";
   const size_t at = line.find(kUrl);
@@ -68,12 +68,12 @@ std::vector<char*> Pointers(std::vector<std::string>* strings) {
   return pointers;
 }
 
-// What runs in the child between fork and exec: only calls that are safe there.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls.
 [[noreturn]] void RunChild(char* const* argv, char* const* environment, pid_t parent, int output,
                            int error_pipe) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(127);  // the parent ended before prctl() could notice
+  if (getppid() != parent) _exit(127);  // the parent ended before prctl() took effect
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -150,7 +150,7 @@ class ServerProcess::Impl {
   std::atomic<bool> url_port_known_;
   std::atomic<bool> speaks_tls_ = false;
 
-  // Used by the reader only.
+  // Used by the reader thread only.
   std::ofstream log_;
   std::string line_;
 
@@ -180,7 +180,7 @@ Status ServerProcess::Impl::Launch() {
       return Fail(ErrorCode::kUnavailable, "cannot write the log file " + options_.log_path);
     }
   }
-  // Everything the child needs is made before the fork: after it, it may not allocate.
+  // All of the child's data is made before the fork: after it, allocation is not safe.
   std::vector<std::string> arguments = options_.argv;
   std::vector<std::string> environment = EnvironmentWith(options_.environment);
   const std::vector<char*> argv = Pointers(&arguments);
@@ -194,7 +194,7 @@ Status ServerProcess::Impl::Launch() {
     RunChild(argv.data(), envp.data(), parent, output_.write_end(), exec_error.write_end());
   }
   pid_ = pid;
-  setpgid(pid, pid);  // the child does so too; whoever is first
+  setpgid(pid, pid);  // the child does the same; the order does not matter
   output_.CloseWriteEnd();
   exec_error.CloseWriteEnd();
   reader_ = std::thread(&Impl::ReadOutput, this);
@@ -214,7 +214,7 @@ Status ServerProcess::Impl::WaitUntilReady() {
       return tl::unexpected<Error>(
           NotReady("ended with code " + std::to_string(*code) + " before it was ready"));
     }
-    // Whoever speaks TLS says its port when it is ready, and HttpClient could not ask it.
+    // A TLS server prints its port when it is ready, and HttpClient could not query it.
     if (speaks_tls_.load()) return {};
     if (url_port_known_.load()) {
       const HttpClient client("http://127.0.0.1:" + std::to_string(port()),
@@ -248,7 +248,7 @@ void ServerProcess::Impl::ReadOutput() {
       const ssize_t n = read(output_.read_end(), buffer, sizeof(buffer));
       if (n > 0) {
         TakeOutput(std::string_view(buffer, static_cast<size_t>(n)));
-        continue;  // what is there is read before a stop is obeyed
+        continue;  // pending output is read before a stop takes effect
       }
       if (n == 0) break;
     }
@@ -302,11 +302,11 @@ std::optional<int> ServerProcess::Impl::Reap() {
   const pid_t reaped = waitpid(pid_, &status, WNOHANG);
   if (reaped == 0 || (reaped < 0 && errno == EINTR)) return std::nullopt;
   if (reaped < 0) {
-    exit_code_ = -1;  // somebody else waited for it
+    exit_code_ = -1;  // the process was waited for elsewhere
   } else {
     exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
-  kill(-pid_, SIGKILL);  // what it started and left behind
+  kill(-pid_, SIGKILL);  // kills remaining processes of its group
   return exit_code_;
 }
 
@@ -320,7 +320,7 @@ std::optional<int> ServerProcess::Impl::WaitForExit(int timeout_ms) {
 }
 
 void ServerProcess::Impl::Signal(int number) {
-  // Under the lock, so that the number is not sent to whoever has the process id next.
+  // Under the lock, so that the signal cannot reach a new process with the same id.
   const std::lock_guard<std::mutex> lock(exit_mutex_);
   if (!exit_code_) kill(pid_, number);
 }

@@ -30,13 +30,13 @@ std::string FailureOf(ServerProcessOptions options) {
   return server ? "started" : server.error().message;
 }
 
-// The child is a shell that says where to find a server; that server runs in this process.
+// The child is a shell that prints the address of a server; that server runs in this process.
 class ServerProcessTest : public HttpServerTest {
  protected:
   void StartHealthy() {
     MakeServer().Handle("GET", "/health", [this](const HttpRequest&) {
       HttpResponse response = Text("{}");
-      response.status = ++asked_ < 3 ? 503 : 200;  // still loading at first
+      response.status = ++asked_ < 3 ? 503 : 200;  // the first two probes find it loading
       return response;
     });
     StartServer();
@@ -100,7 +100,7 @@ TEST_F(ServerProcessTest, TheDestructorEndsTheServerAndWhatItStarted) {
     EXPECT_EQ(kill(pid, 0), 0);
   }
   EXPECT_EQ(kill(pid, 0), -1);
-  // Whoever adopted the grandchild may take a moment to bury it.
+  // The process that adopted the grandchild may take a moment to reap it.
   EXPECT_TRUE(Eventually([&] { return kill(-pid, 0) == -1 && errno == ESRCH; }));
 }
 

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// All events of `stream`, fed in pieces of `piece` bytes; one line each.
+// Returns all events of `stream`, fed in parts of `piece` bytes; one line each.
 std::string Parse(std::string_view stream, size_t piece) {
   SseParser parser;
   std::string events;
@@ -20,7 +20,7 @@ std::string Parse(std::string_view stream, size_t piece) {
   return events;
 }
 
-// Holds for every way to cut the stream into equal pieces.
+// Expects the same events for every way to split the stream into equal parts.
 void ExpectEvents(std::string_view stream, const std::string& events) {
   for (size_t piece = 1; piece <= stream.size(); ++piece) {
     EXPECT_EQ(Parse(stream, piece), events) << "in pieces of " << piece;

@@ -28,8 +28,8 @@ std::vector<std::string> ScenarioNames() {
   return names;
 }
 
-// The scenarios to play. One that needs an option that was not given is left out, with the reason
-// on standard error.
+// Returns the scenarios to play. One that needs an option that was not given is left out, with the
+// reason on standard error.
 Result<std::vector<std::string>> ChosenScenarios(const BenchOptions& options) {
   auto chosen = ChosenNames("scenario", ScenarioNames(), options.scenarios);
   if (!chosen) return chosen;
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> ChosenScenarios(const BenchOptions& options) {
   return chosen;
 }
 
-// A name that no server before it has.
+// Returns a name that no server before this one has.
 std::string UniqueName(const std::string& name, const std::vector<ServerFigures>& servers) {
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(servers.begin(), servers.end(),
@@ -84,7 +84,7 @@ Status RunShell(const std::string& command, const std::string& url) {
   return Fail(ErrorCode::kUnavailable, "the command '" + command + "' failed");
 }
 
-// Plays everything on every server in turn.
+// Plays all scenarios on every server in turn.
 class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options) {}
@@ -104,7 +104,7 @@ class Bench {
     result_.seed = params_.seed = options_.seed;
     params_.bytes_per_token = BytesPerToken(options_.urls, options_.seed);
     runs_ = names->size() * options_.repetitions * result_.servers.size();
-    // What is wrong with the trace, or with the file, is said before anything is played.
+    // Errors of the trace and of the output file are reported before anything is played.
     for (const std::string& name : *names) {
       if (const auto made = MakeScenario(name, params_); !made) return tl::unexpected(made.error());
     }
@@ -124,7 +124,7 @@ class Bench {
   size_t ended_early() const { return ended_early_; }
 
  private:
-  // After every scenario: a benchmark that is stopped keeps what it has.
+  // Called after every scenario, so that an interrupted benchmark keeps its figures.
   Status WriteJson() const {
     if (options_.json_path.empty()) return {};
     return WriteText(options_.json_path, BenchJson(result_));
@@ -167,7 +167,7 @@ class Bench {
   ScenarioParams params_;
   BenchResult result_;
   size_t runs_ = 0;    // to play
-  size_t played_ = 0;  // begun
+  size_t played_ = 0;  // started
   size_t ended_early_ = 0;
 };
 

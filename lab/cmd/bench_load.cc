@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Where many connect at once, the kernel may drop one that then comes again after a second.
+// With many connections at once, the kernel may drop a SYN; its retry comes a second later.
 constexpr int kConnectMsMax = 30'000;
 
 int Complain(const std::string& what) {
@@ -24,7 +24,7 @@ std::vector<std::string> WorkloadNames() {
   return {LoadWorkloads().begin(), LoadWorkloads().end()};
 }
 
-// Says what went wrong; false when anything did.
+// Prints what went wrong. Returns false if anything did.
 bool PrintFaults(const LoadRun& run) {
   if (!run.error.empty()) {
     std::fprintf(stderr, "%s ended early: %s\n", run.workload.c_str(), run.error.c_str());
@@ -122,7 +122,7 @@ int RunBenchLoad(const BenchLoadOptions& options) {
       LoadRun run = PlayLoad(workload, load);
       well = PrintFaults(run) && well;
       result.servers.front().load_runs.push_back(std::move(run));
-      // After every workload: a benchmark that is stopped keeps what it has.
+      // After every workload, so that an interrupted benchmark keeps its figures.
       if (options.json_path.empty()) continue;
       const Status wrote = WriteText(options.json_path, BenchJson(result));
       if (!wrote) return Complain(wrote.error().message);

@@ -1,4 +1,4 @@
-// The benchmark as a whole, on small made models that are served by the program itself.
+// The whole benchmark, on small synthetic models served by the program itself.
 
 #include "lab/cmd/bench.h"
 
@@ -97,7 +97,7 @@ TEST_F(BenchTest, OfAGrowingChatOnlyWhatIsNewCannotBeAvoided) {
     size_t known = 0;
     if (i > 0) known = run.requests[i - 1].prompt_tokens + run.requests[i - 1].answer_tokens;
     EXPECT_EQ(request.lower_bound_tokens, request.prompt_tokens - known) << request.what;
-    // The answer's last token was drawn, never read.
+    // The answer's last token was sampled but not decoded.
     EXPECT_EQ(request.read_tokens, request.lower_bound_tokens + (i > 0 ? 1 : 0)) << request.what;
   }
   EXPECT_EQ(run.read_in_all_tokens, Read(run));
@@ -147,7 +147,7 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(RunBench(options), 0);
   EXPECT_NE(testing::internal::GetCapturedStdout().find("parallel-same"), std::string::npos);
-  // The two are one.
+  // Both URLs are the same server, so it has the second run's prefixes cached.
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(said.find("regenerate, cairn: the server knew"), std::string::npos) << said;
   EXPECT_NE(said.find("2/4 regenerate, cairn 2: the server knew how this begins"),
@@ -171,7 +171,7 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
 TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {
   BenchOptions options;
   options.urls = {server_->url()};
-  options.scenarios = {"history-36k"};  // beyond the server's context
+  options.scenarios = {"history-36k"};  // longer than the server's context
   options.json_path = folder_ / "refused.json";
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kLogLinesShown = 12;
 constexpr size_t kAnswerTokens = 40;
 
-// Progress on standard output: what has happened stays, a line for each thing; on a terminal the
-// last line says what is happening now.
+// Progress on standard output: a line for each finished step; on a terminal, the last line shows
+// the current step.
 class Progress {
  public:
   Progress() : terminal_(isatty(STDOUT_FILENO) != 0) {}
@@ -50,7 +50,7 @@ class Progress {
   const bool terminal_;
 };
 
-// One of the two servers and what was said to it.
+// One of the two servers and its conversations.
 struct Side {
   std::string name;
   std::vector<std::string> argv;
@@ -58,7 +58,7 @@ struct Side {
   Conversations conversations;
 };
 
-// A folder of its own, gone with it.
+// A temporary folder, removed by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder()
@@ -76,7 +76,7 @@ class TemporaryFolder {
   const std::string path_;
 };
 
-// `cairn` in the folder of this program, or the one of the PATH.
+// Returns `cairn` in the folder of this program, or else the one in PATH.
 std::string ProgramBesideThis() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -90,8 +90,8 @@ std::vector<std::string> ServeCommand(const DemoOptions& options,
                                    "serve"};
   argv.insert(argv.end(), {"--model", options.model_path, "--port", "0", "--ctx-size",
                            std::to_string(options.context_tokens),
-                           // As is assumed at a start. Measuring it while one server is idle would
-                           // take the other one's time.
+                           // A server's initial grid. A measurement while one server is idle
+                           // would take CPU time from the other.
                            "--grid", "64"});
   if (!options.chat_template.empty()) {
     argv.insert(argv.end(), {"--chat-template", options.chat_template});
@@ -110,7 +110,7 @@ Result<std::string> ReadDocument(const std::string& path) {
   return text;
 }
 
-// What GET /props says of the model. A server that does not answer it says so at the first turn.
+// Fills in the model as GET /props reports it. An unreachable server fails in the first turn.
 void AskAboutModel(const std::string& url, DemoFigures* figures) {
   const Result<HttpReply> reply = HttpClient(url).Get("/props");
   if (!reply || reply->status != 200) return;
@@ -123,7 +123,7 @@ void AskAboutModel(const std::string& url, DemoFigures* figures) {
   figures->memory = text("/cairn/memory_class");
 }
 
-// Starts the side's server; one that runs is ended before.
+// Starts the side's server; a running one is stopped before.
 Status Start(Side* side, const Progress& progress) {
   if (side->server != nullptr) {
     progress.Now("Ending the server " + side->name + "…");
@@ -138,7 +138,7 @@ Status Start(Side* side, const Progress& progress) {
   return {};
 }
 
-// Plays the turn with one server. `shown`: the row as far as it is known.
+// Plays the turn on one server. `shown`: the row as far as it is known.
 Result<TurnFigures> Play(const DemoTurn& turn, const ChatMessage& system, const std::string& shown,
                          const Progress& progress, Side* side) {
   const SteadyClock clock;
@@ -157,13 +157,13 @@ Result<TurnFigures> Play(const DemoTurn& turn, const ChatMessage& system, const 
                                          answer.error().message + "\nThe server's last lines:\n" +
                                          side->server->LastLines(kLogLinesShown));
   }
-  // Reasoning is not sent back, as by most clients.
+  // Like most clients, the demo does not send reasoning back.
   messages.push_back({"assistant", answer->content});
   return TurnFigures{answer->prompt_tokens, answer->read_tokens(), answer->first_token_ms,
                      answer->reasoning + answer->content};
 }
 
-// One row of the table, which appears as it is played.
+// Plays one row of the table, which appears as its figures come.
 Result<DemoRow> PlayRow(size_t number, const DemoTurn& turn, const ChatMessage& system,
                         const Progress& progress, std::array<Side, 2>* sides) {
   if (turn.after_restart) {

@@ -1,5 +1,5 @@
-// `cairn-lab demo`: plays conversations with a server without checkpoints and with one that has
-// them, turn by turn, and prints what each prefilled, how long the user waited, and the answers.
+// `cairn-lab demo`: plays conversations on a server without checkpoints and on one with them, turn
+// by turn, and prints the tokens each prefilled, how long the user waited, and the answers.
 
 #ifndef CAIRN_LAB_CMD_DEMO_H_
 #define CAIRN_LAB_CMD_DEMO_H_
@@ -16,18 +16,18 @@ namespace cairn {
 struct DemoOptions {
   std::string model_path;
   std::string chat_template;        // as `cairn serve` takes it; empty: the model's own
-  int32_t context_tokens = 16'384;  // 0: what the model was trained on
-  int32_t threads = 0;              // 0: the server's choice
-  std::string document_path;        // what the conversation is about; empty: a text of ours
-  std::string json_path;            // the figures go there too; empty: nowhere
-  std::string program;  // whose `serve` is played with; empty: `cairn` beside this program
+  int32_t context_tokens = 16'384;  // 0: the model's training context
+  int32_t threads = 0;              // 0: the server's default
+  std::string document_path;        // the conversation's subject; empty: a built-in text
+  std::string json_path;            // also writes the figures here; empty: no file
+  std::string program;  // the program whose `serve` is run; empty: `cairn` beside this program
 };
 
 // Adds the subcommand `demo` to `app`; parsing fills `options`, which must outlive it.
 CLI::App* AddDemo(CLI::App* app, DemoOptions* options);
 
-// Plays and prints. Returns the program's exit code: 1 with what went wrong on standard error when
-// a server does not start or a turn fails.
+// Plays and prints. Returns the program's exit code: 1, with the reason on standard error, if a
+// server does not start or a turn fails.
 int RunDemo(const DemoOptions& options);
 
 }  // namespace cairn

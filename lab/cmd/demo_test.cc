@@ -1,4 +1,4 @@
-// The demo as a whole, on a small made model and a short document.
+// The whole demo, on a small synthetic model and a short document.
 
 #include "lab/cmd/demo.h"
 
@@ -28,7 +28,7 @@ class DemoTest : public testing::Test {
     options_.json_path = folder_ / "figures.json";
     options_.document_path = folder_ / "document.txt";
     options_.context_tokens = 12'288;
-    options_.threads = 1;  // threads that wait for each other are slow on a busy machine
+    options_.threads = 1;  // waiting threads are slow on a busy machine
     std::ofstream(options_.document_path) << DemoDocument().substr(0, 4000);
   }
   ~DemoTest() override { std::filesystem::remove_all(folder_); }
@@ -61,7 +61,7 @@ TEST_F(DemoTest, PrefillsFewerTokensWithCheckpointsOnAHybridModel) {
   ASSERT_EQ(turns.size(), DemoTurns("").size());
   EXPECT_EQ(turns[0]["with"]["prefilled_tokens"], turns[0]["with"]["prompt_tokens"])
       << "nothing is cached";
-  // The document is short here, so that there is less to win than in the real demo.
+  // The document is short, so the demo saves less here than with the built-in one.
   EXPECT_GT(figures["total"]["without"]["prefilled_tokens"],
             2 * figures["total"]["with"]["prefilled_tokens"].get<int>());
   for (const nlohmann::json& turn : turns) {

@@ -1,5 +1,5 @@
 // cairn-lab: clients that measure a running server, the demo, the simulator of the cache, and the
-// maker of models.
+// maker of synthetic models.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -50,11 +50,11 @@ int Main(std::vector<std::string> arguments) {
   ModelGraftOptions graft_options;
   const CLI::App* graft = AddModelGraft(model, &graft_options);
 
-  // Hidden from the help, as the group without a name is.
+  // Hidden from the help because its group has no name.
   const CLI::App* flags_page =
       app.add_subcommand("flags-page", "Print docs/lab_flags.md")->group("");
 
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {

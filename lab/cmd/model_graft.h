@@ -1,4 +1,4 @@
-// `cairn-lab model graft IN.gguf OUT.gguf`: a llama model's weights in a hybrid model's frame.
+// `cairn-lab model graft IN.gguf OUT.gguf`: puts a llama model's weights into a hybrid model.
 
 #ifndef CAIRN_LAB_CMD_MODEL_GRAFT_H_
 #define CAIRN_LAB_CMD_MODEL_GRAFT_H_
@@ -17,11 +17,11 @@ struct ModelGraftOptions {
   bool verbose = false;  // show libllama's log
 };
 
-// Adds the subcommand `graft` to `model`. Parsing fills `options`, which must outlive it; when the
-// subcommand returned was chosen, call RunModelGraft.
+// Adds the subcommand `graft` to `model` and returns it. Parsing fills `options`, which must
+// outlive it; if the subcommand was chosen, call RunModelGraft.
 CLI::App* AddModelGraft(CLI::App* model, ModelGraftOptions* options);
 
-// Makes the file and prints one line about it, or one line on standard error about what went wrong.
+// Makes the model and prints one line about it, or one line about the error on standard error.
 // Returns the program's exit code.
 int RunModelGraft(const ModelGraftOptions& options);
 

@@ -24,7 +24,7 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
   make->add_option("architecture", shape.architecture, "One of " + JoinNames(KnownArchitectures()))
       ->required();
   make->add_option("file", options->path, "GGUF file to write")->required();
-  // Defaults depend on the architecture. 0 would mean the default, so it is refused.
+  // Each architecture has its defaults. 0 would select them, so it is refused as an argument.
   const CLI::Validator& positive = CLI::PositiveNumber;
   make->add_option("--width", shape.width, "Embedding size")->check(positive);
   make->add_option("--layers", shape.layers, "Number of layers")->check(positive);

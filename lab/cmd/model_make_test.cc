@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// What the command line `arguments` after "cairn model" means. Throws CLI11's errors.
+// Parses the command line `arguments` after "cairn model". Throws CLI11's errors.
 ModelMakeOptions Parse(const std::string& arguments, bool* chosen = nullptr) {
   ModelMakeOptions options;
   CLI::App model;

@@ -134,7 +134,7 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
                           Fixed(Percentile(report.wait_ms, 0.99), 1) + " ms (p99)");
 }
 
-// As one word each, "tool-turn" among them.
+// Returns the class as one word, such as "tool-turn".
 std::string ClassWord(CheckpointClass checkpoint_class) {
   std::string word(CheckpointClassName(checkpoint_class));
   std::replace(word.begin(), word.end(), ' ', '-');
@@ -163,7 +163,7 @@ Status LeaveOut(const std::string& word, SimOptions* sim) {
     return Fail(ErrorCode::kInvalidArgument, "there is no class of checkpoints named '" + word +
                                                  "'; there are: " + ClassWords());
   }
-  // These two are no placement's: what an answer leaves in its slot, and the end of every prompt.
+  // Two classes belong to no placement: an answer left in its slot, and the end of every prompt.
   if (*found == CheckpointClass::kReply) sim->answers = false;
   if (*found == CheckpointClass::kEnd) sim->keep_ends = false;
   sim->without.push_back(*found);
@@ -187,7 +187,7 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   sim.context_tokens = options.context_tokens;
   sim.chunk_tokens_max = options.chunk_tokens;
   sim.intervals.batch_tokens = options.chunk_tokens;
-  // As serve: without checkpoints nothing is kept at all.
+  // As in serve: without checkpoints nothing is stored at all.
   sim.keep_ends = sim.offload = options.placement != "none" && options.ram_mib != 0;
   for (const std::string& word : options.without) {
     if (Status left_out = LeaveOut(word, &sim); !left_out) return tl::unexpected(left_out.error());

@@ -1,5 +1,5 @@
-// `cairn-lab sim --trace FILE`: what a cache with these flags would have saved on requests that
-// were really sent, and how much the best possible cache could have.
+// `cairn-lab sim --trace FILE`: computes what a cache with these flags would have saved on recorded
+// requests, and how much the best possible cache could have saved.
 
 #ifndef CAIRN_LAB_CMD_SIM_H_
 #define CAIRN_LAB_CMD_SIM_H_
@@ -25,19 +25,19 @@ struct SimCommandOptions {
   std::vector<std::string> without;  // names of classes of checkpoints
   int64_t ram_mib = -1;              // -1: no limit, 0: no cache
   int64_t disk_gib = 0;              // 0: no disk
-  size_t checkpoints_max = 0;        // on one conversation's path; 0: as many as fit
-  size_t sessions = 0;               // side by side; 0: all when the trace says so
+  size_t checkpoints_max = 0;        // on one conversation's path; 0: no limit
+  size_t sessions = 0;               // concurrent; 0: each starts at its recorded time
   size_t slots = 4;
-  size_t context_tokens = 0;  // of all slots together; 0: what the longest request needs
+  size_t context_tokens = 0;  // of all slots together; 0: the tokens of the longest request
   size_t chunk_tokens = 512;
-  bool bound = false;     // also what no cache could beat
-  std::string json_path;  // the figures go there too; empty: nowhere
+  bool bound = false;     // also prints the oracle's bound
+  std::string json_path;  // also writes the figures here; empty: no file
 };
 
 // Adds the subcommand `sim` to `app`; parsing fills `options`, which must outlive it.
 CLI::App* AddSim(CLI::App* app, SimCommandOptions* options);
 
-// Replays and prints. Returns the program's exit code: 1 with what went wrong on standard error.
+// Replays and prints. Returns the program's exit code: 1, with the reason on standard error.
 int RunSim(const SimCommandOptions& options);
 
 }  // namespace cairn

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kPageBytes = 1200;
 constexpr std::string_view kPageMark = "\n\nThe page: \"";
 
-// The position after the first end of a sentence or of a paragraph at or after `from`; `limit` when
-// there is none before it.
+// Returns the position after the first end of a sentence or paragraph at or after `from`, or
+// `limit` if there is none before it.
 size_t AfterSentence(std::string_view text, size_t from, size_t limit) {
   for (size_t i = from; i + 1 < limit; ++i) {
     const bool space_next = text[i + 1] == ' ' || text[i + 1] == '\n';
@@ -23,7 +23,7 @@ size_t AfterSentence(std::string_view text, size_t from, size_t limit) {
   return limit;
 }
 
-// The message list's index of the user message number `user_message`, or its size.
+// Returns the index of user message number `user_message` in the list, or the list's size.
 size_t IndexOfUserMessage(const std::vector<ChatMessage>& messages, size_t user_message) {
   size_t seen = 0;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -40,12 +40,12 @@ DemoTurn Edit(std::string what, size_t user_message, std::string text) {
   return {std::move(what), TurnOperation::kEditFrom, 0, user_message, std::move(text)};
 }
 
-// A passage as a user pastes it under a question.
+// Returns a passage in the form in which a user pastes it under a question.
 std::string Page(std::string_view document, double fraction) {
   return std::string(kPageMark) + Passage(document, fraction, kPageBytes) + "\"";
 }
 
-// What a client leaves of a message with a page in it.
+// Cuts the pasted page out of a message, as a client does that drops it from the history.
 void TakeOutPage(std::string* text) {
   const size_t mark = text->find(kPageMark);
   CHECK(mark != std::string::npos);
@@ -58,7 +58,7 @@ std::string Passage(std::string_view document, double fraction, size_t bytes) {
   const double wanted = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(document.size());
   size_t begin = std::min(static_cast<size_t>(wanted), document.size());
   const size_t sentence = begin == 0 ? 0 : AfterSentence(document, begin, document.size());
-  // In a document without sentences the passage begins where it was asked for.
+  // In a document without sentences the passage begins exactly at its fraction.
   if (sentence < begin + bytes && sentence < document.size()) begin = sentence;
   while (begin > 0 && begin < document.size() && IsContinuationByte(document[begin])) --begin;
 

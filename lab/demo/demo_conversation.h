@@ -1,5 +1,5 @@
-// The demo's conversations: somebody asks about a document, follows up, goes back, asks again. Data
-// only; whoever plays it puts the server's answers in between.
+// The demo's conversations: a user asks about a document, follows up, edits, and regenerates. Data
+// only; the caller inserts the server's answers.
 //
 // Thread-safe: pure functions over constants.
 
@@ -15,13 +15,13 @@
 
 namespace cairn {
 
-// What a turn does to the messages of its conversation before they are sent.
+// The change that a turn makes to its conversation's messages before they are sent.
 enum class TurnOperation {
-  kAppend,      // a new message at the end; the first one begins the conversation
-  kEditFrom,    // another text for an earlier user message; all that came after it is dropped
-  kRegenerate,  // the last answer is dropped and asked for again
-  kDropPage,    // a page that was pasted into the last user message is taken out of it, and a new
-                // message stands at the end
+  kAppend,      // appends a new message; the first one begins the conversation
+  kEditFrom,    // replaces an earlier user message and drops everything after it
+  kRegenerate,  // drops the last answer and requests it again
+  kDropPage,    // removes the page that was pasted into the last user message, and appends a
+                // new message
 };
 
 struct DemoTurn {
@@ -30,26 +30,26 @@ struct DemoTurn {
   size_t conversation = 0;
   size_t user_message = 0;     // of kEditFrom: which user message, counted from 0
   std::string text;            // of the user's message; empty for kRegenerate
-  bool after_restart = false;  // the server is ended and started before it
+  bool after_restart = false;  // the server is restarted before the turn
 };
 
 using Conversations = std::vector<std::vector<ChatMessage>>;
 
-// The document of our own that the demo talks about unless it is given another.
+// Returns the built-in document, the demo's subject unless the user gives another.
 std::string_view DemoDocument();
 
-// About `bytes` of the document, from about `fraction` (0 to 1) of it on, from the beginning of a
-// sentence to the end of one where there are sentences.
+// Returns about `bytes` of the document from about `fraction` (0 to 1) of its length on. The
+// passage begins and ends with a sentence if the document has sentences.
 std::string Passage(std::string_view document, double fraction, size_t bytes);
 
-// The system message, with the document in it.
+// Returns the system message, which contains the document.
 ChatMessage DemoSystemMessage(std::string_view document);
-// The turns. In one of them the user pastes a passage of the document.
+// Returns the turns. In one of them the user pastes a passage of the document.
 std::vector<DemoTurn> DemoTurns(std::string_view document);
 
-// Makes the turn's conversation (which ends with an answer, or has not begun) what is to be sent,
-// and returns it. A new one begins with `system`.
-// REQUIRES: the message that the turn speaks of is there.
+// Applies the turn to its conversation, which ends with an answer or is empty, and returns the
+// conversation, ready to be sent. A new conversation begins with `system`.
+// REQUIRES: the turn's user message exists.
 std::vector<ChatMessage>& ApplyTurn(const DemoTurn& turn, const ChatMessage& system,
                                     Conversations* conversations);
 

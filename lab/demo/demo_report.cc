@@ -39,7 +39,7 @@ std::string Shortened(std::string_view answer) {
   return line.substr(0, end) + "…";
 }
 
-// "5.1 times less"; "as much" where there is no difference worth a word.
+// Returns "5.1 times less", or "as much" if the difference is negligible.
 std::string Times(double without, double with, const char* less, const char* more,
                   const char* same) {
   constexpr double kSameRatio = 1.05;

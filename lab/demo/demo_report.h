@@ -1,4 +1,4 @@
-// The demo's figures as a table for a terminal, row by row, and as JSON. Pure functions.
+// The demo's figures as a table for a terminal, printed row by row, and as JSON. Pure functions.
 
 #ifndef CAIRN_LAB_DEMO_DEMO_REPORT_H_
 #define CAIRN_LAB_DEMO_DEMO_REPORT_H_
@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-// A turn as one server played it.
+// The figures of a turn on one server.
 struct TurnFigures {
   size_t prompt_tokens = 0;
   size_t prefilled_tokens = 0;
@@ -26,25 +26,25 @@ struct DemoRow {
 
 struct DemoFigures {
   std::string model;
-  std::string memory;  // the model's memory class; empty: the server does not tell
+  std::string memory;  // the model's memory class; empty: the server does not report it
   std::vector<DemoRow> rows;
-  double total_ms = 0;  // of everything, loading included
+  double total_ms = 0;  // of the whole demo, loading included
 };
 
-// "0.35 s", "12.3 s", "2 min 5 s".
+// Returns "0.35 s", "12.3 s" or "2 min 5 s".
 std::string Seconds(double ms);
 
-// Under 100 columns, as all of the table.
+// Returns the table's heading. All lines of the table are under 100 columns.
 std::string DemoHeading();
-// The beginning of a row, which may be shown before the rest is known.
+// Returns the beginning of a row, which may be printed before its figures are known.
 std::string DemoRowBegin(size_t number, std::string_view what);
 std::string DemoCells(const TurnFigures& turn);
-// The answers in one line, shortened; in two where the servers answered differently.
+// Returns the answers, shortened: one line if they are equal, two if the servers differ.
 std::string DemoAnswers(const DemoRow& row);
-// What all rows come to. `colour`: with the escape sequences of a terminal.
+// Returns the totals over all rows. `colour`: with a terminal's escape sequences.
 std::string DemoTotals(const DemoFigures& figures, bool colour);
 
-// The same figures as one JSON object.
+// Returns the same figures as one JSON object.
 std::string DemoJson(const DemoFigures& figures);
 
 }  // namespace cairn

@@ -15,7 +15,7 @@ void SleepMs(double ms) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
 }
 
-// Why an answer that came to its end is not whole; empty when it is.
+// Returns the part that a finished answer lacks; empty if it is complete.
 std::string Missing(const ChatAnswer& answer, const ChatParams& params) {
   if (answer.finish_reason.empty()) return "no finish reason";
   if (answer.text_bytes() == 0) return "no text";

@@ -1,4 +1,4 @@
-// LoadClient: a streamed answer with the time of each of its pieces, and whether it came whole.
+// LoadClient: requests a streamed answer and records the time of each delta and how it ended.
 
 #ifndef CAIRN_LAB_LOAD_LOAD_CLIENT_H_
 #define CAIRN_LAB_LOAD_LOAD_CLIENT_H_
@@ -19,30 +19,30 @@ namespace cairn {
 struct LoadAsk {
   std::vector<ChatMessage> messages;
   ChatParams params;
-  // Asked whenever a piece has come, with the number of pieces: false gives the answer up. May be
+  // Called after each delta with the number of deltas; returns false to cancel the request. May be
   // empty.
   std::function<bool(size_t pieces)> goes_on = nullptr;
 };
 
 struct LoadReply {
   enum class Kind : uint8_t {
-    kWhole,    // to its end: text, a finish reason, [DONE], as many tokens as were asked for
+    kWhole,    // complete: text, a finish reason, [DONE], and the requested number of tokens
     kGivenUp,  // the client did not wait for the end
     kBusy,     // 503 with Retry-After
-    kBroken,   // an answer began and did not come whole
+    kBroken,   // an answer began and ended early
     kFailed,   // anything else
   };
   Kind kind = Kind::kFailed;
-  std::string fault;         // of kBroken and kFailed: what happened, short and without numbers
-  std::string detail;        // likewise, in the server's words
+  std::string fault;         // of kBroken and kFailed: the kind of fault, short and without numbers
+  std::string detail;        // of kBroken and kFailed: the server's message
   double retry_after_s = 0;  // of kBusy
-  double asked_ms = 0;       // by the clock: when it was sent
+  double asked_ms = 0;       // when the request was sent, by the client's clock
   ChatAnswer answer;         // of kWhole and kGivenUp
   PieceTimes pieces;
 };
 
-// How long a client waits that was refused: what the server asked for or twice as long as the time
-// before, whichever is more, but at most kBackOffMsMax; `tries` counts refusals from 1. Pure.
+// Returns how long a refused client waits: the larger of Retry-After and twice the last wait, at
+// most kBackOffMsMax; `tries` counts refusals from 1. Pure.
 inline constexpr double kBackOffMsMax = 8000;
 double BackOffMs(double retry_after_s, size_t tries);
 
@@ -54,8 +54,8 @@ class LoadClient {
 
   LoadReply Ask(const LoadAsk& ask) const;
 
-  // Asks until the server no longer refuses, and counts refusals in `busy`. Once the clock passes
-  // `until_ms` a refused client gives up: the last reply is then kBusy.
+  // Repeats the request until the server accepts it, and counts refusals in `busy`. A client that
+  // is refused after `until_ms` stops; the reply is then kBusy.
   LoadReply AskPatiently(const LoadAsk& ask, double until_ms, std::atomic<size_t>* busy) const;
 
   const Clock& clock() const { return *clock_; }

@@ -1,4 +1,4 @@
-// The workload `gaps`: answers stream while one very long prompt is read.
+// The workload `gaps`: answers stream during the prefill of one very long prompt.
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@ namespace cairn::load {
 namespace {
 
 constexpr size_t kQuestionTokens = 64;
-constexpr size_t kPiecesBefore = 1000;  // of each answer, before the long prompt
-constexpr size_t kPiecesSettling = 20;  // of these, the first are not looked at
+constexpr size_t kPiecesBefore = 1000;  // deltas of each answer before the long prompt
+constexpr size_t kPiecesSettling = 20;  // of these, the first are left out
 constexpr double kBeforeMsMax = 120'000;
 constexpr double kPollMs = 2;
 
@@ -111,7 +111,7 @@ class Gaps {
     const Spread gap_before = SpreadOf(gaps_before);
     const Spread gap_during = SpreadOf(gaps_during);
     const double speed_before = TokensPerSecond(streams, before);
-    // Answers that were at their end before the prompt was read are no slower for that.
+    // Answers that ended before the prefill did must not lower the rate.
     const double speed_during = TokensPerSecond(streams, {during.begin_ms, streamed_until_ms});
     run_->figures = {
         {"before_p50_ms", gap_before.p50},

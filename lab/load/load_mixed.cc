@@ -1,4 +1,4 @@
-// The workload `mixed`: long prompts arrive beside chats.
+// The workload `mixed`: long prompts and chats at the same time.
 
 #include <atomic>
 #include <limits>
@@ -41,7 +41,7 @@ class Mixed {
     PutTimes("first_token", all, run_);
     PutTimes("chat_first_token", chats_, run_);
     PutTimes("long_first_token", prompts_, run_);
-    run_->samples.erase("first_token");  // both kinds are there
+    run_->samples.erase("first_token");  // `all` duplicates the two kinds
     run_->figures["requests"] = static_cast<double>(all.size());
     run_->figures["total_ms"] = total_ms;
     run_->figures["answer_tokens_per_s"] = RatioOf(answer_tokens_ * 1000, total_ms);
@@ -67,12 +67,12 @@ class Mixed {
       messages.push_back({"user", NewText(options_, name + ", turn " + std::to_string(turn),
                                           plan.turns[turn].message_tokens)});
       LoadReply reply = Ask(messages, &chats_);
-      // A chat goes on without an answer that did not come.
+      // A chat continues without a failed answer.
       messages.push_back({"assistant", std::move(reply.answer.content)});
     }
   }
 
-  // What refusals cost is part of the wait.
+  // The time to first token includes the waits after refusals.
   LoadReply Ask(const std::vector<ChatMessage>& messages, std::vector<double>* first_token_ms) {
     const double asked_ms = client_.clock().NowMs();
     LoadReply reply = client_.AskPatiently(AskFor(messages, kAnswerTokens),
@@ -92,7 +92,7 @@ class Mixed {
   MixedSchedule schedule_;
   double begin_ms_ = 0;
   std::atomic<size_t> busy_ = 0;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::vector<double> chats_;
   std::vector<double> prompts_;
   double answer_tokens_ = 0;

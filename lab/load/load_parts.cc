@@ -40,7 +40,7 @@ bool Faults::Accept(const LoadReply& reply) {
   const std::string what =
       reply.kind == LoadReply::Kind::kBusy ? "503 with Retry-After" : reply.fault;
   const std::lock_guard<std::mutex> lock(mutex_);
-  // The first of a kind in the server's words too.
+  // The first fault of a kind is kept with the server's message.
   if (++run_->faults[what] == 1) run_->fault_details[what] = reply.detail;
   return false;
 }

@@ -1,4 +1,4 @@
-// What the workloads have in common: texts, threads, and what becomes of replies. Not for others.
+// Parts shared by the workloads: texts, threads, and the counting of faults. Private to them.
 
 #ifndef CAIRN_LAB_LOAD_LOAD_PARTS_H_
 #define CAIRN_LAB_LOAD_LOAD_PARTS_H_
@@ -23,23 +23,23 @@ void PlayGaps(const LoadOptions& options, const LoadClient& client, LoadRun* run
 void PlayTurns(const LoadOptions& options, const LoadClient& client, LoadRun* run);
 void PlayStreams(const LoadOptions& options, const LoadClient& client, LoadRun* run);
 
-// `tokens` times the scale, but at least `least`.
+// Returns `tokens` times the scale, but at least `least`.
 size_t Scaled(const LoadOptions& options, size_t tokens, size_t least);
 
-// New text of about so many tokens. `name` is unique within the workload.
+// Returns a new text of about `tokens` tokens. `name` is unique within the workload.
 std::string NewText(const LoadOptions& options, const std::string& name, size_t tokens);
 
-// One question for an answer of exactly so many tokens.
+// Returns a request for an answer of exactly `answer_tokens` tokens.
 LoadAsk AskFor(std::vector<ChatMessage> messages, size_t answer_tokens);
 
 // Calls `play` with 0 to `count` - 1, each on a thread of its own, and waits for all.
 void AtOnce(size_t count, const std::function<void(size_t index)>& play);
 
-// Takes note of what is not as it should be. Thread-safe.
+// Faults: counts replies that are not as they should be. Thread-safe.
 class Faults {
  public:
   explicit Faults(LoadRun* run) : run_(run) {}
-  // Whether the reply can be counted on: whole, or given up on purpose.
+  // Returns whether the reply counts: complete, or cancelled on purpose. Records a fault otherwise.
   bool Accept(const LoadReply& reply);
 
  private:
@@ -47,11 +47,11 @@ class Faults {
   std::mutex mutex_;
 };
 
-// Waits; not at all for a time that is past.
+// Sleeps; returns at once if `ms` is not positive.
 void SleepMs(double ms);
 
-// Puts median and 99th percentile in milliseconds at "KEY_p50_ms" and "KEY_p99_ms", and the values
-// themselves at the samples' KEY. Nothing where there are none.
+// Writes the median and the 99th percentile in milliseconds to the figures "KEY_p50_ms" and
+// "KEY_p99_ms", and the values to the samples at KEY. Does nothing if there are no values.
 void PutTimes(const std::string& key, const std::vector<double>& values, LoadRun* run);
 
 }  // namespace cairn::load

@@ -8,15 +8,15 @@
 namespace cairn {
 namespace {
 
-// Before scaling.
+// Times and lengths before scaling.
 constexpr double kFirstPromptMs = 3000;
-constexpr double kPromptEveryMs = 8000;  // give or take a half
+constexpr double kPromptEveryMs = 8000;  // plus or minus half
 constexpr size_t kPromptTokens = 4000;   // to twice as many
 constexpr size_t kSystemTokens = 300;
 constexpr size_t kMessageTokens = 40;  // to four times as many
 constexpr double kThinkMs = 1000;      // to five times as long
 
-// Whole milliseconds, so that no machine's rounding matters.
+// Returns whole milliseconds, so that rounding cannot differ between machines.
 double Between(SeededText* random, double low, double high) {
   return low + static_cast<double>(random->Number(static_cast<uint64_t>(high - low) + 1));
 }

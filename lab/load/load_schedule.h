@@ -1,5 +1,5 @@
-// What is asked when, in the workload `mixed`: decided beforehand and by a seed alone, so that
-// every server gets the same.
+// The schedule of the workload `mixed`: every request and its time, computed in advance from the
+// seed alone, so that every server gets the same load.
 
 #ifndef CAIRN_LAB_LOAD_LOAD_SCHEDULE_H_
 #define CAIRN_LAB_LOAD_LOAD_SCHEDULE_H_
@@ -12,13 +12,13 @@ namespace cairn {
 
 struct MixedParams {
   uint64_t seed = 1;
-  double scale = 1;  // of all lengths and times
+  double scale = 1;  // factor on all lengths and times
   size_t chats = 6;
   size_t turns = 12;   // of each chat
-  size_t prompts = 7;  // long ones
+  size_t prompts = 7;  // number of long prompts
 };
 
-// Sent at its time, however far everything else is.
+// A request sent at a fixed time, regardless of other requests.
 struct LongPrompt {
   double at_ms = 0;
   size_t tokens = 0;
@@ -27,7 +27,7 @@ struct LongPrompt {
 };
 
 struct ChatTurn {
-  double think_ms = 0;  // from the answer before, or from the beginning
+  double think_ms = 0;  // after the last answer, or after the beginning
   size_t message_tokens = 0;
 
   friend bool operator==(const ChatTurn&, const ChatTurn&) = default;
@@ -47,7 +47,7 @@ struct MixedSchedule {
   friend bool operator==(const MixedSchedule&, const MixedSchedule&) = default;
 };
 
-// The same for the same parameters on every machine. Pure.
+// Returns the same schedule for the same parameters on every machine. Pure.
 MixedSchedule MakeMixedSchedule(const MixedParams& params);
 
 }  // namespace cairn

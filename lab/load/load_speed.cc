@@ -1,4 +1,4 @@
-// The workload `speed`: prompts that are read and answers that are drawn, apart from each other.
+// The workload `speed`: prefill and decode measured separately.
 
 #include <algorithm>
 #include <string>
@@ -21,7 +21,7 @@ class Speed {
       : options_(options), client_(client), faults_(run), run_(run) {}
 
   void Play() {
-    // What is computed for the first time in a process is slower once: buffers, pages of the model.
+    // The first computations of a process are slower: buffers are allocated, the model is paged in.
     Round("warm up", 1, kQuestionTokens, Scaled(options_, kAnswerTokens / 8, 8));
     for (size_t round = 0; round < kRounds; ++round) {
       for (const size_t clients : {size_t{1}, options_.clients}) {
@@ -45,7 +45,7 @@ class Speed {
       replies[i] = client_.Ask(AskFor({{"user", text}}, answer_tokens));
     });
     std::erase_if(replies, [this](const LoadReply& reply) { return !faults_.Accept(reply); });
-    if (replies.size() < clients) replies.clear();  // another load than was meant
+    if (replies.size() < clients) replies.clear();  // the load would be smaller than intended
     return replies;
   }
 

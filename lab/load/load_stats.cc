@@ -13,7 +13,7 @@ size_t PiecesIn(const PieceTimes& answer, const TimeWindow& window) {
   return from < to ? static_cast<size_t>(to - from) : 0;
 }
 
-// A piece may hold several tokens; they are taken to be spread evenly.
+// Returns the mean tokens per delta; a delta may hold several tokens.
 double TokensAPiece(const PieceTimes& answer) {
   if (answer.tokens == 0 || answer.at_ms.empty()) return 1;
   return static_cast<double>(answer.tokens) / static_cast<double>(answer.at_ms.size());
@@ -28,7 +28,7 @@ std::vector<double> GapsIn(const PieceTimes& answer, const TimeWindow& window) {
     if (at_ms < window.begin_ms) continue;
     if (answer.at_ms[i - 1] >= window.end_ms) return gaps;
     if (at_ms >= window.end_ms) {
-      // It stood still over the window's end.
+      // The answer stalled across the window's end.
       gaps.push_back(window.end_ms - answer.at_ms[i - 1]);
       return gaps;
     }

@@ -36,7 +36,7 @@ TEST(LoadStats, AllStreamFromTheLastFirstPieceToTheFirstLastOne) {
 
 TEST(LoadStats, SpeedCountsTheTokensOfAllAnswersInTheWindow) {
   const PieceTimes one = {{0, 10, 20, 30}, 0, true};
-  const PieceTimes two = {{5, 15, 25, 35}, 8, true};  // two tokens a piece
+  const PieceTimes two = {{5, 15, 25, 35}, 8, true};  // two tokens per delta
   EXPECT_DOUBLE_EQ(TokensPerSecond({one}, {0, 30}), 100);
   EXPECT_DOUBLE_EQ(TokensPerSecond({one, two}, {0, 40}), 300);
   EXPECT_EQ(TokensPerSecond({one}, {30, 30}), 0);

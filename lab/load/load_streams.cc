@@ -1,4 +1,4 @@
-// The workload `streams`: many clients, each asking again as soon as it has its answer.
+// The workload `streams`: many clients, each of which sends its next request after each answer.
 
 #include <algorithm>
 #include <atomic>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr size_t kQuestionTokens = 80;
 constexpr size_t kAnswerTokens = 32;
-constexpr size_t kTurns = 4;  // then another conversation is begun
+constexpr size_t kTurns = 4;  // then the client begins another conversation
 constexpr double kMibOfKib = 1.0 / 1024;
 
-// "VmHWM:   12345 kB" of /proc/PID/status, in MiB.
+// Reads a field of /proc/PID/status, such as "VmHWM:   12345 kB", in MiB.
 std::optional<double> MemoryMib(int pid, const std::string& field) {
   if (pid <= 0) return std::nullopt;
   const auto status = ReadFile("/proc/" + std::to_string(pid) + "/status");
@@ -68,7 +68,7 @@ class Streams {
       LoadReply reply = Ask(messages);
       if (reply.kind == LoadReply::Kind::kBusy) {
         ++unserved_;
-        return;  // the time is over
+        return;  // the time is up
       }
       if (reply.kind == LoadReply::Kind::kFailed) SleepMs(BackOffMs(0, 3));
       messages.push_back({"assistant", std::move(reply.answer.content)});
@@ -103,7 +103,7 @@ class Streams {
   std::atomic<size_t> unserved_ = 0;
   std::atomic<size_t> broken_ = 0;
   std::atomic<size_t> failed_ = 0;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all below
   std::vector<double> first_token_ms_;
   std::vector<double> waited_ms_;
   double answer_tokens_ = 0;

@@ -26,7 +26,7 @@ std::string Words(SeededText* text, size_t count) {
   return words + ".";
 }
 
-// The same in every turn and repetition: what a server knows of it, the turn before said.
+// Returns the same answer in every turn and repetition, so that all servers get equal prompts.
 ChatMessage DecidedAnswer(const LoadOptions& options) {
   SeededText text(options.seed, "turns: the answer");
   ChatMessage answer{"assistant", ""};
@@ -35,13 +35,13 @@ ChatMessage DecidedAnswer(const LoadOptions& options) {
   return answer;
 }
 
-// Never reached where the server keeps to the text: no token is shorter than a byte.
+// A server that follows the text never reaches this limit: a token has at least one byte.
 size_t TokensMax(const ChatMessage& answer) {
   constexpr size_t kMarks = 64;
   return answer.reasoning.size() + answer.content.size() + kMarks;
 }
 
-// GBNF. The words are letters, so nothing needs to be escaped.
+// Returns GBNF. The words are letters, so no escaping is needed.
 std::string GrammarOf(const ChatMessage& answer) {
   return "root ::= \"<think>\\n" + answer.reasoning + "\\n</think>\\n\\n" + answer.content + "\"";
 }
@@ -78,7 +78,7 @@ class Turns {
   void Take(const LoadReply& reply, const std::string& text) {
     const ChatMessage decided = DecidedAnswer(options_);
     const ChatAnswer& answer = reply.answer;
-    // Blank lines around reasoning are the server's business.
+    // Servers differ in the blank lines around reasoning.
     if (answer.content != decided.content ||
         answer.reasoning.find(decided.reasoning) == std::string::npos) {
       ++run_->faults["an answer that was not decided beforehand"];
@@ -88,7 +88,7 @@ class Turns {
                            answer.first_token_ms});
   }
 
-  // The first turn reads everything and says nothing of reuse.
+  // Skips the first turn, which prefills the whole prompt and shows nothing about reuse.
   void Count() {
     std::vector<double> message;
     std::vector<double> read;

@@ -1,8 +1,8 @@
-// Workloads: what many clients at once ask of a server, and how long each waits. Each workload is
-// played on its own, against any server that speaks POST /v1/chat/completions, streamed.
+// Workloads: the requests of many concurrent clients, with the time that each waits. Each workload
+// is played on its own, against any server with POST /v1/chat/completions and streaming.
 //
-// Every text is new, made from the seed, the workload and the repetition: a server that was played
-// with another seed or another repetition knows none of it.
+// Every text is new, made from the seed, the workload and the repetition, so a server has no prefix
+// of it cached from a run with another seed or repetition.
 
 #ifndef CAIRN_LAB_LOAD_LOAD_WORKLOAD_H_
 #define CAIRN_LAB_LOAD_LOAD_WORKLOAD_H_
@@ -26,29 +26,29 @@ struct LoadOptions {
   HttpClientOptions http;        // of every client
   uint64_t seed = 1;
   size_t repetition = 0;
-  double scale = 1;            // of lengths, but for those that have an option of their own
+  double scale = 1;            // factor on the lengths that have no option of their own
   double bytes_per_token = 1;  // of made-up text
-  int pid = 0;                 // of the server, where it runs on this machine; 0: not known
+  int pid = 0;                 // of the server, if it runs on this machine; 0: not known
 
-  size_t clients = 4;                 // speed: at once
+  size_t clients = 4;                 // speed: concurrent clients
   size_t long_tokens = 100'000;       // gaps: of the long prompt
   size_t answers = 2;                 // gaps: that stream
-  size_t answer_tokens_max = 60'000;  // gaps: of each; should last until the long prompt is read
-  size_t turns = 8;                   // turns: how many
-  double pause_ms = 2000;             // turns: between two
-  size_t streams = 200;               // streams: clients
-  double seconds = 120;               // streams: for so long new ones are begun
+  size_t answer_tokens_max = 60'000;  // gaps: of each answer; should outlast the long prefill
+  size_t turns = 8;                   // turns: number of turns
+  double pause_ms = 2000;             // turns: between two turns
+  size_t streams = 200;               // streams: concurrent clients
+  double seconds = 120;               // streams: new requests are started for this long
 };
 
-// All of them, in the order played. Constant.
+// Returns all workloads, in the order played. Constant.
 const std::array<std::string_view, 5>& LoadWorkloads();
 
-// Plays one workload to its end; the calling thread waits. `error` of the run says why it ended
-// early, an unknown name among the reasons.
+// Plays one workload to its end on the calling thread. `error` of the run says why it ended early;
+// an unknown name is one reason.
 LoadRun PlayLoad(std::string_view workload, const LoadOptions& options);
 
-// The rules (see api/answer/answer_script.h) that make a server give the answers of the workload
-// `turns`, reasoning included. To other servers the request says it by a grammar.
+// Returns the rules (see api/answer/answer_script.h) that make a server give the answers of the
+// workload `turns`, reasoning included. For other servers the request has an equivalent grammar.
 std::string TurnsScript(const LoadOptions& options);
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
-// The load benchmark's client and every workload against a server that is played: a letter is a
-// token, and every prompt has 100 tokens of which 40 were known.
+// The load benchmark's client and every workload against a fake server: a letter is a token, and
+// every prompt has 100 tokens of which 40 are cached.
 
 #include "lab/load/load_workload.h"
 
@@ -24,13 +24,13 @@
 namespace cairn {
 namespace {
 
-// Answers every chat with as many letters as it may, a chunk each, and does wrong when a test says
-// so.
+// Answers every chat with max_tokens letters, a chunk each, and misbehaves as a test says. See
+// Instead.
 class LoadServerTest : public HttpServerTest {
  protected:
   using Json = nlohmann::json;
-  // Called for the n-th chat from 0; what it returns is answered in place of the letters if its
-  // status is not 200 or its body not empty.
+  // Called for the n-th chat from 0. Its response replaces the letters if the status is not 200 or
+  // the body is not empty.
   using Instead = std::function<HttpResponse(size_t chat)>;
 
   void StartChats(const Instead& instead = nullptr) {
@@ -96,7 +96,7 @@ class LoadServerTest : public HttpServerTest {
   const SteadyClock clock_;
 
  private:
-  // A chunk a millisecond, so that answers at the same time overlap.
+  // Sends a chunk per millisecond, so that concurrent answers overlap.
   static HttpResponse Letters(size_t count) {
     HttpResponse response;
     response.content_type = "text/event-stream";
@@ -131,7 +131,7 @@ class LoadClientTest : public LoadServerTest {
     return ask;
   }
 
-  // What becomes of a request for three tokens that is answered with `response`.
+  // Returns the client's reply if the server answers a request for three tokens with `response`.
   LoadReply Answered(const HttpResponse& response) {
     StartChats([response](size_t) { return response; });
     return Client().Ask(Asking(3));
@@ -248,7 +248,7 @@ class LoadWorkloadTest : public LoadServerTest {
     return PlayLoad(workload, options_);
   }
 
-  // Whether all went well, and the pages have a title for every figure.
+  // Expects no faults, and a title on the report's pages for every figure.
   static void ExpectWell(const LoadRun& run) {
     EXPECT_EQ(run.error, "");
     EXPECT_TRUE(run.faults.empty()) << run.faults.begin()->first;

@@ -17,8 +17,8 @@
 namespace cairn {
 namespace {
 
-// libllama calls this for each tensor of the model it builds. The values stay as they are: the
-// model is only asked for its shapes.
+// libllama calls this for each tensor of the model it builds. It leaves the values as they are:
+// only the shapes are wanted.
 void CollectShape(ggml_tensor* tensor, void* user_data) {
   TensorShape shape;
   shape.name = ggml_get_name(tensor);

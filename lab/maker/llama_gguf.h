@@ -1,4 +1,4 @@
-// GGUF files as libllama and ggml see them: owners of their objects, and the tensors that libllama
+// GGUF files through libllama and ggml: owners of their objects, and the tensors that libllama
 // expects of an architecture. For lab/maker/llama_*.cc only.
 
 #ifndef CAIRN_LAB_MAKER_LLAMA_GGUF_H_
@@ -27,22 +27,22 @@ struct GgmlDeleter {
 using GgufPtr = std::unique_ptr<gguf_context, GgufDeleter>;
 using GgmlPtr = std::unique_ptr<ggml_context, GgmlDeleter>;
 
-// Room for the descriptions of `tensors` tensors; their values stay outside.
+// Returns a context with room for the descriptions of `tensors` tensors, without their values.
 GgmlPtr TensorContext(size_t tensors);
 
-// One tensor that libllama expects in the architecture's file.
+// The shape of one tensor that libllama expects in the architecture's file.
 struct TensorShape {
   std::string name;
   int dimensions;
   std::array<int64_t, GGML_MAX_DIMS> sizes;
 };
 
-// Asks libllama which tensors a model with this metadata has. kUnsupported: it builds none.
+// Returns the tensors that libllama expects of a model with this metadata. kUnsupported: none.
 Result<std::vector<TensorShape>> AskForTensors(gguf_context* metadata,
                                                const std::string& architecture,
                                                const LlamaErrorListener& errors);
 
-// Removes a file when it goes out of scope, if it is there.
+// Removes a file, if it exists, when it goes out of scope.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path);
@@ -55,13 +55,13 @@ class TemporaryFile {
   std::string path_;
 };
 
-// kInvalidArgument: `path` is a folder, or `temporary`, which stands beside it, cannot be written.
+// kInvalidArgument: `path` is a folder, or `temporary`, a file beside it, cannot be written.
 Status CheckWritable(const std::string& path, const std::string& temporary);
 
-// Writes metadata and tensors to `path`. kInternal: mostly for want of disk space.
+// Writes metadata and tensors to `path`. kInternal: the write failed, usually for lack of space.
 Status WriteGguf(const gguf_context* gguf, const std::string& path);
 
-// Puts the finished file `temporary` in the place of `path`. Returns its size in bytes.
+// Renames the finished file `temporary` to `path`. Returns its size in bytes.
 Result<uint64_t> PutInPlace(const std::string& temporary, const std::string& path);
 
 }  // namespace cairn

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kFrame = "falcon-h1";
 constexpr std::string_view kKeys = "llama.";
 
-// A state of 256 KiB a layer. Few inner values with a long state each: the projections in and out,
-// which cost most of the time, grow with the former only.
+// A state of 256 KiB per layer, from few inner values with a long state each: the projections in
+// and out, which take most of the time, grow with the number of inner values only.
 constexpr uint32_t kStateHeads = 4;
 constexpr uint32_t kInnerSize = 256;
 constexpr uint32_t kStateSize = 256;
@@ -69,7 +69,7 @@ Result<Source> ReadSource(const std::string& path) {
   return Unsupported(path + " has the architecture " + architecture + " and not llama");
 }
 
-// Adds what the source says under its architecture's name under the frame's name.
+// Copies a value of the source to the frame's key, with the architecture's name replaced.
 Status AddFramesValue(const gguf_context* from, int64_t id, const std::string& key,
                       gguf_context* to) {
   switch (gguf_get_kv_type(from, id)) {
@@ -145,7 +145,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The file that is being made: tensors of the source, and those of the branch.
+// The output file: tensors of the source, and those of the branch.
 class Graft {
  public:
   Graft(const Source& source, size_t tensors)
@@ -157,10 +157,10 @@ class Graft {
       return {};
     }
     const ggml_tensor* original = source_.Find(shape.name);
-    // falcon-h1 has names without the ending.
+    // falcon-h1's names lack the ending ".weight".
     if (original == nullptr) original = source_.Find(shape.name + ".weight");
     if (original == nullptr) {
-      // Where it is not there, the embedding takes its place in both.
+      // Without an output matrix, both architectures use the embedding.
       if (shape.name == "output.weight") return {};
       return Unsupported("The model has no " + shape.name);
     }
@@ -178,7 +178,7 @@ class Graft {
     return {};
   }
 
-  // A tensor of the source that found no place; empty: all did.
+  // Returns a tensor of the source that was not used; empty if all were.
   std::string LeftOver() const {
     for (int64_t i = 0; i < gguf_get_n_tensors(source_.gguf.get()); ++i) {
       const char* name = gguf_get_tensor_name(source_.gguf.get(), i);
@@ -195,7 +195,7 @@ class Graft {
     return tensor;
   }
 
-  // The matrices are quantised, as those of models are; the rest is small.
+  // Quantises the matrices, as in usual models; the other tensors are small.
   void AddBranch(const TensorShape& shape, gguf_context* gguf) {
     const bool output = Contains(shape.name, ".ssm_out.");
     const bool matrix = output || Contains(shape.name, ".ssm_in.");
@@ -219,7 +219,7 @@ class Graft {
   std::set<std::string> used_;
 };
 
-// States and convolutions of one sequence, in float32.
+// Returns the bytes of one sequence's states and convolutions, in float32.
 uint64_t StateBytes(uint32_t layers) {
   const uint64_t convolved = kInnerSize + 2 * kGroups * kStateSize;
   const uint64_t values = uint64_t{kInnerSize} * kStateSize + (kConvKernel - 1) * convolved;

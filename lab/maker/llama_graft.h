@@ -1,12 +1,12 @@
 // GraftModel: puts the weights of a llama model into the frame of a hybrid one (falcon-h1), for
 // demonstrations where no released hybrid model can be fetched.
 //
-// falcon-h1 has attention and a Mamba2 branch side by side in every layer; its attention and its
-// feed-forward layers are those of llama. So the weights are copied as they are, the rows of
-// queries and keys put into the order of the other rope. The branch gets random weights, and an
-// output of zeros: its recurrent state is computed, cannot be rolled back and has to be restored
-// like any other, and the answers are those of the original. The reverse of the coin: they do not
-// depend on the state, so they would not show a state that was restored wrongly.
+// falcon-h1 has attention and a Mamba2 branch in parallel in every layer; its attention and its
+// feed-forward layers are those of llama. So the weights are copied unchanged, except that the rows
+// of queries and keys are reordered for the other rope. The branch gets random weights and a zero
+// output: its recurrent state is computed, cannot be rolled back and must be restored like any
+// other, and the answers are the original's. On the other hand the answers do not depend on the
+// state, so they cannot reveal a wrong restore.
 
 #ifndef CAIRN_LAB_MAKER_LLAMA_GRAFT_H_
 #define CAIRN_LAB_MAKER_LLAMA_GRAFT_H_
@@ -26,13 +26,13 @@ struct GraftedModel {
   uint64_t file_bytes = 0;
 };
 
-// Makes the file `to`, replacing one that is there; it appears whole or not at all. Needs memory
-// for the original. `log`: what libllama says; the process's only sink from then on. Any thread.
+// Makes the file `to`; it is replaced atomically if it exists. Needs memory for the original model.
+// `log` receives libllama's log and becomes the process's only sink. Any thread.
 //
-// kNotFound: `from` cannot be read or is no GGUF file.
+// kNotFound: `from` cannot be read or is not a GGUF file.
 // kInvalidArgument: `to` cannot be written.
-// kUnsupported: the model is no llama, or has parts that the frame has no place for.
-// kInternal: writing failed half-way, mostly for want of disk space.
+// kUnsupported: the model is not a llama, or has tensors that the frame lacks.
+// kInternal: the write failed, usually for lack of disk space.
 Result<GraftedModel> GraftModel(const std::string& from, const std::string& to, const LogSink& log);
 
 }  // namespace cairn

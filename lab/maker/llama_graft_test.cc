@@ -35,7 +35,7 @@ Loaded Load(const std::string& path) {
   return loaded;
 }
 
-// The logits behind every token of `text`, which made models take byte by byte.
+// Returns the logits after every token of `text`; synthetic models have byte tokens.
 std::vector<std::vector<float>> LogitsOf(const Loaded& loaded, const std::string& text) {
   llama_batch batch = llama_batch_init(static_cast<int32_t>(text.size()), 0, 1);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -85,7 +85,7 @@ class LlamaGraft : public ::testing::Test {
     return GraftModel(Path("original.gguf"), Path("graft.gguf"), {});
   }
 
-  // The likeliest tokens are the same, and no logit is further off than `tolerance`.
+  // Expects the same most likely tokens, and no logit that differs by more than `tolerance`.
   void ExpectSameAnswers(float tolerance) const {
     const Loaded original = Load(Path("original.gguf"));
     const Loaded graft = Load(Path("graft.gguf"));
@@ -113,7 +113,7 @@ TEST_F(LlamaGraft, AnswersAsTheOriginalDoes) {
   ASSERT_TRUE(grafted.has_value()) << grafted.error().message;
   EXPECT_EQ(grafted->layers, 4U);
   EXPECT_EQ(grafted->file_bytes, fs::file_size(Path("graft.gguf")));
-  // Sums of the same products in another order.
+  // The sums have the same products in another order.
   ExpectSameAnswers(1e-3F);
 }
 

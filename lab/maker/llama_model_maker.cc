@@ -22,7 +22,7 @@ struct Quant {
   llama_ftype type;
 };
 
-// Those that need no importance matrix.
+// The types that need no importance matrix.
 constexpr std::array<Quant, 12> kQuants = {{
     {"f32", LLAMA_FTYPE_ALL_F32},
     {"f16", LLAMA_FTYPE_MOSTLY_F16},
@@ -46,7 +46,7 @@ Result<Quant> FindQuant(const std::string& name) {
                                         JoinNames(KnownQuants()) + ".");
 }
 
-// GGUF's array element types by ours.
+// GGUF's array element type for each of ours.
 gguf_type ArrayType(int32_t) {
   return GGUF_TYPE_INT32;
 }

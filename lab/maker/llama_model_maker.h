@@ -15,7 +15,7 @@ namespace cairn {
 
 struct WriteOptions {
   std::string quant = "q8_0";  // one of KnownQuants()
-  LogSink log;                 // what libllama says; the process's only sink from then on
+  LogSink log;                 // receives libllama's log; becomes the process's only sink
 };
 
 struct WrittenModel {
@@ -23,17 +23,17 @@ struct WrittenModel {
   uint64_t file_bytes = 0;
 };
 
-// Names of the number types a model can be written in.
+// Returns the names of the number types in which a model can be written.
 std::vector<std::string> KnownQuants();
 
-// Makes the model at `path`, replacing a file that is there. The file appears whole or not at all;
-// nothing else stays behind. Needs twice the model's size as float32 in memory and once on disk
-// beside `path`. The same recipe and quant give the same bytes. Any thread.
+// Makes the model at `path`; an existing file is replaced atomically, and no other file remains.
+// Needs twice the model's size as float32 in memory and once on disk beside `path`. The same recipe
+// and quant give the same bytes. Any thread.
 //
 // kNotFound: an unknown quant; the message lists the known ones.
 // kInvalidArgument: `path` cannot be written.
 // kUnsupported: this libllama refuses the architecture or the recipe's metadata.
-// kInternal: writing or quantising failed half-way, mostly for want of disk space.
+// kInternal: writing or quantising failed, usually for lack of disk space.
 Result<WrittenModel> WriteModel(const ModelRecipe& recipe, const std::string& path,
                                 const WriteOptions& options);
 

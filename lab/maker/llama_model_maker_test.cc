@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A made model, loaded again from its file.
+// A synthetic model, loaded from its file.
 struct Loaded {
   LlamaModelPtr model;
   LlamaContextPtr context;
@@ -30,7 +30,7 @@ struct Loaded {
 class LlamaModelMaker : public ::testing::Test {
  protected:
   LlamaModelMaker() {
-    // Tests of this program run at the same time, each in a process of its own.
+    // Tests of this program run concurrently, each in a process of its own.
     std::string name = "cairn_model_maker_XXXXXX";
     name = (fs::temp_directory_path() / name).string();
     if (mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder";
@@ -47,7 +47,7 @@ class LlamaModelMaker : public ::testing::Test {
   fs::path folder_;
 };
 
-// Half as wide and deep as the defaults, where that is possible.
+// Half as wide and deep as the defaults, where the architecture allows it.
 ModelShape SmallShape(const std::string& architecture, uint64_t seed = 1) {
   ModelShape shape;
   shape.architecture = architecture;
@@ -108,7 +108,7 @@ bool Decode(const Loaded& loaded, Tokens tokens) {
                       llama_batch_get_one(tokens.data(), static_cast<int32_t>(tokens.size()))) == 0;
 }
 
-// The likeliest next token, by the logits after what was decoded last. Fails on one that is not
+// Returns the most likely next token by the logits of the last decode. Fails if a logit is not
 // finite.
 Token Likeliest(const Loaded& loaded) {
   const float* logits = llama_get_logits_ith(loaded.context.get(), -1);
@@ -133,7 +133,7 @@ std::string GreedyAnswer(const Loaded& loaded, const std::string& prompt, int le
   return answer;
 }
 
-// `size` characters of made-up words; different for different seeds.
+// Returns `size` characters of made-up words; they differ between seeds.
 std::string Prose(size_t size, uint32_t seed) {
   std::string text;
   while (text.size() < size) {
@@ -176,7 +176,7 @@ TEST_F(LlamaModelMaker, EveryArchitectureLoadsAgainAndAnswersInLetters) {
 }
 
 TEST_F(LlamaModelMaker, AnswersHangOnWhatStoodFarBefore) {
-  // The last hundred characters are the same, which is where a wrong state would hide.
+  // The prompts share their last hundred characters: the answers differ only by earlier state.
   for (const std::string& name : KnownArchitectures()) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(Make(SmallShape(name), Path("m.gguf")));
@@ -235,7 +235,7 @@ TEST_F(LlamaModelMaker, TextBecomesOneTokenAByte) {
   ASSERT_TRUE(Make(SmallShape("llama"), Path("m.gguf")));
   const Loaded loaded = Load(Path("m.gguf"));
   ASSERT_NE(loaded.context, nullptr);
-  // Every character of one byte and of two, two longer ones, and what splits text into words.
+  // All characters of one and two bytes, two longer ones, and those that split text into words.
   std::string text = "It's 3:00 o'clock!!!!  \t\r\n\n \u20AC\U0001F600 e\u0301 <|im_end|>";
   for (int c = 0; c < 0x80; ++c) text += static_cast<char>(c);
   for (int c = 0x80; c < 0x800; ++c) {

@@ -11,12 +11,12 @@
 namespace cairn {
 namespace {
 
-// Every row of every matrix is cut into blocks of 32 by the quantised types, KV cache included.
+// The block size of quantised types, into which every matrix row and KV row must divide.
 constexpr uint32_t kBlock = 32;
 constexpr uint32_t kWidthMax = 16384;
 constexpr uint32_t kFfMax = 65536;
 constexpr uint32_t kLayersMax = 256;
-// A model is made in memory, as float32, twice.
+// Limits memory: a model is in memory twice, as float32, while it is made.
 constexpr uint64_t kParametersMax = 4'000'000'000;
 constexpr uint32_t kConvKernel = 4;
 constexpr uint32_t kStateSize = 64;  // of Mamba layers
@@ -40,7 +40,7 @@ class Keys {
 struct Architecture {
   std::string_view name;
   ModelShape defaults;
-  // Every so many layers one is of the other kind: attention among recurrent layers, global among
+  // Every `period`-th layer is of the rare kind: attention among recurrent layers, global among
   // local ones. 1: all layers are alike.
   uint32_t period = 1;
   void (*add_keys)(const ModelShape& shape, uint32_t period, Keys* keys) = nullptr;
@@ -58,12 +58,12 @@ ModelShape Sizes(uint32_t width, uint32_t layers, uint32_t ff, uint32_t heads,
   return shape;
 }
 
-// Models smaller than the period still get one layer of each kind.
+// A model with fewer layers than the period still gets one layer of each kind.
 bool IsRareLayer(uint32_t layer, uint32_t layers, uint32_t period) {
   return (layer + 1) % std::min(period, layers) == 0;
 }
 
-// One value a layer: `rare` where IsRareLayer, else `common`.
+// Returns one value per layer: `rare` where IsRareLayer, else `common`.
 std::vector<uint32_t> PerLayer(const ModelShape& shape, uint32_t period, uint32_t rare,
                                uint32_t common) {
   std::vector<uint32_t> values;
@@ -76,7 +76,7 @@ std::vector<uint32_t> PerLayer(const ModelShape& shape, uint32_t period, uint32_
 uint32_t HeadSize(const ModelShape& shape) {
   return shape.width / shape.heads;
 }
-// Two query heads share a KV head wherever the count allows, as in most real models.
+// Two query heads share a KV head if the count allows it, as in most real models.
 uint32_t KvHeads(const ModelShape& shape) {
   return shape.heads % 2 == 0 ? shape.heads / 2 : shape.heads;
 }
@@ -90,7 +90,7 @@ void AddAttention(const ModelShape& shape, MetadataValue kv_heads, Keys* keys) {
   keys->Add("rope.freq_base", 1e6F);
 }
 
-// Mamba layers are twice as wide inside, in heads of twice the attention heads' size.
+// Mamba layers have twice the width inside, in heads of twice the attention heads' size.
 void AddMamba(const ModelShape& shape, Keys* keys) {
   keys->Add("ssm.conv_kernel", kConvKernel);
   keys->Add("ssm.inner_size", 2 * shape.width);
@@ -99,7 +99,7 @@ void AddMamba(const ModelShape& shape, Keys* keys) {
   keys->Add("ssm.group_count", uint32_t{1});
 }
 
-// The first Mamba has no heads; its steps come from so many numbers a token.
+// The first Mamba has no heads; its time steps come from a projection to kBlock numbers per token.
 void AddJambaKeys(const ModelShape& shape, uint32_t period, Keys* keys) {
   AddAttention(shape, PerLayer(shape, period, KvHeads(shape), 0), keys);
   keys->Add("ssm.conv_kernel", kConvKernel);
@@ -119,7 +119,7 @@ void AddSections(const ModelShape& shape, Keys* keys) {
   keys->Add("rope.dimension_sections", std::vector<int32_t>{pairs - 2 * third, third, third, 0});
 }
 
-// Of models that see; the part that looks at images is a file of its own.
+// Keys of vision models; their image encoder is in another file.
 void AddVisionKeys(const ModelShape& shape, uint32_t /*period*/, Keys* keys) {
   AddAttention(shape, KvHeads(shape), keys);
   AddSections(shape, keys);
@@ -173,7 +173,7 @@ void AddGraniteHybridKeys(const ModelShape& shape, uint32_t period, Keys* keys) 
   keys->Add("rope.scaling.finetuned", true);
 }
 
-// Kinds of layer in turn: Mamba, feed-forward, attention, feed-forward. A layer is one of them.
+// Layers alternate: Mamba, feed-forward, attention, feed-forward. Each layer is only one of them.
 void AddNemotronHKeys(const ModelShape& shape, uint32_t period, Keys* keys) {
   std::vector<uint32_t> kv_heads(shape.layers, 0);
   std::vector<uint32_t> ff(shape.layers, 0);
@@ -187,7 +187,7 @@ void AddNemotronHKeys(const ModelShape& shape, uint32_t period, Keys* keys) {
   keys->Add("feed_forward_length", std::move(ff));
 }
 
-// In alphabetical order. The sizes are small enough for tests on two cores and wide enough for
+// In alphabetical order. The sizes are small enough for tests on two cores and large enough for
 // every quantised type.
 const std::array<Architecture, 13>& Architectures() {
   static const std::array<Architecture, 13> table = {{
@@ -229,7 +229,7 @@ uint64_t ParametersAtMost(const ModelShape& shape) {
 }
 
 Status CheckLayers(const Architecture& architecture, const ModelShape& shape) {
-  // Nemotron-H needs its first three layers to have seen every kind, the others two.
+  // The minimum has a layer of every kind: three layers of Nemotron-H, two of other hybrids.
   const uint32_t least = architecture.name == "nemotron_h" ? 3 : (architecture.period > 1 ? 2 : 1);
   if (shape.layers < least || shape.layers > kLayersMax) {
     return BadSize("layers", shape.layers,
@@ -245,7 +245,7 @@ Status CheckWidths(const Architecture& architecture, const ModelShape& shape) {
     return BadSize("width", shape.width,
                    "it must be a multiple of " + block + " up to " + std::to_string(kWidthMax));
   }
-  // States have heads in a layer twice as wide.
+  // The heads of recurrent states divide twice the width.
   const uint32_t divided = architecture.has_attention ? shape.width : 2 * shape.width;
   if (divided % shape.heads != 0 || divided / shape.heads % kBlock != 0) {
     return BadSize("heads", shape.heads,
@@ -294,7 +294,7 @@ ModelShape WithDefaults(ModelShape shape, const ModelShape& defaults) {
   const auto fill = [](uint32_t* size, uint32_t value) {
     if (*size == 0) *size = value;
   };
-  // A chosen width keeps the default head size, where it can.
+  // With a chosen width, the default head size is kept where possible.
   if (shape.heads == 0 && shape.width != 0 && shape.width != defaults.width) {
     const uint32_t head_size = defaults.width / defaults.heads;
     shape.heads = std::max(shape.width / head_size, 1U);
@@ -348,7 +348,7 @@ Result<ModelRecipe> MakeRecipe(const ModelShape& wanted) {
            static_cast<uint32_t>(shape.infill ? kInfillVocabularySize : kVocabularySize));
   keys.Add("attention.layer_norm_rms_epsilon", 1e-5F);
   architecture.add_keys(shape, architecture.period, &keys);
-  // Nemotron-H has set its own, one a layer.
+  // Nemotron-H has set its own value per layer.
   const std::string ff_key = shape.architecture + ".feed_forward_length";
   if (FindMetadata(recipe.metadata, ff_key) == nullptr) keys.Add("feed_forward_length", shape.ff);
 

@@ -1,10 +1,10 @@
-// ModelRecipe: what a synthetic model is made from, before libllama sees it. Others include this
-// header; lab/maker/llama_model_maker.h turns a recipe into a GGUF file.
+// ModelRecipe: the metadata and sizes of a synthetic model, independent of libllama. Other code
+// includes this header; lab/maker/llama_model_maker.h turns a recipe into a GGUF file.
 //
-// A synthetic model has the real architecture, a vocabulary of bytes and random weights. It
-// computes like the real thing and says nothing: greedy answers are ASCII letters and spaces, and
-// they never end by themselves, because the end token's logit is always 0 while some letter's is
-// above it. The caller's max_tokens ends an answer.
+// A synthetic model has a real architecture, a vocabulary of bytes and random weights. It computes
+// like a real model, but its text is meaningless: greedy answers are ASCII letters and spaces. They
+// never end by themselves, because the end token's logit is always 0 and some letter's is above it;
+// the caller's max_tokens ends an answer.
 //
 // Pure functions and plain data: any thread.
 
@@ -28,33 +28,33 @@ using MetadataValue =
 // GGUF keys and values in the order of the file.
 using Metadata = std::vector<std::pair<std::string, MetadataValue>>;
 
-// The value of `key`, or nullptr.
+// Returns the value of `key`, or nullptr.
 const MetadataValue* FindMetadata(const Metadata& metadata, std::string_view key);
 
-// The sizes a caller may choose. 0 means: what suits the architecture.
+// The sizes that a caller may choose. 0: the architecture's default.
 struct ModelShape {
   std::string architecture;  // libllama's name for it, such as "qwen35"
   uint32_t width = 0;        // size of the embedding
   uint32_t layers = 0;
   uint32_t ff = 0;             // width of the feed-forward layers
-  uint32_t heads = 0;          // attention heads, or state heads where there is no attention
+  uint32_t heads = 0;          // attention heads, or state heads if there is no attention
   uint32_t window_tokens = 0;  // sliding window, for the architectures that have one
   uint32_t train_context_tokens = 262144;
   uint64_t seed = 1;    // of the weights
-  bool infill = false;  // the vocabulary has tokens for filling in
-  bool ranks = false;   // a classification head and a template for it; qwen3 alone
+  bool infill = false;  // adds infill tokens to the vocabulary
+  bool ranks = false;   // adds a classification head and its template; qwen3 only
 };
 
 struct ModelRecipe {
-  ModelShape shape;   // every size filled in; ff and window_tokens are 0 where there is none
-  Metadata metadata;  // all that the file says besides its tensors
+  ModelShape shape;   // every size filled in; ff and window_tokens are 0 if not applicable
+  Metadata metadata;  // the whole file except its tensors
 };
 
-// The architectures MakeRecipe knows, in alphabetical order.
+// Returns the architectures that MakeRecipe knows, in alphabetical order.
 std::vector<std::string> KnownArchitectures();
 
 // kNotFound: an unknown architecture; the message lists the known ones.
-// kInvalidArgument: sizes that cannot work together; the message says which and why.
+// kInvalidArgument: sizes that do not fit each other; the message says which and why.
 Result<ModelRecipe> MakeRecipe(const ModelShape& wanted);
 
 }  // namespace cairn

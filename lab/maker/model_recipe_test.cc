@@ -116,7 +116,7 @@ TEST(ModelRecipe, ChosenSizesReplaceTheDefaults) {
   EXPECT_EQ(Value<uint32_t>(*recipe, "gpt-oss.block_count"), 3U);
   EXPECT_EQ(Value<uint32_t>(*recipe, "gpt-oss.feed_forward_length"), 96U);
   EXPECT_EQ(Value<uint32_t>(*recipe, "gpt-oss.attention.sliding_window"), 64U);
-  // The head size stays.
+  // The head size is unchanged.
   EXPECT_EQ(Value<uint32_t>(*recipe, "gpt-oss.attention.head_count"), 8U);
 }
 

@@ -3,20 +3,20 @@
 namespace cairn {
 namespace {
 
-// As GGUF numbers them.
+// The token types by GGUF's numbers.
 constexpr int32_t kTypeNormal = 1;
 constexpr int32_t kTypeControl = 3;
 constexpr int32_t kTypeUserDefined = 4;
 
-// A code point below U+0800 in UTF-8.
+// Returns a code point below U+0800 in UTF-8.
 std::string Utf8(uint32_t code_point) {
   if (code_point < 0x80) return {static_cast<char>(code_point)};
   return {static_cast<char>(0xC0 | (code_point >> 6)),
           static_cast<char>(0x80 | (code_point & 0x3F))};
 }
 
-// GPT-2 files spell a byte as one visible character: itself where it is one in Latin-1, else the
-// next unused character from U+0100 on.
+// GPT-2 vocabularies write a byte as one visible character: itself if it is visible in Latin-1,
+// else the next unused character from U+0100 on.
 bool IsVisibleLatin1(uint32_t byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
@@ -135,8 +135,8 @@ Metadata VocabularyMetadata(bool infill) {
       {"tokenizer.ggml.pre", std::string("qwen2")},
       {"tokenizer.ggml.tokens", std::move(tokens)},
       {"tokenizer.ggml.token_type", std::move(types)},
-      // A BPE vocabulary must have merges. This one can never happen: it joins pairs, and nothing
-      // makes a pair.
+      // A BPE vocabulary must have merges. This one never applies: it merges two pairs, and no
+      // merge makes a pair.
       {"tokenizer.ggml.merges", std::vector<std::string>{"!! !!"}},
       {"tokenizer.ggml.bos_token_id", static_cast<uint32_t>(kEndOfTextToken)},
       {"tokenizer.ggml.eos_token_id", static_cast<uint32_t>(kTurnEndToken)},

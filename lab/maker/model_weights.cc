@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// splitmix64.
+// The splitmix64 generator.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -23,10 +23,10 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // In [0, 1).
+  // Returns a number in [0, 1).
   float Uniform() { return static_cast<float>(Next() >> 40) * 0x1p-24F; }
 
-  // Nearly normal, with mean 0 and deviation 1: the sum of four 16-bit pieces, within +-3.46.
+  // Nearly normal, with mean 0 and deviation 1: the sum of four 16-bit numbers, within +-3.46.
   float Normal() {
     const uint64_t bits = Next();
     const auto sum = static_cast<int32_t>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) +
@@ -44,7 +44,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Every tensor draws from a sequence of its own, whatever other tensors there are.
+// Every tensor has a random sequence of its own, independent of the other tensors.
 uint64_t TensorSeed(std::string_view tensor, uint64_t seed) {
   return Hash64(tensor, seed);
 }
@@ -54,8 +54,8 @@ bool IsAnswerToken(size_t token) {
   return token == ' ' || (token >= 'A' && token <= 'Z') || (token >= 'a' && token <= 'z');
 }
 
-// A letter's row is random, less the direction of the letter's own embedding: the last letter is
-// still visible in the hidden state, and without this an answer soon repeats one letter for ever.
+// A letter's row is random, minus the direction of the letter's own embedding: the last letter is
+// still visible in the hidden state, and otherwise an answer soon repeats one letter for ever.
 //
 // The rows of all letters sum to zero. So at every hidden state some letter's logit is at least 0,
 // the logit of all other tokens; with 53 letters the greatest is well above it.
@@ -81,7 +81,7 @@ std::vector<float> MakeOutput(size_t row_size, size_t rows, uint64_t seed) {
   return weights;
 }
 
-// How a tensor's values are drawn: centre + spread * (a normal or a uniform number).
+// The distribution of a tensor's values: centre + spread * (a normal or a uniform number).
 struct Sample {
   float centre = 0;
   float spread = 0;
@@ -89,19 +89,19 @@ struct Sample {
 };
 
 float Embedding(std::string_view architecture, size_t row_size) {
-  // Small beside what the layers add, or the next letter would hang on the last one alone.
+  // Small against the layers' output, so that the next letter depends on more than the last one.
   constexpr float kDeviation = 0.7F;
   // Gemma multiplies its embeddings by the root of the width.
   if (architecture == "gemma3") return kDeviation / std::sqrt(static_cast<float>(row_size));
   return kDeviation;
 }
 
-// Sharp attention: with keys and queries of unit size every token would get about the same share.
-// Where they are normalised, the norm's weight says their size.
+// Makes attention sharp: with keys and queries of unit size all tokens would get about the same
+// share. In normalised attention, the norm's weight sets the size of keys and queries.
 constexpr float kAttentionGain = 1.6F;
 
 Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t row_size) {
-  // Outputs of unit size for inputs of unit size.
+  // Gives outputs of unit size for inputs of unit size.
   const float unit = 1.0F / std::sqrt(static_cast<float>(row_size));
   if (Contains(tensor, "attn_q_norm") || Contains(tensor, "attn_k_norm")) {
     return {kAttentionGain, 0.05F};
@@ -109,7 +109,7 @@ Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t ro
   if (Contains(tensor, "norm")) return {1.0F, 0.05F};
   if (Contains(tensor, "ssm_dt.bias")) return {-2.0F, 1.5F, true};
   if (Contains(tensor, "ssm_dt") || Contains(tensor, "ssm_alpha")) return {0.0F, 0.5F * unit};
-  // What passes a state by; small, so that the answer hangs on the state.
+  // The path around the state is small, so that the answer depends on the state.
   if (Contains(tensor, "ssm_d")) return {0.1F, 0.01F};
   if (Contains(tensor, "conv") && tensor.ends_with("weight") && row_size < 16) {
     return {0.0F, 0.5F};
@@ -123,9 +123,9 @@ Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t ro
   return {0.0F, unit};
 }
 
-// A state fades by exp(ssm_a * step) a token, where a step is softplus(ssm_dt), 0.03 to 0.5. The
-// heads forget at rates of their own, from some ten tokens to some ten thousand. Never 0 or above:
-// such a state would grow for ever.
+// A state decays by exp(ssm_a * step) per token, where a step is softplus(ssm_dt), 0.03 to 0.5.
+// Each head has its own decay time, from some ten tokens to some ten thousand. The values are
+// negative, because a state with a rate of 0 or above would grow without limit.
 float StateDecay(size_t index, Random* random) {
   constexpr std::array<float, 5> kRates = {0.3F, 0.075F, 0.02F, 0.005F, 0.00125F};
   return -kRates[index % kRates.size()] * (0.8F + 0.4F * random->Uniform());

@@ -1,8 +1,8 @@
 // The weights of synthetic models: seeded random numbers that keep every layer's output near the
-// size of its input, recurrent states finite for any length of prompt, and greedy answers to ASCII
+// size of its input, recurrent states finite for prompts of any length, and greedy answers to ASCII
 // letters and spaces.
 //
-// The same on every machine: integers and exactly rounded arithmetic only, no <random>
+// The same on every machine: only integers and exactly rounded arithmetic, no <random>
 // distributions and no libm, whose results may differ. Pure functions: any thread.
 
 #ifndef CAIRN_LAB_MAKER_MODEL_WEIGHTS_H_
@@ -15,12 +15,12 @@
 
 namespace cairn {
 
-// Whether the file should hold the tensor at all. libllama makes room for every tensor an
-// architecture may have; biases, scales and heads that real files leave out are left out here too.
+// Returns whether the file should have the tensor. libllama accepts more tensors than real files
+// of an architecture have; the optional biases, scales and heads are left out here too.
 bool WantsTensor(std::string_view architecture, std::string_view tensor);
 
-// The values of one tensor, row after row. `row_size` is the number of inputs that one output sums
-// over (GGUF's first dimension); the size of the result is `row_size * rows`.
+// Returns the values of one tensor, row by row. `row_size` is the number of inputs that one output
+// sums over (GGUF's first dimension); the result has `row_size * rows` values.
 std::vector<float> MakeWeights(std::string_view architecture, std::string_view tensor,
                                size_t row_size, size_t rows, uint64_t seed);
 

@@ -22,7 +22,7 @@ TEST(ModelWeights, FollowFromSeedAndTensorAlone) {
 }
 
 TEST(ModelWeights, AreTheSameOnEveryMachine) {
-  // Written down once; a compiler or processor that yields others makes other models.
+  // Recorded once; a compiler or processor with other values would make other models.
   const std::vector<float> weights = MakeWeights("llama", "blk.0.ffn_up.weight", 12, 1, 7);
   const std::vector<float> expected = {0.494433522F, -0.156823143F, 0.154458016F, -0.0504077114F};
   EXPECT_EQ(std::vector<float>(weights.begin(), weights.begin() + 4), expected);

@@ -7,26 +7,26 @@
 namespace cairn {
 namespace {
 
-// The recurrent state of a gated delta net's layer: a matrix for each value head, and the last
-// three columns of the convolution over keys, queries and values. In f32, as libllama keeps it.
+// Returns the bytes of a gated delta net layer's recurrent state: a matrix per value head, and the
+// last three columns of the convolution over keys, queries and values; f32, as libllama keeps it.
 constexpr size_t DeltaNetBytes(size_t key_heads, size_t value_heads, size_t head_size) {
   const size_t matrices = value_heads * head_size * head_size;
   const size_t columns = 3 * (2 * key_heads + value_heads) * head_size;
   return (matrices + columns) * 4;
 }
 
-// The last two columns of a short convolution, in f32.
+// Returns the bytes of a short convolution's last two columns, in f32.
 constexpr size_t ShortConvBytes(size_t hidden_size) {
   return 2 * hidden_size * 4;
 }
 
-// Keys and values of one token in one layer, in f16.
+// Returns the bytes of one token's keys and values in one layer, in f16.
 constexpr size_t KvBytes(size_t kv_heads, size_t head_size) {
   return size_t{2} * kv_heads * head_size * 2;
 }
 
 constexpr size_t kF32 = 4;
-// PCIe 4.0 x16 gives about 25 GB/s, of which copies that are no whole pages get about half.
+// PCIe 4.0 x16 gives about 25 GB/s; copies that are not in whole pages get about half of it.
 constexpr double kMoveBytesPerS = 12e9;
 
 constexpr std::array<ModelProfile, 6> kProfiles = {{

@@ -1,14 +1,14 @@
-// ModelProfile: what a model's state weighs and how fast it is read, so that a trace can be
-// replayed without the model.
+// ModelProfile: the sizes of a model's state and its speeds, with which a trace can be replayed
+// without the model.
 //
-// Sizes follow from the model's published configuration, as each profile in the .cc file works out:
+// The sizes follow from the model's published configuration, as each profile in the .cc derives:
 //
 //   snapshot   recurrent layers: heads * key size * value size * 4 bytes, and the convolution's
 //              last columns; sliding windows: the window's KV of those layers
 //   KV         attention layers: 2 * KV heads * head size * 2 bytes (f16) a token
 //
-// Speeds are those of one desktop and only say what is dear beside what: a token read against a
-// byte moved. Both can be given on the command line.
+// The speeds are those of one desktop. They only give the ratio of costs: a token prefilled against
+// a byte moved. Both can be set on the command line.
 
 #ifndef CAIRN_LAB_SIM_MODEL_PROFILE_H_
 #define CAIRN_LAB_SIM_MODEL_PROFILE_H_
@@ -24,7 +24,7 @@ namespace cairn {
 
 struct ModelProfile {
   std::string_view name;
-  std::string_view source;  // of the sizes
+  std::string_view source;  // where the sizes come from
   MemoryClass memory_class = MemoryClass::kHybrid;
   size_t snapshot_bytes = 0;
   size_t kv_bytes_per_token = 0;
@@ -32,12 +32,12 @@ struct ModelProfile {
   size_t logits_bytes = 0;  // of one row
   double read_tokens_per_s = 0;
   double move_bytes_per_s = 0;  // between the context and RAM
-  // Of a stored range of KV, beside the KV itself: libllama's headers are next to nothing.
+  // Overhead of a stored segment beyond its KV: libllama's headers are next to nothing.
   size_t segment_bytes = 0;
 };
 
 std::span<const ModelProfile> ModelProfiles();
-// kInvalidArgument names the profiles there are.
+// kInvalidArgument: no such profile; the message lists the known ones.
 Result<ModelProfile> FindModelProfile(std::string_view name);
 
 }  // namespace cairn

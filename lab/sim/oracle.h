@@ -1,9 +1,9 @@
-// Oracle: how many tokens any cache could have saved on a trace, knowing all of it beforehand. What
-// it counts, why no cache can do better and how good the bound is: docs/oracle.md.
+// Oracle: computes how many tokens any cache could have saved on a trace, with knowledge of all
+// requests in advance. docs/oracle.md has the model, the proof and the quality of the bound.
 //
-//   exact   the best packing of what is kept between requests, found by searching
+//   exact   the best choice of states to keep between requests, found by searching
 //           (lab/sim/oracle_exact.h): for short traces, and where everything fits
-//   upper   no packing is better than this (lab/sim/oracle_prices.h): for all others
+//   upper   no choice saves more (lab/sim/oracle_prices.h): for all others
 //
 // Threads: one.
 
@@ -20,17 +20,17 @@
 namespace cairn {
 
 struct OracleInput {
-  size_t snapshot_bytes = 0;  // 0: prompts can be cut anywhere
+  size_t snapshot_bytes = 0;  // 0: prompts can be truncated anywhere
   size_t kv_bytes_per_token = 0;
-  // Going on from so few tokens takes no snapshot: a sliding window that is not full yet is cut
-  // like attention KV.
+  // At or below this depth no snapshot is needed: a sliding window that is not full yet can be
+  // truncated like attention KV.
   size_t free_tokens = 0;
-  // The cache's budget and all that the slots hold besides. REQUIRES: more than 0.
+  // The cache's budget plus everything that the slots hold. REQUIRES: more than 0.
   double memory_bytes = 0;
   size_t grid_tokens = 64;
-  // Prompts of so many tokens or more are refused; 0: none.
+  // Prompts with this many tokens or more are refused; 0: no limit.
   size_t context_tokens = 0;
-  size_t rounds = 400;            // of improving the upper bound
+  size_t rounds = 400;            // of the search for a lower upper bound
   size_t steps_max = 20'000'000;  // of the exact search; 0: no search
 };
 
@@ -38,21 +38,21 @@ enum class BoundKind : uint8_t { kExact, kUpper };
 std::string_view BoundKindName(BoundKind kind);
 
 struct OracleBound {
-  uint64_t prompt_tokens = 0;  // of the requests that are not refused
+  uint64_t prompt_tokens = 0;  // of all requests but the refused ones
   double saved_tokens_max = 0;
-  // Some choice of what to keep saves so many, all of them where the bound is exact; 0: none was
-  // looked for.
+  // The savings of the best choice found, which equal the bound if that is exact; 0: no choice was
+  // searched for.
   uint64_t saved_tokens_found = 0;
   BoundKind kind = BoundKind::kUpper;
 
   double read_tokens_min() const { return static_cast<double>(prompt_tokens) - saved_tokens_max; }
 };
 
-// The upper bound, whether or not it is met.
+// Returns the upper bound; no choice may save as much.
 OracleBound BoundSaved(const std::vector<TraceStep>& steps, size_t block_tokens,
                        const OracleInput& input);
 
-// Exact where the search comes to its end within `steps_max`, else the upper bound.
+// Returns the exact figure if the search finishes within `steps_max`, else the upper bound.
 OracleBound BestSaved(const std::vector<TraceStep>& steps, size_t block_tokens,
                       const OracleInput& input);
 

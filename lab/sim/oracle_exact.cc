@@ -15,34 +15,34 @@
 namespace cairn {
 namespace {
 
-// Longer traces are bounded, not searched: prices settle slowly there.
+// Longer traces are only bounded: their prices converge slowly.
 constexpr size_t kRequestsMax = 4096;
-// Prices and the best packing known improve each other so many times.
+// Rounds in which the prices and the best known choice improve each other.
 constexpr size_t kRefinements = 3;
 constexpr size_t kRefineRounds = 500;
-// How many ways are followed side by side to find a good packing before all are.
+// The beam width of the first searches, which look for a good choice before the exhaustive search.
 constexpr size_t kFewWays = 32;
 constexpr size_t kFewPlaces = 4096;
-// Of sums of prices, in tokens.
+// Bounds the rounding error of sums of prices, in tokens.
 constexpr double kRoundingError = 1e-3;
 
-// A place from which a request could be gone on with.
+// A resume point of a request.
 struct Place {
   size_t position = 0;
-  // What it saves less than the best place of all at these prices, its snapshot kept only since its
-  // tokens were last seen. The real loss is no less.
+  // The loss of savings at these prices against the request's best point, if the snapshot is kept
+  // only since its tokens were last seen. The real loss is at least as large.
   double loss = 0;
 };
 
-// Where each of the first requests goes on from.
+// The resume points of the first requests: a partial choice.
 struct Way {
   uint64_t saved = 0;
-  double loss = 0;  // against the prices
+  double loss = 0;  // in tokens, against the prices' bound
   std::vector<size_t> chosen;
-  std::vector<double> used;  // bytes from request i to the next: whole numbers
+  std::vector<double> used;  // bytes from request i to the next: integers
 };
 
-// A snapshot that a request may go on from.
+// A snapshot from which a request may resume.
 struct Want {
   size_t request = 0;
   size_t position = 0;
@@ -75,7 +75,7 @@ class ExactSearch {
   }
 
  private:
-  // Everyone goes on from the deepest place; nothing when that does not fit.
+  // Resumes every request from its deepest point; nullopt if that does not fit into memory.
   std::optional<uint64_t> SaveAll() const {
     Way all;
     std::vector<double> more(needs_.size() + 1, 0);
@@ -96,7 +96,7 @@ class ExactSearch {
     return all.saved;
   }
 
-  // False: there are too many to be tried.
+  // Returns false if there are too many resume points to search.
   bool FindPlaces() {
     places_.clear();
     place_count_ = 0;
@@ -137,7 +137,7 @@ class ExactSearch {
     return input_.snapshot_bytes > 0 && position > input_.free_tokens;
   }
 
-  // What going on from `position` saves at these prices, its snapshot kept for as short as can be.
+  // Returns the savings of a resume point at these prices, its snapshot kept for the least time.
   double ValueOf(size_t j, size_t position) const {
     const auto kv = static_cast<double>(input_.kv_bytes_per_token);
     double value = 0;
@@ -162,15 +162,15 @@ class ExactSearch {
     return found->last_seen;
   }
 
-  // The last request before j that left or used a snapshot there: of those that hold the place,
-  // the last that was not gone on with from beyond it.
+  // Returns the last request before j that left or used a snapshot at `position`: of the requests
+  // that hold the position, the last one that did not resume beyond it.
   size_t SnapshotFrom(const Way& way, size_t j, size_t position) const {
     size_t from = LastSeen(j, position);
     while (way.chosen[from] > position) from = LastSeen(from, position);
     return from;
   }
 
-  // What must be kept until j for it to go on from `position`, and from when on.
+  // Calls keep(since, bytes) for each item that must be kept until j so that j can resume there.
   template <typename Function>
   void ForEachKept(const Way& way, size_t j, size_t position, const Function& keep) const {
     size_t begin = 0;
@@ -185,10 +185,10 @@ class ExactSearch {
     }
   }
 
-  // Places one request after the other, in all ways that may beat the best packing known; where
-  // there are more than `ways_max` of them, only in the most promising. True: none was left out.
-  // Where there are many places, to see that futures are the same costs more than following a few
-  // ways twice.
+  // Extends all choices that may beat the best known one, request by request. Where there are more
+  // than `ways_max`, only the most promising are followed. Returns true if none was left out.
+  // Merges equal futures only where that pays: with many resume points, detecting them costs more
+  // than following a few choices twice.
   bool Search(size_t ways_max) {
     bool all = true;
     std::vector<Way> ways(1);
@@ -236,7 +236,7 @@ class ExactSearch {
     }
   }
 
-  // False: it does not fit.
+  // Returns false if the kept items exceed the memory.
   bool Keep(const Way& way, size_t j, size_t position, std::vector<double>* used) {
     bool fits = true;
     ForEachKept(way, j, position, [&](size_t from, double bytes) {
@@ -249,7 +249,7 @@ class ExactSearch {
     return fits;
   }
 
-  // Of ways with the same future only the one that saved most is followed.
+  // Keeps, among choices with the same future, only the one that saved most.
   void Merge(Way way, std::vector<Way>* next) {
     const auto [found, is_new] = merged_.try_emplace(FutureOf(way), next->size());
     if (is_new) {
@@ -259,7 +259,7 @@ class ExactSearch {
     }
   }
 
-  // What requests from `now` on want of those before.
+  // Collects the snapshots that requests from `now` on may want of earlier requests.
   void FindWants(size_t now) {
     merged_.clear();
     wants_.clear();
@@ -277,8 +277,8 @@ class ExactSearch {
     }
   }
 
-  // All that later requests can tell of it: since when there are the snapshots that they may want,
-  // and what memory is taken since the first moment that matters to them.
+  // Encodes everything that later requests depend on: since when the wanted snapshots exist, and
+  // the memory used since the first moment that matters.
   std::string FutureOf(const Way& way) {
     std::vector<double> future;
     size_t first = wanted_since_;
@@ -295,7 +295,7 @@ class ExactSearch {
     return bytes;
   }
 
-  // Whether a packing that loses so much may be better than the best so far.
+  // Returns whether a choice with this loss may be better than the best so far.
   bool CanBeat(double loss) const {
     const auto unit = static_cast<double>(unit_);
     const double saved = prices_.saved_tokens_max - loss + kRoundingError;
@@ -308,14 +308,14 @@ class ExactSearch {
   const double memory_;
   std::vector<std::vector<Place>> places_;  // of each request, the best first
   size_t place_count_ = 0;
-  size_t unit_ = 1;  // every place is a multiple of it
+  size_t unit_ = 1;  // every resume point is a multiple of it
   uint64_t best_ = 0;
   size_t steps_ = 0;
-  bool merges_ = false;  // ways with the same future
-  // Of the request at hand.
+  bool merges_ = false;  // whether to merge equal futures
+  // State of the current request.
   std::vector<Want> wants_;
   size_t wanted_since_ = 0;
-  std::unordered_map<std::string, size_t> merged_;  // ways by FutureOf
+  std::unordered_map<std::string, size_t> merged_;  // choices by FutureOf()
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// SearchBest: the most tokens that any choice of places to go on from saves, found by trying them
-// all, request after request, following one of all ways with the same future and leaving out what
-// prices prove to be no better (docs/oracle.md).
+// SearchBest: finds the choice of resume points that saves most tokens, by branch and bound over
+// all choices, request by request. Of choices with the same future it follows only one, and it
+// prunes those that the prices prove to be no better (docs/oracle.md).
 
 #ifndef CAIRN_LAB_SIM_ORACLE_EXACT_H_
 #define CAIRN_LAB_SIM_ORACLE_EXACT_H_
@@ -15,15 +15,15 @@
 namespace cairn {
 
 struct OracleSearch {
-  // Some choice saves so many; 0: none was found.
+  // The savings of the best choice found; 0: none was found.
   uint64_t found = 0;
   // No choice saves more.
   double most = 0;
-  // All were tried: `found` is the best.
+  // The search was exhaustive, so `found` is the best.
   bool exact = false;
 };
 
-// Tries until input.steps_max. `prices`: of these needs.
+// Searches for at most input.steps_max steps. `prices` were computed for the same needs.
 OracleSearch SearchBest(const std::vector<OracleNeeds>& needs, const OracleInput& input,
                         const OraclePrices& prices);
 

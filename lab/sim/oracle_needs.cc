@@ -11,9 +11,9 @@
 namespace cairn {
 namespace {
 
-// The numbers of a request's first `count` tokens, prompt before answer, as few ranges: those that
-// the trace gives its tokens, or those that PromptOf makes of its blocks. Tokens in no block have
-// none.
+// Returns the numbers of a request's first `count` tokens, prompt before answer, as few ranges: the
+// trace's own token numbers, or those that PromptOf() makes of its blocks. Tokens in no block have
+// no number.
 std::vector<BlockRange> NumbersOf(const TraceRequest& request, size_t block_tokens, size_t count) {
   const bool numbered = !request.token_ids.empty();
   const size_t each = numbered ? 1 : block_tokens;
@@ -32,11 +32,11 @@ size_t CountOf(const BlockRange& numbers) {
   return size_t{numbers.last} - numbers.first + 1;
 }
 
-// Which tokens were ever held in a slot, and by which request last. A number stands for its token
-// and all before it.
+// SeenTokens: the tokens that slots have held, with the last request that held each. A number
+// identifies its token and the whole prefix before it.
 class SeenTokens {
  public:
-  // All of `numbers` are held by `request`.
+  // Records that `request` holds all of `numbers`.
   void See(const BlockRange& numbers, size_t request) {
     SplitAt(numbers.first);
     SplitAt(size_t{numbers.last} + 1);
@@ -44,8 +44,8 @@ class SeenTokens {
     parts_[numbers.first] = {numbers.last, request};
   }
 
-  // Calls add(count, last_seen) for each part of `numbers`, from the first on as far as they were
-  // seen. How many those are.
+  // Calls add(count, last_seen) for each part of the seen prefix of `numbers`. Returns the length
+  // of that prefix.
   template <typename Function>
   size_t ForEachKnown(const BlockRange& numbers, const Function& add) const {
     size_t next = numbers.first;
@@ -63,10 +63,10 @@ class SeenTokens {
  private:
   struct Part {
     uint32_t last = 0;
-    size_t last_seen = 0;  // a request's number
+    size_t last_seen = 0;  // a request's index
   };
 
-  // No part lies on both sides of `number`.
+  // Splits the part that has `number` inside, so that one begins there.
   void SplitAt(size_t number) {
     if (number > UINT32_MAX) return;
     auto part = parts_.lower_bound(static_cast<uint32_t>(number));
@@ -80,7 +80,7 @@ class SeenTokens {
   std::map<uint32_t, Part> parts_;  // by their first number
 };
 
-// Walks one request after the other.
+// Finds the resume points of one request after the other.
 class NeedsFinder {
  public:
   NeedsFinder(size_t block_tokens, const OracleInput& input)
@@ -114,8 +114,8 @@ class NeedsFinder {
     runs->back().end_tokens = begin + tokens;
   }
 
-  // Where slots stood in `numbers`, `begin` tokens of the prompt being before them. Logits are kept
-  // at the ends of prompts only.
+  // Adds the ends of slots within `numbers`, which begin at position `begin` of the prompt. Only
+  // the ends of prompts keep logits, so only those may be the end of this prompt.
   void AddEnds(const BlockRange& numbers, size_t begin, OracleNeeds* needs) const {
     auto end = ends_.lower_bound(numbers.first);
     for (; end != ends_.end() && end->first <= numbers.last; ++end) {
@@ -145,7 +145,7 @@ class NeedsFinder {
     for (const BlockRange& numbers : NumbersOf(request, block_tokens_, held)) {
       seen_.See(numbers, request_);
       const size_t end = begin + CountOf(numbers);
-      // A prompt with tokens that are in no block ends where no other can follow.
+      // A prompt that ends in tokens of no block has an end that no other request can share.
       if (begin < request.input_tokens && request.input_tokens <= end) {
         ends_[static_cast<uint32_t>(numbers.first + (request.input_tokens - begin - 1))] = true;
       }
@@ -157,7 +157,7 @@ class NeedsFinder {
   const size_t block_tokens_;
   const OracleInput& input_;
   SeenTokens seen_;
-  std::map<uint32_t, bool> ends_;  // by number; true: of a prompt, not of an answer alone
+  std::map<uint32_t, bool> ends_;  // by number; true: of a prompt, not only of an answer
   size_t request_ = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// Refining takes shorter steps after so many rounds that did not help.
+// Refine() halves its steps after this many rounds without improvement.
 constexpr size_t kPatience = 20;
 
 class PriceSearch {
@@ -22,11 +22,11 @@ class PriceSearch {
     now_.best.resize(needs.size());
   }
 
-  // The prices with the least bound that was found.
+  // Returns the prices with the lowest bound found.
   OraclePrices Search() {
     Evaluate();
     OraclePrices least = now_;
-    // Each price moves by how much its time is over or under the line, less and less.
+    // Each price moves by the relative excess of its interval's memory, in ever smaller steps.
     for (size_t round = 1; round <= input_.rounds; ++round) {
       const double step = 1.0 / std::sqrt(static_cast<double>(round));
       for (size_t i = 0; i < prices_.size(); ++i) {
@@ -38,8 +38,8 @@ class PriceSearch {
     return least;
   }
 
-  // Each step would end at `reached` if the bound fell along it as it does at its begin (Polyak's
-  // steps), but for their share.
+  // Subgradient descent with Polyak's steps, scaled by `share`: an unscaled step would end at
+  // `reached` if the bound kept its initial slope.
   OraclePrices Refine(const OraclePrices& prices, double reached, double enough, size_t rounds) {
     OraclePrices least = prices;
     for (size_t i = 0; i < prices_.size(); ++i) prices_[i] = prices.PriceOf(i, i + 1);
@@ -70,13 +70,13 @@ class PriceSearch {
   }
 
  private:
-  // Parts of the memory wanted beyond it from request i to the next.
+  // Returns the memory wanted beyond the limit from request i to the next, relative to the limit.
   double Over(size_t i) const { return (used_[i] - input_.memory_bytes) / input_.memory_bytes; }
 
-  // A token saved for each of its bytes kept over a hundred requests.
+  // Pays one saved token for each of the token's bytes over a hundred requests.
   double FirstPrice() const { return 1.0 / (100.0 * std::max(kv_, 1.0)); }
 
-  // The bound at these prices; fills used_.
+  // Computes the bound at these prices; fills used_.
   void Evaluate() {
     now_.paid[0] = 0;
     for (size_t i = 0; i < prices_.size(); ++i) now_.paid[i + 1] = now_.paid[i] + prices_[i];
@@ -86,12 +86,12 @@ class PriceSearch {
       now_.best[j] = Best(j);
       now_.saved_tokens_max += now_.best[j];
     }
-    // used_ holds differences until here.
+    // Until here used_ holds differences between consecutive requests.
     for (size_t i = 1; i < used_.size(); ++i) used_[i] += used_[i - 1];
   }
 
-  // What one request saves beyond what it pays, from the best of all places, resumable or not: it
-  // is at the end of a run, or where the window stops making snapshots free.
+  // Returns the best savings of one request less the price of its memory, over all positions. The
+  // maximum is at the end of a run, or at free_tokens, the last position without a snapshot.
   double Best(size_t j) {
     double best = 0;
     double kept = 0;  // tokens less the price of their KV
@@ -116,7 +116,7 @@ class PriceSearch {
     return best;
   }
 
-  // Request j goes on from `position`.
+  // Adds the memory of a resume of request j from `position` to used_.
   void Use(size_t j, size_t position) {
     size_t begin = 0;
     for (const OracleRun& run : needs_[j].runs) {

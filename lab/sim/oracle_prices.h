@@ -1,6 +1,6 @@
-// OraclePrices: what a byte of memory is worth between any two requests, so that the packing of
-// docs/oracle.md falls apart into one small question for each request. Any prices give a bound;
-// these are searched for a low one.
+// OraclePrices: a price for each byte of memory between any two consecutive requests, which splits
+// the packing problem of docs/oracle.md into one small problem per request. Any prices give an
+// upper bound; these are searched for a low one.
 
 #ifndef CAIRN_LAB_SIM_ORACLE_PRICES_H_
 #define CAIRN_LAB_SIM_ORACLE_PRICES_H_
@@ -14,19 +14,19 @@
 namespace cairn {
 
 struct OraclePrices {
-  // No packing saves more tokens.
+  // No choice saves more tokens.
   double saved_tokens_max = 0;
-  // What keeping a byte from the first request until request i costs, in tokens saved.
+  // The price of keeping a byte from the first request until request i, in tokens saved.
   std::vector<double> paid;
-  // Of each request: what its best place to go on from saves beyond what keeping it costs.
+  // For each request, the savings of its best resume point less the price of keeping it.
   std::vector<double> best;
 
   double PriceOf(size_t from, size_t until) const { return paid[until] - paid[from]; }
 };
 
 OraclePrices FindPrices(const std::vector<OracleNeeds>& needs, const OracleInput& input);
-// Better ones, or the same: until the bound is less than `enough` above `reached`, which some
-// packing saves, or `rounds` are over. Dear: for short traces.
+// Returns better prices, or the same, until the bound is less than `enough` above `reached`, the
+// savings of a known choice, or `rounds` have passed. Expensive: for short traces.
 OraclePrices RefinePrices(const std::vector<OracleNeeds>& needs, const OracleInput& input,
                           const OraclePrices& prices, double reached, double enough, size_t rounds);
 

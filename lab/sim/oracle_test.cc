@@ -24,9 +24,9 @@ using test::kBlockTokens;
 using test::OneSession;
 using test::RandomTraces;
 
-// As docs/oracle.md words the model, and nothing cleverer: after each request every set of
-// snapshots and of pieces of KV that can be kept and fits is tried. A place is a prefix that two
-// requests share; its piece of KV reaches back to the place before it.
+// The model of docs/oracle.md without optimisations: after each request it tries every set of
+// snapshots and of KV ranges that can be kept and fits. A place is a prefix that two requests
+// share; its KV range begins at the place before it.
 class BruteForce {
  public:
   BruteForce(const std::vector<TraceStep>& steps, const OracleInput& input) : input_(input) {
@@ -50,10 +50,10 @@ class BruteForce {
   struct Place {
     size_t position = 0;
     size_t number = 0;
-    bool stands = false;  // someone may go on from it; else prompts only part there
+    bool stands = false;  // a request may resume here; otherwise prompts only diverge here
     bool resumable = false;
   };
-  // Prompt and answer, as far as a slot has read them.
+  // Prompt and answer, as far as a slot has computed them.
   struct Held {
     Tokens tokens;
     size_t prompt_tokens = 0;
@@ -69,7 +69,7 @@ class BruteForce {
     return input_.snapshot_bytes > 0 && position > input_.free_tokens;
   }
 
-  // Shallowest first.
+  // Returns the places of request j, shallowest first.
   std::vector<Place> PathOf(size_t j) {
     const auto& [tokens, prompt_tokens, reuse] = held_[j];
     std::vector<Place> path;
@@ -79,7 +79,7 @@ class BruteForce {
       bool shared = false;
       bool parts = false;
       bool ends = false;
-      bool ended = false;     // a prompt before
+      bool ended = false;     // a prompt ended here before
       bool answered = false;  // or an answer
       for (size_t i = 0; i < held_.size(); ++i) {
         const Held& other = held_[i];
@@ -115,7 +115,7 @@ class BruteForce {
     return bytes <= input_.memory_bytes;
   }
 
-  // From request j on, when these are kept.
+  // Returns the most tokens saved from request j on, with these sets kept.
   size_t MostSaved(size_t j, Set snapshots, Set kv) {
     if (j == held_.size()) return 0;
     const auto key = std::make_tuple(j, snapshots, kv);
@@ -131,7 +131,7 @@ class BruteForce {
     return most;
   }
 
-  // Tokens saved after request j, which went on from `from`.
+  // Returns the most tokens saved after request j, which resumed from `from`.
   size_t GoOnFrom(size_t j, size_t from, Set snapshots, Set kv) {
     for (const Place& place : paths_[j]) {
       kv |= Set{1} << place.number;
@@ -186,7 +186,7 @@ TEST(OracleNeeds, SayWhenEachPartOfAPromptWasLastSeen) {
   EXPECT_EQ(needs[2].deepest, 640u);
 }
 
-// The first prompt ends in the middle of a block, where a slot stands that can be gone on from.
+// The first prompt ends in the middle of a block, where its slot can be resumed from.
 TEST(OracleNeeds, KnowPromptsThatEndInTheMiddleOfABlock) {
   std::vector<TraceRequest> requests(3, BlocksRequest({{0, 1}}));
   requests[0].input_tokens = requests[2].input_tokens = 100;
@@ -194,12 +194,12 @@ TEST(OracleNeeds, KnowPromptsThatEndInTheMiddleOfABlock) {
   const auto needs = FindNeeds(Interleave(trace, 0), kBlockTokens, {});
   EXPECT_EQ(needs[1].deepest, 100u);
   EXPECT_EQ(needs[1].ends, std::vector<size_t>{100});
-  // The same prompt again reads nothing.
+  // The same prompt again needs no prefill.
   EXPECT_EQ(needs[2].deepest, 100u);
 }
 
-// By hand: a prompt of 100 tokens and an answer of 50. The model ended it, so its slot holds them
-// all; where it was cut short, all but the last.
+// By hand: a prompt of 100 tokens and an answer of 50. If the model ended the answer, its slot
+// holds all of it; if the answer was cut short, all but the last token.
 TEST(OracleNeeds, KnowWhereAnswersEnd) {
   for (const bool ended_by_model : {true, false}) {
     std::vector<TraceRequest> requests(4);
@@ -209,7 +209,7 @@ TEST(OracleNeeds, KnowWhereAnswersEnd) {
     requests[0].token_ids = {{0, 149}};
     requests[1].input_tokens = 180;  // the answer, and more
     requests[1].token_ids = {{0, 149}, {200, 229}};
-    requests[2].input_tokens = 150;  // the answer and nothing more: of it no logits are kept
+    requests[2].input_tokens = 150;  // the answer and nothing more: its end keeps no logits
     requests[2].token_ids = {{0, 149}};
     requests[3].token_ids = {{0, 99}};
     requests[3].reuse = false;
@@ -278,7 +278,7 @@ SimOptions RandomOptions(const std::vector<TraceStep>& steps, RandomTraces* rand
   return options;
 }
 
-// Of one trace: no policies save more than the oracle says, and the exact figure is no more than
+// On one trace: no policy saves more than the oracle's figure, and the exact figure is no more than
 // the upper bound.
 void ExpectNoPolicyIsBetter(const std::vector<TraceStep>& steps, SimOptions options, uint32_t seed,
                             size_t* exact, size_t* pressed) {
@@ -300,7 +300,7 @@ void ExpectNoPolicyIsBetter(const std::vector<TraceStep>& steps, SimOptions opti
   }
 }
 
-// A thousand traces and three hundred with answers, in parts that can run side by side.
+// A thousand traces, and three hundred with answers, in parts that can run in parallel.
 class OracleAndPolicies : public testing::TestWithParam<uint32_t> {};
 
 TEST_P(OracleAndPolicies, IsNeverBelowAnyOfThem) {
@@ -337,7 +337,7 @@ TEST_P(OracleAndPolicies, IsNeverBelowAnyOfThemWhenAnswersAreGoneOnFrom) {
 
 INSTANTIATE_TEST_SUITE_P(ManyTraces, OracleAndPolicies, testing::Range(0U, 4U));
 
-// Two prompts take turns, and there is room for one of them: half of what they share comes back.
+// Two prompts alternate, with memory for one: half of their repeated tokens are reused.
 TEST(Oracle, KnowsThatWhatDoesNotFitIsReadAgain) {
   std::vector<TraceRequest> requests;
   for (uint32_t i = 0; i < 40; ++i) {
@@ -351,7 +351,7 @@ TEST(Oracle, KnowsThatWhatDoesNotFitIsReadAgain) {
   OracleInput input = InputOf(profile, one);
   input.rounds = 2000;
   const auto steps = Interleave(trace, 0);
-  // 38 requests could reuse 1,024 tokens each; one byte-line holds one of the two.
+  // 38 requests could reuse 1,024 tokens each; the memory holds one of the two at a time.
   const OracleBound best = BestSaved(steps, kBlockTokens, input);
   EXPECT_EQ(best.kind, BoundKind::kExact);
   EXPECT_EQ(best.saved_tokens_max, 19.0 * 1024);
@@ -363,8 +363,8 @@ TEST(Oracle, KnowsThatWhatDoesNotFitIsReadAgain) {
   EXPECT_NEAR(BoundSaved(steps, kBlockTokens, input).saved_tokens_max, 38.0 * 1024, 1);
 }
 
-// A request that goes on from beyond a place leaves no snapshot there: what A's header needs must
-// be kept through it, or A's second request must read more than it had to.
+// A request that resumes beyond a position leaves no snapshot there. The system prefix of A must be
+// kept through request 2, or A's second request must prefill more than it had to.
 //
 //   1  header A1       2  header A1 A2       3  header B
 TEST(Oracle, KnowsThatOnlyWhatIsReadLeavesASnapshot) {
@@ -375,14 +375,14 @@ TEST(Oracle, KnowsThatOnlyWhatIsReadLeavesASnapshot) {
   OracleInput input;
   input.snapshot_bytes = 1000;
   input.memory_bytes = 1000;
-  // From 1,280 and then nothing, or nothing and then 640; never both, with room for one snapshot.
+  // Either 1,280 and then 0, or 0 and then 640; never both, with memory for one snapshot.
   EXPECT_EQ(BestSaved(steps, kBlockTokens, input).saved_tokens_max, 1280);
   EXPECT_NEAR(BoundSaved(steps, kBlockTokens, input).saved_tokens_max, 1280 + 640, 1);
   input.memory_bytes = 2000;
   EXPECT_EQ(BestSaved(steps, kBlockTokens, input).saved_tokens_max, 1280 + 640);
 }
 
-// What the search cannot finish is bounded, and said to be.
+// If the search cannot finish, the result is a bound and marked as one.
 TEST(Oracle, SaysWhenItIsOnlyABound) {
   RandomTraces random(3);
   const Trace trace = random.Next(12);

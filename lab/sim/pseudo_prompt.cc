@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-// Outside what a piece can be.
+// Outside the range of token hashes.
 constexpr Token kMessageStart = 1;
 constexpr Token kMessageEnd = 2;
 constexpr Token kFirstPiece = 256;
@@ -17,7 +17,7 @@ constexpr size_t kOthersMax = 3;
 
 enum class Kind { kLetter, kDigit, kBlank, kMark };
 
-// Bytes of characters beyond ASCII count as letters.
+// Bytes beyond ASCII count as letters.
 Kind KindOf(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0x80U || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return Kind::kLetter;

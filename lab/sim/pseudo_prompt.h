@@ -1,14 +1,14 @@
 // PseudoPrompt: a dialogue as tokens of a made-up vocabulary, for traces that are text and have no
-// model. Written as ChatML, the boundaries where the chat layer would report them:
+// model. It is written as ChatML; its boundaries are those that the chat layer would report:
 //
 //   <|im_start|>system\n … <|im_end|>\n<|im_start|>user\n … <|im_end|>\n<|im_start|>assistant\n
 //                                       header_end, turn ^         messages_end ^
 //
-// The rule: a piece is up to six letters with the blank before them, up to three digits, or up to
-// three other characters that are alike (punctuation or white space); each piece is one token, by
-// its hash. On English with JSON in it that is about four bytes a token, as real vocabularies have.
-// Where real tokenizers part words otherwise, counts differ by some percent; what two texts share
-// does not.
+// A token text is up to six letters with the blank before them, up to three digits, or up to three
+// other characters of one kind (punctuation or white space); the token is its hash. English with
+// JSON in it has about four bytes per token, as with real vocabularies. Real tokenizers split words
+// elsewhere, so counts differ by some percent; the prefix that two texts share does not change.
+//
 //
 // A value; any thread.
 
@@ -26,21 +26,21 @@ class PseudoPrompt {
  public:
   enum class Role { kSystem, kUser, kTool, kAssistant };
 
-  // A message at the end.
+  // Appends a message.
   void Add(Role role, std::string_view text);
 
-  // What was added and the generation prompt.
+  // Returns the messages and the generation prompt.
   Tokens tokens() const;
-  // Of tokens().
+  // Returns the boundaries within tokens().
   PromptShape shape() const;
-  // What a model that answers `text` generates, without the token that ends it. Added to tokens()
-  // it is the beginning of the prompt after Add(kAssistant, text).
+  // Returns the tokens that a model generates for the answer `text`, without the end token. With
+  // tokens() before them they are a prefix of the prompt after Add(kAssistant, text).
   static Tokens Answer(std::string_view text);
 
  private:
   Tokens tokens_;
   PromptShape shape_;
-  bool begun_ = false;  // a message that is not the system's was added
+  bool begun_ = false;  // a message other than the system's was added
 };
 
 }  // namespace cairn

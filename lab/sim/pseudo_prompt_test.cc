@@ -9,7 +9,7 @@ namespace {
 
 using Role = PseudoPrompt::Role;
 
-// <|im_start|>, the role, a line's end: three tokens, but "assistant" is two.
+// <|im_start|>, the role, a line end: three tokens, but "assistant" is two.
 constexpr size_t kOpening = 3;
 
 TEST(PseudoPrompt, BoundariesLieWhereTheChatLayerReportsThem) {
@@ -17,7 +17,7 @@ TEST(PseudoPrompt, BoundariesLieWhereTheChatLayerReportsThem) {
   prompt.Add(Role::kSystem, "Be kind");
   prompt.Add(Role::kUser, "Hi");
   const PromptShape shape = prompt.shape();
-  // "Be", " kind", the end, a line's end.
+  // "Be", " kind", the end token, a line end.
   EXPECT_EQ(shape.header_end, kOpening + 4 + kOpening);
   ASSERT_EQ(shape.turns.size(), 1u);
   EXPECT_EQ(shape.turns[0].position, shape.header_end);

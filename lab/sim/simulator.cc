@@ -23,7 +23,7 @@ double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-// A policy without some of its checkpoints.
+// A placement policy that leaves out checkpoints of some classes.
 class WithoutClasses final : public PlacementPolicy {
  public:
   WithoutClasses(std::unique_ptr<PlacementPolicy> policy, std::vector<CheckpointClass> without)
@@ -71,7 +71,7 @@ class Simulation {
     request.params.tokens_max = 0;
     if (answers_) {
       engine_.SetAnswer(AnswerOf(asked));
-      // The token that ends an answer counts as one.
+      // An end token counts as one more token.
       if (!asked.token_ids.empty() && !asked.cancelled_at) {
         request.params.tokens_max = asked.output_tokens + (asked.ended_by_model ? 1 : 0);
       }
@@ -119,7 +119,7 @@ class Simulation {
     }
   }
 
-  // As the scheduler's loop does: one thing now and then while it works …
+  // As in the scheduler's loop: one save at a time between steps of work …
   void SaveWhileBusy() {
     if (!cache_.saves() || clock_.NowMs() - saved_ms_ < kSaveIntervalMs) return;
     saved_ms_ = clock_.NowMs();
@@ -127,7 +127,7 @@ class Simulation {
     cache_.SaveNext(prefill_ms_per_token_);
   }
 
-  // … and all that is worth it when it has nothing else to do.
+  // … and all saves that are worth it when the scheduler is idle.
   void Save() {
     if (!cache_.saves()) return;
     bool began = true;
@@ -181,13 +181,13 @@ OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions
   input.snapshot_bytes = profile.snapshot_bytes;
   input.kv_bytes_per_token = profile.kv_bytes_per_token;
   if (profile.window_tokens > 0) {
-    // As SizedEngine takes them.
+    // As SizedEngine sizes its snapshots.
     input.snapshot_bytes -= profile.snapshot_bytes % profile.window_tokens;
     input.free_tokens = profile.window_tokens;
   }
   input.memory_bytes =
       static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
-  // Pieces smaller than the grid end off it, and who goes away leaves a slot where one did.
+  // With chunks smaller than the grid, a cancelled request may leave its slot off the grid.
   const bool cut_off_grid =
       options.chunk_tokens_max < kUsualGridTokens &&
       std::any_of(

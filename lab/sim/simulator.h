@@ -1,13 +1,13 @@
-// Simulator: a trace served by the scheduler, the cache and the policies that serve, on a model of
-// which only sizes and speeds are real (lab/sim/sized_engine.h). What it counts is what a server
-// with these flags would count; only times are a model's.
+// Simulator: replays a trace through the server's own scheduler, cache and policies, on a model of
+// which only sizes and speeds are real (lab/sim/sized_engine.h). Its counts are those of a server
+// with the same flags; only its times are estimates.
 //
-//   Trace ─> Interleave ─> Scheduler ─> Restorer ─> CheckpointCache      the code that serves
-//                              └──────> SizedEngine ─> ManualClock        what is played
+//   Trace ─> Interleave ─> Scheduler ─> Restorer ─> CheckpointCache      the server's code
+//                              └──────> SizedEngine ─> ManualClock       simulated
 //
-// Requests are served one after the other, in the order in which they came. Where a trace holds
-// answers, they are generated, so that the next turn can go on from them as on a server. Where it
-// does not, none is: what an answer's state would save is not counted.
+// Requests are served one after the other, in order of arrival. Answers that the trace holds are
+// generated, so that the next turn can resume from them as on a server. Other answers are not, and
+// the savings from their state are not counted.
 //
 // Threads: one.
 
@@ -39,16 +39,16 @@ struct SimOptions {
   SizedDiskOptions disk;
   ReuseMode reuse = ReuseMode::kLive;
   size_t slots = 4;
-  // Tokens that the slots hold together; 0: what the longest request needs.
+  // Tokens that the slots hold together; 0: the tokens of the longest request.
   size_t context_tokens = 0;
   size_t chunk_tokens_max = 512;
-  // Keep the state and the logits of every prompt's end, as the server does.
+  // Keeps the state and the logits of every prompt's end, as the server does.
   bool keep_ends = true;
-  // Save what the slots lose, as it does.
+  // Offloads the state that slots lose, as the server does.
   bool offload = true;
-  // Generate the answers that the trace holds.
+  // Generates the answers that the trace holds.
   bool answers = true;
-  // Checkpoints of these classes are not taken, whatever the placement says: what is a class worth?
+  // Checkpoints of these classes are never taken, which shows what a class is worth.
   std::vector<CheckpointClass> without = {};
 };
 
@@ -57,45 +57,45 @@ struct SimReport {
   uint64_t refused = 0;  // too long for the context
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
-  // In common with any prompt before, or the answer to it: no cache reuses more.
+  // Shared with any earlier prompt or its answer: no cache reuses more.
   uint64_t shared_tokens = 0;
   uint64_t checkpoints_taken = 0;
-  uint64_t checkpoints_evicted = 0;  // segments among them
-  uint64_t restored = 0;             // to a snapshot, alone or with segments
+  uint64_t checkpoints_evicted = 0;  // segments included
+  uint64_t restored = 0;             // resumes from a snapshot, alone or with segments
   uint64_t forked = 0;
   uint64_t offloaded = 0;
   uint64_t taken_bytes = 0;
   uint64_t restored_bytes = 0;
   size_t held_bytes_max = 0;
-  // Of the disk, where there is one.
+  // Figures of the disk, if there is one.
   uint64_t disk_written_bytes = 0;
   uint64_t disk_read_bytes = 0;
   uint64_t disk_evicted = 0;
-  std::vector<double> wait_ms;      // of each request, until its prompt was read
-  std::vector<size_t> reused_each;  // of each request that was not refused, in their order
-  // What the server that wrote the trace said of the same requests, as far as it did.
+  std::vector<double> wait_ms;      // of each request, until its prompt was prefilled
+  std::vector<size_t> reused_each;  // of each request that was not refused, in order
+  // Reuse as reported by the server that wrote the trace, for the requests where it did.
   uint64_t served_requests = 0;
   uint64_t served_reused_tokens = 0;
 
   uint64_t read_tokens() const { return prompt_tokens - reused_tokens; }
   double token_hit_rate() const;
   double best_hit_rate() const;
-  // Checkpoints for each 10,000 tokens of prompts; and of those that were read.
+  // Checkpoints per 10,000 prompt tokens, and per 10,000 prefilled tokens.
   double checkpoints_per_10k_prompt() const;
   double checkpoints_per_10k_read() const;
 };
 
-// `on_progress` hears of steps done; may be empty. kInvalidArgument: no such policy.
+// `on_progress` is called with the steps done; may be empty. kInvalidArgument: no such policy.
 Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tokens,
                            const SimOptions& options,
                            const std::function<void(size_t done)>& on_progress = {});
 
-// Tokens that the slots hold together: what `options` say, or what the longest request needs.
+// Returns the tokens that the slots hold together: options.context_tokens or the longest request's.
 size_t ContextTokens(const std::vector<TraceStep>& steps, const SimOptions& options);
-// Bytes that they hold at most, beside the cache.
+// Returns the most bytes that the slots hold, in addition to the cache.
 double LiveBytesMax(const std::vector<TraceStep>& steps, const SimOptions& options);
 
-// What the oracle must know for a bound on what Simulate saves with these options.
+// Returns the oracle's input for a bound on the savings of Simulate() with these options.
 OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions& options);
 
 }  // namespace cairn

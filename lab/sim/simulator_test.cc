@@ -31,9 +31,9 @@ SimOptions Options(const char* profile = "qwen3.5-4b") {
   return options;
 }
 
-// By hand: the second prompt goes on from the first's last whole block, 16 of its 20; the third
-// parts after 8 blocks, where nothing stands but the ladder's rungs at 16 - 2 and 16 - 4, -8
-// blocks.
+// By hand: the second prompt resumes at the end of the first's last full block, 16 of its 20; the
+// third diverges after 8 blocks, where the only checkpoints are the ladder's, at 16 - 2, 16 - 4 and
+// 16 - 8 blocks.
 TEST(Simulator, CountsATraceAsItIsCountedByHand) {
   const Trace trace =
       OneSession({BlocksRequest({{1, 16}}, 10), BlocksRequest({{1, 16}, {40, 43}}, 10)});
@@ -44,7 +44,7 @@ TEST(Simulator, CountsATraceAsItIsCountedByHand) {
   EXPECT_EQ(report->reused_tokens, 16u * 64);
   EXPECT_EQ(report->shared_tokens, 16u * 64);
   EXPECT_EQ(report->wait_ms.size(), 2u);
-  // 1,034 tokens at 6,000 a second, and what the checkpoints take.
+  // 1,034 tokens at 6,000 a second, and the time that checkpoints take.
   EXPECT_GT(report->wait_ms[0], 172);
   EXPECT_LT(report->wait_ms[0], 250);
 }
@@ -56,7 +56,7 @@ TEST(Simulator, WithoutACacheOnlySlotsAreGoneOnFrom) {
   options.cache.ram_bytes_max = 0;
   const Trace trace = OneSession({BlocksRequest({{1, 16}}), BlocksRequest({{1, 16}, {40, 43}})});
   const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
-  // A whole prompt's end is on the grid here, so the second goes on from the slot.
+  // The prompt's end is on the grid here, so the second request resumes from the slot.
   EXPECT_EQ(report->reused_tokens, 16u * 64);
   EXPECT_EQ(report->checkpoints_taken, 0u);
 }
@@ -82,7 +82,7 @@ TEST(Simulator, HoldsTheBudgetThatItIsGiven) {
   EXPECT_GT(report->checkpoints_evicted, 0u);
 }
 
-// What stands in the trees and the KV is next to nothing against a snapshot of a million bytes.
+// Tree nodes and KV are next to nothing against a snapshot of a million bytes.
 SimOptions RoomForSnapshots(size_t count) {
   SimOptions options;
   options.profile.memory_class = MemoryClass::kHybrid;
@@ -99,16 +99,16 @@ SimOptions RoomForSnapshots(size_t count) {
   return options;
 }
 
-// By hand, with room for two snapshots; all but the longest unused are in brackets:
+// By hand, with memory for two snapshots; the brackets hold them, the least recently used first:
 //
-//   A   reads 1,034, leaves A512 and A1024     [A512 A1024]
-//   B   reads 522, leaves B512                 [A1024 B512]      A512 went
+//   A   prefills 1,034, leaves A512 and A1024  [A512 A1024]
+//   B   prefills 522, leaves B512              [A1024 B512]      A512 is evicted
 //   A   from A1024, which is used              [B512 A1024]
-//   C   reads 522, leaves C512                 [A1024 C512]      B512 went
-//   B   reads 522, leaves B512                 [C512 B512]       A1024 went
-//   A   reads all of it
+//   C   prefills 522, leaves C512              [A1024 C512]      B512 is evicted
+//   B   prefills 522, leaves B512              [C512 B512]       A1024 is evicted
+//   A   prefills everything
 //
-// With room for a third, A512 is all that goes until the end.
+// With memory for a third, A512 is the only one evicted before the end.
 TEST(Simulator, GivesUpUnderPressureWhatIsGivenUpByHand) {
   const auto a = BlocksRequest({{0, 15}}, 10);
   const auto b = BlocksRequest({{100, 107}}, 10);
@@ -122,8 +122,8 @@ TEST(Simulator, GivesUpUnderPressureWhatIsGivenUpByHand) {
   EXPECT_EQ(three->checkpoints_evicted, 1u);
 }
 
-// As by hand above, but B512 leaves memory for C512's sake after it was saved, and comes back from
-// the disk. A512 is saved when it must go: until B came, its KV was the slot's alone.
+// As in the table above, but B512 is saved before C512 evicts it from memory, and is read from
+// disk. A512 is saved when it is evicted: until B came, its KV was only in the slot.
 TEST(Simulator, ReusesFromDiskWhatLeftMemory) {
   const auto a = BlocksRequest({{0, 15}}, 10);
   const auto b = BlocksRequest({{100, 107}}, 10);
@@ -137,7 +137,7 @@ TEST(Simulator, ReusesFromDiskWhatLeftMemory) {
   EXPECT_EQ(report->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 512, 1024}));
   EXPECT_EQ(report->checkpoints_evicted, 0u);
   EXPECT_EQ(report->disk_evicted, 0u);
-  // A million bytes and a little, in a second and a little; ten tokens take a tenth.
+  // A million bytes and a little, in a second and a little; ten tokens take a tenth of a second.
   EXPECT_GT(report->disk_read_bytes, 1'000'000u);
   EXPECT_LT(report->disk_read_bytes, 1'010'000u);
   EXPECT_NEAR(report->wait_ms[4], 1100, 10);
@@ -156,7 +156,7 @@ TEST(Simulator, GivesUpOnDiskWhatIsWorthLeast) {
   EXPECT_LE(report->disk_written_bytes, 20u * 1'010'000);
 }
 
-// The sizes of FakeEngine's states, for the simulator.
+// Returns the sizes of FakeEngine's states, for the simulator.
 ModelProfile ProfileOf(const FakeEngine& engine) {
   ModelProfile profile;
   profile.memory_class = engine.traits().memory_class;
@@ -164,14 +164,14 @@ ModelProfile ProfileOf(const FakeEngine& engine) {
   profile.kv_bytes_per_token = engine.traits().kv_bytes_per_token;
   profile.window_tokens = engine.traits().window_tokens;
   profile.logits_bytes = FakeEngine::kVocabSize * sizeof(float);
-  // Where a segment begins stands before it.
+  // A segment is preceded by its position.
   profile.segment_bytes = sizeof(uint64_t);
   profile.read_tokens_per_s = profile.move_bytes_per_s = kAtOnce;
   return profile;
 }
 
-// The same requests to the same scheduler and cache, with an engine that computes. What each
-// reused; nothing of those that are refused.
+// Serves the same requests with the same scheduler and cache, and an engine that computes. Returns
+// the reuse of each request, without the refused ones.
 std::vector<uint64_t> ServedReused(const std::vector<TraceStep>& steps, const SimOptions& options,
                                    FakeEngine* engine) {
   ManualClock clock;

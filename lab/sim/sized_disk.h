@@ -1,6 +1,6 @@
-// SizedDisk: a disk store's folder in which objects are only sizes. What goes when room is needed
-// is chosen by the index and the rank that choose it in the real one (store/disk/disk_index.h).
-// Writing goes on in the background and takes nobody's time; reading moves a clock on.
+// SizedDisk: a disk store's folder in which objects are only sizes. The index and the rank of the
+// real store choose what is evicted (store/disk/disk_index.h). Writes run in the background and
+// take no time; reads advance a clock.
 //
 // Threads: one.
 
@@ -20,34 +20,34 @@ namespace cairn {
 
 struct SizedDiskOptions {
   uint64_t bytes_max = 0;  // 0: there is no disk
-  // Of a plain NVMe drive.
+  // The speed of an ordinary NVMe drive.
   double read_bytes_per_s = 2e9;
 };
 
 class SizedDisk {
  public:
-  // Since the start.
+  // Totals since the start.
   struct Moved {
     uint64_t written_bytes = 0;
     uint64_t read_bytes = 0;
     uint64_t evicted = 0;
   };
 
-  // `clock` outlives it.
+  // `clock` outlives the disk.
   SizedDisk(const SizedDiskOptions& options, ManualClock* clock);
 
   bool is_there() const { return options_.bytes_max > 0; }
   const Moved& moved() const { return moved_; }
   uint64_t bytes() const { return index_.bytes(); }
 
-  // Names of what went for it are added to `gone`. False: there is no room but for what is worth
-  // more.
+  // Writes an object; names of objects evicted for it are appended to `gone`. Returns false if only
+  // eviction of more valuable objects would make room.
   bool Write(ObjectHeader header, size_t payload_bytes, std::vector<ObjectName>* gone);
-  // REQUIRES: it is there.
+  // Advances the clock by the read. REQUIRES: the object exists.
   void Read(const ObjectName& name);
-  // Notes a use. REQUIRES: it is there.
+  // Records a use. REQUIRES: the object exists.
   void Touch(const ObjectName& name);
-  // Nothing happens when it is not there.
+  // Removes the object, if it exists.
   void Remove(const ObjectName& name) { index_.Erase(model_, name); }
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMsPerS = 1000;
 
-// No token of a prompt is negative.
+// Prompts have no negative tokens.
 constexpr Token kEndOfAnswer = -2;
 
 class AnswerSampler final : public Sampler {
@@ -60,7 +60,7 @@ size_t SizedEngine::WindowStart(size_t position) const {
   return position - std::min(position, traits_.window_tokens);
 }
 
-// A window that is not full takes less.
+// A window that is not full takes fewer bytes.
 size_t SizedEngine::SnapshotBytesAt(size_t position) const {
   if (traits_.window_tokens == 0) return traits_.snapshot_bytes;
   const size_t held = std::min(position, traits_.window_tokens);

@@ -1,7 +1,7 @@
-// SizedEngine: a model that is only sizes and speeds. It holds sequences as the tokens they have,
-// refuses what its memory class and a full context refuse, claims the bytes its states would take
-// (lab/sim/sized_store.h), and moves a clock on by what each thing would take. It answers what it
-// was told to.
+// SizedEngine: an engine whose model is only sizes and speeds. It holds the lengths of sequences,
+// refuses what its memory class and a full context refuse, claims the bytes of its states
+// (lab/sim/sized_store.h), and advances a clock by the duration of each operation. Its answers are
+// set by the caller.
 //
 // Threads: one.
 
@@ -30,17 +30,17 @@ class SizedEngine final : public Engine {
     size_t slots = 1;
     size_t chunk_tokens_max = 512;
   };
-  // Since the start.
+  // Totals since the start.
   struct Moved {
     size_t taken_bytes = 0;     // out of the context
-    size_t restored_bytes = 0;  // and back
+    size_t restored_bytes = 0;  // into the context
   };
 
   // `clock` outlives the engine.
   SizedEngine(const Options& options, ManualClock* clock);
 
   const Moved& moved() const { return moved_; }
-  // What samplers made from now on draw, and then that the answer ends.
+  // Samplers made from now on sample these tokens, and then the end of the answer.
   void SetAnswer(Tokens answer) { answer_ = std::move(answer); }
 
   const ModelInfo& info() const override { return info_; }
@@ -76,7 +76,7 @@ class SizedEngine final : public Engine {
  private:
   struct Sequence {
     size_t end = 0;
-    size_t window_begin = 0;  // of what the layers with a window still hold
+    size_t window_begin = 0;  // first position that layers with a window still hold
   };
 
   Sequence& At(SeqId seq) { return sequences_[static_cast<size_t>(seq)]; }

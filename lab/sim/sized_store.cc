@@ -100,7 +100,7 @@ class SizedStore final : public SnapshotStore {
   struct Held {
     Bytes claim;
     Place place = Place::kUnsaved;
-    ObjectName name = {};  // of what is on disk
+    ObjectName name = {};  // of the object on disk
   };
 
   Held& HeldOf(SnapshotId id) {
@@ -109,7 +109,7 @@ class SizedStore final : public SnapshotStore {
     return found->second;
   }
 
-  // The disk has given it up.
+  // The disk has evicted the object.
   void Forget(const ObjectName& name) {
     const SnapshotId id = by_name_.at(name);
     by_name_.erase(name);

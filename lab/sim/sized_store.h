@@ -1,10 +1,10 @@
-// SizedStore: states that are only a size. A state of hundreds of megabytes is a claim of eight
-// bytes, and the store counts what it claims, so that the cache keeps its budget as if it were
-// there.
+// SizedStore: a snapshot store whose states are only sizes. A state of hundreds of megabytes is a
+// claim of eight bytes. The store counts the claimed bytes, so that the cache holds its budget as
+// with real states.
 //
-// A row of logits may follow a claim, or stand alone: sizeof(float) bytes that play for all of it.
+// A row of logits may follow a claim, or be alone: sizeof(float) bytes stand for the whole row.
 //
-// Where there is a disk, what is saved is there at once and may leave memory.
+// If there is a disk, saved objects are on it at once and may be dropped from memory.
 
 #ifndef CAIRN_LAB_SIM_SIZED_STORE_H_
 #define CAIRN_LAB_SIM_SIZED_STORE_H_
@@ -19,10 +19,10 @@
 namespace cairn {
 
 Bytes ClaimBytes(size_t bytes);
-// Without logits. REQUIRES: a claim is there.
+// Returns the claimed bytes without logits. REQUIRES: `claim` has a claim.
 size_t ClaimedBytes(ByteSpan claim);
 
-// `logits_bytes`: what a row of logits takes. `disk` outlives the store.
+// `logits_bytes`: the size of a row of logits. `disk` outlives the store.
 std::unique_ptr<SnapshotStore> MakeSizedStore(size_t logits_bytes, SizedDisk* disk);
 
 }  // namespace cairn

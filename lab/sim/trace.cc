@@ -40,7 +40,7 @@ Result<std::unique_ptr<TraceReader>> MakeReader(TraceFormat format, const Json& 
       "messages (messages)");
 }
 
-// A field of another type than it should have makes the library throw.
+// The JSON library throws for a field of the wrong type; this turns that into an error.
 Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
   try {
     return reader->AddLine(line, trace);
@@ -49,7 +49,7 @@ Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
   }
 }
 
-// Of the tokens [begin, end) of prompt and answer.
+// Returns the tokens [begin, end) of prompt and answer.
 Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
   Tokens tokens;
   tokens.reserve(end - begin);
@@ -69,7 +69,7 @@ Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
 }  // namespace
 
 Result<size_t> SizeField(const Json& object, const char* field) {
-  constexpr double kSizeMax = 9007199254740992;  // 2^53: a double holds all up to there
+  constexpr double kSizeMax = 9007199254740992;  // 2^53: a double holds all integers up to it
   const auto found = object.find(field);
   const double number =
       found != object.end() && found->is_number() ? found->get<double>() : std::nan("");
@@ -156,7 +156,7 @@ Tokens AnswerOf(const TraceRequest& request) {
   return NumbersIn(request, request.input_tokens, request.input_tokens + request.output_tokens);
 }
 
-// An answer's last token is read only to draw what ends it.
+// An answer's last token is decoded only to sample the end token after it.
 size_t HeldTokens(const TraceRequest& request) {
   const bool answered = !request.token_ids.empty() && !request.cancelled_at;
   if (!answered || request.output_tokens == 0) return request.input_tokens;

@@ -1,17 +1,17 @@
-// Trace: requests that someone really sent, without their text. A prompt is a row of blocks of
-// tokens; two prompts share a prefix exactly as far as their blocks agree.
+// Trace: requests that clients really sent, without their text. A prompt is a sequence of blocks of
+// tokens; the shared prefix of two prompts is as long as their blocks agree.
 //
-//   request 1   [b0][b1][b2][b3]~~          ~~ tokens after the last whole block: in no block,
-//   request 2   [b0][b1][b2][b4][b5]~          shared with nobody
+//   request 1   [b0][b1][b2][b3]~~          ~~ tokens after the last full block: in no block,
+//   request 2   [b0][b1][b2][b4][b5]~          shared with no other request
 //
 // Formats, one JSON object a line:
-//   blocks    a request: timestamp (ms), input_length, output_length, hash_ids; ids are global
-//             (Mooncake's). The last block may be cut short by input_length. What `cairn serve
-//             --trace-out` writes says more: docs/traces.md has its fields
-//   sessions  a session: block_size, tool_tokens, system_tokens, requests with t (s), agent, in,
+//   blocks    one request: timestamp (ms), input_length, output_length, hash_ids; ids are global
+//             (Mooncake's). The last block may be cut short by input_length. `cairn serve
+//             --trace-out` writes more fields: see docs/traces.md
+//   sessions  one session: block_size, tool_tokens, system_tokens, requests with t (s), agent, in,
 //             out, blocks as inclusive ranges, kind; ids are local to the session
-//   messages  a dialogue: messages as chat completions have them. Each answer is a request;
-//             lab/sim/pseudo_prompt.h makes tokens of the text
+//   messages  one dialogue: messages as in chat completions. Each answer is a request;
+//             lab/sim/pseudo_prompt.h turns the text into tokens
 //
 // A value; any thread.
 
@@ -36,20 +36,20 @@ namespace cairn {
 struct TraceRequest {
   double at_ms = 0;  // since its session began
   size_t input_tokens = 0;
-  size_t output_tokens = 0;        // without one that only ended the answer
-  std::vector<BlockRange> blocks;  // of the prompt; none where token_ids are
-  // What is known of it; its `tokens` are input_tokens.
+  size_t output_tokens = 0;        // without an end token
+  std::vector<BlockRange> blocks;  // of the prompt; empty if token_ids are given
+  // The known boundaries of the prompt; its `tokens` are input_tokens.
   PromptShape shape;
 
-  // Known of our own traces and of texts, else empty: numbers of the prompt's and then the answer's
-  // tokens, in which two requests agree as far as they do (trace/sequence_numbers.h).
+  // Numbers of the prompt's tokens, then the answer's, which are equal for two requests exactly on
+  // their shared prefix (trace/sequence_numbers.h). Empty except for our own traces and for texts.
   std::vector<BlockRange> token_ids;
-  // The model ended the answer, so it has read all of it; else all but the last token.
+  // The model ended the answer, so the slot holds all of it; otherwise all but the last token.
   bool ended_by_model = false;
-  // The client went away when so much of the prompt was there, before the answer.
+  // The client disconnected after this many prompt tokens, before the answer.
   std::optional<size_t> cancelled_at = {};
-  bool reuse = true;                         // false: all of the prompt was to be read
-  std::optional<size_t> reused_tokens = {};  // what the server said
+  bool reuse = true;                         // false: the request forbade reuse
+  std::optional<size_t> reused_tokens = {};  // as the server reported
 };
 
 // Requests that one client sent, in order.
@@ -61,35 +61,35 @@ struct TraceSession {
 struct Trace {
   size_t block_tokens = 0;
   std::vector<TraceSession> sessions;
-  // Sessions began when at_ms says; false: each line's clock is its own.
+  // True: at_ms of all sessions is on one clock; false: each session has a clock of its own.
   bool absolute_time = false;
-  // Lines that are no JSON, as a crash or a full disk leaves one; nothing is known of them.
+  // Lines that are not JSON, left by a crash or a full disk; they are skipped.
   size_t torn_lines = 0;
 };
 
 enum class TraceFormat { kAuto, kBlocks, kSessions, kMessages };
-// kInvalidArgument names the formats.
+// kInvalidArgument: no such format; the message lists the known ones.
 Result<TraceFormat> ParseTraceFormat(std::string_view name);
 
-// Errors name the line and what was expected of it.
+// An error names the line and the value expected there.
 Result<Trace> ReadTrace(std::istream& in, TraceFormat format);
 
-// The tokens of a request's prompt: each block's own, and for what is in no block tokens that
-// nobody else has, numbered from `*last_unique` down.
+// Returns the tokens of a request's prompt: the block's own for each block, and unique ones for
+// tokens in no block, numbered from `*last_unique` down.
 Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique);
-// Those of its answer; none when the trace does not hold them.
+// Returns the answer's tokens; empty if the trace does not have them.
 Tokens AnswerOf(const TraceRequest& request);
-// Tokens of prompt and answer that the slot of a request that was not cut short holds at its end.
+// Returns the tokens of prompt and answer that the slot of an uncancelled request holds at its end.
 size_t HeldTokens(const TraceRequest& request);
 
-// A request and whose it is, in the order in which they are served.
+// A request and its session, in the order of service.
 struct TraceStep {
   double at_ms = 0;  // since the trace began
   size_t session = 0;
   const TraceRequest* request = nullptr;
 };
-// All requests in order of time, when `at_once` sessions run side by side and one that ends makes
-// room for the next; 0: all when the trace says so. The steps point into `trace`.
+// Returns all requests in order of time. `at_once` sessions run concurrently, and the end of one
+// starts the next; 0: each starts at its recorded time. The steps point into `trace`.
 std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once);
 
 }  // namespace cairn

@@ -1,6 +1,6 @@
-// Requests with global block ids: Mooncake's traces and this server's own, which say more
-// (docs/traces.md). Of those, the numbers of single tokens count and not the hash_ids, which are
-// there for other readers.
+// Requests with global block ids: Mooncake's traces and this server's own, which have more fields
+// (docs/traces.md). Own traces are read by their numbers of single tokens; their hash_ids are for
+// other readers.
 
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMooncakeBlockTokens = 512;
-// Of traces that number single tokens and have no blocks.
+// The block size of traces that number single tokens and have no blocks.
 constexpr size_t kOwnBlockTokens = 64;
 
 class BlocksReader final : public TraceReader {
@@ -59,7 +59,7 @@ class BlocksReader final : public TraceReader {
   }
 
  private:
-  // Ids may be hashes; they are numbered in the order in which they come.
+  // Ids may be hashes; they are numbered in order of appearance.
   Status AddBlock(uint64_t id, size_t block_tokens, TraceRequest* request) {
     const auto [found, is_new] = numbers_.try_emplace(id, static_cast<uint32_t>(numbers_.size()));
     if (is_new && numbers_.size() * block_tokens > kTraceTokensMax) {
@@ -74,7 +74,7 @@ class BlocksReader final : public TraceReader {
     return {};
   }
 
-  // One request for each answer that was asked for: the first has the line's own fields.
+  // Adds a request for each answer of the line; the first has the line's own fields.
   Status AddOwn(const Json& line, const TraceRequest& asked, Trace* trace) {
     std::vector<TraceRequest> requests = {asked};
     if (Status added = AddAnswer(line, &requests.back()); !added) return added;
@@ -130,7 +130,7 @@ class BlocksReader final : public TraceReader {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
   }
 
-  // The pairs of numbers in a list of them; what is none is left out.
+  // Returns the pairs of numbers in a list of them; other entries are skipped.
   static std::vector<std::pair<size_t, size_t>> Pairs(const Json& line, const char* field) {
     std::vector<std::pair<size_t, size_t>> pairs;
     const auto found = line.find(field);
@@ -168,7 +168,7 @@ class BlocksReader final : public TraceReader {
     }
   }
 
-  // Without names, each request is a session of its own that begins when it says.
+  // Requests without a session name are each a session of their own, which begins at their time.
   TraceSession& SessionFor(const Json& line, Trace* trace) {
     if (!line.contains("conversation")) {
       trace->sessions.push_back({std::to_string(trace->sessions.size()), {}});

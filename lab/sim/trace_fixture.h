@@ -1,5 +1,5 @@
-// For tests of what replays traces: requests made by hand, and random small ones that grow, part,
-// come back and are cut short in the middle of a block, or go on from answers.
+// For tests of trace replay: requests made by hand, and small random ones that grow, diverge,
+// repeat, end in the middle of a block, or continue from answers.
 
 #ifndef CAIRN_LAB_SIM_TRACE_FIXTURE_H_
 #define CAIRN_LAB_SIM_TRACE_FIXTURE_H_
@@ -23,7 +23,7 @@ namespace cairn::test {
 
 inline constexpr size_t kBlockTokens = 64;
 
-// `more_tokens`: after the last block, shared with nobody.
+// `more_tokens`: tokens after the last block, shared with no other request.
 inline TraceRequest BlocksRequest(const std::vector<BlockRange>& blocks, size_t more_tokens = 0) {
   TraceRequest request;
   request.blocks = blocks;
@@ -36,7 +36,7 @@ inline TraceRequest BlocksRequest(const std::vector<BlockRange>& blocks, size_t 
   return request;
 }
 
-// A session whose requests come a second apart.
+// A session whose requests come one second apart.
 inline Trace OneSession(std::vector<TraceRequest> requests) {
   Trace trace;
   trace.block_tokens = kBlockTokens;
@@ -47,7 +47,7 @@ inline Trace OneSession(std::vector<TraceRequest> requests) {
   return trace;
 }
 
-// The same seed makes the same things.
+// Makes random traces and profiles; the same seed makes the same sequence.
 class RandomTraces {
  public:
   explicit RandomTraces(uint32_t seed) : random_(seed) {}
@@ -73,7 +73,7 @@ class RandomTraces {
     return OneSession(std::move(requests));
   }
 
-  // Requests of numbered tokens with answers, which later ones go on from, leave out or cut.
+  // Requests with numbered tokens and answers; later ones continue, omit or cut those answers.
   Trace NextAnswered(size_t requests_count, size_t new_tokens_max = 300) {
     struct Said {
       Tokens prompt;
@@ -94,7 +94,7 @@ class RandomTraces {
       if (Below(5) > 0) AddTokens(Between(1, new_tokens_max / 3), &next.all);
       requests.push_back(Answered(next.prompt.size(), next.all.size()));
       TraceRequest& request = requests.back();
-      // Who went away was told nothing.
+      // A cancelled request has no answer.
       next.all.resize(request.input_tokens + request.output_tokens);
       request.token_ids = *numbers.Add(0, next.all);
       said.push_back(std::move(next));
@@ -102,7 +102,7 @@ class RandomTraces {
     return OneSession(std::move(requests));
   }
 
-  // Sizes and speeds of no real model, of every memory class.
+  // Random sizes and speeds, for every memory class.
   ModelProfile NextProfile() {
     constexpr std::array kClasses = {MemoryClass::kAttention, MemoryClass::kSlidingWindow,
                                      MemoryClass::kRecurrent, MemoryClass::kHybrid,
@@ -137,7 +137,7 @@ class RandomTraces {
     return front;
   }
 
-  // Most prompts end in tokens of their own, some with a block, some in the middle of one.
+  // Most prompts end in unique tokens, some at a block's end, some in the middle of a block.
   TraceRequest Cut(const std::vector<BlockRange>& blocks) {
     const size_t kind = Below(4);
     TraceRequest request = BlocksRequest(blocks, kind < 2 ? Between(1, kBlockTokens - 1) : 0);
@@ -146,7 +146,7 @@ class RandomTraces {
     return request;
   }
 
-  // Of prompt and answer; some who ask go away before it.
+  // A request with an answer, or one that is cancelled before it.
   TraceRequest Answered(size_t prompt_tokens, size_t all_tokens) {
     TraceRequest request;
     request.input_tokens = prompt_tokens;
@@ -182,7 +182,7 @@ class RandomTraces {
   std::mt19937 random_;
 };
 
-// Every placement beside every eviction that the command line knows.
+// Returns every pair of a placement and an eviction policy of the command line.
 inline std::vector<std::pair<std::string, std::string>> AllPolicyPairs() {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const PolicySummary& placement : PlacementSummaries()) {

@@ -1,6 +1,6 @@
-// Dialogues with their text, as chat completions have them: a line has `messages`, and each answer
-// in it was asked for with all before it. The model's vocabulary is made up
-// (lab/sim/pseudo_prompt.h), and so is the time: a request comes every ten seconds.
+// Dialogues with their text, as in chat completions: a line has `messages`, and each answer in it
+// is a request whose prompt is everything before it. The vocabulary is made up
+// (lab/sim/pseudo_prompt.h), and so are the times: one request every ten seconds.
 
 #include <memory>
 #include <optional>
@@ -32,7 +32,7 @@ std::string TextOf(const Json& content) {
   return text;
 }
 
-// As templates that put calls between tags write them.
+// Writes calls as templates do that put them between tags.
 std::string AnswerText(const Json& message) {
   std::string text = TextOf(message.value("content", Json()));
   const Json calls = message.value("tool_calls", Json());
@@ -78,7 +78,7 @@ class MessagesReader final : public TraceReader {
                     "messages: expected a role: system, user, assistant or tool");
       }
       const std::string text = AnswerText(message);
-      // Nobody asked for what stands before the first question, such as a greeting.
+      // An assistant message before the first question, such as a greeting, is not an answer.
       const bool asked = *role == PseudoPrompt::Role::kAssistant && !prompt.shape().turns.empty();
       if (asked) {
         if (Status added = AddRequest(prompt, text, &session); !added) return added;

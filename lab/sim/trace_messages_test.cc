@@ -1,4 +1,4 @@
-// Dialogues with their text: one of our own, and those of ../shared/traces when they are there.
+// Dialogues with their text: one of our own, and those of ../shared/traces if they are there.
 
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(MessagesTrace, AServerGoesOnFromItsAnswers) {
     const TraceRequest& last = *steps[i - 1].request;
     EXPECT_EQ(report->reused_each[i], last.input_tokens + last.output_tokens);
   }
-  EXPECT_GE(report->reused_each[3], 64u);  // the header, down to the grid
+  EXPECT_GE(report->reused_each[3], 64u);  // the system prefix, down to the grid
   EXPECT_LE(report->reused_tokens, report->shared_tokens);
   SimOptions prompts_only = Options();
   prompts_only.answers = false;

@@ -1,5 +1,5 @@
-// For the readers of trace formats: one line taken apart, with errors that name it. Each format is
-// a file of its own.
+// TraceReader: parses the lines of one trace format. Each format has a file of its own; the helpers
+// here return errors that name the field.
 
 #ifndef CAIRN_LAB_SIM_TRACE_READER_H_
 #define CAIRN_LAB_SIM_TRACE_READER_H_
@@ -25,10 +25,10 @@ std::unique_ptr<TraceReader> MakeBlocksReader();
 std::unique_ptr<TraceReader> MakeSessionsReader();
 std::unique_ptr<TraceReader> MakeMessagesReader();
 
-// A number that is not negative, and at most 2^53. kInvalidArgument says which field wants one.
+// Returns an integer from 0 to 2^53. kInvalidArgument names the field.
 Result<size_t> SizeField(const nlohmann::json& object, const char* field);
-// The same of tokens, kTraceTokensMax at most. `absent`: what it is where there is none, if there
-// need be none.
+// As SizeField() for a token count, kTraceTokensMax at most. `absent`: the value if the field is
+// missing; without it the field is required.
 Result<size_t> TokensField(const nlohmann::json& object, const char* field,
                            std::optional<size_t> absent = std::nullopt);
 

@@ -1,8 +1,8 @@
-// Sessions of coding agents: a line is a session, and its block ids are its own. The readers give
-// every session ids that no other has, for nothing is known of what sessions share.
+// Sessions of coding agents: each line is a session, and its block ids are local. The reader makes
+// all ids unique to their session, because the trace does not say what sessions share.
 //
-// What the messages were can be told in part: a request of the same agent that goes on from the
-// last one begins its new message where the last prompt and its answer ended.
+// Message boundaries are inferred in part: if a request continues the last one of the same agent,
+// its new message begins where that prompt and its answer ended.
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +18,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kSecondsMax = 1e10;  // some 300 years
+constexpr double kSecondsMax = 1e10;  // about 300 years
 
-// Of one agent of a session.
+// The last request of one agent of a session.
 struct Agent {
   TraceRequest last;
   size_t query_end = 0;
@@ -37,7 +37,7 @@ size_t SharedBlocks(const std::vector<BlockRange>& a, const std::vector<BlockRan
   return shared;
 }
 
-// The messages that `request` has in common with the last of its agent, and its new one.
+// Adds the boundaries of the messages shared with the agent's last request, and of the new one.
 void AddTurns(const Agent& agent, size_t block_tokens, bool by_user, TraceRequest* request) {
   PromptShape& shape = request->shape;
   const TraceRequest& last = agent.last;
@@ -125,7 +125,7 @@ class SessionsReader final : public TraceReader {
     Agent& agent = agents_[number];
     PromptShape& shape = request->shape;
     shape.tokens = request->input_tokens;
-    // The header's size is the main thread's; what a sub-agent begins with is not told.
+    // The system prefix's size is the main agent's; that of a sub-agent is not known.
     if (number == 0 && header_tokens_ < request->input_tokens) shape.header_end = header_tokens_;
     const bool by_user =
         entry.value("kind", std::string()).find("tool_result") == std::string::npos;

@@ -14,17 +14,17 @@ namespace {
 constexpr llama_pos kSnapshotPromptTokens = 230;
 constexpr llama_pos kAnswerTokens = 8;
 constexpr int kResumes = 12;
-// Of the prompts that are resumed: long enough that a window's cells are used again.
+// The length of resumed prompts: long enough that a window's cells are reused.
 constexpr size_t kResumePromptTokensMax = 448;
 constexpr size_t kGridTokensMax = 256;                       // the largest that the probe tries
-constexpr size_t kContextTokens = 4 * kGridTokensMax + 256;  // it wants more than four of them
+constexpr size_t kContextTokens = 4 * kGridTokensMax + 256;  // the probe needs over four of them
 constexpr SeqId kSeq = 0;
 
 std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// LlamaEngine knows learned positions by the lack of a rotation; starcoder is said to rotate.
+// LlamaEngine detects learned positions by the lack of rope; starcoder is reported to have rope.
 LlamaOptions OptionsFor(const std::string& model_path, size_t ubatch_tokens) {
   LlamaOptions options;
   options.model_path = model_path;
@@ -66,7 +66,7 @@ std::optional<double> SnapshotAt(ModelBench* bench, const PromptTokens& prompt,
   return Difference(wanted, bench->Read(prompt, position, kSnapshotPromptTokens));
 }
 
-// Whether the same prompt gives the same bits twice, nothing being restored at all.
+// Returns the difference between two cold runs of the same prompt, without any restore.
 std::optional<double> ColdRunsDifference(ModelBench* bench, const PromptTokens& prompt) {
   llama_memory_clear(bench->memory(), true);
   const LogitRows first = bench->Read(prompt, 0, kSnapshotPromptTokens);
@@ -74,13 +74,13 @@ std::optional<double> ColdRunsDifference(ModelBench* bench, const PromptTokens& 
   return Difference(first, bench->Read(prompt, 0, kSnapshotPromptTokens));
 }
 
-// Plays resumes on one engine. A cold run and a resumed one cut the rest of a prompt alike; before
-// it, they cut as they please, on the grid.
+// Resumer: plays resumes on one engine. A cold and a resumed run use the same chunks for the rest
+// of a prompt; before that, each chooses its chunks freely on the grid.
 class Resumer {
  public:
   Resumer(LlamaEngine* engine, size_t grid) : engine_(engine), grid_(grid) {}
 
-  // The difference to a cold run, if there is one. Errors are the engine's.
+  // Returns the difference to a cold run, if there is one. Errors are the engine's.
   Result<std::optional<double>> Resume(bool by_cut) {
     const size_t room = std::min(std::max(kResumePromptTokensMax, 7 * grid_ / 2),
                                  engine_->context_tokens() - kAnswerTokens);
@@ -114,7 +114,7 @@ class Resumer {
     return prompt;
   }
 
-  // Cuts at random multiples of the grid, and always at the last one before `end`.
+  // Prefills in random multiples of the grid, with a cut at the last one before `end`.
   Status Read(const Tokens& tokens, size_t begin, size_t end) {
     const size_t last_cut = (end - 1) / grid_ * grid_;
     const size_t steps_max = std::max<size_t>(1, engine_->chunk_tokens_max() / grid_);
@@ -128,7 +128,7 @@ class Resumer {
     return {};
   }
 
-  // Another prompt's rest from `position` on, and a short answer to it.
+  // Prefills the rest of another prompt from `position` on, and decodes a short answer.
   Status ReadSomethingElse(size_t position, size_t room) {
     const size_t end = position + 1 + Random(room - position);
     const Tokens other = RandomPrompt(end + kAnswerTokens);
@@ -150,7 +150,7 @@ class Resumer {
 }  // namespace
 
 std::string CheckMemoryAndGrid(const std::string& model_path, double probe_ms_max) {
-  // In pieces of 256 at the most, every cut of a grid of 256 would be the same.
+  // With chunks of at most 256 tokens, a grid of 256 would allow only one way to cut.
   LlamaOptions options = OptionsFor(model_path, 2 * kGridTokensMax);
   options.find_smallest_grid = true;
   options.grid_probe_ms_max = probe_ms_max;
@@ -183,7 +183,7 @@ std::string CheckSnapshot(const std::string& model_path) {
 }
 
 std::string CheckExactness(const std::string& model_path, size_t grid_tokens) {
-  // Pieces of one size alone would always be cut alike, and nothing would be tried.
+  // The chunk limit is twice the grid, so that cold and resumed runs can cut differently.
   LlamaOptions options = OptionsFor(model_path, 2 * grid_tokens);
   options.grid_tokens = grid_tokens;
   const auto engine = LlamaEngine::Load(options);

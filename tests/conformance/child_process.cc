@@ -50,11 +50,11 @@ Status MakePipe(FileHandle* read_end, FileHandle* write_end) {
   return {};
 }
 
-// What runs in the child between fork and exec: only calls that are safe there.
+// Runs in the child between fork and exec, so it makes only async-signal-safe calls.
 [[noreturn]] void Become(char* const* argv, const char* folder, int output, int log,
                          int error_pipe) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // An abort is expected of some; nobody wants its core file.
+  // Some checks are expected to abort; their core files are useless.
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   dup2(output, STDOUT_FILENO);
@@ -66,7 +66,7 @@ Status MakePipe(FileHandle* read_end, FileHandle* write_end) {
   _exit(127);
 }
 
-// Reads until the writer closes its end. False: the time was over first.
+// Reads until the writer closes its end. Returns false on a timeout.
 bool ReadUntil(int fd, steady_clock::time_point deadline, std::string* text) {
   std::array<char, 4096> buffer{};
   for (;;) {

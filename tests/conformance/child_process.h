@@ -1,5 +1,5 @@
-// RunChild: one program run to its end, or to the end of its time. What it does wrong, an abort
-// included, stays its own.
+// RunChild: runs a program until it ends or times out. Its failures, aborts included, cannot affect
+// this process.
 
 #ifndef CAIRN_TESTS_CONFORMANCE_CHILD_PROCESS_H_
 #define CAIRN_TESTS_CONFORMANCE_CHILD_PROCESS_H_
@@ -14,14 +14,14 @@ namespace cairn::conformance {
 
 struct ChildOptions {
   std::vector<std::string> argv;  // argv[0] is a path, or is looked up in PATH
-  std::string folder;             // where it runs; empty: here
+  std::string folder;             // its working directory; empty: this one
   std::string log_path;           // its standard error; empty: /dev/null
-  int timeout_ms = 60'000;        // then it is killed
+  int timeout_ms = 60'000;        // then the program is killed
 };
 
 struct ChildResult {
   std::string output;            // its standard output
-  std::optional<int> exit_code;  // none: a signal or the timeout ended it
+  std::optional<int> exit_code;  // nullopt: a signal or the timeout ended it
   bool timed_out = false;
 };
 

@@ -12,10 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMakeTimeoutMs = 600'000;
-// The server never cuts finer, so this is what its resumes are tried on.
+// The server's minimum grid, so its resumes are checked on no finer one.
 constexpr size_t kServedGridTokens = 64;
-// Left alone, test-llama-archs draws other weights in every run. Each file has this seed to itself:
-// which others are made with it changes nothing.
+// Without a seed, test-llama-archs uses other weights in every run. Each file depends on this seed
+// alone, not on the other files made with it.
 constexpr const char* kWeightsSeed = "1";
 constexpr std::string_view kExtension = ".gguf";
 
@@ -27,7 +27,7 @@ std::string CellOf(const ChildResult& child) {
   return cell.empty() ? "aborts" : cell;
 }
 
-// The grid that a server would use: what it measures, and never less than its usual one.
+// Returns the grid that a server would use: the measured one, but at least its usual one.
 size_t ServedGrid(const std::string& grid) {
   size_t tokens = 0;
   std::from_chars(grid.data(), grid.data() + grid.size(), tokens);
@@ -51,7 +51,7 @@ Result<std::vector<std::string>> MakeModels(const std::string& architectures,
   fs::create_directories(folder, error);
   ChildOptions child;
   // A program of the private prefix runs with the prefix's own loader, and finds ggml's backends
-  // only where it stands.
+  // only in its own folder.
   if (!std::string_view(CAIRN_LOADER).empty()) {
     child.argv = {CAIRN_LOADER, "--library-path", CAIRN_LIBRARY_DIR};
   }

@@ -1,4 +1,4 @@
-// A few rows of the table of architectures, found anew: at least one of each class of memory. The
+// A few rows of the table of architectures, computed anew: at least one of each memory class. The
 // whole table takes minutes: `make conformance`.
 
 #include "conformance/conformance_run.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kShortSet =
     "deepseek2|falcon-h1|gemma3|gpt-oss|kimi-linear|lfm2|llama|mamba2|qwen35";
 
-// The models of one test, gone with it.
+// The models of one test, removed after it.
 class Conformance : public testing::Test {
  protected:
   void SetUp() override {
@@ -26,7 +26,7 @@ class Conformance : public testing::Test {
     }
     folder_ = testing::TempDir() + "cairn_conformance_" + std::to_string(getpid());
     options_.program = CAIRN_CONFORMANCE;
-    options_.find_grid = false;  // it is the machine's, so the tests do not compare it
+    options_.find_grid = false;  // depends on the machine, so the tests do not compare it
   }
   void TearDown() override {
     std::error_code error;

@@ -1,8 +1,8 @@
-// conformance: what libllama can do with the memory of every architecture. Run by
-// `make conformance`; scripts/conformance.sh says how.
+// conformance: finds out what libllama can do with the memory of every architecture. Run by
+// `make conformance`; scripts/conformance.sh has the details.
 //
 //   conformance --work DIR --table FILE --page FILE [--only REGEX] [--timeout SECONDS]
-//   conformance --check NAME --grid N --probe-ms N MODEL     one check; what the former runs
+//   conformance --check NAME --grid N --probe-ms N MODEL     one check, run by the former
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +19,7 @@
 namespace cairn::conformance {
 namespace {
 
-// "--name value" pairs, and what stands alone under "".
+// Parses "--name value" pairs; positional arguments are under "".
 std::map<std::string, std::string> ParseArguments(int argc, char** argv) {
   std::map<std::string, std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -44,7 +44,7 @@ int RunOneCheck(std::map<std::string, std::string>* arguments) {
   const auto number = [&](const char* name) {
     return std::strtoul((*arguments)[name].c_str(), nullptr, 10);
   };
-  // libllama's own account of an abort calls a debugger, which takes longer than the check.
+  // On an abort libllama starts a debugger, which takes longer than the check.
   setenv("GGML_NO_BACKTRACE", "1", 1);
   std::string cell;
   if (check == "grid") cell = CheckMemoryAndGrid(path, static_cast<double>(number("--probe-ms")));
@@ -55,7 +55,7 @@ int RunOneCheck(std::map<std::string, std::string>* arguments) {
   if (cell.empty()) return FailWith("there is no check named '" + check + "'");
   std::printf("%s\n", cell.c_str());
   std::fflush(stdout);
-  // Whatever the libraries do at their end is not what was asked.
+  // Errors in the libraries' destructors are not part of the check.
   std::_Exit(0);
 }
 
@@ -72,7 +72,7 @@ bool WriteText(const std::string& path, const std::string& text) {
   return static_cast<bool>(file.flush());
 }
 
-// A row takes the place of the one for the same model.
+// Replaces the row of the same model.
 void Merge(const ArchitectureRow& row, ArchitectureTable* table) {
   std::erase_if(table->rows, [&](const ArchitectureRow& old) {
     return old.architecture == row.architecture && old.variant == row.variant;

@@ -20,7 +20,7 @@ Result<std::unique_ptr<ModelBench>> ModelBench::Load(const std::string& path, ui
   bench->model_.reset(llama_model_load_from_file(path.c_str(), llama_model_default_params()));
   if (!bench->model_) return Fail(ErrorCode::kUnsupported, "load");
   llama_context_params params = llama_context_default_params();
-  // Room for what the sequences hold together.
+  // The total for all sequences.
   params.n_ctx = kTrainedTokens * sequences;
   params.n_ubatch = 2 * kChunkTokens;
   params.n_seq_max = sequences;
@@ -131,7 +131,7 @@ std::optional<double> Difference(const LogitRows& wanted, const LogitRows& got) 
   double largest = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double difference = std::abs(static_cast<double>(wanted[i]) - got[i]);
-    if (!(difference <= largest)) largest = difference;  // NaN too
+    if (!(difference <= largest)) largest = difference;  // true for NaN too
   }
   return largest;
 }

@@ -1,4 +1,4 @@
-// The page docs/architectures.md, drawn from the table of architectures.
+// The page docs/architectures.md, generated from the table of architectures.
 
 #ifndef CAIRN_TESTS_CONFORMANCE_PAGE_H_
 #define CAIRN_TESTS_CONFORMANCE_PAGE_H_

@@ -1,11 +1,11 @@
-// Whether attention KV travels in ranges.
+// Checks that attention KV can be moved in ranges.
 //
-// Out: seq_cp shares the cells of a range with a scratch sequence. The whole state of that one is
-// its attention KV, the *front*, and after it the state that cannot be rolled back. The front alone
-// is kept.
+// Save: seq_cp shares the cells of a range with a scratch sequence, whose full state is its
+// attention KV, the *front*, then the state that cannot be rolled back. Only the front is kept.
 //
-// In: the front, and behind it the state of a sequence that holds nothing, is set into the scratch
-// sequence; seq_cp shares the cells, or a part of them, with the sequence that is put together. At
+// Load: the front, followed by the state of an empty sequence, is set into the scratch sequence;
+// seq_cp shares all or a part of its cells with the assembled sequence. At the end the assembled
+// sequence gets the snapshot of its last position.
 // last that one is given the snapshot of where it ends.
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr llama_seq_id kSeq = 0;
 constexpr llama_seq_id kScratch = 1;
-constexpr llama_pos kEnd = 3 * kChunkTokens;  // of what is put together
-constexpr llama_pos kSeam = 100;              // inside a piece
+constexpr llama_pos kEnd = 3 * kChunkTokens;  // end of the assembled sequence
+constexpr llama_pos kSeam = 100;              // inside a chunk
 constexpr llama_pos kPromptTokens = 240;
 
 struct Segment {
@@ -39,12 +39,12 @@ class SegmentPlayer {
     bench_->Read(prompt_, 0, kEnd);
   }
 
-  // A purely recurrent memory has nothing in front.
+  // Returns false for a purely recurrent memory.
   bool has_front() const {
     return bench_->StateSize(kSeq, kWhole) > bench_->StateSize(kSeq, kPartial);
   }
 
-  // What the uninterrupted run says, and all that it leaves behind.
+  // Records the logits of the uninterrupted run, and its snapshot and segments.
   void Record() {
     snapshot_ = bench_->GetState(kSeq, kPartial);
     for (llama_pos begin = 0; begin < kEnd; begin += kChunkTokens) {
@@ -61,9 +61,9 @@ class SegmentPlayer {
     return GoOn();
   }
 
-  // A stored segment is more than what is wanted of it, and the next begins off the grid. A part
-  // may leave out what stands last in a segment, not what stands first: later tokens would be put
-  // into the cells that it frees, and so before others that they come after.
+  // The assembled sequence needs only a part of a stored segment, and the next one begins off the
+  // grid. The part may omit the end of a segment, but not its beginning: later tokens would take
+  // the freed cells, and so come before others that they follow.
   std::optional<double> PartOfASegment() {
     Forget();
     Set(early_, 0, kSeam);
@@ -71,8 +71,8 @@ class SegmentPlayer {
     return GoOn();
   }
 
-  // The sequence keeps its first piece, by way of the scratch sequence, as memories that hold one
-  // state only cannot be cut. What followed was another prompt's.
+  // The sequence keeps its first chunk, by way of the scratch sequence, because memories that hold
+  // one state only cannot be truncated. Another prompt's chunks followed it before.
   std::optional<double> SegmentsOnAKeptFront() {
     Forget();
     bench_->Read(prompt_, 0, kChunkTokens);
@@ -97,7 +97,7 @@ class SegmentPlayer {
     return segment;
   }
 
-  // Nothing of it may be left for the restored run to find.
+  // Clears the memory, so that the restored run finds nothing of the old one.
   void Forget() { llama_memory_clear(bench_->memory(), true); }
 
   void Set(const Segment& segment, llama_pos begin, llama_pos end) {
@@ -115,7 +115,7 @@ class SegmentPlayer {
   }
 
   ModelBench* const bench_;
-  const Blob empty_;  // the state of a sequence that holds nothing
+  const Blob empty_;  // the state of an empty sequence
   const PromptTokens prompt_;
   const PromptTokens other_;
   Blob snapshot_;

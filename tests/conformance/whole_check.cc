@@ -1,5 +1,5 @@
-// Whether all that a sequence holds can be taken out and set back: where it was, and into another
-// sequence while others hold something too.
+// Checks that a sequence's full state can be saved and set again: in its own place, and in another
+// sequence while others hold tokens too.
 
 #include <algorithm>
 #include <array>
@@ -13,18 +13,18 @@ namespace {
 
 constexpr llama_seq_id kSeq = 0;
 constexpr llama_seq_id kOther = 1;
-constexpr llama_pos kEnd = 150;  // of what is taken out: inside a piece
+constexpr llama_pos kEnd = 150;  // end of the saved state: inside a chunk
 constexpr llama_pos kPromptTokens = 220;
 constexpr llama_pos kNeighbourTokens = 70;
 
-// "exact", or what was refused or differs.
+// Returns "exact", or the refused call, or the difference.
 std::string Verdict(const ModelBench& bench, const std::optional<double>& difference) {
   if (!bench.refused().empty()) return "refused: " + bench.refused();
   if (difference) return "differs by " + DifferenceText(*difference);
   return "exact";
 }
 
-// One sequence in a memory of its own: the logits afterwards.
+// One sequence in a memory of its own: compares the logits afterwards.
 std::string SetBack(ModelBench* bench) {
   const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
   bench->Read(prompt, 0, kEnd);
@@ -35,7 +35,7 @@ std::string SetBack(ModelBench* bench) {
   return Verdict(*bench, Difference(wanted, bench->Read(prompt, kEnd, kPromptTokens)));
 }
 
-// Two streams: a state of the first goes to the second, while the first holds another prompt.
+// Two streams: a state of the first goes into the second while the first holds another prompt.
 std::string SetIntoAnotherStream(ModelBench* bench) {
   const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
   const PromptTokens other = bench->RandomPrompt(kPromptTokens);
@@ -50,8 +50,8 @@ std::string SetIntoAnotherStream(ModelBench* bench) {
   return Verdict(*bench, Difference(wanted, bench->Read(prompt, kEnd, kPromptTokens, kOther)));
 }
 
-// Two sequences in one memory. There neighbours move bits of the logits, so the state is compared:
-// taken again after it was set beside another prompt, it must be the same to the byte.
+// Two sequences in one memory. Neighbours change bits of the logits there, so the states are
+// compared: after a set beside another prompt, the saved state must be the same, byte for byte.
 std::string SetBesideANeighbour(ModelBench* bench) {
   const PromptTokens prompt = bench->RandomPrompt(kPromptTokens);
   const PromptTokens other = bench->RandomPrompt(kPromptTokens);

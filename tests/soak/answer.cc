@@ -28,7 +28,7 @@ void AddEntries(const Json& list, std::vector<Json>* entries) {
   entries->insert(entries->end(), list.begin(), list.end());
 }
 
-// The completion API's form has a list for each kind of thing.
+// The completions API has a separate list for each field.
 void AddLegacyEntries(const Json& lists, std::vector<Json>* entries) {
   const Json& tokens = At(lists, "tokens");
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -44,7 +44,7 @@ void AddCall(const Json& call, Choice* choice) {
   choice->calls += Text(function, "arguments");
 }
 
-// A choice of chat/completions or completions, whole or a piece of it.
+// Adds a choice of chat/completions or completions, complete or as a delta.
 void AddChoice(Api api, const Json& json, Choice* choice) {
   if (api == Api::kText) {
     choice->text += Text(json, "text");
@@ -67,7 +67,7 @@ void TakeUsage(const Json& usage, Answer* answer) {
   answer->cached_tokens = Count(At(usage, "prompt_tokens_details"), "cached_tokens");
 }
 
-// A stream's end has these and, unless asked, no usage.
+// The end of a stream has timings and, unless requested, no usage.
 void TakeTimings(const Json& timings, Answer* answer) {
   if (!timings.is_object()) return;
   answer->cached_tokens = Count(timings, "cache_n");
@@ -102,7 +102,7 @@ Answer WholeMessages(const Json& json) {
   return answer;
 }
 
-// Also what stands at the end of its stream.
+// Parses a complete response; the end of its stream has the same form.
 Answer WholeResponse(const Json& json) {
   Answer answer;
   Choice& choice = answer.choices.emplace_back();

@@ -1,5 +1,5 @@
-// Answer: what a client was told, in whatever API and however it came, in one form that can be
-// compared. Ids, times and what was reused are left out: they may differ.
+// Answer: a server's answer from any API, streamed or not, in one form that can be compared. It
+// leaves out ids, times and reuse, which may differ.
 //
 // Values and pure functions; any thread.
 
@@ -26,9 +26,9 @@ std::string PathOf(Api api);
 struct Choice {
   std::string text = {};
   std::string reasoning = {};
-  std::string calls = {};   // names and arguments of tool calls, one behind the other
-  std::string finish = {};  // in the API's own word; empty: it has not ended
-  // One entry a token: as the API has it, every digit.
+  std::string calls = {};   // names and arguments of tool calls, concatenated
+  std::string finish = {};  // the API's finish reason; empty: it has not ended
+  // One entry per token, as the API has it, every digit.
   std::vector<Json> logprobs = {};
 
   friend bool operator==(const Choice&, const Choice&) = default;
@@ -36,18 +36,18 @@ struct Choice {
 
 struct Answer {
   std::vector<Choice> choices;
-  bool ended = false;   // all of it came
-  std::string id;       // by which it can be cancelled
-  std::string failure;  // what a stream said in place of its end
+  bool ended = false;   // it is complete
+  std::string id;       // with which it can be cancelled
+  std::string failure;  // the error of a stream that ended with one
   size_t cached_tokens = 0;
-  size_t prompt_tokens = 0;  // cached ones included; 0: not told
+  size_t prompt_tokens = 0;  // cached ones included; 0: not reported
   size_t answer_tokens = 0;
 };
 
-// Of the body of a whole answer. Nothing: it is none of this API.
+// Parses the body of a complete answer. Returns nullopt if it is not one of this API.
 std::optional<Answer> ParseWhole(Api api, const std::string& body);
 
-// Reads a streamed answer as it comes. One thread.
+// Parses a streamed answer as it comes. One thread.
 class AnswerStream {
  public:
   explicit AnswerStream(Api api) : api_(api) {}
@@ -56,7 +56,7 @@ class AnswerStream {
 
   const Answer& answer() const { return answer_; }
   size_t events() const { return events_; }
-  // What was wrong with the stream itself; empty: nothing.
+  // Returns an error in the stream's format; empty: none.
   const std::string& complaint() const { return complaint_; }
 
  private:
@@ -74,8 +74,8 @@ class AnswerStream {
   std::string complaint_;
 };
 
-// What is wrong with `got`, where `right` is the whole right answer; empty: nothing. Of an answer
-// that did not come whole, what came must be a beginning of the right one.
+// Returns how `got` differs from `right`, the complete right answer; empty: it does not. An
+// incomplete `got` must be a prefix of `right`.
 std::string Compare(const Answer& got, const Answer& right);
 
 }  // namespace cairn::soak

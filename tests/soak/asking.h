@@ -1,4 +1,4 @@
-// Asking a server for an answer, and what came of it.
+// Ask: sends a request to a server and classifies the reply.
 
 #ifndef CAIRN_TESTS_SOAK_ASKING_H_
 #define CAIRN_TESTS_SOAK_ASKING_H_
@@ -11,42 +11,42 @@
 
 namespace cairn::soak {
 
-// What a client asks. The body does not say whether the answer is streamed.
+// A client's request. The body does not say whether the answer is streamed.
 struct Question {
   Api api = Api::kChat;
   Json body;
 };
 
-// How it goes about it.
+// How the client sends it.
 struct Manner {
   std::string key = {};  // API key; empty: none
   bool streamed = false;
   int timeout_ms = 600'000;  // of silence
-  // After so many events of a stream the connection is closed, or the answer is cancelled by its id
-  // (see `cancels`); 0: it waits for the end.
+  // After this many events of a stream the client closes the connection, or cancels the answer by
+  // its id (see `cancels`); 0: it waits for the end.
   size_t events_max = 0;
   bool cancels = false;
 };
 
 struct Reply {
   enum class Kind : uint8_t {
-    kWhole,    // 200 and all of an answer
-    kCut,      // 200, and the stream broke off or failed; `answer` is what came
-    kLeft,     // the client did not wait for the end; `answer` is what came
+    kWhole,    // 200 and a complete answer
+    kCut,      // 200, and the stream broke off or failed; `answer` is the part received
+    kLeft,     // the client did not wait for the end; `answer` is the part received
     kRefused,  // another status
-    kNoReply,  // nobody listens, or the connection ended before an answer
-    kGarbled,  // what came is no answer of this API
+    kNoReply,  // no server, or the connection ended before an answer
+    kGarbled,  // the response is not an answer of this API
   };
   Kind kind = Kind::kNoReply;
   int status = 0;
-  bool retry_after = false;  // the header was there
-  std::string detail;        // of what is not whole
+  bool retry_after = false;  // whether the header was there
+  std::string detail;        // if the answer is not complete
   Answer answer;
 };
 
 Reply Ask(const std::string& url, const Question& question, const Manner& manner);
 
-// A request that is no question: its status, 0 when nothing came. `body` may be null.
+// Sends any other request and returns its status, 0 without a response. `body` may be null.
 int Send(const std::string& url, const std::string& key, const std::string& method,
          const std::string& path, const std::string& body, std::string* answer);
 

@@ -19,7 +19,7 @@ void SleepMs(uint64_t ms) {
   std::this_thread::sleep_for(milliseconds(ms));
 }
 
-// Everything about a reply that was wrong, for whoever looks for the cause.
+// Describes everything wrong with a reply, for the search for the cause.
 std::string Describe(Company* company, const Life& life, const Question& question,
                      const Manner& manner, const Reply& reply) {
   const auto said = [](const Reply& one) {
@@ -80,14 +80,14 @@ void CountAnswer(Company* company, Verdict::Kind kind, const Reply& reply) {
   if (reply.kind == Reply::Kind::kLeft) tally.Count("cancelled");
 }
 
-// Of a live round nothing is said of probabilities: they are near the cold run's, not the same.
+// In a live round log-probabilities are not compared: they are only near the cold run's.
 Reply Judged(const Company& company, Reply reply) {
   if (!company.plan.live) return reply;
   for (Choice& choice : reply.answer.choices) choice.logprobs.clear();
   return reply;
 }
 
-// Asks and looks at the answer. The first choice of a right one, or null.
+// Sends a question and judges the answer. True: it is right, and its first choice is in `heard`.
 bool AskAndJudge(Company* company, const Life& life, const Question& question, const Manner& manner,
                  const std::string& header, Choice* heard) {
   constexpr int kPatientMs = 1000;
@@ -182,7 +182,7 @@ void RunClient(Company* company, size_t number) {
     if (AskAndJudge(company, *life, question, manner, talker.talk().header, &heard)) {
       talker.Heard(heard);
     } else {
-      SleepMs(talker.dice().Number(200));  // it may have been full
+      SleepMs(talker.dice().Number(200));  // the queue may have been full
     }
     if (talker.dice().Number(4) == 0) SleepMs(talker.dice().Number(80));
   }

@@ -1,4 +1,4 @@
-// The clients of a soak: threads that talk to the server and look at every answer.
+// The clients of a soak: threads that send requests to the server and judge every answer.
 
 #ifndef CAIRN_TESTS_SOAK_CLIENT_H_
 #define CAIRN_TESTS_SOAK_CLIENT_H_
@@ -17,16 +17,16 @@
 
 namespace cairn::soak {
 
-// The keys that clients show, each with a cache of its own.
+// The API keys of the clients, each with a cache of its own.
 inline constexpr const char* kKeys[] = {"soak-key-one", "soak-key-two", "soak-key-three"};
 
-// With what each key has begun prompts. What begins like none of them cannot come from its cache.
-// Thread-safe.
+// BegunPrompts: counts the prompt beginnings of each key. A prompt with a new beginning cannot have
+// tokens from the key's cache. Thread-safe.
 class BegunPrompts {
  public:
-  // To be called before the request is sent.
+  // Called before the request is sent.
   void Note(const std::string& key, Api api, const std::string& header);
-  // Whether the key has begun one so just once: after the answer, whether it was the first.
+  // Returns whether the key used this beginning exactly once: called after the answer.
   bool OnlyOnce(const std::string& key, Api api, const std::string& header) const;
 
  private:
@@ -36,34 +36,34 @@ class BegunPrompts {
   std::map<std::string, size_t> times_;  // guarded by mutex_
 };
 
-// What the clients of one round have in common.
+// State shared by the clients of one round.
 struct Company {
   const RoundPlan& plan;
   const Subject& subject;
-  const Subject* neighbour;  // null: there is none
+  const Subject* neighbour;  // nullptr: there is none
   Oracle& oracle;
   Tally& tally;
-  // Whoever soaks wants no more of it: what comes from now on is not judged.
+  // The user has interrupted the soak: replies from now on are not judged.
   const std::atomic<bool>& interrupted;
   BegunPrompts begun = {};
   std::atomic<bool> stopped{false};
   std::atomic<bool> paused{false};
-  std::atomic<size_t> active{0};  // clients with a request on its way
+  std::atomic<size_t> active{0};  // clients with a request in flight
   std::mutex file_mutex = {};
-  std::string folder = {};  // where what was wrong is written
+  std::string folder = {};  // where errors are written
 };
 
-// Waits until nobody has a request on its way, where `paused` or `stopped` is set.
+// Waits until no client has a request in flight; `paused` or `stopped` must be set.
 void WaitUntilQuiet(const Company& company);
 
-// Talks until `stopped`. One thread each.
+// Sends requests until `stopped`. One thread per client.
 void RunClient(Company* company, size_t number);
 
-// So many requests at once, more than a queue takes. Returns when all have ended.
+// Sends this many requests at once, more than a queue holds. Returns when all have ended.
 void Burst(Company* company, const Life& life, size_t requests, uint64_t seed);
 
-// Connections opened side by side, one request on each, and closed: afterwards the server has as
-// many threads as it will need. True: all were answered.
+// Opens connections in parallel, sends one request on each, and closes them: afterwards the server
+// has all threads that it will need. Returns whether all were answered.
 bool HoldConnections(const Life& life, size_t connections);
 
 }  // namespace cairn::soak

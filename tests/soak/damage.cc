@@ -60,7 +60,7 @@ std::string LeaveHalf(const stdfs::path& whole, SeededText* dice) {
   return "left half written";
 }
 
-// Whole and in order, but not what the name says.
+// Swaps two files: each is intact, but has the other's name.
 std::string Swap(const stdfs::path& one, const stdfs::path& other) {
   const stdfs::path aside = one.string() + ".aside";
   stdfs::rename(one, aside);

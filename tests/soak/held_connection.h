@@ -1,5 +1,5 @@
-// HeldConnection: a connection to a server on this machine that does what no HTTP client would:
-// sends halves of requests, and stays open.
+// HeldConnection: a connection to a local server that behaves as no HTTP client would: it sends
+// halves of requests and stays open.
 
 #ifndef CAIRN_TESTS_SOAK_HELD_CONNECTION_H_
 #define CAIRN_TESTS_SOAK_HELD_CONNECTION_H_
@@ -19,9 +19,9 @@ class HeldConnection {
   HeldConnection(const HeldConnection&) = delete;
   HeldConnection& operator=(const HeldConnection&) = delete;
 
-  // False: it is broken.
+  // Returns false if the connection is broken.
   bool Write(const std::string& bytes);
-  // Waits for what comes, at most five seconds; empty: nothing, or it is broken.
+  // Waits at most five seconds for bytes. Returns an empty text without any, or if it is broken.
   std::string Read();
 
  private:

@@ -1,4 +1,4 @@
-// What a reply is worth, beside what the server without a cache says.
+// JudgeReply: compares a reply with that of the server without a cache.
 
 #ifndef CAIRN_TESTS_SOAK_JUDGE_H_
 #define CAIRN_TESTS_SOAK_JUDGE_H_
@@ -13,19 +13,19 @@ namespace cairn::soak {
 
 struct Verdict {
   enum class Kind : uint8_t {
-    kRight,    // a whole answer, and the right one
-    kBegun,    // the beginning of the right one
-    kNothing,  // nothing came, for a reason that may be
-    kRefused,  // for a reason that may be: full, or what no server would take
+    kRight,    // a complete answer, and the right one
+    kBegun,    // a prefix of the right one
+    kNothing,  // no answer, for an allowed reason
+    kRefused,  // for an allowed reason: the queue is full, or the request is invalid
     kWrong,    // another answer
-    kFault,    // what may not happen
+    kFault,    // a forbidden outcome
   };
   Kind kind = Kind::kNothing;
   std::string why;  // of kWrong and kFault
 };
 
-// `right` is called at most once, and not where nothing came that could be compared. `may_fail`:
-// the server was being ended. `impatient`: the client did not wait as long as an answer may take.
+// `right` is called at most once, and only if there is an answer to compare. `may_fail`: the server
+// was shutting down. `impatient`: the client's timeout is shorter than an answer may take.
 Verdict JudgeReply(const Reply& reply, bool may_fail, bool impatient,
                    const std::function<Reply()>& right);
 

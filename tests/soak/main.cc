@@ -1,5 +1,5 @@
 // soak: plays random clients against the real server for hours, kills it, damages its folder, and
-// looks at every answer. Run by `make soak`; docs/testing.md says what is judged and how.
+// judges every answer. Run by `make soak`; docs/testing.md says what is judged and how.
 //
 //   soak [--hours N] [--seed N] [--out DIR] [--only ARCHITECTURE] [--program CAIRN]
 
@@ -25,7 +25,7 @@ namespace {
 std::atomic<bool> interrupted{false};
 
 void OnSignal(int signal) {
-  if (interrupted.exchange(true)) std::_Exit(128 + signal);  // the servers get theirs then
+  if (interrupted.exchange(true)) std::_Exit(128 + signal);  // the servers get SIGTERM then
 }
 
 std::map<std::string, std::string> ParseArguments(int argc, char** argv) {
@@ -40,7 +40,7 @@ void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
-// `only`: this model in every round.
+// `only`: the model of every round.
 RoundPlan Plan(uint64_t seed, size_t number, double seconds, const std::string& only) {
   RoundPlan plan = PlanRound(seed, number, seconds);
   for (const SoakModel& model : kModels) {

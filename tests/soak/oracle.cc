@@ -36,7 +36,7 @@ Result<std::unique_ptr<Oracle>> Oracle::Start(const std::string& program, const 
 }
 
 Reply Oracle::AskLocked(const Question& question) {
-  // A slot may be in use for a moment after its answer has ended.
+  // A slot may be busy for a moment after its answer has ended.
   for (int tries = 0; tries < 1000; ++tries) {
     if (Send(server_->url(), "", "POST", "/slots/0?action=erase", "", nullptr) != 503) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

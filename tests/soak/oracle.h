@@ -1,4 +1,4 @@
-// Oracle: the server without a cache, which says what the right answer is.
+// Oracle: the server without a cache, which gives the right answers.
 
 #ifndef CAIRN_TESTS_SOAK_ORACLE_H_
 #define CAIRN_TESTS_SOAK_ORACLE_H_
@@ -15,20 +15,20 @@
 
 namespace cairn::soak {
 
-// Thread-safe: questions are asked one after the other. Nothing is reused for any of them: there is
-// no cache, the one slot is emptied before, and the request says "cache_prompt": false where its
-// API can. Answers are remembered, not asked twice.
+// Thread-safe: requests are sent one after the other. None of them reuses anything: there is no
+// cache, the only slot is cleared before, and the request has "cache_prompt": false if its API
+// allows it. Answers are remembered, so no question is sent twice.
 class Oracle {
  public:
-  // Start it on a thread that outlives it; see ServerProcess.
+  // Call it on a thread that outlives the oracle; see ServerProcess.
   static Result<std::unique_ptr<Oracle>> Start(const std::string& program, const std::string& model,
                                                const RoundPlan& plan, const std::string& log_path);
 
-  // What is said to the question, asked whole.
+  // Returns the right answer to the question, not streamed.
   Reply Right(const Question& question);
-  // Without remembering: whether it says the same as before.
+  // Sends the question again, to see whether the answer is the same.
   Reply AskAgain(const Question& question);
-  // Ends it; whoever waits for an answer gets none.
+  // Kills the server; pending questions get no answer.
   void Kill();
 
  private:

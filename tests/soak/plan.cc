@@ -75,7 +75,7 @@ RoundPlan PlanRound(uint64_t seed, size_t number, double seconds) {
   plan.clients = 3 + dice.Number(4);
   plan.context_tokens = 1536 + 512 * dice.Number(3);
   plan.disk_bytes = (8 + dice.Number(24)) << 20U;
-  // One thread: several would wait for each other where the machine has other work.
+  // One thread, because several wait for each other if the machine has other load.
   plan.neighbour = number % 4 == 2;
   plan.live = number % 5 == 0;
   plan.both = {"--grid", "64", "--reuse", plan.live ? "live" : "exact", "--seed", "7", "-t", "1"};

@@ -1,5 +1,5 @@
-// What a soak does, drawn from its seed: rounds, each with a model of one memory class, and the
-// flags of every server in them.
+// RoundPlan: everything that a soak does, derived from its seed: rounds, each with a model of one
+// memory class, and the flags of every server in them.
 //
 // Pure; any thread.
 
@@ -15,8 +15,8 @@ namespace cairn::soak {
 
 using Flags = std::vector<std::string>;
 
-// Of the made models, those whose memory is of another class each come first, so that the shortest
-// run has met all.
+// The synthetic models. The first ones have distinct memory classes, so that the shortest run meets
+// every class.
 struct SoakModel {
   const char* architecture;
   const char* memory;
@@ -27,50 +27,50 @@ inline constexpr SoakModel kModels[] = {
     {"jamba", "hybrid"},    {"qwen2vl", "attention"},     {"granitehybrid", "hybrid"},
     {"qwen3", "attention"}, {"falcon-h1", "hybrid"},      {"nemotron_h", "hybrid"},
 };
-inline constexpr size_t kClassesMet = 5;  // so many of the first have all classes
+inline constexpr size_t kClassesMet = 5;  // the first models that cover all classes
 
 struct RoundPlan {
   size_t number = 0;  // from 1
-  uint64_t seed = 0;  // of all that is drawn in it
+  uint64_t seed = 0;  // of all random choices in the round
   SoakModel model = kModels[0];
   double seconds = 0;
   size_t slots = 1;
   size_t clients = 0;
   size_t context_tokens = 0;  // of one slot
   uint64_t disk_bytes = 0;    // --cache-disk
-  // A second server works on the same cache folder, and is asked too.
+  // A second server uses the same cache folder, and gets requests too.
   bool neighbour = false;
-  // `--reuse live`: a reused state is not bit for bit that of a cold run, so a few answers may part
-  // from it where two tokens were nearly as likely.
+  // `--reuse live`: a reused state is not bit for bit that of a cold run, so a few answers may
+  // diverge where two tokens were almost equally likely.
   bool live = false;
-  // Of the server and of the one without a cache: what may decide an answer.
+  // Flags that may affect answers: for the server and for the one without a cache.
   Flags both;
 };
 
-// How long a round takes, and how many there are. A round is not shorter than it takes to see
-// whether memory grows.
+// The length and the number of rounds. A round has a minimum length, because growth of memory takes
+// time to show.
 struct Lengths {
   double round_s = 0;
   size_t rounds = 0;
 };
 Lengths LengthsOf(double hours);
 
-// Of the answers of a `live` round, how many may differ: a share of all, and a few beyond. A token
-// that was decoded alone and one that was prefilled leave KV that differs in its last bit, which
-// moves log-probabilities of made models by up to 0.07: 2 to 27 % of their answers change. A wrong
-// state changes nearly all of them.
+// The share of a `live` round's answers that may differ, beyond a few. A token decoded alone and
+// one prefilled leave KV that differs in its last bit, which moves the log-probabilities of
+// synthetic models by up to 0.07: 2 to 27 % of their answers change. A wrong state changes nearly
+// all of them.
 inline constexpr double kLiveDifferShare = 0.5;
 inline constexpr double kLiveDifferMin = 3;
 
 RoundPlan PlanRound(uint64_t seed, size_t number, double seconds);
 
-// What one life of the server is started with beyond that: nothing of it may change an answer.
+// Returns the additional flags of one life of the server; none of them may change an answer.
 Flags FlagsOfLife(const RoundPlan& plan, size_t life);
 
-// Of what may wait in memory, in a life with such flags, for a disk that is held up.
+// Returns the most bytes that may wait in memory for a stalled disk, with these flags.
 uint64_t QueueBytesMax(const Flags& flags);
 
-// The value behind the last `name`; empty: it is not there.
+// Returns the value after the last `name`; empty: the flag is not there.
 std::string FlagOf(const Flags& flags, const std::string& name);
 
 }  // namespace cairn::soak

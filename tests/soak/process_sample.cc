@@ -9,7 +9,7 @@
 namespace cairn::soak {
 namespace {
 
-// The number behind `name` in the text of /proc/PID/status.
+// Returns the number after `name` in the text of /proc/PID/status.
 uint64_t NumberOf(const std::string& text, const std::string& name) {
   const size_t at = text.find("\n" + name + ":");
   if (at == std::string::npos) return 0;

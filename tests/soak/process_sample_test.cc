@@ -15,7 +15,7 @@ bool Grows(const std::vector<uint64_t>& series) {
   return GrowthBytes(series) > GrowthAllowed(series);
 }
 
-// Memory that comes to its level in the first quarter, swings about it, and leaks.
+// Memory that reaches a level in the first quarter, swings about it, and leaks.
 std::vector<uint64_t> Series(size_t samples, uint64_t swing_bytes, uint64_t leak_bytes) {
   SeededText dice(20261122, "series");
   std::vector<uint64_t> series;

@@ -1,4 +1,4 @@
-// What a soak came to, as a page.
+// The results of a soak as a page.
 
 #ifndef CAIRN_TESTS_SOAK_REPORT_H_
 #define CAIRN_TESTS_SOAK_REPORT_H_
@@ -21,7 +21,7 @@ struct SoakResult {
   size_t faults() const;
 };
 
-// Pure. Markdown.
+// Returns Markdown. Pure.
 std::string RenderReport(const SoakResult& soak);
 
 }  // namespace cairn::soak

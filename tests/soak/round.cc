@@ -34,7 +34,7 @@ Status MakeModel(const std::string& architecture, const std::string& path) {
   return {};
 }
 
-// The value of a metric without labels; nothing: the server does not say.
+// Returns the value of a metric without labels; nullopt if the server does not report it.
 std::optional<double> MetricOf(const Life& life, const std::string& name) {
   std::string page;
   if (Send(life.url, kKeys[0], "GET", "/metrics", "", &page) != 200) return std::nullopt;
@@ -56,7 +56,7 @@ class Round {
  private:
   Status Prepare();
   void PlayLives(Company* company);
-  // The neighbour's lives are its own: it is killed and started again while the other runs on.
+  // The neighbour is killed and restarted independently, while the other server runs on.
   bool StartNeighbour(Company* company);
   void EndNeighbour(Company* company, bool kill);
   void PlayLastLife(Company* company);
@@ -79,7 +79,7 @@ class Round {
     return std::chrono::duration<double>(steady_clock::now() - began_).count();
   }
   bool Interrupted() const { return options_.interrupted->load(); }
-  // What happens while it is being interrupted is nobody's fault.
+  // Failures during an interruption do not count.
   void Fail(const std::string& what, const std::string& detail = "") {
     if (Interrupted()) return;
     tally_.Fail("round " + std::to_string(plan_.number) + " (" + plan_.model.architecture +
@@ -94,7 +94,7 @@ class Round {
   Tally tally_;
   std::unique_ptr<Oracle> oracle_;
   std::unique_ptr<Subject> subject_;
-  std::unique_ptr<Subject> neighbour_;  // null: there is none
+  std::unique_ptr<Subject> neighbour_;  // nullptr: there is none
   size_t lives_ = 0;
   size_t neighbour_lives_ = 0;
   double said_at_ = 0;
@@ -161,7 +161,7 @@ bool Round::StartLife(Company* company) {
 
 bool Round::StartNeighbour(Company* company) {
   if (neighbour_ == nullptr) return true;
-  // None of the other's lives has these flags.
+  // Lives of the neighbour have numbers, and so flags, of their own.
   constexpr size_t kNeighbours = 1'000'000;
   const Status started = neighbour_->Start(FlagsOfLife(plan_, kNeighbours + ++neighbour_lives_));
   if (started) return true;
@@ -207,7 +207,7 @@ void Round::Befall(Company* company) {
 
 void Round::EndLife(Company* company) {
   const bool kill = dice_.Number(100) < 60;
-  if (kill && dice_.Number(2) == 0) {  // in the middle of writing, when it comes to that
+  if (kill && dice_.Number(2) == 0) {  // possibly in the middle of a write
     for (int i = 0; i < 200; ++i) {
       if (CountFiles(options_.folder + "/cache").unfinished > 0) {
         tally_.Count("killed while writing");
@@ -285,8 +285,8 @@ void Round::CheckCache(Company* company, const Life& life) {
   }
 }
 
-// Nobody asks, everything is saved, and the model is loaded. With `like` it is waited for that as
-// much is held as there, for some seconds: connections take a moment to close.
+// Samples the server without clients, once everything is saved and the model is loaded. With
+// `like`, waits some seconds for the process to return to that sample: connections close slowly.
 std::optional<ProcessSample> Round::SampleQuiet(Company* company, const ProcessSample* like) {
   WaitUntilQuiet(*company);
   const auto life = subject_->Current();
@@ -306,7 +306,7 @@ std::optional<ProcessSample> Round::SampleQuiet(Company* company, const ProcessS
   return before;
 }
 
-// What the next turns will need may still be read for a while.
+// Prefetches for the next turns may go on for a while.
 bool Round::ComesToRest() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
@@ -375,7 +375,7 @@ void Round::CheckFolder() {
   tally_.Count("files at the end", files.objects);
 }
 
-// So that nobody waits for an answer any more.
+// Ends all waiting for answers once the user interrupts.
 void Round::WatchForInterruption(const Company& company) {
   while (!company.stopped.load() && !Interrupted()) std::this_thread::sleep_for(milliseconds(50));
   if (!Interrupted()) return;
@@ -408,7 +408,7 @@ RoundResult Round::Play() {
     for (std::thread& client : clients) client.join();
     watcher.join();
   }
-  constexpr uint64_t kAnswersMin = 20;  // a machine that has no time for more shows nothing
+  constexpr uint64_t kAnswersMin = 20;  // a slow machine may answer no more than this
   const bool reused =
       tally_.Of("prompt tokens reused") > 0 || tally_.Of("answers checked") < kAnswersMin;
   if (!Interrupted() && tally_.fault_count() == 0 && !reused) {

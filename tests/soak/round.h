@@ -1,5 +1,5 @@
-// One round of a soak: a server and its clients, killed, ended and started again, its folder
-// damaged between; then one life in which all is counted.
+// One round of a soak: a server and its clients. The server is killed, stopped and restarted, with
+// damage to its folder in between; then follows one life whose memory is measured.
 
 #ifndef CAIRN_TESTS_SOAK_ROUND_H_
 #define CAIRN_TESTS_SOAK_ROUND_H_
@@ -16,9 +16,9 @@ namespace cairn::soak {
 
 struct RoundOptions {
   std::string program;
-  std::string folder;  // made, and removed again when nothing was wrong
+  std::string folder;  // created, and removed if nothing was wrong
   const std::atomic<bool>* interrupted = nullptr;
-  // Called now and then with a line of how far it is.
+  // Called now and then with a line on the progress.
   std::function<void(const std::string&)> say;
 };
 
@@ -27,7 +27,7 @@ struct RoundResult {
   Counts counts;
   std::vector<Fault> faults;
   size_t lives = 0;
-  // Of the last life, warm and at its end, with nobody asking.
+  // Samples of the last life, once warm and at its end, without clients.
   ProcessSample begin;
   ProcessSample end;
   uint64_t growth_bytes = 0;
@@ -35,7 +35,7 @@ struct RoundResult {
   size_t samples = 0;
 };
 
-// On a thread that lives until it returns; see ServerProcess.
+// Call it on a thread that lives until it returns; see ServerProcess.
 RoundResult PlayRound(const RoundPlan& plan, const RoundOptions& options);
 
 }  // namespace cairn::soak

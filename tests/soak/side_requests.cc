@@ -13,10 +13,10 @@ struct Wish {
   std::string method;
   std::string path;
   std::string body;
-  std::vector<int> allowed;  // beside 503 and 429, and 0 while the server is being ended
+  std::vector<int> allowed;  // beside 503 and 429, and 0 during a shutdown
 };
 
-// None of them may be answered.
+// All of them must be refused.
 const Wish kWrong[] = {
     {"POST", "/v1/chat/completions", "", {400}},
     {"POST", "/v1/chat/completions", "{\"messages\":", {400}},
@@ -93,7 +93,7 @@ std::string SendWish(const Life& life, const std::string& key, const Wish& wish)
   return Complain(wish, status, answer);
 }
 
-// A checkpoint is pinned, let go or dropped, whichever there are.
+// Pins, unpins or drops a checkpoint, if there is one.
 std::string HandleCheckpoint(const Life& life, const std::string& key, SeededText* dice) {
   std::string answer;
   const int status = Send(life.url, key, "GET", "/cairn/cache/tree?limit=50", "", &answer);
@@ -109,13 +109,13 @@ std::string HandleCheckpoint(const Life& life, const std::string& key, SeededTex
   return SendWish(life, key, {"POST", path, "{\"pinned\":" + pinned + "}", {200, 404, 400}});
 }
 
-// A wrong key, or none.
+// Sends a wrong key, or none.
 std::string AskWithoutKey(const Life& life, SeededText* dice) {
   const std::string key = dice->Number(2) == 0 ? "" : "soak-key-wrong";
   return SendWish(life, key, {"POST", "/v1/chat/completions", "{}", {401}});
 }
 
-// Half a request, and the connection is closed.
+// Sends half a request and closes the connection.
 void BreakOff(const Life& life, const std::string& key, SeededText* dice) {
   const std::string body = "{\"messages\":[{\"role\":\"user\",\"content\":\"" + dice->Prose(300);
   const std::string head =

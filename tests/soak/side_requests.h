@@ -1,5 +1,5 @@
-// Requests that are no questions: wrong ones, those that look at the cache or move it about, and
-// those that end in the middle.
+// Requests other than questions: invalid ones, those that inspect or change the cache, and those
+// that end in the middle.
 
 #ifndef CAIRN_TESTS_SOAK_SIDE_REQUESTS_H_
 #define CAIRN_TESTS_SOAK_SIDE_REQUESTS_H_
@@ -13,7 +13,7 @@
 
 namespace cairn::soak {
 
-// Sends one. `talk` is what the client talks about, in its API's form. What was wrong; empty:
+// Sends one. `talk` is the client's conversation, in its API's form. Returns what was wrong; empty:
 // nothing.
 std::string SideRequest(const Life& life, const std::string& key, const Json& talk,
                         SeededText* dice, Tally* tally);

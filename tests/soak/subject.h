@@ -1,4 +1,4 @@
-// Subject: the server that is soaked, one process after the other on one folder.
+// Subject: the server under test, one process after the other on one folder.
 
 #ifndef CAIRN_TESTS_SOAK_SUBJECT_H_
 #define CAIRN_TESTS_SOAK_SUBJECT_H_
@@ -16,11 +16,11 @@
 
 namespace cairn::soak {
 
-// One process of it, as clients see it.
+// One process of the server, as clients see it.
 struct Life {
   size_t number = 0;
   std::string url;
-  // Its end has been asked for: from now on requests may fail. Set before any signal is sent.
+  // The process is being ended, so requests may fail. Set before any signal is sent.
   std::atomic<bool> ending{false};
 };
 
@@ -33,22 +33,22 @@ struct SubjectOptions {
   std::string log_path;
 };
 
-// One thread, but for Current() and Kill().
+// One thread, except Current() and Kill().
 class Subject {
  public:
   explicit Subject(SubjectOptions options) : options_(std::move(options)) {}
 
-  // REQUIRES: none runs.
+  // REQUIRES: no process runs.
   Status Start(const Flags& flags);
-  // What clients ask; null: none runs. Any thread.
+  // Returns the process that clients use; nullptr: none runs. Any thread.
   std::shared_ptr<const Life> Current() const;
 
-  // SIGTERM: its exit code, 137 when it did not end in time. SIGKILL: 137.
+  // SIGTERM: returns the exit code, 137 if it did not end in time. SIGKILL: returns 137.
   int End(int signal);
   void Signal(int signal) { process_->Signal(signal); }
-  // SIGKILL without waiting for it, whoever waits for an answer. Any thread.
+  // Sends SIGKILL without waiting for the end or for pending answers. Any thread.
   void Kill();
-  // It ended without being asked to.
+  // Returns the exit code if the process ended on its own.
   std::optional<int> Died();
   std::optional<ProcessSample> Sample() const { return SampleProcess(process_->pid()); }
   std::string LastLines() const { return process_->LastLines(60); }

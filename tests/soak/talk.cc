@@ -53,7 +53,7 @@ Json MessagesBody(const Talk& talk) {
 
 Json ResponsesBody(const Talk& talk) {
   Json input = Json::array();
-  const Json chat = ChatBody(talk);  // a part of a temporary would not live as long as the loop
+  const Json chat = ChatBody(talk);  // a named value: a temporary would end before the loop
   for (const Json& message : chat["messages"]) {
     if (message["role"] == "system") continue;
     if (message.contains("reasoning_content")) {
@@ -125,14 +125,14 @@ void Talker::Step() {
     BeginTalk();
     talk = &talks_[current_];
   }
-  if (step >= 84 && step < 92 && !talk->turns.empty()) {  // goes back
+  if (step >= 84 && step < 92 && !talk->turns.empty()) {  // removes turns
     talk->turns.resize(dice_.Number(talk->turns.size()));
   }
   if (step >= 78 && step < 84) talk->keeps_reasoning = !talk->keeps_reasoning;
-  if (step >= 74 && step < 78 && !talk->turns.empty()) {  // says that it was answered otherwise
+  if (step >= 74 && step < 78 && !talk->turns.empty()) {  // edits one of the answers
     talk->turns[dice_.Number(talk->turns.size())].answer += " and so on";
   }
-  if (step >= 66 && step < 74 && !talk->turns.empty()) {  // asks the last one in other words
+  if (step >= 66 && step < 74 && !talk->turns.empty()) {  // rewords the last question
     talk->turns.back().asked = dice_.Prose(20 + dice_.Number(200));
     talk->turns.back().answer.clear();
     return;
@@ -174,7 +174,7 @@ void Talker::AddExtras(Json* body) {
 }
 
 Question Talker::Next() {
-  if (!last_.body.is_null() && dice_.Number(9) == 0) return last_;  // the same again
+  if (!last_.body.is_null() && dice_.Number(9) == 0) return last_;  // repeats the last question
   Step();
   last_.api = talks_[current_].api;
   last_.body = BodyOf(talks_[current_]);

@@ -1,6 +1,6 @@
-// Talker: somebody who talks to a model, in any API, about nothing: conversations that grow, part,
-// go back, are asked again, and lose their reasoning. Sampled from a seed and from what is
-// answered.
+// Talker: a simulated user of any API, with meaningless conversations that grow, diverge, lose
+// turns, are repeated, and lose their reasoning. Everything is sampled from a seed and from the
+// server's answers.
 //
 // One thread.
 
@@ -27,29 +27,29 @@ struct Talk {
   std::string header;
   bool keeps_reasoning = false;
   bool has_tools = false;
-  std::vector<TalkTurn> turns;  // the last one has no answer yet when it is asked
+  std::vector<TalkTurn> turns;  // the last one has no answer yet when it is sent
 
   size_t bytes() const;
 };
 
-// The conversation as its API takes it, without limits and sampling.
+// Returns the conversation in its API's form, without limits and sampling.
 Json BodyOf(const Talk& talk);
 
 struct TalkerOptions {
   uint64_t seed = 0;
-  std::string name;          // another one draws other things
-  uint64_t header_seed = 0;  // one for all, so that they have headers in common
-  size_t bytes_max = 1500;   // conversations that outgrow this are mostly left
+  std::string name;          // seeds the talker's random choices
+  uint64_t header_seed = 0;  // the same for all, so that they share system prefixes
+  size_t bytes_max = 1500;   // conversations longer than this are usually abandoned
 };
 
 class Talker {
  public:
   explicit Talker(TalkerOptions options);
 
-  // The next question, and how it is put.
+  // Returns the next question and how it is sent.
   Question Next();
   Manner NextManner();
-  // The answer to the last question; without it the same talk goes on without one.
+  // Adds the answer to the last question; without a call the conversation has none.
   void Heard(const Choice& choice);
 
   const Talk& talk() const { return talks_[current_]; }

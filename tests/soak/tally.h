@@ -1,4 +1,4 @@
-// Tally: what happened in a soak, counted, and what was wrong with it.
+// Tally: counts the events of a soak, and collects its errors.
 //
 // Thread-safe.
 
@@ -18,7 +18,7 @@ using Counts = std::map<std::string, uint64_t>;
 
 struct Fault {
   std::string what;    // one line
-  std::string detail;  // what shows it
+  std::string detail;  // the evidence
 };
 
 class Tally {
