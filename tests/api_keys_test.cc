@@ -28,7 +28,8 @@ class ApiKeysTest : public test::ServedTest {
   }
   // Returns how many tokens of a long prompt came from the cache.
   int Reused(const std::string& key) const {
-    return Ask(FirstTurn(2, 900), key)["usage"]["prompt_tokens_details"]["cached_tokens"];
+    return Ask(FirstTurn(2, 900), key)["usage"]["prompt_tokens_details"]["cached_tokens"]
+        .get<int>();
   }
 
   const std::string keys_ = files_ + "/keys";

@@ -187,10 +187,10 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
   const PrefixTree::Node* node = table_.tree().Find(name_space, prefix);
   if (node == nullptr) return false;
   CheckpointEntry& entry = table_.EntryOf(PrefixTree::ValueOf(node));
-  size_t bytes = table_.KeptBytes(entry);
+  size_t bytes = KeptBytes(entry);
   for (const CheckpointId id : table_.marked()) {
     const CheckpointEntry& other = table_.EntryOf(id);
-    if (table_.IsKept(other) && id != entry.checkpoint.id) bytes += table_.KeptBytes(other);
+    if (table_.IsKept(other) && id != entry.checkpoint.id) bytes += KeptBytes(other);
   }
   if (bytes > evictor_.budget_bytes() / 2) {
     ++table_.stats().keeps_refused;

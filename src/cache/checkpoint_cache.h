@@ -148,7 +148,7 @@ class CheckpointCache {
 
   // SetSavedAs, TakeEvents and SaveNext do nothing if the store does not save.
   void SetSavedAs(SavedAs saved_as) { table_.saved_as() = std::move(saved_as); }
-  bool saves() const { return table_.saves(); }
+  bool saves() const { return table_.store().saves(); }
   // Applies the store's events; see DiskIntake. Call it regularly.
   void TakeEvents() { intake_.TakeEvents(); }
   // See DiskSaver.

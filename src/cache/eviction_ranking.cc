@@ -168,7 +168,7 @@ std::vector<CheckpointId> EvictionRanking::Protected(const ObjectIds& in_slots,
     // needs its room.
     const bool latest_query = entry->last_query && !query_seen && !protection.query_incoming;
     query_seen |= entry->last_query;
-    const size_t bytes_with = bytes + table_->KeptBytes(*entry);
+    const size_t bytes_with = bytes + KeptBytes(*entry);
     if (bytes_with <= (latest_query ? protection.budget_bytes : protection.budget_bytes / 2)) {
       bytes = bytes_with;
       kept.push_back(entry->checkpoint.id);

@@ -46,7 +46,7 @@ std::vector<EvictionCandidate> Evictor::SavedCandidates(const ObjectIds& in_slot
 }
 
 bool Evictor::ReleaseSome(const ObjectIds& in_slots, size_t bytes) {
-  if (!table_->saves()) return false;
+  if (!table_->store().saves()) return false;
   // An object that is being written occupies memory until the write ends, so those come last.
   for (const auto place : {SnapshotStore::Place::kBoth, SnapshotStore::Place::kSaving}) {
     const std::vector<EvictionCandidate> candidates = SavedCandidates(in_slots, place);

@@ -7,11 +7,11 @@
 namespace cairn {
 
 bool ObjectTable::InMemory(uint64_t id) const {
-  return !saves() || store_->PlaceOf(id) != SnapshotStore::Place::kSavedOnly;
+  return !store_->saves() || store_->PlaceOf(id) != SnapshotStore::Place::kSavedOnly;
 }
 
 bool ObjectTable::MayDrop(uint64_t id) const {
-  if (!saves()) return true;
+  if (!store_->saves()) return true;
   const SnapshotStore::Place place = store_->PlaceOf(id);
   return place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused;
 }
@@ -36,15 +36,15 @@ void ObjectTable::Lose(uint64_t id) {
   ++stats_.lost;
 }
 
-std::optional<NamespaceId> ObjectTable::NameSpaceNamed(uint64_t name) const {
-  for (const auto& [name_space, known] : saved_as_.name_spaces) {
+std::optional<NamespaceId> SavedAs::NameSpaceNamed(uint64_t name) const {
+  for (const auto& [name_space, known] : name_spaces) {
     if (known == name) return name_space;
   }
   return std::nullopt;
 }
 
-std::optional<uint64_t> ObjectTable::NameOf(NamespaceId name_space) const {
-  for (const auto& [known, name] : saved_as_.name_spaces) {
+std::optional<uint64_t> SavedAs::NameOf(NamespaceId name_space) const {
+  for (const auto& [known, name] : name_spaces) {
     if (known == name_space) return name;
   }
   return std::nullopt;
@@ -152,7 +152,7 @@ void ObjectTable::DropFullState(FullStateId id) {
 }
 
 // Tokens shared by several checkpoints count for each, so that kept checkpoints leave room.
-size_t ObjectTable::KeptBytes(const CheckpointEntry& entry) {
+size_t KeptBytes(const CheckpointEntry& entry) {
   return entry.checkpoint.bytes + PrefixTree::BytesOf(entry.checkpoint.position);
 }
 

@@ -53,6 +53,9 @@ struct SavedAs {
   Fingerprint fingerprint;
   // A name for each namespace. Objects of other namespaces are neither saved nor taken in.
   std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
+
+  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
+  std::optional<uint64_t> NameOf(NamespaceId name_space) const;
 };
 
 // A checkpoint with its place in the tree and the record of its use.
@@ -75,6 +78,9 @@ struct CheckpointEntry {
   size_t prompt_tokens = 0;
   size_t prompt_turns = 0;
 };
+
+// The part of the budget that keeping the entry takes.
+size_t KeptBytes(const CheckpointEntry& entry);
 
 class ObjectTable {
  public:
@@ -116,21 +122,13 @@ class ObjectTable {
     return tree_.bytes() + segments_.token_bytes() + full_states_.token_bytes();
   }
   size_t HeldBytes() const { return store_->bytes() + TokenBytes(); }
-  bool saves() const { return store_->saves(); }
   // Whether the bytes can be had without reading them from disk.
   bool InMemory(uint64_t id) const;
-  bool IsUnsaved(uint64_t id) const {
-    return store_->PlaceOf(id) == SnapshotStore::Place::kUnsaved;
-  }
   // False while the object is being written to disk, and while it is there.
   bool MayDrop(uint64_t id) const;
   bool IsKept(const CheckpointEntry& entry) const { return entry.kept_until_ms > now_ms_; }
-  // The part of the budget that keeping the entry takes.
-  static size_t KeptBytes(const CheckpointEntry& entry);
   // Checkpoints and segments whose attention KV a slot holds.
   ObjectIds InSlots() const;
-  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
-  std::optional<uint64_t> NameOf(NamespaceId name_space) const;
 
   // Adds a checkpoint whose tokens are in the tree already.
   void AddEntry(CheckpointEntry entry);
@@ -163,6 +161,11 @@ class ObjectTable {
   uint64_t tick_ = 0;
   double now_ms_ = 0;
 };
+
+// Whether the object's bytes are in memory only.
+inline bool IsUnsaved(const ObjectTable& table, uint64_t id) {
+  return table.store().PlaceOf(id) == SnapshotStore::Place::kUnsaved;
+}
 
 }  // namespace cairn
 

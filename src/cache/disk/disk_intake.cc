@@ -16,7 +16,7 @@ constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 }  // namespace
 
 void DiskIntake::TakeEvents() {
-  if (!table_->saves()) return;
+  if (!table_->store().saves()) return;
   SnapshotStore::Events events = table_->store().TakeEvents();
   for (const SnapshotId id : events.lost) table_->Lose(id);
   if (events.found.empty() && !std::exchange(offers_again_, false)) return;
@@ -47,7 +47,7 @@ void DiskIntake::KeepFewWaiting() {
 }
 
 DiskIntake::TakenIn DiskIntake::TakeIn(const ObjectHeader& header) {
-  const auto name_space = table_->NameSpaceNamed(header.name_space);
+  const auto name_space = table_->saved_as().NameSpaceNamed(header.name_space);
   if (!name_space || header.tokens.empty()) return TakenIn::kUseless;
   if (header.fingerprint != table_->saved_as().fingerprint) return TakenIn::kUseless;
   // The folder may have reported it twice: found, gone, and found again.
@@ -76,7 +76,7 @@ DiskIntake::TakenIn DiskIntake::TakeIn(const ObjectHeader& header) {
 }
 
 DiskIntake::TakenIn DiskIntake::SavedByOthers(uint64_t id, const ObjectHeader& header) {
-  if (table_->IsUnsaved(id)) table_->store().Adopt(id, cairn::NameOf(header));
+  if (IsUnsaved(*table_, id)) table_->store().Adopt(id, cairn::NameOf(header));
   return TakenIn::kUseless;
 }
 

@@ -26,7 +26,7 @@ bool IsWorth(double worth_ms, size_t bytes) {
 
 DiskSaver::Step DiskSaver::SaveNext(double prefill_ms_per_token) {
   Step step;
-  if (!table_->saves()) return step;
+  if (!table_->store().saves()) return step;
   prefill_ms_per_token_ = prefill_ms_per_token;
   const std::vector<Unsaved> wanted = WorthSaving();
   const Unsaved* best = nullptr;
@@ -51,10 +51,10 @@ bool DiskSaver::SaveFirst(const Unsaved& wanted) {
 }
 
 bool DiskSaver::SaveInstead(uint64_t id) {
-  if (!table_->saves()) return false;
+  if (!table_->store().saves()) return false;
   const std::optional<Unsaved> wanted = WorthOf(id);
   if (!wanted) return false;
-  while (table_->IsUnsaved(id)) {
+  while (IsUnsaved(*table_, id)) {
     if (!SaveFirst(*wanted)) return false;
   }
   if (table_->MayDrop(id)) return false;
@@ -95,7 +95,7 @@ std::optional<DiskSaver::Unsaved> DiskSaver::WorthOf(uint64_t id) const {
 std::optional<DiskSaver::Unsaved> DiskSaver::WorthAlone(
     const SegmentIndex::Segment& segment) const {
   const bool alone = !table_->slots().needs_snapshots && segment.range.lineage == 0;
-  if (!alone || !table_->IsUnsaved(segment.id) || !table_->NameOf(segment.name_space))
+  if (!alone || !IsUnsaved(*table_, segment.id) || !table_->saved_as().NameOf(segment.name_space))
     return std::nullopt;
   if (!UnsavedBytesTo(segment.id)) return std::nullopt;
   const size_t tokens = segment.range.end - segment.range.begin;
@@ -105,7 +105,8 @@ std::optional<DiskSaver::Unsaved> DiskSaver::WorthAlone(
 }
 
 std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const FullState& whole) const {
-  if (!table_->IsUnsaved(whole.id) || !table_->NameOf(whole.name_space)) return std::nullopt;
+  if (!IsUnsaved(*table_, whole.id) || !table_->saved_as().NameOf(whole.name_space))
+    return std::nullopt;
   const double worth_ms =
       LikelyMs(CheckpointClass::kReply, whole.tokens.size(), prefill_ms_per_token_);
   if (!IsWorth(worth_ms, whole.bytes)) return std::nullopt;
@@ -114,7 +115,8 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const FullState& whole) const
 
 std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry) const {
   const Checkpoint& checkpoint = entry.checkpoint;
-  if (!table_->IsUnsaved(checkpoint.id) || !table_->NameOf(entry.name_space)) return std::nullopt;
+  if (!IsUnsaved(*table_, checkpoint.id) || !table_->saved_as().NameOf(entry.name_space))
+    return std::nullopt;
   // Only a slot holds its attention KV; the KV is stored once the slot is not in use.
   if (table_->slots().snapshots_need_kv && entry.holder == 0) return std::nullopt;
   size_t saved_position = 0;
@@ -159,7 +161,7 @@ uint64_t DiskSaver::FirstUnsaved(uint64_t id) const {
   if (table_->segments().segments().contains(id)) segment = table_->segments().Get(id).parent;
   uint64_t first = id;
   for (; segment != 0; segment = table_->segments().Get(segment).parent) {
-    if (table_->IsUnsaved(segment)) first = segment;
+    if (IsUnsaved(*table_, segment)) first = segment;
   }
   return first;
 }
@@ -200,7 +202,7 @@ std::optional<ObjectHeader> DiskSaver::HeaderOf(uint64_t id) const {
     header.answers = whole.provenance.answers;
     header.lineage = whole.provenance.LineageAt(whole.tokens.size());
   }
-  const auto name = table_->NameOf(name_space);
+  const auto name = table_->saved_as().NameOf(name_space);
   if (!name) return std::nullopt;
   header.name_space = *name;
   return header;
