@@ -77,13 +77,12 @@ target_include_directories(cairn_heart INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/cairn>)
 install(TARGETS cairn_heart EXPORT cairn ARCHIVE COMPONENT heart)
 foreach(folder ${heart})
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.h)
-  # What only tests include.
-  list(FILTER headers EXCLUDE REGEX "_fixture\\.h$|_sample\\.h$|/test_|/fake_|/memory_fs|/memory_machine|/golden_")
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn/${folder} COMPONENT heart)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder}/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn/${folder} COMPONENT heart
+    FILES_MATCHING PATTERN "*.h")
 endforeach()
 
-# A system's xxHash, zstd and tl::expected are the asker's too. The prefix's are not: they come
+# A system's xxHash, zstd and tl::expected are the user's too. The prefix's are not: they come
 # along, the first two as archives, which need nothing of the prefix's C library.
 set(CAIRN_PC_LIBS "-lxxhash -lzstd")
 set(heart_links xxhash zstd tl::expected)

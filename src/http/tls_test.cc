@@ -197,7 +197,7 @@ TEST_F(TlsTest, SaysWhichFileIsWrongAndHow) {
   EXPECT_NE(LoadComplaint().find("--ssl-key-file '" + key_ + "'"), std::string::npos)
       << LoadComplaint();
   Write({"not a certificate\n", made.key});
-  EXPECT_NE(LoadComplaint().find("it holds no certificate in PEM form"), std::string::npos)
+  EXPECT_NE(LoadComplaint().find("it holds no usable certificate in PEM form"), std::string::npos)
       << LoadComplaint();
   Write({made.certificate, made.certificate});
   EXPECT_NE(LoadComplaint().find("it holds no private key in PEM form"), std::string::npos)

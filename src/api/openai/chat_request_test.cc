@@ -163,7 +163,7 @@ TEST(ChatRequest, RefusesPartsItCannotRead) {
 }
 
 TEST(ChatRequest, RefusesWhatWouldChangeTheAnswerAndIsNotThere) {
-  ExpectRefused(WithField(R"("best_of":2)"), "best_of", "as 'n'");
+  ExpectRefused(WithField(R"("best_of":2)"), "best_of", "absent or equal to 'n'");
   ExpectRefused(WithField(R"("top_logprobs":2)"), "top_logprobs", "'logprobs' must be true");
   ExpectRefused(WithField(R"("tool_choice":"always")"), "tool_choice", "'required'");
 }

@@ -202,7 +202,7 @@ TEST_F(CacheCommandTest, ShowsForPrograms) {
   whole.answers = {{700, 800}};
   options.names = {NameText(Put(whole, 3000))};
   const auto json = RunJson(options);
-  EXPECT_EQ(json["kind"], "whole");
+  EXPECT_EQ(json["kind"], "full state");
   EXPECT_EQ(json["clean"], 640);
   EXPECT_EQ(json["runs"][0]["lineage"], "9");
   EXPECT_EQ(json["answers"][0]["end"], 800);

@@ -333,7 +333,7 @@ TEST_F(SlotFilesTest, AnEmptySlotIsNotSavedOverAGoodFile) {
   SaveTwoTurns(Of(MemoryClass::kHybrid));
   const Bytes before = Content();
   Life life(&fs_, Of(MemoryClass::kHybrid));
-  ExpectWrong(life.files().Save(0, 0, kFile), "slot 0 holds nothing");
+  ExpectWrong(life.files().Save(0, 0, kFile), "slot 0 is empty; there is nothing to save");
   ExpectWrong(life.files().Save(9, 0, kFile), "there is no slot 9");
   ExpectWrong(life.files().Restore(9, 0, kFile), "there is no slot 9");
   EXPECT_EQ(Content(), before);
@@ -435,7 +435,7 @@ TEST_F(SlotFilesTest, ForeignFilesAreRefusedAndSaidToBe) {
   setting.fingerprint = 8;
   {
     Life life(&fs_, setting);
-    ExpectWrong(life.files().Restore(0, 0, kFile), "is of another model");
+    ExpectWrong(life.files().Restore(0, 0, kFile), "was saved by another model");
   }
   setting.fingerprint = 7;
   setting.engine.context_tokens = 800;
