@@ -73,7 +73,7 @@ TEST_F(ApiKeysTest, WhatAKeyHasStoredIsItsOwnAfterARestartWhereverItStands) {
 
 TEST_F(ApiKeysTest, SighupWithoutAFileEndsNothing) {
   ServeWith({"--api-key", "sk-one-1111"});
-  Hup("there is no --api-key-file");
+  Hup("no --api-key-file was given");
   EXPECT_EQ(Get("/health", "sk-one-1111").status, 200);
   const std::string props = Get("/props", "sk-one-1111").body;
   EXPECT_EQ(props.find("1111"), std::string::npos);

@@ -61,7 +61,7 @@ TEST_F(ServeTlsTest, ChatsStreamsAndReadsItsCertificateAgain) {
   EXPECT_NE(stream.find("data: [DONE]"), std::string::npos) << stream;
   EXPECT_EQ(NameShown(), "/CN=first");
   std::ofstream(key_) << MakeCertificate("other").key;
-  Hup("the certificate stays as it was: --ssl-key-file");
+  Hup("keeping the previous certificate: --ssl-key-file");
   EXPECT_EQ(NameShown(), "/CN=first");
   Write(MakeCertificate("second"));
   Hup("reloaded the certificate");

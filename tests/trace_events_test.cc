@@ -175,7 +175,7 @@ TEST_F(TraceEventsServeTest, TellsWhenTheModelSleeps) {
   CheckTimes(events);
   EXPECT_FALSE(Named(events, "unload").empty());
   EXPECT_EQ(Named(events, "load").size(), 2u);
-  EXPECT_FALSE(Named(events, "park").empty());
+  EXPECT_FALSE(Named(events, "offload").empty());
 }
 
 TEST_F(TraceEventsServeTest, AKilledServerLeavesWholeLines) {
