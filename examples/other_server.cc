@@ -78,7 +78,7 @@ void ReadPrompt(const std::string& text, const cairn::PromptShape& shape,
   const size_t reused = ComeBack(match, cache, model);
 
   cairn::CheckpointCache::PlanInput input;
-  input.read_to = reused;
+  input.resumed_tokens = reused;
   const size_t read_before = model->tokens_read();
   size_t position = reused;
   for (const cairn::Placement& stop : cache->Plan(shape, match, input)) {

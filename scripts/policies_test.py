@@ -53,7 +53,7 @@ class APlot(unittest.TestCase):
                         [SHIPPED, LLAMA])
             svg = (Path(folder) / "policies" / "whole.svg").read_text()
         self.assertTrue(text.startswith("![a trace](policies/whole.svg)"))
-        self.assertIn("less than half as much: llama-server's pair.", text)
+        self.assertIn("less than half the hits: llama-server's pair.", text)
         for name in ("auto + value", "the oracle", "4 GiB", "hits, % of prompt tokens"):
             self.assertIn(name, svg)
 
