@@ -44,11 +44,11 @@ test("a server with keys is asked for one", async ({ page }) => {
     await page.goto(server.url);
     await expect(page.getByRole("dialog")).toBeVisible();
     await keep(page, "key");
-    await page.getByLabel("API key").fill("wrong");
+    await page.getByLabel("API key", { exact: true }).fill("wrong");
     await page.getByRole("button", { name: "Use it" }).click();
     await expect(page.getByText("is not one of this server's")).toBeVisible();
-    await page.getByLabel("API key").fill("a-key-of-the-tests");
-    await page.getByLabel("API key").press("Enter");
+    await page.getByLabel("API key", { exact: true }).fill("a-key-of-the-tests");
+    await page.getByLabel("API key", { exact: true }).press("Enter");
     await expect(page.getByRole("dialog")).toBeHidden();
     await say(page, "Who builds them?");
     await expect(answers(page).first()).toContainText("shepherds");

@@ -76,7 +76,7 @@ async function placed(page: Page, elements: string, tokens: number): Promise<[nu
 
 test("the bar's parts are as wide as the tokens that the server tells", async ({ open }) => {
   await open.getByText("System message and limits").click();
-  await open.getByLabel(/^System message, in front/).fill("Answer as a mountain guide would.");
+  await open.getByLabel(/^System message, before/).fill("Answer as a mountain guide would.");
   await say(open, "What is a cairn? I ask since I saw a very large pile of stones on a hill today.");
   const answer = open.waitForResponse(/chat\/completions$/);
   await say(open, "Who builds them?");
@@ -119,7 +119,7 @@ test("checkpoints lie on the bar, and lead to the tree", async ({ open }) => {
 
 test("the system message is in front of everything", async ({ open }) => {
   await open.getByText("System message and limits").click();
-  await open.getByLabel(/^System message, in front/).fill("Answer as a mountain guide would.");
+  await open.getByLabel(/^System message, before/).fill("Answer as a mountain guide would.");
   await say(open, "What is a cairn?");
   await expect(prompt(open).getByRole("rowheader")).toHaveText(["system", "user"]);
 });

@@ -196,7 +196,7 @@ Status Restorer::Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point
                        return pool_->cache().LoadPart(segments, i);
                      }});
   }
-  const Status assembled = slot->Assemble(prefix, shared, segments.provenance, parts, snapshot);
+  Status assembled = slot->Assemble(prefix, shared, segments.provenance, parts, snapshot);
   if (!assembled) return assembled;
   const double ms = pool_->NowMs() - begin_ms;
   if (ms > 0) Average(static_cast<double>(bytes) / ms, &assembled_bytes_per_ms_);
