@@ -18,8 +18,7 @@ struct NamedPlacement {
 };
 
 constexpr std::array<NamedPlacement, 8> kPlacements{{
-    {{"auto", "the ends every prompt needs, then where most prefill is saved"},
-     MakeAutoPlacement},
+    {{"auto", "the ends every prompt needs, then where most prefill is saved"}, MakeAutoPlacement},
     {{"eog", "after every message"}, MakeEogPlacement},
     {{"every-nb", "every N batches of -b tokens (--checkpoint-every-nb)"}, MakeEveryNbPlacement},
     {{"every-nt", "every N tokens (--checkpoint-every-nt)"}, MakeEveryNtPlacement},
