@@ -245,16 +245,9 @@ Status LlamaEngine::Wake() {
 Status LlamaEngine::ProveTheSame() {
   LlamaIdentity& identity = parts_->identity;
   const Tokens tokens = identity.ProbeTokens();
-  const TokenSpan all(tokens);
-  Status decoded = Decode(LlamaIdentity::kProbeSeq, 0, all.first(LlamaIdentity::kFirstTokens));
-  if (decoded) {
-    decoded = Decode(LlamaIdentity::kProbeSeq, LlamaIdentity::kFirstTokens,
-                     all.subspan(LlamaIdentity::kFirstTokens));
-  }
-  if (!decoded) return decoded;
-  const uint64_t hash = identity.HashOfLogits();
-  Clear(LlamaIdentity::kProbeSeq);
-  if (Status proven = identity.ProveBits(tokens, hash); !proven) return proven;
+  const auto hash = identity.DecodeProbe(tokens);
+  if (!hash) return tl::unexpected(hash.error());
+  if (Status proven = identity.ProveBits(tokens, *hash); !proven) return proven;
   parts_->sequences.ClearAll();
   const auto text = StateIdentity();
   if (!text) return tl::unexpected(text.error());

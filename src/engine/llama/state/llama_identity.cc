@@ -112,15 +112,22 @@ void LlamaIdentity::SetProvenBits(uint64_t hash) {
   proven_bits_ = HexText(hash);
 }
 
-Status LlamaIdentity::ProveBits(TokenSpan tokens, uint64_t hash) {
+Result<uint64_t> LlamaIdentity::DecodeProbe(TokenSpan tokens) {
   Status decoded = sequences_->Decode(kProbeSeq, 0, tokens.first(kFirstTokens));
   if (decoded) {
     decoded = sequences_->Decode(kProbeSeq, kFirstTokens, tokens.subspan(kFirstTokens));
   }
-  if (!decoded) return decoded;
-  proven_bits_ = "not twice the same";
-  if (HashOfLogits() == hash) SetProvenBits(hash);
+  if (!decoded) return tl::unexpected(decoded.error());
+  const uint64_t hash = HashOfLogits();
   sequences_->Clear(kProbeSeq);
+  return hash;
+}
+
+Status LlamaIdentity::ProveBits(TokenSpan tokens, uint64_t hash) {
+  const auto again = DecodeProbe(tokens);
+  if (!again) return tl::unexpected(again.error());
+  proven_bits_ = "not twice the same";
+  if (*again == hash) SetProvenBits(hash);
   return {};
 }
 

@@ -45,6 +45,9 @@ class LlamaIdentity {
   Tokens ProbeTokens() const;
   // Returns a hash of the logits of the last decode.
   uint64_t HashOfLogits() const;
+  // Decodes the probe's tokens in its two chunks and returns the hash of the last logits. Leaves
+  // the probe's sequence empty.
+  Result<uint64_t> DecodeProbe(TokenSpan tokens);
   // Adds the hash of the probe's logits as a fact: the combined effect of model, settings and
   // machine. The other facts name causes that are known to change bits; this one detects unknown
   // causes, such as another driver, if a few tokens show them.
