@@ -195,7 +195,8 @@ Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress
   progress.Done(std::to_string(turns.size()) + " turns over a document of " +
                 WithCommas(document->size()) +
                 " bytes, each with two servers, one after the other: without\ncheckpoints "
-                "(--placement none --cache-disk 0), and as Cairn is set up by default.\n");
+                "(--placement none --cache-disk 0), and as Cairn is set up by default. Both have "
+                "--grid 64,\nso that neither measures while the other plays.\n");
   const TemporaryFolder folder;
   std::array<Side, 2> sides;
   sides[0].name = "without checkpoints";

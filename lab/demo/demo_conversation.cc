@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kPageBytes = 1200;
+constexpr size_t kPageBytes = 700;
 constexpr std::string_view kPageMark = "\n\nThe page: \"";
 
 // Returns the position after the first end of a sentence or paragraph at or after `from`, or
@@ -94,7 +94,7 @@ std::vector<DemoTurn> DemoTurns(std::string_view document) {
       Ask("a second conversation about the document", 1,
           "What should a walker do in fog when the next cairn is not in sight?"),
       Ask("a follow-up with a pasted page", 1,
-          "What is the main point of this page?" + Page(document, 0.55)),
+          "What is the main point of this page?" + Page(document, 0.67)),
       {"the page is gone from the history", TurnOperation::kDropPage, 1, 0,
        "Is paint better than a cairn?"},
       Ask("back in the first conversation", 0, "What do other languages call it?"),

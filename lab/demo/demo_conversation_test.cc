@@ -102,9 +102,9 @@ TEST(DemoConversation, FitsItsContextEvenWhenEveryByteIsAToken) {
   }
 }
 
-TEST(DemoConversation, DocumentIsPlainTextOfSomeThousandTokens) {
+TEST(DemoConversation, DocumentIsPlainTextOfAThousandTokensOrMore) {
   const std::string_view document = DemoDocument();
-  EXPECT_GT(document.size(), 8'000U);
+  EXPECT_GT(document.size(), 4'000U);
   EXPECT_TRUE(document.starts_with("STONES ON THE WAY\n"));
   EXPECT_TRUE(std::all_of(document.begin(), document.end(),
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
