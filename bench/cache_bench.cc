@@ -6,25 +6,25 @@
 // libllama 0.7.0, models with one thread, on a machine without other work (load average 1).
 //
 //   what is measured                   median ms  least ms  note
-//   match    all of the prompt is stored    0.255     0.226  100000 shared, 909 checkpoints
-//   match    it parts half-way              0.053     0.046  50000 shared, 404 checkpoints
-//   match    it parts after the header      0.003     0.003  10000 shared, 0 checkpoints
-//   match    none of it is stored           0.000     0.000  0 shared, 0 checkpoints
+//   match    all of the prompt is stored     0.255     0.226  100000 shared, 909 checkpoints
+//   match    diverges half-way               0.053     0.046  50000 shared, 404 checkpoints
+//   match    diverges after the header       0.003     0.003  10000 shared, 0 checkpoints
+//   match    none of it is stored            0.000     0.000  0 shared, 0 checkpoints
 //   match    front of the only conversation 0.088     0.076  100000 shared, 909 checkpoints
-//   insert   with room left                 0.265     0.222  10000 checkpoints, 0 given up
-//   evict    value, one goes                3.228     2.247  10000 checkpoints, 200 given up
-//   evict    value, 16 go                   4.598     3.995  10000 checkpoints, 184 given up
-//   evict    value, 2000 go                16.627    15.608  14000 checkpoints, 3814 given up
-//   evict    lru, one goes                  1.099     0.715  10000 checkpoints, 200 given up
-//   evict    fifo, one goes                 1.280     1.077  10000 checkpoints, 200 given up
-//   evict    closest-pair, one goes         1.122     0.677  10000 checkpoints, 200 given up
-//   evict    marconi, one goes              1.162     0.268  10000 checkpoints, 197 given up
-//   restore  llama, join of 1               8.128     7.657  62.9 MB, 0.62 of memcpy's 12.6 GB/s
-//   restore  llama, join of 8               8.790     7.946  62.9 MB, 0.88 of memcpy's 8.2 GB/s
-//   restore  qwen35, snapshot               6.088     5.729  51.2 MB, 0.70 of memcpy's 12.0 GB/s
-//   restore  qwen35, join of 2              6.894     6.530  59.6 MB, 0.79 of memcpy's 10.9 GB/s
-//   prefill  qwen35, placement none      1041.741   966.674  3072 tokens
-//   prefill  qwen35, auto, 82 stored     1240.053   973.408  0.993 of none's speed by the least
+//   insert   with room left                  0.265     0.222  10000 checkpoints, 0 evicted
+//   evict    value, one                      3.228     2.247  10000 checkpoints, 200 evicted
+//   evict    value, 16 at once               4.598     3.995  10000 checkpoints, 184 evicted
+//   evict    value, 2000 at once            16.627    15.608  14000 checkpoints, 3814 evicted
+//   evict    lru, one                        1.099     0.715  10000 checkpoints, 200 evicted
+//   evict    fifo, one                       1.280     1.077  10000 checkpoints, 200 evicted
+//   evict    closest-pair, one               1.122     0.677  10000 checkpoints, 200 evicted
+//   evict    marconi, one                    1.162     0.268  10000 checkpoints, 197 evicted
+//   restore  llama, assemble 1               8.128     7.657  62.9 MB, 0.62 of memcpy's 12.6 GB/s
+//   restore  llama, assemble 8               8.790     7.946  62.9 MB, 0.88 of memcpy's 8.2 GB/s
+//   restore  qwen35, snapshot                6.088     5.729  51.2 MB, 0.70 of memcpy's 12.0 GB/s
+//   restore  qwen35, assemble 2              6.894     6.530  59.6 MB, 0.79 of memcpy's 10.9 GB/s
+//   prefill  qwen35, placement none        1041.741   966.674  3072 tokens
+//   prefill  qwen35, auto, 82 stored       1240.053   973.408  0.993 of none's speed by the least
 //
 //   match    should stay under 1 ms. Its time is linear in the prompt's length; the rest of the
 //            conversation after the divergence has no effect.

@@ -7,8 +7,8 @@ namespace {
 
 TEST(EngineBench, BringsStatesBackOnModelsWithAndWithoutSnapshots) {
   const std::string table = Table("restore");
-  EXPECT_TRUE(Has(table, "restore  llama, join of 1")) << table;
-  EXPECT_TRUE(Has(table, "restore  llama, join of 2")) << table;
+  EXPECT_TRUE(Has(table, "restore  llama, assemble 1")) << table;
+  EXPECT_TRUE(Has(table, "restore  llama, assemble 2")) << table;
   EXPECT_TRUE(Has(table, "restore  qwen35, snapshot")) << table;
   EXPECT_TRUE(Has(table, "of memcpy's")) << table;
 }

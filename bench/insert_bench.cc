@@ -30,7 +30,7 @@ Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& wha
     CHECK(pinned);
   }
   row.note = std::to_string(before.checkpoints) + " checkpoints, " +
-             std::to_string(cache.stats().evicted - before.evicted) + " given up";
+             std::to_string(cache.stats().evicted - before.evicted) + " evicted";
   return row;
 }
 
@@ -41,7 +41,7 @@ Row MeasureMass(BenchSizes sizes, const std::string& eviction) {
   sizes.conversation_checkpoints += sizes.conversation_checkpoints * 2 / 5;
   const size_t go = sizes.conversations * sizes.conversation_checkpoints / kPart;
   FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
-  return Measure(&filled, sizes, eviction + ", " + std::to_string(go) + " go", go * kSnapshotBytes,
+  return Measure(&filled, sizes, eviction + ", " + std::to_string(go) + " at once", go * kSnapshotBytes,
                  2);
 }
 
@@ -57,9 +57,9 @@ Result<std::vector<Row>> BenchEvict(const BenchSizes& sizes) {
   for (const char* eviction : {"value", "lru", "fifo", "closest-pair", "marconi"}) {
     FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
     const std::string name(eviction);
-    rows.push_back(Measure(&filled, sizes, name + ", one goes", kSnapshotBytes, sizes.runs));
+    rows.push_back(Measure(&filled, sizes, name + ", one", kSnapshotBytes, sizes.runs));
     if (name != "value") continue;
-    rows.push_back(Measure(&filled, sizes, name + ", " + std::to_string(kMany) + " go",
+    rows.push_back(Measure(&filled, sizes, name + ", " + std::to_string(kMany) + " at once",
                            kMany * kSnapshotBytes, sizes.runs / kMany));
     rows.push_back(MeasureMass(sizes, name));
   }

@@ -35,8 +35,8 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
     rows.push_back(Measure(&filled, what, prompts, sizes.runs));
   };
   measure("all of the prompt is stored", tokens);
-  measure("it parts half-way", tokens / 2);
-  measure("it parts after the header", sizes.header_tokens);
+  measure("diverges half-way", tokens / 2);
+  measure("diverges after the header", sizes.header_tokens);
   measure("none of it is stored", 0);
   // The same numbers of tokens and checkpoints on one path: the deepest possible tree.
   BenchSizes one = sizes;

@@ -1,7 +1,7 @@
 // restore: the time from the RAM tier to a sequence that is ready to decode, through LlamaEngine,
 // compared with a memcpy of the same bytes in the same minute.
 //
-//   join      the sequence is empty; the KV is assembled from segments, and the snapshot is set
+//   assemble  the sequence is empty; the KV is assembled from segments, and the snapshot is set
 //   snapshot  the sequence still holds the KV; only the snapshot is set
 //
 // After each run the next logits are computed. They must equal those of the run that saved the
@@ -143,7 +143,7 @@ Result<ByteSpan> StoredState::Keep(Bytes bytes) {
 
 Result<StoredState::Way> StoredState::TakeSegments(size_t count) {
   Way way;
-  way.what = "join of " + std::to_string(count);
+  way.what = "assemble " + std::to_string(count);
   way.snapshot = snapshot_;
   for (size_t i = 0; i < count; ++i) {
     const size_t begin = case_.tokens * i / count;
