@@ -82,15 +82,18 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   return std::nullopt;
 }
 
-// The cells of running requests stay occupied, so a prompt that does not fit beside them waits. The
-// prefix that it will share with one of them is in cells already.
+// The cells of running requests stay occupied, and the rest of their prompts needs some too, so a
+// prompt that does not fit beside them waits. Without the rest, a request that is preempted for it
+// could come back before it is prefilled, and be preempted again, for ever. The prefix that the
+// prompt will share with a running one is in cells already.
 bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const {
   if (queued.generation->cancelled()) return true;
   if (running_->empty()) return context_->pool.has_free();
   const size_t all = std::max(queued.request.prompt.size(), queued.prefill_tokens.size());
   const size_t tokens = all - std::min(all, queued.estimate.shared_tokens);
   const bool has_slot = context_->pool.free_slots() > reserved.slots;
-  return has_slot && context_->pool.HasRoomFor(tokens + 1 + reserved.tokens);
+  return has_slot &&
+         context_->pool.HasRoomFor(tokens + 1 + running_->unprefilled_tokens() + reserved.tokens);
 }
 
 std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
