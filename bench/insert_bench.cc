@@ -41,8 +41,8 @@ Row MeasureMass(BenchSizes sizes, const std::string& eviction) {
   sizes.conversation_checkpoints += sizes.conversation_checkpoints * 2 / 5;
   const size_t go = sizes.conversations * sizes.conversation_checkpoints / kPart;
   FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
-  return Measure(&filled, sizes, eviction + ", " + std::to_string(go) + " at once", go * kSnapshotBytes,
-                 2);
+  return Measure(&filled, sizes, eviction + ", " + std::to_string(go) + " at once",
+                 go * kSnapshotBytes, 2);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ test::ServedOptions Options(ReuseMode reuse, size_t ram_bytes_max = size_t{1} <<
   options.placement = "near-end,user-turns";
   options.eviction = "lru";
   options.answer_tokens = kAnswerTokens;
+  options.message_start = kTurnStartToken;
   return options;
 }
 
@@ -53,7 +54,7 @@ class LlamaExactness : public testing::TestWithParam<Made> {};
 
 TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
   constexpr int kTurns = 9;
-  test::Plain plain(Loaded(GetParam()), kAnswerTokens);
+  test::Plain plain(Loaded(GetParam()), kAnswerTokens, kTurnStartToken);
   uint64_t reused = 0;
   uint64_t restored = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -79,7 +80,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
 }
 
 TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
-  test::Plain plain(Loaded(GetParam()), kAnswerTokens);
+  test::Plain plain(Loaded(GetParam()), kAnswerTokens, kTurnStartToken);
   test::Served served(Loaded(GetParam()), Options(ReuseMode::kLive));
   test::Person person(7, kLetters);
   uint64_t generated = 0;
@@ -99,7 +100,7 @@ TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
 // Two users alternate in the only slot, and share a system prefix.
 TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
   constexpr int kTurns = 14;
-  test::Plain plain(Loaded(GetParam()), kAnswerTokens);
+  test::Plain plain(Loaded(GetParam()), kAnswerTokens, kTurnStartToken);
   test::Served served(Loaded(GetParam()), Options(ReuseMode::kExact));
   const std::string header(200, 'H');
   std::array<test::Person, 2> people = {test::Person(3, kLetters, header),
@@ -124,7 +125,8 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
                                         test::Person(8, kLetters, header)};
   std::vector<std::unique_ptr<test::Plain>> plain;
   for (size_t i = 0; i < people.size(); ++i) {
-    plain.push_back(std::make_unique<test::Plain>(Loaded(GetParam()), kAnswerTokens));
+    plain.push_back(
+        std::make_unique<test::Plain>(Loaded(GetParam()), kAnswerTokens, kTurnStartToken));
   }
   for (size_t turn = 0; turn < 15; ++turn) {
     const size_t who = turn % people.size();

@@ -20,8 +20,9 @@ namespace {
 class TraceOutTest : public test::ServedTest {
  protected:
   void ServeTraced() {
-    Serve(
-        {"--cache-disk", "0", "-c", "8192", "-np", "1", "--cache-ram", "-1", "--trace-out", path_});
+    // A trace does not say where messages begin, so the replay cuts on the grid alone.
+    Serve({"--cache-disk", "0", "-c", "8192", "-np", "1", "--cache-ram", "-1", "--trace-out", path_,
+           "--no-cut-at-messages"});
   }
 
   // Sends the next message of a conversation and appends it; records the reuse.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cache/resume.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 namespace {
@@ -111,8 +111,8 @@ class ExactSearch {
   std::vector<Place> PlacesOf(size_t j) const {
     const OracleNeeds& request = needs_[j];
     std::vector<Place> places = {{0, prices_.best[j]}};
-    const size_t last_cut = LastCut(request.prompt_tokens, input_.grid_tokens);
-    const size_t on_grid_max = std::min(last_cut, request.deepest);
+    const PromptCuts cuts(input_.grid_tokens, request.prompt_tokens);
+    const size_t on_grid_max = std::min(cuts.Last(), request.deepest);
     std::vector<size_t> positions = request.ends;
     for (size_t p = input_.grid_tokens; p <= on_grid_max; p += input_.grid_tokens) {
       positions.push_back(p);

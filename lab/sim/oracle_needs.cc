@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/check.h"
-#include "cache/resume.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 namespace {
@@ -125,8 +125,8 @@ class NeedsFinder {
   }
 
   void CutToDeepest(size_t known, OracleNeeds* needs) const {
-    const size_t most = std::min(known, LastCut(needs->prompt_tokens, input_.grid_tokens));
-    needs->deepest = most - most % input_.grid_tokens;
+    const PromptCuts cuts(input_.grid_tokens, needs->prompt_tokens);
+    needs->deepest = cuts.AtOrBefore(std::min(known, needs->prompt_tokens - 1));
     if (!needs->ends.empty()) needs->deepest = std::max(needs->deepest, needs->ends.back());
     std::vector<OracleRun>& runs = needs->runs;
     size_t begin = 0;

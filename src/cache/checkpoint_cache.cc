@@ -77,9 +77,8 @@ Tokens CheckpointCache::StoredNext(NamespaceId name_space, TokenSpan prompt,
 
 std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,
                                              const PlanInput& input) const {
-  CHECK(input.grid_tokens > 0);
   PlacementInput asked{shape, input.chunk_tokens};
-  asked.grid_tokens = input.grid_tokens;
+  asked.cuts = input.cuts;
   asked.resumed_tokens = input.resumed_tokens;
   asked.diverged_at = match.shared < shape.tokens ? match.shared : 0;
   asked.bytes_budget = evictor_.budget_bytes() / kPromptShare;
@@ -95,7 +94,8 @@ std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const Mat
 std::vector<Placement> CheckpointCache::Thinned(std::vector<Placement> wanted,
                                                 const PromptShape& shape,
                                                 const PlanInput& input) const {
-  for (Placement& placement : wanted) placement.position -= placement.position % input.grid_tokens;
+  for (Placement& placement : wanted)
+    placement.position = input.cuts.AtOrBefore(placement.position);
   std::erase_if(wanted, [&](const Placement& placement) {
     return placement.position <= input.resumed_tokens || placement.position >= shape.tokens;
   });
@@ -203,9 +203,10 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
 }
 
 std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space, TokenSpan tokens,
-                                                         const Provenance& provenance) const {
-  return CutInto(table_.segments().Gaps(name_space, tokens, provenance),
-                 options_.segment_tokens_max);
+                                                         const Provenance& provenance,
+                                                         const PromptCuts& cuts) const {
+  return CutInto(table_.segments().Gaps(name_space, tokens, provenance, cuts),
+                 options_.segment_tokens_max, cuts);
 }
 
 Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,

@@ -88,7 +88,7 @@ class CheckpointCache {
   // Facts of the engine and of the slot that Plan depends on.
   struct PlanInput {
     size_t resumed_tokens = 0;  // the slot's end
-    size_t grid_tokens = 1;
+    PromptCuts cuts;
     size_t chunk_tokens = 1;
     size_t snapshot_bytes = 0;
   };
@@ -168,9 +168,11 @@ class CheckpointCache {
   // this way would take more than half the budget (counted in keeps_refused).
   bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
 
-  // The ranges of a sequence's attention KV that are not stored yet, shallowest first.
+  // The ranges of a sequence's attention KV that are not stored yet, shallowest first. `cuts`: of
+  // the sequence.
   std::vector<SegmentGap> MissingSegments(NamespaceId name_space, TokenSpan tokens,
-                                          const Provenance& provenance) const;
+                                          const Provenance& provenance,
+                                          const PromptCuts& cuts = {}) const;
   // Fills a gap. Errors as in Insert; kNotFound if the range before it is not stored.
   Status InsertSegment(NamespaceId name_space, TokenSpan tokens, const Provenance& provenance,
                        const SegmentGap& gap, Bytes bytes);

@@ -275,7 +275,7 @@ PromptShape Conversation() {
 
 TEST(CheckpointCache, PlansOnTheGridAndOnlyWhatLiesAhead) {
   const CheckpointCache cache = MakeCache(100);
-  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {300, 64, 128, 0});
+  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {300, {64, 1000}, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{640, CheckpointClass::kTurn},
                                           {832, CheckpointClass::kLadder},
                                           {960, CheckpointClass::kPrompt}}));
@@ -285,13 +285,13 @@ TEST(CheckpointCache, PlansOneCheckpointWhereTwoPoliciesMeet) {
   const CheckpointCache cache = MakeCache(100);
   PromptShape shape = Conversation();
   shape.turns.push_back({970, true});
-  const std::vector<Placement> plan = cache.Plan(shape, {}, {900, 64, 128, 0});
+  const std::vector<Placement> plan = cache.Plan(shape, {}, {900, {64, 1000}, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{960, CheckpointClass::kPrompt}}));
 }
 
 TEST(CheckpointCache, TheMinimumStepSparesTheLastTurnAndTheEnd) {
   const CheckpointCache cache = MakeCache(100, "near-end,user-turns", "lru", 5000);
-  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {0, 64, 128, 0});
+  const std::vector<Placement> plan = cache.Plan(Conversation(), {}, {0, {64, 1000}, 128, 0});
   EXPECT_EQ(plan, (std::vector<Placement>{{640, CheckpointClass::kTurn},
                                           {832, CheckpointClass::kLadder},
                                           {960, CheckpointClass::kPrompt}}));
@@ -371,6 +371,24 @@ TEST(CheckpointCache, ALongRangeIsStoredInPieces) {
                               MakeRamStore());
   const auto gaps = cache.MissingSegments(kClient, T("abcdefghij"), Provenance{10, {}});
   EXPECT_EQ(gaps, (std::vector<SegmentGap>{{0, 4, 0}, {4, 8, 0}, {8, 10, 0}}));
+}
+
+// Two prompts whose second messages share only a part of a step of the grid: the bits of that part
+// depend on where the message ends.
+TEST(CheckpointCache, ARangeBeginsAtACutEvenWhereMoreOfItsTokensAreStored) {
+  CheckpointCache cache = MakeCache(1 << 20);
+  const Provenance clean{12, {}};
+  ASSERT_TRUE(cache.InsertSegment(kClient, T("abcdefghijkl"), clean, {0, 12, 0}, Bytes(12)));
+  const PromptCuts cuts(4, 12, {5});
+  const auto gaps = cache.MissingSegments(kClient, T("abcdefghXYZW"), clean, cuts);
+  EXPECT_EQ(gaps, (std::vector<SegmentGap>{{5, 12, 0}}));
+  ASSERT_TRUE(cache.InsertSegment(kClient, T("abcdefghXYZW"), clean, gaps[0], Bytes(7)));
+  const auto path = cache.PinPath(kClient, T("abcdefghXYZW"), 0);
+  ASSERT_TRUE(path.has_value());
+  ASSERT_EQ(path->parts.size(), 2u);
+  EXPECT_EQ(path->parts[0].end, 5u);
+  EXPECT_EQ(path->parts[1].begin, 5u);
+  cache.CheckInvariants();
 }
 
 TEST(CheckpointCache, ASnapshotWhoseKvIsGoneGoesBeforeOneThatLeadsSomewhere) {

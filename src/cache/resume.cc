@@ -8,24 +8,20 @@
 namespace cairn {
 namespace {
 
-size_t RoundDown(size_t position, size_t grid_tokens) {
-  return position - position % grid_tokens;
-}
-
 // Whether a slot may continue from bits of that lineage at all, wherever they are found.
 bool MayUse(const ResumeRules& rules, const Checkpoint& checkpoint) {
   return rules.mode != ReuseMode::kExact || checkpoint.on_grid() || checkpoint.cold_end;
 }
 
 // Whether a prompt may continue from the position of `checkpoint`.
-bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint, size_t prompt_tokens,
-              size_t grid) {
+bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
+  const size_t prompt_tokens = rules.cuts.tokens();
   if (checkpoint.logits_bytes > 0 && checkpoint.position == prompt_tokens) return true;
   if (checkpoint.position >= prompt_tokens) return false;
   // An uninterrupted conversation continues from the end of its answer, wherever that is.
   const bool after_answer = checkpoint.checkpoint_class == CheckpointClass::kReply;
   if (after_answer && rules.mode == ReuseMode::kLive) return true;
-  return checkpoint.position % grid == 0 && checkpoint.position <= LastCut(prompt_tokens, grid);
+  return rules.cuts.Has(checkpoint.position);
 }
 
 // Whether the state of `checkpoint` may be restored into the slot, which shares `shared` tokens
@@ -47,28 +43,36 @@ bool AssemblyPays(const ResumeRules& rules, size_t from, size_t position, size_t
 }
 
 // The deepest position at or before `wanted` where the slot may be cut.
-size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t grid, size_t wanted) {
-  size_t cut = RoundDown(wanted, grid);
-  if (rules.mode == ReuseMode::kAny) return cut;
+size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t wanted) {
+  const PromptCuts& cuts = rules.cuts;
+  if (rules.mode == ReuseMode::kAny) return wanted;
   const Provenance& provenance = slot.provenance;
-  if (rules.mode == ReuseMode::kExact) return std::min(cut, RoundDown(provenance.clean, grid));
+  const size_t in_clean = cuts.AtOrBefore(std::min(wanted, provenance.clean));
+  if (rules.mode == ReuseMode::kExact || wanted <= provenance.clean) return in_clean;
+  const size_t after_min = ChunkAfterAnswerMin(rules.needs_snapshots, cuts.grid_tokens());
+  size_t cut = cuts.AtOrBefore(wanted);
   for (size_t i = provenance.answers.size(); i-- > 0;) {
     const TokenRange& answer = provenance.answers[i];
-    const size_t end = rules.needs_snapshots ? answer.end : FirstCutAfter(answer.end, grid);
-    if (cut > answer.begin && cut < end) cut = RoundDown(answer.begin, grid);
+    // In an uninterrupted conversation any message may follow an answer.
+    if (cut < answer.end && answer.end <= wanted) return answer.end;
+    const size_t end = cuts.FirstAfterAnswer(answer.end, after_min);
+    if (cut > answer.begin && cut < end) {
+      if (answer.end <= wanted) return answer.end;
+      cut = cuts.AtOrBefore(answer.begin);
+    }
   }
-  return cut;
+  return std::max(cut, in_clean);
 }
 
 // Returns the best resume point of the slot alone, without the cache.
-ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot, size_t grid,
+ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                      size_t shared, const std::function<bool(size_t)>& can_truncate) {
   ResumePoint best;
   const bool slot_is_prefix = shared == slot.tokens.size() && shared < prompt.size();
   if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact && can_truncate(shared)) {
     best = {ResumePoint::Kind::kContinue, shared, {}};
   }
-  const size_t cut = CutPosition(rules, slot, grid, std::min(shared, LastCut(prompt.size(), grid)));
+  const size_t cut = CutPosition(rules, slot, std::min(shared, prompt.size() - 1));
   if (cut > best.position && can_truncate(cut)) best = {ResumePoint::Kind::kTruncate, cut, {}};
   return best;
 }
@@ -83,20 +87,15 @@ Result<ReuseMode> ParseReuseMode(std::string_view name) {
                                                "'; there are: live, exact, any");
 }
 
-size_t LastCut(size_t prompt_tokens, size_t grid_tokens) {
-  return RoundDown(prompt_tokens - 1, grid_tokens);
-}
-
 ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate) {
-  CHECK(!prompt.empty());
-  const size_t grid = rules.mode == ReuseMode::kAny ? 1 : rules.grid_tokens;
+  CHECK(!prompt.empty() && prompt.size() == rules.cuts.tokens());
   const size_t shared = CommonPrefix(slot.tokens, prompt);
-  ResumePoint best = FromSlot(rules, prompt, slot, grid, shared, can_truncate);
+  ResumePoint best = FromSlot(rules, prompt, slot, shared, can_truncate);
   for (const Checkpoint& checkpoint : match.checkpoints) {
     if (checkpoint.position <= best.position || !MayUse(rules, checkpoint)) continue;
-    if (!MayStand(rules, checkpoint, prompt.size(), grid)) continue;
+    if (!MayStand(rules, checkpoint)) continue;
     if (MayRestore(rules, checkpoint, slot, shared)) {
       best = {ResumePoint::Kind::kRestore, checkpoint.position, checkpoint};
     }
@@ -105,30 +104,21 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
   ResumePoint assembled = best;
   for (const Checkpoint& checkpoint : match.checkpoints) {
     if (checkpoint.position <= assembled.position || !MayUse(rules, checkpoint)) continue;
-    if (!checkpoint.kv_stored || !MayStand(rules, checkpoint, prompt.size(), grid)) continue;
+    if (!checkpoint.kv_stored || !MayStand(rules, checkpoint)) continue;
     if (AssemblyPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
       assembled = {ResumePoint::Kind::kAssemble, checkpoint.position, checkpoint};
     }
   }
   if (rules.needs_snapshots) return assembled;
-  const size_t stored = std::min(match.stored_on_grid, LastCut(prompt.size(), grid));
-  const size_t position = RoundDown(stored, grid);
+  const size_t position = rules.cuts.AtOrBefore(std::min(match.stored_on_grid, prompt.size() - 1));
   if (position > assembled.position && AssemblyPays(rules, best.position, position, 0)) {
     assembled = {ResumePoint::Kind::kAssemble, position, {}};
   }
   return assembled;
 }
 
-size_t FirstCutAfter(size_t answer_end, size_t grid_tokens) {
-  const size_t off_grid = answer_end % grid_tokens;
-  return off_grid == 0 ? answer_end : answer_end - off_grid + 2 * grid_tokens;
-}
-
-size_t CleanAfter(size_t clean_before, size_t begin, size_t end, size_t grid_tokens) {
-  // A chunk keeps the slot clean only if it begins where the clean part ends. Tokens after the last
-  // grid multiple were computed in a chunk that a longer prompt would not have.
-  if (clean_before < begin || begin % grid_tokens != 0) return std::min(clean_before, begin);
-  return RoundDown(end, grid_tokens);
+size_t ChunkAfterAnswerMin(bool needs_snapshots, size_t grid_tokens) {
+  return needs_snapshots ? std::min(kBoundaryGapTokens, grid_tokens) : grid_tokens;
 }
 
 }  // namespace cairn

@@ -1,9 +1,9 @@
 // ChooseResume: finds the deepest position of a prompt that a slot can reach without prefill.
 //
 // A slot's contents need not be bit-identical to a cold run's (base/provenance.h). `live` may
-// resume from bits off the grid wherever an uninterrupted conversation would: at a slot's end, or
-// at a grid multiple of a prompt, but not inside an answer. `exact` may not. Neither may mix the
-// bits of two runs. `any` requires only equal tokens.
+// resume from such bits wherever an uninterrupted conversation would: at an answer's end, or at a
+// cut of a prompt (tree/prompt_cuts.h), but not inside an answer. `exact` may not. Neither may
+// mix the bits of two runs. `any` requires only equal tokens.
 //
 // The resume paths, cheapest first:
 //
@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 
@@ -35,7 +36,8 @@ Result<ReuseMode> ParseReuseMode(std::string_view name);
 // The limits of the model's memory, from the engine's traits, and the costs of resume paths.
 struct ResumeRules {
   ReuseMode mode = ReuseMode::kLive;
-  size_t grid_tokens = 64;
+  // The cuts of the prompt. With `any` every position is one.
+  PromptCuts cuts = {};
   // Resuming at any earlier position takes a snapshot.
   bool needs_snapshots = true;
   // A snapshot can only be restored in a slot that holds the attention KV before it. False for a
@@ -72,15 +74,9 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate);
 
-// The first grid multiple after an answer's end at which a prompt is cut, and so can be resumed
-// from, where `long_after_answer` holds.
-size_t FirstCutAfter(size_t answer_end, size_t grid_tokens);
-
-// Returns how far a slot is clean after prefill of the chunk [begin, end).
-size_t CleanAfter(size_t clean_before, size_t begin, size_t end, size_t grid_tokens);
-
-// The last grid multiple before the end of a prompt: where a cold run's last chunk begins.
-size_t LastCut(size_t prompt_tokens, size_t grid_tokens);
+// The least tokens of the first chunk after an answer. A long one costs hardly more, and where no
+// snapshot is needed no checkpoint is missed in it.
+size_t ChunkAfterAnswerMin(bool needs_snapshots, size_t grid_tokens);
 
 }  // namespace cairn
 

@@ -30,6 +30,7 @@ class ResumeTest : public ::testing::Test {
   ResumePoint Choose(const Tokens& prompt, const Tokens& slot) {
     Provenance provenance{clean, {}, answers};
     if (clean < slot.size()) provenance.runs = {{7, clean}};
+    rules.cuts = PromptCuts(rules.mode == ReuseMode::kAny ? 1 : 64, prompt.size(), boundaries);
     return ChooseResume(rules, prompt, {slot, provenance}, match, [&](size_t position) {
       return position <= truncates_to || position == slot.size();
     });
@@ -43,16 +44,17 @@ class ResumeTest : public ::testing::Test {
   CheckpointCache::MatchResult match;
   size_t clean = 0;
   std::vector<TokenRange> answers;
-  size_t truncates_to = 0;  // truncates only to an empty slot, as recurrent memory does
+  std::vector<size_t> boundaries;  // of the prompt
+  size_t truncates_to = 0;         // truncates only to an empty slot, as recurrent memory does
 };
 
 TEST_F(ResumeTest, NothingGoesOnFromAnEndWhoseStateCannotBeHad) {
   clean = 128;
   const Tokens held = Counting(300);
   const Provenance provenance{128, {{7, 128}}, {}};
-  ExpectPoint(
-      ChooseResume(rules, Counting(400), {held, provenance}, match, [](size_t) { return false; }),
-      Kind::kNothing, 0);
+  ExpectPoint(ChooseResume({.cuts = {64, 400}}, Counting(400), {held, provenance}, match,
+                           [](size_t) { return false; }),
+              Kind::kNothing, 0);
 }
 
 TEST_F(ResumeTest, LiveGoesOnWhereTheConversationEnded) {
@@ -90,6 +92,27 @@ TEST_F(ResumeTest, LiveIsNotCutInTheMiddleOfAnAnswer) {
   ExpectPoint(Choose(Counting(400, 195), Counting(300)), Kind::kTruncate, 192);
   rules.mode = ReuseMode::kAny;
   ExpectPoint(Choose(Counting(400, 280), Counting(300)), Kind::kTruncate, 280);
+}
+
+TEST_F(ResumeTest, LiveIsCutAtTheEndOfAnAnswer) {
+  clean = 64;
+  truncates_to = SIZE_MAX;
+  answers = {{70, 100}, {200, 250}};
+  ExpectPoint(Choose(Counting(400, 260), Counting(300)), Kind::kTruncate, 250);
+  ExpectPoint(Choose(Counting(400, 120), Counting(300)), Kind::kTruncate, 100);
+  rules.mode = ReuseMode::kExact;
+  ExpectPoint(Choose(Counting(400, 260), Counting(300)), Kind::kTruncate, 64);
+}
+
+TEST_F(ResumeTest, ACutLiesAtTheBoundaryOfAMessageAndAtStepsOfTheGridBehindIt) {
+  clean = 300;
+  truncates_to = SIZE_MAX;
+  boundaries = {100};
+  ExpectPoint(Choose(Counting(400, 140), Counting(300)), Kind::kTruncate, 100);
+  ExpectPoint(Choose(Counting(400, 170), Counting(300)), Kind::kTruncate, 164);
+  truncates_to = 0;
+  match.checkpoints = {At(64), At(100), At(128)};
+  ExpectPoint(Choose(Counting(400, 140), Counting(300)), Kind::kRestore, 100);
 }
 
 TEST_F(ResumeTest, AnIdenticalPromptStillReadsItsLastPiece) {
@@ -131,13 +154,6 @@ TEST_F(ResumeTest, NothingInCommonReadsAll) {
   truncates_to = SIZE_MAX;
   clean = 256;
   ExpectPoint(Choose(Counting(400, 0), Counting(300)), Kind::kNothing, 0);
-}
-
-TEST(CleanAfter, OnlyWholeBlocksReadOnTheGridCount) {
-  EXPECT_EQ(CleanAfter(0, 0, 192, 64), 192u);
-  EXPECT_EQ(CleanAfter(192, 192, 200, 64), 192u);
-  EXPECT_EQ(CleanAfter(192, 200, 201, 64), 192u);
-  EXPECT_EQ(CleanAfter(192, 256, 320, 64), 192u);
 }
 
 TEST(ReuseMode, AnUnknownNameIsToldTheKnownOnes) {

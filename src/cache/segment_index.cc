@@ -109,11 +109,12 @@ Provenance SegmentIndex::ProvenanceOf(const std::vector<Link>& path) const {
 }
 
 std::vector<SegmentGap> SegmentIndex::Gaps(NamespaceId name_space, TokenSpan tokens,
-                                           const Provenance& provenance) const {
+                                           const Provenance& provenance,
+                                           const PromptCuts& cuts) const {
   std::vector<SegmentGap> gaps;
   const size_t clean = std::min(provenance.clean, tokens.size());
   const size_t stored = StoredTo(name_space, tokens.first(clean));
-  if (stored < clean) gaps.push_back({stored, clean, 0});
+  if (stored < clean) gaps.push_back({cuts.AtOrBefore(stored), clean, 0});
   for (size_t i = 0; i < provenance.runs.size(); ++i) {
     const Run& run = provenance.runs[i];
     const bool last = i + 1 == provenance.runs.size();
@@ -127,11 +128,15 @@ std::vector<SegmentGap> SegmentIndex::Gaps(NamespaceId name_space, TokenSpan tok
   return gaps;
 }
 
-std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max) {
+std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max,
+                                const PromptCuts& cuts) {
   std::vector<SegmentGap> cut;
   for (SegmentGap range : ranges) {
     while (range.end - range.begin > tokens_max) {
-      const size_t end = range.begin + tokens_max;
+      const size_t most = range.begin + tokens_max;
+      // Equal tokens shall mean an equal segment. That holds at a step of the grid.
+      const size_t step = range.lineage == 0 ? cuts.AtOrBefore(most) : most;
+      const size_t end = step > range.begin ? step : most;
       cut.push_back({range.begin, end, range.lineage});
       range.begin = end;
     }

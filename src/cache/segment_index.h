@@ -29,6 +29,7 @@
 #include "base/provenance.h"
 #include "base/tokens.h"
 #include "tree/prefix_tree.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 
@@ -45,7 +46,8 @@ struct SegmentGap {
 };
 
 // Returns the same ranges, cut into gaps of at most `tokens_max` tokens.
-std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max);
+std::vector<SegmentGap> CutInto(const std::vector<SegmentGap>& ranges, size_t tokens_max,
+                                const PromptCuts& cuts = {});
 
 class SegmentIndex {
  public:
@@ -97,7 +99,7 @@ class SegmentIndex {
 
   // Returns the ranges of a sequence that are not stored yet, shallowest first.
   std::vector<SegmentGap> Gaps(NamespaceId name_space, TokenSpan tokens,
-                               const Provenance& provenance) const;
+                               const Provenance& provenance, const PromptCuts& cuts = {}) const;
   // Returns the segment in which a new one that fills `gap` begins; 0 if it begins at position 0.
   // Returns nullopt if the range before the gap is not stored.
   std::optional<SegmentId> ParentFor(NamespaceId name_space, TokenSpan tokens,

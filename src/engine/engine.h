@@ -63,6 +63,9 @@ struct MemoryTraits {
   // The exactness grid: cutting prompts at multiples of this many tokens leaves every bit of later
   // logits unchanged. 0 if no grid was found.
   size_t grid_tokens = 0;
+  // Whether that holds too where the grid begins anew at boundaries off it, at which every run ends
+  // a chunk (tree/prompt_cuts.h).
+  bool cuts_at_messages = true;
   // Whether the grid was measured, not assumed.
   bool grid_measured = false;
   // Ranges of attention KV can be copied separately from the full state, and shared by sequences.

@@ -15,6 +15,8 @@ constexpr size_t kPromptTokensMin = 3 * kUsualGridTokens;
 // How densely a prompt is cut: at one multiple in three, at two of three, at every one. Kernels may
 // be chosen by the size of a chunk.
 constexpr int kDensityMax = 3;
+// The least distance of two boundaries.
+constexpr size_t kBoundaryStepMin = 8;
 
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -22,7 +24,8 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-// For each candidate several prompts, and each of them uncut (density 0) and cut (at each density).
+// For each candidate several prompts, and each of them uncut (density 0) and cut (at each density);
+// then as many prompts with boundaries for the grid that was found.
 class GridSearch::Steps {
  public:
   Steps(Engine* engine, SeqId seq, const GridProbeOptions& options)
@@ -45,7 +48,7 @@ class GridSearch::Steps {
 
   GridProbe result() const {
     const bool finished = done_ && !unfinished_;
-    return {finished ? found_ : 0, finished, tokens_decoded_};
+    return {finished ? found_ : 0, finished && at_messages_, finished, tokens_decoded_};
   }
 
  private:
@@ -77,20 +80,29 @@ class GridSearch::Steps {
     for (Token& token : prompt_) token = static_cast<Token>(Random(vocab));
     density_ = 0;
     begin_ = 0;
+    boundaries_ = {0};
+    while (found_ > 0) {
+      const size_t boundary = boundaries_.back() + kBoundaryStepMin + Random(2 * grid());
+      if (boundary >= prompt_.size()) break;
+      boundaries_.push_back(boundary);
+    }
   }
 
   void BeginRun() { engine_->Clear(seq_); }
 
   // The larger `density_`, the more cuts (0: only before the last chunk, kDensityMax: everywhere).
   void DecodeChunk() {
-    const size_t last_cut = (prompt_.size() - 1) / grid() * grid();
+    const auto next = std::upper_bound(boundaries_.begin(), boundaries_.end(), begin_);
+    const size_t origin = *(next - 1);
+    const size_t segment_end = next == boundaries_.end() ? prompt_.size() : *next;
+    const size_t last_cut = origin + (segment_end - origin - 1) / grid() * grid();
     const size_t chunk_max = std::max(grid(), engine_->chunk_tokens_max() / grid() * grid());
     size_t end = begin_;
     do {
       end += grid();
     } while (end < last_cut && end - begin_ < chunk_max &&
              static_cast<int>(Random(kDensityMax)) >= density_);
-    end = begin_ >= last_cut ? prompt_.size() : std::min(end, last_cut);
+    end = begin_ >= last_cut ? segment_end : std::min(end, last_cut);
     const TokenSpan chunk = TokenSpan(prompt_).subspan(begin_, end - begin_);
     if (!engine_->Decode(seq_, begin_, chunk)) return EndUnfinished();
     tokens_decoded_ += chunk.size();
@@ -104,6 +116,10 @@ class GridSearch::Steps {
       whole_ = logits;
       density_ = density_min_;
     } else if (!SameBits(whole_, logits)) {
+      if (found_ > 0) {
+        done_ = true;  // the grid holds, but not between boundaries
+        return;
+      }
       ++candidate_;
       BeginCandidate();
     } else if (++density_ > kDensityMax) {
@@ -113,8 +129,14 @@ class GridSearch::Steps {
 
   void EndPrompt() {
     if (++prompt_index_ < prompts_) return BeginPrompt();
+    prompt_index_ = 0;
+    at_messages_ = found_ > 0;
     found_ = grid();
-    done_ = true;
+    if (at_messages_) {
+      done_ = true;
+    } else {
+      BeginPrompt();
+    }
   }
 
   Engine* const engine_;
@@ -132,6 +154,8 @@ class GridSearch::Steps {
   bool done_ = false;
   bool unfinished_ = false;
   size_t found_ = 0;
+  bool at_messages_ = false;
+  std::vector<size_t> boundaries_ = {0};  // of the prompt; the first is its beginning
   size_t tokens_decoded_ = 0;
 };
 

@@ -3,7 +3,8 @@
 // A grid of g tokens means: a prompt prefilled in chunks that are cut only at multiples of g, and
 // always at the last multiple before its end, gives bit-identical logits wherever those cuts are.
 // The probe prefills random prompts uncut and cut, and returns the first g that no prompt
-// disproves. It cannot prove a grid: the returned one was only never seen to fail.
+// disproves. Then it tries that grid between boundaries, which are no multiples of it
+// (tree/prompt_cuts.h). It cannot prove a grid: the returned one was only never seen to fail.
 
 #ifndef CAIRN_ENGINE_GRID_PROBE_H_
 #define CAIRN_ENGINE_GRID_PROBE_H_
@@ -28,8 +29,9 @@ struct GridProbeOptions {
 };
 
 struct GridProbe {
-  size_t grid_tokens = 0;  // 0: every candidate was disproved
-  bool finished = true;    // false: the probe was cut short, and grid_tokens has no meaning
+  size_t grid_tokens = 0;    // 0: every candidate was disproved
+  bool at_messages = false;  // the grid holds between boundaries too
+  bool finished = true;      // false: the probe was cut short, and the grid has no meaning
   size_t tokens_read = 0;
 };
 

@@ -26,7 +26,12 @@ TEST(GridProbe, FindsTheSmallestGridOfAnEngine) {
 TEST(GridProbe, AtAStartItIsContentWithTheUsualGrid) {
   EXPECT_EQ(Probe(16, {1e9, false}).grid_tokens, 64u);
   EXPECT_EQ(Probe(128, {1e9, false}).grid_tokens, 128u);
-  EXPECT_LT(Probe(16, {1e9, false}).tokens_read, 2000u);
+  EXPECT_LT(Probe(16, {1e9, false}).tokens_read, 3000u);
+}
+
+TEST(GridProbe, SaysWhetherTheGridHoldsBetweenBoundaries) {
+  EXPECT_TRUE(Probe(1, {1e9, false}).at_messages);
+  EXPECT_FALSE(Probe(64, {1e9, false}).at_messages) << "this engine counts from 0 alone";
 }
 
 TEST(GridProbe, SaysWhenThereIsNone) {

@@ -49,7 +49,7 @@ class PlacementList final : public PlacementPolicy {
 
   void Place(const PlacementInput& input, std::vector<Placement>* placements) const override {
     for (const auto& policy : policies_) policy->Place(input, placements);
-    KeepOutOfReasoning(input.shape, input.grid_tokens, placements);
+    KeepOutOfReasoning(input.shape, input.cuts, placements);
   }
 
   void Learn(const Divergence& divergence) override {
@@ -80,14 +80,19 @@ std::vector<PolicySummary> PlacementSummaries() {
   return summaries;
 }
 
-void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,
+size_t CutFor(const Placement& placement, const PromptCuts& cuts) {
+  return placement.checkpoint_class == CheckpointClass::kBranch
+             ? cuts.AtOrBefore(placement.position)
+             : cuts.ForCheckpoint(placement.position);
+}
+
+void KeepOutOfReasoning(const PromptShape& shape, const PromptCuts& cuts,
                         std::vector<Placement>* placements) {
-  CHECK(grid_tokens > 0);
   for (Placement& placement : *placements) {
-    size_t position = placement.position - placement.position % grid_tokens;
+    size_t position = CutFor(placement, cuts);
     // Rounding may lead into the preceding reasoning.
     while (const ReasoningRange* around = ReasoningAround(shape, position)) {
-      position = around->begin - around->begin % grid_tokens;
+      position = cuts.AtOrBefore(around->begin);
     }
     placement.position = position;
   }

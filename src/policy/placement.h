@@ -22,6 +22,7 @@
 #include "policy/divergence.h"
 #include "policy/policy_summary.h"
 #include "policy/prompt_shape.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 
@@ -55,8 +56,8 @@ struct Placement {
 
 struct PlacementInput {
   const PromptShape& shape;
-  size_t chunk_tokens;     // of one ubatch
-  size_t grid_tokens = 1;  // positions are rounded down to its multiples
+  size_t chunk_tokens;                  // of one ubatch
+  PromptCuts cuts = {1, shape.tokens};  // where checkpoints can be taken
   // Checkpoints can only be taken after this position: the prompt up to here needs no prefill.
   size_t resumed_tokens = 0;
   // Where this prompt diverged from the stored ones; 0: nowhere, or unknown.
@@ -95,11 +96,14 @@ Result<std::unique_ptr<PlacementPolicy>> MakePlacement(std::string_view names,
 // Sorted by name.
 std::vector<PolicySummary> PlacementSummaries();
 
-// Rounds positions down to `grid_tokens`, moves those inside reasoning to before it, and removes
-// those outside (0, shape.tokens]. A state inside a reasoning block is useless: the next prompt has
-// either none of the block, or all of it and more.
-void KeepOutOfReasoning(const PromptShape& shape, size_t grid_tokens,
+// Moves positions to the cuts for checkpoints, moves those inside reasoning to before it, and
+// removes those outside (0, shape.tokens]. A state inside a reasoning block is useless: the next
+// prompt has either none of the block, or all of it and more.
+void KeepOutOfReasoning(const PromptShape& shape, const PromptCuts& cuts,
                         std::vector<Placement>* placements);
+// Returns the cut at which the checkpoint is taken. Where prompts diverge it is never behind the
+// divergence.
+size_t CutFor(const Placement& placement, const PromptCuts& cuts);
 
 // Each is defined in its own file.
 std::unique_ptr<PlacementPolicy> MakeAutoPlacement(const PlacementOptions& options);

@@ -84,8 +84,8 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   }
   // The next prompt often shares the beginning of the generation prompt too. If that spans a full
   // step of the grid, it is worth a checkpoint of its own; fewer tokens are not.
-  const auto on_grid = [&](size_t position) { return position - position % input.grid_tokens; };
-  if (shape.tokens > end && on_grid(shape.tokens - 1) >= on_grid(end) + kBoundaryTokens) {
+  const PromptCuts& cuts = input.cuts;
+  if (shape.tokens > end && cuts.Last() >= cuts.ForCheckpoint(end) + kBoundaryTokens) {
     needed.push_back({shape.tokens - 1, CheckpointClass::kPrompt});
   }
   for (size_t i = 0; i < std::min(shape.marks.size(), kMarksMax); ++i) {
@@ -124,8 +124,8 @@ std::vector<Placement> Worthwhile(const PlacementInput& input, size_t every_nt_t
 }
 
 // Rounds placements to where they will finally lie; stored checkpoints lie there already.
-std::vector<Placement> OnGrid(std::vector<Placement> placements, size_t grid_tokens) {
-  for (Placement& placement : placements) placement.position -= placement.position % grid_tokens;
+std::vector<Placement> AtCuts(std::vector<Placement> placements, const PromptCuts& cuts) {
+  for (Placement& placement : placements) placement.position = CutFor(placement, cuts);
   return placements;
 }
 
@@ -262,7 +262,7 @@ class AutoPlacement final : public PlacementPolicy {
   };
 
   static void PlaceNeeded(Draft* draft) {
-    for (const Placement& placement : OnGrid(Needed(draft->input), draft->input.grid_tokens)) {
+    for (const Placement& placement : AtCuts(Needed(draft->input), draft->input.cuts)) {
       // Prompts diverge a few tokens after a boundary, inside the template's opening of a message;
       // and a rung saves nothing in a message that is hardly longer.
       const bool small = placement.checkpoint_class == CheckpointClass::kBranch ||
@@ -276,8 +276,7 @@ class AutoPlacement final : public PlacementPolicy {
     const PlacementInput& input = draft->input;
     const TimeToCome to_come(input.shape);
     std::vector<SharedPlace> places;
-    for (const Placement& placement :
-         OnGrid(Worthwhile(input, every_nt_tokens_), input.grid_tokens)) {
+    for (const Placement& placement : AtCuts(Worthwhile(input, every_nt_tokens_), input.cuts)) {
       if (!draft->Open(placement)) continue;
       places.push_back(
           {placement, shares.From(placement.position), to_come.Prompts(placement.position)});
@@ -299,7 +298,7 @@ class AutoPlacement final : public PlacementPolicy {
     const size_t unread = input.shape.tokens - std::min(input.shape.tokens, input.resumed_tokens);
     const size_t step = std::max(input.chunk_tokens, unread / (draft->left + 1) + 1);
     for (const Turn& turn : input.shape.turns) {
-      const size_t position = turn.position - turn.position % input.grid_tokens;
+      const size_t position = input.cuts.ForCheckpoint(turn.position);
       const Placement placement{position, CheckpointClass::kTurn};
       if (!turn.by_user || draft->left == 0 || !draft->Open(placement)) continue;
       if (draft->StepTo(position) >= step) draft->Take(placement);

@@ -107,14 +107,15 @@ TEST(AutoPlacement, TakesTheGridPointInsideTheGenerationPrompt) {
   shape.messages_end = 8250;
   shape.tokens = 8272;
   PlacementInput input{shape, kPiece};
-  input.grid_tokens = 64;
+  input.cuts = {64, shape.tokens};
   EXPECT_TRUE(Has(Placed(input), {8192, CheckpointClass::kPrompt}));
   EXPECT_TRUE(Has(Placed(input), {8256, CheckpointClass::kPrompt}));
   // The cold run's last cut lies before the prompt's last token.
   shape.tokens = 8256;
+  input.cuts = {64, shape.tokens};
   EXPECT_EQ(CountIn(Placed(input), 8193, 8257), 0u);
   shape.tokens = 8272;
-  input.grid_tokens = 1;
+  input.cuts = {1, shape.tokens};
   EXPECT_EQ(CountIn(Placed(input), 8251, 8273), 0u);
 }
 
@@ -193,7 +194,7 @@ TEST(AutoPlacement, TakesNothingThatIsThereAlready) {
   input.held = held;
   EXPECT_TRUE(Placed(input).empty());
   input.held = {};
-  input.grid_tokens = 64;
+  input.cuts = {64, shape.tokens};
   const std::vector<size_t> held_on_grid{shape.header_end / 64 * 64, shape.messages_end / 64 * 64};
   input.held = held_on_grid;
   EXPECT_EQ(Count(Placed(input), CheckpointClass::kHeader), 0u);
@@ -248,7 +249,7 @@ PromptShape Chat(size_t turns, size_t turn_tokens) {
 TEST(AutoPlacement, TakesEveryTurnOfALongChatThatComesAllAtOnce) {
   const PromptShape shape = Chat(60, 1500);
   PlacementInput input{shape, kPiece};
-  input.grid_tokens = 64;
+  input.cuts = {64, shape.tokens};
   input.snapshot_bytes = 100;
   input.bytes_budget = 20000;
   const auto placements = Placed(input);
@@ -377,7 +378,7 @@ TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
     std::mt19937_64 random(seed);
     const PromptShape shape = RandomShape(&random);
     PlacementInput input{shape, 1 + random() % 2048};
-    input.grid_tokens = size_t{1} << random() % 9;
+    input.cuts = {size_t{1} << random() % 9, shape.tokens};
     input.resumed_tokens = random() % 2 == 0 ? 0 : random() % (shape.tokens + 1);
     input.diverged_at = random() % (shape.tokens + 1);
     for (const std::string& name : names) {
@@ -387,7 +388,7 @@ TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
         SCOPED_TRACE(name + ", seed " + std::to_string(seed));
         EXPECT_GT(placement.position, 0u);
         EXPECT_LE(placement.position, shape.tokens);
-        EXPECT_EQ(placement.position % input.grid_tokens, 0u);
+        EXPECT_TRUE(input.cuts.Has(placement.position));
         for (const ReasoningRange& range : shape.reasoning) {
           EXPECT_FALSE(range.begin < placement.position && placement.position < range.end);
         }

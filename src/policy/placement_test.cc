@@ -104,11 +104,11 @@ TEST(Placement, RoundingToTheGridDoesNotLeadIntoReasoning) {
   shape.reasoning = {{500, 630}, {650, 690}};
   std::vector<Placement> placements;
   // 700 becomes 640, between the two; on a coarser grid 512, inside the first, and so 256.
-  (*MakePlacement("user-turns"))->Place({shape, 100, 64}, &placements);
+  (*MakePlacement("user-turns"))->Place({shape, 100, {64, shape.tokens}}, &placements);
   EXPECT_EQ(placements, (std::vector<Placement>{{256, CheckpointClass::kHeader},
                                                 {640, CheckpointClass::kTurn}}));
   placements.clear();
-  (*MakePlacement("user-turns"))->Place({shape, 100, 256}, &placements);
+  (*MakePlacement("user-turns"))->Place({shape, 100, {256, shape.tokens}}, &placements);
   EXPECT_EQ(placements, (std::vector<Placement>{{256, CheckpointClass::kHeader},
                                                 {256, CheckpointClass::kTurn}}));
 }

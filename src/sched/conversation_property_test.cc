@@ -58,6 +58,11 @@ struct Scenario {
   size_t beside_tokens_max = 0;
 };
 
+// Half of the scenarios cut prompts at messages, the other half on the grid alone.
+Tokens MessageStarts(const Scenario& scenario) {
+  return scenario.seed / 4 % 2 == 0 ? Tokens{kMessageTokens.start} : Tokens{};
+}
+
 GenerationParams Params(size_t tokens_max) {
   GenerationParams params;
   params.tokens_max = tokens_max;
@@ -68,7 +73,7 @@ GenerationParams Params(size_t tokens_max) {
 std::string PlainAnswer(const FakeEngineOptions& options, const std::vector<Tokens>& prompts,
                         const GenerationParams& params) {
   FakeEngine engine(options);
-  test::PlainPlayer player(&engine);
+  test::PlainPlayer player(&engine, options.message_starts.empty() ? -1 : kMessageTokens.start);
   std::string answer;
   for (const Tokens& prompt : prompts) {
     if (!player.Continues(prompt)) player.Forget();
@@ -187,6 +192,7 @@ class ConversationRun {
     static SchedulerOptions Scheduling(const Scenario& scenario, uint64_t life) {
       SchedulerOptions options;
       options.reuse = scenario.reuse;
+      options.message_starts = MessageStarts(scenario);
       options.queue_limit = 64;
       options.first_lineage = life << 32;
       options.beside_tokens_max = scenario.beside_tokens_max;
@@ -239,6 +245,7 @@ class ConversationRun {
     FakeEngineOptions options;
     options.memory_class = scenario.memory_class;
     options.grid_tokens = 16;
+    options.message_starts = MessageStarts(scenario);
     options.chunk_tokens_max = 48;
     options.window_tokens = 40;
     options.seed = scenario.seed;

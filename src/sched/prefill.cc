@@ -17,12 +17,12 @@ constexpr size_t kShortRestShare = 4;
 constexpr size_t kNextTokensMax = 64;
 
 // Returns the marks that are used, moved to where their checkpoints can be.
-std::vector<ClientMark> PlacedMarks(const PromptShape& shape, size_t grid_tokens) {
+std::vector<ClientMark> PlacedMarks(const PromptShape& shape, const PromptCuts& cuts) {
   std::vector<ClientMark> placed;
   for (const ClientMark& mark : shape.marks) {
     if (placed.size() == kMarksMax) break;
     std::vector<Placement> place = {{mark.position, CheckpointClass::kMark}};
-    KeepOutOfReasoning(shape, grid_tokens, &place);
+    KeepOutOfReasoning(shape, cuts, &place);
     if (!place.empty()) placed.push_back({place.front().position, mark.keep_ms});
   }
   return placed;
@@ -74,7 +74,7 @@ void Prefill::Resume(RunningRequest* request) {
   CountRestore(resumed.report);
   request->slot = resumed.slot;
   request->prefill_begin_tokens = running_->slot_tokens(*request);
-  request->marks = PlacedMarks(asked.shape, context_->grid_tokens);
+  request->marks = PlacedMarks(asked.shape, context_->CutsOf(asked.prompt));
   for (const ClientMark& mark : request->marks) KeepMark(*request, mark);
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
   if (!resumed.logits.empty()) return Finish(request, resumed.logits);
@@ -111,10 +111,20 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   if (!traits.NeedsSnapshots()) return;
   CheckpointCache::PlanInput input;
   input.resumed_tokens = request->prefill_begin_tokens;
-  input.grid_tokens = context_->grid_tokens;
+  input.cuts = context_->CutsOf(request->request.prompt);
   input.chunk_tokens = context_->engine->chunk_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
+  // The first chunk after an answer passes the boundary of the next message. An edit of that
+  // message resumes from here instead.
+  const Slot& slot = SlotOf(*request);
+  if (slot.ends_in_answer() && !context_->exact() && request->prefill_begin_tokens > 0) {
+    context_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
+                               request->request.shape.turns.size());
+  }
   request->plan = context_->cache->Plan(request->request.shape, match, input);
+  const size_t first = context_->FirstStop(slot, request->request.prompt);
+  std::erase_if(request->plan,
+                [first](const Placement& planned) { return planned.position < first; });
 }
 
 void Prefill::KeepMark(const RunningRequest& request, const ClientMark& mark) {
@@ -196,15 +206,19 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
 }
 
+size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end,
+                         size_t stop) {
+  const ChunkRules rules = context_->ChunkRulesAt(SlotOf(request));
+  const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
+  return NextChunkEnd(context_->CutsOf(tokens), rules, begin, stop);
+}
+
 void Prefill::ComputeChunk(RunningRequest* request) {
   const size_t begin = running_->slot_tokens(*request);
   const size_t chunks_end = ChunksEnd(*request);
   const size_t stop = request->plan.empty() ? 0 : request->plan.front().position;
-  const ChunkRules rules{
-      context_->grid_tokens, context_->engine->chunk_tokens_max(),
-      SlotOf(*request).ends_in_answer() && !context_->engine->traits().NeedsSnapshots()};
   const bool is_answer = begin >= chunks_end;
-  const size_t end = is_answer ? begin + 1 : NextChunkEnd(rules, begin, chunks_end, stop);
+  const size_t end = is_answer ? begin + 1 : ChunkEnd(*request, begin, chunks_end, stop);
   const double begin_ms = context_->NowMs();
   if (const Status computed = Compute(request, {begin, end}, is_answer); !computed) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);

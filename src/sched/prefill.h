@@ -60,6 +60,8 @@ class Prefill {
   Contender ContenderOf(const RunningRequest& request) const;
   // The tokens before this position are computed in chunks; those after it are decoded one by one.
   size_t ChunksEnd(const RunningRequest& request) const;
+  // Where the chunk that begins at `begin` ends; the prompt ends at `chunks_end`.
+  size_t ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end, size_t stop);
   void ComputeChunk(RunningRequest* request);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);

@@ -1,8 +1,8 @@
 // NextChunkEnd: the chunks that a prompt is cut into for prefill.
 //
-//   grid   0 ------- 64 ------ 128 ------ 192 --- 200
-//   cold   [ chunk: at most a ubatch ........ )[ 192, 200 )    the last cut is on the grid
-//   after an answer that ended at 70: [ 70, 128 )[ 128, 192 )[ 192, 200 )
+//   cuts   0 --- 64 --- 128 --- 192 --- b ------- b + 64 --- 200 + b     b: a message boundary
+//   cold   [ chunk: at most a ubatch ... )[ b, b + 192 )[ the rest )     the last cut is a cut too
+//   after an answer that ended at 70: [ 70, 128 )[ 128, b )…
 //
 // Pure; any thread.
 
@@ -11,24 +11,24 @@
 
 #include <cstddef>
 
+#include "tree/prompt_cuts.h"
+
 namespace cairn {
 
-// The rules by which prompts are cut into chunks. Every chunk has a fixed cost, however short it
-// is: the weights are read once more, and ggml's attention on CPUs takes several times as long per
-// token for fewer than 64 tokens.
+// Every chunk has a fixed cost, however short it is: the weights are read once more, and ggml's
+// attention on CPUs takes several times as long per token for fewer than 64 tokens.
 struct ChunkRules {
-  size_t grid_tokens = 64;
   size_t chunk_tokens_max = 512;  // the ubatch
-  // The position is the end of an answer, and no checkpoint can be wanted in the tokens after it:
-  // the chunk that returns to the grid is at least one full grid step long.
-  bool long_after_answer = false;
+  // The least tokens of a chunk that begins at a position that is no cut, such as an answer's end
+  // (ChunkAfterAnswerMin).
+  size_t off_cut_min = 1;
 };
 
-// Returns where the next chunk of a prompt ends: at `stop` (0: none), at the ubatch's size, at the
-// last grid multiple before the end, or at the end, whichever comes first. From a position off the
-// grid, the first chunk only returns to the grid, so that the chunks after it do not depend on
-// where checkpoints are taken.
-size_t NextChunkEnd(const ChunkRules& rules, size_t position, size_t prompt_tokens, size_t stop);
+// Returns where the next chunk of the prompt ends: at `stop` (0: none), at the next boundary, at
+// the last cut before the prompt's end, or at its end, whichever comes first; and at a cut where
+// that is more than a ubatch away. From a position that is no cut, the first chunk only goes to a
+// cut, so that the chunks after it do not depend on where checkpoints are taken.
+size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop);
 
 }  // namespace cairn
 

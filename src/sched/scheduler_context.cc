@@ -1,25 +1,36 @@
 #include "sched/scheduler_context.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace cairn {
 namespace {
 
-// Where the engine found no grid, chunks are cut on the usual one. `exact` then reuses nothing
-// (Restorer::Resume).
-size_t GridTokens(const Engine& engine, ReuseMode reuse) {
-  if (reuse == ReuseMode::kAny) return 1;
-  return engine.traits().grid_tokens > 0 ? engine.traits().grid_tokens : kUsualGridTokens;
-}
-
-SlotPoolOptions PoolOptions(const SchedulerOptions& options, size_t grid_tokens) {
-  return {
-      options.reuse,         grid_tokens,       options.keep_ends,       options.offload,
-      options.first_lineage, options.unused_ms, options.move_tokens_min, options.beside_tokens_max,
-      options.trace};
+SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
+  return {options.reuse,
+          cuts,
+          options.keep_ends,
+          options.offload,
+          options.first_lineage,
+          options.unused_ms,
+          options.move_tokens_min,
+          options.beside_tokens_max,
+          options.trace};
 }
 
 }  // namespace
+
+// Where the engine found no grid, chunks are cut on the usual one. `exact` then reuses nothing
+// (Restorer::Resume).
+CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options) {
+  if (options.reuse == ReuseMode::kAny) return {1};
+  const MemoryTraits& traits = engine.traits();
+  CutRules rules;
+  rules.grid_tokens = traits.grid_tokens > 0 ? traits.grid_tokens : kUsualGridTokens;
+  if (traits.cuts_at_messages) rules.message_starts = options.message_starts;
+  return rules;
+}
 
 SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cache,
                                    const Clock* the_clock, const SchedulerOptions& the_options)
@@ -27,8 +38,8 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       cache(the_cache),
       clock(the_clock),
       options(the_options),
-      grid_tokens(GridTokens(*the_engine, the_options.reuse)),
-      pool(the_engine, the_cache, the_clock, PoolOptions(the_options, grid_tokens)),
+      cuts(CutRulesOf(*the_engine, the_options)),
+      pool(the_engine, the_cache, the_clock, PoolOptions(the_options, cuts)),
       checkpoints(&pool),
       offloader(&pool, &checkpoints),
       mover(&pool, &offloader),
@@ -44,6 +55,24 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
 void SchedulerContext::RefreshCache() {
   cache->SetNow(NowMs());
   cache->TakeEvents();
+}
+
+size_t SchedulerContext::FirstStop(const Slot& slot, TokenSpan prompt) const {
+  const size_t end = slot.tokens().size();
+  const size_t least = ChunkRulesAt(slot).off_cut_min;
+  if (least == 1) return end + 1;
+  return std::max(CutsOf(prompt).FirstAfterAnswer(end, least), end + 1);
+}
+
+// A state restored from a snapshot alone does not tell whether it ends in an answer, so with
+// snapshots the rule must not depend on it.
+ChunkRules SchedulerContext::ChunkRulesAt(const Slot& slot) const {
+  const bool needs_snapshots = engine->traits().NeedsSnapshots();
+  ChunkRules rules{engine->chunk_tokens_max()};
+  if (needs_snapshots || slot.ends_in_answer()) {
+    rules.off_cut_min = ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens);
+  }
+  return rules;
 }
 
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
+#include "sched/prefill_chunks.h"
 #include "sched/queue/queue_order.h"
 #include "sched/scheduler_options.h"
 #include "sched/scheduler_stats.h"
@@ -27,6 +28,9 @@
 
 namespace cairn {
 
+// Returns where prompts are cut into chunks.
+CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options);
+
 struct SchedulerContext {
   // All three must outlive this object.
   SchedulerContext(Engine* the_engine, CheckpointCache* the_cache, const Clock* the_clock,
@@ -40,13 +44,19 @@ struct SchedulerContext {
   void Log(LogLevel level, const std::string& line) const;
   // The time that computing `tokens` prompt tokens takes, from the measurements so far.
   double PrefillMs(size_t tokens) const;
+  PromptCuts CutsOf(TokenSpan prompt) const { return {cuts, prompt}; }
+  // Returns the first position behind the slot's end where a chunk of the prompt may end for a
+  // checkpoint.
+  size_t FirstStop(const Slot& slot, TokenSpan prompt) const;
+  // The rules for the chunk that begins at the slot's end.
+  ChunkRules ChunkRulesAt(const Slot& slot) const;
   bool exact() const { return options.reuse == ReuseMode::kExact; }
 
   Engine* const engine;
   CheckpointCache* const cache;
   const Clock* const clock;
   const SchedulerOptions options;
-  const size_t grid_tokens;
+  const CutRules cuts;
 
   SlotPool pool;
   CheckpointTaker checkpoints;

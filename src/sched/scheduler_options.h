@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory_watch.h"
 #include "base/provenance.h"
+#include "base/tokens.h"
 #include "base/trace_events.h"
 #include "cache/resume.h"
 #include "sched/answer/request_observer.h"
@@ -20,6 +21,8 @@ namespace cairn {
 
 struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
+  // The tokens that begin a message; prompts are cut behind them (tree/prompt_cuts.h).
+  Tokens message_starts = {};
   // The most requests that may wait; more are refused.
   size_t queue_limit = 64;
   // After this time without a slot, a waiting namespace gets one of the namespace that holds most

@@ -1,7 +1,7 @@
 // MeasuredGrids: keeps the exactness grids (chunk alignments) measured on this machine in the cache
 // folder, so that the next start need not measure them again.
 //
-//   DIR/grids/<hash of the facts>.txt     grid_tokens=64, then the facts
+//   DIR/grids/<hash of the facts>.txt     grid_tokens=64,at_messages=1, then the facts
 //
 // A file that is missing, unreadable or about other facts counts as no grid, and the grid is
 // measured again.
@@ -22,15 +22,23 @@ namespace cairn {
 
 inline constexpr std::string_view kGridsFolder = "grids";
 
+struct MeasuredGrid {
+  size_t tokens = 0;         // 0: not known
+  bool at_messages = false;  // it holds between message boundaries (tree/prompt_cuts.h)
+
+  friend bool operator==(const MeasuredGrid&, const MeasuredGrid&) = default;
+};
+
 class MeasuredGrids {
  public:
   // `folder` is DIR. `fs` outlives the object.
   MeasuredGrids(Fs* fs, std::string folder);
 
-  // Returns 0 if no grid is known for the setup that `facts` describe (LlamaEngine::GridFacts).
-  size_t Find(std::string_view facts) const;
+  // Returns a grid of 0 tokens if none is known for the setup that `facts` describe
+  // (LlamaEngine::GridFacts).
+  MeasuredGrid Find(std::string_view facts) const;
   // Returns the errors of Fs.
-  Status Keep(std::string_view facts, size_t grid_tokens) const;
+  Status Keep(std::string_view facts, const MeasuredGrid& grid) const;
 
  private:
   std::string PathOf(std::string_view facts) const;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "engine/llama/state/state_facts.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 namespace {
@@ -20,12 +21,29 @@ uint64_t Contribution(Token token, size_t position, uint64_t flavour) {
   return HashMix(HashMix(static_cast<uint64_t>(token) + 1, position), flavour);
 }
 
-// How the chunk [begin, end) affects the token at `position`.
-uint64_t Flavour(size_t position, size_t begin, size_t end, size_t grid) {
-  const size_t block_begin = position - position % grid;
-  if (begin % grid == 0 && block_begin + grid <= end) return 0;
-  if (begin % grid == 0) return end - block_begin;  // a cold run's last chunk is as short
-  return HashMix(begin, end);
+// The highest bit of an `added`, and the lowest ones of `recurrent`; see GridOrigin.
+constexpr uint64_t kBoundaryBit = uint64_t{1} << 63;
+constexpr uint64_t kOriginMask = (uint64_t{1} << 20) - 1;
+
+// A chunk, and the grid in it: counted from `origin`, up to the first boundary inside it or its
+// end.
+struct GridChunk {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t origin = 0;
+  size_t boundary = 0;
+};
+
+// How the chunk affects the token at `position`.
+uint64_t Flavour(size_t position, const GridChunk& chunk, size_t grid) {
+  const uint64_t mixed = HashMix(chunk.begin, chunk.end);
+  if ((chunk.begin - chunk.origin) % grid != 0) return mixed;
+  const size_t block_begin = position - (position - chunk.origin) % grid;
+  if (block_begin + grid <= chunk.boundary) return 0;
+  if (chunk.boundary < chunk.end) return mixed;
+  // The last step is short in a cold run too, but a chunk of its own is another kernel's.
+  const uint64_t short_step = chunk.end - block_begin;
+  return chunk.begin == block_begin ? short_step : HashMix(short_step, grid);
 }
 
 uint64_t Fold(uint64_t state, const std::vector<uint64_t>& values, size_t begin, size_t end) {
@@ -151,16 +169,40 @@ bool FakeEngine::HasRoomFor(size_t tokens) const {
   return used.size() + tokens <= options_.cells;
 }
 
+size_t FakeEngine::GridOrigin(const Sequence& sequence) const {
+  if (has_recurrent()) return sequence.recurrent & kOriginMask;
+  size_t origin = sequence.end;
+  while (origin > 0 && (sequence.added[origin - 1] & kBoundaryBit) == 0) --origin;
+  return origin;
+}
+
 void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
   const size_t begin = sequence->end;
   const size_t end = begin + tokens.size();
+  CHECK(end <= kOriginMask);
+  const Tokens& starts = options_.message_starts;
+  size_t origin = GridOrigin(*sequence);
+  GridChunk chunk{begin, end, origin, end};
+  std::vector<bool> is_boundary(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_start = std::find(starts.begin(), starts.end(), tokens[i]) != starts.end();
+    if (!is_start || begin + i + 1 - origin < kBoundaryGapTokens) continue;
+    origin = begin + i + 1;
+    is_boundary[i] = true;
+    chunk.boundary = std::min(chunk.boundary, origin);
+  }
+  origin = chunk.origin;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const size_t at = begin + i;
-    const uint64_t flavour = Flavour(at, begin, end, options_.grid_tokens);
-    const uint64_t added = Contribution(tokens[i], at, flavour);
+    const uint64_t flavour = Flavour(at, chunk, options_.grid_tokens);
+    if (is_boundary[i]) origin = at + 1;
+    const uint64_t added = (Contribution(tokens[i], at, flavour) & ~kBoundaryBit) |
+                           (is_boundary[i] ? kBoundaryBit : 0);
     if (has_cells()) AddCell(sequence, added);
     if (has_window()) sequence->window.push_back(HashMix(added, 1));
-    if (has_recurrent()) sequence->recurrent = HashMix(sequence->recurrent, added);
+    if (has_recurrent()) {
+      sequence->recurrent = (HashMix(sequence->recurrent, added) & ~kOriginMask) | origin;
+    }
   }
   sequence->end = end;
   if (has_window()) sequence->window_begin = std::max(sequence->window_begin, WindowStart(end));
@@ -338,7 +380,8 @@ Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
   const std::vector<uint64_t> places(sequence.places.begin() + behind, sequence.places.end());
   CutCells(&sequence, begin);
   for (size_t i = 0; i < added.size(); ++i) {
-    AddCell(&sequence, HashMix(added[i], end - begin));
+    const uint64_t moved = HashMix(added[i], end - begin) & ~kBoundaryBit;
+    AddCell(&sequence, moved | (added[i] & kBoundaryBit));
     sequence.places.back() = places[i];
   }
   sequence.end = sequence.cells.size();

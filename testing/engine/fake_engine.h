@@ -5,9 +5,9 @@
 // It follows the rules of each memory class and refuses what libllama would refuse. Tokens are
 // bytes, then the three special tokens of ChatML.
 //
-// Its sensitivity to the grid: a token's contribution depends on the chunk it was evaluated in,
-// unless that chunk began on the grid and holds the token's complete grid block, as on real
-// backends.
+// Its sensitivity to cuts: a token's contribution depends on the chunk it was evaluated in, unless
+// that chunk began at a cut (tree/prompt_cuts.h) and holds the token's complete step of the grid,
+// as on real backends.
 
 #ifndef CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
 #define CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
@@ -28,10 +28,11 @@ struct FakeEngineOptions {
   size_t cells = 0;  // 0: each slot has room for context_tokens
   size_t chunk_tokens_max = 512;
   size_t grid_tokens = 64;
-  size_t window_tokens = 96;  // of the sliding-window class
-  bool segments = true;       // except for the recurrent class
-  bool full_states = true;    // where there are no segments
-  bool shifts = true;         // for the attention class only
+  Tokens message_starts = {};  // the grid begins anew behind each
+  size_t window_tokens = 96;   // of the sliding-window class
+  bool segments = true;        // except for the recurrent class
+  bool full_states = true;     // where there are no segments
+  bool shifts = true;          // for the attention class only
   // The size of a recurrent state's snapshot. Eight bytes suffice; a real one is larger than the
   // attention KV of a thousand tokens, so tests of budgets use more.
   size_t recurrent_bytes = sizeof(uint64_t);
@@ -130,6 +131,10 @@ class FakeEngine : public Engine {
   bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
   void Extend(Sequence* sequence, TokenSpan tokens);
+  // The position from which the grid is counted at the sequence's end. It is a part of the state:
+  // the highest bit of `added` marks the token before a boundary, and the lowest bits of
+  // `recurrent` hold the position.
+  size_t GridOrigin(const Sequence& sequence) const;
   uint64_t StateHash(const Sequence& sequence) const;
   std::vector<float> LogitsAt(uint64_t state) const;
 

@@ -131,7 +131,8 @@ class Person {
 // PlainPlayer: an engine without scheduler or cache. The engine must outlive it.
 class PlainPlayer {
  public:
-  explicit PlainPlayer(Engine* engine) : engine_(engine) {}
+  // `starts`: the message-start token behind which the server cuts; -1: none.
+  explicit PlainPlayer(Engine* engine, Token starts = -1) : engine_(engine), starts_(starts) {}
 
   void Forget() {
     engine_->Clear(0);
@@ -142,21 +143,37 @@ class PlainPlayer {
   bool Continues(const Tokens& prompt) const {
     return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
   }
-  // Prefills the rest of `prompt` in a cold run's chunks: first up to the grid, if an answer ended
-  // off it (by at least a full step where the model can be truncated anywhere); then full chunks up
-  // to the last grid multiple; then the rest.
+  // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if an answer ended
+  // elsewhere (by at least a full step where the model can be truncated anywhere); then full chunks
+  // up to the last cut before each boundary and before the end, and the rest.
   // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
-    const size_t grid = engine_->traits().grid_tokens;
-    const size_t last_cut = (prompt.size() - 1) / grid * grid;
-    while (held_.size() % grid != 0 && held_.size() < prompt.size()) {
-      const size_t steps = LongAfterAnswer() ? 2 : 1;
-      PrefillChunk(prompt, std::min(prompt.size(), (held_.size() / grid + steps) * grid));
+    std::vector<size_t> boundaries = {0};
+    for (size_t i = 0; i < prompt.size(); ++i) {
+      if (prompt[i] == starts_ && i + 1 - boundaries.back() >= 8) boundaries.push_back(i + 1);
     }
-    while (held_.size() < last_cut) {
-      PrefillChunk(prompt, std::min(last_cut, held_.size() + engine_->chunk_tokens_max()));
+    const size_t chunk_max = engine_->chunk_tokens_max();
+    while (held_.size() < prompt.size()) {
+      const size_t begin = held_.size();
+      size_t end = prompt.size();
+      if (!IsCut(begin, boundaries, prompt.size())) {
+        const size_t least = begin + OffCutMin();
+        end = CutFrom(least, boundaries, prompt.size());
+        if (end - begin > chunk_max) end = CutFrom(begin + 1, boundaries, prompt.size());
+      } else {
+        if (boundaries.back() > begin) {
+          end = *std::upper_bound(boundaries.begin(), boundaries.end(), begin);
+        }
+        size_t last = end - 1;
+        while (!IsCut(last, boundaries, prompt.size())) --last;
+        if (begin < last) end = last;
+      }
+      if (end - begin > chunk_max) {
+        end = begin + chunk_max;
+        while (!IsCut(end, boundaries, prompt.size())) --end;
+      }
+      PrefillChunk(prompt, end);
     }
-    if (held_.size() < prompt.size()) PrefillChunk(prompt, prompt.size());
   }
   // Returns the answer to the prompt just prefilled. REQUIRES: the model's tokens are bytes.
   std::string Generate(const GenerationParams& params) {
@@ -174,12 +191,21 @@ class PlainPlayer {
   }
 
  private:
-  bool LongAfterAnswer() const {
+  size_t OffCutMin() const {
     const MemoryTraits& traits = engine_->traits();
-    const size_t grid = traits.grid_tokens;
-    const size_t tokens = (held_.size() / grid + 2) * grid - held_.size();
-    return answer_end_ == held_.size() && !traits.NeedsSnapshots() &&
-           tokens <= engine_->chunk_tokens_max();
+    if (traits.NeedsSnapshots()) return std::min<size_t>(8, traits.grid_tokens);
+    return answer_end_ == held_.size() ? traits.grid_tokens : 1;
+  }
+  // Whether a prompt of `size` tokens may be cut at `position`; `boundaries` begins with 0.
+  bool IsCut(size_t position, const std::vector<size_t>& boundaries, size_t size) const {
+    const size_t grid = engine_->traits().grid_tokens;
+    const auto next = std::upper_bound(boundaries.begin(), boundaries.end(), position);
+    return position < size && (position - *(next - 1)) % grid == 0;
+  }
+  // The first cut at or after `position`, or `size`.
+  size_t CutFrom(size_t position, const std::vector<size_t>& boundaries, size_t size) const {
+    while (position < size && !IsCut(position, boundaries, size)) ++position;
+    return std::min(position, size);
   }
   void PrefillChunk(const Tokens& prompt, size_t end) {
     const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
@@ -188,6 +214,7 @@ class PlainPlayer {
   }
 
   Engine* const engine_;
+  const Token starts_;
   Tokens held_;
   size_t answer_end_ = 0;  // of the last one; 0: none
 };

@@ -155,6 +155,7 @@ struct ServedOptions {
   std::string eviction = "value";
   PlacementOptions intervals = {};
   size_t answer_tokens = 20;
+  Token message_start = -1;  // prompts are cut behind it; -1: on the grid alone
 };
 
 // Served: one server lifetime without HTTP. Its clock stands still: nothing is measured, and
@@ -167,7 +168,7 @@ class Served {
         engine_(std::move(engine)),
         cache_(options.cache, *MakePlacement(options.placement, options.intervals),
                *MakeEviction(options.eviction), MakeRamStore()),
-        scheduler_(&engine_, &cache_, &clock_, SchedulerOptions{.reuse = options.reuse}) {}
+        scheduler_(&engine_, &cache_, &clock_, Scheduling(options)) {}
 
   ServedAnswer Ask(const PlayedPrompt& prompt) { return AskTogether({prompt}).front(); }
 
@@ -206,6 +207,13 @@ class Served {
   SchedulerStats stats() const { return scheduler_.stats(); }
 
  private:
+  static SchedulerOptions Scheduling(const ServedOptions& options) {
+    SchedulerOptions scheduling;
+    scheduling.reuse = options.reuse;
+    if (options.message_start >= 0) scheduling.message_starts = {options.message_start};
+    return scheduling;
+  }
+
   const size_t answer_tokens_;
   ManualClock clock_;
   RecordingEngine engine_;
@@ -216,8 +224,11 @@ class Served {
 // Plain: the same model without scheduler and cache.
 class Plain {
  public:
-  explicit Plain(std::unique_ptr<Engine> engine, size_t answer_tokens = 20)
-      : answer_tokens_(answer_tokens), engine_(std::move(engine)), player_(&engine_) {}
+  explicit Plain(std::unique_ptr<Engine> engine, size_t answer_tokens = 20,
+                 Token message_start = -1)
+      : answer_tokens_(answer_tokens),
+        engine_(std::move(engine)),
+        player_(&engine_, message_start) {}
 
   // Prefills the complete prompt.
   ServedAnswer AskCold(const Tokens& prompt) {

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "conformance/model_bench.h"
 #include "engine/llama/llama_engine.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn::conformance {
 namespace {
@@ -75,23 +77,26 @@ std::optional<double> ColdRunsDifference(ModelBench* bench, const PromptTokens& 
 }
 
 // Resumer: plays resumes on one engine. A cold and a resumed run use the same chunks for the rest
-// of a prompt; before that, each chooses its chunks freely on the grid.
+// of a prompt; before that, each chooses its chunks freely among the cuts.
 class Resumer {
  public:
   Resumer(LlamaEngine* engine, size_t grid) : engine_(engine), grid_(grid) {}
 
   // Returns the difference to a cold run, if there is one. Errors are the engine's.
-  Result<std::optional<double>> Resume(bool by_cut) {
+  // `boundaries`: the prompt has messages, and resumes at their boundaries too.
+  Result<std::optional<double>> Resume(bool by_cut, bool boundaries) {
     const size_t room = std::min(std::max(kResumePromptTokensMax, 7 * grid_ / 2),
                                  engine_->context_tokens() - kAnswerTokens);
     const Tokens prompt = RandomPrompt(grid_ + 2 + Random(room - grid_ - 2));
-    const size_t position = grid_ * (1 + Random((prompt.size() - 1) / grid_));
+    const PromptCuts cuts(grid_, prompt.size(), boundaries ? Boundaries(prompt.size()) : Ends());
+    const size_t position = std::max(cuts.AtOrBefore(1 + Random(prompt.size() - 1)), cuts.After(0));
     engine_->Clear(kSeq);
-    if (Status read = Read(prompt, 0, prompt.size()); !read) return tl::unexpected(read.error());
+    if (Status read = Read(prompt, cuts, 0, prompt.size()); !read)
+      return tl::unexpected(read.error());
     const LogitRows cold = Logits();
 
     engine_->Clear(kSeq);
-    if (Status read = Read(prompt, 0, position); !read) return tl::unexpected(read.error());
+    if (Status read = Read(prompt, cuts, 0, position); !read) return tl::unexpected(read.error());
     const auto snapshot = engine_->TakeSnapshot(kSeq);
     if (!snapshot) return tl::unexpected(snapshot.error());
     if (Status left = ReadSomethingElse(position, room); !left) return tl::unexpected(left.error());
@@ -99,7 +104,7 @@ class Resumer {
                             ? engine_->Truncate(kSeq, position)
                             : engine_->Restore(kSeq, position, *snapshot);
     if (!back) return tl::unexpected(back.error());
-    if (Status read = Read(prompt, position, prompt.size()); !read) {
+    if (Status read = Read(prompt, cuts, position, prompt.size()); !read) {
       return tl::unexpected(read.error());
     }
     return Difference(cold, Logits());
@@ -114,15 +119,25 @@ class Resumer {
     return prompt;
   }
 
-  // Prefills in random multiples of the grid, with a cut at the last one before `end`.
-  Status Read(const Tokens& tokens, size_t begin, size_t end) {
-    const size_t last_cut = (end - 1) / grid_ * grid_;
-    const size_t steps_max = std::max<size_t>(1, engine_->chunk_tokens_max() / grid_);
+  using Ends = std::vector<size_t>;
+  Ends Boundaries(size_t tokens) {
+    Ends boundaries;
+    for (size_t at = 8 + Random(2 * grid_); at < tokens; at += 8 + Random(2 * grid_)) {
+      boundaries.push_back(at);
+    }
+    return boundaries;
+  }
+
+  // Prefills in chunks that end at random cuts, and always at boundaries and at the last cut.
+  Status Read(const Tokens& tokens, const PromptCuts& cuts, size_t begin, size_t end) {
     while (begin < end) {
-      const size_t next =
-          begin < last_cut ? std::min(last_cut, begin + grid_ * (1 + Random(steps_max))) : end;
-      const TokenSpan piece = TokenSpan(tokens).subspan(begin, next - begin);
-      if (Status decoded = engine_->Decode(kSeq, begin, piece); !decoded) return decoded;
+      size_t most = std::min({begin + engine_->chunk_tokens_max(), cuts.BoundaryAfter(begin), end});
+      const size_t last = cuts.AtOrBefore(cuts.BoundaryAfter(begin) - 1);
+      if (begin < last) most = std::min(most, last);
+      size_t next = std::min(cuts.After(begin), most);
+      while (next < most && cuts.After(next) <= most && Random(2) == 0) next = cuts.After(next);
+      const TokenSpan chunk = TokenSpan(tokens).subspan(begin, next - begin);
+      if (Status decoded = engine_->Decode(kSeq, begin, chunk); !decoded) return decoded;
       begin = next;
     }
     return {};
@@ -132,7 +147,7 @@ class Resumer {
   Status ReadSomethingElse(size_t position, size_t room) {
     const size_t end = position + 1 + Random(room - position);
     const Tokens other = RandomPrompt(end + kAnswerTokens);
-    if (Status read = Read(other, position, end); !read) return read;
+    if (Status read = Read(other, {1, other.size()}, position, end); !read) return read;
     for (size_t at = end; at < other.size(); ++at) {
       const TokenSpan token = TokenSpan(other).subspan(at, 1);
       if (Status decoded = engine_->Decode(kSeq, at, token); !decoded) return decoded;
@@ -192,7 +207,7 @@ std::string CheckExactness(const std::string& model_path, size_t grid_tokens) {
   int exact = 0;
   double worst = 0;
   for (int i = 0; i < kResumes; ++i) {
-    const auto difference = resumer.Resume(i % 2 == 1);
+    const auto difference = resumer.Resume(i % 2 == 1, i / 2 % 2 == 1);
     if (!difference) {
       std::fprintf(stderr, "%s\n", difference.error().message.c_str());
       return "refused: resume";

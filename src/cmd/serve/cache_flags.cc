@@ -139,6 +139,11 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
                    "Chunk alignment in tokens that keeps logits bit-identical (0: measure it once "
                    "and keep it in the cache folder)")
       ->group(group);
+  serve
+      ->add_flag("--cut-at-messages,!--no-cut-at-messages", options->cut_at_messages,
+                 "End a chunk of the prompt at each message, so that prefill resumes there and not "
+                 "at the grid point before; off: on the grid alone (on)")
+      ->group(group);
   AddDiskFlags(serve, options, group);
 }
 

@@ -20,10 +20,14 @@ int64_t UnixNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// `any` cuts everywhere, so its states on the grid are not those of the other modes.
-Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse) {
+// The same tokens cut elsewhere have other bits; `any` cuts everywhere.
+Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, const CutRules& cuts) {
   auto identity = engine.StateIdentity();
-  if (identity && reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  if (!identity) return identity;
+  if (reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  Tokens starts = cuts.message_starts;
+  std::sort(starts.begin(), starts.end());
+  for (const Token start : starts) *identity += "cut_behind=" + std::to_string(start) + "\n";
   return identity;
 }
 
@@ -52,14 +56,14 @@ Result<Codec> CodecOf(const ServeOptions& options) {
 }
 
 Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
-                                ReuseMode reuse, DiskCallbacks callbacks) {
+                                ReuseMode reuse, const CutRules& cuts, DiskCallbacks callbacks) {
   DiskCache cache;
   const auto codec = CodecOf(options);
   if (!codec) return tl::unexpected(codec.error());
   const bool keeps = KeepsOnDisk(options);
   if (!keeps && options.slot_save_path.empty()) return cache;
   cache.codec = *codec;
-  const auto identity = IdentityOf(*engine, reuse);
+  const auto identity = IdentityOf(*engine, reuse, cuts);
   if (!identity) return tl::unexpected(identity.error());
   cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces = NameSpacesOf(keys);

@@ -58,7 +58,7 @@ Result<Codec> CodecOf(const ServeOptions& options);
 
 // Call on the context thread. Errors are those of CodecOf and Engine::StateIdentity.
 Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
-                                ReuseMode reuse, DiskCallbacks callbacks);
+                                ReuseMode reuse, const CutRules& cuts, DiskCallbacks callbacks);
 
 // Returns a first lineage so far from those of other processes that no two runs have the same
 // number.

@@ -29,7 +29,7 @@ class DiskCacheTest : public testing::Test {
     return options;
   }
   DiskCache Open(const ServeOptions& options, Engine* engine) {
-    auto opened = OpenDiskCache(options, ApiKeys(), engine, ReuseMode::kLive, {{}, Log()});
+    auto opened = OpenDiskCache(options, ApiKeys(), engine, ReuseMode::kLive, {}, {{}, Log()});
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
     return opened ? *std::move(opened) : DiskCache();
   }

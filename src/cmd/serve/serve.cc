@@ -15,6 +15,7 @@
 
 #include "api/answer/answer_script.h"
 #include "api/chat_service.h"
+#include "api/prompt/message_starts.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/join.h"
@@ -25,6 +26,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/start_grid.h"
@@ -167,7 +169,12 @@ class ServeRun {
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
+    SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
+    if (options_.cut_at_messages) {
+      scheduling.message_starts = FindMessageStarts(*engine_, *template_);
+    }
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
+                              CutRulesOf(*engine_, scheduling),
                               {[this] { Wake(); }, logger_.sink(), events_.get()});
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
@@ -175,7 +182,6 @@ class ServeRun {
         std::make_unique<CheckpointCache>(ToCacheOptions(options_), std::move(policies->placement),
                                           std::move(policies->eviction), MakeStore());
     cache_->SetSavedAs(disk_.saved_as);
-    SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.observer = trace_.get();
     scheduling.log = logger_.sink();
     memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
@@ -204,6 +210,7 @@ class ServeRun {
     }
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
+    LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);
     SayReady(clock_.NowMs() - started_ms);
     BeginService();
     scheduler_->Run();
@@ -499,22 +506,6 @@ class ServeRun {
   }
 
   void SayReady(double load_ms) const {
-    const MemoryTraits& traits = engine_->traits();
-    if (!traits.shifts && (options_.cache_reuse > 0 || options_.context_shift)) {
-      logger_->warn(
-          "this model's memory cannot be moved: --cache-reuse and --context-shift have no "
-          "effect");
-    }
-    logger_->info("{}, {} memory, {} KiB per snapshot, {} bytes of KV per token",
-                  engine_->info().description, MemoryClassName(traits.memory_class),
-                  (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
-    logger_->info("{} slots of up to {} tokens, {} in total", engine_->slots(),
-                  engine_->context_tokens(), engine_->cells());
-    const bool trusted = !traits.grid_measured && options_.reuse == "exact";
-    logger_->log(trusted ? spdlog::level::warn : spdlog::level::info,
-                 "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
-                 traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
-                 PlacementNames(options_), options_.eviction, served_.model.reuse);
     // With --port 0 this line has the port, so it is logged at every level.
     logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
                            certificate_ != nullptr ? "https" : "http", options_.host,

@@ -53,6 +53,7 @@ struct ServeOptions {
   std::optional<size_t> ctx_checkpoints;
   std::string reuse = "live";
   bool cache_idle_slots = true;
+  bool cut_at_messages = true;
   size_t cache_reuse = 0;  // 0 if no chunks are moved
   bool context_shift = false;
   std::string cache_folder;     // empty for DefaultCacheFolder()

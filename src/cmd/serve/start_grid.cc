@@ -21,7 +21,12 @@ void StartGrid::Fill(LlamaOptions* llama) {
   given_ = llama->grid_tokens > 0;
   llama->measure_grid = exact_;
   llama->grid_probe_ms_max = std::numeric_limits<double>::infinity();
-  if (grids_) llama->find_grid = [this](const std::string& facts) { return grids_->Find(facts); };
+  if (grids_) {
+    llama->find_grid = [this](const std::string& facts) {
+      const MeasuredGrid known = grids_->Find(facts);
+      return GridProbe{known.tokens, known.at_messages};
+    };
+  }
   if (!exact_ || !log_) return;
   llama->probe_progress = [this, said = std::make_shared<bool>(false)](float) {
     if (std::exchange(*said, true)) return;
@@ -39,7 +44,8 @@ IdleWork* StartGrid::AfterLoad(Engine* engine, const std::function<Result<std::s
   facts_ = *std::move(found);
   const MemoryTraits& traits = engine->traits();
   if (traits.grid_measured) {
-    if (traits.grid_tokens > 0 && grids_->Find(facts_) == 0) Keep(traits.grid_tokens);
+    const MeasuredGrid measured{traits.grid_tokens, traits.cuts_at_messages};
+    if (measured.tokens > 0 && grids_->Find(facts_) != measured) Keep(measured);
     return nullptr;
   }
   if (exact_) return nullptr;
@@ -56,13 +62,14 @@ void StartGrid::End() {
   engine_->Clear(kProbeSeq);
   const GridProbe probe = search_->result();
   if (!probe.finished) return;
-  if (probe.grid_tokens > 0) Keep(probe.grid_tokens);
+  if (probe.grid_tokens > 0) Keep({probe.grid_tokens, probe.at_messages});
   if (!log_) return;
   const size_t assumed_tokens = engine_->traits().grid_tokens;
-  const std::string found = probe.grid_tokens == 0
-                                ? "no exactness grid was found"
-                                : "exactness grid " + std::to_string(probe.grid_tokens) + " tokens";
-  if (probe.grid_tokens == assumed_tokens) {
+  std::string found = probe.grid_tokens == 0
+                          ? "no exactness grid was found"
+                          : "exactness grid " + std::to_string(probe.grid_tokens) + " tokens";
+  if (probe.grid_tokens > 0 && !probe.at_messages) found += ", not from message boundaries on";
+  if (probe.grid_tokens == assumed_tokens && probe.at_messages) {
     const auto seconds = static_cast<int>((clock_->NowMs() - begin_ms_) / 1000);
     log_(LogLevel::kInfo, found + ": measured while idle, in " + std::to_string(seconds) + " s");
   } else {
@@ -72,8 +79,8 @@ void StartGrid::End() {
   }
 }
 
-void StartGrid::Keep(size_t grid_tokens) const {
-  const Status kept = grids_->Keep(facts_, grid_tokens);
+void StartGrid::Keep(const MeasuredGrid& grid) const {
+  const Status kept = grids_->Keep(facts_, grid);
   if (kept || !log_) return;
   log_(LogLevel::kDebug,
        "the exactness grid could not be saved and will be measured again at the next start: " +

@@ -39,7 +39,7 @@ class StartGrid final : public IdleWork {
   void End() override;
 
  private:
-  void Keep(size_t grid_tokens) const;
+  void Keep(const MeasuredGrid& grid) const;
 
   const std::optional<MeasuredGrids> grids_;
   const bool exact_;

@@ -60,20 +60,27 @@ class StartGridTest : public testing::Test {
 };
 
 TEST_F(StartGridTest, KeepsWhatIsMeasuredWhileIdleForTheNextStart) {
-  MeasureWhileIdle(64);
+  MeasureWhileIdle(1);  // every cut is exact
   EXPECT_EQ(levels_, std::vector<LogLevel>{LogLevel::kInfo});
   LlamaOptions llama;
   StartGrid next = Make();
   next.Fill(&llama);
   EXPECT_FALSE(llama.measure_grid);
-  EXPECT_EQ(llama.find_grid("facts\n"), 64u);
-  EXPECT_EQ(llama.find_grid("other facts\n"), 0u);
+  EXPECT_EQ(llama.find_grid("facts\n").grid_tokens, 64u);
+  EXPECT_TRUE(llama.find_grid("facts\n").at_messages);
+  EXPECT_EQ(llama.find_grid("other facts\n").grid_tokens, 0u);
 }
 
 TEST_F(StartGridTest, WarnsWhereTheAssumedGridIsDisproved) {
   MeasureWhileIdle(128);
   EXPECT_EQ(levels_, std::vector<LogLevel>{LogLevel::kWarning});
-  EXPECT_EQ(grids_.Find("facts\n"), 128u);
+  EXPECT_EQ(grids_.Find("facts\n").tokens, 128u);
+}
+
+TEST_F(StartGridTest, WarnsWhereTheGridDoesNotHoldFromMessageBoundariesOn) {
+  MeasureWhileIdle(64);
+  EXPECT_EQ(levels_, std::vector<LogLevel>{LogLevel::kWarning});
+  EXPECT_EQ(grids_.Find("facts\n"), (MeasuredGrid{64, false}));
 }
 
 TEST_F(StartGridTest, ARequestCutsItShortAndFindsTheSequenceEmpty) {
@@ -83,7 +90,7 @@ TEST_F(StartGridTest, ARequestCutsItShortAndFindsTheSequenceEmpty) {
   ASSERT_NE(work, nullptr);
   ASSERT_TRUE(work->Step());
   work->End();
-  EXPECT_EQ(grids_.Find("facts\n"), 0u);
+  EXPECT_EQ(grids_.Find("facts\n").tokens, 0u);
   EXPECT_TRUE(levels_.empty());
   EXPECT_TRUE(engine.Decode(0, 0, Tokens{1, 2, 3}));
 }
@@ -95,7 +102,7 @@ TEST_F(StartGridTest, ExactMeasuresWhileItLoadsAndKeepsThat) {
   grid.Fill(&llama);
   EXPECT_TRUE(llama.measure_grid);
   EXPECT_EQ(grid.AfterLoad(&engine, Facts), nullptr);
-  EXPECT_EQ(grids_.Find("facts\n"), 64u);
+  EXPECT_EQ(grids_.Find("facts\n").tokens, 64u);
 }
 
 TEST_F(StartGridTest, AGivenGridIsNeitherMeasuredNorKept) {
@@ -105,7 +112,7 @@ TEST_F(StartGridTest, AGivenGridIsNeitherMeasuredNorKept) {
   llama.grid_tokens = 64;
   grid.Fill(&llama);
   EXPECT_EQ(grid.AfterLoad(&engine, Facts), nullptr);
-  EXPECT_EQ(grids_.Find("facts\n"), 0u);
+  EXPECT_EQ(grids_.Find("facts\n").tokens, 0u);
 }
 
 TEST_F(StartGridTest, WithoutACacheFolderNothingIsMeasuredOrKept) {

@@ -18,6 +18,9 @@ bool GoesOn(const PrefetchPrompt& expected, NamespaceId name_space, const Tokens
          CommonPrefix(expected.tokens, prompt) >= expected.answered_tokens;
 }
 
+// From an answer's end, which is no cut, the first chunk passes a boundary that is too close.
+constexpr size_t kStepsToNextCut = 2;
+
 }  // namespace
 
 void Prefetcher::Add(std::vector<PrefetchPrompt> prompts) {
@@ -33,11 +36,14 @@ void Prefetcher::Clear() {
 
 bool Prefetcher::Step() {
   if (RestorePrefix()) return true;
+  // The next cut may be that far.
+  const size_t steps = context_->cuts.message_starts.empty() ? 1 : kStepsToNextCut;
+  const size_t least = steps * context_->cuts.grid_tokens;
   while (current_ || TakePrompt()) {
     const size_t allowed = budget_.Allowed(context_->NowMs());
-    if (allowed < context_->grid_tokens) {
+    if (allowed < least) {
       // Only requests increase the loan, and until one comes the slot is not used.
-      if (budget_.LoanLeft() < context_->grid_tokens) Pause();
+      if (budget_.LoanLeft() < least) Pause();
       return false;
     }
     if (!current_->slot && !Begin()) {
@@ -73,8 +79,8 @@ bool Prefetcher::RestorePrefix() {
   if (prefixes_->empty()) return false;
   const StoredPrefix prefix = std::move(prefixes_->back());
   prefixes_->pop_back();
-  // The divergence of two prompts is usually off the grid.
-  const size_t size = prefix.tokens.size() - prefix.tokens.size() % context_->grid_tokens;
+  // The divergence of two prompts is seldom a cut.
+  const size_t size = context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
   if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return true;
   Tokens prompt(tokens.begin(), tokens.end());
@@ -99,13 +105,14 @@ bool Prefetcher::TakePrompt() {
 
 bool Prefetcher::Begin() {
   const PrefetchPrompt& prompt = current_->prefetched.prompt;
-  const size_t end = LastCut(prompt.tokens.size(), context_->grid_tokens);
+  const size_t end = context_->CutsOf(prompt.tokens).Last();
   context_->RefreshCache();
   const auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
   SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
   // `exact` does not continue from generated tokens.
   needs.keeps_answer = prompt.keeps_answer && !context_->exact();
-  const size_t step = context_->grid_tokens > 1 ? context_->grid_tokens : kUsualGridTokens;
+  const size_t grid_tokens = context_->cuts.grid_tokens;
+  const size_t step = grid_tokens > 1 ? grid_tokens : kUsualGridTokens;
   SlotPool& pool = context_->pool;
   if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) return false;
   current_->slot = context_->restorer.Resume(needs).slot;
@@ -113,18 +120,15 @@ bool Prefetcher::Begin() {
 }
 
 size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const {
-  const size_t grid_tokens = context_->grid_tokens;
-  const size_t most = std::min(context_->engine->chunk_tokens_max(), tokens_max);
-  // A ubatch smaller than the grid cannot stay on it, so chunks are cut as those of requests are.
-  const size_t on_grid = most - most % grid_tokens;
-  const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
-  return NextChunkEnd({grid_tokens, on_grid > 0 ? on_grid : most, is_long}, slot.tokens().size(),
-                      current_->prefetched.prompt.tokens.size(), end);
+  ChunkRules rules = context_->ChunkRulesAt(slot);
+  rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
+  return NextChunkEnd(context_->CutsOf(current_->prefetched.prompt.tokens), rules,
+                      slot.tokens().size(), end);
 }
 
 bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const Tokens& tokens = current_->prefetched.prompt.tokens;
-  const size_t goal = LastCut(tokens.size(), context_->grid_tokens);
+  const size_t goal = context_->CutsOf(tokens).Last();
   Slot& slot = context_->pool.slot(*current_->slot);
   const size_t begin = slot.tokens().size();
   const size_t end = ChunkEnd(slot, goal, tokens_max);

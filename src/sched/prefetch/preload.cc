@@ -6,7 +6,7 @@
 namespace cairn {
 
 size_t Preload::EndOf(const RunningRequest& request) const {
-  return request.has_placeholder ? LastCut(request.prefill_tokens.size(), context_->grid_tokens)
+  return request.has_placeholder ? context_->CutsOf(request.prefill_tokens).Last()
                                  : request.prefill_tokens.size();
 }
 
@@ -37,11 +37,8 @@ bool Preload::EndIfAtHand(RunningRequest* request) {
 void Preload::Plan(RunningRequest* request) {
   const size_t end = EndOf(*request);
   const Slot& slot = context_->pool.slot(*request->slot);
-  // Where the chunk after an answer is a long one, no conversation is truncated before its end.
-  const bool is_long = slot.ends_in_answer() && !context_->engine->traits().NeedsSnapshots();
-  const size_t begin = request->prefill_begin_tokens;
-  const size_t first_cut = is_long ? FirstCutAfter(begin, context_->grid_tokens) : begin + 1;
-  if (end < first_cut) return Finish(request);
+  // No conversation is truncated before the end of the chunk after an answer.
+  if (end < context_->FirstStop(slot, request->prefill_tokens)) return Finish(request);
   request->plan = {{end, request->preload_class}};
 }
 

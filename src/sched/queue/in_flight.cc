@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "cache/resume.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 
-size_t SharedPoint(TokenSpan reader, TokenSpan waiter, size_t grid_tokens, bool keeps_ends) {
+size_t SharedPoint(TokenSpan reader, TokenSpan waiter, const CutRules& rules, bool keeps_ends) {
   const size_t common = CommonPrefix(reader, waiter);
   if (keeps_ends && common == reader.size() && common == waiter.size()) return common;
   // A reader's own last chunk is not cut further, and the last token of the waiting prompt is
   // prefilled.
-  const size_t cut =
-      std::min(LastCut(reader.size(), grid_tokens), LastCut(waiter.size(), grid_tokens));
-  return std::min(common - common % grid_tokens, cut);
+  const PromptCuts cuts(rules, reader);
+  const size_t waiter_last = PromptCuts(rules, waiter).Last();
+  return cuts.AtOrBefore(std::min({common, cuts.Last(), waiter_last}));
 }
 
 size_t StopFor(const std::vector<Placement>& plan, size_t position) {

@@ -44,7 +44,7 @@ struct PrefixWait {
 // Returns the deepest position at which `waiter` could continue from what `reader` will have
 // computed: on the grid and before its last chunk; or the end, if both prompts are equal and
 // `keeps_ends` is set. 0 if there is none. REQUIRES: neither is empty.
-size_t SharedPoint(TokenSpan reader, TokenSpan waiter, size_t grid_tokens, bool keeps_ends);
+size_t SharedPoint(TokenSpan reader, TokenSpan waiter, const CutRules& rules, bool keeps_ends);
 
 // Returns the stop of `plan` (nearest first) that serves for `position`, or `position` itself.
 size_t StopFor(const std::vector<Placement>& plan, size_t position);

@@ -34,17 +34,17 @@ size_t ReadBy(const std::vector<Bench::Answer>& answers) {
 
 TEST(SharedPoint, LiesOnTheGridBeforeBothLastPieces) {
   const Tokens reader = Join(Text(200, 'H'), Text(300, 'a'));
-  EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), 64, true), 192u);
-  EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), 1, true), 200u);
+  EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), CutRules{64}, true), 192u);
+  EXPECT_EQ(SharedPoint(reader, Join(Text(200, 'H'), Text(100, 'b')), CutRules{1}, true), 200u);
   // One is a prefix of the other.
-  EXPECT_EQ(SharedPoint(reader, Text(192, 'H'), 64, true), 128u);
-  EXPECT_EQ(SharedPoint(Text(192, 'H'), reader, 64, true), 128u);
-  EXPECT_EQ(SharedPoint(reader, Text(500, 'b'), 64, true), 0u);
+  EXPECT_EQ(SharedPoint(reader, Text(192, 'H'), CutRules{64}, true), 128u);
+  EXPECT_EQ(SharedPoint(Text(192, 'H'), reader, CutRules{64}, true), 128u);
+  EXPECT_EQ(SharedPoint(reader, Text(500, 'b'), CutRules{64}, true), 0u);
 }
 
 TEST(SharedPoint, IsTheEndOfOneAndTheSamePromptIfEndsAreKept) {
-  EXPECT_EQ(SharedPoint(Text(200), Text(200), 64, true), 200u);
-  EXPECT_EQ(SharedPoint(Text(200), Text(200), 64, false), 192u);
+  EXPECT_EQ(SharedPoint(Text(200), Text(200), CutRules{64}, true), 200u);
+  EXPECT_EQ(SharedPoint(Text(200), Text(200), CutRules{64}, false), 192u);
 }
 
 TEST(StopFor, APlannedStopServesWhenItIsNearAndNotTooDeep) {

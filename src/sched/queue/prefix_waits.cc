@@ -46,13 +46,14 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   const GenerationRequest& request = waiter->request;
   if (!reader->prefills_prompt()) return;
   if (reader->request.name_space != request.name_space) return;
-  size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->grid_tokens,
+  size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->cuts,
                                 context_->options.keep_ends);
   const bool stops =
       position < reader->prefill_tokens.size() && context_->engine->traits().NeedsSnapshots();
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
-  if (position <= running_->slot_tokens(*reader)) return;
+  const Slot& slot = context_->pool.slot(*reader->slot);
+  if (position < context_->FirstStop(slot, reader->prefill_tokens)) return;
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach_tokens) {
     const auto match = context_->cache->Match(request.name_space, request.prompt);

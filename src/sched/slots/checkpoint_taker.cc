@@ -32,11 +32,11 @@ void CheckpointTaker::TakeEnd(size_t slot_index, std::span<const float> logits) 
   if (!pool_->options().keep_ends) return;
   Slot& slot = pool_->slot(slot_index);
   if (!slot.is_own()) return;
-  const size_t last_cut = LastCut(slot.tokens().size(), pool_->options().grid_tokens);
+  const PromptCuts cuts(pool_->options().cuts, slot.tokens());
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = CheckpointClass::kEnd;
   checkpoint.lineage = slot.lineage();
-  checkpoint.cold_end = slot.provenance().clean >= last_cut;
+  checkpoint.cold_end = slot.provenance().clean >= cuts.Last();
   checkpoint.logits_bytes = logits.size_bytes();
   TraceSpan span(pool_->options().trace, "checkpoint");
   Bytes bytes;

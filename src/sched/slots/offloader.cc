@@ -59,7 +59,8 @@ bool Offloader::SaveFullState(Slot* slot) {
 
 bool Offloader::SaveSegments(Slot* slot, const Useful& useful) {
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
-  const auto gaps = pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance);
+  const auto gaps =
+      pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance, slot->cuts());
   return std::all_of(gaps.begin(), gaps.end(),
                      [&](const SegmentGap& gap) { return SaveSegment(slot, useful, gap); });
 }
@@ -126,7 +127,8 @@ bool Offloader::StoreNextOf(SlotPool::Entry* entry) {
     return begins;
   }
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
-  const auto gaps = pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance);
+  const auto gaps =
+      pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance, slot->cuts());
   // The limit ends the loop even if the budget is so tight that each segment evicts the one before.
   if (begins) entry->segments_left = gaps.size();
   if (gaps.empty() || *entry->segments_left == 0) return begins;
@@ -168,7 +170,9 @@ bool Offloader::SlowsOthers(const SlotPool::Entry& entry, size_t coming_tokens) 
 bool Offloader::IsStored(const Slot& slot) const {
   const Useful useful = UsefulOf(slot);
   const TokenSpan tokens = TokenSpan(slot.tokens()).first(useful.end);
-  if (!pool_->cache().MissingSegments(slot.name_space(), tokens, useful.provenance).empty())
+  if (!pool_->cache()
+           .MissingSegments(slot.name_space(), tokens, useful.provenance, slot.cuts())
+           .empty())
     return false;
   if (pool_->options().mode == ReuseMode::kExact || !pool_->engine().traits().NeedsSnapshots())
     return true;

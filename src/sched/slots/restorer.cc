@@ -212,7 +212,7 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   const MemoryTraits& traits = pool_->engine().traits();
   ResumeRules rules;
   rules.mode = pool_->options().mode;
-  rules.grid_tokens = pool_->options().grid_tokens;
+  rules.cuts = PromptCuts(pool_->options().cuts, needs.prompt);
   rules.needs_snapshots = traits.NeedsSnapshots();
   rules.snapshot_needs_slot = traits.memory_class != MemoryClass::kRecurrent;
   rules.segments = traits.segments;

@@ -15,6 +15,7 @@ void Slot::Clear(NamespaceId name_space) {
 
 void Slot::Lose() {
   tokens_.clear();
+  boundaries_.clear();
   provenance_ = {};
   own_tokens_ = SIZE_MAX;
   forks_ = false;
@@ -34,9 +35,16 @@ Status Slot::Truncate(size_t position) {
 void Slot::CutTo(size_t position) {
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
+  while (!boundaries_.empty() && boundaries_.back() > position) boundaries_.pop_back();
   provenance_.CutTo(position);
   if (position <= own_tokens_) own_tokens_ = SIZE_MAX;
   CountCells();
+}
+
+void Slot::SetTokens(TokenSpan tokens) {
+  tokens_.assign(tokens.begin(), tokens.end());
+  boundaries_.clear();
+  FindBoundaries(*rules_, tokens_, 0, &boundaries_);
 }
 
 Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot) {
@@ -53,7 +61,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
     return {};
   }
   // Only a snapshot that is the complete state can come from elsewhere.
-  tokens_.assign(prefix.begin(), prefix.end());
+  SetTokens(prefix);
   provenance_ = {};
   if (checkpoint.on_grid()) {
     provenance_.clean = position;
@@ -67,7 +75,8 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
 
 Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
                       std::span<const SegmentPart> path, ByteSpan snapshot) {
-  const size_t same = SharedBits(provenance_, provenance, shared);
+  size_t same = SharedBits(provenance_, provenance, shared);
+  if (same <= std::min(provenance_.clean, provenance.clean)) same = cuts().AtOrBefore(same);
   size_t keep = 0;
   std::vector<SegmentPart> parts;
   for (const SegmentPart& part : path) {
@@ -83,7 +92,7 @@ Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provena
     return assembled;
   }
   CutTo(keep);
-  tokens_.assign(prefix.begin(), prefix.end());
+  SetTokens(prefix);
   provenance_ = provenance;
   forks_ = true;
   CountCells();
@@ -100,6 +109,7 @@ Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
   ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
   name_space_ = from.name_space_;
   tokens_ = from.tokens_;
+  boundaries_ = from.boundaries_;
   provenance_ = from.provenance_;
   own_tokens_ = SIZE_MAX;
   CutTo(position);
@@ -122,11 +132,13 @@ Status Slot::Drop(const TokenRange& range, LineageId lineage) {
   const size_t dropped = range.end - range.begin;
   std::vector<TokenRange> answers = provenance_.AnswersIn({range.end, tokens_.size()});
   for (TokenRange& answer : answers) answer = {answer.begin - dropped, answer.end - dropped};
-  tokens_.erase(tokens_.begin() + static_cast<ptrdiff_t>(range.begin),
-                tokens_.begin() + static_cast<ptrdiff_t>(range.end));
-  // The clean part must end on the grid.
+  // The clean part must end at a cut.
   const bool in_clean = range.begin < provenance_.clean;
-  const size_t begin = in_clean ? range.begin - range.begin % grid_tokens_ : range.begin;
+  const size_t begin = in_clean ? cuts().AtOrBefore(range.begin) : range.begin;
+  Tokens left = tokens_;
+  left.erase(left.begin() + static_cast<ptrdiff_t>(range.begin),
+             left.begin() + static_cast<ptrdiff_t>(range.end));
+  SetTokens(left);
   provenance_.CutTo(begin);
   provenance_.Append({begin, tokens_.size()}, lineage, answers);
   own_tokens_ = std::min(own_tokens_, provenance_.clean);
@@ -161,7 +173,7 @@ Status Slot::SetFullState(const FullState& whole, ByteSpan bytes) {
     Clear(whole.name_space);
     return set;
   }
-  tokens_ = whole.tokens;
+  SetTokens(whole.tokens);
   provenance_ = whole.provenance;
   forks_ = true;
   CountCells();
@@ -187,8 +199,10 @@ Status Slot::DecodeAnswered(Token token) {
 void Slot::AddChunk(TokenSpan tokens) {
   const size_t begin = tokens_.size();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  FindBoundaries(*rules_, tokens_, begin, &boundaries_);
   CountCells();
-  provenance_.clean = CleanAfter(provenance_.clean, begin, tokens_.size(), grid_tokens_);
+  provenance_.clean =
+      CleanAfter(provenance_.clean, {begin, tokens_.size()}, rules_->grid_tokens, boundaries_);
   if (provenance_.clean == tokens_.size()) return;
   if (provenance_.runs.empty()) {
     provenance_.runs.push_back({next_lineage_, provenance_.clean});

@@ -11,20 +11,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/queue/cell_ledger.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn {
 
 class Slot {
  public:
   // `engine` and `ledger` must outlive the slot; it is number `seq` in both.
-  Slot(Engine* engine, CellLedger* ledger, SeqId seq, size_t grid_tokens)
-      : engine_(engine), ledger_(ledger), seq_(seq), grid_tokens_(grid_tokens) {}
+  // `rules` too.
+  Slot(Engine* engine, CellLedger* ledger, SeqId seq, const CutRules* rules)
+      : engine_(engine), ledger_(ledger), seq_(seq), rules_(rules) {}
 
   SeqId seq() const { return seq_; }
 
@@ -42,6 +45,7 @@ class Slot {
   SlotState state() const { return {tokens_, provenance_}; }
   // The lineage at the slot's end; 0: bit-identical to a cold run.
   LineageId lineage() const { return provenance_.LineageAt(tokens_.size()); }
+  PromptCuts cuts() const { return {rules_->grid_tokens, tokens_.size(), boundaries_}; }
   bool CanTruncate(size_t position) const { return engine_->CanTruncate(seq_, position); }
 
   // Empties the slot for `name_space`.
@@ -92,6 +96,7 @@ class Slot {
 
  private:
   void CutTo(size_t position);
+  void SetTokens(TokenSpan tokens);
   // Records that the engine has decoded `tokens` at the slot's end as one chunk.
   void AddChunk(TokenSpan tokens);
   // Marks the token at `begin`, which is the last, as an answer's.
@@ -101,9 +106,10 @@ class Slot {
   Engine* const engine_;
   CellLedger* const ledger_;
   const SeqId seq_;
-  const size_t grid_tokens_;
+  const CutRules* const rules_;
   NamespaceId name_space_ = 0;
   Tokens tokens_;
+  std::vector<size_t> boundaries_;  // of the tokens (tree/prompt_cuts.h)
   Provenance provenance_;
   size_t own_tokens_ = SIZE_MAX;  // SIZE_MAX: all
   LineageId next_lineage_ = 0;

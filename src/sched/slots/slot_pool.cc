@@ -16,7 +16,7 @@ SlotPool::SlotPool(Engine* engine, CheckpointCache* cache, const Clock* clock,
       last_lineage_(options.first_lineage) {
   CHECK(engine->slots() > 0 && engine->cells() >= engine->context_tokens());
   for (size_t i = 0; i < engine->slots(); ++i) {
-    entries_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), options.grid_tokens)});
+    entries_.push_back({Slot(engine, &ledger_, static_cast<SeqId>(i), &options_.cuts)});
   }
   cache->SetSlots(ViewForCache());
 }

@@ -37,7 +37,7 @@ inline constexpr size_t kBesideTokens = 512;
 
 struct SlotPoolOptions {
   ReuseMode mode = ReuseMode::kLive;
-  size_t grid_tokens = 64;
+  CutRules cuts;
   // Store the state and the logits of every prompt's end.
   bool keep_ends = true;
   // Save the contents that slots lose.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "engine/grid_probe.h"
 
 namespace cairn {
 
@@ -62,9 +63,9 @@ struct LlamaOptions {
   // `grid_probe_ms_max`, unless `measure_grid` is false: then it is kUsualGridTokens, unmeasured.
   size_t grid_tokens = 0;
   bool measure_grid = true;
-  // Returns the grid that was measured earlier for `facts` (LlamaEngine::GridFacts); 0 if none was.
-  // Empty function: none is known.
-  std::function<size_t(const std::string& facts)> find_grid;
+  // Returns the grid that was measured earlier for `facts` (LlamaEngine::GridFacts); one of 0
+  // tokens if none was. Empty function: none is known.
+  std::function<GridProbe(const std::string& facts)> find_grid;
   double grid_probe_ms_max = 5000;
   bool find_smallest_grid = false;            // see engine/grid_probe.h
   std::function<void(float)> probe_progress;  // see engine/grid_probe.h

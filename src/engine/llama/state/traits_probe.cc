@@ -94,9 +94,10 @@ Result<bool> TraitsProbe::FindKnownGrid(const LlamaOptions& options) {
   if (options.grid_tokens > 0 || !options.find_grid) return false;
   const auto facts = parts_.identity->GridFacts();
   if (!facts) return tl::unexpected(facts.error());
-  const size_t known_tokens = options.find_grid(*facts);
-  if (known_tokens == 0) return false;
-  traits_->grid_tokens = known_tokens;
+  const GridProbe known = options.find_grid(*facts);
+  if (known.grid_tokens == 0) return false;
+  traits_->grid_tokens = known.grid_tokens;
+  traits_->cuts_at_messages = known.at_messages;
   traits_->grid_measured = true;
   return true;
 }
@@ -130,6 +131,7 @@ void TraitsProbe::MeasureGrid(const LlamaOptions& options) {
       ProbeGrid(engine_, kProbeSeq, clock,
                 {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
   traits_->grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
+  traits_->cuts_at_messages = !probe.finished || probe.at_messages;
   traits_->grid_measured = probe.finished;
   // Clears the buffers, so that no sequence can use the probe's rows.
   parts_.sequences->ClearAll();

@@ -1,0 +1,30 @@
+#include "cmd/serve/model_facts.h"
+
+#include "cmd/serve/cache_flags.h"
+
+namespace cairn {
+
+void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
+                   const std::string& reuse, const Tokens& message_starts) {
+  const MemoryTraits& traits = engine.traits();
+  if (!traits.shifts && (options.cache_reuse > 0 || options.context_shift)) {
+    logger->warn(
+        "this model's memory cannot be moved: --cache-reuse and --context-shift have no effect");
+  }
+  logger->info("{}, {} memory, {} KiB per snapshot, {} bytes of KV per token",
+               engine.info().description, MemoryClassName(traits.memory_class),
+               (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
+  logger->info("{} slots of up to {} tokens, {} in total", engine.slots(), engine.context_tokens(),
+               engine.cells());
+  const bool trusted = !traits.grid_measured && options.reuse == "exact";
+  logger->log(trusted ? spdlog::level::warn : spdlog::level::info,
+              "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
+              traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
+              PlacementNames(options), options.eviction, reuse);
+  if (message_starts.empty()) return;
+  std::string texts;
+  for (const Token token : message_starts) texts += " " + engine.Piece(token, true);
+  logger->info("prompts are cut at the beginning of each message, behind{}", texts);
+}
+
+}  // namespace cairn

@@ -1,0 +1,21 @@
+// LogModelFacts: the lines of a start that say what the model's memory allows and how it is used.
+
+#ifndef CAIRN_CMD_SERVE_MODEL_FACTS_H_
+#define CAIRN_CMD_SERVE_MODEL_FACTS_H_
+
+#include <string>
+
+#include "base/tokens.h"
+#include "cmd/serve/serve.h"
+#include "cmd/serve/server_log.h"
+#include "engine/engine.h"
+
+namespace cairn {
+
+// `reuse`: the mode in use, which may differ from the options'.
+void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
+                   const std::string& reuse, const Tokens& message_starts);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_SERVE_MODEL_FACTS_H_

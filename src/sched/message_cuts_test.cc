@@ -1,0 +1,107 @@
+// Prompts that are cut at the beginning of messages (tree/prompt_cuts.h): an edit or a fork there
+// prefills only what is new.
+
+#include <string>
+
+#include "testing/sched/scheduler_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::Bench;
+using test::Join;
+using test::kClasses;
+using test::Text;
+
+constexpr Token kStart = FakeEngine::kMessageStart;
+// The role, and the generation prompt's start and role.
+constexpr size_t kFrameTokens = 4;
+
+// A conversation of messages, each a start token, a role and a text, and the generation prompt.
+GenerationRequest Chat(const std::vector<Tokens>& messages) {
+  GenerationRequest request = Bench::Request({}, 20);
+  Tokens& prompt = request.prompt;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i % 2 == 1) request.shape.turns.push_back({prompt.size(), true});
+    if (i == 1) request.shape.header_end = prompt.size();
+    prompt.push_back(kStart);
+    prompt.push_back(i % 2 == 1 ? 'u' : 'a');
+    prompt.insert(prompt.end(), messages[i].begin(), messages[i].end());
+  }
+  request.shape.messages_end = prompt.size();
+  prompt.push_back(kStart);
+  prompt.push_back('a');
+  request.shape.tokens = prompt.size();
+  return request;
+}
+
+class MessageCuts : public testing::TestWithParam<MemoryClass> {
+ protected:
+  static FakeEngineOptions EngineOptions() {
+    FakeEngineOptions options = Bench::EngineOptions(GetParam());
+    options.message_starts = {kStart};
+    return options;
+  }
+  static SchedulerOptions Scheduling(ReuseMode reuse) {
+    SchedulerOptions options;
+    options.reuse = reuse;
+    options.message_starts = {kStart};
+    return options;
+  }
+  // The answer of a server that has seen nothing before.
+  static std::string Cold(GenerationRequest request) {
+    Bench bench(EngineOptions(), Scheduling(ReuseMode::kExact));
+    return bench.Run(std::move(request)).text;
+  }
+};
+
+TEST_P(MessageCuts, AnEditedFirstMessagePrefillsThatMessageAloneAndChangesNoBit) {
+  Bench bench(EngineOptions(), Scheduling(ReuseMode::kExact));
+  bench.Run(Chat({Text(137, 'S'), Text(50, 'u')}));
+  const GenerationRequest edited = Chat({Text(137, 'S'), Text(41, 'v')});
+  const Bench::Answer answer = bench.Run(edited);
+  EXPECT_LE(answer.end.cost.prefill_tokens(), 41 + kFrameTokens);
+  EXPECT_EQ(answer.text, Cold(edited));
+}
+
+TEST_P(MessageCuts, AnEditedLastMessagePrefillsThatMessageAlone) {
+  Bench bench(EngineOptions(), Scheduling(ReuseMode::kLive));
+  const std::string said = bench.Run(Chat({Text(137, 'S'), Text(50, 'u')})).text;
+  const Tokens answer(said.begin(), said.end());
+  const std::vector<Tokens> front = {Text(137, 'S'), Text(50, 'u'), answer};
+  for (const char letter : {'v', 'w', 'x'}) {
+    std::vector<Tokens> messages = front;
+    messages.push_back(Text(33, letter));
+    const Bench::Answer edited = bench.Run(Chat(messages));
+    // The last token of an answer is sampled but not decoded.
+    EXPECT_LE(edited.end.cost.prefill_tokens(), 33 + kFrameTokens + 1) << letter;
+  }
+}
+
+TEST_P(MessageCuts, AreNotUsedWhereTheEngineFoundThemInexact) {
+  class Inexact final : public FakeEngine {
+   public:
+    explicit Inexact(const FakeEngineOptions& options) : FakeEngine(options) {
+      traits_ = FakeEngine::traits();
+      traits_.cuts_at_messages = false;
+    }
+    const MemoryTraits& traits() const override { return traits_; }
+
+   private:
+    MemoryTraits traits_;
+  };
+  const Inexact engine(EngineOptions());
+  EXPECT_TRUE(CutRulesOf(engine, Scheduling(ReuseMode::kLive)).message_starts.empty());
+  const FakeEngine exact(EngineOptions());
+  EXPECT_EQ(CutRulesOf(exact, Scheduling(ReuseMode::kLive)).message_starts, Tokens{kStart});
+  EXPECT_EQ(CutRulesOf(exact, Scheduling(ReuseMode::kAny)).grid_tokens, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, MessageCuts, testing::ValuesIn(kClasses), [](const auto& of) {
+  std::string name(MemoryClassName(of.param));
+  std::erase(name, '-');
+  return name;
+});
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,84 @@
+#include "tree/prompt_cuts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+
+bool CutRules::Starts(Token token) const {
+  if (message_starts.size() == 1) return message_starts.front() == token;
+  return std::find(message_starts.begin(), message_starts.end(), token) != message_starts.end();
+}
+
+PromptCuts::PromptCuts(const CutRules& rules, TokenSpan tokens)
+    : grid_tokens_(rules.grid_tokens), tokens_(tokens.size()) {
+  CHECK(grid_tokens_ > 0);
+  FindBoundaries(rules, tokens, 0, &boundaries_);
+}
+
+PromptCuts::PromptCuts(size_t grid_tokens, size_t tokens, std::vector<size_t> boundaries)
+    : grid_tokens_(grid_tokens), tokens_(tokens), boundaries_(std::move(boundaries)) {
+  CHECK(grid_tokens_ > 0);
+}
+
+size_t PromptCuts::BoundaryAtOrBefore(size_t position) const {
+  const auto after = std::upper_bound(boundaries_.begin(), boundaries_.end(), position);
+  return after == boundaries_.begin() ? 0 : *(after - 1);
+}
+
+size_t PromptCuts::BoundaryAfter(size_t position) const {
+  const auto after = std::upper_bound(boundaries_.begin(), boundaries_.end(), position);
+  return after == boundaries_.end() ? tokens_ : *after;
+}
+
+size_t PromptCuts::AtOrBefore(size_t position) const {
+  const size_t begin = BoundaryAtOrBefore(position);
+  return begin + (position - begin) / grid_tokens_ * grid_tokens_;
+}
+
+size_t PromptCuts::After(size_t position) const {
+  if (position >= tokens_) return tokens_;
+  return std::min(AtOrBefore(position) + grid_tokens_, BoundaryAfter(position));
+}
+
+size_t PromptCuts::FirstAfterAnswer(size_t answer_end, size_t tokens_min) const {
+  if (answer_end >= tokens_ || Has(answer_end)) return answer_end;
+  return After(answer_end + std::max<size_t>(tokens_min, 1) - 1);
+}
+
+size_t PromptCuts::ForCheckpoint(size_t position) const {
+  return std::binary_search(boundaries_.begin(), boundaries_.end(), position + 1)
+             ? position + 1
+             : AtOrBefore(position);
+}
+
+void FindBoundaries(const CutRules& rules, TokenSpan tokens, size_t begin,
+                    std::vector<size_t>* boundaries) {
+  if (rules.message_starts.empty()) return;
+  for (size_t i = begin; i < tokens.size(); ++i) {
+    if (!rules.Starts(tokens[i])) continue;
+    const size_t last = boundaries->empty() ? 0 : boundaries->back();
+    if (i + 1 - last >= kBoundaryGapTokens) boundaries->push_back(i + 1);
+  }
+}
+
+size_t CleanAfter(size_t clean_before, const TokenRange& chunk, size_t grid_tokens,
+                  const std::vector<size_t>& boundaries) {
+  const auto [begin, end] = chunk;
+  // A chunk keeps the sequence clean only if it begins where the clean part ends.
+  if (clean_before < begin) return clean_before;
+  CHECK(clean_before == begin);
+  const auto after = std::upper_bound(boundaries.begin(), boundaries.end(), begin);
+  const size_t origin = after == boundaries.begin() ? 0 : *(after - 1);
+  if ((begin - origin) % grid_tokens != 0) return begin;
+  const size_t boundary = after == boundaries.end() ? end : *after;
+  if (boundary < end) return begin;
+  // The tokens after the last full step are those of a cold run if they end at a boundary and are a
+  // chunk of their own.
+  if (after != boundaries.end() && boundary == end && end - begin <= grid_tokens) return end;
+  return begin + (end - begin) / grid_tokens * grid_tokens;
+}
+
+}  // namespace cairn
