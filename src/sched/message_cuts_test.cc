@@ -9,7 +9,6 @@ namespace cairn {
 namespace {
 
 using test::Bench;
-using test::Join;
 using test::kClasses;
 using test::Text;
 
