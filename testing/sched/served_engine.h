@@ -228,7 +228,7 @@ class Plain {
                  Token message_start = -1)
       : answer_tokens_(answer_tokens),
         engine_(std::move(engine)),
-        player_(&engine_, message_start) {}
+        player_(&engine_, engine_.traits().cuts_at_messages ? message_start : -1) {}
 
   // Prefills the complete prompt.
   ServedAnswer AskCold(const Tokens& prompt) {

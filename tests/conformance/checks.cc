@@ -204,10 +204,11 @@ std::string CheckExactness(const std::string& model_path, size_t grid_tokens) {
   const auto engine = LlamaEngine::Load(options);
   if (!engine) return "-";
   Resumer resumer(engine->get(), grid_tokens);
+  const bool at_messages = (*engine)->traits().cuts_at_messages;
   int exact = 0;
   double worst = 0;
   for (int i = 0; i < kResumes; ++i) {
-    const auto difference = resumer.Resume(i % 2 == 1, i / 2 % 2 == 1);
+    const auto difference = resumer.Resume(i % 2 == 1, at_messages && i / 2 % 2 == 1);
     if (!difference) {
       std::fprintf(stderr, "%s\n", difference.error().message.c_str());
       return "refused: resume";
