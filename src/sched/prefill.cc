@@ -117,7 +117,8 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   // The first chunk after an answer passes the boundary of the next message. An edit of that
   // message resumes from here instead.
   const Slot& slot = SlotOf(*request);
-  if (slot.ends_in_answer() && !context_->exact() && request->prefill_begin_tokens > 0) {
+  const bool passes = !context_->cuts.message_starts.empty() && slot.ends_in_answer();
+  if (passes && !context_->exact() && request->prefill_begin_tokens > 0) {
     context_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
                                request->request.shape.turns.size());
   }
