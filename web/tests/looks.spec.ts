@@ -76,7 +76,7 @@ test("everything is reached by the keyboard", async ({ open }) => {
   await open.keyboard.press("Escape");
   await expect(answers(open).first()).toContainText("Stopped.");
   const seen = new Set<string>();
-  for (let presses = 0; presses < 60; presses += 1) {
+  for (let presses = 0; presses < 250; presses += 1) {
     await open.keyboard.press("Tab");
     seen.add(await open.evaluate(() => document.activeElement?.textContent ?? ""));
   }
