@@ -17,6 +17,7 @@ const kWordsMin = 4; // shorter texts stand anywhere
 // The parts of a text that a message wrote, without the template's own marks around them.
 function written(text: string): string[] {
   return text
+    .replace(/^(?:system|user|assistant|model|tool)\n/, "") // a checkpoint lies before the role
     .replace(/…/g, "\n")
     .replace(/<[|/]?\w*[|/]?$/, "") // a mark that was cut
     .split(/<[|/]?\w+[|/]?>(?:system|user|assistant|model|tool|\w+$)?|\n/)
