@@ -53,13 +53,10 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t wante
   size_t cut = cuts.AtOrBefore(wanted);
   for (size_t i = provenance.answers.size(); i-- > 0;) {
     const TokenRange& answer = provenance.answers[i];
-    // In an uninterrupted conversation any message may follow an answer.
-    if (cut < answer.end && answer.end <= wanted) return answer.end;
     const size_t end = cuts.FirstAfterAnswer(answer.end, after_min);
-    if (cut > answer.begin && cut < end) {
-      if (answer.end <= wanted) return answer.end;
-      cut = cuts.AtOrBefore(answer.begin);
-    }
+    // In an uninterrupted conversation any message may follow an answer.
+    if (cut < end && answer.end <= wanted) return answer.end;
+    if (cut > answer.begin && cut < end) cut = cuts.AtOrBefore(answer.begin);
   }
   return std::max(cut, in_clean);
 }

@@ -123,7 +123,7 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
                                request->request.shape.turns.size());
   }
   request->plan = context_->cache->Plan(request->request.shape, match, input);
-  const size_t first = context_->FirstStop(slot, request->request.prompt);
+  const size_t first = context_->FirstStop(slot, input.cuts);
   std::erase_if(request->plan,
                 [first](const Placement& planned) { return planned.position < first; });
 }

@@ -57,11 +57,9 @@ void SchedulerContext::RefreshCache() {
   cache->TakeEvents();
 }
 
-size_t SchedulerContext::FirstStop(const Slot& slot, TokenSpan prompt) const {
+size_t SchedulerContext::FirstStop(const Slot& slot, const PromptCuts& of_prompt) const {
   const size_t end = slot.tokens().size();
-  const size_t least = ChunkRulesAt(slot).off_cut_min;
-  if (least == 1) return end + 1;
-  return std::max(CutsOf(prompt).FirstAfterAnswer(end, least), end + 1);
+  return std::max(of_prompt.FirstAfterAnswer(end, ChunkRulesAt(slot).off_cut_min), end + 1);
 }
 
 // A state restored from a snapshot alone does not tell whether it ends in an answer, so with

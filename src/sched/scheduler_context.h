@@ -46,8 +46,8 @@ struct SchedulerContext {
   double PrefillMs(size_t tokens) const;
   PromptCuts CutsOf(TokenSpan prompt) const { return {cuts, prompt}; }
   // Returns the first position behind the slot's end where a chunk of the prompt may end for a
-  // checkpoint.
-  size_t FirstStop(const Slot& slot, TokenSpan prompt) const;
+  // checkpoint. `of_prompt`: the prompt's cuts.
+  size_t FirstStop(const Slot& slot, const PromptCuts& of_prompt) const;
   // The rules for the chunk that begins at the slot's end.
   ChunkRules ChunkRulesAt(const Slot& slot) const;
   bool exact() const { return options.reuse == ReuseMode::kExact; }

@@ -12,15 +12,27 @@ bool CutRules::Starts(Token token) const {
   return std::find(message_starts.begin(), message_starts.end(), token) != message_starts.end();
 }
 
-PromptCuts::PromptCuts(const CutRules& rules, TokenSpan tokens)
-    : grid_tokens_(rules.grid_tokens), tokens_(tokens.size()) {
-  CHECK(grid_tokens_ > 0);
-  FindBoundaries(rules, tokens, 0, &boundaries_);
+PromptCuts::PromptCuts(const CutRules& rules, TokenSpan tokens) : PromptCuts(rules.grid_tokens, 0) {
+  Extend(rules, tokens);
 }
 
 PromptCuts::PromptCuts(size_t grid_tokens, size_t tokens, std::vector<size_t> boundaries)
     : grid_tokens_(grid_tokens), tokens_(tokens), boundaries_(std::move(boundaries)) {
   CHECK(grid_tokens_ > 0);
+}
+
+void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
+  for (size_t i = tokens_; i < tokens.size() && !rules.message_starts.empty(); ++i) {
+    if (!rules.Starts(tokens[i])) continue;
+    const size_t last = boundaries_.empty() ? 0 : boundaries_.back();
+    if (i + 1 - last >= kBoundaryGapTokens) boundaries_.push_back(i + 1);
+  }
+  tokens_ = tokens.size();
+}
+
+void PromptCuts::CutTo(size_t tokens) {
+  tokens_ = tokens;
+  while (!boundaries_.empty() && boundaries_.back() > tokens) boundaries_.pop_back();
 }
 
 size_t PromptCuts::BoundaryAtOrBefore(size_t position) const {
@@ -54,31 +66,16 @@ size_t PromptCuts::ForCheckpoint(size_t position) const {
              : AtOrBefore(position);
 }
 
-void FindBoundaries(const CutRules& rules, TokenSpan tokens, size_t begin,
-                    std::vector<size_t>* boundaries) {
-  if (rules.message_starts.empty()) return;
-  for (size_t i = begin; i < tokens.size(); ++i) {
-    if (!rules.Starts(tokens[i])) continue;
-    const size_t last = boundaries->empty() ? 0 : boundaries->back();
-    if (i + 1 - last >= kBoundaryGapTokens) boundaries->push_back(i + 1);
-  }
-}
-
-size_t CleanAfter(size_t clean_before, const TokenRange& chunk, size_t grid_tokens,
-                  const std::vector<size_t>& boundaries) {
+size_t PromptCuts::CleanAfter(size_t clean_before, const TokenRange& chunk) const {
   const auto [begin, end] = chunk;
   // A chunk keeps the sequence clean only if it begins where the clean part ends.
   if (clean_before < begin) return clean_before;
   CHECK(clean_before == begin);
-  const auto after = std::upper_bound(boundaries.begin(), boundaries.end(), begin);
-  const size_t origin = after == boundaries.begin() ? 0 : *(after - 1);
-  if ((begin - origin) % grid_tokens != 0) return begin;
-  const size_t boundary = after == boundaries.end() ? end : *after;
-  if (boundary < end) return begin;
+  if (!Has(begin) || BoundaryAfter(begin) < end) return begin;
   // The tokens after the last full step are those of a cold run if they end at a boundary and are a
   // chunk of their own.
-  if (after != boundaries.end() && boundary == end && end - begin <= grid_tokens) return end;
-  return begin + (end - begin) / grid_tokens * grid_tokens;
+  if (BoundaryAtOrBefore(end) == end && end - begin <= grid_tokens_) return end;
+  return begin + (end - begin) / grid_tokens_ * grid_tokens_;
 }
 
 }  // namespace cairn

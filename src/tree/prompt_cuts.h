@@ -47,6 +47,12 @@ class PromptCuts {
   // A prompt of `tokens` tokens whose boundaries are known.
   PromptCuts(size_t grid_tokens, size_t tokens, std::vector<size_t> boundaries = {});
 
+  // For a prompt that grows: adds what `tokens`, the whole of it, has more than before. `rules`:
+  // always the same.
+  void Extend(const CutRules& rules, TokenSpan tokens);
+  // Leaves the first `tokens` tokens.
+  void CutTo(size_t tokens);
+
   size_t grid_tokens() const { return grid_tokens_; }
   // The length of the prompt.
   size_t tokens() const { return tokens_; }
@@ -73,21 +79,14 @@ class PromptCuts {
   // The cut for a checkpoint that is wanted at `position`: directly before a message-start token it
   // is the boundary behind that token, which the next prompt has too.
   size_t ForCheckpoint(size_t position) const;
+  // Returns how far a sequence is as a cold run would have computed it, after prefill of `chunk`.
+  size_t CleanAfter(size_t clean_before, const TokenRange& chunk) const;
 
  private:
   size_t grid_tokens_;
   size_t tokens_;
   std::vector<size_t> boundaries_;
 };
-
-// Appends the boundaries of `tokens` from position `begin` on. `boundaries` holds those before.
-void FindBoundaries(const CutRules& rules, TokenSpan tokens, size_t begin,
-                    std::vector<size_t>* boundaries);
-
-// Returns how far a sequence is as a cold run would have computed it, after prefill of the chunk
-// [begin, end). `boundaries`: those of its tokens, up to `end`.
-size_t CleanAfter(size_t clean_before, const TokenRange& chunk, size_t grid_tokens,
-                  const std::vector<size_t>& boundaries);
 
 }  // namespace cairn
 

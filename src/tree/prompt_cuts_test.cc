@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -55,12 +56,18 @@ TEST(PromptCuts, LeaveOutBoundariesThatAreTooClose) {
   EXPECT_EQ(Cuts(100, {3, 29, 30, 36, 37, 38}).boundaries(), (std::vector<size_t>{30, 38}));
 }
 
+// Indices from `begin` to `end`, at most `step_max` apart.
+std::vector<size_t> RandomStarts(size_t begin, size_t end, size_t step_max,
+                                 std::mt19937_64* random) {
+  std::vector<size_t> starts;
+  for (size_t at = begin; at < end; at += 1 + (*random)() % step_max) starts.push_back(at);
+  return starts;
+}
+
 TEST(PromptCuts, DependOnlyOnTheTokensBeforeThem) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300; ++i) {
-    std::vector<size_t> starts;
-    for (size_t at = 0; at < 1000; at += 1 + random() % 300) starts.push_back(at);
-    const Tokens prompt = PromptOf(1000, starts);
+    const Tokens prompt = PromptOf(1000, RandomStarts(0, 1000, 300, &random));
     const CutRules rules{64, {kStart}};
     const PromptCuts whole(rules, prompt);
     const size_t length = 1 + random() % prompt.size();
@@ -75,9 +82,7 @@ TEST(PromptCuts, DependOnlyOnTheTokensBeforeThem) {
 TEST(PromptCuts, AgreeWithAWalkOverAllPositions) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 100; ++i) {
-    std::vector<size_t> starts;
-    for (size_t at = 20; at < 590; at += 1 + random() % 250) starts.push_back(at);
-    const PromptCuts cuts = Cuts(600, starts);
+    const PromptCuts cuts = Cuts(600, RandomStarts(20, 590, 250, &random));
     size_t last = 0;
     for (size_t position = 0; position < 600; ++position) {
       const size_t begin = cuts.BoundaryAtOrBefore(position);
@@ -91,6 +96,20 @@ TEST(PromptCuts, AgreeWithAWalkOverAllPositions) {
       while (next < 600 && !cuts.Has(next)) ++next;
       EXPECT_EQ(cuts.After(position), next) << position;
     }
+  }
+}
+
+TEST(PromptCuts, OfAPromptThatGrowsAndShrinksAreThoseOfAllOfIt) {
+  std::mt19937_64 random(3);
+  const Tokens prompt = PromptOf(1000, RandomStarts(0, 1000, 40, &random));
+  const CutRules rules{64, {kStart}};
+  PromptCuts cuts(rules, {});
+  for (int i = 0; i < 200; ++i) {
+    const TokenSpan tokens = TokenSpan(prompt).first(random() % (prompt.size() + 1));
+    if (tokens.size() < cuts.tokens()) cuts.CutTo(tokens.size());
+    cuts.Extend(rules, tokens);
+    EXPECT_EQ(cuts.tokens(), tokens.size());
+    EXPECT_EQ(cuts.boundaries(), PromptCuts(rules, tokens).boundaries());
   }
 }
 
@@ -109,24 +128,28 @@ TEST(PromptCuts, EndTheFirstChunkAfterAnAnswerAtACutThatIsFarEnough) {
   EXPECT_EQ(cuts.FirstAfterAnswer(599, 64), 600U);
 }
 
+size_t Clean(size_t clean_before, const TokenRange& chunk, std::vector<size_t> boundaries) {
+  return PromptCuts(64, 400, std::move(boundaries)).CleanAfter(clean_before, chunk);
+}
+
 TEST(CleanAfter, IsTheEndOfAChunkBetweenBoundaries) {
   const std::vector<size_t> boundaries = {30, 221};
-  EXPECT_EQ(CleanAfter(0, {0, 30}, 64, boundaries), 30U);
-  EXPECT_EQ(CleanAfter(30, {30, 222 - 64}, 64, boundaries), 158U);
-  EXPECT_EQ(CleanAfter(158, {158, 221}, 64, boundaries), 221U);
+  EXPECT_EQ(Clean(0, {0, 30}, boundaries), 30U);
+  EXPECT_EQ(Clean(30, {30, 222 - 64}, boundaries), 158U);
+  EXPECT_EQ(Clean(158, {158, 221}, boundaries), 221U);
 }
 
 TEST(CleanAfter, IsTheLastStepOfTheGridWhereThePromptEnds) {
-  EXPECT_EQ(CleanAfter(0, {0, 200}, 64, {}), 192U);
-  EXPECT_EQ(CleanAfter(30, {30, 100}, 64, {30}), 94U);
-  EXPECT_EQ(CleanAfter(94, {94, 100}, 64, {30}), 94U);
+  EXPECT_EQ(Clean(0, {0, 200}, {}), 192U);
+  EXPECT_EQ(Clean(30, {30, 100}, {30}), 94U);
+  EXPECT_EQ(Clean(94, {94, 100}, {30}), 94U);
 }
 
 TEST(CleanAfter, DoesNotGrowOverAChunkThatNoColdRunHas) {
-  EXPECT_EQ(CleanAfter(10, {10, 100}, 64, {}), 10U) << "it begins off the grid";
-  EXPECT_EQ(CleanAfter(0, {64, 128}, 64, {}), 0U) << "it follows unclean tokens";
-  EXPECT_EQ(CleanAfter(94, {94, 221}, 64, {30, 221}), 158U) << "a cold run cuts at 158";
-  EXPECT_EQ(CleanAfter(0, {0, 64}, 64, {30}), 0U) << "it ignores a boundary";
+  EXPECT_EQ(Clean(10, {10, 100}, {}), 10U) << "it begins off the grid";
+  EXPECT_EQ(Clean(0, {64, 128}, {}), 0U) << "it follows unclean tokens";
+  EXPECT_EQ(Clean(94, {94, 221}, {30, 221}), 158U) << "a cold run cuts at 158";
+  EXPECT_EQ(Clean(0, {0, 64}, {30}), 0U) << "it ignores a boundary";
 }
 
 }  // namespace

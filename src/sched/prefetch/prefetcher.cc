@@ -119,19 +119,15 @@ bool Prefetcher::Begin() {
   return pool.slot(*current_->slot).tokens().size() < end;
 }
 
-size_t Prefetcher::ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const {
-  ChunkRules rules = context_->ChunkRulesAt(slot);
-  rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
-  return NextChunkEnd(context_->CutsOf(current_->prefetched.prompt.tokens), rules,
-                      slot.tokens().size(), end);
-}
-
 bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const Tokens& tokens = current_->prefetched.prompt.tokens;
-  const size_t goal = context_->CutsOf(tokens).Last();
+  const PromptCuts cuts = context_->CutsOf(tokens);
+  const size_t goal = cuts.Last();
   Slot& slot = context_->pool.slot(*current_->slot);
   const size_t begin = slot.tokens().size();
-  const size_t end = ChunkEnd(slot, goal, tokens_max);
+  ChunkRules rules = context_->ChunkRulesAt(slot);
+  rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
+  const size_t end = NextChunkEnd(cuts, rules, begin, goal);
   TraceSpan span(context_->options.trace, "prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));
   context_->trace.EndPrefetch(&span, *current_->slot, {begin, end});

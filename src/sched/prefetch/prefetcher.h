@@ -82,7 +82,6 @@ class Prefetcher {
   bool Begin();
   // Returns false if the prompt is complete, or cannot be continued.
   bool ComputeChunk(size_t tokens_max);
-  size_t ChunkEnd(const Slot& slot, size_t end, size_t tokens_max) const;
   // Whether the conversation continued before its expected prompt was rendered.
   bool IsLate(const PrefetchPrompt& prompt) const;
   void Publish();

@@ -38,7 +38,8 @@ void Preload::Plan(RunningRequest* request) {
   const size_t end = EndOf(*request);
   const Slot& slot = context_->pool.slot(*request->slot);
   // No conversation is truncated before the end of the chunk after an answer.
-  if (end < context_->FirstStop(slot, request->prefill_tokens)) return Finish(request);
+  if (end < context_->FirstStop(slot, context_->CutsOf(request->prefill_tokens)))
+    return Finish(request);
   request->plan = {{end, request->preload_class}};
 }
 

@@ -53,7 +53,7 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
   const Slot& slot = context_->pool.slot(*reader->slot);
-  if (position < context_->FirstStop(slot, reader->prefill_tokens)) return;
+  if (position < context_->FirstStop(slot, context_->CutsOf(reader->prefill_tokens))) return;
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach_tokens) {
     const auto match = context_->cache->Match(request.name_space, request.prompt);

@@ -32,11 +32,10 @@ void CheckpointTaker::TakeEnd(size_t slot_index, std::span<const float> logits) 
   if (!pool_->options().keep_ends) return;
   Slot& slot = pool_->slot(slot_index);
   if (!slot.is_own()) return;
-  const PromptCuts cuts(pool_->options().cuts, slot.tokens());
   Checkpoint checkpoint;
   checkpoint.checkpoint_class = CheckpointClass::kEnd;
   checkpoint.lineage = slot.lineage();
-  checkpoint.cold_end = slot.provenance().clean >= cuts.Last();
+  checkpoint.cold_end = slot.provenance().clean >= slot.cuts().Last();
   checkpoint.logits_bytes = logits.size_bytes();
   TraceSpan span(pool_->options().trace, "checkpoint");
   Bytes bytes;

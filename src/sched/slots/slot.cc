@@ -1,6 +1,7 @@
 #include "sched/slots/slot.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -15,7 +16,7 @@ void Slot::Clear(NamespaceId name_space) {
 
 void Slot::Lose() {
   tokens_.clear();
-  boundaries_.clear();
+  cuts_.CutTo(0);
   provenance_ = {};
   own_tokens_ = SIZE_MAX;
   forks_ = false;
@@ -35,16 +36,16 @@ Status Slot::Truncate(size_t position) {
 void Slot::CutTo(size_t position) {
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
-  while (!boundaries_.empty() && boundaries_.back() > position) boundaries_.pop_back();
+  cuts_.CutTo(position);
   provenance_.CutTo(position);
   if (position <= own_tokens_) own_tokens_ = SIZE_MAX;
   CountCells();
 }
 
-void Slot::SetTokens(TokenSpan tokens) {
-  tokens_.assign(tokens.begin(), tokens.end());
-  boundaries_.clear();
-  FindBoundaries(*rules_, tokens_, 0, &boundaries_);
+void Slot::SetTokens(Tokens tokens) {
+  tokens_ = std::move(tokens);
+  cuts_.CutTo(0);
+  cuts_.Extend(*rules_, tokens_);
 }
 
 Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot) {
@@ -61,7 +62,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
     return {};
   }
   // Only a snapshot that is the complete state can come from elsewhere.
-  SetTokens(prefix);
+  SetTokens({prefix.begin(), prefix.end()});
   provenance_ = {};
   if (checkpoint.on_grid()) {
     provenance_.clean = position;
@@ -76,7 +77,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
 Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
                       std::span<const SegmentPart> path, ByteSpan snapshot) {
   size_t same = SharedBits(provenance_, provenance, shared);
-  if (same <= std::min(provenance_.clean, provenance.clean)) same = cuts().AtOrBefore(same);
+  if (same <= std::min(provenance_.clean, provenance.clean)) same = cuts_.AtOrBefore(same);
   size_t keep = 0;
   std::vector<SegmentPart> parts;
   for (const SegmentPart& part : path) {
@@ -92,7 +93,7 @@ Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provena
     return assembled;
   }
   CutTo(keep);
-  SetTokens(prefix);
+  SetTokens({prefix.begin(), prefix.end()});
   provenance_ = provenance;
   forks_ = true;
   CountCells();
@@ -109,7 +110,7 @@ Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
   ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
   name_space_ = from.name_space_;
   tokens_ = from.tokens_;
-  boundaries_ = from.boundaries_;
+  cuts_ = from.cuts_;
   provenance_ = from.provenance_;
   own_tokens_ = SIZE_MAX;
   CutTo(position);
@@ -134,11 +135,11 @@ Status Slot::Drop(const TokenRange& range, LineageId lineage) {
   for (TokenRange& answer : answers) answer = {answer.begin - dropped, answer.end - dropped};
   // The clean part must end at a cut.
   const bool in_clean = range.begin < provenance_.clean;
-  const size_t begin = in_clean ? cuts().AtOrBefore(range.begin) : range.begin;
-  Tokens left = tokens_;
+  const size_t begin = in_clean ? cuts_.AtOrBefore(range.begin) : range.begin;
+  Tokens left = std::move(tokens_);
   left.erase(left.begin() + static_cast<ptrdiff_t>(range.begin),
              left.begin() + static_cast<ptrdiff_t>(range.end));
-  SetTokens(left);
+  SetTokens(std::move(left));
   provenance_.CutTo(begin);
   provenance_.Append({begin, tokens_.size()}, lineage, answers);
   own_tokens_ = std::min(own_tokens_, provenance_.clean);
@@ -199,10 +200,9 @@ Status Slot::DecodeAnswered(Token token) {
 void Slot::AddChunk(TokenSpan tokens) {
   const size_t begin = tokens_.size();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  FindBoundaries(*rules_, tokens_, begin, &boundaries_);
+  cuts_.Extend(*rules_, tokens_);
   CountCells();
-  provenance_.clean =
-      CleanAfter(provenance_.clean, {begin, tokens_.size()}, rules_->grid_tokens, boundaries_);
+  provenance_.clean = cuts_.CleanAfter(provenance_.clean, {begin, tokens_.size()});
   if (provenance_.clean == tokens_.size()) return;
   if (provenance_.runs.empty()) {
     provenance_.runs.push_back({next_lineage_, provenance_.clean});

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
@@ -24,10 +23,9 @@ namespace cairn {
 
 class Slot {
  public:
-  // `engine` and `ledger` must outlive the slot; it is number `seq` in both.
-  // `rules` too.
+  // All must outlive the slot, which is number `seq` of `engine` and `ledger`.
   Slot(Engine* engine, CellLedger* ledger, SeqId seq, const CutRules* rules)
-      : engine_(engine), ledger_(ledger), seq_(seq), rules_(rules) {}
+      : engine_(engine), ledger_(ledger), seq_(seq), rules_(rules), cuts_(rules->grid_tokens, 0) {}
 
   SeqId seq() const { return seq_; }
 
@@ -45,7 +43,7 @@ class Slot {
   SlotState state() const { return {tokens_, provenance_}; }
   // The lineage at the slot's end; 0: bit-identical to a cold run.
   LineageId lineage() const { return provenance_.LineageAt(tokens_.size()); }
-  PromptCuts cuts() const { return {rules_->grid_tokens, tokens_.size(), boundaries_}; }
+  const PromptCuts& cuts() const { return cuts_; }
   bool CanTruncate(size_t position) const { return engine_->CanTruncate(seq_, position); }
 
   // Empties the slot for `name_space`.
@@ -96,7 +94,7 @@ class Slot {
 
  private:
   void CutTo(size_t position);
-  void SetTokens(TokenSpan tokens);
+  void SetTokens(Tokens tokens);
   // Records that the engine has decoded `tokens` at the slot's end as one chunk.
   void AddChunk(TokenSpan tokens);
   // Marks the token at `begin`, which is the last, as an answer's.
@@ -109,7 +107,7 @@ class Slot {
   const CutRules* const rules_;
   NamespaceId name_space_ = 0;
   Tokens tokens_;
-  std::vector<size_t> boundaries_;  // of the tokens (tree/prompt_cuts.h)
+  PromptCuts cuts_;  // of the tokens
   Provenance provenance_;
   size_t own_tokens_ = SIZE_MAX;  // SIZE_MAX: all
   LineageId next_lineage_ = 0;

@@ -90,11 +90,15 @@ bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_
   return has_window;
 }
 
-// The cells of a window are filled anew as it moves on, from a position that depends on the cuts
-// before it. Where these are off the grid, cells lie otherwise in the blocks that attention adds
-// up, and once in a while a bit changes: seen with gemma3, in one of some thousand prompts.
-bool TraitsProbe::HasWindow() const {
-  return traits_->memory_class == MemoryClass::kSlidingWindow || traits_->window_tokens > 0;
+void TraitsProbe::SetGrid(const GridProbe& grid, bool measured) {
+  traits_->grid_tokens = grid.grid_tokens;
+  traits_->grid_measured = measured;
+  // The cells of a window are filled anew as it moves on, from a position that depends on the cuts
+  // before it. Where these are off the grid, cells lie otherwise in the blocks that attention adds
+  // up, and once in a while a bit changes: seen with gemma3, in one of some thousand prompts.
+  const bool has_window =
+      traits_->memory_class == MemoryClass::kSlidingWindow || traits_->window_tokens > 0;
+  traits_->cuts_at_messages = grid.at_messages && !has_window;
 }
 
 Result<bool> TraitsProbe::FindKnownGrid(const LlamaOptions& options) {
@@ -103,9 +107,7 @@ Result<bool> TraitsProbe::FindKnownGrid(const LlamaOptions& options) {
   if (!facts) return tl::unexpected(facts.error());
   const GridProbe known = options.find_grid(*facts);
   if (known.grid_tokens == 0) return false;
-  traits_->grid_tokens = known.grid_tokens;
-  traits_->cuts_at_messages = known.at_messages && !HasWindow();
-  traits_->grid_measured = true;
+  SetGrid(known, /*measured=*/true);
   return true;
 }
 
@@ -131,16 +133,16 @@ void TraitsProbe::ProveTransport(const LogSink& log) {
 }
 
 void TraitsProbe::MeasureGrid(const LlamaOptions& options) {
-  traits_->grid_tokens = options.grid_tokens > 0 ? options.grid_tokens : kUsualGridTokens;
-  traits_->cuts_at_messages = !HasWindow();
+  GridProbe grid;
+  grid.grid_tokens = options.grid_tokens > 0 ? options.grid_tokens : kUsualGridTokens;
+  grid.at_messages = true;
+  SetGrid(grid, /*measured=*/false);
   if (options.grid_tokens > 0 || !options.measure_grid) return;
   const SteadyClock clock;
   const GridProbe probe =
       ProbeGrid(engine_, kProbeSeq, clock,
                 {options.grid_probe_ms_max, options.find_smallest_grid, options.probe_progress});
-  traits_->grid_tokens = probe.finished ? probe.grid_tokens : kUsualGridTokens;
-  traits_->cuts_at_messages = (!probe.finished || probe.at_messages) && !HasWindow();
-  traits_->grid_measured = probe.finished;
+  if (probe.finished) SetGrid(probe, /*measured=*/true);
   // Clears the buffers, so that no sequence can use the probe's rows.
   parts_.sequences->ClearAll();
 }

@@ -52,7 +52,7 @@ class TraitsProbe {
   void ProveTransport(const LogSink& log);
   // Returns false if no earlier start measured the grid. REQUIRES: the identity's bits are proven.
   Result<bool> FindKnownGrid(const LlamaOptions& options);
-  bool HasWindow() const;
+  void SetGrid(const GridProbe& grid, bool measured);
   void MeasureGrid(const LlamaOptions& options);
 
   const Parts parts_;
