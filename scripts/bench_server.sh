@@ -9,15 +9,22 @@
 BENCH_SERVER_SECONDS="${BENCH_SERVER_SECONDS:-120}" # to load a model
 BENCH_SERVER_POLL_SECONDS="${BENCH_SERVER_POLL_SECONDS:-0.05}"
 
-# The first port from 18080 on that nobody listens on.
+# A port that nobody listens on. The search begins elsewhere in each script, so that two that run at
+# the same time do not choose the same one.
 free_port() {
-  local port=18080
+  local port=$((18080 + $$ % 4000))
   while (exec 2>/dev/null 3<>"/dev/tcp/127.0.0.1/$port"); do port=$((port + 1)); done
   echo "$port"
 }
 
-# A process that has ended, but that nobody has asked about, has no command line.
-process_lives() { [[ -n "$(tr -d '\0' 2>/dev/null <"/proc/$1/cmdline")" ]] 2>/dev/null; }
+# Whether the process runs. A zombie does not. The state is asked for and not the command line, which
+# is empty for a moment while a process executes its program.
+process_lives() {
+  local stat
+  stat="$(cat "/proc/$1/stat" 2>/dev/null)" || return 1
+  stat="${stat##*) }"
+  [[ "${stat:0:1}" != [ZX] ]]
+}
 
 is_healthy() {
   local status
