@@ -1,7 +1,9 @@
 // The whole server with a cache folder that fails in every way that a disk can: answers continue
 // and are right, the log and the metrics report it, and afterwards all unsaved objects are saved.
 
+#include <chrono>
 #include <csignal>
+#include <future>
 
 #include "faulty_server.h"
 
@@ -108,7 +110,7 @@ TEST_F(DiskFaultsTest, WhatCannotBeReadIsReadByTheModelAndItsFileStays) {
   for (int talk = 0; talk < 3; ++talk) AskAndCompare(Talk(talk));
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  ServeFaulty();
+  ServeFaulty({"--no-warm"});  // which would read something before it is needed
   const size_t files = ObjectFiles();
   world_.Fail(FaultCall::kRead, EIO);
   EXPECT_GT(AskAndCompare(Talk(0)), kReadAgainMax);
@@ -143,6 +145,22 @@ TEST_F(DiskFaultsTest, NoRequestWaitsForAWrite) {
     world_.Heal();
     WaitUntilSaved();
   }
+}
+
+TEST_F(DiskFaultsTest, OthersAreAnsweredWhileTheDiskReadsForARequest) {
+  ServeFaulty();
+  AskAndCompare(Talk(0));
+  WaitUntilSaved();
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeFaulty();
+  world_.Hang(FaultCall::kRead);
+  auto waits = std::async(std::launch::async, [this] { return Ask(Talk(0)); });
+  WaitUntil("the read hangs", [&] { return world_.held(FaultCall::kRead) > 0; });
+  AskAndCompare(Talk(1));
+  EXPECT_TRUE(IsHealthy());
+  EXPECT_NE(waits.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  world_.Heal();
+  EXPECT_LT(test::ReadTokens(waits.get()), kReadAgainMax) << "it waited and did not prefill";
 }
 
 TEST_F(DiskFaultsTest, WhatWaitsForASlowDiskTakesNoMoreMemoryThanTheCacheMay) {

@@ -42,7 +42,8 @@ CheckpointCache::CheckpointCache(const CacheOptions& options,
       saver_(&table_),
       evictor_(&table_, &saver_, std::move(eviction), options.ram_bytes_max,
                options.path_checkpoints_max),
-      intake_(&table_, &evictor_) {}
+      loader_(&table_, &evictor_),
+      intake_(&table_, &evictor_, &loader_) {}
 
 CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
                                                     TokenSpan prompt) const {
@@ -247,7 +248,7 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   PinnedPath path;
   for (const SegmentIndex::Link& link : links) {
     const size_t bytes = table_.segments().Get(link.id).bytes;
-    path.parts.push_back({link.begin, link.end, bytes, link.id, !table_.InMemory(link.id)});
+    path.parts.push_back({link.begin, link.end, bytes, link.id, loader_.FromDisk(link.id)});
     table_.store().Use(link.id);
   }
   table_.NextTick();
@@ -288,6 +289,7 @@ void CheckpointCache::UnpinPath(const PinnedPath& path) {
 void CheckpointCache::DiscardPath(const PinnedPath& path) {
   const SegmentId id = path.parts.back().id;
   if (!table_.segments().segments().contains(id)) return;
+  loader_.Forget(id);
   const SegmentIndex::Segment& last = table_.segments().Get(id);
   if (last.children > 0 || last.pins > 0) return;
   table_.DropSegment(last.id);
@@ -355,12 +357,21 @@ void CheckpointCache::Unpin(uint64_t id) {
 }
 
 void CheckpointCache::Discard(uint64_t id) {
+  loader_.Forget(id);
   if (table_.FindEntry(id) != nullptr) {
     table_.Drop(id);
   } else {
     table_.DropFullState(id);
   }
   ++table_.stats().discarded;
+}
+
+void CheckpointCache::TakeEvents() {
+  uint64_t reads = 0;
+  do {
+    reads = loader_.reads();
+    intake_.TakeEvents();
+  } while (loader_.reads() != reads);  // the next ones may be at hand
 }
 
 size_t CheckpointCache::SetBudget(size_t bytes_max) {

@@ -42,6 +42,7 @@
 #include "cache/cache_stats.h"
 #include "cache/checkpoint.h"
 #include "cache/disk/disk_intake.h"
+#include "cache/disk/disk_loader.h"
 #include "cache/disk/disk_saver.h"
 #include "cache/evictor.h"
 #include "cache/full_state_index.h"
@@ -100,7 +101,7 @@ class CheckpointCache {
       size_t end = 0;
       size_t bytes = 0;
       SegmentId id = 0;
-      bool from_disk = false;  // its bytes were not in memory
+      bool from_disk = false;  // see DiskLoader::FromDisk
     };
     std::vector<Part> parts;
     Provenance provenance;  // of the sequence assembled from the parts
@@ -137,6 +138,13 @@ class CheckpointCache {
   Tokens StoredNext(NamespaceId name_space, TokenSpan prompt, size_t tokens_max) const;
   // Whether the bytes of an object can be had without reading them from disk.
   bool InMemory(uint64_t id) const { return table_.InMemory(id); }
+  // Reads objects from disk before they are needed.
+  DiskLoader& loader() { return loader_; }
+  // The segments that PinPath would pin; empty if not all of them are stored.
+  std::vector<SegmentIndex::Link> PathTo(NamespaceId name_space, TokenSpan prefix,
+                                         LineageId lineage) const {
+    return table_.segments().PathTo(name_space, prefix, lineage);
+  }
 
   // Pin and Unpin take the id of a checkpoint or of a full state. Pin prevents its eviction and
   // counts a use. kNotFound if it has been evicted or its bytes are gone; then it is not matched
@@ -150,7 +158,7 @@ class CheckpointCache {
   void SetSavedAs(SavedAs saved_as) { table_.saved_as() = std::move(saved_as); }
   bool saves() const { return table_.store().saves(); }
   // Applies the store's events; see DiskIntake. Call it regularly.
-  void TakeEvents() { intake_.TakeEvents(); }
+  void TakeEvents();
   // See DiskSaver.
   DiskSaver::Step SaveNext(double prefill_ms_per_token) {
     return saver_.SaveNext(prefill_ms_per_token);
@@ -220,6 +228,7 @@ class CheckpointCache {
   ObjectTable table_;
   DiskSaver saver_;
   Evictor evictor_;
+  DiskLoader loader_;
   DiskIntake intake_;
   SegmentId loaded_part_ = 0;             // the last one that LoadPart returned; 0: none
   std::set<SegmentId> unreadable_parts_;  // segments of pinned paths whose bytes are gone

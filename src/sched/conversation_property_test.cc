@@ -133,7 +133,11 @@ struct Done : SlotCounters {
 class ConversationRun {
  public:
   explicit ConversationRun(const Scenario& scenario)
-      : scenario_(scenario), clock_(scenario.seed), random_(scenario.seed), clicks_(scenario.seed) {
+      : scenario_(scenario),
+        clock_(scenario.seed),
+        random_(scenario.seed),
+        clicks_(scenario.seed),
+        pauses_(scenario.seed) {
     Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
@@ -291,7 +295,10 @@ class ConversationRun {
     request.shape = prompt.shape;
     request.params = Params(scenario_.answer_tokens_max);
     auto generation = *server_->scheduler.Submit(std::move(request));
+    // The disk sometimes returns nothing for a while.
+    disk_.SetReads(pauses_() % 2 == 0);
     for (uint64_t steps = random_() % 4; steps > 0; --steps) server_->scheduler.Step();
+    disk_.SetReads(true);
     return generation;
   }
 
@@ -366,6 +373,7 @@ class ConversationRun {
   Done done_;  // in earlier lives
   std::mt19937_64 random_;
   std::mt19937_64 clicks_;
+  std::mt19937_64 pauses_;  // of the disk
   std::vector<std::unique_ptr<Client>> people_;
 };
 

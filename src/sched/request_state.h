@@ -70,9 +70,17 @@ struct PrefillEstimate {
   std::optional<uint64_t> admission = {};
 };
 
+// Objects of the cache that are read from disk for a queued request.
+struct PathLoad {
+  uint64_t load = 0;  // DiskLoader's number; 0: none
+  // The last admission when the path was chosen; nullopt if it was not yet.
+  std::optional<uint64_t> admission = {};
+};
+
 struct QueuedRequest : RequestState {
   PrefixWait wait = {};
   PrefillEstimate estimate = {};
+  PathLoad path_load = {};
   bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
   bool preempted = false;  // its slot went to a namespace that had none
 

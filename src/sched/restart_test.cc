@@ -48,6 +48,15 @@ class Life {
     }
     return Bench::Collect(generation->get());
   }
+  std::shared_ptr<Generation> Submit(GenerationRequest request) {
+    auto generation = scheduler_.Submit(std::move(request));
+    EXPECT_TRUE(generation.has_value());
+    return *generation;
+  }
+  void StepUntilNothingIsLeft() {
+    while (scheduler_.Step()) {
+    }
+  }
   void Expect(const PrefetchPrompt& prompt) { scheduler_.Prefetch({prompt}); }
   // Does the prefetch of an idle server.
   void Idle() {
@@ -235,6 +244,66 @@ TEST(Restart, WhatVanishesFromTheDiskIsReadAgainAndNothingElseHappens) {
       }
     }
   }
+}
+
+TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    const Tokens prompt = Text(1000, 'H');
+    {
+      Life life(&disk, SlowReader(memory_class), 1 << 20);
+      life.Ask(Bench::Request(prompt, 20));
+      life.SaveAll();
+    }
+    Life life(&disk, SlowReader(memory_class, 2), 2 << 20);
+    disk.SetReads(false);
+    const auto stored = life.Submit(Bench::Request(prompt, 20));
+    const auto cancelled = life.Submit(Bench::Request(prompt, 20));
+    life.StepUntilNothingIsLeft();
+    const auto other = life.Submit(Bench::Request(Text(300, 'o'), 20));
+    life.StepUntilNothingIsLeft();
+    EXPECT_EQ(Bench::Collect(other.get()).end.cost.prompt_tokens, 300u);
+    EXPECT_EQ(life.stats().waiting, 2u) << "two wait for the disk";
+    EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
+    cancelled->Cancel();
+    life.StepUntilNothingIsLeft();
+    EXPECT_EQ(life.stats().waiting, 1u);
+    disk.SetReads(true);
+    life.StepUntilNothingIsLeft();
+    const Bench::Answer answer = Bench::Collect(stored.get());
+    EXPECT_GT(answer.end.cost.reused_tokens, 900u);
+    ASSERT_NE(answer.end.report, nullptr);
+    EXPECT_GT(answer.end.report->disk_tokens, 0u) << "the report says where the state came from";
+    life.CheckInvariants();
+  }
+}
+
+TEST(Restart, AWarmStartDoesNotWaitForTheDisk) {
+  test::FakeDisk disk;
+  const auto request = [](char question) {
+    GenerationRequest asked = Bench::Request(Join(Text(960, 'H'), Text(100, question)), 4);
+    asked.shape.header_end = 960;
+    asked.shape.turns = {{960, true}};
+    return asked;
+  };
+  {
+    Life life(&disk, SlowReader(MemoryClass::kHybrid, 3), 1 << 20, ReuseMode::kLive, "auto");
+    for (const char question : {'a', 'b'}) life.Ask(request(question));
+    life.SaveAll();
+  }
+  Life life(&disk, SlowReader(MemoryClass::kHybrid, 3), 2 << 20, ReuseMode::kLive, "auto");
+  disk.SetReads(false);
+  life.Idle();
+  EXPECT_EQ(life.Ask(Bench::Request(Text(300, 'o'), 20)).end.cost.prompt_tokens, 300u);
+  EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
+  disk.SetReads(true);
+  life.Idle();
+  EXPECT_GT(disk.reads(), 0u);
+  const SchedulerStats ready = life.stats();
+  EXPECT_TRUE(std::any_of(ready.slots.begin(), ready.slots.end(),
+                          [](const SlotStats& slot) { return slot.tokens == 960; }));
+  life.CheckInvariants();
 }
 
 TEST(Restart, NothingIsWrittenTwice) {

@@ -15,6 +15,8 @@ namespace {
 constexpr double kWaitMsMax = 60'000;
 // Other processes may come to need the memory.
 constexpr double kMemoryWaitMsMax = 5'000;
+// How long the thread sleeps at most while all requests wait for the disk: one may be cancelled.
+constexpr double kLoadWaitMs = 50;
 
 }  // namespace
 
@@ -156,8 +158,10 @@ void Scheduler::RunOnce() {
   DoLooks(1);
   if (HasWork()) {
     EndIdleWork();
-    Step();
+    const bool busy = Step();
     cache_saver_.StepWhileBusy();
+    // The store wakes this thread when an object has been read.
+    if (!busy && admission_.loads()) mailbox_.Wait(kLoadWaitMs);
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (PrefetchNext()) {
@@ -218,9 +222,13 @@ bool Scheduler::Step() {
   admission_.UpdateShares();
   const bool commanded = DoCommands();
   admission_.UpdateWaits();
+  const bool loaded = admission_.UpdateLoads();
   const bool admitted = AdmitNext();
   if (!admitted) admission_.PreemptForShare();
-  if (admitted) admission_.UpdateWaits();
+  if (admitted) {
+    admission_.UpdateWaits();
+    admission_.UpdateLoads();
+  }
   // Done before a new prompt takes cells behind the idle ones, because attention passes over all
   // cells up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
@@ -229,7 +237,7 @@ bool Scheduler::Step() {
   const bool prefilled = prefill_.Step();
   const bool decoded = decoder_.DecodeAnswers();
   running_.PublishSlots();
-  const bool busy = commanded || admitted || prefilled || decoded || !running_.empty();
+  const bool busy = commanded || loaded || admitted || prefilled || decoded || !running_.empty();
   if (busy) idle_unloader_.OnBusy();
   context_.trace.EndStep(&span, busy);
   return busy;

@@ -61,10 +61,18 @@ class SnapshotStore {
   // The following functions are for stores that save to disk. The defaults save nothing and report
   // no events.
 
+  struct Arrived {
+    SnapshotId id = 0;
+    size_t bytes = 0;
+  };
   struct Events {
     std::vector<ObjectHeader> found;  // a parent comes before objects that begin in it, if both are
                                       // new
     std::vector<SnapshotId> lost;     // were on disk only, and are gone
+    // The results of StartRead. The bytes that arrived are not counted in bytes(), and stay until
+    // KeepRead or Unload.
+    std::vector<Arrived> arrived;
+    std::vector<SnapshotId> unreadable;
   };
   virtual bool saves() const { return false; }
   // Starts saving what is in memory. Returns false if that is not possible now, because too much is
@@ -84,6 +92,12 @@ class SnapshotStore {
   virtual void Release(SnapshotId /*id*/) {}
   // Frees the memory that Get loaded from disk. Does nothing if Get loaded nothing.
   virtual void Unload(SnapshotId /*id*/) {}
+  // Begins to read the bytes on another thread. Each call has a result in Events, unless the object
+  // is erased before. REQUIRES: kSavedOnly.
+  virtual void StartRead(SnapshotId /*id*/) {}
+  // Keeps bytes that arrived in memory; the place becomes kBoth. REQUIRES: they arrived, and were
+  // not unloaded.
+  virtual void KeepRead(SnapshotId /*id*/) {}
   virtual Events TakeEvents() { return {}; }
   // Binds `id` to the object `name`, which was reported as found. `id` is either new or in memory.
   virtual void Adopt(SnapshotId /*id*/, const ObjectName& /*name*/) {}

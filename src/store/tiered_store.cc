@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "store/disk/disk_store.h"
@@ -40,10 +41,7 @@ class TieredStore final : public SnapshotStore {
       if (held.name.empty()) return Fail(ErrorCode::kNotFound, "the file could not be read");
       auto bytes = disk_->Read(held.name);
       if (!bytes) {
-        // A failed read does not make the file bad: it is useless for this process, and stays for
-        // the next one.
-        by_name_.erase(held.name);
-        held.name = {};
+        LoseName(&held);
         return tl::unexpected(bytes.error());
       }
       held.loaded = std::make_shared<const Bytes>(std::move(*bytes));
@@ -110,9 +108,32 @@ class TieredStore final : public SnapshotStore {
     if (found != held_.end()) found->second.loaded = nullptr;
   }
 
+  void StartRead(SnapshotId id) override {
+    Held& held = HeldOf(id);
+    CHECK(held.place == Place::kSavedOnly);
+    if (held.loaded == nullptr) held.loaded = held.queued.lock();
+    if (held.loaded == nullptr && !held.name.empty()) {
+      reads_.emplace(held.name, id);
+      disk_->StartRead(held.name);
+    } else {
+      at_hand_.push_back(id);
+    }
+  }
+
+  void KeepRead(SnapshotId id) override {
+    Held& held = HeldOf(id);
+    CHECK(held.place == Place::kSavedOnly && held.loaded != nullptr);
+    held.memory = std::move(held.loaded);
+    held.loaded = nullptr;
+    held.place = Place::kBoth;
+    bytes_ += held.memory->size();
+  }
+
   Events TakeEvents() override {
     DiskStore::Events disk = disk_->TakeEvents();
     Events events;
+    for (auto& [name, bytes] : disk.read) TakeRead(name, std::move(bytes), &events);
+    for (const SnapshotId id : std::exchange(at_hand_, {})) TellRead(id, &events);
     for (const ObjectName& name : disk.written) SetPlace(name, Place::kSaving, Place::kBoth);
     for (const ObjectName& name : disk.failed) Forget(name, Place::kUnsaved, &events);
     for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &events);
@@ -167,6 +188,39 @@ class TieredStore final : public SnapshotStore {
     if (held.place == from) held.place = to;
   }
 
+  void TakeRead(const ObjectName& name, Result<Bytes> bytes, Events* events) {
+    const auto read = reads_.find(name);
+    CHECK(read != reads_.end());
+    const SnapshotId id = read->second;
+    reads_.erase(read);
+    const auto found = held_.find(id);
+    if (found != held_.end() && found->second.loaded == nullptr) {
+      Held& held = found->second;
+      if (bytes) {
+        held.loaded = std::make_shared<const Bytes>(std::move(*bytes));
+      } else {
+        LoseName(&held);
+      }
+    }
+    TellRead(id, events);
+  }
+
+  void TellRead(SnapshotId id, Events* events) const {
+    const auto found = held_.find(id);
+    if (found == held_.end() || found->second.loaded == nullptr) {
+      events->unreadable.push_back(id);
+    } else {
+      events->arrived.push_back({id, found->second.loaded->size()});
+    }
+  }
+
+  // A failed read does not make the file bad: it is useless for this process, and stays for the
+  // next one.
+  void LoseName(Held* held) {
+    by_name_.erase(held->name);
+    held->name = {};
+  }
+
   // Handles an object that is not on disk, or no longer. `place` applies if it is in memory.
   void Forget(const ObjectName& name, Place place, Events* events) {
     const auto found = by_name_.find(name);
@@ -184,6 +238,8 @@ class TieredStore final : public SnapshotStore {
   DiskStore* const disk_;
   std::unordered_map<SnapshotId, Held> held_;
   std::map<ObjectName, SnapshotId> by_name_;
+  std::multimap<ObjectName, SnapshotId> reads_;
+  std::vector<SnapshotId> at_hand_;  // results of StartRead that took no read
   size_t bytes_ = 0;
 };
 

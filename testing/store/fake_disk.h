@@ -20,6 +20,7 @@ class FakeDisk final : public DiskStore {
   void Restart() {
     events_ = {};
     waiting_.clear();
+    to_read_.clear();
     for (const auto& [name, object] : objects_) events_.found.push_back(object.header);
     std::stable_sort(events_.found.begin(), events_.found.end(),
                      [](const ObjectHeader& a, const ObjectHeader& b) {
@@ -48,6 +49,12 @@ class FakeDisk final : public DiskStore {
     stats_.refusing = false;
     failures_ = 0;
   }
+  // While reading is off, results of StartRead stay away.
+  void SetReads(bool reads) {
+    reads_on_ = reads;
+    if (!reads) return;
+    for (const ObjectName& name : std::exchange(to_read_, {})) StartRead(name);
+  }
   void FailReads(bool fails) { fails_reads_ = fails; }
   size_t reads() const { return reads_; }
   bool Holds(const ObjectName& name) const { return objects_.contains(name); }
@@ -69,6 +76,13 @@ class FakeDisk final : public DiskStore {
     if (found == objects_.end()) return Fail(ErrorCode::kNotFound, "it is gone");
     ++stats_.read;
     return *found->second.bytes;
+  }
+  void StartRead(const ObjectName& name) override {
+    if (reads_on_) {
+      events_.read.emplace_back(name, Read(name));
+    } else {
+      to_read_.push_back(name);
+    }
   }
   void Touch(const ObjectName& /*name*/) override {}
   void Remove(const ObjectName& name) override {
@@ -107,6 +121,8 @@ class FakeDisk final : public DiskStore {
   bool writes_ = true;
   bool fails_ = false;
   bool fails_reads_ = false;
+  bool reads_on_ = true;
+  std::vector<ObjectName> to_read_;
   size_t reads_ = 0;
   int failures_ = 0;
   size_t queue_max_ = SIZE_MAX;

@@ -19,6 +19,7 @@ void DiskIntake::TakeEvents() {
   if (!table_->store().saves()) return;
   SnapshotStore::Events events = table_->store().TakeEvents();
   for (const SnapshotId id : events.lost) table_->Lose(id);
+  loader_->OnRead(events);
   if (events.found.empty() && !std::exchange(offers_again_, false)) return;
   std::move(events.found.begin(), events.found.end(), std::back_inserter(waiting_));
   // A segment may have been found before its parent.

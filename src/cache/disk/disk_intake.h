@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cache/disk/disk_loader.h"
 #include "cache/evictor.h"
 #include "cache/object_table.h"
 #include "store/object.h"
@@ -20,8 +21,9 @@ namespace cairn {
 
 class DiskIntake {
  public:
-  // Both must outlive this object.
-  DiskIntake(ObjectTable* table, Evictor* evictor) : table_(table), evictor_(evictor) {}
+  // All must outlive this object. `loader` gets the events that concern it.
+  DiskIntake(ObjectTable* table, Evictor* evictor, DiskLoader* loader)
+      : table_(table), evictor_(evictor), loader_(loader) {}
 
   // Takes in the objects found since the last call, and removes those that are gone. Cheap when
   // there are no events.
@@ -42,6 +44,7 @@ class DiskIntake {
 
   ObjectTable* const table_;
   Evictor* const evictor_;
+  DiskLoader* const loader_;
   bool offers_again_ = false;
   // Objects found before the segment they begin in, or before there was room.
   std::vector<ObjectHeader> waiting_;

@@ -36,6 +36,7 @@ void Prefetcher::Clear() {
 
 bool Prefetcher::Step() {
   if (RestorePrefix()) return true;
+  if (prefixes_ && !prefixes_->empty()) return false;  // it is being read from disk
   // The next cut may be that far.
   const size_t steps = context_->cuts.message_starts.empty() ? 1 : kStepsToNextCut;
   const size_t least = steps * context_->cuts.grid_tokens;
@@ -46,9 +47,14 @@ bool Prefetcher::Step() {
       if (budget_.LoanLeft() < least) Pause();
       return false;
     }
-    if (!current_->slot && !Begin()) {
-      End();
-      continue;
+    if (!current_->slot) {
+      const Begun begun = Begin();
+      if (begun == Begun::kLoading) return false;
+      EndLoad();
+      if (begun == Begun::kNothing) {
+        End();
+        continue;
+      }
     }
     if (!ComputeChunk(allowed)) End();
     Publish();
@@ -77,20 +83,42 @@ bool Prefetcher::RestorePrefix() {
     std::reverse(prefixes_->begin(), prefixes_->end());
   }
   if (prefixes_->empty()) return false;
-  const StoredPrefix prefix = std::move(prefixes_->back());
-  prefixes_->pop_back();
+  const StoredPrefix prefix = prefixes_->back();
   // The divergence of two prompts is seldom a cut.
   const size_t size = context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
-  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return true;
+  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) {
+    EndLoad();
+    prefixes_->pop_back();
+    return true;
+  }
   Tokens prompt(tokens.begin(), tokens.end());
   // The last token of a prompt is always computed.
   prompt.push_back(prompt.back());
   const auto match = context_->cache->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
-  if (context_->restorer.ReachOf(needs).tokens < size) return true;
-  context_->pool.Release(context_->restorer.Resume(needs).slot);
+  const bool reached = context_->restorer.ReachOf(needs).tokens >= size;
+  if (reached && IsLoading(needs)) return false;
+  if (reached) context_->pool.Release(context_->restorer.Resume(needs).slot);
+  EndLoad();
+  prefixes_->pop_back();
   return true;
+}
+
+bool Prefetcher::IsLoading(const SlotNeeds& needs) {
+  if (!context_->cache->saves()) return false;
+  DiskLoader& loader = context_->cache->loader();
+  if (load_ == 0) {
+    const std::vector<uint64_t> ids = context_->restorer.ToLoad(needs);
+    if (ids.empty()) return false;
+    load_ = loader.Begin(ids);
+  }
+  context_->cache->TakeEvents();
+  return loader.IsLoading(load_);
+}
+
+void Prefetcher::EndLoad() {
+  context_->cache->loader().End(std::exchange(load_, 0));
 }
 
 bool Prefetcher::TakePrompt() {
@@ -103,7 +131,7 @@ bool Prefetcher::TakePrompt() {
   return true;
 }
 
-bool Prefetcher::Begin() {
+Prefetcher::Begun Prefetcher::Begin() {
   const PrefetchPrompt& prompt = current_->prefetched.prompt;
   const size_t end = context_->CutsOf(prompt.tokens).Last();
   context_->RefreshCache();
@@ -114,9 +142,12 @@ bool Prefetcher::Begin() {
   const size_t grid_tokens = context_->cuts.grid_tokens;
   const size_t step = grid_tokens > 1 ? grid_tokens : kUsualGridTokens;
   SlotPool& pool = context_->pool;
-  if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) return false;
+  if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) {
+    return Begun::kNothing;
+  }
+  if (IsLoading(needs)) return Begun::kLoading;
   current_->slot = context_->restorer.Resume(needs).slot;
-  return pool.slot(*current_->slot).tokens().size() < end;
+  return pool.slot(*current_->slot).tokens().size() < end ? Begun::kYes : Begun::kNothing;
 }
 
 bool Prefetcher::ComputeChunk(size_t tokens_max) {
@@ -141,9 +172,20 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   return false;
 }
 
+void Prefetcher::Abort() {
+  EndLoad();
+  current_.reset();
+}
+
+void Prefetcher::OnModelLoaded() {
+  EndLoad();
+  prefixes_.reset();
+}
+
 void Prefetcher::End() {
   if (!current_) return;
   Pause();
+  EndLoad();
   if (!current_->prefetched.chunks.empty()) prefetched_.Add(std::move(current_->prefetched));
   current_.reset();
 }

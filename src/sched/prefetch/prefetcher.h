@@ -38,15 +38,15 @@ class Prefetcher {
   // Drops all prompts. Called while the model is unloaded: it is not loaded for a mere expectation.
   void Clear();
 
-  // Computes the next chunk, or preloads a prefix. Returns false if there is none, or the budget is
-  // used up. REQUIRES: no request waits, and the model is loaded.
+  // Computes the next chunk, or preloads a prefix. Returns false if there is none, the budget is
+  // used up, or the disk is being waited for. REQUIRES: no request waits, and the model is loaded.
   bool Step();
   // Releases its slot; computed chunks stay in it.
   void Pause();
   // Ends the prompt that is being computed, if there is one.
   void End();
   // Drops the prompt that is being computed. Called after a failure, when all slots are empty.
-  void Abort() { current_.reset(); }
+  void Abort();
   // Whether it occupies a slot, which a request may take.
   bool has_slot() const { return current_ && current_->slot; }
   bool is_unfinished() const { return current_.has_value(); }
@@ -59,7 +59,7 @@ class Prefetcher {
   // The request continues after `reused` tokens. Returns how many of them were prefetched.
   size_t CountUsed(const GenerationRequest& request, size_t reused);
   // The model was unloaded and loaded again, so slots are empty.
-  void OnModelLoaded() { prefixes_.reset(); }
+  void OnModelLoaded();
 
  private:
   struct Current {
@@ -73,13 +73,20 @@ class Prefetcher {
     Tokens prompt;
   };
 
-  // Returns false if there is no prefix to preload.
+  enum class Begun : uint8_t { kYes, kLoading, kNothing };
+
+  // Returns false if there is no prefix to preload, or if it is being read from disk.
   bool RestorePrefix();
   // Whether a slot holds these tokens already, or no slot is empty.
   bool HasNoUseFor(TokenSpan tokens) const;
   bool TakePrompt();
-  // Returns false if there is nothing to compute, or no slot to compute it in.
-  bool Begin();
+  // Takes a slot. kNothing if there is nothing to compute, or no slot to compute it in. kLoading
+  // while the state that the slot gets is being read from disk.
+  Begun Begin();
+  // Begins to read from disk what the slot would resume from. Returns whether some of it is still
+  // to be read. One load at a time; EndLoad ends it.
+  bool IsLoading(const SlotNeeds& needs);
+  void EndLoad();
   // Returns false if the prompt is complete, or cannot be continued.
   bool ComputeChunk(size_t tokens_max);
   // Whether the conversation continued before its expected prompt was rendered.
@@ -93,6 +100,7 @@ class Prefetcher {
   std::deque<Asked> asked_;  // the latest requests
   // Prefixes still to be preloaded; nullopt: not looked up yet.
   std::optional<std::vector<StoredPrefix>> prefixes_;
+  DiskLoader::LoadId load_ = 0;  // 0: none
 
   std::mutex mutex_;
   std::deque<PrefetchPrompt> prompts_;  // guarded by mutex_

@@ -70,14 +70,15 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   for (const size_t index : InQueueOrder(*queue)) {
     QueuedRequest& next = (*queue)[index];
     if (!MayAdmit(next, reserved)) return std::nullopt;
-    if (!waits_.Waits(next)) return index;
-    if (!std::exchange(next.wait.counted, true)) {
+    const bool waits = waits_.Waits(next);
+    if (!waits && !loads_.IsLoading(next)) return index;
+    if (waits && !std::exchange(next.wait.counted, true)) {
       context_->stats.Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
     }
     // A request that passes this one could take the very slot that it requests.
     if (next.request.slot) return std::nullopt;
     ++reserved.slots;
-    reserved.tokens += next.request.prompt.size() - next.wait.position + 1;
+    reserved.tokens += next.request.prompt.size() - (waits ? next.wait.position : 0) + 1;
   }
   return std::nullopt;
 }
@@ -101,7 +102,8 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   queue_->ForEach([&](QueuedRequest* queued) {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
     if (!too_long || !queued->ready() || queued->leaves_queue()) return;
-    if (queued->wait.reader == 0) waiting.insert(queued->request.name_space);
+    if (queued->wait.reader == 0 && !loads_.IsLoading(*queued))
+      waiting.insert(queued->request.name_space);
   });
   return waiting;
 }

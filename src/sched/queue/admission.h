@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/request_queue.h"
 #include "sched/request_state.h"
@@ -24,7 +25,11 @@ class Admission {
  public:
   // All must outlive this object.
   Admission(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
-      : context_(context), queue_(queue), running_(running), waits_(context, queue, running) {}
+      : context_(context),
+        queue_(queue),
+        running_(running),
+        waits_(context, queue, running),
+        loads_(context, queue, running) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
@@ -33,6 +38,12 @@ class Admission {
   void UpdateWaits() { waits_.Update(); }
   // Takes the next request that a slot and its cells are free for out of the queue.
   std::optional<QueuedRequest> TakeNext();
+  // Begins to read from disk the states that queued requests will resume from, and ends the loads
+  // of requests that are no longer queued. Call before TakeNext, and after a request got its slot.
+  // Returns whether something changed.
+  bool UpdateLoads() { return loads_.Update(); }
+  // Whether a queued request waits for the disk.
+  bool loads() const { return loads_.any(); }
   // Preempts for a namespace that has waited long enough: a request of a namespace that holds more
   // slots is stored and continues later, which costs a restore but no prefill.
   void PreemptForShare();
@@ -58,6 +69,7 @@ class Admission {
   RequestQueue* const queue_;
   RunningRequests* const running_;
   PrefixWaits waits_;
+  PathLoads loads_;
 };
 
 }  // namespace cairn

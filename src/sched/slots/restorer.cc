@@ -150,6 +150,27 @@ Restorer::Reach Restorer::ReachOf(const SlotNeeds& needs) const {
   return {path.point.position, lends ? path.point.position : 0};
 }
 
+std::vector<uint64_t> Restorer::ToLoad(const SlotNeeds& needs) const {
+  if (!MayReuse()) return {};
+  const ResumePath path = Choose(needs);
+  const ResumePoint& point = path.point;
+  std::vector<uint64_t> ids;
+  if (point.kind == ResumePoint::Kind::kAssemble) {
+    const Slot& slot = pool_->slot(path.slot);
+    const bool own = slot.name_space() == needs.name_space;
+    const size_t held_tokens = own ? CommonPrefix(slot.tokens(), needs.prompt) : 0;
+    for (const SegmentIndex::Link& link : pool_->cache().PathTo(
+             needs.name_space, needs.prompt.first(point.position), point.checkpoint.lineage)) {
+      if (link.end > held_tokens) ids.push_back(link.id);
+    }
+  }
+  if (path.full_state != nullptr) ids.push_back(path.full_state->id);
+  if (point.checkpoint.id != 0) ids.push_back(point.checkpoint.id);
+  const bool in_memory = std::all_of(
+      ids.begin(), ids.end(), [this](const uint64_t id) { return pool_->cache().InMemory(id); });
+  return in_memory ? std::vector<uint64_t>{} : ids;
+}
+
 std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
   if (!MayReuse()) return std::nullopt;
   const ResumePath path = Choose(needs);
@@ -229,14 +250,14 @@ std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const Resume
   pinned.full_state = nullptr;
   pinned.point.checkpoint.id = 0;
   if (point.checkpoint.id != 0) {
-    pins.from_disk = !pool_->cache().InMemory(point.checkpoint.id);
+    pins.from_disk = pool_->cache().loader().FromDisk(point.checkpoint.id);
     const auto snapshot = pool_->cache().Pin(point.checkpoint.id);
     if (!snapshot) return std::nullopt;
     pins.snapshot = *snapshot;
     pinned.point.checkpoint.id = point.checkpoint.id;
   }
   if (path.full_state != nullptr) {
-    pins.from_disk = pins.from_disk || !pool_->cache().InMemory(path.full_state->id);
+    pins.from_disk = pins.from_disk || pool_->cache().loader().FromDisk(path.full_state->id);
     const auto whole = pool_->cache().Pin(path.full_state->id);
     if (!whole) {
       Unpin(pinned, pins);

@@ -13,6 +13,7 @@
 #define CAIRN_SCHED_SLOTS_RESTORER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -50,6 +51,9 @@ class Restorer {
   Resumed Resume(const SlotNeeds& needs);
   // Returns how far Resume would come now; if no slot is free, as if all were.
   Reach ReachOf(const SlotNeeds& needs) const;
+  // Returns the objects of the cache that Resume would use now, in the order of use. Empty if all
+  // of them are in memory.
+  std::vector<uint64_t> ToLoad(const SlotNeeds& needs) const;
   // Returns the report of a path that is at hand: a slot holds its KV, and the state to restore, if
   // one is needed, is in memory. Resume would move only that state, so it need not be called before
   // a request continues from there. Returns nullopt if there is no such path.
@@ -66,7 +70,7 @@ class Restorer {
     ByteSpan snapshot;
     ByteSpan full_state;
     std::optional<CheckpointCache::PinnedPath> segments;
-    bool from_disk = false;  // snapshot or full state were not in memory
+    bool from_disk = false;  // snapshot or full state: see DiskLoader::FromDisk
   };
 
   Resumed ResumeAnyhow(SlotNeeds needs);

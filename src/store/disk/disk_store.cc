@@ -1,4 +1,4 @@
-// DiskStore: a DiskWorker with its thread.
+// DiskStore: a DiskWorker with its thread, and a DiskReader.
 
 #include "store/disk/disk_store.h"
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/thread_priority.h"
+#include "store/disk/disk_reader.h"
 #include "store/disk/disk_worker.h"
 
 namespace cairn {
@@ -18,8 +19,10 @@ constexpr std::chrono::seconds kFirstScanMax(5);
 
 class ThreadedDiskStore final : public DiskStore {
  public:
-  ThreadedDiskStore(Fs* fs, DiskStoreOptions options)
-      : worker_(fs, std::move(options)), thread_([this] {
+  ThreadedDiskStore(Fs* fs, const DiskStoreOptions& options)
+      : worker_(fs, options),
+        reader_([this](const ObjectName& name) { return worker_.Read(name); }, options.wake),
+        thread_([this] {
           worker_.TryStep();
           scanned_.set_value();
           LowerThreadPriority();
@@ -30,15 +33,21 @@ class ThreadedDiskStore final : public DiskStore {
   ~ThreadedDiskStore() override { ThreadedDiskStore::Stop(); }
 
   void Stop() override {
+    reader_.Stop();
     worker_.Stop();
     if (thread_.joinable()) thread_.join();
   }
 
-  Events TakeEvents() override { return worker_.TakeEvents(); }
+  Events TakeEvents() override {
+    Events events = worker_.TakeEvents();
+    events.read = reader_.TakeResults();
+    return events;
+  }
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
     return worker_.Write(std::move(header), std::move(bytes));
   }
   Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
+  void StartRead(const ObjectName& name) override { reader_.Start(name); }
   void Touch(const ObjectName& name) override { worker_.Touch(name); }
   void Remove(const ObjectName& name) override { worker_.Remove(name); }
   bool Drain(double ms_max) override { return worker_.Drain(ms_max); }
@@ -46,6 +55,7 @@ class ThreadedDiskStore final : public DiskStore {
 
  private:
   DiskWorker worker_;
+  DiskReader reader_;
   std::promise<void> scanned_;
   std::thread thread_;  // last: it uses the members above
 };
@@ -53,7 +63,7 @@ class ThreadedDiskStore final : public DiskStore {
 }  // namespace
 
 std::unique_ptr<DiskStore> DiskStore::Open(Fs* fs, DiskStoreOptions options) {
-  return std::make_unique<ThreadedDiskStore>(fs, std::move(options));
+  return std::make_unique<ThreadedDiskStore>(fs, options);
 }
 
 }  // namespace cairn

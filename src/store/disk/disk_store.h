@@ -5,6 +5,7 @@
 //   DIR/lock                              held by the process that is evicting
 //
 // The store's own I/O thread writes, removes, scans and evicts; it works through a queue in order.
+// Another thread reads (store/disk/disk_reader.h), so that a read does not wait behind writes.
 // Callers never wait for the disk, except in Read and Drain.
 //
 // When the directory exceeds its budget, the objects with the lowest rank are evicted, across all
@@ -32,6 +33,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -59,7 +61,7 @@ struct DiskStoreOptions {
   double half_life_s = 24 * 3600;
   double scan_interval_s = 5;       // scans notice what other processes wrote and evicted
   std::function<int64_t()> now_ns;  // wall clock, nanoseconds since 1970; called by any thread
-  // Called by the I/O thread when there are events, so that the caller takes them.
+  // Called by the store's threads when there are events, so that the caller takes them.
   std::function<void()> wake;
   LogSink log;
   TraceEvents* trace = nullptr;  // outlives the store; may be null
@@ -81,6 +83,8 @@ class DiskStore {
     std::vector<ObjectName> gone;     // found or written before, and now evicted, removed or lost
     // Gone together with the whole folder. They were not evicted, so they may be offered again.
     std::vector<ObjectName> vanished;
+    // The results of StartRead, with the errors of Read.
+    std::vector<std::pair<ObjectName, Result<Bytes>>> read;
   };
   using Stats = SavedStats;
 
@@ -90,7 +94,7 @@ class DiskStore {
   static std::unique_ptr<DiskStore> Open(Fs* fs, DiskStoreOptions options);
   // Stops without waiting for queued work; see Drain.
   virtual ~DiskStore() = default;
-  // Stops the I/O thread, as the destructor does: afterwards nothing is written or scanned, and
+  // Stops the threads, as the destructor does: afterwards nothing is written or scanned, and
   // `wake` and `log` are not called. For an owner whose callbacks are destroyed before the store.
   virtual void Stop() = 0;
 
@@ -102,6 +106,8 @@ class DiskStore {
   // Returns the object's bytes, checked and decoded. Returns kNotFound if it is gone, kUnsupported
   // if a newer version's file is in its place, and kCorrupt, after removing the file, if it is bad.
   virtual Result<Bytes> Read(const ObjectName& name) = 0;
+  // As Read, without waiting: the result comes with the events.
+  virtual void StartRead(const ObjectName& name) = 0;
   // Counts a use of the object.
   virtual void Touch(const ObjectName& name) = 0;
   virtual void Remove(const ObjectName& name) = 0;

@@ -1,0 +1,49 @@
+#include "store/disk/disk_reader.h"
+
+namespace cairn {
+
+DiskReader::DiskReader(std::function<Result<Bytes>(const ObjectName&)> read,
+                       std::function<void()> wake)
+    : read_(std::move(read)), wake_(std::move(wake)), thread_([this] { Run(); }) {}
+
+void DiskReader::Start(const ObjectName& name) {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    to_read_.push_back(name);
+  }
+  changed_.notify_one();
+}
+
+DiskReader::Results DiskReader::TakeResults() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return std::exchange(results_, {});
+}
+
+void DiskReader::Stop() {
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void DiskReader::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopped_ || !to_read_.empty(); });
+    if (stopped_) return;
+    const ObjectName name = to_read_.front();
+    to_read_.pop_front();
+    lock.unlock();
+    Result<Bytes> bytes = read_(name);
+    lock.lock();
+    results_.emplace_back(name, std::move(bytes));
+    if (wake_ == nullptr) continue;
+    lock.unlock();
+    wake_();
+    lock.lock();
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,54 @@
+// DiskReader: a thread that reads objects, in the order in which they were requested.
+//
+// Threads: one caller; `read` and `wake` are called by the reader's own thread.
+
+#ifndef CAIRN_STORE_DISK_DISK_READER_H_
+#define CAIRN_STORE_DISK_DISK_READER_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "store/object.h"
+
+namespace cairn {
+
+class DiskReader {
+ public:
+  using Results = std::vector<std::pair<ObjectName, Result<Bytes>>>;
+
+  // `wake`: called after each read; may be empty.
+  DiskReader(std::function<Result<Bytes>(const ObjectName&)> read, std::function<void()> wake);
+  DiskReader(const DiskReader&) = delete;
+  DiskReader& operator=(const DiskReader&) = delete;
+  ~DiskReader() { Stop(); }
+
+  void Start(const ObjectName& name);
+  // The results since the last call.
+  Results TakeResults();
+  // Waits for the read that is under way, and drops the others.
+  void Stop();
+
+ private:
+  void Run();
+
+  const std::function<Result<Bytes>(const ObjectName&)> read_;
+  const std::function<void()> wake_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::deque<ObjectName> to_read_;
+  Results results_;
+  bool stopped_ = false;
+
+  std::thread thread_;  // last: it uses the members above
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_STORE_DISK_DISK_READER_H_
