@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that a change must pass, from nothing. The sanitizers, the fuzz targets and the soak run
-# on what changed since the last `make nightly` (scripts/lib/changed.sh); nightly runs them whole.
+# on what changed since they last ran whole and passed (scripts/lib/changed.sh); nightly runs them in
+# full.
 # With CI=true the linter looks at all files as far as its time goes, else at the changed ones. The
 # tests run last, so the log ends with their count.
 set -euo pipefail
