@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <string>
@@ -11,6 +12,8 @@
 
 namespace cairn {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr const char* kTrace =
     R"({"dialogue":"a","messages":[{"role":"system","content":"policy"},)"
@@ -151,6 +154,34 @@ TEST(Scenario, LongHistoriesAreAsLongAsTheirNamesSay) {
   };
   about("history-36k", 36'000);
   about("history-100k", 100'000);
+}
+
+// Returns the messages of a request.
+Json MessagesIn(const std::string& request) {
+  return Json::parse(request)["messages"];
+}
+
+TEST(Scenario, ToolMessagesEndInALongerResultAndTheSameCallAgain) {
+  const std::vector<std::string> requests = Requests("tool-messages", Params());
+  ASSERT_EQ(requests.size(), 14u);
+  const Json before = MessagesIn(requests[10]);
+  ASSERT_EQ(before.size(), 22u) << "a system message, a question, ten calls and their results";
+  for (size_t i = 2; i < before.size(); i += 2) {
+    EXPECT_EQ(before[i]["tool_calls"].size(), 1u);
+    EXPECT_FALSE(before[i].contains("reasoning_content"));
+    EXPECT_EQ(before[i + 1]["role"], "tool");
+    EXPECT_EQ(before[i + 1]["tool_call_id"], before[i]["tool_calls"][0]["id"]);
+  }
+  const Json longer = MessagesIn(requests[11]);
+  ASSERT_EQ(longer.size(), before.size());
+  EXPECT_EQ(longer[20], before[20]);
+  const auto result = longer[21]["content"].get<std::string>();
+  EXPECT_TRUE(result.starts_with(before[21]["content"].get<std::string>() + "\n"));
+  const Json again = MessagesIn(requests[12]);
+  ASSERT_EQ(again.size(), 24u);
+  EXPECT_EQ(again[22]["tool_calls"][0]["function"], again[20]["tool_calls"][0]["function"]);
+  EXPECT_NE(again[22]["tool_calls"][0]["id"], again[20]["tool_calls"][0]["id"]);
+  EXPECT_EQ(again[23]["content"], result);
 }
 
 TEST(Scenario, ReplaysWhatTheTraceHolds) {

@@ -33,9 +33,15 @@ size_t ScenarioWriter::Bytes(size_t tokens) const {
 
 ChatMessage ScenarioWriter::Call(size_t reasoning_tokens) {
   ChatMessage message{"assistant", ""};
-  message.reasoning = Prose(reasoning_tokens);
-  message.tool_calls = {{"call_" + std::to_string(++calls_), "read_file",
-                         R"({"path":"src/)" + Word() + "/" + Word() + R"(.cc"})"}};
+  if (reasoning_tokens > 0) message.reasoning = Prose(reasoning_tokens);
+  message.tool_calls = {
+      {NextCallId(), "read_file", R"({"path":"src/)" + Word() + "/" + Word() + R"(.cc"})"}};
+  return message;
+}
+
+ChatMessage ScenarioWriter::CallAgain(const ChatMessage& call) {
+  ChatMessage message = call;
+  message.tool_calls.at(0).id = NextCallId();
   return message;
 }
 

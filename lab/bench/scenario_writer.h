@@ -29,8 +29,10 @@ class ScenarioWriter {
   ChatMessage System(size_t tokens) { return {"system", nonce_ + Prose(tokens)}; }
   ChatMessage User(size_t tokens) { return {"user", Prose(tokens)}; }
   ChatMessage Assistant(size_t tokens) { return {"assistant", Prose(tokens)}; }
-  // An assistant message with reasoning and a tool call, and the tool's result.
+  // An assistant message with a tool call, after reasoning if `reasoning_tokens` is not 0; another
+  // call with the same arguments; and a tool's result.
   ChatMessage Call(size_t reasoning_tokens);
+  ChatMessage CallAgain(const ChatMessage& call);
   ChatMessage ToolResult(const ChatMessage& call, size_t tokens);
   // Returns `count` tools whose descriptions have about `tokens` tokens together.
   std::string ToolsJson(size_t count, size_t tokens);
@@ -51,6 +53,8 @@ class ScenarioWriter {
   Scenario Finish() && { return std::move(scenario_); }
 
  private:
+  std::string NextCallId() { return "call_" + std::to_string(++calls_); }
+
   const ScenarioParams& params_;
   SeededText text_;
   std::string nonce_;
@@ -76,6 +80,7 @@ Scenario ParallelSame(const ScenarioParams& params);
 Scenario Restart(const ScenarioParams& params);
 Scenario CancelInMiddle(const ScenarioParams& params);
 Scenario ToolLoop(const ScenarioParams& params);
+Scenario ToolMessages(const ScenarioParams& params);
 Scenario TwelveConversations(const ScenarioParams& params);
 Scenario History36k(const ScenarioParams& params);
 Scenario History100k(const ScenarioParams& params);

@@ -182,6 +182,34 @@ Scenario ToolLoop(const ScenarioParams& params) {
   return std::move(writer).Finish();
 }
 
+Scenario ToolMessages(const ScenarioParams& params) {
+  constexpr size_t kCalls = 10;
+  ScenarioWriter writer("tool-messages", params);
+  writer.Add(0, {writer.System(2000)});
+  writer.Put(ToolsStep{0, writer.ToolsJson(4, 800)});
+  writer.Say(0, 200);
+  ChatMessage call;
+  ChatMessage result;
+  for (size_t i = 0; i < kCalls; ++i) {
+    call = writer.Call(0);
+    result = writer.ToolResult(call, 150);
+    AskForCall(0, "call " + std::to_string(i + 1), call, &writer);
+    writer.Add(0, {result});
+  }
+  writer.AskFor(0, "the last result", Keep::kDiscard);
+  // The system message and the question precede the calls, each with its result.
+  result.content += "\n" + writer.Code(150);
+  writer.Put(RewriteStep{0, 1 + 2 * kCalls, result.content});
+  const ChatMessage again = writer.CallAgain(call);
+  AskForCall(0, "the last result, longer", again, &writer);
+  result.tool_call_id = again.tool_calls[0].id;
+  writer.Add(0, {result});
+  writer.AskFor(0, "the same call's result");
+  writer.Say(0, 200);
+  writer.AskFor(0, "the next question");
+  return std::move(writer).Finish();
+}
+
 Scenario TwelveConversations(const ScenarioParams& params) {
   constexpr size_t kConversations = 12;
   ScenarioWriter writer("twelve-conversations", params);
