@@ -14,7 +14,7 @@ struct Entry {
   Scenario (*make)(const ScenarioParams& params);  // null: the trace
 };
 
-constexpr std::array<Entry, 22> kEntries = {{
+constexpr std::array<Entry, 23> kEntries = {{
     {{"growing-chat", "a chat that grows by turns"}, GrowingChat},
     {{"reasoning-stripped", "answers come back without their reasoning"}, ReasoningStripped},
     {{"two-agents", "two agents with one header take turns"}, TwoAgents},
@@ -34,6 +34,7 @@ constexpr std::array<Entry, 22> kEntries = {{
     {{"tool-loop", "a tool loop of 60 steps with reasoning, rewound"}, ToolLoop},
     {{"tool-messages", "ten tool calls, the last made again after a longer result"}, ToolMessages},
     {{"twelve-conversations", "twelve conversations with one header"}, TwelveConversations},
+    {{"crowd", "eight people with one header at the same time"}, Crowd},
     {{"history-36k", "36,000 tokens of history"}, History36k},
     {{"history-100k", "100,000 tokens of history"}, History100k},
     {{"trace", "a replay of recorded dialogues"}, nullptr},

@@ -161,6 +161,25 @@ Json MessagesIn(const std::string& request) {
   return Json::parse(request)["messages"];
 }
 
+TEST(Scenario, ACrowdSendsEveryTurnAtTheSameTimeWithOneHeader) {
+  const auto scenario = MakeScenario("crowd", Params());
+  ASSERT_TRUE(scenario);
+  std::vector<size_t> together;
+  for (const Step& step : scenario->steps) {
+    if (const auto* ask = std::get_if<AskStep>(&step)) together.push_back(ask->asks.size());
+  }
+  EXPECT_EQ(together, std::vector<size_t>(6, 8));
+  const std::vector<std::string> requests = Requests("crowd", Params());
+  std::set<std::string> questions;
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(MessagesIn(requests[i])[0], MessagesIn(requests[0])[0]);
+    EXPECT_EQ(Json::parse(requests[i])["tools"], Json::parse(requests[0])["tools"]);
+    questions.insert(MessagesIn(requests[i])[1].dump());
+    EXPECT_EQ(MessagesIn(requests[40 + i]).size(), 12u) << "a system message and six turns";
+  }
+  EXPECT_EQ(questions.size(), 8u);
+}
+
 TEST(Scenario, ToolMessagesEndInALongerResultAndTheSameCallAgain) {
   const std::vector<std::string> requests = Requests("tool-messages", Params());
   ASSERT_EQ(requests.size(), 14u);

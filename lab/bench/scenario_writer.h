@@ -82,6 +82,7 @@ Scenario CancelInMiddle(const ScenarioParams& params);
 Scenario ToolLoop(const ScenarioParams& params);
 Scenario ToolMessages(const ScenarioParams& params);
 Scenario TwelveConversations(const ScenarioParams& params);
+Scenario Crowd(const ScenarioParams& params);
 Scenario History36k(const ScenarioParams& params);
 Scenario History100k(const ScenarioParams& params);
 Result<Scenario> Trace(const ScenarioParams& params);

@@ -224,4 +224,24 @@ Scenario TwelveConversations(const ScenarioParams& params) {
   return std::move(writer).Finish();
 }
 
+Scenario Crowd(const ScenarioParams& params) {
+  constexpr size_t kPeople = 8;
+  ScenarioWriter writer("crowd", params);
+  writer.Add(0, {writer.System(2000)});
+  writer.Put(ToolsStep{0, writer.ToolsJson(4, 800)});
+  for (size_t i = 1; i < kPeople; ++i) writer.Put(CopyStep{0, i});
+  for (size_t turn = 0; turn < 6; ++turn) {
+    AskStep together;
+    for (size_t i = 0; i < kPeople; ++i) {
+      writer.Say(i, 200);
+      Ask ask;
+      ask.conversation = i;
+      ask.what = Turn(turn) + " of person " + std::to_string(i + 1);
+      together.asks.push_back(std::move(ask));
+    }
+    writer.Put(std::move(together));
+  }
+  return std::move(writer).Finish();
+}
+
 }  // namespace cairn
