@@ -71,6 +71,9 @@ void Prefill::Resume(RunningRequest* request) {
   Restorer::Resumed resumed = context_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, asked.reuse || again, &match, asked.slot, again});
   context_->trace.OnResumed(resumed.slot, resumed.report);
+  if (resumed.report.disk_tokens > 0) {
+    resumed.report.restore_ms += std::exchange(request->load_ms, 0);
+  }
   CountRestore(resumed.report);
   request->slot = resumed.slot;
   request->prefill_begin_tokens = running_->slot_tokens(*request);

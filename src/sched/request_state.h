@@ -41,6 +41,7 @@ struct RequestState {
   double queued_ms = 0;  // when it entered the queue, or entered it again
   double admitted_ms = 0;
   double first_token_ms = 0;
+  double load_ms = 0;  // how long its states were read from disk, before it got its slot
   GenerationCost cost;
   std::unique_ptr<Sampler> sampler;  // made at the first admission
   ReasoningMeter reasoning;
@@ -73,6 +74,7 @@ struct PrefillEstimate {
 // Objects of the cache that are read from disk for a queued request.
 struct PathLoad {
   uint64_t load = 0;  // DiskLoader's number; 0: none
+  double begin_ms = 0;
   // The last admission when the path was chosen; nullopt if it was not yet.
   std::optional<uint64_t> admission = {};
 };

@@ -265,6 +265,7 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
     life.StepUntilNothingIsLeft();
     EXPECT_EQ(Bench::Collect(other.get()).end.cost.prompt_tokens, 300u);
     EXPECT_EQ(life.stats().waiting, 2u) << "two wait for the disk";
+    EXPECT_EQ(life.stats().loading, 2u);
     EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
     cancelled->Cancel();
     life.StepUntilNothingIsLeft();
@@ -272,6 +273,7 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
     disk.SetReads(true);
     life.StepUntilNothingIsLeft();
     const Bench::Answer answer = Bench::Collect(stored.get());
+    EXPECT_EQ(life.stats().loading, 0u);
     EXPECT_GT(answer.end.cost.reused_tokens, 900u);
     ASSERT_NE(answer.end.report, nullptr);
     EXPECT_GT(answer.end.report->disk_tokens, 0u) << "the report says where the state came from";

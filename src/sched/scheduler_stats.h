@@ -37,7 +37,7 @@ struct SchedulerStats {
   PromptSources prompt_sources;
   SecondsHistogram queue_times;        // from arrival to a free slot
   SecondsHistogram first_token_times;  // from arrival to the first token
-  // Time to restore state that no slot held, by slowest tier.
+  // Time to restore state that no slot held, by slowest tier. From disk: with reading it.
   SecondsHistogram ram_restore_times;
   SecondsHistogram disk_restore_times;
   SecondsHistogram save_lags;  // see SaveLag; empty where nothing is saved
@@ -65,6 +65,7 @@ struct SchedulerStats {
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
+  size_t loading = 0;  // of `waiting`: their states are being read from disk
 };
 
 class StatsBoard {

@@ -48,6 +48,8 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_requests_refused_total", "Requests refused because the queue was full.",
                 Of(stats.refused));
   page->Gauge("cairn_requests_waiting", "Requests queued for a slot.", Of(stats.waiting));
+  page->Gauge("cairn_requests_loading", "Queued requests whose states are being read from disk.",
+              Of(stats.loading));
   page->Gauge("cairn_slots", "Number of slots.", Of(stats.slots.size()));
   page->Gauge("cairn_slots_busy", "Slots that hold a running request.",
               Of(std::count_if(stats.slots.begin(), stats.slots.end(),

@@ -1,6 +1,8 @@
 #include "sched/queue/path_loads.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -23,13 +25,27 @@ bool PathLoads::Update() {
     if (!loads_.contains(queued->number)) Begin(queued);
   }
   if (any()) context_->RefreshCache();
+  for (QueuedRequest* queued : ready) {
+    if (IsLoading(*queued)) queued->load_ms = context_->NowMs() - queued->path_load.begin_ms;
+  }
+  CountLoading();
   return loads_.size() != loads || loader.reads() != reads;
+}
+
+void PathLoads::CountLoading() {
+  const DiskLoader& loader = context_->cache->loader();
+  const auto loading =
+      static_cast<size_t>(std::count_if(loads_.begin(), loads_.end(), [&](const auto& load) {
+        return loader.IsLoading(load.second);
+      }));
+  if (std::exchange(loading_, loading) == loading) return;
+  context_->stats.Update([&](SchedulerStats* stats) { stats->loading = loading; });
 }
 
 void PathLoads::Begin(QueuedRequest* queued) {
   const GenerationRequest& request = queued->request;
   if (queued->path_load.admission == running_->last_admission()) return;
-  queued->path_load = {0, running_->last_admission()};
+  queued->path_load = {0, 0, running_->last_admission()};
   context_->RefreshCache();
   const bool reuses = request.reuse || queued->has_begun();
   if (!reuses || queued->leaves_queue()) return;
@@ -39,6 +55,7 @@ void PathLoads::Begin(QueuedRequest* queued) {
       {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   if (ids.empty()) return;
   queued->path_load.load = context_->cache->loader().Begin(ids);
+  queued->path_load.begin_ms = context_->NowMs();
   loads_.emplace(queued->number, queued->path_load.load);
 }
 

@@ -7,6 +7,7 @@
 #ifndef CAIRN_SCHED_QUEUE_PATH_LOADS_H_
 #define CAIRN_SCHED_QUEUE_PATH_LOADS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -34,11 +35,14 @@ class PathLoads {
  private:
   // Chooses the request's path, once after each admission.
   void Begin(QueuedRequest* queued);
+  // Publishes how many requests wait for the disk.
+  void CountLoading();
 
   SchedulerContext* const context_;
   RequestQueue* const queue_;
   RunningRequests* const running_;
   std::map<uint64_t, uint64_t> loads_;  // DiskLoader's numbers by the requests'
+  size_t loading_ = 0;                  // as published
 };
 
 }  // namespace cairn
