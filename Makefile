@@ -68,7 +68,7 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
-bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a minute's try)
+bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a try; MODEL=file: on it)
 	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
 

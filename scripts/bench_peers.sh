@@ -6,6 +6,11 @@
 #        [FLAGS="further flags of cairn serve"] scripts/bench_peers.sh [--quick]
 #   --quick  a minute on one small model, into build/bench-peers/: does the whole chain work?
 # What was seen is left in build/bench-peers, with a page for the browser.
+#
+# MODEL=FILE [CHAT_TEMPLATE=name] [ANSWER_TOKENS=16] and any of the above but CLASSES: the main
+# scenarios on this model, on ours and on llama-server with its defaults, and whether their greedy
+# answers agree; into build/bench-model/NAME.md (OUT is the folder). llama-server plays once more
+# with smaller batches, as a control: how often does it agree with itself? CONTROL=0: not that.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -22,13 +27,26 @@ source scripts/report_tools.sh
 
 readonly CAIRN="${CAIRN:-build/cairn}"
 readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
-WORK="${WORK:-build/bench-peers}"
-readonly CONFIGURATIONS="cairn llama-server best"
-MODEL=""  # of the class that is played
+MODEL="${MODEL:-}"
+if [[ -n "$MODEL" ]]; then
+  WORK="${WORK:-build/bench-model}"
+  CONFIGURATIONS="cairn llama-server"
+  [[ "${CONTROL:-1}" == 0 ]] || CONFIGURATIONS+=" control"
+else
+  WORK="${WORK:-build/bench-peers}"
+  CONFIGURATIONS="cairn llama-server best"
+fi
+readonly CONFIGURATIONS
+readonly MAIN_SCENARIOS="growing-chat,two-agents,edits-further-back,regenerate,edit-last,titles,\
+forks,sub-agents,parallel-same,restart,tool-messages,crowd"
+readonly CONTROL_BATCH=32
+PLAYED="" # the model's file
 SERVER="" # folder of the one that runs
 ARGV=()   # of the one that is to run
 CWD=""    # likewise
 FILES=()  # results
+PLAY=()   # further flags of cairn-lab bench
+SERVE=()  # flags of both servers
 
 # recipe_of CLASS: architecture and layers. Of each class, an architecture whose grid is verified in
 # docs/architectures.md; where every token looks at all before it, two layers take long enough.
@@ -58,14 +76,25 @@ use_defaults() {
   read -r -a CAIRN_FLAGS <<<"${FLAGS:-}"
 }
 
-# make_model CLASS: MODEL is then its path.
+# The settings of a real model. Its answers are not decided beforehand, so the history goes on with
+# made-up ones, and both servers get the same prompts.
+use_model_defaults() {
+  [[ -f "$MODEL" ]] || fail "MODEL=$MODEL is no file."
+  PLAYED="$(cd "$(dirname "$MODEL")" && pwd)/$(basename "$MODEL")"
+  SCENARIOS="${SCENARIOS:-$MAIN_SCENARIOS}" REPEAT="${REPEAT:-1}" OUT="${OUT:-$WORK}"
+  ANSWER_TOKENS="${ANSWER_TOKENS:-16}" CHAT_TEMPLATE="${CHAT_TEMPLATE:-}"
+  PLAY+=(--fixed-answers "$ANSWER_TOKENS")
+  [[ -z "$CHAT_TEMPLATE" ]] || SERVE+=(--chat-template "$CHAT_TEMPLATE")
+}
+
+# make_model CLASS: PLAYED is then its path.
 make_model() {
   local recipe architecture layers
   recipe="$(recipe_of "$1")"
   read -r architecture layers <<<"$recipe"
   mkdir -p "$MODELS"
-  MODEL="$(cd "$MODELS" && pwd)/$architecture.gguf"
-  "$CAIRN_LAB" model make "$architecture" "$MODEL" --width "$WIDTH" --layers "$layers" \
+  PLAYED="$(cd "$MODELS" && pwd)/$architecture.gguf"
+  "$CAIRN_LAB" model make "$architecture" "$PLAYED" --width "$WIDTH" --layers "$layers" \
     --train-ctx 262144 | sed "s|^$ROOT/||"
 }
 
@@ -73,8 +102,8 @@ make_model() {
 choose() {
   local slots="$SLOTS" common
   [[ "$1" != best ]] || slots="$BEST_SLOTS"
-  common=(-m "$MODEL" --port "$3" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
-    --cache-ram "$RAM_MIB")
+  common=(-m "$PLAYED" --port "$3" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
+    --cache-ram "$RAM_MIB" "${SERVE[@]}")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
     ARGV=("$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache" "${CAIRN_FLAGS[@]}")
@@ -83,6 +112,7 @@ choose() {
   CWD="$PEER_CWD"
   # Without --parallel it would share the context among slots, as ours does.
   ARGV=("${PEER[@]}" "${common[@]}" --kv-unified --metrics)
+  [[ "$1" != control ]] || ARGV+=(-b "$CONTROL_BATCH" -ub "$CONTROL_BATCH")
   [[ "$1" == best ]] || return 0
   ARGV+=(--checkpoint-min-step 0 --ctx-checkpoints 256)
   case "$2" in
@@ -94,13 +124,14 @@ choose() {
 name_of() {
   case "$1" in
     best) echo "llama-server, best flags" ;;
+    control) echo "llama-server, batches of $CONTROL_BATCH" ;;
     *) echo "$1" ;;
   esac
 }
 
 # play CONFIGURATION CLASS REPETITION: one server, all scenarios, one result.
 play() {
-  local name="$WORK/$2-$3-$1" port code=0 start="$SECONDS" trace=()
+  local name="$WORK/$2-$3-$1" port code=0 start="$SECONDS" trace=() command
   [[ -z "$TRACE" ]] || trace=(--trace "$TRACE")
   port="$(free_port)"
   choose "$1" "$2" "$port"
@@ -110,10 +141,12 @@ play() {
   new_server "$SERVER" "$CWD" "$port" "${ARGV[@]}"
   start_server "$SERVER"
   rm -f "$name.json"
+  command="$(command_for_people)"
+  [[ -z "$MODEL" ]] || command="${command//"${PLAYED#"$ROOT/"}"/"$(basename "$PLAYED")"}"
   "$CAIRN_LAB" bench --url "http://127.0.0.1:$port" --name "$(name_of "$1")" --scenario "$SCENARIOS" \
-    --scale "$SCALE" --seed "$SEED" --pause-ms "$PAUSE_MS" --command "$(command_for_people)" \
+    --scale "$SCALE" --seed "$SEED" --pause-ms "$PAUSE_MS" --command "$command" \
     --restart "scripts/bench_server.sh restart $(printf %q "$SERVER")" --json "$name.json" \
-    "${trace[@]}" >"$name.txt" 2>"$name.log" || code=$?
+    "${PLAY[@]}" "${trace[@]}" >"$name.txt" 2>"$name.log" || code=$?
   stop_server "$SERVER"
   mv "$SERVER/log" "$name.server.log"
   SERVER=""
@@ -126,9 +159,18 @@ play() {
   FILES+=("$name.json")
 }
 
-write_facts() {
+# What a page says of the machine and the programs.
+machine_paragraph() {
   local name
   name="$(processor_name)"
+  paragraph <<END
+That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(processors) cores
+(${name:-an unknown processor}) with $(memory_gib) GiB of memory, $(uname -sm). Ours is
+$("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
+END
+}
+
+write_facts() {
   cat <<END
 \`\`\`
 make bench-peers SCALE=$SCALE REPEAT=$REPEAT CLASSES=$CLASSES \\
@@ -136,11 +178,7 @@ make bench-peers SCALE=$SCALE REPEAT=$REPEAT CLASSES=$CLASSES \\
 \`\`\`
 
 END
-  paragraph <<END
-That took $(((SECONDS + 59) / 60)) minutes on $(date -u +%Y-%m-%d), on $(processors) cores
-(${name:-an unknown processor}) with $(memory_gib) GiB of memory, $(uname -sm). Ours is
-$("$CAIRN" --version); the peer is Debian's llama-server $(peer_version), on the same libllama.
-END
+  machine_paragraph
   paragraph <<END
 For each model, one server after the other was started, played and ended, in $REPEAT rounds; never
 did two run at once. All have the same model, context, threads, batches and limit for cached RAM,
@@ -167,21 +205,85 @@ write_report() {
   say "Wrote $OUT/benchmarks.md and its plots; for a browser: $WORK/benchmarks.html"
 }
 
+# architecture_of FILE: general.architecture of a GGUF, which stands near its beginning.
+architecture_of() {
+  python3 - "$1" <<'END'
+import struct
+import sys
+
+KEY = b"general.architecture"
+with open(sys.argv[1], "rb") as file:
+    head = file.read(1 << 20)
+kind, length = -1, 0
+at = head.find(KEY) + len(KEY)
+if head[:4] == b"GGUF" and at > len(KEY):
+    kind, length = struct.unpack_from("<IQ", head, at)
+print(head[at + 12:at + 12 + length].decode() if kind == 8 and length < 64 else "unknown")
+END
+}
+
+write_model_facts() {
+  local file size architecture
+  file="$(basename "$PLAYED")"
+  size="$(stat -L -c %s "$PLAYED" | awk '{ printf "%.0f", $1 / 1e6 }')"
+  architecture="$(architecture_of "$PLAYED")"
+  paragraph <<END
+The model is the file \`$file\`, of the architecture $architecture, $size MB
+(10^6 bytes)${CHAT_TEMPLATE:+, with the chat template $CHAT_TEMPLATE in place of its own}.
+END
+  cat <<END
+\`\`\`
+make bench-peers MODEL=$file SCALE=$SCALE REPEAT=$REPEAT \\
+  SCENARIOS=$SCENARIOS \\
+  SEED=$SEED PAUSE_MS=$PAUSE_MS CONTEXT=$CONTEXT SLOTS=$SLOTS THREADS=$THREADS \\
+  ANSWER_TOKENS=$ANSWER_TOKENS${CHAT_TEMPLATE:+ CHAT_TEMPLATE=$CHAT_TEMPLATE}
+\`\`\`
+
+END
+  machine_paragraph
+  paragraph <<END
+One server after the other was started, played and ended; never did two run at once. All have the
+same model, context, slots, threads and limit for cached RAM, and answer greedily with at most
+$ANSWER_TOKENS tokens. Each is otherwise set up by default.
+END
+}
+
+play_all() {
+  local repetition configuration
+  for ((repetition = 1; repetition <= REPEAT; repetition++)); do
+    for configuration in $CONFIGURATIONS; do
+      play "$configuration" "$1" "$repetition"
+    done
+  done
+}
+
+write_model_report() {
+  local page
+  page="$OUT/$(basename "$PLAYED" .gguf).md"
+  mkdir -p "$OUT"
+  write_model_facts >"$WORK/facts.md"
+  scripts/report.sh model "${FILES[@]}" --markdown "$page" --facts "$WORK/facts.md"
+  sed -n '/^## In short/,/^## Figures/p' "$page" | sed '1d;$d'
+  say "Wrote $page"
+}
+
 main() {
-  local class repetition configuration
+  local class
   [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_peers.sh [--quick]"
+  [[ -z "$MODEL" ]] || use_model_defaults
   use_defaults "$@"
   find_peer
   ensure_report_tools
   mkdir -p "$WORK"
   trap '[[ -z "$SERVER" ]] || stop_server "$SERVER"' EXIT
+  if [[ -n "$MODEL" ]]; then
+    play_all "$(basename "$PLAYED" .gguf)"
+    write_model_report
+    return 0
+  fi
   for class in ${CLASSES//,/ }; do
     make_model "$class"
-    for ((repetition = 1; repetition <= REPEAT; repetition++)); do
-      for configuration in $CONFIGURATIONS; do
-        play "$configuration" "$class" "$repetition"
-      done
-    done
+    play_all "$class"
   done
   write_report
 }

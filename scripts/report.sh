@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Draws pages and plots from the JSON of benchmarks (docs/scenarios.md); the package is lab/report.
-# Usage: scripts/report.sh scenarios|load FILE… [--markdown FILE] [--svg-dir DIR] [--html FILE]
-#          [--facts FILE]
+# Usage: scripts/report.sh scenarios|load|model FILE… [--markdown FILE] [--svg-dir DIR]
+#          [--html FILE] [--facts FILE]
 #        scripts/report.sh --install   matplotlib into .deps/report, and nothing else
 #        scripts/report.sh --test      the package's own tests
 set -euo pipefail

@@ -9,7 +9,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "cairn-bench";
-constexpr size_t kVersion = 2;
+constexpr size_t kVersion = 3;
 
 Json ToJson(const RequestFigures& request) {
   return {{"what", request.what},
@@ -20,7 +20,8 @@ Json ToJson(const RequestFigures& request) {
           {"first_token_ms", request.first_token_ms},
           {"total_ms", request.total_ms},
           {"answer_ms", request.answer_ms},
-          {"cancelled", request.cancelled}};
+          {"cancelled", request.cancelled},
+          {"answer", request.answer}};
 }
 
 Json ToJson(const LoadTurn& turn) {

@@ -25,6 +25,7 @@ struct RequestFigures {
   double total_ms = 0;
   double answer_ms = 0;    // from the first text to the end
   bool cancelled = false;  // the client closed the connection on purpose; counts, but no times
+  std::string answer;      // its text, after its reasoning
 };
 
 // One run of a scenario.

@@ -53,6 +53,7 @@ RequestFigures FiguresOf(const Ask& ask, const ChatAnswer& answer) {
   figures.answer_tokens = answer.answer_tokens;
   figures.read_tokens = answer.read_tokens();
   figures.cancelled = answer.cancelled;
+  figures.answer = answer.reasoning + answer.content;
   if (answer.cancelled) {
     figures.read_tokens =
         answer.processed_tokens - std::min(answer.processed_tokens, answer.cached_tokens);

@@ -139,6 +139,7 @@ TEST_F(BenchRunnerTest, CountsWhatNothingBeforeBeginsWith) {
   EXPECT_EQ(played.run.requests[0].prompt_tokens, 6174u);
   EXPECT_EQ(played.run.requests[0].read_tokens, 227u);
   EXPECT_EQ(played.run.requests[0].answer_tokens, 9u);
+  EXPECT_EQ(played.run.requests[0].answer, "Stones, then.A cairn (càrn) is a heap.");
   ASSERT_EQ(played.notes.size(), 3u);
   EXPECT_EQ(played.notes[0],
             "the prompts of 4 requests have other numbers of tokens by /tokenize than by the "

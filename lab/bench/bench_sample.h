@@ -19,6 +19,7 @@ inline RequestFigures SampleRequest(const std::string& what, size_t prompt, size
   request.what = what;
   request.prompt_tokens = prompt;
   request.answer_tokens = 17;
+  request.answer = "A heap of stones, " + what + ".";
   request.read_tokens = read;
   request.lower_bound_tokens = lower_bound;
   request.first_token_ms = first_token_ms;
@@ -93,6 +94,7 @@ inline BenchResult SampleBench() {
   ours.memory = "hybrid";
   ours.grid_tokens = 64;
   for (ScenarioRun& run : ours.runs) run.read_in_all_tokens += 300;
+  result.servers[1].runs[0].requests[2].answer = "A heap of rocks.";
   // One client cancels in the middle of a request, and one run ends early.
   for (ServerFigures& server : result.servers) {
     server.runs[1].requests[3].cancelled = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "lab/bench/scenario_writer.h"
@@ -46,6 +47,34 @@ constexpr auto kInfos = [] {
   return infos;
 }();
 
+// Puts made-up answers in the place of generated ones.
+void FixAnswers(const ScenarioParams& params, Scenario* scenario) {
+  SeededText text(params.seed,
+                  scenario->name + "/" + std::to_string(params.repetition) + "/answers");
+  // Not scaled: the answers that they stand for are not either.
+  const auto bytes = static_cast<size_t>(std::max(
+      1.0, std::round(static_cast<double>(params.fixed_answer_tokens) * params.bytes_per_token)));
+  for (Step& step : scenario->steps) {
+    auto* asked = std::get_if<AskStep>(&step);
+    if (asked == nullptr) continue;
+    for (Ask& ask : asked->asks) {
+      if (ask.cancel == Cancel::kNever) ask.answer_tokens_max = params.fixed_answer_tokens;
+      if (ask.keep == Keep::kAnswer) ask.instead = {"assistant", text.Prose(bytes)};
+      if (ask.keep != Keep::kDiscard) ask.keep = Keep::kInstead;
+    }
+  }
+}
+
+Result<Scenario> WriteScenario(std::string_view name, const ScenarioParams& params) {
+  std::string names;
+  for (const Entry& entry : kEntries) {
+    if (entry.info.name == name) return entry.make != nullptr ? entry.make(params) : Trace(params);
+    names.append(names.empty() ? "" : ", ").append(entry.info.name);
+  }
+  return Fail(ErrorCode::kNotFound,
+              "there is no scenario '" + std::string(name) + "'; there are all, " + names);
+}
+
 }  // namespace
 
 size_t Scenario::requests() const {
@@ -69,13 +98,9 @@ bool NeedsTrace(std::string_view name) {
 }
 
 Result<Scenario> MakeScenario(std::string_view name, const ScenarioParams& params) {
-  std::string names;
-  for (const Entry& entry : kEntries) {
-    if (entry.info.name == name) return entry.make != nullptr ? entry.make(params) : Trace(params);
-    names.append(names.empty() ? "" : ", ").append(entry.info.name);
-  }
-  return Fail(ErrorCode::kNotFound,
-              "there is no scenario '" + std::string(name) + "'; there are all, " + names);
+  Result<Scenario> scenario = WriteScenario(name, params);
+  if (scenario && params.fixed_answer_tokens > 0) FixAnswers(params, &*scenario);
+  return scenario;
 }
 
 }  // namespace cairn

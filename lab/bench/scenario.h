@@ -106,6 +106,9 @@ struct ScenarioParams {
   size_t repetition = 0;
   double bytes_per_token = 4;  // of made-up text, by the server's tokenizer
   std::string trace;           // the lines of a text trace; empty: none
+  // Not 0: the client continues with a made-up answer of so many tokens in place of the generated
+  // one, and no answer that it waits for is longer, so that all servers get the same prompts.
+  size_t fixed_answer_tokens = 0;
 };
 
 struct ScenarioInfo {

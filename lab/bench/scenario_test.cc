@@ -203,6 +203,27 @@ TEST(Scenario, ToolMessagesEndInALongerResultAndTheSameCallAgain) {
   EXPECT_EQ(again[23]["content"], result);
 }
 
+TEST(Scenario, WithFixedAnswersKeepsNoGeneratedOne) {
+  ScenarioParams params = Params();
+  params.fixed_answer_tokens = 12;
+  for (const ScenarioInfo& info : Scenarios()) {
+    const auto scenario = MakeScenario(info.name, params);
+    ASSERT_TRUE(scenario) << info.name;
+    for (const Step& step : scenario->steps) {
+      const auto* asked = std::get_if<AskStep>(&step);
+      if (asked == nullptr) continue;
+      for (const Ask& ask : asked->asks) {
+        EXPECT_TRUE(ask.keep == Keep::kInstead || ask.keep == Keep::kDiscard) << info.name;
+        EXPECT_EQ(ask.answer_tokens_max == 12, ask.cancel == Cancel::kNever) << info.name;
+      }
+    }
+    EXPECT_EQ(Requests(info.name, params), Requests(info.name, params)) << info.name;
+  }
+  const Json messages = MessagesIn(Requests("growing-chat", params).at(2));
+  EXPECT_EQ(messages[2]["content"].get<std::string>().size(), 12u);
+  EXPECT_NE(messages[2], messages[4]);
+}
+
 TEST(Scenario, ReplaysWhatTheTraceHolds) {
   const std::vector<std::string> requests = Requests("trace", Params(0.25));
   ASSERT_EQ(requests.size(), 3u);

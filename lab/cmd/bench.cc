@@ -102,6 +102,7 @@ class Bench {
     result_.servers = std::move(*servers);
     result_.scale = params_.scale = options_.scale;
     result_.seed = params_.seed = options_.seed;
+    params_.fixed_answer_tokens = options_.fixed_answer_tokens;
     params_.bytes_per_token = BytesPerToken(options_.urls, options_.seed);
     runs_ = names->size() * options_.repetitions * result_.servers.size();
     // Errors of the trace and of the output file are reported before anything is played.
@@ -201,6 +202,13 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
       ->capture_default_str();
   bench->add_option("--pause-ms", options->pause_ms, "Wait so long between requests")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  bench
+      ->add_option("--fixed-answers", options->fixed_answer_tokens,
+                   "Go on with made-up answers of so many tokens in place of the generated ones, "
+                   "which have at most as many; all servers then get the same prompts. 0: go on "
+                   "with the generated ones")
+      ->check(CLI::Range(size_t{0}, size_t{100'000}))
       ->capture_default_str();
   bench->add_option("--restart", options->restarts,
                     "A shell command that ends the server and starts it again, for the scenario "

@@ -24,6 +24,7 @@ struct BenchOptions {
   uint64_t seed = 1;
   size_t repetitions = 1;
   double pause_ms = 0;                // between requests
+  size_t fixed_answer_tokens = 0;     // as in ScenarioParams
   std::vector<std::string> restarts;  // shell commands, one for each server or one for all
   std::string trace_path;
   std::string json_path;  // empty: no file

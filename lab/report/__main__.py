@@ -1,7 +1,7 @@
 """Pages from results of `cairn-lab bench --json` or `cairn-lab bench load --json`, in the order
 played. Called by scripts/report.sh.
 
-    report.sh scenarios|load FILE… [--markdown FILE] [--svg-dir DIR] [--html FILE] [--facts FILE]
+    report.sh scenarios|load|model FILE… [--markdown FILE] [--svg-dir DIR] [--html FILE] [--facts FILE]
 """
 
 import argparse
@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 from report.load_page import load_page
+from report.model_page import model_page
 from report.page import Block, Picture, blocks_of, html, markdown, pictures
 from report.result import ResultError, merge, read
 from report.scenario_page import scenario_page
 
-PAGES = {"scenarios": scenario_page, "load": load_page}
+PAGES = {"scenarios": scenario_page, "load": load_page, "model": model_page}
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-FORMAT, VERSION = "cairn-bench", 2
+FORMAT, VERSION = "cairn-bench", 3
 
 
 class ResultError(Exception):
@@ -24,6 +24,7 @@ class Request:
     total_ms: float
     answer_ms: float
     cancelled: bool
+    answer: str  # after its reasoning
 
 
 @dataclass

@@ -193,7 +193,7 @@ def commands_of(servers: list[Server]) -> str:
     return "".join(lines)
 
 
-def _commands(results: list[Result]) -> list[Block]:
+def command_blocks(results: list[Result]) -> list[Block]:
     blocks: list[Block] = []
     for result in results:
         commands = commands_of(result.servers)
@@ -212,4 +212,4 @@ def scenario_page(results: list[Result], facts: list[Block]) -> list[Block]:
                            Heading(2, "Figures"), Paragraph(legend)]
     for result in played:
         blocks += [Heading(3, result.title), *pictures_of(result), _figures(result)]
-    return [*blocks, Heading(2, "How it was done"), *facts, *_commands(played)]
+    return [*blocks, Heading(2, "How it was done"), *facts, *command_blocks(played)]
