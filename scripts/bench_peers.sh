@@ -205,28 +205,11 @@ write_report() {
   say "Wrote $OUT/benchmarks.md and its plots; for a browser: $WORK/benchmarks.html"
 }
 
-# architecture_of FILE: general.architecture of a GGUF, which stands near its beginning.
-architecture_of() {
-  python3 - "$1" <<'END'
-import struct
-import sys
-
-KEY = b"general.architecture"
-with open(sys.argv[1], "rb") as file:
-    head = file.read(1 << 20)
-kind, length = -1, 0
-at = head.find(KEY) + len(KEY)
-if head[:4] == b"GGUF" and at > len(KEY):
-    kind, length = struct.unpack_from("<IQ", head, at)
-print(head[at + 12:at + 12 + length].decode() if kind == 8 and length < 64 else "unknown")
-END
-}
-
 write_model_facts() {
   local file size architecture
   file="$(basename "$PLAYED")"
   size="$(stat -L -c %s "$PLAYED" | awk '{ printf "%.0f", $1 / 1e6 }')"
-  architecture="$(architecture_of "$PLAYED")"
+  architecture="$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=lab python3 -m report.gguf "$PLAYED")"
   paragraph <<END
 The model is the file \`$file\`, of the architecture $architecture, $size MB
 (10^6 bytes)${CHAT_TEMPLATE:+, with the chat template $CHAT_TEMPLATE in place of its own}.

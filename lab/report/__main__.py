@@ -1,7 +1,8 @@
 """Pages from results of `cairn-lab bench --json` or `cairn-lab bench load --json`, in the order
 played. Called by scripts/report.sh.
 
-    report.sh scenarios|load|model FILE… [--markdown FILE] [--svg-dir DIR] [--html FILE] [--facts FILE]
+    report.sh scenarios|load|model FILE… [--markdown FILE] [--svg-dir DIR] [--html FILE]
+        [--facts FILE]
 """
 
 import argparse
