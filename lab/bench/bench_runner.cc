@@ -296,8 +296,12 @@ class Player {
   // Different scenarios share only the template's first words.
   bool KnewTheBeginning() const {
     if (sent_.empty() || sent_.front().cancelled) return false;
-    const RequestFigures& first = sent_.front().figures;
-    return (first.prompt_tokens - first.read_tokens) * kKnownShareMax > first.prompt_tokens;
+    // One of the first requests at the same time may prefill the shared prefix for all of them.
+    return std::all_of(sent_.begin(), sent_.end(), [this](const SentRequest& request) {
+      if (request.group != sent_.front().group) return true;
+      const RequestFigures& figures = request.figures;
+      return (figures.prompt_tokens - figures.read_tokens) * kKnownShareMax > figures.prompt_tokens;
+    });
   }
 
   const PlayOptions& options_;

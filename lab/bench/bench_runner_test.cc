@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -46,10 +48,18 @@ class BenchRunnerTest : public HttpServerTest {
     server_->Handle("POST", "/v1/chat/completions", [this](const HttpRequest& request) {
       const std::lock_guard<std::mutex> lock(mutex_);
       bodies_.push_back(Json::parse(request.body));
-      HttpResponse response = Text(stream_);
+      HttpResponse response = Text(first_prefills_ && bodies_.size() == 1 ? Prefilled() : stream_);
       response.content_type = "text/event-stream";
       return response;
     });
+  }
+
+  // Returns the answer of a server that had nothing of the prompt.
+  std::string Prefilled() const {
+    std::string text =
+        std::regex_replace(stream_, std::regex("\"cached_tokens\":5947"), "\"cached_tokens\":0");
+    text = std::regex_replace(text, std::regex("\"cache_n\":5947"), "\"cache_n\":0");
+    return std::regex_replace(text, std::regex("\"prompt_n\":227"), "\"prompt_n\":6174");
   }
 
   PlayedScenario Play(std::vector<Step> steps) {
@@ -89,6 +99,7 @@ class BenchRunnerTest : public HttpServerTest {
 
   const SteadyClock clock_;
   const std::string stream_;
+  bool first_prefills_ = false;  // the first request of all is answered as Prefilled()
   Status restart_;
   std::mutex mutex_;
   std::vector<Json> bodies_;
@@ -168,6 +179,24 @@ TEST_F(BenchRunnerTest, CountsPromptsAtTheSameTimeInTheirOrder) {
   EXPECT_EQ(Sent(3),
             "system: abc\nuser: de\nassistant: A cairn (càrn) is a heap. (Stones, then.)\n"
             "user: f\n");
+}
+
+TEST_F(BenchRunnerTest, LetsOneOfTheFirstAtTheSameTimePrefillForAll) {
+  MakeServer();
+  AddChat();
+  StartServer();
+  AskStep together = Asking(0, Keep::kDiscard);
+  together.asks.push_back(Asking(1, Keep::kDiscard).asks[0]);
+  const std::vector<Step> steps = {AddStep{0, {{"user", "1"}}}, AddStep{1, {{"user", "2"}}},
+                                   together};
+  const auto knew = [](const PlayedScenario& played) {
+    return std::any_of(played.notes.begin(), played.notes.end(), [](const std::string& note) {
+      return note.starts_with("the server knew how this begins");
+    });
+  };
+  first_prefills_ = true;
+  EXPECT_FALSE(knew(Play(steps)));
+  EXPECT_TRUE(knew(Play(steps))) << "neither prefilled";
 }
 
 TEST_F(BenchRunnerTest, SaysWhenTheServerDoesNotTokenise) {

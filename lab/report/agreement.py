@@ -39,6 +39,9 @@ class Agreement:
     def other_prompts(self) -> int:
         return sum(not pair.same_prompt for pair in self.pairs)
 
+    def of_same_prompts(self) -> "Agreement":
+        return Agreement([pair for pair in self.pairs if pair.same_prompt])
+
 
 def agreement(ours: Server, theirs: Server, scenarios: list[str]) -> Agreement:
     """Requests pair up by repetition and place in it; cancelled ones have no whole answer."""

@@ -21,7 +21,9 @@ class TheAgreement(unittest.TestCase):
 
     def test_knows_prompts_of_another_length(self):
         self.theirs.runs[0].requests[0].prompt_tokens += 1
-        self.assertEqual(agreement(self.ours, self.theirs, ["chat"]).other_prompts, 1)
+        found = agreement(self.ours, self.theirs, ["chat"])
+        self.assertEqual(found.other_prompts, 1)
+        self.assertEqual(len(found.of_same_prompts().pairs), 7)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ CONTROL = """The same server with other batches shows how often that happens wit
 {name} differs from {peer} in {different} of {all} requests."""
 
 OTHER_PROMPTS = """The servers made prompts of other lengths of {count}: they render the model's
-template differently there, and the answers are to different prompts."""
+template differently there, and the answers are to different prompts. To the other prompts, {alike}
+answers are the same."""
 
 TEXT_SHOWN = 60
 
@@ -129,7 +130,7 @@ def _differences(result: Result) -> list[Block]:
         return [*blocks, Paragraph("No answers could be compared.")]
     if found.other_prompts:
         blocks.append(Paragraph(_joined(OTHER_PROMPTS.format(
-            count=_requests(found.other_prompts)))))
+            count=_requests(found.other_prompts), alike=_alike(found.of_same_prompts())))))
     if not found.different:
         return [*blocks, Paragraph("None do.")]
     rows: list[list[str | Cell]] = [

@@ -33,6 +33,7 @@ class TheModelsPage(unittest.TestCase):
         page = page_of(result)
         self.assertIn("prompts of other lengths of 1 request:", page)
         self.assertIn("| chat | turn 3 | other |", page)
+        self.assertIn("To the other prompts, 10 of 10 answers are the same.", " ".join(page.split()))
 
     def test_of_one_server_compares_nothing(self):
         page = page_of(alone(sample().servers[0]))
