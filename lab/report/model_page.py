@@ -31,8 +31,9 @@ differently from there."""
 CONTROL = """The same server with other batches shows how often that happens without another server:
 {name} differs from {peer} in {different} of {all} requests."""
 
-OTHER_PROMPTS = """The servers made prompts of other lengths of {count}: they render the model's
-template differently there, and the answers are to different prompts. To the other prompts, {alike}
+OTHER_PROMPTS = """The servers made prompts of other lengths of {count}, so those answers are to
+different prompts: they render the chat template differently there. A built-in template, for
+example, shows the tools on one server and leaves them out on another. To the other prompts, {alike}
 answers are the same."""
 
 TEXT_SHOWN = 60

@@ -31,7 +31,7 @@ class TheModelsPage(unittest.TestCase):
         result = sample()
         result.servers[1].runs[0].requests[2].prompt_tokens += 1
         page = page_of(result)
-        self.assertIn("prompts of other lengths of 1 request:", page)
+        self.assertIn("prompts of other lengths of 1 request,", page)
         self.assertIn("| chat | turn 3 | other |", page)
         self.assertIn("To the other prompts, 10 of 10 answers are the same.", " ".join(page.split()))
 
