@@ -140,7 +140,7 @@ class Simulation {
   void Count(const TraceRequest& asked, const GenerationCost& cost) {
     report_.prompt_tokens += cost.prompt_tokens;
     report_.reused_tokens += cost.reused_tokens;
-    report_.wait_ms.push_back(cost.prompt_ms);
+    report_.wait_ms.push_back(cost.queue_ms + cost.prompt_ms);
     report_.reused_each.push_back(cost.reused_tokens);
     if (!asked.reused_tokens) return;
     ++report_.served_requests;
