@@ -3,6 +3,7 @@
 #include "store/disk/disk_store.h"
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
 #include <utility>
@@ -19,9 +20,9 @@ constexpr std::chrono::seconds kFirstScanMax(5);
 
 class ThreadedDiskStore final : public DiskStore {
  public:
-  ThreadedDiskStore(Fs* fs, const DiskStoreOptions& options)
-      : worker_(fs, options),
-        reader_([this](const ObjectName& name) { return worker_.Read(name); }, options.wake),
+  ThreadedDiskStore(Fs* fs, DiskStoreOptions options, std::function<void()> wake)
+      : worker_(fs, std::move(options)),
+        reader_([this](const ObjectName& name) { return worker_.Read(name); }, std::move(wake)),
         thread_([this] {
           worker_.TryStep();
           scanned_.set_value();
@@ -63,7 +64,8 @@ class ThreadedDiskStore final : public DiskStore {
 }  // namespace
 
 std::unique_ptr<DiskStore> DiskStore::Open(Fs* fs, DiskStoreOptions options) {
-  return std::make_unique<ThreadedDiskStore>(fs, options);
+  std::function<void()> wake = options.wake;
+  return std::make_unique<ThreadedDiskStore>(fs, std::move(options), std::move(wake));
 }
 
 }  // namespace cairn
