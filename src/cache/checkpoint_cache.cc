@@ -350,8 +350,7 @@ Result<ByteSpan> CheckpointCache::Pin(uint64_t id) {
 }
 
 void CheckpointCache::Unpin(uint64_t id) {
-  CheckpointEntry* const entry = table_.FindEntry(id);
-  int& pins = entry != nullptr ? entry->pins : table_.full_states().Get(id).pins;
+  int& pins = table_.PinsOf(id);
   CHECK(pins > 0);
   if (--pins == 0) table_.store().Unload(id);
 }

@@ -109,6 +109,13 @@ CheckpointEntry& ObjectTable::EntryOf(CheckpointId id) {
   return const_cast<CheckpointEntry&>(std::as_const(*this).EntryOf(id));
 }
 
+int& ObjectTable::PinsOf(uint64_t id) {
+  if (CheckpointEntry* const entry = FindEntry(id)) return entry->pins;
+  if (segments_.segments().contains(id)) return segments_.Get(id).pins;
+  CHECK(full_states_.Holds(id));
+  return full_states_.Get(id).pins;
+}
+
 void ObjectTable::SetNow(double now_ms) {
   CHECK(now_ms >= now_ms_);
   now_ms_ = now_ms;

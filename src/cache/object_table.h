@@ -130,6 +130,9 @@ class ObjectTable {
   // Checkpoints and segments whose attention KV a slot holds.
   ObjectIds InSlots() const;
 
+  // The number of uses that keep the object from being evicted. REQUIRES: there is such an object.
+  int& PinsOf(uint64_t id);
+
   // Adds a checkpoint whose tokens are in the tree already.
   void AddEntry(CheckpointEntry entry);
   // Links to the new segment the checkpoints whose last token's KV it holds.

@@ -66,10 +66,8 @@ void Prefill::Resume(RunningRequest* request) {
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
   context_->trace.OnSlotWanted();
-  // After a preemption reuse is allowed even for a request that forbids it, because its complete
-  // prompt was computed once.
   Restorer::Resumed resumed = context_->restorer.Resume(
-      {asked.name_space, request->prefill_tokens, asked.reuse || again, &match, asked.slot, again});
+      {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
   context_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {
     resumed.report.restore_ms += std::exchange(request->load_ms, 0);

@@ -61,6 +61,9 @@ struct RequestState {
   bool was_admitted() const { return sampler != nullptr; }
   // Whether its first token was sampled.
   bool has_begun() const { return first_token_ms > 0; }
+  // After a preemption reuse is allowed even for a request that forbids it, because its complete
+  // prompt was computed once.
+  bool may_reuse() const { return request.reuse || has_begun(); }
 };
 
 // An estimate of how much of a queued prompt must be computed.
@@ -73,7 +76,6 @@ struct PrefillEstimate {
 
 // Objects of the cache that are read from disk for a queued request.
 struct PathLoad {
-  uint64_t load = 0;  // DiskLoader's number; 0: none
   double begin_ms = 0;
   // The last admission when the path was chosen; nullopt if it was not yet.
   std::optional<uint64_t> admission = {};
@@ -86,6 +88,8 @@ struct QueuedRequest : RequestState {
   bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
   bool preempted = false;  // its slot went to a namespace that had none
 
+  // What its slot is to hold.
+  const Tokens& tokens() const { return was_admitted() ? prefill_tokens : request.prompt; }
   // Whether it only waits for its end to be reported.
   bool leaves_queue() const { return refused || generation->cancelled(); }
   // False while it waits for another answer of its request to compute the prompt.

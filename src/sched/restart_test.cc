@@ -42,11 +42,9 @@ class Life {
   }
 
   Bench::Answer Ask(GenerationRequest request) {
-    auto generation = scheduler_.Submit(std::move(request));
-    EXPECT_TRUE(generation.has_value());
-    while (scheduler_.Step()) {
-    }
-    return Bench::Collect(generation->get());
+    const auto generation = Submit(std::move(request));
+    StepUntilNothingIsLeft();
+    return Bench::Collect(generation.get());
   }
   std::shared_ptr<Generation> Submit(GenerationRequest request) {
     auto generation = scheduler_.Submit(std::move(request));
@@ -88,6 +86,21 @@ FakeEngineOptions SlowReader(MemoryClass memory_class, size_t slots = 1) {
   FakeEngineOptions options = Bench::EngineOptions(memory_class);
   options.slots = slots;
   return options;
+}
+
+// An earlier life that answers one prompt and saves everything.
+void AnswerAndSave(test::FakeDisk* disk, MemoryClass memory_class, const Tokens& prompt) {
+  Life life(disk, SlowReader(memory_class), 1 << 20);
+  life.Ask(Bench::Request(prompt, 20));
+  life.SaveAll();
+}
+
+// A question behind a system prefix of 960 tokens.
+GenerationRequest HeaderRequest(char question) {
+  GenerationRequest asked = Bench::Request(Join(Text(960, 'H'), Text(100, question)), 4);
+  asked.shape.header_end = 960;
+  asked.shape.turns = {{960, true}};
+  return asked;
 }
 
 Tokens TokensOf(const std::string& text) {
@@ -222,11 +235,7 @@ TEST(Restart, WhatVanishesFromTheDiskIsReadAgainAndNothingElseHappens) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk all;
     const Tokens prompt = Text(1000, 'H');
-    {
-      Life life(&all, SlowReader(memory_class), 1 << 20);
-      life.Ask(Bench::Request(prompt, 20));
-      life.SaveAll();
-    }
+    AnswerAndSave(&all, memory_class, prompt);
     Bench cold(SlowReader(memory_class), {});
     const std::string answer = cold.Run(Bench::Request(prompt, 20)).text;
     for (const ObjectName& name : all.names()) {
@@ -251,11 +260,7 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk disk;
     const Tokens prompt = Text(1000, 'H');
-    {
-      Life life(&disk, SlowReader(memory_class), 1 << 20);
-      life.Ask(Bench::Request(prompt, 20));
-      life.SaveAll();
-    }
+    AnswerAndSave(&disk, memory_class, prompt);
     Life life(&disk, SlowReader(memory_class, 2), 2 << 20);
     disk.SetReads(false);
     const auto stored = life.Submit(Bench::Request(prompt, 20));
@@ -283,15 +288,9 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
 
 TEST(Restart, AWarmStartDoesNotWaitForTheDisk) {
   test::FakeDisk disk;
-  const auto request = [](char question) {
-    GenerationRequest asked = Bench::Request(Join(Text(960, 'H'), Text(100, question)), 4);
-    asked.shape.header_end = 960;
-    asked.shape.turns = {{960, true}};
-    return asked;
-  };
   {
     Life life(&disk, SlowReader(MemoryClass::kHybrid, 3), 1 << 20, ReuseMode::kLive, "auto");
-    for (const char question : {'a', 'b'}) life.Ask(request(question));
+    for (const char question : {'a', 'b'}) life.Ask(HeaderRequest(question));
     life.SaveAll();
   }
   Life life(&disk, SlowReader(MemoryClass::kHybrid, 3), 2 << 20, ReuseMode::kLive, "auto");
@@ -327,16 +326,10 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk disk;
-    const auto request = [](char question) {
-      GenerationRequest asked = Bench::Request(Join(Text(960, 'H'), Text(100, question)), 4);
-      asked.shape.header_end = 960;
-      asked.shape.turns = {{960, true}};
-      return asked;
-    };
     {
       Life life(&disk, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
-      life.Ask(request('a'));
-      life.Ask(request('b'));
+      life.Ask(HeaderRequest('a'));
+      life.Ask(HeaderRequest('b'));
       life.SaveAll();
     }
     Life life(&disk, SlowReader(memory_class, 3), 2 << 20, ReuseMode::kLive, "auto");
@@ -344,10 +337,10 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
     const SchedulerStats ready = life.stats();
     EXPECT_TRUE(std::any_of(ready.slots.begin(), ready.slots.end(),
                             [](const SlotStats& slot) { return slot.tokens == 960; }));
-    const Bench::Answer answer = life.Ask(request('c'));
+    const Bench::Answer answer = life.Ask(HeaderRequest('c'));
     EXPECT_EQ(answer.end.cost.reused_tokens, 960u);
     Bench cold(SlowReader(memory_class), {});
-    EXPECT_EQ(answer.text, cold.Run(request('c')).text);
+    EXPECT_EQ(answer.text, cold.Run(HeaderRequest('c')).text);
     life.CheckInvariants();
   }
 }

@@ -93,7 +93,7 @@ class SnapshotStore {
   // Frees the memory that Get loaded from disk. Does nothing if Get loaded nothing.
   virtual void Unload(SnapshotId /*id*/) {}
   // Begins to read the bytes on another thread. Each call has a result in Events, unless the object
-  // is erased before. REQUIRES: kSavedOnly.
+  // is erased before, so a store that saves overrides it. REQUIRES: kSavedOnly.
   virtual void StartRead(SnapshotId /*id*/) {}
   // Keeps bytes that arrived in memory; the place becomes kBoth. REQUIRES: they arrived, and were
   // not unloaded.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace cairn {
 namespace {
 
@@ -11,20 +9,17 @@ namespace {
 // there are few: one that arrives, and one that the thread goes on with meanwhile.
 constexpr size_t kReadingMax = 2;
 
-}  // namespace
-
-int* DiskLoader::PinsOf(uint64_t id) {
-  if (CheckpointEntry* const entry = table_->FindEntry(id)) return &entry->pins;
-  if (table_->segments().segments().contains(id)) return &table_->segments().Get(id).pins;
-  CHECK(table_->full_states().Holds(id));
-  return &table_->full_states().Get(id).pins;
+bool Contains(const std::vector<uint64_t>& ids, uint64_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
+
+}  // namespace
 
 DiskLoader::LoadId DiskLoader::Begin(const std::vector<uint64_t>& ids) {
   Load load;
   load.ids = ids;
   for (const uint64_t id : ids) {
-    ++*PinsOf(id);
+    ++table_->PinsOf(id);
     if (!table_->InMemory(id)) load.to_read.push_back(id);
   }
   loads_.emplace(++last_load_, std::move(load));
@@ -43,10 +38,9 @@ void DiskLoader::End(LoadId load) {
   const std::vector<uint64_t> ids = std::move(found->second.ids);
   loads_.erase(found);
   for (const uint64_t id : ids) {
-    --*PinsOf(id);
+    --table_->PinsOf(id);
     const bool wanted = std::any_of(loads_.begin(), loads_.end(), [id](const auto& other) {
-      return std::find(other.second.ids.begin(), other.second.ids.end(), id) !=
-             other.second.ids.end();
+      return Contains(other.second.ids, id);
     });
     if (!wanted) arrived_.erase(id);
   }
@@ -56,16 +50,14 @@ void DiskLoader::Forget(uint64_t id) {
   for (auto& [number, load] : loads_) {
     if (std::erase(load.ids, id) == 0) continue;
     std::erase(load.to_read, id);
-    --*PinsOf(id);
+    --table_->PinsOf(id);
   }
   arrived_.erase(id);
 }
 
 void DiskLoader::StopReading(uint64_t id) {
   for (auto& [number, load] : loads_) {
-    if (std::find(load.to_read.begin(), load.to_read.end(), id) != load.to_read.end()) {
-      load.to_read.clear();
-    }
+    if (Contains(load.to_read, id)) load.to_read.clear();
   }
 }
 
@@ -81,8 +73,7 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
   for (const SnapshotStore::Arrived& object : events.arrived) {
     if (reading_.erase(object.id) == 0) continue;
     const bool wanted = std::any_of(loads_.begin(), loads_.end(), [&](const auto& load) {
-      const std::vector<uint64_t>& left = load.second.to_read;
-      return std::find(left.begin(), left.end(), object.id) != left.end();
+      return Contains(load.second.to_read, object.id);
     });
     if (wanted && evictor_->MakeRoom(object.bytes)) {
       table_->store().KeepRead(object.id);

@@ -57,7 +57,6 @@ class DiskLoader {
     std::vector<uint64_t> to_read;
   };
 
-  int* PinsOf(uint64_t id);
   // Ends the reading of the loads that hold the object.
   void StopReading(uint64_t id);
   void ReadNext();

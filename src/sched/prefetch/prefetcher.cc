@@ -82,27 +82,26 @@ bool Prefetcher::RestorePrefix() {
         context_->cache->PrefixesWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
     std::reverse(prefixes_->begin(), prefixes_->end());
   }
-  if (prefixes_->empty()) return false;
-  const StoredPrefix prefix = prefixes_->back();
+  if (prefixes_->empty() || Restore(prefixes_->back()) == Begun::kLoading) return false;
+  EndLoad();
+  prefixes_->pop_back();
+  return true;
+}
+
+Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   // The divergence of two prompts is seldom a cut.
   const size_t size = context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
-  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) {
-    EndLoad();
-    prefixes_->pop_back();
-    return true;
-  }
+  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return Begun::kNothing;
   Tokens prompt(tokens.begin(), tokens.end());
   // The last token of a prompt is always computed.
   prompt.push_back(prompt.back());
   const auto match = context_->cache->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
-  const bool reached = context_->restorer.ReachOf(needs).tokens >= size;
-  if (reached && IsLoading(needs)) return false;
-  if (reached) context_->pool.Release(context_->restorer.Resume(needs).slot);
-  EndLoad();
-  prefixes_->pop_back();
-  return true;
+  if (context_->restorer.ReachOf(needs).tokens < size) return Begun::kNothing;
+  if (IsLoading(needs)) return Begun::kLoading;
+  context_->pool.Release(context_->restorer.Resume(needs).slot);
+  return Begun::kYes;
 }
 
 bool Prefetcher::IsLoading(const SlotNeeds& needs) {

@@ -77,6 +77,8 @@ class Prefetcher {
 
   // Returns false if there is no prefix to preload, or if it is being read from disk.
   bool RestorePrefix();
+  // Has a slot resume to the prefix's end. kNothing if no slot should, or can.
+  Begun Restore(const StoredPrefix& prefix);
   // Whether a slot holds these tokens already, or no slot is empty.
   bool HasNoUseFor(TokenSpan tokens) const;
   bool TakePrompt();

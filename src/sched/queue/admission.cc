@@ -18,9 +18,9 @@ void Admission::UpdateShares() {
 void Admission::EstimatePrefill(QueuedRequest* queued) {
   if (queued->estimate.admission == running_->last_admission()) return;
   const GenerationRequest& request = queued->request;
-  const Tokens& prompt = queued->was_admitted() ? queued->prefill_tokens : request.prompt;
+  const Tokens& prompt = queued->tokens();
   Restorer::Reach reach;
-  if (request.reuse || queued->has_begun()) {
+  if (queued->may_reuse()) {
     const auto match = context_->cache->Match(request.name_space, prompt);
     reach = context_->restorer.ReachOf(
         {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
@@ -102,8 +102,8 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   queue_->ForEach([&](QueuedRequest* queued) {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
     if (!too_long || !queued->ready() || queued->leaves_queue()) return;
-    if (queued->wait.reader == 0 && !loads_.IsLoading(*queued))
-      waiting.insert(queued->request.name_space);
+    const bool waits = queued->wait.reader != 0 || loads_.IsLoading(*queued);
+    if (!waits) waiting.insert(queued->request.name_space);
   });
   return waiting;
 }

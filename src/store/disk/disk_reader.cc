@@ -29,20 +29,21 @@ void DiskReader::Stop() {
 }
 
 void DiskReader::Run() {
-  std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopped_ || !to_read_.empty(); });
-    if (stopped_) return;
-    const ObjectName name = to_read_.front();
-    to_read_.pop_front();
-    lock.unlock();
+    ObjectName name;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this] { return stopped_ || !to_read_.empty(); });
+      if (stopped_) return;
+      name = to_read_.front();
+      to_read_.pop_front();
+    }
     Result<Bytes> bytes = read_(name);
-    lock.lock();
-    results_.emplace_back(name, std::move(bytes));
-    if (wake_ == nullptr) continue;
-    lock.unlock();
-    wake_();
-    lock.lock();
+    {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      results_.emplace_back(name, std::move(bytes));
+    }
+    if (wake_) wake_();
   }
 }
 
