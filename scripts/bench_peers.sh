@@ -209,9 +209,10 @@ write_model_facts() {
   local file size architecture
   file="$(basename "$PLAYED")"
   size="$(stat -L -c %s "$PLAYED" | awk '{ printf "%.0f", $1 / 1e6 }')"
-  architecture="$(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=lab python3 -m report.gguf "$PLAYED")"
+  # Ours was played first, and tells it.
+  architecture="$(sed -n '/^ *"architecture": "\(.*\)",$/ { s//\1/p; q }' "${FILES[0]}")"
   paragraph <<END
-The model is the file \`$file\`, of the architecture $architecture, $size MB
+The model is the file \`$file\`, of the architecture ${architecture:-unknown}, $size MB
 (10^6 bytes)${CHAT_TEMPLATE:+, with the chat template $CHAT_TEMPLATE in place of its own}.
 END
   cat <<END

@@ -63,6 +63,7 @@ Json ToJson(const ServerFigures& server) {
           {"url", server.url},
           {"program", server.program},
           {"model", server.model},
+          {"architecture", server.architecture},
           {"memory", server.memory},
           {"command_line", server.command_line},
           {"grid_tokens", server.grid_tokens},

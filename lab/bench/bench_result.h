@@ -68,6 +68,7 @@ struct ServerFigures {
   std::string url;      // its address during the runs
   std::string program;  // with its version, as the server reports it
   std::string model;
+  std::string architecture;  // the model's: "qwen35", …; empty: not known
   std::string memory;        // the model's memory class: "hybrid", …; empty: not known
   std::string command_line;  // how it was started; empty: not known
   size_t grid_tokens = 0;    // cuts are on multiples of it; 0: the server does not report it

@@ -91,6 +91,7 @@ inline BenchResult SampleBench() {
   result.seed = 7;
   result.servers = {SampleServer("cairn", 1), SampleServer("llama-server", 12)};
   ServerFigures& ours = result.servers[0];
+  ours.architecture = "qwen35";
   ours.memory = "hybrid";
   ours.grid_tokens = 64;
   for (ScenarioRun& run : ours.runs) run.read_in_all_tokens += 300;

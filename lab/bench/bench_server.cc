@@ -79,7 +79,9 @@ Result<ServerFigures> BenchServer::Describe() const {
   if (!models) return tl::unexpected<Error>(models.error());
   ServerFigures figures;
   figures.url = url();
-  figures.model = LastPartOf(FirstModel(ParsedReply(models)));
+  const Json listed = ParsedReply(models);
+  figures.model = LastPartOf(FirstModel(listed));
+  figures.architecture = TextAt(listed, "/data/0/meta/architecture");
   const Json props = ParsedReply(http_.Get("/props"));
   figures.program = TextAt(props, "/build_info");
   if (!figures.program.empty() && !figures.program.starts_with("cairn ")) {

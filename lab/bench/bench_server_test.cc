@@ -38,7 +38,8 @@ class BenchServerTest : public HttpServerTest {
 
 TEST_F(BenchServerTest, TakesWhatTheServerSaysOfItself) {
   MakeServer();
-  Serve("GET", "/v1/models", R"({"data":[{"id":"/models/small.gguf"}]})");
+  Serve("GET", "/v1/models",
+        R"({"data":[{"id":"/models/small.gguf","meta":{"architecture":"qwen35"}}]})");
   Serve("GET", "/props",
         R"({"build_info":"cairn 1.2","cairn":{"memory_class":"hybrid","grid_tokens":64}})");
   Serve("POST", "/tokenize", R"({"tokens":[1,2,3]})");
@@ -47,6 +48,7 @@ TEST_F(BenchServerTest, TakesWhatTheServerSaysOfItself) {
   const auto figures = Server().Describe();
   ASSERT_TRUE(figures);
   EXPECT_EQ(figures->model, "small.gguf");
+  EXPECT_EQ(figures->architecture, "qwen35");
   EXPECT_EQ(figures->program, "cairn 1.2");
   EXPECT_EQ(figures->memory, "hybrid");
   EXPECT_EQ(figures->grid_tokens, 64u);

@@ -9,7 +9,7 @@ from report.plots import DotPlot, Mark, Row, is_empty
 from report.result import Result, ResultError, Server, Turn
 from report.scenario_page import commands_of
 from report.summary import percentile
-from report.text import count_text, ms_text, small_ratio_text
+from report.text import count_text, joined, ms_text, small_ratio_text
 
 ABOUT = """How a server fares when several clients ask at once. `make bench-serve` writes this page
 and its plots; every figure is from one run of it, and the median where it was played more than
@@ -157,7 +157,7 @@ def load_page(results: list[Result], facts: list[Block]) -> list[Block]:
     result = played[0]
     for server in result.servers:
         check_known(server)
-    about = " ".join(ABOUT.format(scale=result.scale, seed=result.seed).split())
+    about = joined(ABOUT.format(scale=result.scale, seed=result.seed))
     blocks: list[Block] = [Heading(1, "Many at once"), Paragraph(about), *pictures_of(result)]
     for workload in WORKLOADS:
         blocks += _section(result.servers, workload)

@@ -9,7 +9,8 @@ from report.result import Result, ScenarioRun, Server, model_file
 from report.scenario_page import command_blocks
 from report.summary import (first_token_ratios, geometric_mean, good_runs, partner_of,
                             scenario_names, summarize, tokens_of)
-from report.text import count_text, ms_text, per_run_text, ratio_text, sooner_text
+from report.text import (count_text, joined, ms_text, per_run_text, ratio_text,
+                         sooner_text)
 
 ABOUT = """How many tokens of each prompt two servers prefill on this model, how long a client waits
 for the first token, and whether their greedy answers are the same text. `make bench-peers
@@ -37,10 +38,6 @@ example, shows the tools on one server and leaves them out on another. To the ot
 answers are the same."""
 
 TEXT_SHOWN = 60
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _shown(text: str) -> str:
@@ -118,7 +115,7 @@ def _figures(result: Result) -> list[Block]:
 
 def _control(control: Server, peer: Server, scenarios: list[str]) -> Paragraph:
     found = agreement(control, peer, scenarios)
-    return Paragraph(_joined(CONTROL.format(name=control.name, peer=peer.name,
+    return Paragraph(joined(CONTROL.format(name=control.name, peer=peer.name,
                                             different=count_text(len(found.different)),
                                             all=count_text(len(found.pairs)))))
 
@@ -130,14 +127,14 @@ def _differences(result: Result) -> list[Block]:
     if not found.pairs:
         return [*blocks, Paragraph("No answers could be compared.")]
     if found.other_prompts:
-        blocks.append(Paragraph(_joined(OTHER_PROMPTS.format(
+        blocks.append(Paragraph(joined(OTHER_PROMPTS.format(
             count=_requests(found.other_prompts), alike=_alike(found.of_same_prompts())))))
     if not found.different:
         return [*blocks, Paragraph("None do.")]
     rows: list[list[str | Cell]] = [
         [pair.scenario, pair.ours.what, "same" if pair.same_prompt else "other",
          _shown(pair.ours.answer), _shown(pair.theirs.answer)] for pair in found.different]
-    return [*blocks, Paragraph(_joined(CAUSE)),
+    return [*blocks, Paragraph(joined(CAUSE)),
             *[_control(control, peer, scenarios) for control in controls],
             Table(["scenario", "request", "prompt length", "ours", "theirs"], rows, 5)]
 
@@ -150,9 +147,9 @@ def model_page(results: list[Result], facts: list[Block]) -> list[Block]:
     result = played[0]
     ours = result.servers[0]
     blocks: list[Block] = [
-        Heading(1, f"Benchmarks of {model_file(ours)}"), Paragraph(_joined(ABOUT)),
+        Heading(1, f"Benchmarks of {model_file(ours)}"), Paragraph(joined(ABOUT)),
         Heading(2, "In short"), _summary(result), Heading(2, "Figures"),
-        Paragraph(_joined(LEGEND.format(scale=result.scale, seed=result.seed))),
+        Paragraph(joined(LEGEND.format(scale=result.scale, seed=result.seed))),
         *_figures(result)]
     if len(result.servers) > 1:
         blocks += _differences(result)

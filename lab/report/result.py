@@ -63,6 +63,7 @@ class Server:
     url: str
     program: str
     model: str
+    architecture: str  # empty: not known
     memory: str
     command_line: str
     grid_tokens: int

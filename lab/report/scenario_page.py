@@ -8,7 +8,7 @@ from report.page import Block, Bullets, Cell, Code, Heading, Paragraph, Picture,
 from report.plots import DotPlot, Mark, Row, is_empty
 from report.result import Result, Server
 from report.summary import Summary, first_token_ratios, geometric_mean, scenario_names, summarize
-from report.text import ms_text, per_run_text, ratio_text, sooner_text
+from report.text import joined, ms_text, per_run_text, ratio_text, sooner_text
 
 ABOUT = """How many tokens of each prompt a server prefills, and how long its client waits for the
 first token, in scenarios that clients play every day. `make bench-peers` writes
@@ -24,10 +24,6 @@ server can avoid: each prompt without the longest beginning that an earlier prom
 scenario had, and at least its last token. *Prefilled* is on the request's own time, while the
 client waits; *in all* is with what was prefilled ahead of the next request. Times are the client's.
 Lengths of the scenarios are multiplied by {scale:g}; their texts come from seed {seed}."""
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _cases(heading: str, cases: list[Case]) -> list[Block]:
@@ -71,7 +67,7 @@ def _claims(results: list[Result]) -> list[Block]:
                       "one grid step a request."),
             *_verdict(check_peers(results), "scenarios, each model's and peer's counted"),
             Heading(3, "3. The time to the first token"),
-            Paragraph(_joined(FIRST_TOKEN_CLAIM)), Bullets(means), _ratios(results)]
+            Paragraph(joined(FIRST_TOKEN_CLAIM)), Bullets(means), _ratios(results)]
 
 
 def _rows(result: Result, servers: list[Server],
@@ -207,8 +203,8 @@ def scenario_page(results: list[Result], facts: list[Block]) -> list[Block]:
     played = [result for result in results if scenario_names(result)]
     if not played:
         return [Heading(1, "Benchmarks"), Paragraph("Nothing was played.")]
-    legend = _joined(LEGEND.format(scale=played[0].scale, seed=played[0].seed))
-    blocks: list[Block] = [Heading(1, "Benchmarks"), Paragraph(_joined(ABOUT)), *_claims(played),
+    legend = joined(LEGEND.format(scale=played[0].scale, seed=played[0].seed))
+    blocks: list[Block] = [Heading(1, "Benchmarks"), Paragraph(joined(ABOUT)), *_claims(played),
                            Heading(2, "Figures"), Paragraph(legend)]
     for result in played:
         blocks += [Heading(3, result.title), *pictures_of(result), _figures(result)]

@@ -54,5 +54,10 @@ def sooner_text(ratio: float) -> str:
     return "first tokens came at the same time"
 
 
+def joined(text: str) -> str:
+    """In one line."""
+    return " ".join(text.split())
+
+
 def wrapped(text: str, columns: int = COLUMNS) -> str:
     return textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
