@@ -350,7 +350,7 @@ Result<ByteSpan> CheckpointCache::Pin(uint64_t id) {
 }
 
 void CheckpointCache::Unpin(uint64_t id) {
-  int& pins = table_.PinsOf(id);
+  int& pins = PinsOf(&table_, id);
   CHECK(pins > 0);
   if (--pins == 0) table_.store().Unload(id);
 }

@@ -109,11 +109,11 @@ CheckpointEntry& ObjectTable::EntryOf(CheckpointId id) {
   return const_cast<CheckpointEntry&>(std::as_const(*this).EntryOf(id));
 }
 
-int& ObjectTable::PinsOf(uint64_t id) {
-  if (CheckpointEntry* const entry = FindEntry(id)) return entry->pins;
-  if (segments_.segments().contains(id)) return segments_.Get(id).pins;
-  CHECK(full_states_.Holds(id));
-  return full_states_.Get(id).pins;
+int& PinsOf(ObjectTable* table, uint64_t id) {
+  if (CheckpointEntry* const entry = table->FindEntry(id)) return entry->pins;
+  if (table->segments().segments().contains(id)) return table->segments().Get(id).pins;
+  CHECK(table->full_states().Holds(id));
+  return table->full_states().Get(id).pins;
 }
 
 void ObjectTable::SetNow(double now_ms) {

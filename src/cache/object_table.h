@@ -130,9 +130,6 @@ class ObjectTable {
   // Checkpoints and segments whose attention KV a slot holds.
   ObjectIds InSlots() const;
 
-  // The number of uses that keep the object from being evicted. REQUIRES: there is such an object.
-  int& PinsOf(uint64_t id);
-
   // Adds a checkpoint whose tokens are in the tree already.
   void AddEntry(CheckpointEntry entry);
   // Links to the new segment the checkpoints whose last token's KV it holds.
@@ -164,6 +161,10 @@ class ObjectTable {
   uint64_t tick_ = 0;
   double now_ms_ = 0;
 };
+
+// Returns the count of uses that keep the object from being evicted. REQUIRES: there is such an
+// object.
+int& PinsOf(ObjectTable* table, uint64_t id);
 
 // Whether the object's bytes are in memory only.
 inline bool IsUnsaved(const ObjectTable& table, uint64_t id) {

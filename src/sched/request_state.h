@@ -88,7 +88,7 @@ struct QueuedRequest : RequestState {
   bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
   bool preempted = false;  // its slot went to a namespace that had none
 
-  // What its slot is to hold.
+  // The tokens that its slot is to hold.
   const Tokens& tokens() const { return was_admitted() ? prefill_tokens : request.prompt; }
   // Whether it only waits for its end to be reported.
   bool leaves_queue() const { return refused || generation->cancelled(); }

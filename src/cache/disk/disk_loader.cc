@@ -19,7 +19,7 @@ DiskLoader::LoadId DiskLoader::Begin(const std::vector<uint64_t>& ids) {
   Load load;
   load.ids = ids;
   for (const uint64_t id : ids) {
-    ++table_->PinsOf(id);
+    ++PinsOf(table_, id);
     if (!table_->InMemory(id)) load.to_read.push_back(id);
   }
   loads_.emplace(++last_load_, std::move(load));
@@ -38,7 +38,7 @@ void DiskLoader::End(LoadId load) {
   const std::vector<uint64_t> ids = std::move(found->second.ids);
   loads_.erase(found);
   for (const uint64_t id : ids) {
-    --table_->PinsOf(id);
+    --PinsOf(table_, id);
     const bool wanted = std::any_of(loads_.begin(), loads_.end(), [id](const auto& other) {
       return Contains(other.second.ids, id);
     });
@@ -50,7 +50,7 @@ void DiskLoader::Forget(uint64_t id) {
   for (auto& [number, load] : loads_) {
     if (std::erase(load.ids, id) == 0) continue;
     std::erase(load.to_read, id);
-    --table_->PinsOf(id);
+    --PinsOf(table_, id);
   }
   arrived_.erase(id);
 }
