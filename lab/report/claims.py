@@ -4,8 +4,8 @@ server of each result, the others are peers."""
 from dataclasses import dataclass, field
 
 from report.result import Result, ScenarioRun, Server
-from report.summary import (allowed_tokens, first_token_ratios, geometric_mean, good_runs,
-                            partner_of, scenario_names, summarize, tokens_of)
+from report.summary import (ALLOWED_TOKENS, allowed_tokens, first_token_ratios,
+                            geometric_mean, good_runs, partner_of, scenario_names, summarize, tokens_of)
 from report.text import count_text
 
 
@@ -36,8 +36,8 @@ class Limit:
     terms: str
 
 
-def _steps(requests: int, grid_tokens: int) -> str:
-    return f" + {requests} steps of {grid_tokens}" if grid_tokens else ""
+def _for_each(requests: int) -> str:
+    return f" + {ALLOWED_TOKENS} for each of {requests}"
 
 
 def _broken(limits: list[Limit]) -> str:
@@ -78,9 +78,9 @@ def check_allowed(results: list[Result]) -> Check:
                 tokens = tokens_of([run])
                 if tokens.lower_bound:
                     limits.append(Limit(
-                        run, allowed_tokens(tokens.lower_bound, tokens.requests, ours.grid_tokens),
+                        run, allowed_tokens(tokens.lower_bound, tokens.requests),
                         f"1.02 times {count_text(tokens.lower_bound)}"
-                        + _steps(tokens.requests, ours.grid_tokens)))
+                        + _for_each(tokens.requests)))
             _judge(check, Case(result.title, scenario, ""), limits, _error(ours, scenario),
                    "the lower bound is not known")
     return check
@@ -92,14 +92,14 @@ def _check_peer(result: Result, peer: Server, scenario: str, check: Check) -> No
         partner = partner_of(run, peer)
         if partner:
             theirs, requests = tokens_of([partner]).read, len(run.requests)
-            limits.append(Limit(run, theirs + requests * ours.grid_tokens,
-                                count_text(theirs) + _steps(requests, ours.grid_tokens)))
+            limits.append(Limit(run, theirs + requests * ALLOWED_TOKENS,
+                                count_text(theirs) + _for_each(requests)))
     _judge(check, Case(result.title, scenario, f"beside {peer.name}: "), limits,
            _error(ours, scenario) or _error(peer, scenario), "no run has a partner")
 
 
 def check_peers(results: list[Result]) -> Check:
-    """In no run does ours prefill more than the peer did, and a grid step a request."""
+    """In no run does ours prefill more than the peer did, and 8 tokens a request."""
     check = Check()
     for result in results:
         for scenario in scenario_names(result):

@@ -8,19 +8,19 @@ from report.sample import alone, healthy, sample
 
 
 class TheAllowedTokens(unittest.TestCase):
-    def test_are_two_percent_and_a_step_a_request_more(self):
-        # edit-early: 5,900 prefilled, lower bound 5,600, four requests; 1.02 times leaves 112, a
-        # step 47.
+    def test_are_two_percent_and_eight_a_request_more(self):
+        # edit-early: 5,740 prefilled, lower bound 5,600, four requests: 5,712 + 32 are allowed.
         result = healthy()
-        result.servers[0].grid_tokens = 47
+        prompt = result.servers[0].runs[1].requests[1]
+        prompt.read_tokens += 4
         self.assertEqual(check_allowed([result]).held, 2)
-        result.servers[0].grid_tokens = 46
+        prompt.read_tokens += 1
         check = check_allowed([result])
         self.assertEqual((check.held, check.checked), (1, 2))
         case = check.broken[0]
         self.assertEqual((case.title, case.scenario), ("hybrid: qwen35", "edit-early"))
-        self.assertEqual(case.why, "run 1 prefilled 5,900, allowed are 5,896 (1.02 times 5,600 + 4 "
-                         "steps of 46)")
+        self.assertEqual(case.why, "run 1 prefilled 5,745, allowed are 5,744 (1.02 times 5,600 + 8 "
+                         "for each of 4)")
 
     def test_are_exceeded_by_one_run_however_well_the_others_went(self):
         result = healthy()
@@ -46,20 +46,19 @@ class ThePeer(unittest.TestCase):
         check = check_peers([healthy(), healthy()])
         self.assertEqual((check.held, check.broken, check.unchecked), (4, [], []))
 
-    def test_may_prefill_a_grid_step_a_request_less(self):
+    def test_may_prefill_eight_tokens_a_request_less(self):
         result = healthy()
         ours, theirs = result.servers
         theirs.runs = deepcopy(ours.runs)
         for run in theirs.runs:
             if run.scenario == "edit-early":
-                run.requests[1].read_tokens -= 300
-        ours.grid_tokens = 75
+                run.requests[1].read_tokens -= 32
         self.assertEqual(check_peers([result]).held, 2)
-        ours.grid_tokens = 74
+        ours.runs[1].requests[2].read_tokens += 1
         check = check_peers([result])
         self.assertEqual([case.why for case in check.broken],
-                         ["beside llama-server: run 1 prefilled 5,900, allowed are 5,896 (5,600 + "
-                          "4 steps of 74)"])
+                         ["beside llama-server: run 1 prefilled 5,741, allowed are 5,740 (5,708 + "
+                          "8 for each of 4)"])
 
     def test_is_named_when_it_failed(self):
         check = check_peers([sample()])

@@ -19,9 +19,12 @@ def sample() -> Result:
 
 
 def healthy() -> Result:
-    """Without the failed run."""
+    """Without the failed run, and ours prefills hardly more than the lower bound."""
     result = sample()
     result.servers[1].runs[3].error = ""
+    for run in result.servers[0].runs:
+        if run.scenario == "edit-early":
+            run.requests[1].read_tokens -= 160
     return result
 
 

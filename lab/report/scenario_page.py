@@ -60,11 +60,11 @@ def _claims(results: list[Result]) -> list[Block]:
     return [Heading(2, "What was promised"),
             Heading(3, "1. Hardly more is prefilled than must be"),
             Paragraph("In every run of every scenario, the tokens prefilled on the request's own "
-                      "time are at most 1.02 times the lower bound, plus one grid step a request."),
+                      "time are at most 1.02 times the lower bound, plus 8 a request."),
             *_verdict(check_allowed(results), "scenarios, each model's counted"),
             Heading(3, "2. Never more than the peer prefills"),
             Paragraph("In no run are they more than what the peer prefilled in the same run, plus "
-                      "one grid step a request."),
+                      "8 a request."),
             *_verdict(check_peers(results), "scenarios, each model's and peer's counted"),
             Heading(3, "3. The time to the first token"),
             Paragraph(joined(FIRST_TOKEN_CLAIM)), Bullets(means), _ratios(results)]

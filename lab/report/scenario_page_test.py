@@ -15,7 +15,6 @@ def row_of(plot: DotPlot, label: str):
 class ThePage(unittest.TestCase):
     def test_says_what_holds_and_what_does_not(self):
         other = of_model(sample(), "mamba2.gguf", "recurrent")
-        other.servers[0].grid_tokens = 1
         facts = blocks_of("The machine has two cores.\n")
         page = markdown(scenario_page([sample(), other], facts), "benchmarks/")
         expect_golden(self, "bench_page.md", page)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from report.result import Request, Result, ScenarioRun, Server
 
 ALLOWED_RATIO = 1.02
+ALLOWED_TOKENS = 8  # of each request
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -27,9 +28,9 @@ def geometric_mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else 0.0
 
 
-def allowed_tokens(lower_bound: int, requests: int, grid_tokens: int) -> float:
+def allowed_tokens(lower_bound: int, requests: int) -> float:
     """How many tokens a run may prefill on its requests' own time."""
-    return ALLOWED_RATIO * lower_bound + requests * grid_tokens
+    return ALLOWED_RATIO * lower_bound + requests * ALLOWED_TOKENS
 
 
 @dataclass

@@ -17,8 +17,8 @@ class Statistics(unittest.TestCase):
         self.assertAlmostEqual(geometric_mean([0.5, 2]), 1)
         self.assertEqual(geometric_mean([]), 0)
 
-    def test_two_percent_and_a_grid_step_a_request_are_allowed(self):
-        self.assertAlmostEqual(allowed_tokens(1000, 3, 64), 1020 + 192)
+    def test_two_percent_and_eight_tokens_a_request_are_allowed(self):
+        self.assertAlmostEqual(allowed_tokens(1000, 3), 1020 + 24)
 
 
 class ASummary(unittest.TestCase):

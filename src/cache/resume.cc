@@ -8,6 +8,9 @@
 namespace cairn {
 namespace {
 
+// A longer rest of a prompt is worth sharing with other conversations.
+constexpr size_t kShortRestTokens = 2048;
+
 // Whether a slot may continue from bits of that lineage at all, wherever they are found.
 bool MayUse(const ResumeRules& rules, const Checkpoint& checkpoint) {
   return rules.mode != ReuseMode::kExact || checkpoint.on_grid() || checkpoint.cold_end;
@@ -20,7 +23,8 @@ bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
   if (checkpoint.position >= prompt_tokens) return false;
   // An uninterrupted conversation continues from the end of its answer, wherever that is.
   const bool after_answer = checkpoint.checkpoint_class == CheckpointClass::kReply;
-  if (after_answer && rules.mode == ReuseMode::kLive) return true;
+  const bool diverged = checkpoint.checkpoint_class == CheckpointClass::kBranch;
+  if ((after_answer || diverged) && rules.mode == ReuseMode::kLive) return true;
   return rules.cuts.Has(checkpoint.position);
 }
 
@@ -61,6 +65,16 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t wante
   return std::max(cut, in_clean);
 }
 
+// Whether `live` may cut the slot at `wanted`, which prompt and slot share, although it is no cut.
+bool MayCutAt(const ResumeRules& rules, const SlotState& slot, size_t cut, size_t wanted) {
+  if (rules.mode != ReuseMode::kLive || !rules.leave_grid) return false;
+  for (const TokenRange& answer : slot.provenance.answers) {
+    if (answer.begin < wanted && wanted < answer.end) return false;
+  }
+  const bool is_clean = wanted <= slot.provenance.clean;
+  return MayLeaveGrid(cut, wanted, rules.cuts.tokens(), is_clean);
+}
+
 // Returns the best resume point of the slot alone, without the cache.
 ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                      size_t shared, const std::function<bool(size_t)>& can_truncate) {
@@ -70,6 +84,12 @@ ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState
     best = {ResumePoint::Kind::kContinue, shared, {}};
   }
   const size_t cut = CutPosition(rules, slot, std::min(shared, prompt.size() - 1));
+  // A prompt that is sent again is prefilled as before, so that its answer is the same.
+  const bool changed = shared < prompt.size();
+  if (changed && shared > best.position && MayCutAt(rules, slot, cut, shared) &&
+      can_truncate(shared)) {
+    return {ResumePoint::Kind::kTruncate, shared, {}};
+  }
   if (cut > best.position && can_truncate(cut)) best = {ResumePoint::Kind::kTruncate, cut, {}};
   return best;
 }
@@ -112,6 +132,12 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
     assembled = {ResumePoint::Kind::kAssemble, position, {}};
   }
   return assembled;
+}
+
+bool MayLeaveGrid(size_t cut, size_t position, size_t prompt_tokens, bool is_clean) {
+  // As for boundaries, fewer tokens are not worth a chunk that ends elsewhere.
+  if (position < cut + kBoundaryGapTokens) return false;
+  return !is_clean || prompt_tokens - position <= kShortRestTokens;
 }
 
 size_t ChunkAfterAnswerMin(bool needs_snapshots, size_t grid_tokens) {

@@ -2,8 +2,10 @@
 //
 // A slot's contents need not be bit-identical to a cold run's (base/provenance.h). `live` may
 // resume from such bits wherever an uninterrupted conversation would: at an answer's end, or at a
-// cut of a prompt (tree/prompt_cuts.h), but not inside an answer. `exact` may not. Neither may
-// mix the bits of two runs. `any` requires only equal tokens.
+// cut of a prompt (tree/prompt_cuts.h), but not inside an answer. Where a person changed a message,
+// `live` may also resume exactly there, as if the conversation had been truncated at that token
+// (MayLeaveGrid). `exact` may not. Neither may mix the bits of two runs. `any` requires only equal
+// tokens.
 //
 // The resume paths, cheapest first:
 //
@@ -38,6 +40,8 @@ struct ResumeRules {
   ReuseMode mode = ReuseMode::kLive;
   // The cuts of the prompt. With `any` every position is one.
   PromptCuts cuts = {};
+  // `live` may leave the grid (MayLeaveGrid).
+  bool leave_grid = true;
   // Resuming at any earlier position takes a snapshot.
   bool needs_snapshots = true;
   // A snapshot can only be restored in a slot that holds the attention KV before it. False for a
@@ -73,6 +77,12 @@ struct ResumePoint {
 ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotState& slot,
                          const CheckpointCache::MatchResult& match,
                          const std::function<bool(size_t)>& can_truncate);
+
+// Whether `live` resumes a prompt at `position` rather than at `cut`, the last cut before it. All
+// later states of the prompt are then off the grid, so that only this conversation can use them. In
+// a *clean* state that is worth it where little of the prompt follows: a long rest, such as a
+// system prefix in which a date changed, is what other conversations share.
+bool MayLeaveGrid(size_t cut, size_t position, size_t prompt_tokens, bool is_clean);
 
 // The least tokens of the first chunk after an answer. A long one costs hardly more, and where no
 // snapshot is needed no checkpoint is missed in it.

@@ -40,7 +40,7 @@ class ResumeTest : public ::testing::Test {
     EXPECT_EQ(point.position, position);
   }
 
-  ResumeRules rules;
+  ResumeRules rules{.leave_grid = false};
   CheckpointCache::MatchResult match;
   size_t clean = 0;
   std::vector<TokenRange> answers;
@@ -102,6 +102,62 @@ TEST_F(ResumeTest, LiveIsCutAtTheEndOfAnAnswer) {
   ExpectPoint(Choose(Counting(400, 120), Counting(300)), Kind::kTruncate, 100);
   rules.mode = ReuseMode::kExact;
   ExpectPoint(Choose(Counting(400, 260), Counting(300)), Kind::kTruncate, 64);
+}
+
+TEST_F(ResumeTest, LiveResumesAtAnEditInsideAMessage) {
+  rules.leave_grid = true;
+  clean = 128;
+  truncates_to = SIZE_MAX;
+  answers = {{130, 150}};
+  ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kTruncate, 250);
+  ExpectPoint(Choose(Counting(400, 100), Counting(300)), Kind::kTruncate, 100);
+  ExpectPoint(Choose(Counting(400, 160), Counting(300)), Kind::kTruncate, 160);
+  rules.mode = ReuseMode::kExact;
+  ExpectPoint(Choose(Counting(400, 100), Counting(300)), Kind::kTruncate, 64);
+}
+
+TEST_F(ResumeTest, LiveStaysOnTheGridWhereAnEditSavesLittle) {
+  rules.leave_grid = true;
+  clean = 128;
+  truncates_to = SIZE_MAX;
+  answers = {{130, 140}};
+  ExpectPoint(Choose(Counting(400, 71), Counting(300)), Kind::kTruncate, 64);
+  ExpectPoint(Choose(Counting(400, 72), Counting(300)), Kind::kTruncate, 72);
+  ExpectPoint(Choose(Counting(400, 147), Counting(300)), Kind::kTruncate, 140);
+}
+
+TEST_F(ResumeTest, LiveStaysOnTheGridInsideAnAnswerAndForTheSamePrompt) {
+  rules.leave_grid = true;
+  clean = 128;
+  truncates_to = SIZE_MAX;
+  answers = {{200, 250}};
+  ExpectPoint(Choose(Counting(400, 240), Counting(300)), Kind::kTruncate, 192);
+  answers = {};
+  ExpectPoint(Choose(Counting(300), Counting(320)), Kind::kTruncate, 256);
+}
+
+TEST_F(ResumeTest, ALongRestOfACleanPromptStaysCleanForOthers) {
+  rules.leave_grid = true;
+  clean = 256;
+  truncates_to = SIZE_MAX;
+  ExpectPoint(Choose(Counting(2248, 200), Counting(300)), Kind::kTruncate, 200);
+  ExpectPoint(Choose(Counting(2249, 200), Counting(300)), Kind::kTruncate, 192);
+  clean = 64;
+  ExpectPoint(Choose(Counting(9000, 200), Counting(300)), Kind::kTruncate, 200);
+}
+
+TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
+  rules.leave_grid = true;
+  clean = 128;
+  Checkpoint edit = At(250, 7);
+  edit.checkpoint_class = CheckpointClass::kBranch;
+  match.checkpoints = {At(64), edit};
+  ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 250);
+  match.checkpoints.back().lineage = 8;
+  ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 64);
+  rules.mode = ReuseMode::kExact;
+  match.checkpoints.back().lineage = 7;
+  ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 64);
 }
 
 TEST_F(ResumeTest, ACutLiesAtTheBoundaryOfAMessageAndAtStepsOfTheGridBehindIt) {

@@ -261,13 +261,23 @@ class AutoPlacement final : public PlacementPolicy {
     }
   };
 
+  // The least tokens that a placement must save the prompts that want it. Many prompts diverge a
+  // few tokens after a boundary, inside the template's opening of a message; and a rung saves
+  // nothing in a message that is hardly longer.
+  static size_t StepMin(const PlacementInput& input, const Placement& placement) {
+    switch (placement.checkpoint_class) {
+      case CheckpointClass::kBranch:
+        return static_cast<size_t>(CostTokens(input));
+      case CheckpointClass::kLadder:
+        return kBoundaryTokens;
+      default:
+        return 0;
+    }
+  }
+
   static void PlaceNeeded(Draft* draft) {
     for (const Placement& placement : AtCuts(Needed(draft->input), draft->input.cuts)) {
-      // Prompts diverge a few tokens after a boundary, inside the template's opening of a message;
-      // and a rung saves nothing in a message that is hardly longer.
-      const bool small = placement.checkpoint_class == CheckpointClass::kBranch ||
-                         placement.checkpoint_class == CheckpointClass::kLadder;
-      if (small && draft->StepTo(placement.position) < kBoundaryTokens) continue;
+      if (draft->StepTo(placement.position) < StepMin(draft->input, placement)) continue;
       if (draft->left > 0 && draft->Open(placement)) draft->Take(placement);
     }
   }

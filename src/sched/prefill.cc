@@ -107,23 +107,48 @@ void Prefill::ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseRep
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
 }
 
+bool Prefill::StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t position) const {
+  const size_t begin = slot.tokens().size();
+  if (!context_->pool.options().leave_grid) return false;
+  if (position <= begin || position >= cuts.tokens()) return false;
+  const bool is_clean = slot.provenance().clean == begin;
+  const size_t cut = std::max(cuts.AtOrBefore(position), begin);
+  return MayLeaveGrid(cut, position, cuts.tokens(), is_clean);
+}
+
+// The chunk after a position off the grid ends as it would without other checkpoints, and those are
+// needed more.
+void Prefill::KeepChunkAfterDivergence(const PromptCuts& cuts, size_t position,
+                                       std::vector<Placement>* plan) const {
+  const PromptCuts plain(cuts.grid_tokens(), cuts.tokens(), cuts.boundaries());
+  if (plain.Has(position)) return;
+  const size_t end = plain.FirstAfterAnswer(position, context_->chunk_rules().off_cut_min);
+  const bool meets_other = std::any_of(plan->begin(), plan->end(), [&](const Placement& other) {
+    return other.position > position && other.position < end;
+  });
+  if (!meets_other) return;
+  std::erase_if(*plan, [position](const Placement& at) { return at.position == position; });
+}
+
 void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match) {
   const MemoryTraits& traits = context_->engine->traits();
   if (!traits.NeedsSnapshots()) return;
   CheckpointCache::PlanInput input;
   input.resumed_tokens = request->prefill_begin_tokens;
   input.cuts = context_->CutsOf(request->request.prompt);
+  const Slot& slot = SlotOf(*request);
+  if (StopsAtDivergence(slot, input.cuts, match.shared)) input.cuts.AllowOffGrid(match.shared);
   input.chunk_tokens = context_->engine->chunk_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   // The first chunk after an answer passes the boundary of the next message. An edit of that
   // message resumes from here instead.
-  const Slot& slot = SlotOf(*request);
   const bool passes = !context_->cuts.message_starts.empty() && slot.ends_in_answer();
   if (passes && !context_->exact() && request->prefill_begin_tokens > 0) {
     context_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
                                request->request.shape.turns.size());
   }
   request->plan = context_->cache->Plan(request->request.shape, match, input);
+  KeepChunkAfterDivergence(input.cuts, match.shared, &request->plan);
   const size_t first = context_->FirstStop(slot, input.cuts);
   std::erase_if(request->plan,
                 [first](const Placement& planned) { return planned.position < first; });
@@ -210,13 +235,14 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
 
 size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end,
                          size_t stop) {
-  const ChunkRules rules = context_->ChunkRulesAt(SlotOf(request));
   const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
-  return NextChunkEnd(context_->CutsOf(tokens), rules, begin, stop);
+  return NextChunkEnd(context_->CutsOf(tokens), context_->chunk_rules(), begin, stop);
 }
 
 void Prefill::ComputeChunk(RunningRequest* request) {
   const size_t begin = running_->slot_tokens(*request);
+  // A chunk that began off the grid may have passed some.
+  std::erase_if(request->plan, [begin](const Placement& at) { return at.position <= begin; });
   const size_t chunks_end = ChunksEnd(*request);
   const size_t stop = request->plan.empty() ? 0 : request->plan.front().position;
   const bool is_answer = begin >= chunks_end;

@@ -52,6 +52,13 @@ class Prefill {
   void CountRestore(const ReuseReport& report);
   void ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseReport resumed);
   void PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match);
+  // Whether the prompt's prefill stops where it differs from stored ones, at `position`, although
+  // that is no cut.
+  bool StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t position) const;
+  // Removes the checkpoint at `position`, if it is no cut and another one is planned in the chunk
+  // after it.
+  void KeepChunkAfterDivergence(const PromptCuts& cuts, size_t position,
+                                std::vector<Placement>* plan) const;
   // Protects the checkpoint at a client's mark from eviction, if there is one.
   void KeepMark(const RunningRequest& request, const ClientMark& mark);
   // Returns nullptr if no prompt is to be computed.

@@ -23,7 +23,10 @@ size_t NaturalEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t positi
 size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop) {
   CHECK(position < cuts.tokens());
   size_t end = NaturalEnd(cuts, rules, position);
-  if (stop > position) end = std::min(end, stop);
+  if (stop > position && cuts.Has(position)) {
+    const size_t before = cuts.AtOrBefore(stop);
+    end = std::min(end, before > position ? before : stop);
+  }
   if (end - position <= rules.chunk_tokens_max) return end;
   const size_t cut = cuts.AtOrBefore(position + rules.chunk_tokens_max);
   // A ubatch smaller than the grid cannot stay on it.

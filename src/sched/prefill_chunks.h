@@ -24,7 +24,8 @@ struct ChunkRules {
   size_t off_cut_min = 1;
 };
 
-// Returns where the next chunk of the prompt ends: at `stop` (0: none), at the next boundary, at
+// Returns where the next chunk of the prompt ends: at `stop` (0: none) or, if that is no cut, first
+// at the last cut before it, as if the prompt ended there; at the next boundary, at
 // the last cut before the prompt's end, or at its end, whichever comes first; and at a cut where
 // that is more than a ubatch away. From a position that is no cut, the first chunk only goes to a
 // cut, so that the chunks after it do not depend on where checkpoints are taken.

@@ -60,6 +60,13 @@ TEST(NextChunkEnd, EndsAChunkAtTheLastCutBeforeABoundary) {
   EXPECT_EQ(NextChunkEnd(Chat(), {2000}, 1400, 0), 1400u + 1536);
 }
 
+TEST(NextChunkEnd, EndsAChunkAtTheLastCutBeforeACheckpointThatIsNoCut) {
+  const ChunkRules rules;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 150, 500), 470u);
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 470, 500), 500u);
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 500, 0), 534u);
+}
+
 TEST(NextChunkEnd, PassesABoundaryThatFollowsAnAnswerAtOnce) {
   ChunkRules rules;
   rules.off_cut_min = 8;

@@ -286,6 +286,28 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
   }
 }
 
+TEST(Restart, ARequestThatPassesAnotherInTheQueueIsNotReadByTheThreadThatAnswersEither) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    const Tokens prompt = Text(1000, 'H');
+    AnswerAndSave(&disk, memory_class, prompt);
+    Life life(&disk, SlowReader(memory_class), 2 << 20);
+    disk.SetReads(false);
+    const auto longer = life.Submit(Bench::Request(Join(prompt, Text(600, 'l')), 20));
+    const auto shorter = life.Submit(Bench::Request(Join(prompt, Text(60, 's')), 20));
+    life.StepUntilNothingIsLeft();
+    EXPECT_EQ(life.stats().loading, 1u) << "the shorter one is first in line";
+    EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
+    disk.SetReads(true);
+    life.StepUntilNothingIsLeft();
+    for (const auto& generation : {longer, shorter}) {
+      EXPECT_GT(Bench::Collect(generation.get()).end.cost.reused_tokens, 900u);
+    }
+    life.CheckInvariants();
+  }
+}
+
 TEST(Restart, AWarmStartDoesNotWaitForTheDisk) {
   test::FakeDisk disk;
   {

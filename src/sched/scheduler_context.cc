@@ -7,9 +7,17 @@
 namespace cairn {
 namespace {
 
-SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
+// As for cuts at messages, the cells of a window depend on the cuts before.
+bool LeavesGrid(const Engine& engine, const SchedulerOptions& options) {
+  return options.leave_grid && options.reuse == ReuseMode::kLive &&
+         engine.traits().memory_class != MemoryClass::kSlidingWindow;
+}
+
+SlotPoolOptions PoolOptions(const Engine& engine, const SchedulerOptions& options,
+                            const CutRules& cuts) {
   return {options.reuse,
           cuts,
+          LeavesGrid(engine, options),
           options.keep_ends,
           options.offload,
           options.first_lineage,
@@ -39,7 +47,7 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       clock(the_clock),
       options(the_options),
       cuts(CutRulesOf(*the_engine, the_options)),
-      pool(the_engine, the_cache, the_clock, PoolOptions(the_options, cuts)),
+      pool(the_engine, the_cache, the_clock, PoolOptions(*the_engine, the_options, cuts)),
       checkpoints(&pool),
       offloader(&pool, &checkpoints),
       mover(&pool, &offloader),
@@ -59,18 +67,12 @@ void SchedulerContext::RefreshCache() {
 
 size_t SchedulerContext::FirstStop(const Slot& slot, const PromptCuts& of_prompt) const {
   const size_t end = slot.tokens().size();
-  return std::max(of_prompt.FirstAfterAnswer(end, ChunkRulesAt(slot).off_cut_min), end + 1);
+  return std::max(of_prompt.FirstAfterAnswer(end, chunk_rules().off_cut_min), end + 1);
 }
 
-// A state restored from a snapshot alone does not tell whether it ends in an answer, so with
-// snapshots the rule must not depend on it.
-ChunkRules SchedulerContext::ChunkRulesAt(const Slot& slot) const {
+ChunkRules SchedulerContext::chunk_rules() const {
   const bool needs_snapshots = engine->traits().NeedsSnapshots();
-  ChunkRules rules{engine->chunk_tokens_max()};
-  if (needs_snapshots || slot.ends_in_answer()) {
-    rules.off_cut_min = ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens);
-  }
-  return rules;
+  return {engine->chunk_tokens_max(), ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens)};
 }
 
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {

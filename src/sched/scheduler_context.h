@@ -49,7 +49,7 @@ struct SchedulerContext {
   // checkpoint. `of_prompt`: the prompt's cuts.
   size_t FirstStop(const Slot& slot, const PromptCuts& of_prompt) const;
   // The rules for the chunk that begins at the slot's end.
-  ChunkRules ChunkRulesAt(const Slot& slot) const;
+  ChunkRules chunk_rules() const;
   bool exact() const { return options.reuse == ReuseMode::kExact; }
 
   Engine* const engine;

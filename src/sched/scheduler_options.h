@@ -23,6 +23,9 @@ struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
   // The tokens that begin a message; prompts are cut behind them (tree/prompt_cuts.h).
   Tokens message_starts = {};
+  // `live` may resume where a prompt differs from an earlier one, off the grid (cache/resume.h);
+  // not where the model has a sliding window.
+  bool leave_grid = true;
   // The most requests that may wait; more are refused.
   size_t queue_limit = 64;
   // After this time without a slot, a waiting namespace gets one of the namespace that holds most

@@ -33,6 +33,7 @@ void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
 void PromptCuts::CutTo(size_t tokens) {
   tokens_ = tokens;
   while (!boundaries_.empty() && boundaries_.back() > tokens) boundaries_.pop_back();
+  if (off_grid_ > tokens) off_grid_ = 0;
 }
 
 size_t PromptCuts::BoundaryAtOrBefore(size_t position) const {
@@ -46,6 +47,7 @@ size_t PromptCuts::BoundaryAfter(size_t position) const {
 }
 
 size_t PromptCuts::AtOrBefore(size_t position) const {
+  if (position == off_grid_) return position;
   const size_t begin = BoundaryAtOrBefore(position);
   return begin + (position - begin) / grid_tokens_ * grid_tokens_;
 }

@@ -52,6 +52,9 @@ class PromptCuts {
   void Extend(const CutRules& rules, TokenSpan tokens);
   // Leaves the first `tokens` tokens.
   void CutTo(size_t tokens);
+  // Makes `position` a cut too, for a checkpoint where `live` leaves the grid (cache/resume.h). A
+  // second call replaces the first one's.
+  void AllowOffGrid(size_t position) { off_grid_ = position; }
 
   size_t grid_tokens() const { return grid_tokens_; }
   // The length of the prompt.
@@ -86,6 +89,7 @@ class PromptCuts {
   size_t grid_tokens_;
   size_t tokens_;
   std::vector<size_t> boundaries_;
+  size_t off_grid_ = 0;  // 0: none
 };
 
 }  // namespace cairn

@@ -132,6 +132,17 @@ size_t Clean(size_t clean_before, const TokenRange& chunk, std::vector<size_t> b
   return PromptCuts(64, 400, std::move(boundaries)).CleanAfter(clean_before, chunk);
 }
 
+TEST(PromptCuts, OneMoreCutCanBeAllowedForACheckpoint) {
+  PromptCuts cuts(64, 600, {125});
+  cuts.AllowOffGrid(170);
+  EXPECT_TRUE(cuts.Has(170));
+  EXPECT_EQ(cuts.AtOrBefore(169), 125U);
+  EXPECT_EQ(cuts.AtOrBefore(188), 125U) << "the grid behind it stays";
+  EXPECT_EQ(cuts.AtOrBefore(189), 189U);
+  cuts.CutTo(150);
+  EXPECT_FALSE(cuts.Has(170));
+}
+
 TEST(CleanAfter, IsTheEndOfAChunkBetweenBoundaries) {
   const std::vector<size_t> boundaries = {30, 221};
   EXPECT_EQ(Clean(0, {0, 30}, boundaries), 30U);

@@ -133,18 +133,26 @@ class PlainPlayer {
  public:
   // `starts`: the message-start token behind which the server cuts; -1: none.
   explicit PlainPlayer(Engine* engine, Token starts = -1) : engine_(engine), starts_(starts) {}
+  // A copy of `other` on `engine`, a copy of its engine.
+  PlainPlayer(const PlainPlayer& other, Engine* engine)
+      : engine_(engine), starts_(other.starts_), held_(other.held_) {}
 
   void Forget() {
     engine_->Clear(0);
     held_.clear();
-    answer_end_ = 0;
   }
+  // Drops all tokens but the first `tokens`. REQUIRES: the model can be truncated anywhere.
+  void KeepFront(size_t tokens) {
+    EXPECT_TRUE(engine_->Truncate(0, tokens).has_value());
+    held_.resize(tokens);
+  }
+  const Tokens& held() const { return held_; }
   // Whether `prompt` repeats all that is held, including the last answer, and continues.
   bool Continues(const Tokens& prompt) const {
     return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
   }
-  // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if an answer ended
-  // elsewhere (by at least a full step where the model can be truncated anywhere); then full chunks
+  // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if it begins elsewhere
+  // (by at least a full step where the model can be truncated anywhere); then full chunks
   // up to the last cut before each boundary and before the end, and the rest.
   // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
@@ -186,15 +194,13 @@ class PlainPlayer {
       if (text.size() == params.tokens_max) return text;
       EXPECT_TRUE(engine_->Decode(0, held_.size(), {&token, 1}).has_value());
       held_.push_back(token);
-      answer_end_ = held_.size();
     }
   }
 
  private:
   size_t OffCutMin() const {
     const MemoryTraits& traits = engine_->traits();
-    if (traits.NeedsSnapshots()) return std::min<size_t>(8, traits.grid_tokens);
-    return answer_end_ == held_.size() ? traits.grid_tokens : 1;
+    return traits.NeedsSnapshots() ? std::min<size_t>(8, traits.grid_tokens) : traits.grid_tokens;
   }
   // Whether a prompt of `size` tokens may be cut at `position`; `boundaries` begins with 0.
   bool IsCut(size_t position, const std::vector<size_t>& boundaries, size_t size) const {
@@ -216,7 +222,6 @@ class PlainPlayer {
   Engine* const engine_;
   const Token starts_;
   Tokens held_;
-  size_t answer_end_ = 0;  // of the last one; 0: none
 };
 
 }  // namespace cairn::test

@@ -170,6 +170,7 @@ class ServeRun {
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
+    scheduling.leave_grid = options_.cut_at_messages;
     if (options_.cut_at_messages) {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
     }

@@ -155,7 +155,7 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const size_t goal = cuts.Last();
   Slot& slot = context_->pool.slot(*current_->slot);
   const size_t begin = slot.tokens().size();
-  ChunkRules rules = context_->ChunkRulesAt(slot);
+  ChunkRules rules = context_->chunk_rules();
   rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
   const size_t end = NextChunkEnd(cuts, rules, begin, goal);
   TraceSpan span(context_->options.trace, "prefetch");

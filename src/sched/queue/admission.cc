@@ -35,29 +35,30 @@ void Admission::EstimatePrefills() {
   for (QueuedRequest* queued : ready) EstimatePrefill(queued);
 }
 
-std::vector<size_t> Admission::InQueueOrder(const std::deque<QueuedRequest>& queue) const {
-  std::vector<size_t> ready;
-  for (size_t i = 0; i < queue.size(); ++i) {
-    if (queue[i].ready()) ready.push_back(i);
-  }
+std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> ready) const {
   if (ready.size() < 2 && running_->empty()) return ready;
   // Requests that arrived after EstimatePrefills have no estimate yet.
-  std::erase_if(
-      ready, [&](size_t i) { return queue[i].estimate.admission != running_->last_admission(); });
+  std::erase_if(ready, [&](const QueuedRequest* queued) {
+    return queued->estimate.admission != running_->last_admission();
+  });
   const double now_ms = context_->NowMs();
   std::vector<Contender> contenders;
-  for (const size_t index : ready) {
-    const QueuedRequest& queued = queue[index];
-    const bool goes_on = queued.was_admitted() && !queued.preempted;
-    const double since_ms = queued.preempted ? queued.queued_ms : queued.submitted_ms;
-    contenders.push_back({queued.number, queued.request.name_space, goes_on,
-                          context_->PrefillMs(queued.estimate.tokens), now_ms - since_ms});
+  for (const QueuedRequest* queued : ready) {
+    const bool goes_on = queued->was_admitted() && !queued->preempted;
+    const double since_ms = queued->preempted ? queued->queued_ms : queued->submitted_ms;
+    contenders.push_back({queued->number, queued->request.name_space, goes_on,
+                          context_->PrefillMs(queued->estimate.tokens), now_ms - since_ms});
   }
-  std::vector<size_t> in_order;
+  std::vector<QueuedRequest*> in_order;
   for (const size_t index : InOrder(contenders, context_->shares)) {
     in_order.push_back(ready[index]);
   }
   return in_order;
+}
+
+bool Admission::UpdateLoads() {
+  EstimatePrefills();
+  return loads_.Update(InQueueOrder(queue_->Ready()));
 }
 
 std::optional<QueuedRequest> Admission::TakeNext() {
@@ -66,19 +67,27 @@ std::optional<QueuedRequest> Admission::TakeNext() {
 }
 
 std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
+  std::vector<QueuedRequest*> ready;
+  for (QueuedRequest& queued : *queue) {
+    if (queued.ready()) ready.push_back(&queued);
+  }
   Reserved reserved;
-  for (const size_t index : InQueueOrder(*queue)) {
-    QueuedRequest& next = (*queue)[index];
-    if (!MayAdmit(next, reserved)) return std::nullopt;
-    const bool waits = waits_.Waits(next);
-    if (!waits && !loads_.IsLoading(next)) return index;
-    if (waits && !std::exchange(next.wait.counted, true)) {
+  for (QueuedRequest* next : InQueueOrder(std::move(ready))) {
+    if (!MayAdmit(*next, reserved)) return std::nullopt;
+    const bool waits = waits_.Waits(*next);
+    if (!waits && loads_.HasChosen(*next) && !loads_.IsLoading(*next)) {
+      const auto found = std::find_if(queue->begin(), queue->end(), [next](const auto& queued) {
+        return queued.number == next->number;
+      });
+      return static_cast<size_t>(found - queue->begin());
+    }
+    if (waits && !std::exchange(next->wait.counted, true)) {
       context_->stats.Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
     }
     // A request that passes this one could take the very slot that it requests.
-    if (next.request.slot) return std::nullopt;
+    if (next->request.slot) return std::nullopt;
     ++reserved.slots;
-    reserved.tokens += next.request.prompt.size() - (waits ? next.wait.position : 0) + 1;
+    reserved.tokens += next->request.prompt.size() - (waits ? next->wait.position : 0) + 1;
   }
   return std::nullopt;
 }

@@ -29,7 +29,7 @@ class Admission {
         queue_(queue),
         running_(running),
         waits_(context, queue, running),
-        loads_(context, queue, running) {}
+        loads_(context, running) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
@@ -41,7 +41,7 @@ class Admission {
   // Begins to read from disk the states that queued requests will resume from, and ends the loads
   // of requests that are no longer queued. Call before TakeNext, and after a request got its slot.
   // Returns whether something changed.
-  bool UpdateLoads() { return loads_.Update(); }
+  bool UpdateLoads();
   // Whether a queued request waits for the disk.
   bool loads() const { return loads_.any(); }
   // Preempts for a namespace that has waited long enough: a request of a namespace that holds more
@@ -57,8 +57,8 @@ class Admission {
 
   void EstimatePrefills();
   void EstimatePrefill(QueuedRequest* queued);
-  // Indices of the requests that are ready, in the order of admission.
-  std::vector<size_t> InQueueOrder(const std::deque<QueuedRequest>& queue) const;
+  // Returns `ready` in the order of admission, without those that have no estimate yet.
+  std::vector<QueuedRequest*> InQueueOrder(std::vector<QueuedRequest*> ready) const;
   std::optional<size_t> ChooseNext(std::deque<QueuedRequest>* queue);
   bool MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const;
   std::set<NamespaceId> WaitingTooLong(double now_ms) const;

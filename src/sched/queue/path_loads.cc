@@ -6,25 +6,24 @@
 
 namespace cairn {
 
-bool PathLoads::Update() {
+bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
   if (!context_->cache->saves()) return false;
   DiskLoader& loader = context_->cache->loader();
   const uint64_t reads = loader.reads();
   const size_t loads = loads_.size();
-  const std::vector<QueuedRequest*> ready = queue_->Ready();
   std::erase_if(loads_, [&](const auto& load) {
     const bool is_queued =
-        std::any_of(ready.begin(), ready.end(),
+        std::any_of(in_order.begin(), in_order.end(),
                     [&](const QueuedRequest* queued) { return queued->number == load.first; });
     if (!is_queued) loader.End(load.second);
     return !is_queued;
   });
-  for (QueuedRequest* queued : ready) {
-    if (loads_.size() >= context_->engine->slots()) break;
-    if (!loads_.contains(queued->number)) Begin(queued);
+  const size_t first = std::min(in_order.size(), context_->engine->slots());
+  for (size_t i = 0; i < first; ++i) {
+    if (!loads_.contains(in_order[i]->number)) Begin(in_order[i]);
   }
   if (any()) context_->RefreshCache();
-  for (QueuedRequest* queued : ready) {
+  for (QueuedRequest* queued : in_order) {
     if (IsLoading(*queued)) queued->load_ms = context_->NowMs() - queued->path_load.begin_ms;
   }
   CountLoading();
@@ -53,6 +52,11 @@ void PathLoads::Begin(QueuedRequest* queued) {
       {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   if (ids.empty()) return;
   loads_.emplace(queued->number, context_->cache->loader().Begin(ids));
+}
+
+bool PathLoads::HasChosen(const QueuedRequest& queued) const {
+  if (!context_->cache->saves() || queued.leaves_queue()) return true;
+  return queued.path_load.admission == running_->last_admission() || loads_.contains(queued.number);
 }
 
 bool PathLoads::IsLoading(const QueuedRequest& queued) const {

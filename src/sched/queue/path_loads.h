@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "sched/queue/prefix_waits.h"
-#include "sched/queue/request_queue.h"
 #include "sched/request_state.h"
 #include "sched/running_requests.h"
 #include "sched/scheduler_context.h"
@@ -22,12 +22,15 @@ namespace cairn {
 class PathLoads {
  public:
   // All must outlive this object.
-  PathLoads(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
-      : context_(context), queue_(queue), running_(running) {}
+  PathLoads(SchedulerContext* context, RunningRequests* running)
+      : context_(context), running_(running) {}
 
-  // Begins the loads of the requests that are first in the queue, at most as many as there are
-  // slots, and ends those of requests that left it. Returns whether a load began or went on.
-  bool Update();
+  // Begins the loads of the first requests of `in_order`, as many as there are slots, and ends
+  // those of requests that are not in it. `in_order`: the requests that could begin, in the order
+  // of their admission. Returns whether a load began or went on.
+  bool Update(const std::vector<QueuedRequest*>& in_order);
+  // Whether it is known if the request's states are in memory. Until then it stays in the queue.
+  bool HasChosen(const QueuedRequest& queued) const;
   // Whether the request should stay in the queue because its states are not in memory yet.
   bool IsLoading(const QueuedRequest& queued) const;
   bool any() const { return !loads_.empty(); }
@@ -39,7 +42,6 @@ class PathLoads {
   void CountLoading();
 
   SchedulerContext* const context_;
-  RequestQueue* const queue_;
   RunningRequests* const running_;
   std::map<uint64_t, uint64_t> loads_;  // DiskLoader's numbers by the requests'
   size_t loading_ = 0;                  // as published

@@ -84,6 +84,7 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
   const bool own = slot.name_space() == needs.name_space;
   const size_t had_tokens = own ? CommonPrefix(slot.tokens(), needs.prompt) : 0;
   const double begin_ms = pool_->NowMs();
+  slot.BeginLineage(pool_->NextLineage());
   const Status followed = Follow(needs, path, *pins);
   if (followed) {
     Describe(needs, path, *pins, had_tokens, &resumed);
@@ -98,7 +99,6 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
   const bool is_broken = !followed && followed.error().code != ErrorCode::kNoSpace &&
                          followed.error().code != ErrorCode::kNotFound;
   if (is_broken) Discard(path, *pins);
-  slot.BeginLineage(pool_->NextLineage());
   return resumed;
 }
 
@@ -234,6 +234,7 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   ResumeRules rules;
   rules.mode = pool_->options().mode;
   rules.cuts = PromptCuts(pool_->options().cuts, needs.prompt);
+  rules.leave_grid = pool_->options().leave_grid;
   rules.needs_snapshots = traits.NeedsSnapshots();
   rules.snapshot_needs_slot = traits.memory_class != MemoryClass::kRecurrent;
   rules.segments = traits.segments;

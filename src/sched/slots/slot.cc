@@ -38,6 +38,13 @@ void Slot::CutTo(size_t position) {
   tokens_.resize(position);
   cuts_.CutTo(position);
   provenance_.CutTo(position);
+  // Only `live` cuts a clean state off the grid. The tokens after the last cut belong to the run
+  // that continues from here.
+  if (provenance_.clean == position && !cuts_.Has(position)) {
+    provenance_.CutTo(cuts_.AtOrBefore(position));
+    provenance_.Append({provenance_.clean, position}, next_lineage_, {});
+    forks_ = false;
+  }
   if (position <= own_tokens_) own_tokens_ = SIZE_MAX;
   CountCells();
 }

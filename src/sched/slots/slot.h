@@ -48,7 +48,8 @@ class Slot {
 
   // Empties the slot for `name_space`.
   void Clear(NamespaceId name_space);
-  // On an error of the engine the slot is empty.
+  // On an error of the engine the slot is empty. REQUIRES: BeginLineage was called, if `position`
+  // is in the clean part and no cut.
   Status Truncate(size_t position);
   // Restores a checkpoint. `prefix`: the tokens before it. On an error the slot is empty.
   Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot);

@@ -61,6 +61,8 @@ ResumePoint FromOwn(const ResumeRules& rules, const SlotNeeds& needs, const Slot
 ResumePoint FromOther(ResumeRules rules, const SlotNeeds& needs, const SlotState& state,
                       bool cuts_anywhere, bool goes_on) {
   rules.segments = false;
+  // The beginning of another conversation stays clean in this one.
+  rules.leave_grid = false;
   const size_t end = state.tokens.size();
   return ChooseResume(rules, needs.prompt, state, *needs.match, [&](size_t position) {
     return cuts_anywhere || (goes_on && position == end);

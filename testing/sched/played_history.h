@@ -1,0 +1,192 @@
+// For tests that play random conversations: conversations that nobody interrupted, played on an
+// engine without scheduler and cache.
+
+#ifndef CAIRN_TESTING_SCHED_PLAYED_HISTORY_H_
+#define CAIRN_TESTING_SCHED_PLAYED_HISTORY_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "testing/engine/fake_engine.h"
+#include "testing/sched/played_conversation.h"
+#include "tree/prompt_cuts.h"
+
+namespace cairn::test {
+
+enum class Edit { kNone, kHere, kAtCut };
+
+// A prompt of an uninterrupted conversation. One that does not continue what is held begins anew,
+// unless it is an edit: then the conversation is truncated to where the prompt differs, or to the
+// last cut before.
+struct Turn {
+  Tokens prompt;
+  Edit edit = Edit::kNone;
+  bool answered = true;
+
+  friend auto operator<=>(const Turn&, const Turn&) = default;
+};
+using History = std::vector<Turn>;
+
+// HistoryPlayer: plays a history turn by turn on an engine of its own. A copy can go on another
+// way.
+class HistoryPlayer {
+ public:
+  explicit HistoryPlayer(const FakeEngineOptions& options)
+      : rules_{options.grid_tokens, options.message_starts},
+        engine_(options),
+        player_(&engine_, options.message_starts.empty() ? -1 : options.message_starts.front()) {}
+  HistoryPlayer(const HistoryPlayer& other)
+      : rules_(other.rules_),
+        engine_(other.engine_),
+        player_(other.player_, &engine_),
+        answers_(other.answers_),
+        answer_(other.answer_) {}
+  HistoryPlayer& operator=(const HistoryPlayer&) = delete;
+
+  // Returns false if the turn is an edit that is impossible: the model cannot be truncated there,
+  // or it is inside an answer.
+  bool Play(const Turn& turn, const GenerationParams& params) {
+    if (turn.edit != Edit::kNone) {
+      size_t kept = CommonPrefix(player_.held(), turn.prompt);
+      if (turn.edit == Edit::kAtCut) kept = PromptCuts(rules_, turn.prompt).AtOrBefore(kept);
+      if (kept == 0 || !engine_.CanTruncate(0, kept) || IsInAnswer(kept)) return false;
+      player_.KeepFront(kept);
+      std::erase_if(answers_, [kept](const TokenRange& answer) { return answer.begin >= kept; });
+    } else if (!player_.Continues(turn.prompt)) {
+      player_.Forget();
+      answers_.clear();
+    }
+    player_.Read(turn.prompt);
+    if (!turn.answered) return true;
+    answer_ = player_.Generate(params);
+    answers_.push_back({turn.prompt.size(), player_.held().size()});
+    return true;
+  }
+
+  // The last answer.
+  const std::string& answer() const { return answer_; }
+
+ private:
+  bool IsInAnswer(size_t position) const {
+    return std::any_of(answers_.begin(), answers_.end(), [position](const TokenRange& answer) {
+      return answer.begin < position && position < answer.end;
+    });
+  }
+
+  const CutRules rules_;
+  FakeEngine engine_;
+  PlainPlayer player_;
+  std::vector<TokenRange> answers_;
+  std::string answer_;
+};
+
+// Histories: finds the uninterrupted conversations that give an answer.
+class Histories {
+ public:
+  Histories(const FakeEngineOptions& options, const GenerationParams& params)
+      : options_(options), params_(params) {}
+
+  // Records a prompt from which later ones may differ, and its answer.
+  void See(const Tokens& prompt, const std::string& answer) {
+    Tokens answered = prompt;
+    answered.insert(answered.end(), answer.begin(), answer.end());
+    seen_.insert({prompt, std::move(answered)});
+  }
+
+  std::string ColdAnswer(const Tokens& prompt) const {
+    HistoryPlayer player(options_);
+    player.Play({prompt}, params_);
+    return player.answer();
+  }
+
+  // Returns the conversations that begin as one of `histories`, end with `prompt`, and whose last
+  // answer is `answer`.
+  std::set<History> Explain(const std::set<History>& histories, const Tokens& prompt,
+                            const std::string& answer) {
+    std::set<History> found = ExplainBy(
+        histories, {{{prompt}}, {{prompt, Edit::kHere}}, {{prompt, Edit::kAtCut}}}, answer);
+    if (found.empty() || answer.size() < kTellingLetters) {
+      found.merge(ExplainBy(histories, EndsWithParts(prompt), answer));
+    }
+    return found;
+  }
+
+ private:
+  // Two conversations hardly ever give the same answer of so many letters.
+  static constexpr size_t kTellingLetters = 6;
+  static constexpr Token kOther = '#';  // in no prompt
+
+  std::set<History> ExplainBy(const std::set<History>& histories, const std::vector<History>& ends,
+                              const std::string& answer) {
+    std::set<History> beginnings;
+    for (const History& history : histories) {
+      for (size_t kept = 0; kept <= history.size(); ++kept) {
+        beginnings.emplace(history.begin(), history.begin() + static_cast<ptrdiff_t>(kept));
+      }
+    }
+    std::set<History> found;
+    for (const History& beginning : beginnings) {
+      for (const History& end : ends) {
+        if (beginning.empty() && end.front().edit != Edit::kNone) continue;
+        HistoryPlayer player(PlayerAfter(beginning));
+        const bool possible = std::all_of(
+            end.begin(), end.end(), [&](const Turn& turn) { return player.Play(turn, params_); });
+        if (!possible || player.answer() != answer) continue;
+        History path = beginning;
+        path.insert(path.end(), end.begin(), end.end());
+        found.insert(std::move(path));
+      }
+    }
+    return found;
+  }
+
+  // `live` leaves the grid where a prompt differs from an earlier one: as if the tokens up to there
+  // had been a prompt of their own, or the beginning of a longer one.
+  std::vector<History> EndsWithParts(const Tokens& prompt) const {
+    std::vector<History> ends;
+    const CutRules rules{options_.grid_tokens, options_.message_starts};
+    const PromptCuts cuts(rules, prompt);
+    std::set<size_t> parts;
+    for (const Tokens& seen : seen_) parts.insert(CommonPrefix(seen, prompt));
+    for (const size_t part : parts) {
+      if (part == prompt.size() || part < cuts.AtOrBefore(part) + kBoundaryGapTokens) continue;
+      Tokens front(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(part));
+      for (const Edit edit : {Edit::kNone, Edit::kHere, Edit::kAtCut}) {
+        ends.push_back({{front, edit, false}, {prompt}});
+      }
+      front.insert(front.end(), rules.grid_tokens, kOther);
+      ends.push_back({{front, Edit::kNone, false}, {prompt, Edit::kHere}});
+    }
+    return ends;
+  }
+
+  const HistoryPlayer& PlayerAfter(const History& history) {
+    const auto known = players_.find(history);
+    if (known != players_.end()) return *known->second;
+    std::unique_ptr<HistoryPlayer>& player = players_[history];
+    if (history.empty()) {
+      player = std::make_unique<HistoryPlayer>(options_);
+    } else {
+      const History before(history.begin(), history.end() - 1);
+      player = std::make_unique<HistoryPlayer>(PlayerAfter(before));
+      player->Play(history.back(), params_);
+    }
+    return *player;
+  }
+
+  const FakeEngineOptions options_;
+  const GenerationParams params_;
+  std::set<Tokens> seen_;  // prompts, and prompts with their answers
+  std::map<History, std::unique_ptr<HistoryPlayer>> players_;
+};
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_SCHED_PLAYED_HISTORY_H_
