@@ -61,6 +61,8 @@ const std::vector<SamplingStep>& AllSamplingSteps() {
   return steps;
 }
 
+void Engine::ReleaseTaken() {}
+
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
   return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
 }

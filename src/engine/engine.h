@@ -68,10 +68,15 @@ struct MemoryTraits {
   bool cuts_at_messages = true;
   // Whether the grid was measured, not assumed.
   bool grid_measured = false;
-  // Ranges of attention KV can be copied separately from the full state, and shared by sequences.
-  // Decided by the table of verified architectures, never by trying, because libllama aborts where
-  // it is not supported.
+  // Ranges of attention KV can be copied separately from the full state, and sequences can begin
+  // from one another. Decided by the table of verified architectures, never by trying alone,
+  // because libllama aborts where it is not supported.
   bool segments = false;
+  // The attention KV of all sequences lies in one buffer: a fork shares the cells of its origin,
+  // sequences compete for room, and each slows the others down. Otherwise each has a stream of its
+  // own, with room for all that it may hold; a fork is a copy, and a segment costs as much as the
+  // full state that it is cut from, which TakeSegment keeps (see ReleaseTaken).
+  bool one_buffer = true;
   // The full state of a sequence can be taken out and restored. Tried at load.
   bool full_states = false;
   // Attention KV can be moved to other positions.
@@ -258,6 +263,9 @@ class Engine {
   // Returns the attention KV of positions [begin, end) of `seq`, and no other state.
   // REQUIRES: traits().segments; begin < end, and `seq` reaches `end`.
   virtual Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) = 0;
+  // Frees what TakeSegment keeps for the next ranges of a sequence, which may be as large as the
+  // sequence. Without this call it goes when the sequence changes.
+  virtual void ReleaseTaken();
   // Makes `seq` end at `position`: it keeps its own attention KV of [0, keep), takes that of
   // `parts` for the rest, and restores the state that cannot be rolled back from `snapshot`, which
   // is empty where traits() need none. On an error the sequence is empty. kNoSpace if other
@@ -269,7 +277,7 @@ class Engine {
                           size_t position, ByteSpan snapshot) = 0;
 
   // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which is
-  // unchanged. The state that cannot be rolled back comes from `snapshot`, which is empty where
+  // unchanged, or copying it (see MemoryTraits::one_buffer). The state that cannot be rolled back comes from `snapshot`, which is empty where
   // traits() need none. On an error `to` is empty.
   // REQUIRES: traits().segments; `from` reaches `position`; from != to.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;

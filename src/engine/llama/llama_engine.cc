@@ -13,6 +13,7 @@
 #include "engine/llama/state/llama_identity.h"
 #include "engine/llama/state/llama_segments.h"
 #include "engine/llama/state/llama_sequences.h"
+#include "engine/llama/state/llama_spliced_segments.h"
 #include "engine/llama/state/traits_probe.h"
 
 namespace cairn {
@@ -36,8 +37,11 @@ struct LlamaEngine::Parts {
         info(DescribeModel(loaded.model(), vocabulary, options.model_path)),
         sequences(&loaded, &traits, info.vocab_size),
         segments(&loaded, &traits, &sequences, [this] { return cells(); }),
+        spliced_segments(&loaded, &traits, &sequences),
         full_states(&loaded, &traits, &sequences, [this] { return cells(); }),
-        identity(options, &loaded, &info, &traits, &sequences) {}
+        identity(options, &loaded, &info, &traits, &sequences) {
+    sequences.NotifyOfChanges([this](SeqId seq) { spliced_segments.OnChanged(seq); });
+  }
 
   size_t cells() const {
     const size_t all = loaded.context_tokens() * loaded.slots();
@@ -53,6 +57,7 @@ struct LlamaEngine::Parts {
   MemoryTraits traits;
   LlamaSequences sequences;
   LlamaSegments segments;
+  LlamaSplicedSegments spliced_segments;
   LlamaFullStates full_states;
   LlamaIdentity identity;
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
@@ -60,7 +65,10 @@ struct LlamaEngine::Parts {
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
 };
 
-Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& options) {
+Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked) {
+  LlamaOptions options = asked;
+  // A single sequence has a stream of its own either way.
+  if (options.slots == 1) options.unified = true;
   auto loaded = LoadedModel::Load(options);
   if (!loaded) return tl::unexpected(loaded.error());
   auto vocabulary = options.may_sleep ? LlamaVocabulary::LoadAlone(options)
@@ -70,7 +78,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& optio
       std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options)));
   Parts& parts = *engine->parts_;
   TraitsProbe probe({&parts.loaded, &parts.info, &parts.sequences, &parts.segments,
-                     &parts.full_states, &parts.identity},
+                     &parts.spliced_segments, &parts.full_states, &parts.identity},
                     engine.get(), &parts.traits);
   if (Status measured = probe.Measure(options); !measured) {
     return tl::unexpected(measured.error());
@@ -172,16 +180,27 @@ void LlamaEngine::Clear(SeqId seq) {
 }
 
 Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
+  if (!parts_->traits.one_buffer) return parts_->spliced_segments.TakeSegment(seq, begin, end);
   return parts_->segments.TakeSegment(seq, begin, end);
 }
 
 Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
                              size_t position, ByteSpan snapshot) {
+  if (!parts_->traits.one_buffer) {
+    return parts_->spliced_segments.Assemble(seq, keep, parts, position, snapshot);
+  }
   return parts_->segments.Assemble(seq, keep, parts, position, snapshot);
 }
 
 Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  if (!parts_->traits.one_buffer) {
+    return parts_->spliced_segments.Fork(from, to, position, snapshot);
+  }
   return parts_->segments.Fork(from, to, position, snapshot);
+}
+
+void LlamaEngine::ReleaseTaken() {
+  parts_->spliced_segments.Release();
 }
 
 Status LlamaEngine::Drop(SeqId seq, size_t begin, size_t end) {

@@ -1,12 +1,13 @@
 // LlamaEngine: an Engine on libllama. It holds one class for each concern and forwards calls to it:
 //
-//   LoadedModel      the model and its context, loaded or not
-//   LlamaVocabulary  tokens and their texts
-//   LlamaSequences   decode, truncate, snapshots, the order of a window's cells
-//   LlamaSegments    attention KV of a range as bytes, forks
-//   LlamaFullStates  a sequence's full state as bytes
-//   LlamaIdentity    everything that the bits of states depend on
-//   TraitsProbe      finds MemoryTraits at load
+//   LoadedModel           the model and its context, loaded or not
+//   LlamaVocabulary       tokens and their texts
+//   LlamaSequences        decode, truncate, snapshots, the order of a window's cells
+//   LlamaSegments         attention KV of a range as bytes, forks; all sequences in one buffer
+//   LlamaSplicedSegments  the same where each sequence has a stream of its own
+//   LlamaFullStates       a sequence's full state as bytes
+//   LlamaIdentity         everything that the bits of states depend on
+//   TraitsProbe           finds MemoryTraits at load
 //
 // Only src/engine/ includes llama.h.
 
@@ -29,7 +30,7 @@ class LlamaEngine final : public Engine {
 
   // Loads the model, makes its context and finds its traits. On failure the error is one clear
   // sentence.
-  static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& options);
+  static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& asked);
 
   const ModelInfo& info() const override;
   const MemoryTraits& traits() const override;
@@ -62,6 +63,7 @@ class LlamaEngine final : public Engine {
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                   ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  void ReleaseTaken() override;
   Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan state_bytes) override;

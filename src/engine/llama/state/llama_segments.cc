@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/allocate.h"
 #include "base/check.h"
+#include "engine/llama/state/segment_header.h"
 #include "engine/llama/state/sequence_state.h"
 
 namespace cairn {
@@ -13,13 +13,6 @@ namespace {
 
 // Every state begins with libllama's own eight bytes.
 constexpr size_t kStateHeaderBytes = 8;
-
-// Our prefix to libllama's bytes in a segment.
-struct SegmentHeader {
-  std::array<char, 8> magic = {'C', 'R', 'N', 'S', 'E', 'G', 'M', '1'};
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
 
 }  // namespace
 
@@ -37,17 +30,14 @@ Result<Bytes> LlamaSegments::TakeSegment(SeqId seq, size_t begin, size_t end) {
 }
 
 Status LlamaSegments::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
-  SegmentHeader header;
-  header.begin = begin;
-  header.end = end;
   const size_t partial_bytes = llama_state_seq_get_size_ext(
       loaded_->context(), loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY);
   const size_t state_bytes = llama_state_seq_get_size_ext(
       loaded_->context(), loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
-  if (Status room = TryResize(bytes, sizeof(header) + state_bytes); !room) return room;
-  std::memcpy(bytes->data(), &header, sizeof(header));
+  if (Status room = TryResize(bytes, sizeof(SegmentHeader) + state_bytes); !room) return room;
+  WriteSegmentHeader(begin, end, bytes);
   const size_t written =
-      llama_state_seq_get_data_ext(loaded_->context(), bytes->data() + sizeof(header), state_bytes,
+      llama_state_seq_get_data_ext(loaded_->context(), bytes->data() + sizeof(SegmentHeader), state_bytes,
                                    loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written != state_bytes || partial_bytes > state_bytes) {
     return Fail(ErrorCode::kInternal, "libllama gave no state for a range of the sequence");
@@ -96,16 +86,9 @@ void LlamaSegments::KeepFront(SeqId seq, size_t keep) {
 Status LlamaSegments::SetSegment(SeqId seq, const SegmentPart& part) {
   const Result<ByteSpan> bytes = part.Load();
   if (!bytes) return tl::unexpected(bytes.error());
-  SegmentHeader header;
-  if (bytes->size() <= sizeof(header)) {
-    return Fail(ErrorCode::kCorrupt, "the segment is too short");
-  }
-  std::memcpy(&header, bytes->data(), sizeof(header));
-  if (header.magic != SegmentHeader().magic || header.begin != part.begin ||
-      header.end < part.end) {
-    return Fail(ErrorCode::kCorrupt, "the segment is not of the positions asked for");
-  }
-  const ByteSpan state = bytes->subspan(sizeof(header));
+  const auto header = ReadSegmentHeader(*bytes, part);
+  if (!header) return tl::unexpected(header.error());
+  const ByteSpan state = bytes->subspan(sizeof(SegmentHeader));
   llama_memory_t memory = loaded_->memory();
   const size_t read =
       llama_state_seq_set_data_ext(loaded_->context(), state.data(), state.size(),
@@ -116,7 +99,7 @@ Status LlamaSegments::SetSegment(SeqId seq, const SegmentPart& part) {
   }
   llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
   if (read == 0) {
-    return Fail(WhyRefused(*loaded_, cells_(), header.end - header.begin),
+    return Fail(WhyRefused(*loaded_, cells_(), header->end - header->begin),
                 "libllama refused a segment");
   }
   return {};

@@ -23,6 +23,11 @@ struct SnapshotHeader {
 };
 static_assert(sizeof(SnapshotHeader) == LlamaSequences::kSnapshotHeaderBytes);
 
+tl::unexpected<Error> RefuseSnapshot(size_t position, const std::string& why) {
+  return Fail(ErrorCode::kCorrupt,
+              "the snapshot for position " + std::to_string(position) + " " + why);
+}
+
 }  // namespace
 
 Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
@@ -44,6 +49,7 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
     return Fail(ErrorCode::kTooLong,
                 "the context of " + std::to_string(loaded_->context_tokens()) + " tokens is full");
   }
+  for (const NextToken& next : each ? tokens : tokens.first(1)) Changes(next.seq);
   const auto fail = [&](const std::string& why) {
     for (const NextToken& next : tokens) Clear(next.seq);
     return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
@@ -92,12 +98,8 @@ Result<Bytes> LlamaSequences::TakeSnapshot(SeqId seq) {
   return bytes;
 }
 
-Status LlamaSequences::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
-  const auto refuse = [&](const std::string& why) {
-    Clear(seq);
-    return Fail(ErrorCode::kCorrupt,
-                "the snapshot for position " + std::to_string(position) + " " + why);
-  };
+Result<ByteSpan> LlamaSequences::PartialStateIn(ByteSpan snapshot, size_t position) {
+  const auto refuse = [&](const std::string& why) { return RefuseSnapshot(position, why); };
   SnapshotHeader header;
   if (snapshot.size() <= sizeof(header)) return refuse("is too short");
   std::memcpy(&header, snapshot.data(), sizeof(header));
@@ -107,7 +109,21 @@ Status LlamaSequences::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
     return refuse("was taken at position " + std::to_string(header.position));
   }
   if (header.bytes != state.size()) return refuse("is not whole");
-  if (!ReadPartialState(*loaded_, seq, state)) return refuse("does not fit this model");
+  return state;
+}
+
+Status LlamaSequences::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
+  Changes(seq);
+  const auto refuse = [&](const std::string& why) {
+    Clear(seq);
+    return RefuseSnapshot(position, why);
+  };
+  const auto state = PartialStateIn(snapshot, position);
+  if (!state) {
+    Clear(seq);
+    return tl::unexpected(state.error());
+  }
+  if (!ReadPartialState(*loaded_, seq, *state)) return refuse("does not fit this model");
   window_.OnRestored(seq);
   const bool cut =
       llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1);
@@ -141,6 +157,7 @@ bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
 
 Status LlamaSequences::Truncate(SeqId seq, size_t position) {
   CHECK(CanTruncate(seq, position));
+  Changes(seq);
   if (llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1)) {
     window_.OnTruncated(seq);
     return {};
@@ -151,13 +168,24 @@ Status LlamaSequences::Truncate(SeqId seq, size_t position) {
 }
 
 void LlamaSequences::Clear(SeqId seq) {
+  Changes(seq);
   llama_memory_seq_rm(loaded_->memory(), seq, -1, -1);
   window_.Forget(seq);
 }
 
 void LlamaSequences::ClearAll() {
+  ChangesAll();
   llama_memory_clear(loaded_->memory(), true);
   window_.ForgetAll();
+}
+
+void LlamaSequences::OnUnloaded() {
+  ChangesAll();
+  window_.ForgetAll();
+}
+
+void LlamaSequences::ChangesAll() const {
+  for (size_t seq = 0; seq < loaded_->slots(); ++seq) Changes(static_cast<SeqId>(seq));
 }
 
 // libllama's own report is not sufficient: where keys are not rotated by their position, or by
@@ -173,6 +201,7 @@ bool LlamaSequences::MayShift(std::string_view architecture) const {
 Status LlamaSequences::Drop(SeqId seq, size_t begin, size_t end) {
   const size_t size = loaded_->SequenceEnd(seq);
   CHECK(traits_->shifts && begin < end && end <= size);
+  Changes(seq);
   const auto first = static_cast<llama_pos>(begin);
   const auto behind = static_cast<llama_pos>(end);
   if (!llama_memory_seq_rm(loaded_->memory(), seq, first, behind)) {

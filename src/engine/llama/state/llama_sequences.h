@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -29,6 +31,9 @@ class LlamaSequences {
   LlamaSequences(const LoadedModel* loaded, const MemoryTraits* traits, size_t vocab_size)
       : loaded_(loaded), traits_(traits), vocab_size_(vocab_size), window_(loaded) {}
 
+  // `on_change` is called before any function below changes a sequence.
+  void NotifyOfChanges(std::function<void(SeqId)> on_change) { on_change_ = std::move(on_change); }
+
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
   // `index`: a token of the last DecodeEach; -1: the last token of the last decode.
@@ -36,13 +41,17 @@ class LlamaSequences {
 
   Result<Bytes> TakeSnapshot(SeqId seq);
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot);
+  // Returns libllama's bytes in a snapshot. kCorrupt unless it is whole and was taken at `position`.
+  static Result<ByteSpan> PartialStateIn(ByteSpan snapshot, size_t position);
+  // Called after a state of `seq` was set that no function of this class set.
+  void OnRestored(SeqId seq) { window_.OnRestored(seq); }
   bool CanTruncate(SeqId seq, size_t position) const;
   Status Truncate(SeqId seq, size_t position);
   void Clear(SeqId seq);
   // Clears all sequences, including the scratch sequence.
   void ClearAll();
   // Called after the model was unloaded.
-  void OnUnloaded() { window_.ForgetAll(); }
+  void OnUnloaded();
 
   // Whether libllama can move attention KV to other positions, so that Drop may be called. It
   // rotates the keys by the distance when it next decodes.
@@ -57,9 +66,15 @@ class LlamaSequences {
   // one, and only the last has.
   Status DecodeBatch(std::span<const NextToken> tokens, bool each);
 
+  void Changes(SeqId seq) const {
+    if (on_change_) on_change_(seq);
+  }
+  void ChangesAll() const;
+
   const LoadedModel* const loaded_;
   const MemoryTraits* const traits_;
   const size_t vocab_size_;
+  std::function<void(SeqId)> on_change_;
   WindowOrder window_;
 };
 

@@ -81,7 +81,9 @@ TEST(LlamaSlots, SaysWhatItsSlotsHold) {
   const auto apart = LoadedWith(options);
   EXPECT_EQ(apart->context_tokens(), 512u);
   EXPECT_EQ(apart->cells(), 1536u);
-  EXPECT_FALSE(apart->traits().segments);
+  EXPECT_TRUE(apart->traits().segments);
+  EXPECT_TRUE(shared->traits().one_buffer);
+  EXPECT_FALSE(apart->traits().one_buffer);
   EXPECT_TRUE(apart->traits().full_states);
   for (const size_t slots : {0, 100'000}) {
     options.slots = slots;

@@ -40,6 +40,8 @@ Status WriteFullState(const LoadedModel& loaded, SeqId seq, size_t front, Bytes*
 }
 
 ErrorCode WhyRefused(const LoadedModel& loaded, size_t cells, size_t tokens) {
+  // A stream of its own has room for all that a sequence may hold.
+  if (!loaded.unified()) return ErrorCode::kCorrupt;
   size_t held = 0;
   for (size_t seq = 0; seq < loaded.slots(); ++seq) {
     held += loaded.SequenceEnd(static_cast<SeqId>(seq));

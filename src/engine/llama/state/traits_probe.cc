@@ -66,6 +66,7 @@ bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_
   const size_t partial_per_token = (all.partial - first.partial) / steps;
   const size_t full_per_token = (all.full - first.full) / steps;
   const bool has_window = has_partial_state && partial_per_token > 0 && !swa_full;
+  traits_->one_buffer = parts_.loaded->unified();
   traits_->memory_class = ClassOf(parts_.loaded->model(), has_window);
   switch (traits_->memory_class) {
     case MemoryClass::kAttention:
@@ -123,10 +124,14 @@ void TraitsProbe::ProveTransport(const LogSink& log) {
       warn("full states", proven);
     }
   }
-  traits_->segments =
-      parts_.loaded->unified() && traits_->kv_bytes_per_token > 0 && SegmentsVerified(architecture);
+  // Spliced segments abort nowhere. But the proof is on a few tokens, so what an architecture does
+  // with longer sequences must be known.
+  traits_->segments = traits_->kv_bytes_per_token > 0 && SegmentsVerified(architecture) &&
+                      (traits_->one_buffer || traits_->full_states);
   if (!traits_->segments) return;
-  if (Status proven = parts_.segments->Prove(kProbeSeq); !proven) {
+  Status proven = traits_->one_buffer ? parts_.segments->Prove(kProbeSeq)
+                                      : parts_.spliced_segments->Prove(kProbeSeq);
+  if (!proven) {
     traits_->segments = false;
     warn("segments", proven);
   }

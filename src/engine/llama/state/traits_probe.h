@@ -15,6 +15,7 @@
 #include "engine/llama/state/llama_identity.h"
 #include "engine/llama/state/llama_segments.h"
 #include "engine/llama/state/llama_sequences.h"
+#include "engine/llama/state/llama_spliced_segments.h"
 
 namespace cairn {
 
@@ -26,6 +27,7 @@ class TraitsProbe {
     const ModelInfo* info;
     LlamaSequences* sequences;
     LlamaSegments* segments;
+    LlamaSplicedSegments* spliced_segments;
     LlamaFullStates* full_states;
     LlamaIdentity* identity;
   };
