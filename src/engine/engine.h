@@ -277,8 +277,8 @@ class Engine {
                           size_t position, ByteSpan snapshot) = 0;
 
   // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which is
-  // unchanged, or copying it (see MemoryTraits::one_buffer). The state that cannot be rolled back comes from `snapshot`, which is empty where
-  // traits() need none. On an error `to` is empty.
+  // unchanged, or copying it (see MemoryTraits::one_buffer). The state that cannot be rolled back
+  // comes from `snapshot`, which is empty where traits() need none. On an error `to` is empty.
   // REQUIRES: traits().segments; `from` reaches `position`; from != to.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
 

@@ -54,6 +54,8 @@ struct Scenario {
   size_t answer_tokens_max = 40;
   // Without segments slots are stored as full states.
   bool segments = true;
+  // false: each slot has a stream of its own, and a fork is a copy.
+  bool one_buffer = true;
   // Before one turn in this many the server is restarted, and an object may have vanished from its
   // disk; 0: never, and there is no disk.
   uint64_t restart_one_in = 0;
@@ -246,6 +248,7 @@ class ConversationRun {
     options.slots = scenario.slots;
     options.cells = scenario.cells;
     options.segments = scenario.segments;
+    options.one_buffer = scenario.one_buffer;
     if (scenario.cells > 0) {
       options.context_tokens = scenario.cells;
       options.end_one_in = 150;
@@ -444,13 +447,16 @@ TEST(ConversationProperty, LiveReuseOfManyPeopleAnswersAsTheirUninterruptedConve
 TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutACache) {
   const auto done = PlayMany(8001, 8500, 14, [](Scenario* s) {
     s->reuse = ReuseMode::kExact;
-    s->segments = false;
-    s->slots = 1 + s->seed % 3;
+    s->segments = s->seed % 2 == 0;
+    s->one_buffer = false;
+    s->slots = 1 + s->seed / 2 % 3;
     s->people = 2 + s->seed % 4;
     s->together = 1 + s->seed % 3;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
-  EXPECT_GT(done.full_states_set, Played(500));
+  EXPECT_GT(done.full_states_set, Played(250));
+  EXPECT_GT(done.assembled, Played(250));
+  EXPECT_GT(done.forked, Played(100));
 }
 
 TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversations) {
@@ -459,6 +465,7 @@ TEST(ConversationProperty, LiveReuseOfSeveralSlotsAnswersAsUninterruptedConversa
     s->people = 2 + s->seed % 4;
     s->together = 1 + s->seed % 4;
     s->segments = s->seed % 5 != 0;
+    s->one_buffer = s->seed % 2 == 0;
   });
   EXPECT_GT(done.forked, Played(50));
   EXPECT_GT(done.assembled, Played(20));
@@ -508,6 +515,7 @@ TEST(ConversationProperty, ExactAnswersStayAColdRunsWhenTheServerIsStartedAgain)
     s->people = 1 + s->seed % 4;
     s->slots = 1 + s->seed / 2 % 3;
     s->segments = s->seed % 4 != 0;
+    s->one_buffer = s->seed % 3 == 0;
     s->refuse_one_in = s->seed % 5 == 0 ? 3 : 0;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });

@@ -66,6 +66,7 @@ class Life {
   bool SavesAll(double ms_max) { return scheduler_.SaveAll(ms_max); }
   void CheckInvariants() const { cache_.CheckInvariants(); }
   SchedulerStats stats() const { return scheduler_.stats(); }
+  CacheStats cache_stats() const { return cache_.FullStats(); }
 
  private:
   static SchedulerOptions Options(LineageId first_lineage, ReuseMode reuse) {
@@ -211,6 +212,37 @@ TEST(Restart, SlotsStoredWholeComeBackToo) {
     Life life(&disk, options, 2 << 20);
     EXPECT_LE(life.Ask(Bench::Request(next, 20)).end.cost.prefill_tokens(), 50 + 64u);
     life.CheckInvariants();
+  }
+}
+
+// Four conversations behind one header, in slots with a stream each. Returns the bytes of their KV.
+size_t SaveConversationsInStreams(test::FakeDisk* disk, const FakeEngineOptions& options) {
+  Life life(disk, options, 1 << 20, ReuseMode::kExact);
+  for (const char question : {'a', 'b', 'c', 'd'}) life.Ask(HeaderRequest(question));
+  life.SaveAll();
+  life.CheckInvariants();
+  const HeldStats segments = life.cache_stats().segments_held;
+  return segments.ram.bytes + segments.disk.bytes;
+}
+
+TEST(Restart, WithAStreamForEachSlotASharedHeaderIsSavedOnceAndComesBack) {
+  for (const MemoryClass memory_class : {MemoryClass::kHybrid, MemoryClass::kAttention}) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeEngineOptions options = SlowReader(memory_class, 4);
+    options.one_buffer = false;
+    test::FakeDisk disk;
+    const size_t kv_bytes = sizeof(uint64_t) * (960 + 4 * 100);
+    EXPECT_LT(SaveConversationsInStreams(&disk, options), kv_bytes + 500);
+    Life life(&disk, options, 2 << 20, ReuseMode::kExact);
+    for (const char question : {'d', 'b'}) {
+      EXPECT_GE(life.Ask(HeaderRequest(question)).end.cost.reused_tokens, 1024u);
+    }
+    const auto other = life.Ask(HeaderRequest('e'));
+    EXPECT_EQ(other.end.cost.reused_tokens, 960u);
+    life.CheckInvariants();
+    EXPECT_EQ(life.stats().slot_counters.full_states_set, 0u);
+    Bench cold(SlowReader(memory_class), {});
+    EXPECT_EQ(other.text, cold.Run(HeaderRequest('e')).text);
   }
 }
 

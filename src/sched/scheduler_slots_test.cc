@@ -77,6 +77,45 @@ TEST(Slots, ASecondConversationSharesTheHeaderWhereItLies) {
   }
 }
 
+TEST(Slots, WithAStreamEachAConversationBeginsWithACopyOfTheHeader) {
+  for (const ReuseMode reuse : {ReuseMode::kLive, ReuseMode::kExact}) {
+    for (const MemoryClass memory_class :
+         {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
+      SCOPED_TRACE(MemoryClassName(memory_class));
+      FakeEngineOptions engine = Slots(2, memory_class);
+      engine.one_buffer = false;
+      SchedulerOptions options;
+      options.reuse = reuse;
+      Bench bench(engine, options);
+      bench.Run(AfterHeader(1024, Text(500, 'a')));
+      const auto other = bench.Run(AfterHeader(1024, Text(500, 'b')));
+      EXPECT_EQ(other.end.cost.reused_tokens, 1024u);
+      EXPECT_EQ(bench.scheduler.stats().slot_counters.forked, 1u);
+      EXPECT_EQ(other.text, AnswerOfOwn(memory_class, AfterHeader(1024, Text(500, 'b'))));
+      EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
+    }
+  }
+}
+
+TEST(Slots, AForkTakesCellsOfItsOwnWhereItIsACopy) {
+  for (const auto& [one_buffer, used, shared] :
+       {std::tuple{true, 300u, 200u}, std::tuple{false, 500u, 0u}}) {
+    FakeEngineOptions options = Slots(2, MemoryClass::kAttention);
+    options.one_buffer = one_buffer;
+    FakeEngine engine(options);
+    CellLedger ledger(2);
+    const CutRules rules;
+    Slot origin(&engine, &ledger, 0, &rules);
+    Slot fork(&engine, &ledger, 1, &rules);
+    ASSERT_TRUE(fork.Prefill(Text(50, 'b')));
+    ASSERT_TRUE(origin.Prefill(Text(300, 'a')));
+    ASSERT_TRUE(fork.Fork(origin, 200, {}));
+    EXPECT_EQ(ledger.used(), used);
+    EXPECT_EQ(ledger.SharedTokens(1), shared);
+    EXPECT_EQ(ledger.OnlyIn(0), used - 200);
+  }
+}
+
 TEST(Slots, ASmallRequestDoesNotPushALongConversationOutWhileAnotherSlotWouldDo) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   bench.Run(AfterHeader(512, Text(3000, 'a')));

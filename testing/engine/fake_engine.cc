@@ -73,6 +73,8 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
   traits_.full_states = options.full_states;
+  traits_.one_buffer = options.one_buffer;
+  CHECK(options.one_buffer || options.cells == 0);
   traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
@@ -354,6 +356,9 @@ Status FakeEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot
   sequence.added = source.added;
   sequence.cells = source.cells;
   sequence.places = source.places;
+  if (!options_.one_buffer) {
+    for (uint64_t& place : sequence.places) place = ++last_place_;
+  }
   CutCells(&sequence, position);
   if (traits_.NeedsSnapshots()) return Restore(to, position, snapshot);
   sequence.end = position;

@@ -32,7 +32,9 @@ struct FakeEngineOptions {
   size_t window_tokens = 96;   // of the sliding-window class
   bool segments = true;        // except for the recurrent class
   bool full_states = true;     // where there are no segments
-  bool shifts = true;          // for the attention class only
+  // false: a fork has cells of its own, and each slot has room for context_tokens; `cells` is 0.
+  bool one_buffer = true;
+  bool shifts = true;  // for the attention class only
   // The size of a recurrent state's snapshot. Eight bytes suffice; a real one is larger than the
   // attention KV of a thousand tokens, so tests of budgets use more.
   size_t recurrent_bytes = sizeof(uint64_t);

@@ -75,6 +75,7 @@ class RecordingEngine final : public Engine {
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override {
     return engine_->TakeSegment(seq, begin, end);
   }
+  void ReleaseTaken() override { engine_->ReleaseTaken(); }
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                   ByteSpan snapshot) override {
     return engine_->Assemble(seq, keep, parts, position, snapshot);

@@ -110,6 +110,12 @@ bool Offloader::StorePart(SlotPool::Entry* entry) {
   TraceSpan span(pool_->options().trace, "store");
   span.Add("slot", static_cast<size_t>(entry->slot.seq()));
   const bool stored = StoreNextOf(entry);
+  if (!pool_->engine().traits().one_buffer) {
+    // The first segment cost as much as all of them.
+    bool more = stored;
+    while (more && *entry->segments_left > 0) more = StoreNextOf(entry);
+    pool_->engine().ReleaseTaken();
+  }
   if (!stored) span.Drop();
   return stored;
 }
@@ -182,7 +188,7 @@ bool Offloader::IsStored(const Slot& slot) const {
 bool Offloader::OffloadIdle(size_t coming_tokens) {
   const MemoryTraits& traits = pool_->engine().traits();
   if (pool_->options().beside_tokens_max == 0 || !pool_->options().offload) return false;
-  if (!traits.segments || traits.kv_bytes_per_token == 0) return false;
+  if (!traits.segments || traits.kv_bytes_per_token == 0 || !traits.one_buffer) return false;
   for (SlotPool::Entry& entry : pool_->entries()) {
     if (!SlowsOthers(entry, coming_tokens)) continue;
     const bool more = entry.segments_left != 0u && StorePart(&entry);

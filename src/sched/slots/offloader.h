@@ -2,8 +2,8 @@
 // state elsewhere: before a slot loses its contents, while the slot is unused, and when an idle
 // slot slows the others down (idle-slot pressure).
 //
-// All slots lie in one buffer, and attention passes over its cells for every token, including those
-// of other slots. llama-server empties idle slots at every new task for that reason
+// Where all slots lie in one buffer, attention passes over its cells for every token, including
+// those of other slots. llama-server empties idle slots at every new task for that reason
 // (--cache-idle-slots).
 //
 //   slot 0   | conversation A, idle |     every token of B and C takes a pass over A's cells too
@@ -13,7 +13,8 @@
 // But restoring A costs too, and whether a request will continue A is not known. So a slot stays
 // until its cells have cost the others about as much as storing and restoring them: then the total
 // is never more than twice the optimum (ski rental: Karlin et al., Competitive Snoopy Caching,
-// 1988). Both costs grow with the cells, so tokens are counted.
+// 1988). Both costs grow with the cells, so tokens are counted. Where each slot has a stream of its
+// own, an idle slot costs the others nothing and stays.
 //
 // Threads: the context thread.
 
@@ -41,9 +42,9 @@ class Offloader {
   bool EmptyAFreeSlot();
 
   // For a cache that saves: copies the next part of an unused slot to it, so that the contents are
-  // safe while the slot keeps them. Returns false if there was nothing to copy. `now`: also copies
-  // slots that were in use recently, and slots stored as full states, of which each copy is
-  // complete.
+  // safe while the slot keeps them; all of the slot, where a part costs as much as that. Returns
+  // false if there was nothing to copy. `now`: also copies slots that were in use recently, and
+  // slots stored as full states, of which each copy is complete.
   bool StoreUnused(bool now);
   // An estimate of the bytes that StoreUnused has still to copy.
   size_t UnstoredBytes() const;

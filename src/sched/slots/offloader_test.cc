@@ -126,8 +126,11 @@ TEST(IdleSlotPressure, NothingIsEmptiedWhereNobodyPassesOverOthersCells) {
   Bench recurrent(Slots(2, MemoryClass::kRecurrent), Emptying());
   FakeEngineOptions apart = Slots(2, MemoryClass::kAttention);
   apart.segments = false;
+  Bench whole(apart, Emptying());
+  apart.segments = true;
+  apart.one_buffer = false;
   Bench streams(apart, Emptying());
-  for (Bench* bench : {&recurrent, &streams}) {
+  for (Bench* bench : {&recurrent, &whole, &streams}) {
     bench->Run(Bench::Request(Text(1000, 'x')));
     bench->Run(Bench::Request(Text(3000, 'y')));
     EXPECT_EQ(bench->scheduler.stats().slot_counters.offloaded, 0u);

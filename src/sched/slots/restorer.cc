@@ -146,7 +146,8 @@ ResumePath Restorer::Choose(const SlotNeeds& needs) const {
 
 Restorer::Reach Restorer::ReachOf(const SlotNeeds& needs) const {
   const ResumePath path = Choose(needs);
-  const bool lends = path.source == ResumePath::Source::kFork && !pool_->entry(path.from).free;
+  const bool lends = path.source == ResumePath::Source::kFork && !pool_->entry(path.from).free &&
+                     pool_->engine().traits().one_buffer;
   return {path.point.position, lends ? path.point.position : 0};
 }
 
@@ -191,7 +192,8 @@ std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
 }
 
 void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {
-  const bool forks = path.source == ResumePath::Source::kFork;
+  const bool forks =
+      path.source == ResumePath::Source::kFork && pool_->engine().traits().one_buffer;
   const size_t wanted = needs.prompt.size() - (forks ? path.point.position : 0);
   const size_t lender = forks ? path.from : path.slot;
   const CellLedger& ledger = pool_->ledger();

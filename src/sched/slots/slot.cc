@@ -114,7 +114,12 @@ Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
     return forked;
   }
   CHECK(position <= from.own_tokens());
-  ledger_->Share(static_cast<size_t>(from.seq_), static_cast<size_t>(seq_), position);
+  const auto own = static_cast<size_t>(seq_);
+  if (engine_->traits().one_buffer) {
+    ledger_->Share(static_cast<size_t>(from.seq_), own, position);
+  } else {
+    ledger_->SetTokens(own, 0);  // a copy takes cells of its own, which CutTo counts
+  }
   name_space_ = from.name_space_;
   tokens_ = from.tokens_;
   cuts_ = from.cuts_;

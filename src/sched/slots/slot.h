@@ -59,8 +59,8 @@ class Slot {
   // an error the slot is empty.
   Status Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
                   std::span<const SegmentPart> path, ByteSpan snapshot);
-  // Shares the first `position` tokens of `from`, which is unchanged, and restores `snapshot` as
-  // Assemble does. On an error the slot is empty.
+  // Begins with the first `position` tokens of `from`, which is unchanged, and restores `snapshot`
+  // as Assemble does. On an error the slot is empty.
   Status Fork(const Slot& from, size_t position, ByteSpan snapshot);
   // Drops the range; the tokens after it shift down and become a run of number `lineage`. REQUIRES:
   // the engine shifts; the tokens after the range are present, and in no other slot. On an error

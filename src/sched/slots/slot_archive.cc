@@ -134,6 +134,7 @@ Result<Bytes> SlotArchive::TakePart(size_t slot_index, const SlotPart& part) {
 void SlotArchive::EndSaving(size_t slot) {
   SlotPool::Entry& entry = pool_->entry(slot);
   CHECK(entry.saving);
+  pool_->engine().ReleaseTaken();
   entry.saving = false;
   entry.free = true;
 }
@@ -154,9 +155,9 @@ Status SlotArchive::CheckFits(const SavedSlot& saved) const {
                                          "; start the server with a larger --ctx-size");
   }
   const bool has_kv = traits.kv_bytes_per_token > 0;
-  const bool fits = saved.whole           ? has_kv && !traits.segments && traits.full_states
-                    : saved.parts.empty() ? !has_kv
-                                          : traits.segments;
+  // With a stream for each slot, slots were once saved whole although their KV can be cut.
+  const bool whole_fits = has_kv && traits.full_states && !(traits.segments && traits.one_buffer);
+  const bool fits = saved.whole ? whole_fits : saved.parts.empty() ? !has_kv : traits.segments;
   if (fits) return {};
   return Fail(ErrorCode::kInvalidArgument,
               "its states have another layout than this server's; start the server with the same "

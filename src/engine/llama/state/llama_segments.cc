@@ -37,8 +37,8 @@ Status LlamaSegments::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
   if (Status room = TryResize(bytes, sizeof(SegmentHeader) + state_bytes); !room) return room;
   WriteSegmentHeader(begin, end, bytes);
   const size_t written =
-      llama_state_seq_get_data_ext(loaded_->context(), bytes->data() + sizeof(SegmentHeader), state_bytes,
-                                   loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
+      llama_state_seq_get_data_ext(loaded_->context(), bytes->data() + sizeof(SegmentHeader),
+                                   state_bytes, loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (written != state_bytes || partial_bytes > state_bytes) {
     return Fail(ErrorCode::kInternal, "libllama gave no state for a range of the sequence");
   }

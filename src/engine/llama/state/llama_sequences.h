@@ -41,7 +41,8 @@ class LlamaSequences {
 
   Result<Bytes> TakeSnapshot(SeqId seq);
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot);
-  // Returns libllama's bytes in a snapshot. kCorrupt unless it is whole and was taken at `position`.
+  // Returns libllama's bytes in a snapshot. kCorrupt unless it is whole and was taken at
+  // `position`.
   static Result<ByteSpan> PartialStateIn(ByteSpan snapshot, size_t position);
   // Called after a state of `seq` was set that no function of this class set.
   void OnRestored(SeqId seq) { window_.OnRestored(seq); }

@@ -142,7 +142,8 @@ TEST(LlamaSplice, AForkGoesOnWithOneTokenAtATimeAsItsOriginDoes) {
     const Bytes snapshot = SnapshotOf(engine, 0);
     ASSERT_TRUE(engine->Fork(0, 2, 320, snapshot));
     for (size_t at = 320; at < text.size(); ++at) {
-      const std::array<NextToken, 2> next = {NextToken{0, at, text[at]}, NextToken{2, at, text[at]}};
+      const std::array<NextToken, 2> next = {NextToken{0, at, text[at]},
+                                             NextToken{2, at, text[at]}};
       ASSERT_TRUE(engine->DecodeEach(next));
       const std::vector<float> origin(engine->LogitsOf(0).begin(), engine->LogitsOf(0).end());
       const std::vector<float> fork(engine->LogitsOf(1).begin(), engine->LogitsOf(1).end());

@@ -175,9 +175,9 @@ Status LlamaSplicedSegments::Prove(SeqId seq) {
 Status LlamaSplicedSegments::Learn(SeqId seq, ByteSpan full_state) {
   Bytes partial;
   if (Status written = WritePartialState(*loaded_, seq, 0, &partial); !written) return written;
-  const bool is_front = partial.size() >= kFrontBytes && partial.size() <= full_state.size() &&
-                        std::equal(partial.begin(), partial.begin() + kFrontBytes,
-                                   full_state.begin());
+  const bool is_front =
+      partial.size() >= kFrontBytes && partial.size() <= full_state.size() &&
+      std::equal(partial.begin(), partial.begin() + kFrontBytes, full_state.begin());
   const size_t rest_bytes = is_front ? partial.size() - kFrontBytes : 0;
   const ByteSpan rest = full_state.last(rest_bytes);
   if (!is_front || !std::equal(rest.begin(), rest.end(), partial.begin() + kFrontBytes)) {

@@ -11,9 +11,9 @@
 // A segment is the state of a sequence that holds the range alone in one buffer, so both classes
 // read each other's segments.
 //
-// A full state costs as much as the whole sequence, and several segments are usually taken one after
-// another. So it is kept until the sequence changes, the sequence's end is taken, or the caller has
-// all it needs (Release).
+// A full state costs as much as the whole sequence, and several segments are usually taken one
+// after another. So it is kept until the sequence changes, the sequence's end is taken, or the
+// caller has all it needs (Release).
 //
 // The layout of a state is libllama's own (state_layout.h). It is learned at load and proven on a
 // short sequence (Prove); unless every byte is identical, segments are not used.

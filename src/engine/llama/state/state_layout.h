@@ -12,8 +12,9 @@
 // stand in the order of the buffer, which need not be that of positions.
 //
 // The layout is libllama's own and may change, and a state does not say how long an entry is, nor
-// how much there is between the number of layers and the first K. So a layout is learned from a state of known tokens, and every other state must agree with it in each
-// byte that is not data: Find refuses states of other models and other libraries.
+// how much there is between the number of layers and the first K. So a layout is learned from a
+// state of known tokens, and every other state must agree with it in each byte that is not data:
+// Find refuses states of other models and other libraries.
 //
 // Pure: no libllama. Threads: any; a layout is constant.
 

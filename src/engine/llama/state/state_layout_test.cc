@@ -110,8 +110,8 @@ ByteSpan RestOf(const Bytes& state, const Shape& shape) {
 }
 
 StateLayout Learned(const Shape& shape) {
-  auto layout = StateLayout::Learn(MakeState(shape, Positions(0, kTokens)), kTokens,
-                                   shape.rest_bytes);
+  auto layout =
+      StateLayout::Learn(MakeState(shape, Positions(0, kTokens)), kTokens, shape.rest_bytes);
   EXPECT_TRUE(layout.has_value()) << layout.error().message;
   return *layout;
 }
@@ -298,7 +298,8 @@ TEST(StateLayout, SurvivesManyRandomChanges) {
       const size_t changes = 1 + random() % 4;
       for (size_t i = 0; i < changes; ++i) {
         // Half of them in the counts and the table.
-        const size_t among = random() % 2 == 0 ? damaged.size() : std::min<size_t>(64, damaged.size());
+        const size_t among =
+            random() % 2 == 0 ? damaged.size() : std::min<size_t>(64, damaged.size());
         damaged[random() % among] = static_cast<uint8_t>(random());
       }
       if (random() % 4 == 0) damaged.resize(random() % (damaged.size() + 1));
