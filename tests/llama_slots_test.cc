@@ -1,7 +1,7 @@
 // Several slots on the real libllama: concurrent users, on synthetic models of every memory class.
 //
-// `exact` gives each slot a stream of its own and stores full slot states: no bit may differ from
-// a cold run's, whatever other slots do. In `live` all slots share one buffer, where neighbours
+// `exact` gives each slot a stream of its own: no bit may differ from a cold run's, whatever other
+// slots do. In `live` all slots share one buffer, where neighbours
 // change the last bits, as they do on every server: up to 3.5e-2 was seen (gemma3,
 // docs/decisions/0012).
 
@@ -86,6 +86,29 @@ TEST_P(LlamaSlots, ExactReuseChangesNoBitBesideOthers) {
     }
   }
   EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
+  const SlotCounters& counters = served.stats().slot_counters;
+  EXPECT_EQ(counters.failed, 0u);
+  const bool recurrent = served.engine().traits().memory_class == MemoryClass::kRecurrent;
+  EXPECT_EQ(counters.full_states_set, 0u);
+  EXPECT_EQ(counters.forked + counters.assembled > 0, !recurrent);
+}
+
+// Streams are for `live` as well: the KV of a common prefix is copied, and no neighbour changes a
+// bit. So a prompt that nobody continued from an answer is answered as in a cold run.
+TEST_P(LlamaSlots, LiveWithAStreamEachAnswersTheFirstTurnToTheBit) {
+  const LlamaOptions options =
+      test::SmallOptions(test::MadeModel(GetParam().architecture, GetParam().window_tokens));
+  test::Plain plain(Loaded(options, 1, true), kAnswerTokens);
+  test::Served served(Loaded(options, 3, false), Options(ReuseMode::kLive));
+  std::vector<test::PlayedPrompt> prompts;
+  for (const test::Person& person : PeopleWithOneHeader(5)) {
+    prompts.push_back(test::Render(person.messages(), true, kMessageTokens));
+  }
+  const auto answers = served.AskTogether(prompts);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(answers[i], plain.AskCold(prompts[i].tokens)) << "person " << i;
+  }
+  EXPECT_GT(served.stats().reused_tokens, 0u);
   EXPECT_EQ(served.stats().slot_counters.failed, 0u);
 }
 

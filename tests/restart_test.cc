@@ -44,6 +44,18 @@ class RestartTest : public test::ServedTest {
     return codecs;
   }
 
+  // Returns the bytes of the objects of a kind there.
+  size_t BytesInFolder(ObjectKind kind) const {
+    const std::unique_ptr<Fs> fs = MakeRealFs();
+    const auto contents = ObjectFolder(fs.get(), folder_).Scan({});
+    EXPECT_TRUE(contents.has_value());
+    size_t bytes = 0;
+    for (const FoundObject& object : contents->objects) {
+      if (object.header.kind == kind) bytes += object.header.raw_bytes;
+    }
+    return bytes;
+  }
+
   std::string folder_ = files_ + "/cache";
 };
 
@@ -80,6 +92,45 @@ TEST_F(RestartTest, AnswersAreTheSameAsWithoutACache) {
   const Json cold = Ask(body);
   EXPECT_GT(ReadTokens(cold), 1500);
   EXPECT_EQ(cold["choices"][0]["message"], reused["choices"][0]["message"]);
+}
+
+Json TurnAbout(const std::string& subject) {
+  Json body = FirstTurn(16, 3000);
+  body["messages"][1]["content"] = "a question about " + subject;
+  return body;
+}
+
+// With several slots, `exact` gives each a KV stream of its own.
+TEST_F(RestartTest, ExactSlotsShareASystemPrefixInMemoryAndOnDisk) {
+  const Flags exact = {"--reuse", "exact", "-np", "4", "-c", "16384"};
+  const std::vector<Json> talks = {TurnAbout("water"), TurnAbout("stones"), TurnAbout("trees"),
+                                   TurnAbout("wind")};
+  ServeCached(exact);
+  std::vector<Json> replies = {Ask(talks[0])};
+  EXPECT_GT(ReadTokens(replies[0]), 3000);
+  WaitUntilSaved();
+  const size_t bytes_of_one = BytesInFolder(ObjectKind::kSegment);
+  for (size_t i = 1; i < talks.size(); ++i) {
+    replies.push_back(Ask(talks[i]));
+    EXPECT_LT(ReadTokens(replies[i]), kNewTokensMax);
+  }
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  EXPECT_GT(bytes_of_one, 0U);
+  EXPECT_LT(BytesInFolder(ObjectKind::kSegment), bytes_of_one * 3 / 2);
+  EXPECT_EQ(BytesInFolder(ObjectKind::kFullState), 0U);
+  ServeCached(exact);
+  std::vector<Json> next;
+  for (size_t i = 0; i < talks.size(); ++i) {
+    next.push_back(Ask(NextTurn(talks[i], replies[i])));
+    EXPECT_LT(ReadTokens(next[i]), kNewTokensMax + 16) << server_->LastLines();
+  }
+  EXPECT_LT(ReadTokens(Ask(TurnAbout("fire"))), kNewTokensMax);
+  ASSERT_EQ(server_->Stop(), 0);
+  ServeCached({"--reuse", "exact", "--cache-ram", "0"});
+  for (size_t i = 0; i < talks.size(); ++i) {
+    const Json cold = Ask(NextTurn(talks[i], replies[i]));
+    EXPECT_EQ(cold["choices"][0]["message"], next[i]["choices"][0]["message"]);
+  }
 }
 
 TEST_F(RestartTest, AConversationGoesOnWithEveryCodec) {

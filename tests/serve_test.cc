@@ -336,6 +336,15 @@ TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
             std::string::npos);
 }
 
+TEST(ServeProgram, ExactReuseOfSeveralSlotsExcludesOneBuffer) {
+  const std::string model = "serve --port 0 -m " + MadeModel() + " --reuse exact -np 2 ";
+  for (const char* flag : {"--kv-unified", "-kvu"}) {
+    const auto [code, said] = RunProgram(model + flag);
+    EXPECT_EQ(code, 1);
+    EXPECT_NE(said.find("--kv-unified lets slots change"), std::string::npos) << said;
+  }
+}
+
 // The texts to which a prompt's volatile texts are pinned depend on earlier requests.
 TEST(ServeProgram, ExactReuseAndPinnedTextsExcludeEachOther) {
   const auto [code, said] =

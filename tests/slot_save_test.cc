@@ -102,16 +102,17 @@ TEST_F(SlotSaveTest, ExactAnswersAreTheSameAsWithoutACache) {
   EXPECT_EQ(Ask(Edited(next))["choices"][0]["message"], reused_edited["choices"][0]["message"]);
 }
 
-// In this mode each slot has a part of the context, and its full state is stored.
 TEST_F(SlotSaveTest, SlotsWithAPartOfTheContextEachAreSavedToo) {
-  const Flags flags = With({"--reuse", "exact", "-np", "2"});
-  ServeInMemory(flags);
-  const Json next = PlayTwoTurns();
-  ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
-  ServeInMemory(flags);
-  const HttpReply restored = Act("restore");
-  ASSERT_EQ(restored.status, 200) << restored.body;
-  EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax + 16);
+  for (const Flags& mode : {Flags{"--reuse", "exact", "-np", "2"}, Flags{"-no-kvu", "-np", "2"}}) {
+    SCOPED_TRACE(mode.front());
+    ServeInMemory(With(mode));
+    const Json next = PlayTwoTurns();
+    ASSERT_EQ(Act("save", "talk.bin", UsedSlot()).status, 200);
+    ServeInMemory(With(mode));
+    const HttpReply restored = Act("restore", "talk.bin", 1);
+    ASSERT_EQ(restored.status, 200) << restored.body;
+    EXPECT_LT(ReadTokens(Ask(next)), kNewTokensMax + 16);
+  }
 }
 
 TEST_F(SlotSaveTest, WithoutACacheTheConversationGoesOnAllTheSame) {

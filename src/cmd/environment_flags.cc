@@ -44,6 +44,7 @@ constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_CACHE_TYPE_K", "--cache-type-k"},
     Variable{"LLAMA_ARG_CACHE_TYPE_V", "--cache-type-v"},
     Variable{"LLAMA_ARG_KV_OFFLOAD", "--kv-offload"},
+    Variable{"LLAMA_ARG_KV_UNIFIED", "--kv-unified"},
     Variable{"LLAMA_ARG_SWA_FULL", "--swa-full"},
     Variable{"LLAMA_ARG_ROPE_SCALING_TYPE", "--rope-scaling"},
     Variable{"LLAMA_ARG_ROPE_SCALE", "--rope-scale"},

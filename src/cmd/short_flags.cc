@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 22> kShortFlags{{
+constexpr std::array<ShortFlag, 24> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -26,6 +26,8 @@ constexpr std::array<ShortFlag, 22> kShortFlags{{
     {"-ub", "--ubatch-size"},
     {"-tb", "--threads-batch"},
     {"-nkvo", "--no-kv-offload"},
+    {"-kvu", "--kv-unified"},
+    {"-no-kvu", "--no-kv-unified"},
     {"-nr", "--no-repack"},
     {"-cram", "--cache-ram"},
     {"-cms", "--checkpoint-min-step"},

@@ -14,8 +14,9 @@ void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOpt
   logger->info("{}, {} memory, {} KiB per snapshot, {} bytes of KV per token",
                engine.info().description, MemoryClassName(traits.memory_class),
                (traits.snapshot_bytes + 1023) / 1024, traits.kv_bytes_per_token);
-  logger->info("{} slots of up to {} tokens, {} in total", engine.slots(), engine.context_tokens(),
-               engine.cells());
+  logger->info("{} slots of up to {} tokens, {} in total{}", engine.slots(),
+               engine.context_tokens(), engine.cells(),
+               traits.one_buffer ? "" : ", a KV stream for each");
   const bool trusted = !traits.grid_measured && options.reuse == "exact";
   logger->log(trusted ? spdlog::level::warn : spdlog::level::info,
               "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",

@@ -68,6 +68,11 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                     " moves prefilled tokens, which changes their bits; it cannot be combined with "
                     "--reuse exact");
   }
+  if (options.reuse == "exact" && options.kv_unified.value_or(false) && SlotsOf(options) > 1) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--kv-unified lets slots change each other's last bits, which --reuse exact "
+                "excludes; remove it, or give --parallel 1");
+  }
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());
@@ -456,7 +461,7 @@ class ServeRun {
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
     // Sequences in one KV buffer change the last bits of each other's logits.
-    llama.unified = llama.slots == 1 || options_.reuse != "exact";
+    llama.unified = options_.kv_unified.value_or(options_.reuse != "exact");
     // Errors while loading are reported once, by the error that Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
     grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",

@@ -25,6 +25,8 @@ struct ServeOptions {
   LlamaOptions llama;
   std::string alias;
   int32_t slots = -1;  // negative for the default, see SlotsOf
+  // One KV buffer for all slots; nullopt for the default: unless `reuse` is exact.
+  std::optional<bool> kv_unified;
 
   std::string host = "127.0.0.1";
   int port = 8080;

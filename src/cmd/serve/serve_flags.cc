@@ -78,6 +78,24 @@ void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
       ->group(group);
 }
 
+// Flags of the group Context for the slots that share it.
+void AddSlotFlags(CLI::App* serve, ServeOptions* options) {
+  const std::string group = "Context";
+  serve
+      ->add_option(
+          "--parallel", options->slots,
+          "Number of slots (-np): requests that run concurrently and share the context (-1: 4, or "
+          "1 with --reuse exact, where each slot gets an equal part of the context)")
+      ->group(group);
+  serve
+      ->add_flag("--kv-unified,!--no-kv-unified", options->kv_unified,
+                 "One KV buffer for all slots (-kvu): they share its room and the KV of common "
+                 "prefixes. -no-kvu: a stream for each slot, with an equal part of the context, so "
+                 "that slots neither slow one another down nor change each other's bits (default: "
+                 "one buffer; streams with --reuse exact and several slots)")
+      ->group(group);
+}
+
 void AddContextFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Context";
   LlamaOptions* llama = &options->llama;
@@ -85,12 +103,7 @@ void AddContextFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("-c,--ctx-size", llama->context_tokens,
                    "Context size in tokens (0: the model's training context)")
       ->group(group);
-  serve
-      ->add_option(
-          "--parallel", options->slots,
-          "Number of slots (-np): requests that run concurrently and share the context (-1: 4, or "
-          "1 with --reuse exact, where each slot gets an equal part of the context)")
-      ->group(group);
+  AddSlotFlags(serve, options);
   serve->add_option("-b,--batch-size", llama->batch_tokens, "Maximum batch size in tokens")
       ->group(group);
   serve

@@ -197,6 +197,31 @@ TEST(LlamaSplice, SegmentsGoFromAndToAnEngineWithOneBuffer) {
   });
 }
 
+// V lies transposed where there is no flash attention; quantised rows are blocks.
+TEST(LlamaSplice, EveryTypeOfKvComesBackToTheBitAndSoDoesTransposedV) {
+  struct Kind {
+    const char* type;
+    const char* flash_attention;
+  };
+  for (const Made& made :
+       {Made{"llama", MemoryClass::kAttention}, Made{"gemma3", MemoryClass::kSlidingWindow, 96},
+        Made{"qwen35", MemoryClass::kHybrid}}) {
+    for (const Kind& kind : {Kind{"f16", "off"}, Kind{"f32", "off"}, Kind{"q8_0", "on"}}) {
+      SCOPED_TRACE(Trace(made) + ", " + kind.type);
+      LlamaOptions options = InStreams(OptionsOf(made));
+      options.cache_type_k = options.cache_type_v = kind.type;
+      options.flash_attention = kind.flash_attention;
+      const auto engine = LoadedWith(options);
+      ASSERT_TRUE(engine->traits().segments);
+      const TakenApart taken(engine.get(), 0, 17);
+      ASSERT_TRUE(engine->Assemble(2, 0, taken.All(), kPosition, taken.snapshot));
+      taken.ExpectSameEnd(engine.get(), 2);
+      ASSERT_TRUE(engine->Fork(0, 1, kPosition, taken.snapshot));
+      taken.ExpectSameEnd(engine.get(), 1);
+    }
+  }
+}
+
 TEST(LlamaSplice, MovedTokensAreTakenInTheOrderOfTheirPositions) {
   const auto engine = LoadedWith(InStreams(OptionsOf({"llama", MemoryClass::kAttention})));
   ASSERT_TRUE(engine->traits().shifts);
