@@ -452,8 +452,10 @@ TEST(ConversationProperty, ExactReuseWithOneStreamASlotAnswersAsAnEngineWithoutA
     s->slots = 1 + s->seed / 2 % 3;
     s->people = 2 + s->seed % 4;
     s->together = 1 + s->seed % 3;
+    s->twins = s->seed % 5 == 0;
     s->placement = kPlacements[s->seed % kPlacements.size()];
   });
+  EXPECT_GT(done.waited_for_prefix, Played(100));
   EXPECT_GT(done.full_states_set, Played(250));
   EXPECT_GT(done.assembled, Played(250));
   EXPECT_GT(done.forked, Played(100));

@@ -191,7 +191,7 @@ TEST(InFlight, ClientsWithOtherKeysReadForThemselves) {
   EXPECT_EQ(bench.scheduler.stats().waited_for_prefix, 0u);
 }
 
-TEST(InFlight, NeitherWhoWantsNoReuseNorExactReuseWaits) {
+TEST(InFlight, NeitherWhoWantsNoReuseNorExactReuseInOneBufferWaits) {
   Bench bench(Slots(2, MemoryClass::kHybrid), {});
   GenerationRequest anew = Bench::Request(Text(1000));
   anew.reuse = false;
@@ -200,11 +200,29 @@ TEST(InFlight, NeitherWhoWantsNoReuseNorExactReuseWaits) {
 
   SchedulerOptions exact;
   exact.reuse = ReuseMode::kExact;
-  FakeEngineOptions streams = Slots(2, MemoryClass::kHybrid);
-  streams.segments = false;
-  Bench strict(streams, exact);
-  strict.RunTogether({Bench::Request(Text(1000)), Bench::Request(Text(1000))});
-  EXPECT_EQ(strict.scheduler.stats().waited_for_prefix, 0u);
+  FakeEngineOptions whole = Slots(2, MemoryClass::kHybrid);
+  whole.segments = false;
+  for (const FakeEngineOptions& engine : {whole, Slots(2, MemoryClass::kHybrid)}) {
+    Bench strict(engine, exact);
+    strict.RunTogether({Bench::Request(Text(1000)), Bench::Request(Text(1000))});
+    EXPECT_EQ(strict.scheduler.stats().waited_for_prefix, 0u);
+  }
+}
+
+TEST(InFlight, ExactReuseWaitsWhereASlotsNeighboursChangeNoBit) {
+  SchedulerOptions exact;
+  exact.reuse = ReuseMode::kExact;
+  FakeEngineOptions streams = Slots(3, MemoryClass::kHybrid);
+  streams.one_buffer = false;
+  Bench bench(streams, exact);
+  const auto answers =
+      bench.RunTogether({AgentOf('a', 3000), AgentOf('b', 3000), AgentOf('c', 3000)});
+  EXPECT_EQ(bench.scheduler.stats().waited_for_prefix, 2u);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.forked, 2u);
+  for (size_t i = 0; i < 3; ++i) {
+    Bench cold(MemoryClass::kHybrid);
+    EXPECT_EQ(answers[i].text, cold.Run(AgentOf("abc"[i], 3000)).text);
+  }
 }
 
 TEST(InFlight, OthersPassThoseThatWaitButLeaveThemASlot) {

@@ -5,12 +5,12 @@
 namespace cairn {
 namespace {
 
-// Whether a slot can continue from the contents of another that is in use. `exact` requires bits
-// that only a slot's own prefill gives.
+// Whether a slot can continue from the contents of another that is in use. In one buffer, the
+// neighbours of a slot change its bits, which `exact` excludes.
 bool SharesInFlight(const SchedulerContext& context) {
   const MemoryTraits& traits = context.engine->traits();
   const bool shares = traits.segments || traits.memory_class == MemoryClass::kRecurrent;
-  return shares && !context.exact();
+  return shares && !(context.exact() && traits.one_buffer);
 }
 
 // A preempted request continues at once.
