@@ -38,6 +38,7 @@ Status LlamaFullStates::Set(SeqId seq, size_t position, ByteSpan state_bytes) {
     sequences_->Clear(seq);
     return Fail(code, "the full state for position " + std::to_string(position) + " " + why);
   };
+  if (!traits_->full_states) return refuse(ErrorCode::kCorrupt, "cannot be used with this engine");
   FullStateHeader header;
   if (state_bytes.size() <= sizeof(header)) return refuse(ErrorCode::kCorrupt, "is too short");
   std::memcpy(&header, state_bytes.data(), sizeof(header));

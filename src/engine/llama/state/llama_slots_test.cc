@@ -369,6 +369,28 @@ TEST(LlamaFullStates, AreRefusedWhenCutShortOrOfAnotherPositionOrModel) {
   }
 }
 
+// Such a sequence is truncated anywhere, and what is left of a restored one would lack its window.
+TEST(LlamaFullStates, AreNotUsedWhereAllOfAWindowIsKeptAndTheLogSaysSo) {
+  for (const bool unified : {true, false}) {
+    LlamaOptions options = OptionsOf({"gemma3", MemoryClass::kSlidingWindow, 96}, 2048);
+    const auto windowed = LoadedWith(options);
+    PrefillInto(0, windowed.get(), RandomPrompt(320, 17), 0, 320);
+    const Bytes whole = *windowed->TakeFullState(0);
+    options.unified = unified;
+    options.swa_full = true;
+    std::string warnings;
+    options.log = [&warnings](LogLevel level, std::string_view line) {
+      if (level == LogLevel::kWarning) warnings += std::string(line) + "\n";
+    };
+    const auto engine = LoadedWith(options);
+    EXPECT_FALSE(engine->traits().full_states);
+    EXPECT_FALSE(engine->traits().segments);
+    EXPECT_NE(warnings.find("full states are not used: with --swa-full"), std::string::npos)
+        << warnings;
+    EXPECT_EQ(engine->SetFullState(1, 320, whole).error().code, ErrorCode::kCorrupt);
+  }
+}
+
 // libllama only reports that it failed; a good state must not be mistaken for a bad one.
 TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
   for (const Made& made : kMade) {

@@ -31,6 +31,13 @@ TraitsProbe::StateSizes TraitsProbe::SizesNow() const {
           llama_state_seq_get_size_ext(context, kProbeSeq, LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)};
 }
 
+// Then sequences are truncated anywhere. But libllama writes only those of a window's rows that the
+// next token attends to, so a sequence restored from them lacks the rows before.
+bool TraitsProbe::KeepsWindowWhole() const {
+  return traits_->memory_class == MemoryClass::kAttention &&
+         SizesNow().partial > StateLayout::kFrontBytes;
+}
+
 Status TraitsProbe::Measure(const LlamaOptions& options) {
   const Tokens tokens = parts_.identity->ProbeTokens();
   if (tokens.size() <= kFirstTokens || parts_.loaded->ubatch_tokens() < kProbeTokens) {
@@ -118,6 +125,11 @@ void TraitsProbe::ProveTransport(const LogSink& log) {
   };
   const std::string& architecture = parts_.info->architecture;
   traits_->full_states = FullStatesMayBeTried(architecture);
+  if (traits_->full_states && KeepsWindowWhole()) {
+    traits_->full_states = false;
+    warn("full states",
+         Fail(ErrorCode::kUnsupported, "with --swa-full, libllama writes the last window alone"));
+  }
   if (traits_->full_states) {
     if (Status proven = parts_.full_states->Prove(kProbeSeq); !proven) {
       traits_->full_states = false;

@@ -50,6 +50,8 @@ class TraitsProbe {
   StateSizes SizesNow() const;
   // Fills in the class and the sizes. Returns whether there is a window whose cells are reused.
   bool SetSizes(const StateSizes& first, const StateSizes& all, size_t token_count, bool swa_full);
+  // Whether the model has a sliding window all of whose rows are kept (--swa-full).
+  bool KeepsWindowWhole() const;
   // Finds traits.segments and traits.full_states with the contents of the probe's sequence.
   void ProveTransport(const LogSink& log);
   // Returns false if no earlier start measured the grid. REQUIRES: the identity's bits are proven.
