@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr Token kLastUnique = INT32_MAX;
+constexpr Token kLastUnique = INT32_MAX - 1;
 constexpr double kTenThousand = 10000;
 constexpr double kMsPerS = 1000;
 constexpr double kSaveIntervalMs = 250;
@@ -45,9 +45,10 @@ class WithoutClasses final : public PlacementPolicy {
 
 class Simulation {
  public:
-  Simulation(const SimOptions& options, size_t context_tokens,
+  Simulation(const SimOptions& options, size_t context_tokens, TokenKind token_kind,
              std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction)
       : answers_(options.answers),
+        token_kind_(token_kind),
         engine_({options.profile, context_tokens, options.slots, options.chunk_tokens_max},
                 &clock_),
         disk_(options.disk, &clock_),
@@ -66,12 +67,12 @@ class Simulation {
     clock_.Advance(std::max(0.0, step.at_ms - clock_.NowMs()));
     const TraceRequest& asked = *step.request;
     GenerationRequest request;
-    request.prompt = PromptOf(asked, block_tokens, &last_unique_);
+    request.prompt = PromptOf(asked, block_tokens, &last_unique_, token_kind_);
     request.shape = asked.shape;
     request.reuse = asked.reuse;
     request.params.tokens_max = 0;
     if (answers_) {
-      engine_.SetAnswer(AnswerOf(asked));
+      engine_.SetAnswer(AnswerOf(asked, token_kind_));
       // An end token counts as one more token.
       if (!asked.token_ids.empty() && !asked.cancelled_at) {
         request.params.tokens_max = asked.output_tokens + (asked.ended_by_model ? 1 : 0);
@@ -149,6 +150,7 @@ class Simulation {
   }
 
   const bool answers_;
+  const TokenKind token_kind_;
   ManualClock clock_;
   SizedEngine engine_;
   SizedDisk disk_;
@@ -227,7 +229,8 @@ Result<SimReport> Simulate(const std::vector<TraceStep>& steps, size_t block_tok
   if (!options.without.empty()) {
     placement = std::make_unique<WithoutClasses>(std::move(*placement), options.without);
   }
-  Simulation simulation(options, ContextTokens(steps, options), std::move(*placement),
+  const TokenKind kind = NumbersNamePrefixes(steps) ? TokenKind::kNumbered : TokenKind::kPlain;
+  Simulation simulation(options, ContextTokens(steps, options), kind, std::move(*placement),
                         std::move(*eviction));
   for (size_t i = 0; i < steps.size(); ++i) {
     simulation.Serve(steps[i], block_tokens);

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kMsPerS = 1000;
 
-// Prompts have no negative tokens.
-constexpr Token kEndOfAnswer = -2;
+// PromptOf() and AnswerOf() give no such token.
+constexpr Token kEndOfAnswer = INT32_MAX;
 
 class AnswerSampler final : public Sampler {
  public:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -49,8 +50,13 @@ Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
   }
 }
 
+Token TokenOf(size_t number, TokenKind kind) {
+  const auto token = static_cast<Token>(number);
+  return kind == TokenKind::kNumbered ? Numbered(token) : token;
+}
+
 // Returns the tokens [begin, end) of prompt and answer.
-Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
+Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end, TokenKind kind) {
   Tokens tokens;
   tokens.reserve(end - begin);
   size_t position = 0;
@@ -59,12 +65,49 @@ Tokens NumbersIn(const TraceRequest& request, size_t begin, size_t end) {
     const size_t from = std::max(position, begin);
     const size_t to = std::min(position + count, end);
     for (size_t i = from; i < to; ++i) {
-      tokens.push_back(static_cast<Token>(range.first + (i - position)));
+      tokens.push_back(TokenOf(range.first + (i - position), kind));
     }
     position += count;
   }
   return tokens;
 }
+
+// Stands for the number before a prompt's first.
+constexpr uint64_t kBegin = UINT64_MAX;
+
+class Predecessors {
+ public:
+  // Returns false if a number that begins a range has had another predecessor.
+  bool Add(const std::vector<BlockRange>& ranges) {
+    uint64_t before = kBegin;
+    for (const BlockRange& range : ranges) {
+      const auto [known, is_new] = before_.try_emplace(range.first, before);
+      if (!is_new && known->second != before) return false;
+      ranges_.push_back(range);
+      before = range.last;
+    }
+    return true;
+  }
+
+  // Inside a range each number follows the one below it. Returns false if a number does so in one
+  // range and follows another number at the start of a second range.
+  bool AgreeInside() {
+    std::sort(ranges_.begin(), ranges_.end(),
+              [](const BlockRange& a, const BlockRange& b) { return a.first < b.first; });
+    uint64_t covered = 0;  // the last number of the ranges so far
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      const BlockRange& range = ranges_[i];
+      const bool inside = i > 0 && ranges_[i - 1].first < range.first && range.first <= covered;
+      if (inside && before_.at(range.first) != uint64_t{range.first} - 1) return false;
+      covered = std::max<uint64_t>(covered, range.last);
+    }
+    return true;
+  }
+
+ private:
+  std::unordered_map<uint32_t, uint64_t> before_;
+  std::vector<BlockRange> ranges_;
+};
 
 }  // namespace
 
@@ -136,24 +179,26 @@ Result<Trace> ReadTrace(std::istream& in, TraceFormat format) {
   return trace;
 }
 
-Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique) {
-  if (!request.token_ids.empty()) return NumbersIn(request, 0, request.input_tokens);
+Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique,
+                TokenKind kind) {
+  if (!request.token_ids.empty()) return NumbersIn(request, 0, request.input_tokens, kind);
   Tokens tokens(request.input_tokens);
   auto at = tokens.begin();
   for (const BlockRange& range : request.blocks) {
     const size_t count = (size_t{range.last} - range.first + 1) * block_tokens;
     const auto left = static_cast<size_t>(tokens.end() - at);
     const auto end = at + static_cast<std::ptrdiff_t>(std::min(count, left));
-    std::iota(at, end, static_cast<Token>(range.first * block_tokens));
+    std::iota(at, end, TokenOf(range.first * block_tokens, kind));
     at = end;
   }
-  for (; at != tokens.end(); ++at) *at = (*last_unique)--;
+  for (; at != tokens.end(); ++at) *at = TokenOf(static_cast<size_t>((*last_unique)--), kind);
   return tokens;
 }
 
-Tokens AnswerOf(const TraceRequest& request) {
+Tokens AnswerOf(const TraceRequest& request, TokenKind kind) {
   if (request.token_ids.empty()) return {};
-  return NumbersIn(request, request.input_tokens, request.input_tokens + request.output_tokens);
+  const size_t end = request.input_tokens + request.output_tokens;
+  return NumbersIn(request, request.input_tokens, end, kind);
 }
 
 // An answer's last token is decoded only to sample the end token after it.
@@ -198,6 +243,17 @@ std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {
     running.push(now);
   }
   return steps;
+}
+
+bool NumbersNamePrefixes(const std::vector<TraceStep>& steps) {
+  Predecessors predecessors;
+  const bool of_tokens = !steps.empty() && !steps.front().request->token_ids.empty();
+  for (const TraceStep& step : steps) {
+    const TraceRequest& request = *step.request;
+    if (request.token_ids.empty() == of_tokens) return false;
+    if (!predecessors.Add(of_tokens ? request.token_ids : request.blocks)) return false;
+  }
+  return predecessors.AgreeInside();
 }
 
 }  // namespace cairn

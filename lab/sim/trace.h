@@ -74,11 +74,16 @@ Result<TraceFormat> ParseTraceFormat(std::string_view name);
 // An error names the line and the value expected there.
 Result<Trace> ReadTrace(std::istream& in, TraceFormat format);
 
+// Whether PromptOf and AnswerOf return numbered tokens (base/tokens.h). REQUIRES for kNumbered:
+// NumbersNamePrefixes().
+enum class TokenKind : uint8_t { kPlain, kNumbered };
+
 // Returns the tokens of a request's prompt: the block's own for each block, and unique ones for
 // tokens in no block, numbered from `*last_unique` down.
-Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique);
+Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_unique,
+                TokenKind kind = TokenKind::kPlain);
 // Returns the answer's tokens; empty if the trace does not have them.
-Tokens AnswerOf(const TraceRequest& request);
+Tokens AnswerOf(const TraceRequest& request, TokenKind kind = TokenKind::kPlain);
 // Returns the tokens of prompt and answer that the slot of an uncancelled request holds at its end.
 size_t HeldTokens(const TraceRequest& request);
 
@@ -91,6 +96,11 @@ struct TraceStep {
 // Returns all requests in order of time. `at_once` sessions run concurrently, and the end of one
 // starts the next; 0: each starts at its recorded time. The steps point into `trace`.
 std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once);
+
+// Whether each number of a block or token always follows the same one, or always begins its prompt:
+// then prompts that agree at one position agree up to there. Holds for hashes of prefixes, as in
+// Mooncake's traces, and for the token_ids of ours.
+bool NumbersNamePrefixes(const std::vector<TraceStep>& steps);
 
 }  // namespace cairn
 

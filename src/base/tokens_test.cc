@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace cairn {
 namespace {
 
@@ -22,6 +24,28 @@ TEST(CommonPrefix, EndsWithTheShorterOfTheTwo) {
     EXPECT_EQ(CommonPrefix(all, TokenSpan(all).first(size)), size);
     EXPECT_EQ(CommonPrefix(TokenSpan(all).first(size), all), size);
   }
+}
+
+// Each position of the other sequence from `differs` on has a number of its own.
+TEST(CommonPrefix, OfNumberedTokensEndsWhereTheirNumbersBeginToDiffer) {
+  constexpr Token kTokens = 130;
+  Tokens all;
+  for (Token i = 0; i < kTokens; ++i) all.push_back(Numbered(i));
+  for (size_t differs = 0; differs <= all.size(); ++differs) {
+    Tokens other = all;
+    for (size_t i = differs; i < other.size(); ++i) other[i] += kTokens;
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{77}, all.size()}) {
+      const TokenSpan front = TokenSpan(all).first(size);
+      EXPECT_EQ(CommonPrefix(front, other), std::min(differs, size));
+      EXPECT_EQ(CommonPrefix(other, front), std::min(differs, size));
+    }
+  }
+}
+
+TEST(Numbered, KeepsTheOrderOfTokens) {
+  EXPECT_TRUE(IsNumbered(Numbered(0)) && IsNumbered(Numbered(INT32_MAX)));
+  EXPECT_LT(Numbered(0), Numbered(1));
+  EXPECT_LT(Numbered(1), Numbered(INT32_MAX));
 }
 
 }  // namespace

@@ -2,15 +2,23 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "tree/edge.h"
 
 namespace cairn {
+namespace {
+
+// A conversation's path seldom has more values.
+constexpr size_t kUsualHits = 16;
+
+}  // namespace
 
 class PrefixTree::Node {
  public:
-  Tokens edge;
+  Edge edge;
   Value value = 0;
   size_t end = 0;  // position of the edge's last token + 1
   Node* parent = nullptr;
@@ -68,11 +76,13 @@ PrefixTree::MatchResult PrefixTree::Match(RootId root, TokenSpan tokens) const {
   while (result.shared < tokens.size()) {
     const Node* child = node->Child(tokens[result.shared]);
     if (child == nullptr) break;
-    const size_t common = CommonPrefix(child->edge, tokens.subspan(result.shared));
+    const size_t common = child->edge.SharedWith(tokens.subspan(result.shared));
     result.shared += common;
     result.last = node = child;
     if (common < child->edge.size()) break;
-    if (child->value != 0) result.hits.push_back({child->end, child->value, child});
+    if (child->value == 0) continue;
+    if (result.hits.empty()) result.hits.reserve(kUsualHits);
+    result.hits.push_back({child->end, child->value, child});
   }
   return result;
 }
@@ -93,7 +103,7 @@ const PrefixTree::Node* PrefixTree::Put(RootId root, TokenSpan tokens, Value val
       child = AddLeaf(node, tokens.subspan(at));
       at = tokens.size();
     } else {
-      const size_t common = CommonPrefix(child->edge, tokens.subspan(at));
+      const size_t common = child->edge.SharedWith(tokens.subspan(at));
       if (common < child->edge.size()) child = Split(child, common);
       at += common;
     }
@@ -107,7 +117,7 @@ const PrefixTree::Node* PrefixTree::Put(RootId root, TokenSpan tokens, Value val
 PrefixTree::Node* PrefixTree::AddLeaf(Node* parent, TokenSpan edge) {
   auto added = std::make_unique<Node>();
   Node* const leaf = added.get();
-  leaf->edge.assign(edge.begin(), edge.end());
+  leaf->edge = Edge(edge);
   leaf->end = parent->end + edge.size();
   leaf->parent = parent;
   parent->children.emplace(edge.front(), std::move(added));
@@ -136,16 +146,13 @@ void PrefixTree::Erase(const Node* const_node) {
 }
 
 PrefixTree::Node* PrefixTree::Split(Node* node, size_t keep) {
-  CHECK(keep > 0 && keep < node->edge.size());
+  Edge rest = node->edge.CutAfter(keep);
   auto upper = std::make_unique<Node>();
-  const auto cut = node->edge.begin() + static_cast<ptrdiff_t>(keep);
-  upper->edge.assign(node->edge.begin(), cut);
-  upper->end = node->end - (node->edge.size() - keep);
+  upper->edge = std::exchange(node->edge, std::move(rest));
+  upper->end = node->end - node->edge.size();
   upper->parent = node->parent;
   upper->leaf = node->leaf;
-  std::unique_ptr<Node>& place = node->parent->children[node->edge.front()];
-  // A new vector, because erasing would keep the memory.
-  node->edge = Tokens(cut, node->edge.end());
+  std::unique_ptr<Node>& place = node->parent->children[upper->edge.front()];
   ++node_count_;
   Node* result = upper.get();
   node->parent = result;
@@ -158,15 +165,13 @@ PrefixTree::Node* PrefixTree::Split(Node* node, size_t keep) {
 void PrefixTree::MergeWithChild(Node* node) {
   std::unique_ptr<Node> child = std::move(node->children.begin()->second);
   node->children.clear();
-  Tokens joined;
-  joined.reserve(node->edge.size() + child->edge.size());
-  joined.insert(joined.end(), node->edge.begin(), node->edge.end());
-  joined.insert(joined.end(), child->edge.begin(), child->edge.end());
-  child->edge = std::move(joined);
+  const Token first = node->edge.front();
+  node->edge.Append(child->edge);
+  child->edge = std::move(node->edge);
   child->parent = node->parent;
   --node_count_;
   // Assigning destroys `node`.
-  node->parent->children[child->edge.front()] = std::move(child);
+  node->parent->children[first] = std::move(child);
 }
 
 void PrefixTree::RemoveLeaf(Node* leaf) {
@@ -208,15 +213,16 @@ Tokens PrefixTree::TokensOf(const Node* node) {
   return TokensFrom(node, 0);
 }
 
-Tokens PrefixTree::TokensFrom(const Node* node, size_t begin) {
+Tokens PrefixTree::TokensFrom(const Node* node, size_t begin, size_t count_max) {
   if (begin >= node->end) return {};
-  Tokens tokens(node->end - begin);
-  size_t left = tokens.size();
-  for (; left > 0; node = node->parent) {
-    const TokenSpan edge = node->edge;
-    const TokenSpan wanted = edge.last(std::min(edge.size(), left));
-    left -= wanted.size();
-    std::copy(wanted.begin(), wanted.end(), tokens.begin() + static_cast<ptrdiff_t>(left));
+  const size_t end = begin + std::min(node->end - begin, count_max);
+  Tokens tokens(end - begin);
+  for (; node->end > begin; node = node->parent) {
+    const size_t edge_begin = node->parent->end;
+    const size_t from = std::max(begin, edge_begin);
+    const size_t to = std::min(end, node->end);
+    if (from < to)
+      node->edge.Copy(from - edge_begin, std::span(tokens).subspan(from - begin, to - from));
   }
   return tokens;
 }
@@ -268,7 +274,7 @@ std::string PrefixTree::Draw(RootId root, const std::function<std::string(Token)
     pending.pop_back();
     if (node->parent != nullptr) {
       text.append(2 * (depth - 1), ' ');
-      for (const Token token : node->edge) text += token_text(token);
+      for (const Token token : TokensFrom(node, node->parent->end)) text += token_text(token);
       if (node->value != 0) text += " = " + label(node->value);
       text += '\n';
     }

@@ -83,8 +83,9 @@ class PrefixTree {
   // Returns the nearest node above with a value, or nullptr.
   static const Node* AncestorOf(const Node* node);
   static Tokens TokensOf(const Node* node);
-  // The tokens of `node` after the first `begin`; costs as many steps as it returns tokens.
-  static Tokens TokensFrom(const Node* node, size_t begin);
+  // The tokens of `node` after the first `begin`, at most `count_max`. Takes one step for each
+  // token returned, and one for each node above.
+  static Tokens TokensFrom(const Node* node, size_t begin, size_t count_max = SIZE_MAX);
   // The number of edges that continue from the node.
   static size_t BranchesOf(const Node* node);
   // Returns a nearest node below with a value, or nullptr.

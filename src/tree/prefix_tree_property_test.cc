@@ -205,5 +205,35 @@ RC_GTEST_PROP(PrefixTreeProperty, AgreesWithAMapAfterEveryRandomStep, ()) {
   }
 }
 
+// Numbers: numbered tokens for sequences, in the order in which their prefixes are first seen.
+class Numbers {
+ public:
+  Place Of(const Place& place) {
+    Place numbered{place.first, {}};
+    Tokens prefix;
+    for (const Token token : place.second) {
+      prefix.push_back(token);
+      const auto next = static_cast<Token>(numbers_.size());
+      numbered.second.push_back(Numbered(numbers_.try_emplace(prefix, next).first->second));
+    }
+    return numbered;
+  }
+
+ private:
+  std::map<Tokens, Token> numbers_;
+};
+
+RC_GTEST_PROP(PrefixTreeProperty, AgreesWithAMapOfNumberedTokens, ()) {
+  const std::vector<Step> steps = *AnySteps().as("steps");
+  Numbers numbers;
+  Pair pair;
+  for (Step step : steps) {
+    step.place = numbers.Of(step.place);
+    step.asked = numbers.Of(step.asked);
+    pair.Do(step);
+    pair.ExpectSame(step.asked);
+  }
+}
+
 }  // namespace
 }  // namespace cairn
