@@ -71,9 +71,7 @@ Tokens CheckpointCache::StoredNext(NamespaceId name_space, TokenSpan prompt,
                                    size_t tokens_max) const {
   const PrefixTree::MatchResult match = table_.tree().Match(name_space, prompt);
   if (match.last == nullptr) return {};
-  Tokens next = PrefixTree::TokensFrom(PrefixTree::LeafOf(match.last), match.shared);
-  if (next.size() > tokens_max) next.resize(tokens_max);
-  return next;
+  return PrefixTree::TokensFrom(PrefixTree::LeafOf(match.last), match.shared, tokens_max);
 }
 
 std::vector<Placement> CheckpointCache::Plan(const PromptShape& shape, const MatchResult& match,
@@ -162,7 +160,7 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
   entry.name_space = name_space;
   entry.node = node;
   entry.last_query = is_query;
-  table_.AddEntry(entry);
+  table_.AddEntry(entry, prefix);
   ++table_.stats().inserted;
   RetireAncestors(entry);
   evictor_.KeepPathShort(entry);

@@ -1,18 +1,25 @@
 #include "cache/eviction_ranking.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn {
 
 void EvictionRanking::Find(const ObjectIds& in_slots, const Protection& protection,
                            std::vector<EvictionCandidate>* candidates) const {
-  const std::vector<CheckpointId> kept = Protected(in_slots, protection);
   candidates->clear();
+  std::vector<const CheckpointEntry*> protectable;
   for (const auto& [id, entry] : table_->entries()) {
-    if (!MayEvict(entry) || std::binary_search(kept.begin(), kept.end(), id)) continue;
-    EvictionCandidate candidate = CandidateOf(entry);
-    candidate.leads_nowhere = IsUnreachable(entry, in_slots);
-    candidates->push_back(candidate);
+    if (Protectable(entry, in_slots)) protectable.push_back(&entry);
+    if (!MayEvict(entry)) continue;
+    Describe(entry, &candidates->emplace_back());
+    candidates->back().leads_nowhere = IsUnreachable(entry, in_slots);
+  }
+  const std::vector<CheckpointId> kept = Protected(std::move(protectable), protection);
+  if (!kept.empty()) {
+    std::erase_if(*candidates, [&kept](const EvictionCandidate& candidate) {
+      return std::binary_search(kept.begin(), kept.end(), candidate.id);
+    });
   }
   for (const auto& [id, segment] : table_->segments().segments()) {
     if (MayEvict(segment)) candidates->push_back(CandidateOf(segment, in_slots));
@@ -61,10 +68,16 @@ bool EvictionRanking::IsAsRanked(const EvictionCandidate& candidate,
 }
 
 EvictionCandidate EvictionRanking::CandidateOf(const CheckpointEntry& entry) const {
+  EvictionCandidate candidate;
+  Describe(entry, &candidate);
+  return candidate;
+}
+
+void EvictionRanking::Describe(const CheckpointEntry& entry, EvictionCandidate* described) const {
   const Checkpoint& checkpoint = entry.checkpoint;
   const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
   const PrefixTree::Node* below = PrefixTree::DescendantOf(entry.node);
-  EvictionCandidate candidate;
+  EvictionCandidate& candidate = *described;
   candidate.id = checkpoint.id;
   candidate.position = checkpoint.position;
   candidate.bytes = checkpoint.bytes + PrefixTree::BytesFreedBy(entry.node);
@@ -77,7 +90,6 @@ EvictionCandidate EvictionRanking::CandidateOf(const CheckpointEntry& entry) con
   candidate.descendant_position = below == nullptr ? 0 : PrefixTree::PositionOf(below);
   candidate.recompute_tokens = checkpoint.position - candidate.ancestor_position;
   candidate.branches = PrefixTree::BranchesOf(entry.node);
-  return candidate;
 }
 
 // Evicting a segment also evicts the checkpoints in it, and to recompute them, prefill begins where
@@ -135,25 +147,17 @@ EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
 
 bool EvictionRanking::Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
   if (table_->IsKept(entry)) return true;
+  const CheckpointClass checkpoint_class = entry.checkpoint.checkpoint_class;
+  const bool is_wanted =
+      (checkpoint_class == CheckpointClass::kHeader && PrefixTree::BranchesOf(entry.node) > 0) ||
+      (checkpoint_class == CheckpointClass::kQuery && entry.last_query);
   // For conversations that have left the slots, the `value` policy knows best. If protected, they
   // would fill half the budget with the ends of yesterday's queries.
-  if (table_->slots().held && !in_slots.contains(entry.checkpoint.id)) return false;
-  switch (entry.checkpoint.checkpoint_class) {
-    case CheckpointClass::kHeader:
-      return PrefixTree::BranchesOf(entry.node) > 0;
-    case CheckpointClass::kQuery:
-      return entry.last_query;
-    default:
-      return false;
-  }
+  return is_wanted && (!table_->slots().held || in_slots.contains(entry.checkpoint.id));
 }
 
-std::vector<CheckpointId> EvictionRanking::Protected(const ObjectIds& in_slots,
+std::vector<CheckpointId> EvictionRanking::Protected(std::vector<const CheckpointEntry*> wanted,
                                                      const Protection& protection) const {
-  std::vector<const CheckpointEntry*> wanted;
-  for (const auto& [id, entry] : table_->entries()) {
-    if (Protectable(entry, in_slots)) wanted.push_back(&entry);
-  }
   std::sort(wanted.begin(), wanted.end(),
             [this](const CheckpointEntry* a, const CheckpointEntry* b) {
               // A client's request to keep a checkpoint comes before our own protection.

@@ -37,16 +37,19 @@ class EvictionRanking {
   EvictionCandidate CandidateOf(const FullState& whole) const;
 
  private:
+  // As CandidateOf, into a new candidate: a ranking describes every checkpoint.
+  void Describe(const CheckpointEntry& entry, EvictionCandidate* described) const;
   // Whether the object may be evicted in its present state.
   bool MayEvict(const CheckpointEntry& entry) const;
   bool MayEvict(const SegmentIndex::Segment& segment) const;
   bool MayEvict(const FullState& whole) const;
   // Whether its attention KV is neither stored nor in a slot.
   bool IsUnreachable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
+  // Whether the entry is worth more than policies know.
   bool Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
-  // Returns the entries that are worth more than policies know, sorted by id: at most half the
+  // Returns those of the protectable entries that are protected, sorted by id: at most half the
   // budget, or the latest query's alone if it is larger.
-  std::vector<CheckpointId> Protected(const ObjectIds& in_slots,
+  std::vector<CheckpointId> Protected(std::vector<const CheckpointEntry*> wanted,
                                       const Protection& protection) const;
 
   const ObjectTable* const table_;

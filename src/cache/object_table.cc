@@ -51,18 +51,18 @@ std::optional<uint64_t> SavedAs::NameOf(NamespaceId name_space) const {
 }
 
 ObjectIds ObjectTable::InSlots() const {
-  ObjectIds ids;
-  if (!slots_.held) return ids;
+  if (!slots_.held) return {};
+  std::vector<uint64_t> ids;
   for (const SlotsView::Held& held : slots_.held()) {
     for (const PrefixTree::Hit& hit : tree_.Match(held.name_space, held.tokens).hits) {
-      ids.insert(hit.value);
+      ids.push_back(hit.value);
     }
     if (held.leaving) continue;  // its copies are about to be the only ones
     for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {
-      if (link.end == segments_.Get(link.id).range.end) ids.insert(link.id);
+      if (link.end == segments_.Get(link.id).range.end) ids.push_back(link.id);
     }
   }
-  return ids;
+  return ObjectIds(std::move(ids));
 }
 
 void ObjectTable::SetHolder(CheckpointEntry* entry, SegmentId holder) {
@@ -121,9 +121,8 @@ void ObjectTable::SetNow(double now_ms) {
   now_ms_ = now_ms;
 }
 
-void ObjectTable::AddEntry(CheckpointEntry entry) {
+void ObjectTable::AddEntry(CheckpointEntry entry, TokenSpan tokens) {
   const Checkpoint& checkpoint = entry.checkpoint;
-  const Tokens tokens = PrefixTree::TokensOf(entry.node);
   entry.created_tick = entry.used_tick = NextTick();
   NotePrompt(&entry);
   SetHolder(&entry, segments_.HolderOf(entry.name_space, tokens, checkpoint.lineage));

@@ -11,6 +11,7 @@
 #ifndef CAIRN_CACHE_OBJECT_TABLE_H_
 #define CAIRN_CACHE_OBJECT_TABLE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,18 @@
 
 namespace cairn {
 
-using ObjectIds = std::unordered_set<uint64_t>;
+// ObjectIds: a set that is filled once and then asked for every object.
+class ObjectIds {
+ public:
+  ObjectIds() = default;
+  explicit ObjectIds(std::vector<uint64_t> ids) : ids_(std::move(ids)) {
+    std::sort(ids_.begin(), ids_.end());
+  }
+  bool contains(uint64_t id) const { return std::binary_search(ids_.begin(), ids_.end(), id); }
+
+ private:
+  std::vector<uint64_t> ids_;  // sorted
+};
 
 // The state of the slots, from which the cache judges what is worth keeping.
 struct SlotsView {
@@ -130,8 +142,8 @@ class ObjectTable {
   // Checkpoints and segments whose attention KV a slot holds.
   ObjectIds InSlots() const;
 
-  // Adds a checkpoint whose tokens are in the tree already.
-  void AddEntry(CheckpointEntry entry);
+  // Adds a checkpoint whose `tokens` are in the tree already.
+  void AddEntry(CheckpointEntry entry, TokenSpan tokens);
   // Links to the new segment the checkpoints whose last token's KV it holds.
   void LinkCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens);
   void Drop(CheckpointId id);

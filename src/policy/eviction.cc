@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <ranges>
 #include <string>
 
@@ -39,16 +38,6 @@ bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b) {
 size_t LongestUnused(std::span<const EvictionCandidate> candidates) {
   const auto victim = std::min_element(candidates.begin(), candidates.end(), LongerUnused);
   return static_cast<size_t>(victim - candidates.begin());
-}
-
-std::vector<size_t> FirstIndices(size_t size, size_t count,
-                                 const std::function<bool(size_t a, size_t b)>& before) {
-  std::vector<size_t> order(size);
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(size, count));
-  std::partial_sort(order.begin(), end, order.end(), before);
-  order.erase(end, order.end());
-  return order;
 }
 
 std::optional<size_t> EvictionPolicy::Victim(std::span<const EvictionCandidate> candidates) const {

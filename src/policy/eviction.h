@@ -4,10 +4,11 @@
 #ifndef CAIRN_POLICY_EVICTION_H_
 #define CAIRN_POLICY_EVICTION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -90,8 +91,15 @@ std::unique_ptr<EvictionPolicy> MakeValueEviction();
 bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b);
 size_t LongestUnused(std::span<const EvictionCandidate> candidates);
 // Returns the first `count` of the indices [0, size) in the order of `before`.
-std::vector<size_t> FirstIndices(size_t size, size_t count,
-                                 const std::function<bool(size_t a, size_t b)>& before);
+template <typename Before>
+std::vector<size_t> FirstIndices(size_t size, size_t count, const Before& before) {
+  std::vector<size_t> order(size);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(size, count));
+  std::partial_sort(order.begin(), end, order.end(), before);
+  order.erase(end, order.end());
+  return order;
+}
 
 }  // namespace cairn
 

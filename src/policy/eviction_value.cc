@@ -29,8 +29,9 @@ double Value(const EvictionCandidate& candidate, size_t candidates) {
   if (candidate.leads_nowhere) return 0;
   const double cost =
       static_cast<double>(candidate.recompute_tokens) * (candidate.in_slot ? kCopyShare : 1);
-  const double wanted =
-      ClassWeight(candidate.checkpoint_class) + std::log2(1 + static_cast<double>(candidate.uses));
+  // Most have no use, and a logarithm would take longer than all the rest.
+  const double used = candidate.uses == 0 ? 0 : std::log2(1 + static_cast<double>(candidate.uses));
+  const double wanted = ClassWeight(candidate.checkpoint_class) + used;
   const double rounds = static_cast<double>(candidate.age_ticks) / static_cast<double>(candidates);
   return wanted / ((1 + rounds) * (1 + rounds)) * cost /
          static_cast<double>(std::max<size_t>(candidate.bytes, 1));

@@ -102,7 +102,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSnapshot(NamespaceId name_space, const Obj
   entry.name_space = name_space;
   entry.node = table_->tree().Put(name_space, header.tokens, checkpoint.id);
   table_->store().Adopt(checkpoint.id, cairn::NameOf(header));
-  table_->AddEntry(entry);
+  table_->AddEntry(entry, header.tokens);
   return TakenIn::kDone;
 }
 

@@ -1,7 +1,6 @@
 #include "sched/queue/cell_ledger.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/check.h"
 
@@ -64,15 +63,22 @@ size_t CellLedger::OnlyIn(size_t slot) const {
 }
 
 size_t CellLedger::UsedBy(const std::vector<bool>& slots) const {
-  std::map<uint64_t, size_t> rows;
+  std::vector<Part> rows;  // few, so they are searched one by one
+  rows.reserve(2 * held_.size());
   for (size_t slot = 0; slot < held_.size(); ++slot) {
     if (!slots[slot]) continue;
     for (const Part& part : held_[slot]) {
-      rows[part.row] = std::max(rows[part.row], part.tokens);
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const Part& other) { return other.row == part.row; });
+      if (row == rows.end()) {
+        rows.push_back(part);
+      } else {
+        row->tokens = std::max(row->tokens, part.tokens);
+      }
     }
   }
   size_t used = 0;
-  for (const auto& [row, tokens] : rows) used += tokens;
+  for (const Part& row : rows) used += row.tokens;
   return used;
 }
 
