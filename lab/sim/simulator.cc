@@ -57,7 +57,6 @@ class Simulation {
                MakeSizedStore(options.profile.logits_bytes, &disk_)),
         scheduler_(&engine_, &cache_, &clock_,
                    SchedulerOptions{.reuse = options.reuse,
-                                    .leave_grid = false,
                                     .keep_ends = options.keep_ends,
                                     .offload = options.offload}) {
     cache_.SetSavedAs({{}, {{NamespaceId{0}, 1}}});

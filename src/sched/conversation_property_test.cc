@@ -188,6 +188,7 @@ class ConversationRun {
     static SchedulerOptions Scheduling(const Scenario& scenario, uint64_t life) {
       SchedulerOptions options;
       options.reuse = scenario.reuse;
+      options.leave_grid = true;
       options.message_starts = MessageStarts(scenario);
       options.queue_limit = 64;
       options.first_lineage = life << 32;

@@ -25,7 +25,7 @@ struct SchedulerOptions {
   Tokens message_starts = {};
   // `live` may resume where a prompt differs from an earlier one, off the grid (cache/resume.h);
   // not where the model has a sliding window.
-  bool leave_grid = true;
+  bool leave_grid = false;
   // The most requests that may wait; more are refused.
   size_t queue_limit = 64;
   // After this time without a slot, a waiting namespace gets one of the namespace that holds most

@@ -207,10 +207,6 @@ const char* Contradiction(const ObjectHeader& header) {
   if (header.begin > header.tokens.size()) return "it begins behind its tokens";
   if (header.begin > 0 && !segment) return "it begins in the middle, and is no segment";
   if (!header.parent.empty() && !segment) return "it has a parent, and is no segment";
-  // No vocabulary has such tokens, and the prefix tree takes them for numbered ones.
-  if (std::any_of(header.tokens.begin(), header.tokens.end(), IsNumbered)) {
-    return "one of its tokens is negative";
-  }
   if (const char* const wrong = WrongAnswers(header); wrong != nullptr) return wrong;
   if (const char* const wrong = WrongRuns(header); wrong != nullptr) return wrong;
   return WrongSizes(header);

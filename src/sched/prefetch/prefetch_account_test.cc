@@ -116,7 +116,6 @@ class Account {
  private:
   static SchedulerOptions Scheduling(const AccountOptions& options) {
     SchedulerOptions scheduling;
-    scheduling.leave_grid = false;
     scheduling.prefetch.first_tokens = options.first_tokens;
     return scheduling;
   }

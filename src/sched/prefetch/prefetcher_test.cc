@@ -20,7 +20,6 @@ constexpr size_t kGrid = 64;
 
 SchedulerOptions Lending(size_t first_tokens = 1 << 20) {
   SchedulerOptions options;
-  options.leave_grid = false;  // so that answers are a cold run's
   options.prefetch.first_tokens = first_tokens;
   return options;
 }
