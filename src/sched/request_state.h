@@ -79,6 +79,8 @@ struct PathLoad {
   double begin_ms = 0;
   // The last admission when the path was chosen; nullopt if it was not yet.
   std::optional<uint64_t> admission = {};
+  // It needs states from disk, and other requests that do are loading.
+  bool waits = false;
 };
 
 struct QueuedRequest : RequestState {

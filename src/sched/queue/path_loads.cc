@@ -18,9 +18,8 @@ bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
     if (!is_queued) loader.End(load.second);
     return !is_queued;
   });
-  const size_t first = std::min(in_order.size(), context_->engine->slots());
-  for (size_t i = 0; i < first; ++i) {
-    if (!loads_.contains(in_order[i]->number)) Begin(in_order[i]);
+  for (QueuedRequest* queued : in_order) {
+    if (!loads_.contains(queued->number)) Choose(queued);
   }
   if (any()) context_->RefreshCache();
   for (QueuedRequest* queued : in_order) {
@@ -40,9 +39,11 @@ void PathLoads::CountLoading() {
   context_->stats.Update([&](SchedulerStats* stats) { stats->loading = loading; });
 }
 
-void PathLoads::Begin(QueuedRequest* queued) {
+void PathLoads::Choose(QueuedRequest* queued) {
   const GenerationRequest& request = queued->request;
-  if (queued->path_load.admission == running_->last_admission()) return;
+  const bool may_load = loads_.size() < context_->engine->slots();
+  const bool is_chosen = queued->path_load.admission == running_->last_admission();
+  if (is_chosen && !(queued->path_load.waits && may_load)) return;
   queued->path_load = {context_->NowMs(), running_->last_admission()};
   context_->RefreshCache();
   if (!queued->may_reuse() || queued->leaves_queue()) return;
@@ -51,12 +52,15 @@ void PathLoads::Begin(QueuedRequest* queued) {
   const std::vector<uint64_t> ids = context_->restorer.ToLoad(
       {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   if (ids.empty()) return;
+  queued->path_load.waits = !may_load;
+  if (!may_load) return;
   loads_.emplace(queued->number, context_->cache->loader().Begin(ids));
 }
 
 bool PathLoads::HasChosen(const QueuedRequest& queued) const {
   if (!context_->cache->saves() || queued.leaves_queue()) return true;
-  return queued.path_load.admission == running_->last_admission() || loads_.contains(queued.number);
+  if (loads_.contains(queued.number)) return true;
+  return queued.path_load.admission == running_->last_admission() && !queued.path_load.waits;
 }
 
 bool PathLoads::IsLoading(const QueuedRequest& queued) const {
