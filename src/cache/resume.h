@@ -41,7 +41,7 @@ struct ResumeRules {
   // The cuts of the prompt. With `any` every position is one.
   PromptCuts cuts = {};
   // `live` may leave the grid (MayLeaveGrid).
-  bool leave_grid = true;
+  bool leave_grid = false;
   // Resuming at any earlier position takes a snapshot.
   bool needs_snapshots = true;
   // A snapshot can only be restored in a slot that holds the attention KV before it. False for a

@@ -40,7 +40,7 @@ class ResumeTest : public ::testing::Test {
     EXPECT_EQ(point.position, position);
   }
 
-  ResumeRules rules{.leave_grid = false};
+  ResumeRules rules;
   CheckpointCache::MatchResult match;
   size_t clean = 0;
   std::vector<TokenRange> answers;

@@ -149,9 +149,6 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   }
   request->plan = context_->cache->Plan(request->request.shape, match, input);
   KeepChunkAfterDivergence(input.cuts, match.shared, &request->plan);
-  const size_t first = context_->FirstStop(slot, input.cuts);
-  std::erase_if(request->plan,
-                [first](const Placement& planned) { return planned.position < first; });
 }
 
 void Prefill::KeepMark(const RunningRequest& request, const ClientMark& mark) {
@@ -241,8 +238,6 @@ size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chu
 
 void Prefill::ComputeChunk(RunningRequest* request) {
   const size_t begin = running_->slot_tokens(*request);
-  // A chunk that began off the grid may have passed some.
-  std::erase_if(request->plan, [begin](const Placement& at) { return at.position <= begin; });
   const size_t chunks_end = ChunksEnd(*request);
   const size_t stop = request->plan.empty() ? 0 : request->plan.front().position;
   const bool is_answer = begin >= chunks_end;
@@ -254,7 +249,9 @@ void Prefill::ComputeChunk(RunningRequest* request) {
   }
   // A GPU may still be computing; the logits at the end wait for all of it.
   OnChunk(request, {begin, end}, context_->NowMs() - begin_ms);
-  if (end == stop) TakeCheckpoint(request);
+  // A chunk that began off the grid passes those inside it.
+  std::erase_if(request->plan, [end](const Placement& at) { return at.position < end; });
+  if (!request->plan.empty() && request->plan.front().position == end) TakeCheckpoint(request);
   if (request->has_placeholder && end >= preload_.EndOf(*request)) {
     return preload_.Finish(request);
   }

@@ -57,6 +57,7 @@ std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> 
 }
 
 bool Admission::UpdateLoads() {
+  if (!context_->cache->saves()) return false;
   EstimatePrefills();
   return loads_.Update(InQueueOrder(queue_->Ready()));
 }
@@ -75,7 +76,7 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   for (QueuedRequest* next : InQueueOrder(std::move(ready))) {
     if (!MayAdmit(*next, reserved)) return std::nullopt;
     const bool waits = waits_.Waits(*next);
-    if (!waits && loads_.HasChosen(*next) && !loads_.IsLoading(*next)) {
+    if (!waits && !loads_.Waits(*next)) {
       const auto found = std::find_if(queue->begin(), queue->end(), [next](const auto& queued) {
         return queued.number == next->number;
       });
@@ -111,7 +112,7 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   queue_->ForEach([&](QueuedRequest* queued) {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
     if (!too_long || !queued->ready() || queued->leaves_queue()) return;
-    const bool waits = queued->wait.reader != 0 || loads_.IsLoading(*queued);
+    const bool waits = queued->wait.reader != 0 || loads_.Waits(*queued);
     if (!waits) waiting.insert(queued->request.name_space);
   });
   return waiting;

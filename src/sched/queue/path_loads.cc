@@ -7,7 +7,6 @@
 namespace cairn {
 
 bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
-  if (!context_->cache->saves()) return false;
   DiskLoader& loader = context_->cache->loader();
   const uint64_t reads = loader.reads();
   const size_t loads = loads_.size();
@@ -57,10 +56,10 @@ void PathLoads::Choose(QueuedRequest* queued) {
   loads_.emplace(queued->number, context_->cache->loader().Begin(ids));
 }
 
-bool PathLoads::HasChosen(const QueuedRequest& queued) const {
-  if (!context_->cache->saves() || queued.leaves_queue()) return true;
-  if (loads_.contains(queued.number)) return true;
-  return queued.path_load.admission == running_->last_admission() && !queued.path_load.waits;
+bool PathLoads::Waits(const QueuedRequest& queued) const {
+  if (!context_->cache->saves() || queued.leaves_queue()) return false;
+  if (loads_.contains(queued.number)) return IsLoading(queued);
+  return queued.path_load.waits || queued.path_load.admission != running_->last_admission();
 }
 
 bool PathLoads::IsLoading(const QueuedRequest& queued) const {

@@ -29,15 +29,15 @@ class PathLoads {
   // those of requests that are not in it. `in_order`: the requests that could begin, in the order
   // of their admission. Returns whether a load began or went on.
   bool Update(const std::vector<QueuedRequest*>& in_order);
-  // Whether the request's states are in memory or being loaded. Until then it stays in the queue.
-  bool HasChosen(const QueuedRequest& queued) const;
-  // Whether the request should stay in the queue because its states are not in memory yet.
-  bool IsLoading(const QueuedRequest& queued) const;
+  // Whether the request should stay in the queue because its states are not in memory yet, or it is
+  // not known whether they are.
+  bool Waits(const QueuedRequest& queued) const;
   bool any() const { return !loads_.empty(); }
 
  private:
   // Chooses the request's path, once after each admission, and begins its load if there is room.
   void Choose(QueuedRequest* queued);
+  bool IsLoading(const QueuedRequest& queued) const;
   // Publishes how many requests wait for the disk.
   void CountLoading();
 

@@ -38,7 +38,7 @@ inline constexpr size_t kBesideTokens = 512;
 struct SlotPoolOptions {
   ReuseMode mode = ReuseMode::kLive;
   CutRules cuts;
-  bool leave_grid = true;  // see ResumeRules
+  bool leave_grid = false;  // see ResumeRules
   // Store the state and the logits of every prompt's end.
   bool keep_ends = true;
   // Save the contents that slots lose.

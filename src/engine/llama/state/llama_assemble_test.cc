@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/engine/llama_fixture.h"
+#include "testing/engine/taken_apart.h"
 
 namespace cairn {
 namespace {
@@ -13,31 +13,10 @@ using test::Loaded;
 using test::Made;
 using test::RandomPrompt;
 using test::Read;
+using test::TakenApart;
 using test::Trace;
 
-constexpr size_t kPosition = 640;
-
-// A prompt's state at kPosition in segments and a snapshot, and the logits of its end.
-struct TakenApart {
-  Tokens prompt;
-  Bytes front;  // [0, 320)
-  Bytes back;   // [320, kPosition + 64): more than is used of it
-  Bytes snapshot;
-  std::vector<float> end;
-
-  TakenApart(Engine* engine, uint64_t seed) : prompt(RandomPrompt(800, seed)) {
-    engine->Clear(0);
-    Read(engine, prompt, 0, kPosition);
-    if (engine->traits().NeedsSnapshots()) snapshot = *engine->TakeSnapshot(0);
-    end = Read(engine, prompt, kPosition, prompt.size());
-    front = *engine->TakeSegment(0, 0, 320);
-    back = *engine->TakeSegment(0, 320, kPosition + 64);
-  }
-  std::vector<SegmentPart> All() const { return {{0, 320, front}, {320, kPosition, back}}; }
-  void ExpectSameEnd(Engine* engine) const {
-    EXPECT_EQ(Read(engine, prompt, kPosition, prompt.size()), end);
-  }
-};
+constexpr size_t kPosition = TakenApart::kPosition;
 
 template <typename Test>
 void WithEveryEngineOfSegments(const Test& test) {
@@ -58,50 +37,50 @@ void WithEveryEngineOfSegments(const Test& test) {
 
 TEST(LlamaAssemble, ASequenceComesBackToTheBitAfterAnotherTookItsPlace) {
   WithEveryEngineOfSegments([](Engine* engine) {
-    const TakenApart first(engine, 1);
-    const TakenApart second(engine, 2);
+    const TakenApart first(engine, 0, 1);
+    const TakenApart second(engine, 0, 2);
     ASSERT_TRUE(engine->Assemble(0, 0, first.All(), kPosition, first.snapshot));
-    first.ExpectSameEnd(engine);
+    first.ExpectSameEnd(engine, 0);
     ASSERT_TRUE(engine->Assemble(0, 0, second.All(), kPosition, second.snapshot));
-    second.ExpectSameEnd(engine);
+    second.ExpectSameEnd(engine, 0);
   });
 }
 
 TEST(LlamaAssemble, KeepsTheFrontThatTheSequenceStillHolds) {
   WithEveryEngineOfSegments([](Engine* engine) {
-    const TakenApart taken(engine, 3);
+    const TakenApart taken(engine, 0, 3);
     Tokens other = taken.prompt;
     for (size_t i = 320; i < other.size(); ++i) other[i] = (other[i] + 1) % 256;
     engine->Clear(0);
     Read(engine, other, 0, other.size());
     const std::vector<SegmentPart> rest = {{320, kPosition, taken.back}};
     ASSERT_TRUE(engine->Assemble(0, 320, rest, kPosition, taken.snapshot));
-    taken.ExpectSameEnd(engine);
+    taken.ExpectSameEnd(engine, 0);
   });
 }
 
 TEST(LlamaAssemble, ASegmentOfOtherPositionsIsRefusedAndLeavesTheSequenceEmpty) {
   WithEveryEngineOfSegments([](Engine* engine) {
-    const TakenApart taken(engine, 4);
+    const TakenApart taken(engine, 0, 4);
     const std::vector<SegmentPart> wrong = {{0, kPosition, taken.front}};
     const Status assembled = engine->Assemble(0, 0, wrong, kPosition, taken.snapshot);
     ASSERT_FALSE(assembled.has_value());
     EXPECT_EQ(assembled.error().code, ErrorCode::kCorrupt);
     Read(engine, taken.prompt, 0, kPosition);
-    taken.ExpectSameEnd(engine);
+    taken.ExpectSameEnd(engine, 0);
   });
 }
 
 TEST(LlamaAssemble, ATruncatedSegmentIsRefused) {
   WithEveryEngineOfSegments([](Engine* engine) {
-    const TakenApart taken(engine, 5);
+    const TakenApart taken(engine, 0, 5);
     for (const size_t bytes : {size_t{0}, size_t{20}, size_t{40}, taken.front.size() - 100}) {
       std::vector<SegmentPart> parts = taken.All();
       parts[0].bytes = parts[0].bytes.first(bytes);
       EXPECT_FALSE(engine->Assemble(0, 0, parts, kPosition, taken.snapshot).has_value());
     }
     ASSERT_TRUE(engine->Assemble(0, 0, taken.All(), kPosition, taken.snapshot));
-    taken.ExpectSameEnd(engine);
+    taken.ExpectSameEnd(engine, 0);
   });
 }
 

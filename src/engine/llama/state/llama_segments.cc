@@ -140,26 +140,18 @@ Status LlamaSegments::Prove(SeqId seq) {
   const std::array<SegmentPart, 2> parts = {SegmentPart{end / 4, end / 2, *front},
                                             SegmentPart{end / 2, end, *back}};
   if (Status assembled = Assemble(seq, end / 4, parts, end, snapshot); !assembled) return assembled;
-  Bytes again;
-  if (Status rewritten = WriteFullState(*loaded_, seq, 0, &again);
-      !rewritten || again != full_state) {
-    return Fail(ErrorCode::kUnsupported,
-                "a state assembled from segments differs from the original");
-  }
+  const Status same = ProveSame(*loaded_, seq, full_state, kAssembledDiffers);
+  if (!same) return same;
   return ProveFork(seq, full_state, snapshot);
 }
 
-// Forks there and back, because a state names its sequence in places that only libllama knows.
 Status LlamaSegments::ProveFork(SeqId seq, ByteSpan full_state, ByteSpan snapshot) {
+  const SeqId other = loaded_->scratch_seq();
   const size_t end = loaded_->SequenceEnd(seq);
-  Status forked = Fork(seq, loaded_->scratch_seq(), end, snapshot);
-  if (forked) forked = Fork(loaded_->scratch_seq(), seq, end, snapshot);
-  sequences_->Clear(loaded_->scratch_seq());
-  Bytes again;
-  if (forked) forked = WriteFullState(*loaded_, seq, 0, &again);
-  if (forked && !std::equal(again.begin(), again.end(), full_state.begin(), full_state.end())) {
-    forked = Fail(ErrorCode::kUnsupported, "a fork's state differs from its origin's");
-  }
+  const Status forked = ProveForks(*loaded_, seq, other, full_state, [&](SeqId from, SeqId to) {
+    return Fork(from, to, end, snapshot);
+  });
+  sequences_->Clear(other);
   return forked;
 }
 

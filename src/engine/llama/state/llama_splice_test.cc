@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "testing/engine/llama_fixture.h"
+#include "testing/engine/taken_apart.h"
 
 namespace cairn {
 namespace {
@@ -18,10 +18,12 @@ using test::Made;
 using test::PrefillInto;
 using test::RandomPrompt;
 using test::Read;
+using test::SnapshotOf;
+using test::TakenApart;
 using test::Trace;
 
 constexpr size_t kSlots = 3;
-constexpr size_t kPosition = 640;
+constexpr size_t kPosition = TakenApart::kPosition;
 
 std::unique_ptr<LlamaEngine> LoadedWith(const LlamaOptions& options) {
   auto engine = LlamaEngine::Load(options);
@@ -42,32 +44,6 @@ LlamaOptions InStreams(LlamaOptions options) {
   };
   return options;
 }
-
-Bytes SnapshotOf(Engine* engine, SeqId seq) {
-  return engine->traits().NeedsSnapshots() ? *engine->TakeSnapshot(seq) : Bytes();
-}
-
-// A prompt's state at kPosition in segments and a snapshot, and the logits of its end.
-struct TakenApart {
-  Tokens prompt;
-  Bytes front;  // [0, 320)
-  Bytes back;   // [320, kPosition + 64): more than is used of it
-  Bytes snapshot;
-  std::vector<float> end;
-
-  TakenApart(Engine* engine, SeqId seq, uint64_t seed) : prompt(RandomPrompt(800, seed)) {
-    engine->Clear(seq);
-    PrefillInto(seq, engine, prompt, 0, kPosition);
-    snapshot = SnapshotOf(engine, seq);
-    end = PrefillInto(seq, engine, prompt, kPosition, prompt.size());
-    front = *engine->TakeSegment(seq, 0, 320);
-    back = *engine->TakeSegment(seq, 320, kPosition + 64);
-  }
-  std::vector<SegmentPart> All() const { return {{0, 320, front}, {320, kPosition, back}}; }
-  void ExpectSameEnd(Engine* engine, SeqId seq) const {
-    EXPECT_EQ(PrefillInto(seq, engine, prompt, kPosition, prompt.size()), end);
-  }
-};
 
 template <typename Test>
 void WithEveryMemory(const Test& test) {

@@ -17,9 +17,8 @@ constexpr size_t kFrontBytes = StateLayout::kFrontBytes;
 // The KV of a window begins with the number of streams and that of each stream's cells. Returns the
 // rest of an empty sequence's state as if there were one stream.
 Bytes InOneBuffer(ByteSpan empty_rest, size_t streams) {
-  const std::vector<uint32_t> counts(streams, 0);
-  std::vector<uint32_t> head = {static_cast<uint32_t>(streams)};
-  head.insert(head.end(), counts.begin(), counts.end());
+  std::vector<uint32_t> head(1 + streams, 0);
+  head.front() = static_cast<uint32_t>(streams);
   const size_t head_bytes = head.size() * sizeof(uint32_t);
   const bool has_window = empty_rest.size() >= head_bytes &&
                           std::memcmp(empty_rest.data(), head.data(), head_bytes) == 0;
@@ -208,24 +207,16 @@ Status LlamaSplicedSegments::ProveAssembly(SeqId seq, ByteSpan full_state, ByteS
   const std::array<SegmentPart, 2> parts = {SegmentPart{end / 4, end / 2, *front},
                                             SegmentPart{end / 2, end, *back}};
   if (Status assembled = Assemble(seq, end / 4, parts, end, snapshot); !assembled) return assembled;
-  Bytes again;
-  if (Status written = WriteFullState(*loaded_, seq, 0, &again); !written) return written;
-  if (std::equal(again.begin(), again.end(), full_state.begin(), full_state.end())) return {};
-  return Fail(ErrorCode::kUnsupported, "a state assembled from segments differs from the original");
+  return ProveSame(*loaded_, seq, full_state, kAssembledDiffers);
 }
 
-// Forks there and back, because a state names its sequence in places that only libllama knows.
 Status LlamaSplicedSegments::ProveFork(SeqId seq, ByteSpan full_state, ByteSpan snapshot) {
   const SeqId other = seq == 0 ? 1 : 0;
   const size_t end = loaded_->SequenceEnd(seq);
-  Status forked = Fork(seq, other, end, snapshot);
-  if (forked) forked = Fork(other, seq, end, snapshot);
+  const Status forked = ProveForks(*loaded_, seq, other, full_state, [&](SeqId from, SeqId to) {
+    return Fork(from, to, end, snapshot);
+  });
   sequences_->Clear(other);
-  Bytes again;
-  if (forked) forked = WriteFullState(*loaded_, seq, 0, &again);
-  if (forked && !std::equal(again.begin(), again.end(), full_state.begin(), full_state.end())) {
-    forked = Fail(ErrorCode::kUnsupported, "a fork's state differs from its origin's");
-  }
   return forked;
 }
 

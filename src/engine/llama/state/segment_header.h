@@ -1,7 +1,6 @@
 // SegmentHeader: our prefix to libllama's bytes in a segment. For src/engine/llama/ only.
 //
-//   segment   | magic, begin, end | the state of a sequence that holds [begin, end) and nothing
-//   else |
+//   segment   | magic, begin, end | the state of a sequence that holds [begin, end) alone |
 //
 // Pure: no libllama. Any thread.
 

@@ -1,5 +1,7 @@
 #include "engine/llama/state/sequence_state.h"
 
+#include <algorithm>
+
 #include "base/allocate.h"
 
 namespace cairn {
@@ -37,6 +39,21 @@ Status WriteFullState(const LoadedModel& loaded, SeqId seq, size_t front, Bytes*
       llama_state_seq_get_data_ext(loaded.context(), bytes->data() + front, size, seq, kFull);
   if (written == size && size > 0) return {};
   return Fail(ErrorCode::kInternal, "libllama gave no state for the sequence");
+}
+
+Status ProveSame(const LoadedModel& loaded, SeqId seq, ByteSpan full_state, const char* differs) {
+  Bytes now;
+  if (Status written = WriteFullState(loaded, seq, 0, &now); !written) return written;
+  if (std::equal(now.begin(), now.end(), full_state.begin(), full_state.end())) return {};
+  return Fail(ErrorCode::kUnsupported, differs);
+}
+
+Status ProveForks(const LoadedModel& loaded, SeqId seq, SeqId other, ByteSpan full_state,
+                  const std::function<Status(SeqId from, SeqId to)>& fork) {
+  Status forked = fork(seq, other);
+  if (forked) forked = fork(other, seq);
+  if (!forked) return forked;
+  return ProveSame(loaded, seq, full_state, "a fork's state differs from its origin's");
 }
 
 ErrorCode WhyRefused(const LoadedModel& loaded, size_t cells, size_t tokens) {

@@ -5,6 +5,7 @@
 #define CAIRN_ENGINE_LLAMA_STATE_SEQUENCE_STATE_H_
 
 #include <cstddef>
+#include <functional>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -21,6 +22,15 @@ Status ReadPartialState(const LoadedModel& loaded, SeqId seq, ByteSpan state);
 
 // Writes the state with the attention KV of all positions.
 Status WriteFullState(const LoadedModel& loaded, SeqId seq, size_t front, Bytes* bytes);
+
+inline constexpr char kAssembledDiffers[] =
+    "a state assembled from segments differs from the original";
+// Whether the state is `full_state`, to the byte. kUnsupported with the message `differs` if not.
+Status ProveSame(const LoadedModel& loaded, SeqId seq, ByteSpan full_state, const char* differs);
+// Forks `seq`, whose state is `full_state`, to `other` and back, because a state names its sequence
+// in places that only libllama knows. kUnsupported if a byte changed. The caller clears `other`.
+Status ProveForks(const LoadedModel& loaded, SeqId seq, SeqId other, ByteSpan full_state,
+                  const std::function<Status(SeqId from, SeqId to)>& fork);
 
 // Returns the likely reason why libllama, which gives none, refused bytes that hold `tokens`
 // tokens: kNoSpace if the cells may be too few, else kCorrupt. `cells`: those of the context.
