@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -80,6 +81,44 @@ TEST(Simulator, HoldsTheBudgetThatItIsGiven) {
   EXPECT_LE(report->held_bytes_max, size_t{300} << 20);
   EXPECT_GT(report->held_bytes_max, size_t{100} << 20);
   EXPECT_GT(report->checkpoints_evicted, 0u);
+}
+
+// With one slot, the second request of A is assembled, which measures the cost of moving. The third
+// then cuts the slot's end off. A lost end of a few blocks is not worth a copy of the whole slot.
+TEST(Simulator, ASlotIsNotStoredForAShortEndThatItLoses) {
+  for (const auto& [kept, stored] : {std::pair<uint32_t, uint64_t>{118, 2}, {10, 3}}) {
+    SimOptions options = Options();
+    options.slots = 1;
+    const Trace trace = OneSession({BlocksRequest({{1, 120}}), BlocksRequest({{1001, 1016}}),
+                                    BlocksRequest({{1, 121}}), BlocksRequest({{1, kept}})});
+    const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_EQ(report->offloaded, stored) << kept;
+  }
+}
+
+// A token's KV takes 32 KiB and a snapshot 48 MiB. The long conversation has 420 MB of KV.
+TEST(Simulator, ALongConversationLeavesAShortOneItsPlace) {
+  SimOptions options = Options();
+  options.slots = 1;
+  options.cache.ram_bytes_max = size_t{600} << 20;
+  const Trace trace = OneSession({BlocksRequest({{1, 16}}), BlocksRequest({{101, 116}}),
+                                  BlocksRequest({{1, 17}}), BlocksRequest({{1001, 1200}}),
+                                  BlocksRequest({{1, 18}}), BlocksRequest({{101, 117}})});
+  const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->reused_each.back(), 16u * 64);
+}
+
+TEST(Simulator, ALongConversationThatIsAloneIsStoredWhole) {
+  SimOptions options = Options();
+  options.slots = 1;
+  options.cache.ram_bytes_max = size_t{600} << 20;
+  const Trace trace = OneSession(
+      {BlocksRequest({{1001, 1200}}), BlocksRequest({{1, 4}}), BlocksRequest({{1001, 1201}})});
+  const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->reused_each.back(), 200u * 64);
 }
 
 // Tree nodes and KV are next to nothing against a snapshot of a million bytes.

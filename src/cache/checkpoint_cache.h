@@ -41,6 +41,7 @@
 #include "base/tokens.h"
 #include "cache/cache_stats.h"
 #include "cache/checkpoint.h"
+#include "cache/conversation_room.h"
 #include "cache/disk/disk_intake.h"
 #include "cache/disk/disk_loader.h"
 #include "cache/disk/disk_saver.h"
@@ -194,6 +195,11 @@ class CheckpointCache {
   void UnpinPath(const PinnedPath& path);
   // Removes the last segment of a path that could not be assembled. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);
+
+  // The bytes that a conversation may take when a slot loses it; see RoomForConversation.
+  size_t RoomFor(NamespaceId name_space, TokenSpan tokens) const {
+    return RoomForConversation(table_, evictor_.budget_bytes(), name_space, tokens);
+  }
 
   // Stores the full state of a slot and replaces those that it makes useless. Errors as in Insert.
   Status InsertFullState(NamespaceId name_space, TokenSpan tokens, const Provenance& provenance,

@@ -123,7 +123,7 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
     request->prefill_tokens = context_->pool.slot(*request->slot).tokens();
     request->prefill_tokens.push_back(*request->next);
   }
-  context_->offloader.OffloadAndClear(*request->slot);
+  context_->offloader.OffloadAndClear(*request->slot, true);
   QueuedRequest back{Remove(request, "preempted")};
   back.preempted = for_share;
   back.queued_ms = context_->NowMs();

@@ -5,27 +5,28 @@
 
 namespace cairn {
 
-void Offloader::Offload(Slot* slot) {
+void Offloader::Offload(Slot* slot, bool preempted) {
   if (!pool_->options().offload) return;
   TraceSpan span(pool_->options().trace, "offload");
   span.Add("slot", static_cast<size_t>(slot->seq())).Add("tokens", slot->tokens().size());
   pool_->SetOffloading(slot);
-  Save(slot);
+  Save(slot, preempted);
   pool_->SetOffloading(nullptr);
 }
 
-void Offloader::Save(Slot* slot) {
+void Offloader::Save(Slot* slot, bool preempted) {
   const MemoryTraits& traits = pool_->engine().traits();
   const bool has_kv = traits.kv_bytes_per_token > 0;
   if (has_kv && !traits.segments) {
     if (traits.full_states && SaveFullState(slot)) ++pool_->counters().offloaded;
     return;
   }
-  const Useful useful = UsefulOf(*slot);
+  Useful useful = UsefulOf(*slot);
+  const bool cut = has_kv && !preempted && CutToRoom(*slot, &useful);
   if (useful.end == 0) return;
   // The state is stored first, because attention KV on which no state stands would be the first to
   // be evicted.
-  if (pool_->options().mode != ReuseMode::kExact) {
+  if (!cut && pool_->options().mode != ReuseMode::kExact) {
     checkpoints_->Take(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
   if (has_kv && !SaveSegments(slot, useful)) return;
@@ -46,6 +47,29 @@ Offloader::Useful Offloader::UsefulOf(const Slot& slot) const {
   }
   useful.provenance.CutTo(useful.end);
   return useful;
+}
+
+bool Offloader::CutToRoom(const Slot& slot, Useful* useful) const {
+  // Where objects are saved, they leave memory again without being lost.
+  if (pool_->cache().saves()) return false;
+  const MemoryTraits& traits = pool_->engine().traits();
+  const TokenSpan tokens = TokenSpan(slot.tokens()).first(useful->end);
+  const size_t kv_bytes = useful->end * traits.kv_bytes_per_token;
+  const size_t room = pool_->cache().RoomFor(slot.name_space(), tokens);
+  if (kv_bytes + traits.snapshot_bytes <= room) return false;
+  const size_t most = (room - std::min(room, traits.snapshot_bytes)) / traits.kv_bytes_per_token;
+  size_t end = 0;
+  if (!traits.NeedsSnapshots()) {
+    end = slot.cuts().AtOrBefore(std::min(most, useful->provenance.clean));
+  } else {
+    for (const Checkpoint& held : pool_->cache().Match(slot.name_space(), tokens).checkpoints) {
+      const bool own = held.lineage == useful->provenance.LineageAt(held.position);
+      if (own && held.position <= most) end = held.position;
+    }
+  }
+  useful->end = end;
+  useful->provenance.CutTo(end);
+  return true;
 }
 
 bool Offloader::SaveFullState(Slot* slot) {
@@ -74,8 +98,8 @@ bool Offloader::SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& 
       .has_value();
 }
 
-void Offloader::OffloadAndClear(size_t slot) {
-  Offload(&pool_->slot(slot));
+void Offloader::OffloadAndClear(size_t slot, bool preempted) {
+  Offload(&pool_->slot(slot), preempted);
   pool_->slot(slot).Clear(pool_->slot(slot).name_space());
 }
 
@@ -97,7 +121,7 @@ bool Offloader::StoreUnused(bool now) {
     if (whole && !now) continue;
     if (whole) {
       entry.segments_left = 0;
-      Save(&entry.slot);
+      Save(&entry.slot, false);
       return true;
     }
     if (StorePart(&entry)) return true;

@@ -35,8 +35,9 @@ class Offloader {
       : pool_(pool), checkpoints_(checkpoints) {}
 
   // Saves a slot's contents as far as they are useful later and fit. The slot keeps them.
-  void Offload(Slot* slot);
-  void OffloadAndClear(size_t slot);
+  // `preempted`: a request continues from the contents, so they may take all of the cache.
+  void Offload(Slot* slot, bool preempted = false);
+  void OffloadAndClear(size_t slot, bool preempted = false);
   // Offloads and empties the free slot that was unused for longest. Returns false if all free slots
   // are empty.
   bool EmptyAFreeSlot();
@@ -63,8 +64,11 @@ class Offloader {
     Provenance provenance;
   };
 
-  void Save(Slot* slot);
+  void Save(Slot* slot, bool preempted);
   Useful UsefulOf(const Slot& slot) const;
+  // Cuts `useful` to a position that can be resumed from and up to which the cache has room.
+  // Returns false if there was room for all of it.
+  bool CutToRoom(const Slot& slot, Useful* useful) const;
   bool SaveFullState(Slot* slot);
   bool SaveSegments(Slot* slot, const Useful& useful);
   bool SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);

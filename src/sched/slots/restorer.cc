@@ -13,6 +13,10 @@ namespace {
 // The weight of a new measurement in the moving average.
 constexpr double kNewShare = 0.25;
 
+// The share of slots' lost ends that a later prompt returns to, where the slot keeps the rest: an
+// edited message or another answer is seldom taken back.
+constexpr double kLostWantedShare = 0.125;
+
 void Average(double value, double* average) {
   *average = *average == 0 ? value : *average + kNewShare * (value - *average);
 }
@@ -76,9 +80,8 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
   }
   pool_->Use(path.slot);
   Slot& slot = pool_->slot(path.slot);
-  if (LostTokens(slot, needs.name_space, needs.prompt, needs.keeps_answer) > 0) {
-    offloader_->Offload(&slot);
-  }
+  const size_t lost = LostTokens(slot, needs.name_space, needs.prompt, needs.keeps_answer);
+  if (StoringPays(slot, lost)) offloader_->Offload(&slot);
   MakeRoom(needs, path);
   Resumed resumed{path.slot, {}, {}};
   const bool own = slot.name_space() == needs.name_space;
@@ -189,6 +192,22 @@ std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
   Unpin(path, *pins);
   report.restored_bytes = 0;
   return report;
+}
+
+bool Restorer::StoringPays(const Slot& slot, size_t lost_tokens) const {
+  const double bytes_per_token = prefill_ms_per_token_ * assembled_bytes_per_ms_;
+  if (lost_tokens == 0 || lost_tokens == slot.tokens().size() || bytes_per_token <= 0) {
+    return lost_tokens > 0;
+  }
+  const MemoryTraits& traits = pool_->engine().traits();
+  size_t bytes = traits.snapshot_bytes;
+  const TokenSpan tokens = TokenSpan(slot.tokens()).first(slot.own_tokens());
+  for (const SegmentGap& gap : pool_->cache().MissingSegments(slot.name_space(), tokens,
+                                                              slot.own_provenance(), slot.cuts())) {
+    bytes += (gap.end - gap.begin) * traits.kv_bytes_per_token;
+  }
+  return static_cast<double>(lost_tokens) * kLostWantedShare * bytes_per_token >=
+         static_cast<double>(bytes);
 }
 
 void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {

@@ -91,6 +91,8 @@ class Restorer {
   // Removes objects that could not be used, so that they are not tried again.
   void Discard(const ResumePath& path, const Pins& pins);
 
+  // Whether a slot that loses its last `lost_tokens` tokens is worth storing first.
+  bool StoringPays(const Slot& slot, size_t lost_tokens) const;
   // Makes room before a state is restored, because a full context refuses states without giving a
   // reason. Slots in use stay; if they leave too little room, prefill reports it.
   void MakeRoom(const SlotNeeds& needs, const ResumePath& path);

@@ -1,0 +1,28 @@
+// RoomForConversation: how much of the budget one conversation may take when a slot loses it.
+//
+// A long conversation may be as large as the budget. Storing it evicts all others, and the next one
+// that is stored evicts its end, without which the rest of it is worth little. So it gets half of
+// the budget, and more only where that evicts nothing that is used as often as it is:
+//
+//   conversation   stored ------ continued in a slot ------ about to be stored again
+//   others           '--- used in this time: they keep their room
+//
+// Pure; called by the cache's thread.
+
+#ifndef CAIRN_CACHE_CONVERSATION_ROOM_H_
+#define CAIRN_CACHE_CONVERSATION_ROOM_H_
+
+#include <cstddef>
+
+#include "base/tokens.h"
+#include "cache/object_table.h"
+
+namespace cairn {
+
+// Returns the bytes that the conversation `tokens` may take, at least half of `budget_bytes`.
+size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, NamespaceId name_space,
+                           TokenSpan tokens);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CACHE_CONVERSATION_ROOM_H_

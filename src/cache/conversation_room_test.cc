@@ -1,0 +1,77 @@
+#include "cache/conversation_room.h"
+
+#include <gtest/gtest.h>
+
+#include "cache/checkpoint_cache.h"
+
+namespace cairn {
+namespace {
+
+constexpr NamespaceId kClient = 1;
+// Tokens take almost nothing beside it.
+constexpr size_t kBudget = 1'000'000;
+
+class ConversationRoom : public ::testing::Test {
+ protected:
+  ConversationRoom()
+      : cache_({.ram_bytes_max = kBudget}, *MakePlacement("none"), *MakeEviction("lru"),
+               MakeRamStore()) {}
+
+  // Stores the checkpoint at the end of a prompt of `turns` turns.
+  void Prompt(const Tokens& prompt, size_t turns, size_t bytes) {
+    Checkpoint end;
+    end.checkpoint_class = CheckpointClass::kPrompt;
+    end.turns = turns;
+    ASSERT_TRUE(cache_.Insert(kClient, prompt, end, Bytes(bytes)));
+  }
+  void Kv(const Tokens& tokens, size_t bytes) {
+    ASSERT_TRUE(cache_.InsertSegment(kClient, tokens, {}, {0, tokens.size(), 0}, Bytes(bytes)));
+  }
+  size_t RoomFor(const Tokens& tokens) const { return cache_.RoomFor(kClient, tokens); }
+
+  CheckpointCache cache_;
+};
+
+Tokens Text(size_t n, char letter) {
+  return Tokens(n, letter);
+}
+
+TEST_F(ConversationRoom, IsTheWholeBudgetWhereNothingElseIsStored) {
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget);
+  Prompt(Text(10, 'a'), 1, 300'000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget);
+}
+
+TEST_F(ConversationRoom, LeavesTheRoomOfWhatWasUsedSinceItsLastPromptButOne) {
+  Prompt(Text(10, 'a'), 1, 1000);
+  Prompt(Text(10, 'b'), 1, 100'000);
+  Kv(Text(10, 'b'), 200'000);
+  Prompt(Text(20, 'a'), 3, 1000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget - 300'000);
+}
+
+TEST_F(ConversationRoom, IsNeverLessThanHalfTheBudget) {
+  Prompt(Text(10, 'a'), 1, 1000);
+  Prompt(Text(10, 'b'), 1, 900'000);
+  Prompt(Text(20, 'a'), 3, 1000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget / 2);
+}
+
+TEST_F(ConversationRoom, TakesTheRoomOfWhatWasUnusedSinceThen) {
+  Prompt(Text(10, 'b'), 1, 900'000);
+  Prompt(Text(10, 'a'), 1, 1000);
+  EXPECT_EQ(RoomFor(Text(10, 'a')), kBudget / 2) << "it is not known to return";
+  Prompt(Text(20, 'a'), 3, 1000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget);
+}
+
+TEST_F(ConversationRoom, CountsFromTheTimeItsKvWasStored) {
+  Prompt(Text(10, 'b'), 1, 400'000);
+  Kv(Text(10, 'a'), 1000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget);
+  Prompt(Text(10, 'c'), 1, 300'000);
+  EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget - 300'000);
+}
+
+}  // namespace
+}  // namespace cairn
