@@ -174,6 +174,8 @@ void CheckpointCache::RetireAncestors(const CheckpointEntry& entry) {
     const PrefixTree::Node* above = PrefixTree::AncestorOf(node);
     CheckpointEntry& ancestor = table_.EntryOf(PrefixTree::ValueOf(node));
     if (entry.last_query) ancestor.last_query = false;
+    const size_t turns = ancestor.checkpoint.turns;
+    if (turns > 0 && turns < entry.checkpoint.turns) ancestor.passed = true;
     if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
       table_.Drop(ancestor.checkpoint.id);
       ++table_.stats().outgrown;

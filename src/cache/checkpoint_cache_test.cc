@@ -418,6 +418,64 @@ TEST(CheckpointCache, WhatASlotHoldsTooGoesBeforeWhatNobodyHolds) {
   cache.CheckInvariants();
 }
 
+TEST(CheckpointCache, ASegmentCountsAsHeldByASlotThatHasAllThatItsCheckpointsNeed) {
+  CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
+  ASSERT_TRUE(Offload(&cache, "awayawayaway", 12, kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "awayawayaway", kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "slotslotslotslot", 16, kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "slotslotslot", kSnapshot));
+  // The slot has diverged within the segment, behind its checkpoint.
+  cache.SetSlots(Slots({T("slotslotslotsX")}));
+  ASSERT_TRUE(Insert(&cache, "slots", kSnapshot));
+  EXPECT_TRUE(cache.Match(kClient, T("awayawayaway")).checkpoints.at(0).kv_stored);
+  EXPECT_EQ(cache.Match(kClient, T("slotslotslotslot")).stored_on_grid, 0u);
+}
+
+TEST(CheckpointCache, AShortLastSegmentIsWorthAllThatDependsOnIt) {
+  CheckpointCache cache = MakeCache(5 * kSnapshot + kTrees, "none", "value");
+  cache.SetSlots(Slots({}));
+  ASSERT_TRUE(Offload(&cache, "longlonglonglon", 15, kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "longlonglonglong", 16, kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "longlonglonglong", kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "tiny", 4, kSnapshot));
+  ASSERT_TRUE(Insert(&cache, "tiny", kSnapshot));
+  ASSERT_TRUE(Offload(&cache, "z", 1, kSnapshot));
+  EXPECT_EQ(cache.Match(kClient, T("tiny")).stored_on_grid, 0u);
+  EXPECT_TRUE(cache.Match(kClient, T("longlonglonglong")).checkpoints.at(0).kv_stored);
+}
+
+TEST(CheckpointCache, APromptPassesTheEndsOfItsConversationsEarlierPrompts) {
+  CheckpointCache cache = MakeCache(3 * kSnapshot + kTrees, "none", "value");
+  Checkpoint end;
+  end.checkpoint_class = CheckpointClass::kPrompt;
+  end.turns = 1;
+  ASSERT_TRUE(cache.Insert(kClient, T("bbbb"), end, Bytes(kSnapshot)));
+  ASSERT_TRUE(cache.Insert(kClient, T("aaaa"), end, Bytes(kSnapshot)));
+  end.turns = 3;
+  ASSERT_TRUE(cache.Insert(kClient, T("aaaaaaaa"), end, Bytes(kSnapshot)));
+  ASSERT_TRUE(Insert(&cache, "c", kSnapshot));
+  EXPECT_EQ(cache.Match(kClient, T("bbbb")).checkpoints.size(), 1u);
+  EXPECT_EQ(Positions(cache.Match(kClient, T("aaaaaaaa"))), std::vector<size_t>{8});
+}
+
+TEST(CheckpointCache, ACheckpointTakesOverThePromptsOfAnEvictedOneBehindIt) {
+  CheckpointCache cache = MakeCache(3 * kSnapshot + kTrees, "none", "value");
+  Checkpoint what;
+  what.checkpoint_class = CheckpointClass::kLadder;
+  ASSERT_TRUE(cache.Insert(kClient, Tokens(30, 'a'), what, Bytes(kSnapshot)));
+  what.checkpoint_class = CheckpointClass::kPrompt;
+  ASSERT_TRUE(cache.Insert(kClient, Tokens(31, 'a'), what, Bytes(kSnapshot)));
+  ASSERT_TRUE(Insert(&cache, std::string(20, 'b'), kSnapshot));
+  // The prompt's end is only a token behind the ladder …
+  ASSERT_TRUE(Insert(&cache, std::string(50, 'c'), kSnapshot));
+  ASSERT_EQ(Positions(cache.Match(kClient, Tokens(40, 'a'))), std::vector<size_t>{30});
+  // … which is where the conversation goes on from now.
+  ASSERT_TRUE(Insert(&cache, std::string(60, 'd'), kSnapshot));
+  EXPECT_EQ(Positions(cache.Match(kClient, Tokens(40, 'a'))), std::vector<size_t>{30});
+  EXPECT_TRUE(cache.Match(kClient, Tokens(20, 'b')).checkpoints.empty());
+  cache.CheckInvariants();
+}
+
 TEST(CheckpointCache, WhatASlotIsAboutToLoseIsNotGivenUpForItself) {
   CheckpointCache cache = MakeCache(4 * kSnapshot + kTrees, "none", "value");
   ASSERT_TRUE(Offload(&cache, "oldold", 6, kSnapshot));

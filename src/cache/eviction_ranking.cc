@@ -5,7 +5,7 @@
 
 namespace cairn {
 
-void EvictionRanking::Find(const ObjectIds& in_slots, const Protection& protection,
+void EvictionRanking::Find(const SlotParts& in_slots, const Protection& protection,
                            std::vector<EvictionCandidate>* candidates) const {
   candidates->clear();
   std::vector<const CheckpointEntry*> protectable;
@@ -41,13 +41,13 @@ bool EvictionRanking::MayEvict(const FullState& whole) const {
   return whole.pins == 0 && table_->MayDrop(whole.id);
 }
 
-bool EvictionRanking::IsUnreachable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
+bool EvictionRanking::IsUnreachable(const CheckpointEntry& entry, const SlotParts& in_slots) const {
   return table_->slots().snapshots_need_kv && entry.holder == 0 &&
          !in_slots.contains(entry.checkpoint.id);
 }
 
 bool EvictionRanking::IsAsRanked(const EvictionCandidate& candidate,
-                                 const ObjectIds& in_slots) const {
+                                 const SlotParts& in_slots) const {
   switch (candidate.kind) {
     case CandidateKind::kSnapshot: {
       const auto found = table_->entries().find(candidate.id);
@@ -81,7 +81,8 @@ void EvictionRanking::Describe(const CheckpointEntry& entry, EvictionCandidate* 
   candidate.id = checkpoint.id;
   candidate.position = checkpoint.position;
   candidate.bytes = checkpoint.bytes + PrefixTree::BytesFreedBy(entry.node);
-  candidate.checkpoint_class = checkpoint.checkpoint_class;
+  candidate.checkpoint_class = entry.role;
+  candidate.passed = entry.passed;
   candidate.created_tick = entry.created_tick;
   candidate.used_tick = entry.used_tick;
   candidate.age_ticks = table_->tick() - entry.used_tick;
@@ -92,10 +93,11 @@ void EvictionRanking::Describe(const CheckpointEntry& entry, EvictionCandidate* 
   candidate.branches = PrefixTree::BranchesOf(entry.node);
 }
 
-// Evicting a segment also evicts the checkpoints in it, and to recompute them, prefill begins where
-// the segment begins. The deepest checkpoint determines how likely the segment is wanted.
+// Evicting a segment also evicts the checkpoints in it, and to recompute them, prefill begins at
+// the checkpoint before them. The segments in between are then worth nothing, and free their bytes
+// too.
 EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segment,
-                                               const ObjectIds& in_slots) const {
+                                               const SlotParts& in_slots) const {
   EvictionCandidate candidate;
   candidate.kind = CandidateKind::kSegment;
   candidate.id = segment.id;
@@ -108,26 +110,56 @@ EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segm
   candidate.used_tick = segment.used_tick;
   candidate.uses = segment.uses;
   candidate.ancestor_position = segment.range.begin;
-  candidate.in_slot = in_slots.contains(segment.id);
-  const CheckpointEntry* deepest = nullptr;
+  const bool needs_snapshots = table_->slots().needs_snapshots;
+  const auto [shallowest, deepest] = CheckpointsOf(segment);
   for (const CheckpointId id : segment.checkpoints) {
-    const CheckpointEntry& entry = table_->EntryOf(id);
-    if (!in_slots.contains(id)) candidate.bytes += entry.checkpoint.bytes;
-    const bool deeper =
-        deepest == nullptr || entry.checkpoint.position > deepest->checkpoint.position;
-    if (deeper) deepest = &entry;
+    if (!in_slots.contains(id)) candidate.bytes += table_->EntryOf(id).checkpoint.bytes;
   }
-  size_t end = table_->slots().needs_snapshots ? segment.range.begin : segment.range.end;
+  size_t begin = segment.range.begin;
+  size_t end = needs_snapshots ? segment.range.begin : segment.range.end;
   if (deepest != nullptr) {
     end = std::max(end, deepest->checkpoint.position);
-    candidate.checkpoint_class = deepest->checkpoint.checkpoint_class;
+    candidate.checkpoint_class = deepest->role;
     candidate.used_tick = std::max(candidate.used_tick, deepest->used_tick);
     candidate.uses = deepest->uses;
   }
+  if (needs_snapshots && shallowest != nullptr) {
+    const PrefixTree::Node* above = PrefixTree::AncestorOf(shallowest->node);
+    begin = std::min(begin, above == nullptr ? 0 : PrefixTree::PositionOf(above));
+    candidate.bytes += BytesServing(segment, in_slots);
+  }
   candidate.age_ticks = table_->tick() - candidate.used_tick;
-  candidate.recompute_tokens = end - segment.range.begin;
+  // The part that a slot holds needs no prefill now, and is copied again when the slot loses it.
+  const size_t in_slot_to = in_slots.EndOf(segment.id);
+  candidate.in_slot = in_slot_to > segment.range.begin && in_slot_to >= end;
+  candidate.recompute_tokens = end - (candidate.in_slot ? begin : std::max(begin, in_slot_to));
   candidate.leads_nowhere = candidate.recompute_tokens == 0 && !candidate.in_slot;
   return candidate;
+}
+
+std::pair<const CheckpointEntry*, const CheckpointEntry*> EvictionRanking::CheckpointsOf(
+    const SegmentIndex::Segment& segment) const {
+  const CheckpointEntry* shallowest = nullptr;
+  const CheckpointEntry* deepest = nullptr;
+  for (const CheckpointId id : segment.checkpoints) {
+    const CheckpointEntry& entry = table_->EntryOf(id);
+    const size_t position = entry.checkpoint.position;
+    if (shallowest == nullptr || position < shallowest->checkpoint.position) shallowest = &entry;
+    if (deepest == nullptr || position > deepest->checkpoint.position) deepest = &entry;
+  }
+  return {shallowest, deepest};
+}
+
+size_t EvictionRanking::BytesServing(const SegmentIndex::Segment& segment,
+                                     const SlotParts& in_slots) const {
+  size_t bytes = 0;
+  for (SegmentId id = segment.parent; id != 0;) {
+    const SegmentIndex::Segment& parent = table_->segments().Get(id);
+    if (parent.children > 1 || !parent.checkpoints.empty() || in_slots.contains(id)) break;
+    bytes += parent.bytes;
+    id = parent.parent;
+  }
+  return bytes;
 }
 
 EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
@@ -145,7 +177,7 @@ EvictionCandidate EvictionRanking::CandidateOf(const FullState& whole) const {
   return candidate;
 }
 
-bool EvictionRanking::Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const {
+bool EvictionRanking::Protectable(const CheckpointEntry& entry, const SlotParts& in_slots) const {
   if (table_->IsKept(entry)) return true;
   const CheckpointClass checkpoint_class = entry.checkpoint.checkpoint_class;
   const bool is_wanted =

@@ -7,6 +7,7 @@
 #define CAIRN_CACHE_EVICTION_RANKING_H_
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "cache/object_table.h"
@@ -26,14 +27,14 @@ class EvictionRanking {
   };
 
   // Writes all objects that may be evicted into `candidates`. `in_slots`: see ObjectTable::InSlots.
-  void Find(const ObjectIds& in_slots, const Protection& protection,
+  void Find(const SlotParts& in_slots, const Protection& protection,
             std::vector<EvictionCandidate>* candidates) const;
   // Whether an object that was ranked may still be evicted, and would still be ranked the same.
-  bool IsAsRanked(const EvictionCandidate& candidate, const ObjectIds& in_slots) const;
+  bool IsAsRanked(const EvictionCandidate& candidate, const SlotParts& in_slots) const;
 
   EvictionCandidate CandidateOf(const CheckpointEntry& entry) const;
   EvictionCandidate CandidateOf(const SegmentIndex::Segment& segment,
-                                const ObjectIds& in_slots) const;
+                                const SlotParts& in_slots) const;
   EvictionCandidate CandidateOf(const FullState& whole) const;
 
  private:
@@ -43,10 +44,15 @@ class EvictionRanking {
   bool MayEvict(const CheckpointEntry& entry) const;
   bool MayEvict(const SegmentIndex::Segment& segment) const;
   bool MayEvict(const FullState& whole) const;
+  // Returns the shallowest and the deepest checkpoint in the segment; nullptr if there is none.
+  std::pair<const CheckpointEntry*, const CheckpointEntry*> CheckpointsOf(
+      const SegmentIndex::Segment& segment) const;
+  // Returns the bytes of the segments above that only the checkpoints of this one need.
+  size_t BytesServing(const SegmentIndex::Segment& segment, const SlotParts& in_slots) const;
   // Whether its attention KV is neither stored nor in a slot.
-  bool IsUnreachable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
+  bool IsUnreachable(const CheckpointEntry& entry, const SlotParts& in_slots) const;
   // Whether the entry is worth more than policies know.
-  bool Protectable(const CheckpointEntry& entry, const ObjectIds& in_slots) const;
+  bool Protectable(const CheckpointEntry& entry, const SlotParts& in_slots) const;
   // Returns those of the protectable entries that are protected, sorted by id: at most half the
   // budget, or the latest query's alone if it is larger.
   std::vector<CheckpointId> Protected(std::vector<const CheckpointEntry*> wanted,

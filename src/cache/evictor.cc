@@ -17,7 +17,7 @@ Evictor::Evictor(ObjectTable* table, DiskSaver* saver, std::unique_ptr<EvictionP
 
 bool Evictor::MakeRoom(size_t bytes) {
   if (table_->HeldBytes() + bytes <= budget_) return true;
-  const ObjectIds in_slots = table_->InSlots();
+  const SlotParts in_slots = table_->InSlots();
   while (table_->HeldBytes() + bytes > budget_) {
     // Saved objects can be read again, which costs almost nothing compared with prefill.
     if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes)) return false;
@@ -25,7 +25,7 @@ bool Evictor::MakeRoom(size_t bytes) {
   return true;
 }
 
-std::vector<EvictionCandidate> Evictor::SavedCandidates(const ObjectIds& in_slots,
+std::vector<EvictionCandidate> Evictor::SavedCandidates(const SlotParts& in_slots,
                                                         SnapshotStore::Place place) const {
   std::vector<EvictionCandidate> candidates;
   for (const auto& [id, entry] : table_->entries()) {
@@ -45,7 +45,7 @@ std::vector<EvictionCandidate> Evictor::SavedCandidates(const ObjectIds& in_slot
   return candidates;
 }
 
-bool Evictor::ReleaseSome(const ObjectIds& in_slots, size_t bytes) {
+bool Evictor::ReleaseSome(const SlotParts& in_slots, size_t bytes) {
   if (!table_->store().saves()) return false;
   // An object that is being written occupies memory until the write ends, so those come last.
   for (const auto place : {SnapshotStore::Place::kBoth, SnapshotStore::Place::kSaving}) {
@@ -80,7 +80,7 @@ size_t Evictor::CountAtOnce(const std::vector<EvictionCandidate>& candidates, si
   return std::clamp<size_t>(enough, 1, std::max<size_t>(1, candidates.size() / 8));
 }
 
-bool Evictor::EvictSome(const ObjectIds& in_slots, size_t bytes) {
+bool Evictor::EvictSome(const SlotParts& in_slots, size_t bytes) {
   ranking_.Find(in_slots, {budget_, query_incoming_}, &candidates_);
   const std::vector<EvictionCandidate>& candidates = candidates_;
   if (candidates.empty()) return false;
@@ -99,7 +99,7 @@ void Evictor::Evict(const EvictionCandidate& candidate) {
   if (!candidate.in_slot && saver_->SaveInstead(candidate.id)) return;
   switch (candidate.kind) {
     case CandidateKind::kSnapshot:
-      table_->Drop(candidate.id);
+      DropSnapshot(candidate.id);
       break;
     case CandidateKind::kSegment:
       table_->DropSegment(candidate.id);
@@ -109,6 +109,22 @@ void Evictor::Evict(const EvictionCandidate& candidate) {
       break;
   }
   ++table_->stats().evicted;
+}
+
+void Evictor::DropSnapshot(CheckpointId id) {
+  const CheckpointEntry& gone = table_->EntryOf(id);
+  CheckpointEntry* heir = nullptr;
+  for (const PrefixTree::Node* node = PrefixTree::AncestorOf(gone.node);
+       node != nullptr && heir == nullptr; node = PrefixTree::AncestorOf(node)) {
+    // One that is being inserted is in the tree already, but not in the table.
+    heir = table_->FindEntry(PrefixTree::ValueOf(node));
+  }
+  if (heir != nullptr) {
+    if (ClassWeight(gone.role) > ClassWeight(heir->role)) heir->role = gone.role;
+    heir->used_tick = std::max(heir->used_tick, gone.used_tick);
+    heir->passed = heir->passed && gone.passed;
+  }
+  table_->Drop(id);
 }
 
 Status Evictor::StoreBytes(uint64_t id, Bytes bytes, bool is_query) {
@@ -146,7 +162,7 @@ void Evictor::KeepPathShort(const CheckpointEntry& entry) {
   if (on_path <= path_checkpoints_max_ || candidates.empty()) return;
   const std::optional<size_t> victim = eviction_->Victim(candidates);
   if (!victim) return;
-  table_->Drop(candidates[*victim].id);
+  DropSnapshot(candidates[*victim].id);
   ++table_->stats().evicted;
   ++table_->stats().path_full;
 }

@@ -37,7 +37,7 @@ class Evictor {
   bool MakeRoom(size_t bytes);
   // Removes saved objects from memory until `bytes` more fit, or until one ranking is used up.
   // Returns false if there are none.
-  bool ReleaseSome(const ObjectIds& in_slots, size_t bytes);
+  bool ReleaseSome(const SlotParts& in_slots, size_t bytes);
   // Makes room and hands `bytes` to the store, for an object that is in the table already.
   // `is_query`: the object is a kQuery checkpoint. kNoSpace if there is no room.
   Status StoreBytes(uint64_t id, Bytes bytes, bool is_query = false);
@@ -49,13 +49,16 @@ class Evictor {
  private:
   // Ranks all candidates once, and evicts the first of them until `bytes` more fit. Returns false
   // if nothing can be evicted.
-  bool EvictSome(const ObjectIds& in_slots, size_t bytes);
+  bool EvictSome(const SlotParts& in_slots, size_t bytes);
   void Evict(const EvictionCandidate& candidate);
+  // Evicts a checkpoint. The nearest one above it, where its prompts resume from now on, takes over
+  // its class, its age and whether it is passed.
+  void DropSnapshot(CheckpointId id);
   // How many of the candidates to rank so that `bytes` more fit. At most an eighth of them: each
   // eviction changes the worth of others, so they are ranked again.
   size_t CountAtOnce(const std::vector<EvictionCandidate>& candidates, size_t bytes) const;
   // The saved objects whose bytes are in `place`.
-  std::vector<EvictionCandidate> SavedCandidates(const ObjectIds& in_slots,
+  std::vector<EvictionCandidate> SavedCandidates(const SlotParts& in_slots,
                                                  SnapshotStore::Place place) const;
 
   ObjectTable* const table_;

@@ -50,19 +50,19 @@ std::optional<uint64_t> SavedAs::NameOf(NamespaceId name_space) const {
   return std::nullopt;
 }
 
-ObjectIds ObjectTable::InSlots() const {
+SlotParts ObjectTable::InSlots() const {
   if (!slots_.held) return {};
-  std::vector<uint64_t> ids;
+  std::vector<SlotParts::Part> parts;
   for (const SlotsView::Held& held : slots_.held()) {
     for (const PrefixTree::Hit& hit : tree_.Match(held.name_space, held.tokens).hits) {
-      ids.push_back(hit.value);
+      parts.push_back({hit.value, hit.position});
     }
     if (held.leaving) continue;  // its copies are about to be the only ones
     for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {
-      if (link.end == segments_.Get(link.id).range.end) ids.push_back(link.id);
+      parts.push_back({link.id, link.end});
     }
   }
-  return ObjectIds(std::move(ids));
+  return SlotParts(std::move(parts));
 }
 
 void ObjectTable::SetHolder(CheckpointEntry* entry, SegmentId holder) {
@@ -125,6 +125,7 @@ void ObjectTable::AddEntry(CheckpointEntry entry, TokenSpan tokens) {
   const Checkpoint& checkpoint = entry.checkpoint;
   entry.created_tick = entry.used_tick = NextTick();
   NotePrompt(&entry);
+  entry.role = checkpoint.checkpoint_class;
   SetHolder(&entry, segments_.HolderOf(entry.name_space, tokens, checkpoint.lineage));
   if (IsKept(entry)) marked_.insert(checkpoint.id);
   entries_.emplace(checkpoint.id, entry);

@@ -32,17 +32,31 @@
 
 namespace cairn {
 
-// ObjectIds: a set that is filled once and then asked for every object.
-class ObjectIds {
+// SlotParts: by the ids of checkpoints and segments, the position up to which slots hold their
+// attention KV. It is filled once and then asked for every object.
+class SlotParts {
  public:
-  ObjectIds() = default;
-  explicit ObjectIds(std::vector<uint64_t> ids) : ids_(std::move(ids)) {
-    std::sort(ids_.begin(), ids_.end());
+  struct Part {
+    uint64_t id = 0;
+    size_t end = 0;
+  };
+
+  SlotParts() = default;
+  explicit SlotParts(std::vector<Part> parts) : parts_(std::move(parts)) {
+    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
+      return a.id != b.id ? a.id < b.id : a.end > b.end;
+    });
   }
-  bool contains(uint64_t id) const { return std::binary_search(ids_.begin(), ids_.end(), id); }
+  bool contains(uint64_t id) const { return EndOf(id) > 0; }
+  // 0: no slot holds any of it.
+  size_t EndOf(uint64_t id) const {
+    const auto found = std::lower_bound(parts_.begin(), parts_.end(), id,
+                                        [](const Part& part, uint64_t at) { return part.id < at; });
+    return found == parts_.end() || found->id != id ? 0 : found->end;
+  }
 
  private:
-  std::vector<uint64_t> ids_;  // sorted
+  std::vector<Part> parts_;  // sorted; of several with one id the longest first
 };
 
 // The state of the slots, from which the cache judges what is worth keeping.
@@ -85,6 +99,12 @@ struct CheckpointEntry {
   // The deepest kQuery of its path: where the next query resumes, however long the tool loop after
   // it grows.
   bool last_query = false;
+  // A later prompt of its conversation has checkpoints of its own, so it serves only prompts that
+  // go back.
+  bool passed = false;
+  // The class that counts for eviction: its own, or that of an evicted one whose prompts resume
+  // here since, if that weighs more.
+  CheckpointClass role = CheckpointClass::kInterval;
   // The deepest checkpoint up to here whose prompt's number of turns is known: its position and
   // that number. Match reports them as the neighbour. That checkpoint may have been evicted since.
   size_t prompt_tokens = 0;
@@ -139,8 +159,8 @@ class ObjectTable {
   // False while the object is being written to disk, and while it is there.
   bool MayDrop(uint64_t id) const;
   bool IsKept(const CheckpointEntry& entry) const { return entry.kept_until_ms > now_ms_; }
-  // Checkpoints and segments whose attention KV a slot holds.
-  ObjectIds InSlots() const;
+  // Checkpoints whose attention KV a slot holds, and segments of which a slot holds a part.
+  SlotParts InSlots() const;
 
   // Adds a checkpoint whose `tokens` are in the tree already.
   void AddEntry(CheckpointEntry entry, TokenSpan tokens);

@@ -53,6 +53,8 @@ struct EvictionCandidate {
   // It is unreachable: a snapshot whose attention KV is neither stored nor in a slot, or attention
   // KV on which no snapshot stands.
   bool leads_nowhere = false;
+  // A snapshot that only prompts which go back need: a later prompt of its conversation has others.
+  bool passed = false;
   // A slot holds it too. While it does, evicting this object costs no prefill; when the slot loses
   // it, only a copy.
   bool in_slot = false;

@@ -115,6 +115,19 @@ TEST(Eviction, ValueEvictsYesterdaysFavouriteInTheEnd) {
   EXPECT_EQ(Victim("value", candidates), 1u);
 }
 
+TEST(Eviction, ValueEvictsWhatAConversationHasPassed) {
+  auto candidates = Path({100, 200, 300});
+  for (EvictionCandidate& candidate : candidates) {
+    candidate.checkpoint_class = CheckpointClass::kPrompt;
+  }
+  candidates[1].passed = true;
+  candidates[1].uses = 1;  // by the conversation's next prompt
+  EXPECT_EQ(Victim("value", candidates), 1u);
+  // Other conversations need a system prefix too.
+  candidates[1].checkpoint_class = CheckpointClass::kHeader;
+  EXPECT_EQ(Victim("value", candidates), 0u);
+}
+
 TEST(Eviction, ValueEvictsWhatLeadsNowhereFirst) {
   auto candidates = Path({1000, 2000, 8000});
   candidates[2].leads_nowhere = true;

@@ -10,6 +10,10 @@
 // evicted is cheap and the second is not. Related: ds4's (hits * 2^(-age / 6 h) + base) * tokens /
 // bytes, and GreedyDual-Size-Frequency.
 //
+// A conversation that goes on passes the checkpoints of its earlier prompts, which weigh less from
+// then on. When one is evicted, its prompts resume from the one before it, which takes over its
+// class and its age (cache/evictor.h).
+//
 // The square and the weights were chosen on coding agents' sessions; docs/policies.md has the
 // results of replays with several budgets, for them and for others.
 
@@ -25,15 +29,31 @@ namespace {
 // it. Lower than that of any other reachable object.
 constexpr double kCopyShare = 1e-6;
 
+// Where a conversation has gone on, fewer prompts go back than go on, so a checkpoint that only
+// they need counts for half of one at the end, and the use by its next prompt says nothing. With
+// less than half, a long conversation keeps too few of them to go back to. A system prefix is
+// shared, and a mark is the client's wish.
+constexpr double kPassedWeight = 2;
+
+double Wanted(const EvictionCandidate& candidate) {
+  double weight = ClassWeight(candidate.checkpoint_class);
+  auto uses = static_cast<double>(candidate.uses);
+  const bool shared = candidate.checkpoint_class == CheckpointClass::kHeader ||
+                      candidate.checkpoint_class == CheckpointClass::kMark;
+  if (candidate.passed && !shared) {
+    weight = std::min(weight, kPassedWeight);
+    uses = std::max(uses - 1, 0.0);
+  }
+  // Most have no use, and a logarithm would take longer than all the rest.
+  return uses == 0 ? weight : weight + std::log2(1 + uses);
+}
+
 double Value(const EvictionCandidate& candidate, size_t candidates) {
   if (candidate.leads_nowhere) return 0;
   const double cost =
       static_cast<double>(candidate.recompute_tokens) * (candidate.in_slot ? kCopyShare : 1);
-  // Most have no use, and a logarithm would take longer than all the rest.
-  const double used = candidate.uses == 0 ? 0 : std::log2(1 + static_cast<double>(candidate.uses));
-  const double wanted = ClassWeight(candidate.checkpoint_class) + used;
   const double rounds = static_cast<double>(candidate.age_ticks) / static_cast<double>(candidates);
-  return wanted / ((1 + rounds) * (1 + rounds)) * cost /
+  return Wanted(candidate) / ((1 + rounds) * (1 + rounds)) * cost /
          static_cast<double>(std::max<size_t>(candidate.bytes, 1));
 }
 
