@@ -30,7 +30,7 @@ struct ModelProfile {
   size_t kv_bytes_per_token = 0;
   size_t window_tokens = 0;
   size_t logits_bytes = 0;  // of one row
-  double read_tokens_per_s = 0;
+  double prefill_tokens_per_s = 0;
   double move_bytes_per_s = 0;  // between the context and RAM
   // Overhead of a stored segment beyond its KV: libllama's headers are next to nothing.
   size_t segment_bytes = 0;

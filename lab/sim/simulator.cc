@@ -52,7 +52,7 @@ class Simulation {
         engine_({options.profile, context_tokens, options.slots, options.chunk_tokens_max},
                 &clock_),
         disk_(options.disk, &clock_),
-        prefill_ms_per_token_(kMsPerS / options.profile.read_tokens_per_s),
+        prefill_ms_per_token_(kMsPerS / options.profile.prefill_tokens_per_s),
         cache_(options.cache, std::move(placement), std::move(eviction),
                MakeSizedStore(options.profile.logits_bytes, &disk_)),
         scheduler_(&engine_, &cache_, &clock_,

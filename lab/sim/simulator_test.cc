@@ -84,17 +84,37 @@ TEST(Simulator, HoldsTheBudgetThatItIsGiven) {
 }
 
 // With one slot, the second request of A is assembled, which measures the cost of moving. The third
-// then cuts the slot's end off. A lost end of a few blocks is not worth a copy of the whole slot.
+// then cuts the slot's end off. A lost block is not worth a copy of the whole slot and a snapshot,
+// if others must be evicted for it.
 TEST(Simulator, ASlotIsNotStoredForAShortEndThatItLoses) {
-  for (const auto& [kept, stored] : {std::pair<uint32_t, uint64_t>{118, 2}, {10, 3}}) {
+  struct Case {
+    uint32_t kept;
+    size_t ram_mib;
+    uint64_t stored;
+  };
+  for (const Case& tried : {Case{120, 400, 2}, {118, 400, 3}, {10, 400, 3}, {120, 4000, 3}}) {
     SimOptions options = Options();
     options.slots = 1;
+    options.cache.ram_bytes_max = tried.ram_mib << 20;
     const Trace trace = OneSession({BlocksRequest({{1, 120}}), BlocksRequest({{1001, 1016}}),
-                                    BlocksRequest({{1, 121}}), BlocksRequest({{1, kept}})});
+                                    BlocksRequest({{1, 121}}), BlocksRequest({{1, tried.kept}})});
     const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
     ASSERT_TRUE(report.has_value()) << report.error().message;
-    EXPECT_EQ(report->offloaded, stored) << kept;
+    EXPECT_EQ(report->offloaded, tried.stored) << tried.kept << " with " << tried.ram_mib;
   }
+}
+
+// However cheap prefill is. The two conversations share a short beginning, so the slot keeps a part
+// of the first: the server once took that for an edit, and dropped the rest of it.
+TEST(Simulator, ASlotIsStoredWhenAnotherConversationTakesItAndKeepsItsFirstTokens) {
+  SimOptions options = Options();
+  options.slots = 1;
+  options.profile.prefill_tokens_per_s *= 1000;
+  const Trace trace = OneSession({BlocksRequest({{1, 120}}), BlocksRequest({{1001, 1016}}),
+                                  BlocksRequest({{1, 121}}), BlocksRequest({{1, 2}, {501, 600}})});
+  const auto report = Simulate(Interleave(trace, 0), kBlockTokens, options);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_EQ(report->offloaded, 3u);
 }
 
 // A token's KV takes 32 KiB and a snapshot 48 MiB. The long conversation has 420 MB of KV.
@@ -127,7 +147,7 @@ SimOptions RoomForSnapshots(size_t count) {
   options.profile.memory_class = MemoryClass::kHybrid;
   options.profile.snapshot_bytes = 1'000'000;
   options.profile.kv_bytes_per_token = 1;
-  options.profile.read_tokens_per_s = options.profile.move_bytes_per_s = kAtOnce;
+  options.profile.prefill_tokens_per_s = options.profile.move_bytes_per_s = kAtOnce;
   options.cache.ram_bytes_max = count * options.profile.snapshot_bytes + 500'000;
   options.placement = "every-nt";
   options.intervals.every_nt_tokens = 512;
@@ -170,7 +190,7 @@ TEST(Simulator, ReusesFromDiskWhatLeftMemory) {
   const Trace trace = OneSession({a, b, a, c, b, a});
   const auto steps = Interleave(trace, 0);
   SimOptions options = RoomForSnapshots(2);
-  options.profile.read_tokens_per_s = 100;
+  options.profile.prefill_tokens_per_s = 100;
   options.disk = {10'000'000, 1e6};
   const auto report = Simulate(steps, kBlockTokens, options);
   EXPECT_EQ(report->reused_each, (std::vector<size_t>{0, 0, 1024, 0, 512, 1024}));
@@ -190,7 +210,7 @@ TEST(Simulator, GivesUpOnDiskWhatIsWorthLeast) {
   const Trace trace = OneSession(requests);
   const auto steps = Interleave(trace, 0);
   SimOptions options = RoomForSnapshots(2);
-  options.profile.read_tokens_per_s = 100;
+  options.profile.prefill_tokens_per_s = 100;
   options.disk.bytes_max = 5'100'000;
   const auto report = Simulate(steps, kBlockTokens, options);
   EXPECT_GT(report->disk_evicted, 10u);
@@ -207,7 +227,7 @@ ModelProfile ProfileOf(const FakeEngine& engine) {
   profile.logits_bytes = FakeEngine::kVocabSize * sizeof(float);
   // A segment is preceded by its position.
   profile.segment_bytes = sizeof(uint64_t);
-  profile.read_tokens_per_s = profile.move_bytes_per_s = kAtOnce;
+  profile.prefill_tokens_per_s = profile.move_bytes_per_s = kAtOnce;
   return profile;
 }
 

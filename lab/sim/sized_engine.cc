@@ -97,7 +97,7 @@ Status SizedEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   cells_.SetTokens(static_cast<size_t>(seq), sequence.end);
   sequence.window_begin = std::max(sequence.window_begin, WindowStart(sequence.end));
   const auto read = static_cast<double>(tokens.size());
-  clock_->Advance(read / options_.profile.read_tokens_per_s * kMsPerS);
+  clock_->Advance(read / options_.profile.prefill_tokens_per_s * kMsPerS);
   return {};
 }
 

@@ -120,7 +120,7 @@ class RandomTraces {
       profile.snapshot_bytes += profile.window_tokens;
     }
     profile.logits_bytes = Below(200);
-    profile.read_tokens_per_s = static_cast<double>(Between(100, 10'000));
+    profile.prefill_tokens_per_s = static_cast<double>(Between(100, 10'000));
     profile.move_bytes_per_s = static_cast<double>(Between(1'000, 10'000'000));
     return profile;
   }

@@ -194,7 +194,7 @@ SimOptions OptionsOf(const TracedServer& server, CacheOptions cache, size_t slot
   options.profile.snapshot_bytes = traits.snapshot_bytes;
   options.profile.kv_bytes_per_token = traits.kv_bytes_per_token;
   options.profile.logits_bytes = FakeEngine::kVocabSize * sizeof(float);
-  options.profile.read_tokens_per_s = std::numeric_limits<double>::infinity();
+  options.profile.prefill_tokens_per_s = std::numeric_limits<double>::infinity();
   options.profile.move_bytes_per_s = std::numeric_limits<double>::infinity();
   options.cache = cache;
   options.slots = slots;

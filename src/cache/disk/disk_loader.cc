@@ -6,7 +6,7 @@ namespace cairn {
 namespace {
 
 // Objects that are being read at a time. What is read and not taken in yet is not in the budget, so
-// there are few: one that arrives, and one that the thread goes on with meanwhile.
+// there are few: as many as the store has threads for.
 constexpr size_t kReadingMax = 2;
 
 bool Contains(const std::vector<uint64_t>& ids, uint64_t id) {

@@ -10,16 +10,11 @@
 namespace cairn {
 namespace {
 
-// The weight of a new measurement in the moving average.
-constexpr double kNewShare = 0.25;
-
-// The share of slots' lost ends that a later prompt returns to, where the slot keeps the rest: an
-// edited message or another answer is seldom taken back.
+// An end that a slot loses is short if it is an edited message's or another answer's. A longer one
+// may be that of a conversation which goes on, when another with the same beginning takes its slot.
+constexpr size_t kShortEndTokens = 128;
+// The worth of a short end where storing it would evict others: an edit is seldom taken back.
 constexpr double kLostWantedShare = 0.125;
-
-void Average(double value, double* average) {
-  *average = *average == 0 ? value : *average + kNewShare * (value - *average);
-}
 
 ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
   return stored.first(stored.size() - checkpoint.logits_bytes);
@@ -195,10 +190,9 @@ std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
 }
 
 bool Restorer::StoringPays(const Slot& slot, size_t lost_tokens) const {
-  const double bytes_per_token = prefill_ms_per_token_ * assembled_bytes_per_ms_;
-  if (lost_tokens == 0 || lost_tokens == slot.tokens().size() || bytes_per_token <= 0) {
-    return lost_tokens > 0;
-  }
+  if (lost_tokens == 0) return false;
+  const double bytes_per_token = assembled_bytes_per_prefill_token();
+  if (lost_tokens > kShortEndTokens || bytes_per_token <= 0) return true;
   const MemoryTraits& traits = pool_->engine().traits();
   size_t bytes = traits.snapshot_bytes;
   const TokenSpan tokens = TokenSpan(slot.tokens()).first(slot.own_tokens());
@@ -206,8 +200,8 @@ bool Restorer::StoringPays(const Slot& slot, size_t lost_tokens) const {
                                                               slot.own_provenance(), slot.cuts())) {
     bytes += (gap.end - gap.begin) * traits.kv_bytes_per_token;
   }
-  return static_cast<double>(lost_tokens) * kLostWantedShare * bytes_per_token >=
-         static_cast<double>(bytes);
+  const double worth = pool_->cache().free_bytes() >= bytes ? 1 : kLostWantedShare;
+  return static_cast<double>(lost_tokens) * worth * bytes_per_token >= static_cast<double>(bytes);
 }
 
 void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {
@@ -240,14 +234,13 @@ Status Restorer::Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point
   }
   Status assembled = slot->Assemble(prefix, shared, segments.provenance, parts, snapshot);
   if (!assembled) return assembled;
-  const double ms = pool_->NowMs() - begin_ms;
-  if (ms > 0) Average(static_cast<double>(bytes) / ms, &assembled_bytes_per_ms_);
+  assembled_bytes_.Add(static_cast<double>(bytes), pool_->NowMs() - begin_ms);
   ++pool_->counters().assembled;
   return {};
 }
 
 void Restorer::ObservePrefill(size_t tokens, double ms) {
-  if (tokens > 0 && ms > 0) Average(ms / static_cast<double>(tokens), &prefill_ms_per_token_);
+  prefilled_tokens_.Add(static_cast<double>(tokens), ms);
 }
 
 ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
@@ -260,7 +253,7 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   rules.snapshot_needs_slot = traits.memory_class != MemoryClass::kRecurrent;
   rules.segments = traits.segments;
   rules.kv_bytes_per_token = traits.kv_bytes_per_token;
-  rules.assemble_bytes_per_prefill_token = prefill_ms_per_token_ * assembled_bytes_per_ms_;
+  rules.assemble_bytes_per_prefill_token = assembled_bytes_per_prefill_token();
   rules.in_answer = needs.in_answer;
   return rules;
 }

@@ -20,6 +20,7 @@
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "sched/answer/reuse_report.h"
+#include "sched/slots/measured_rate.h"
 #include "sched/slots/offloader.h"
 #include "sched/slots/slot_choice.h"
 #include "sched/slots/slot_mover.h"
@@ -62,7 +63,7 @@ class Restorer {
   // Records how long prefill took; the choice of a path weighs it.
   void ObservePrefill(size_t tokens, double ms);
   // 0: not measured yet.
-  double prefill_ms_per_token() const { return prefill_ms_per_token_; }
+  double prefill_ms_per_token() const { return prefilled_tokens_.ms_per_unit(); }
 
  private:
   // The objects of the cache that a path needs, pinned while it is used.
@@ -91,6 +92,10 @@ class Restorer {
   // Removes objects that could not be used, so that they are not tried again.
   void Discard(const ResumePath& path, const Pins& pins);
 
+  // How many bytes are assembled in the time in which a token is prefilled. 0: not measured yet.
+  double assembled_bytes_per_prefill_token() const {
+    return prefilled_tokens_.ms_per_unit() * assembled_bytes_.units_per_ms();
+  }
   // Whether a slot that loses its last `lost_tokens` tokens is worth storing first.
   bool StoringPays(const Slot& slot, size_t lost_tokens) const;
   // Makes room before a state is restored, because a full context refuses states without giving a
@@ -105,9 +110,8 @@ class Restorer {
   SlotPool* const pool_;
   Offloader* const offloader_;
   SlotMover* const mover_;
-  // Moving averages; 0: not measured yet.
-  double prefill_ms_per_token_ = 0;
-  double assembled_bytes_per_ms_ = 0;
+  MeasuredRate prefilled_tokens_;
+  MeasuredRate assembled_bytes_;
 };
 
 }  // namespace cairn

@@ -2,9 +2,11 @@
 
 namespace cairn {
 
-DiskReader::DiskReader(std::function<Result<Bytes>(const ObjectName&)> read,
+DiskReader::DiskReader(size_t threads, std::function<Result<Bytes>(const ObjectName&)> read,
                        std::function<void()> wake)
-    : read_(std::move(read)), wake_(std::move(wake)), thread_([this] { Run(); }) {}
+    : read_(std::move(read)), wake_(std::move(wake)) {
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+}
 
 void DiskReader::Start(const ObjectName& name) {
   {
@@ -24,8 +26,10 @@ void DiskReader::Stop() {
     const std::lock_guard<std::mutex> guard(mutex_);
     stopped_ = true;
   }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 void DiskReader::Run() {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -43,9 +44,10 @@ class Gate {
   int wakes_ = 0;
 };
 
-TEST(DiskReader, GivesResultsInTheOrderOfTheRequestsAndWakesAfterEach) {
+TEST(DiskReader, ThatHasOneThreadGivesResultsInTheOrderOfTheRequestsAndWakesAfterEach) {
   Gate gate;
-  DiskReader reader([&](const ObjectName& name) { return gate.Read(name); }, [&] { gate.Wake(); });
+  DiskReader reader(
+      1, [&](const ObjectName& name) { return gate.Read(name); }, [&] { gate.Wake(); });
   for (const uint64_t number : {5, 0, 7}) reader.Start(Name(number));
   EXPECT_TRUE(reader.TakeResults().empty()) << "nothing was read";
   gate.Open();
@@ -58,6 +60,29 @@ TEST(DiskReader, GivesResultsInTheOrderOfTheRequestsAndWakesAfterEach) {
   EXPECT_EQ(results[1].second.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(results[2].first, Name(7));
   EXPECT_TRUE(reader.TakeResults().empty()) << "each is given once";
+}
+
+TEST(DiskReader, ThatHasTwoThreadsReadsTwoObjectsAtATime) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int reading = 0;
+  const auto read = [&](const ObjectName&) -> Result<Bytes> {
+    std::unique_lock<std::mutex> lock(mutex);
+    ++reading;
+    changed.notify_all();
+    const bool both =
+        changed.wait_for(lock, std::chrono::seconds(30), [&] { return reading == 2; });
+    if (!both) return Fail(ErrorCode::kInternal, "the other read did not begin");
+    return Bytes{1};
+  };
+  Gate gate;
+  DiskReader reader(2, read, [&] { gate.Wake(); });
+  reader.Start(Name(1));
+  reader.Start(Name(2));
+  gate.WaitForWakes(2);
+  const DiskReader::Results results = reader.TakeResults();
+  ASSERT_EQ(results.size(), 2u);
+  for (const auto& [name, bytes] : results) EXPECT_TRUE(bytes) << bytes.error().message;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 //   DIR/lock                              held by the process that is evicting
 //
 // The store's own I/O thread writes, removes, scans and evicts; it works through a queue in order.
-// Another thread reads (store/disk/disk_reader.h), so that a read does not wait behind writes.
+// Other threads read (store/disk/disk_reader.h), so that a read does not wait behind writes.
 // Callers never wait for the disk, except in Read and Drain.
 //
 // When the directory exceeds its budget, the objects with the lowest rank are evicted, across all
