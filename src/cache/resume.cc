@@ -71,7 +71,8 @@ bool MayCutAt(const ResumeRules& rules, const SlotState& slot, size_t cut, size_
   for (const TokenRange& answer : slot.provenance.answers) {
     if (answer.begin < wanted && wanted < answer.end) return false;
   }
-  const bool is_clean = wanted <= slot.provenance.clean;
+  // From the cut the rest would be clean, whatever the slot holds behind it.
+  const bool is_clean = cut <= slot.provenance.clean;
   return MayLeaveGrid(cut, wanted, rules.cuts.tokens(), is_clean);
 }
 

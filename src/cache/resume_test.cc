@@ -146,6 +146,17 @@ TEST_F(ResumeTest, ALongRestOfACleanPromptStaysCleanForOthers) {
   ExpectPoint(Choose(Counting(9000, 200), Counting(300)), Kind::kTruncate, 200);
 }
 
+// Two conversations whose first tokens were the same: the second became a run from its 17th token
+// on, of which nothing could be shared or restored at its messages.
+TEST_F(ResumeTest, ALongPromptStaysCleanFromTheCutThoughTheSlotIsNotCleanAtItsEdit) {
+  rules.leave_grid = true;
+  truncates_to = SIZE_MAX;
+  clean = 0;
+  EXPECT_EQ(Choose(Counting(3000, 16), Counting(300)).position, 0u);
+  clean = 192;
+  ExpectPoint(Choose(Counting(9000, 200), Counting(300)), Kind::kTruncate, 192);
+}
+
 TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
   rules.leave_grid = true;
   clean = 128;
