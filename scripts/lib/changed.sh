@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Which test programs and fuzz targets a change concerns. The change is everything since the commit
-# in .ci/checked, the last one at which all lanes ran over all of their programs and passed, in the
-# short form or by `make nightly`; without that commit in the history, every file counts as changed.
+# in .ci/checked, at which CI or `make nightly` passed: each lane had then run over the programs that
+# the changes before concerned. Without that commit in the history, every file counts as changed.
 
 # changed_files: one a line.
 changed_files() {
