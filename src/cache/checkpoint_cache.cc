@@ -262,6 +262,19 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   return path;
 }
 
+CheckpointCache::StoredRun CheckpointCache::StoredRunOf(NamespaceId name_space,
+                                                        TokenSpan prompt) const {
+  const PrefixTree::MatchResult match = table_.tree().Match(name_space, prompt);
+  if (match.last == nullptr) return {};
+  const CheckpointEntry& leaf = table_.EntryOf(PrefixTree::ValueOf(PrefixTree::LeafOf(match.last)));
+  if (leaf.holder == 0 || leaf.checkpoint.lineage == 0) return {};
+  StoredRun run;
+  run.tokens = std::min(match.shared, leaf.checkpoint.position);
+  run.provenance = table_.segments().ProvenanceOf(
+      table_.segments().PathFrom(leaf.holder, leaf.checkpoint.position));
+  return run;
+}
+
 Result<ByteSpan> CheckpointCache::LoadPart(const PinnedPath& path, size_t index) {
   if (loaded_part_ != 0) table_.store().Unload(std::exchange(loaded_part_, 0));
   const SegmentId id = path.parts[index].id;

@@ -193,6 +193,15 @@ class CheckpointCache {
   // all behind it.
   Result<ByteSpan> LoadPart(const PinnedPath& path, size_t index);
   void UnpinPath(const PinnedPath& path);
+  // A path of segments that leaves the grid.
+  struct StoredRun {
+    size_t tokens = 0;      // of the path that the prompt shares; 0: there is none
+    Provenance provenance;  // of the whole path
+  };
+  // The path to the nearest checkpoint that lies off the grid, for models that can resume anywhere
+  // on it.
+  StoredRun StoredRunOf(NamespaceId name_space, TokenSpan prompt) const;
+
   // Removes the last segment of a path that could not be assembled. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);
 

@@ -132,6 +132,16 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
   if (position > assembled.position && AssemblyPays(rules, best.position, position, 0)) {
     assembled = {ResumePoint::Kind::kAssemble, position, {}};
   }
+  if (rules.run.tokens <= assembled.position) return assembled;
+  // A slot that held the run could be cut there.
+  const SlotState held{prompt.first(rules.run.tokens), rules.run.provenance};
+  const size_t in_run = CutPosition(rules, held, std::min(rules.run.tokens, prompt.size() - 1));
+  if (in_run > assembled.position && AssemblyPays(rules, best.position, in_run, 0)) {
+    Checkpoint point;
+    point.position = in_run;
+    point.lineage = rules.run.provenance.LineageAt(in_run);
+    assembled = {ResumePoint::Kind::kAssemble, in_run, point};
+  }
   return assembled;
 }
 

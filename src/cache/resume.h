@@ -57,6 +57,8 @@ struct ResumeRules {
   // Only the state at that position leaves the answer unchanged, so no cheaper path is weighed
   // against it.
   bool in_answer = false;
+  // A stored path off the grid, where resuming takes no snapshot.
+  CheckpointCache::StoredRun run = {};
 };
 
 struct SlotState {

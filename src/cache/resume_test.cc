@@ -157,6 +157,30 @@ TEST_F(ResumeTest, ALongPromptStaysCleanFromTheCutThoughTheSlotIsNotCleanAtItsEd
   ExpectPoint(Choose(Counting(9000, 200), Counting(300)), Kind::kTruncate, 192);
 }
 
+// An agent's next step after prefetch took its slot: nothing of the conversation was on the grid.
+TEST_F(ResumeTest, WithoutSnapshotsAPromptResumesAtACutOfAStoredRun) {
+  rules.needs_snapshots = false;
+  rules.segments = true;
+  clean = 0;
+  match.shared = 250;
+  rules.run.tokens = 250;
+  rules.run.provenance.clean = 64;
+  rules.run.provenance.runs = {{7, 64}};
+  rules.run.provenance.answers = {{200, 210}};
+  boundaries = {230};
+  // A message may follow the answer's end.
+  const ResumePoint point = Choose(Counting(400, 250), Counting(10));
+  ExpectPoint(point, Kind::kAssemble, 210);
+  EXPECT_EQ(point.checkpoint.lineage, 7u);
+  rules.run.tokens = 300;
+  ExpectPoint(Choose(Counting(400, 300), Counting(10)), Kind::kAssemble, 294);
+  // A position inside an answer is none that an uninterrupted conversation continues from.
+  rules.run.tokens = 205;
+  ExpectPoint(Choose(Counting(400, 205), Counting(10)), Kind::kAssemble, 192);
+  match.stored_on_grid = 192;
+  EXPECT_EQ(Choose(Counting(400, 205), Counting(10)).checkpoint.lineage, 0u);
+}
+
 TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
   rules.leave_grid = true;
   clean = 128;

@@ -94,6 +94,8 @@ class SegmentIndex {
   std::vector<Link> PathTo(NamespaceId name_space, TokenSpan prefix, LineageId lineage) const;
   // Returns the segments on the grid along `tokens`, as far as they are stored.
   std::vector<Link> PathAlong(NamespaceId name_space, TokenSpan tokens) const;
+  // Returns the segments that hold the KV up to `end`, whose last token is in segment `id`.
+  std::vector<Link> PathFrom(SegmentId id, size_t end) const;
   // Returns the provenance of a sequence assembled from `path`.
   Provenance ProvenanceOf(const std::vector<Link>& path) const;
 
@@ -129,7 +131,6 @@ class SegmentIndex {
   SegmentId InRun(LineageId lineage, size_t position) const;
   SegmentId OnGrid(NamespaceId name_space, TokenSpan prefix) const;
   SegmentId HolderAt(const PrefixTree::MatchResult& match) const;
-  std::vector<Link> PathFrom(SegmentId id, size_t end) const;
 
   std::unordered_map<SegmentId, Segment> segments_;
   PrefixTree on_grid_;  // a root for each namespace; values are segment ids

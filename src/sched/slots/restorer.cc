@@ -255,6 +255,11 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   rules.kv_bytes_per_token = traits.kv_bytes_per_token;
   rules.assemble_bytes_per_prefill_token = assembled_bytes_per_prefill_token();
   rules.in_answer = needs.in_answer;
+  const bool may_resume_in_runs =
+      rules.mode == ReuseMode::kLive && rules.segments && !rules.needs_snapshots && needs.reuse;
+  if (may_resume_in_runs && needs.match->shared > 0) {
+    rules.run = pool_->cache().StoredRunOf(needs.name_space, needs.prompt);
+  }
   return rules;
 }
 
