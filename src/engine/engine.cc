@@ -67,6 +67,10 @@ Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
   return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
 }
 
+Status Engine::RollBack(SeqId /*seq*/, size_t /*position*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine rolls nothing back");
+}
+
 Status Engine::Sleep() {
   return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
 }

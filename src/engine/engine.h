@@ -79,6 +79,9 @@ struct MemoryTraits {
   bool one_buffer = true;
   // The full state of a sequence can be taken out and restored. Tried at load.
   bool full_states = false;
+  // The most tokens at the end of the last DecodeEach that RollBack can drop from a sequence. 0:
+  // none, returning to an earlier position takes a snapshot.
+  size_t rollback_tokens = 0;
   // Attention KV can be moved to other positions.
   bool shifts = false;
 
@@ -240,9 +243,11 @@ class Engine {
   // Returns the logits after the last token of the last Decode; valid until the next call that
   // changes a sequence.
   virtual std::span<const float> Logits() const = 0;
-  // Decodes one more token of each of several answers, in one computation. Errors as in Decode;
-  // after kInternal all the sequences named are empty.
-  // REQUIRES: each sequence ends at its position and is named once; not empty.
+  // Decodes the next tokens of several answers, in one computation: one of each, or more of which
+  // the others were drafted and may be rolled back. Errors as in Decode; after kInternal all the
+  // sequences named are empty.
+  // REQUIRES: each sequence ends at the position of its first token; its tokens are adjacent and in
+  // order; 0 < size <= chunk_tokens_max().
   virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
   // As Logits(), after the token `index` of the last DecodeEach.
   virtual std::span<const float> LogitsOf(size_t index) const = 0;
@@ -258,6 +263,10 @@ class Engine {
   // Drops all tokens at and after `position`. On an error the sequence is empty.
   // REQUIRES: CanTruncate(seq, position).
   virtual Status Truncate(SeqId seq, size_t position) = 0;
+  // Drops the tokens at and after `position`, all of which the last DecodeEach decoded. The
+  // sequence's last bits may differ from those of a run that never decoded them. On an error it is
+  // empty. REQUIRES: at most traits().rollback_tokens are dropped, and one at least is left.
+  virtual Status RollBack(SeqId seq, size_t position);
   virtual void Clear(SeqId seq) = 0;
 
   // Returns the attention KV of positions [begin, end) of `seq`, and no other state.

@@ -22,6 +22,7 @@
 #include "sched/scheduler.h"
 #include "testing/base/played_share.h"
 #include "testing/engine/fake_engine.h"
+#include "testing/sched/lying_drafter.h"
 #include "testing/sched/played_conversation.h"
 #include "testing/sched/played_history.h"
 #include "testing/store/fake_disk.h"
@@ -60,6 +61,8 @@ struct Scenario {
   // disk; 0: never, and there is no disk.
   uint64_t restart_one_in = 0;
   size_t beside_tokens_max = 0;
+  // Drafts, most of them wrong, are verified with the answers.
+  bool drafts = false;
 };
 
 // Half of the scenarios cut prompts at messages, the other half on the grid alone.
@@ -93,8 +96,14 @@ struct Done : SlotCounters {
   uint64_t waited_for_prefix = 0;
   uint64_t taken_in = 0;
   uint64_t lost = 0;
+  uint64_t drafted_tokens = 0;
+  uint64_t accepted_tokens = 0;
 
   void Add(const SchedulerStats& stats) {
+    for (const DraftStats& drafts : stats.drafts) {
+      drafted_tokens += drafts.drafted_tokens;
+      accepted_tokens += drafts.accepted_tokens;
+    }
     preempted += stats.preempted;
     waited_for_prefix += stats.waited_for_prefix;
     taken_in += stats.cache.taken_in;
@@ -106,6 +115,8 @@ struct Done : SlotCounters {
     waited_for_prefix += done.waited_for_prefix;
     taken_in += done.taken_in;
     lost += done.lost;
+    drafted_tokens += done.drafted_tokens;
+    accepted_tokens += done.accepted_tokens;
     AddWays(done);
   }
 
@@ -193,6 +204,11 @@ class ConversationRun {
       options.queue_limit = 64;
       options.first_lineage = life << 32;
       options.beside_tokens_max = scenario.beside_tokens_max;
+      if (scenario.drafts) {
+        options.drafts.make = &test::MakeLyingDrafter;
+        options.drafts.adapts = false;
+        options.drafts.in_exact = true;
+      }
       return options;
     }
 
@@ -250,6 +266,7 @@ class ConversationRun {
     options.cells = scenario.cells;
     options.segments = scenario.segments;
     options.one_buffer = scenario.one_buffer;
+    if (scenario.drafts) options.letters = 2;
     if (scenario.cells > 0) {
       options.context_tokens = scenario.cells;
       options.end_one_in = 150;
@@ -328,6 +345,8 @@ class ConversationRun {
       EXPECT_EQ(last.kind, GenerationEvent::Kind::kDone) << last.error.message;
       EXPECT_LE(last.cost.reused_tokens, last.cost.prompt_tokens);
       cost_tokens += last.cost.prefill_tokens() + last.cost.generated_tokens;
+      // Where rejected tokens take a snapshot, the accepted ones are decoded again.
+      cost_tokens += 2 * last.cost.drafted_tokens;
     }
     if (twins->empty() && server_->scheduler.stats().preempted == evicted_before) {
       EXPECT_LE(server_->engine.decoded_tokens() - before, cost_tokens);
@@ -536,6 +555,27 @@ TEST(ConversationProperty, ConversationsGoOnAsIfTheServerHadNeverBeenStartedAgai
     s->eviction = "value";
   });
   EXPECT_GT(done.taken_in, Played(100));
+}
+
+// Half of the drafted tokens are right, because answers consist of two letters.
+TEST(ConversationProperty, DraftsThatLieChangeNoAnswer) {
+  const auto may_draft = [](Scenario* s) {
+    s->drafts = true;
+    s->slots = 1 + s->seed / 2 % 3;
+    s->people = 1 + s->seed % 3;
+    s->together = 1 + s->seed % 3;
+    s->twins = s->seed % 5 == 0;
+    s->cells = s->slots > 1 && s->seed % 3 == 0 ? 1200 : 0;
+    s->segments = s->seed % 4 != 0;
+  };
+  Done done = PlayMany(11001, 11004, 8, may_draft);
+  done.Add(PlayMany(11101, 11200, 10, [&](Scenario* s) {
+    s->reuse = ReuseMode::kExact;
+    may_draft(s);
+  }));
+  EXPECT_GT(done.drafted_tokens, Played(10000));
+  EXPECT_GT(done.accepted_tokens, done.drafted_tokens / 4);
+  EXPECT_LT(done.accepted_tokens, done.drafted_tokens);
 }
 
 TEST(ConversationProperty, StatesThatAreRefusedCostReadingAndNothingElse) {

@@ -1,6 +1,8 @@
 #include "sched/decoder.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/token_text.h"
@@ -34,22 +36,20 @@ void Decoder::MakeRoomInContext() {
 }
 
 bool Decoder::DecodeBatch(std::span<RunningRequest* const> requests) {
-  std::vector<NextToken> tokens;
-  for (const RunningRequest* request : requests) {
-    const Slot& slot = SlotOf(*request);
-    tokens.push_back({slot.seq(), slot.tokens().size(), *request->next});
-  }
+  std::vector<Decoding> answers;
+  for (RunningRequest* request : requests) answers.push_back({request});
   const double begin_ms = context_->NowMs();
-  TraceSpan span(context_->options.trace, "decode");
-  const Status decoded = context_->engine->DecodeEach(tokens);
-  context_->trace.EndDecode(&span, tokens);
+  AddDrafts(&answers);
+  const Status decoded = DecodeTokens(&answers);
   const double ms = context_->NowMs() - begin_ms;
   for (const RunningRequest* request : requests) {
     context_->shares.Charge(request->request.name_space, ms / static_cast<double>(requests.size()));
   }
   context_->offloader.CountBeside(requests.size());
   if (decoded) {
-    SampleEach(requests, tokens);
+    const TraceSpan span(context_->options.trace, "sample");
+    for (Decoding& answer : answers) SampleEach(&answer);
+    FinishBatch(&answers);
     return true;
   }
   if (decoded.error().code == ErrorCode::kNoSpace) {
@@ -63,46 +63,118 @@ bool Decoder::DecodeBatch(std::span<RunningRequest* const> requests) {
   return true;
 }
 
-void Decoder::SampleEach(std::span<RunningRequest* const> requests,
-                         std::span<const NextToken> tokens) {
-  const TraceSpan span(context_->options.trace, "sample");
-  for (size_t i = 0; i < requests.size(); ++i) {
-    // The request may be gone afterwards, so its namespace is copied.
-    const NamespaceId name_space = requests[i]->request.name_space;
-    const double begin_ms = context_->NowMs();
-    SlotOf(*requests[i]).AddDecoded(tokens[i].token);
-    Sample(requests[i], context_->engine->LogitsOf(i));
-    context_->shares.Charge(name_space, context_->NowMs() - begin_ms);
+void Decoder::AddDrafts(std::vector<Decoding>* answers) {
+  PlannedDecode planned{answers->size(), static_cast<double>(answers->size())};
+  for (Decoding& answer : *answers) {
+    if (!answer.request->drafts.on()) continue;
+    answer.draft = speculation_.Propose(answer.request, &planned);
+    if (answer.draft.tokens.empty()) continue;
+    auto snapshot = speculation_.Prepare(&SlotOf(*answer.request));
+    if (snapshot) {
+      answer.snapshot = std::move(*snapshot);
+    } else {
+      answer.draft = {};
+    }
   }
 }
 
-void Decoder::Sample(RunningRequest* request, std::span<const float> logits) {
+Status Decoder::DecodeTokens(std::vector<Decoding>* answers) {
+  Status decoded = DecodeTokensOnce(answers);
+  const bool has_drafts = std::any_of(answers->begin(), answers->end(), [](const Decoding& answer) {
+    return !answer.draft.tokens.empty();
+  });
+  if (decoded || decoded.error().code != ErrorCode::kNoSpace || !has_drafts) return decoded;
+  for (Decoding& answer : *answers) answer.draft = {};
+  return DecodeTokensOnce(answers);
+}
+
+Status Decoder::DecodeTokensOnce(std::vector<Decoding>* answers) {
+  std::vector<NextToken> tokens;
+  for (Decoding& answer : *answers) {
+    const Slot& slot = SlotOf(*answer.request);
+    size_t position = slot.tokens().size();
+    answer.first = tokens.size();
+    tokens.push_back({slot.seq(), position, *answer.request->next});
+    for (const Token drafted : answer.draft.tokens) {
+      tokens.push_back({slot.seq(), ++position, drafted});
+    }
+  }
+  TraceSpan span(context_->options.trace, "decode");
+  const double begin_ms = context_->NowMs();
+  const Status decoded = context_->engine->DecodeEach(tokens);
+  if (decoded) speculation_.OnDecoded(tokens.size(), context_->NowMs() - begin_ms);
+  context_->trace.EndDecode(&span, tokens);
+  return decoded;
+}
+
+void Decoder::SampleEach(Decoding* answer) {
+  RunningRequest* const request = answer->request;
+  const double begin_ms = context_->NowMs();
+  const Tokens& draft = answer->draft.tokens;
+  while (true) {
+    SlotOf(*request).AddDecoded(*request->next);
+    answer->end = Sample(request, context_->engine->LogitsOf(answer->first + answer->accepted));
+    const bool is_right = !answer->end && answer->accepted < draft.size() &&
+                          *request->next == draft[answer->accepted];
+    if (!is_right) break;
+    ++answer->accepted;
+  }
+  context_->shares.Charge(request->request.name_space, context_->NowMs() - begin_ms);
+}
+
+// After all answers were sampled: a rollback may decode, and then the logits are gone.
+void Decoder::FinishBatch(std::vector<Decoding>* answers) {
+  for (Decoding& answer : *answers) {
+    const Draft& draft = answer.draft;
+    if (draft.tokens.empty()) continue;
+    speculation_.OnVerified(answer.request, draft, answer.accepted);
+    if (answer.accepted == draft.tokens.size()) continue;
+    Slot& slot = SlotOf(*answer.request);
+    const Status rolled = speculation_.RollBack(&slot, answer.accepted, answer.snapshot);
+    if (!rolled && !answer.end) answer.end = AnswerEnd{FinishReason::kStop, rolled.error()};
+  }
+  for (Decoding& answer : *answers) {
+    if (answer.end) End(answer.request, std::move(*answer.end));
+  }
+}
+
+void Decoder::Begin(RunningRequest* request, std::span<const float> logits, Tokens earlier_answer) {
+  const bool may_draft = !context_->exact() || context_->options.drafts.in_exact;
+  if (may_draft && !request->drafts.on()) {
+    request->drafts = speculation_.Begin(std::move(earlier_answer));
+  }
+  if (auto end = Sample(request, logits)) End(request, std::move(*end));
+}
+
+void Decoder::End(RunningRequest* request, AnswerEnd end) {
+  if (end.error) return running_->Fail(request, std::move(*end.error));
+  running_->Finish(request, end.reason);
+}
+
+std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
+                                                  std::span<const float> logits) {
   const GenerationParams& params = request->request.params;
   const std::optional<Token> forced = request->reasoning.ForceOn(request->sampler.get());
   const Token token = forced ? *forced : request->sampler->Sample(logits);
   if (token == Sampler::kNoToken) {
-    return running_->Fail(request, {ErrorCode::kInvalidArgument,
-                                    "the grammar allows no token of the model at this point of the "
-                                    "answer; simplify the grammar or allow more"});
+    return AnswerEnd{FinishReason::kStop,
+                     Error{ErrorCode::kInvalidArgument,
+                           "the grammar allows no token of the model at this point of the answer; "
+                           "simplify the grammar or allow more"}};
   }
   request->next = token;
-  if (request->cost.generated_tokens >= params.tokens_max) {
-    return running_->Finish(request, FinishReason::kLength);
-  }
+  if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
   ++request->cost.generated_tokens;
   if (context_->engine->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
-    return running_->Finish(request, FinishReason::kStop);
+    return AnswerEnd{FinishReason::kStop};
   }
   AddToAnswer(request, token, logits);
-  if (!request->text->stopped_by().empty()) {
-    return running_->Finish(request, FinishReason::kStop);
-  }
-  if (request->cost.generated_tokens >= params.tokens_max) {
-    return running_->Finish(request, FinishReason::kLength);
-  }
+  if (!request->text->stopped_by().empty()) return AnswerEnd{FinishReason::kStop};
+  if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
   const bool full = running_->slot_tokens(*request) + 1 >= context_->engine->context_tokens();
   // Other answers' logits are still to be sampled from, so the shift waits for the next token.
-  if (full && !context_->options.context_shift) running_->Finish(request, FinishReason::kLength);
+  if (full && !context_->options.context_shift) return AnswerEnd{FinishReason::kLength};
+  return std::nullopt;
 }
 
 void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const float> logits) {

@@ -1,13 +1,21 @@
 // Decoder: decodes the next token of every answer in one batch, and samples the token after it.
-// With --reuse exact each answer is decoded alone, so that a batch changes no bits.
+// With speculative decoding it decodes drafted tokens as well, and samples after each of those that
+// turn out to be right (sched/draft/speculation.h). With --reuse exact each answer is decoded
+// alone, so that a batch changes no bits.
 //
 // Threads: the context thread.
 
 #ifndef CAIRN_SCHED_DECODER_H_
 #define CAIRN_SCHED_DECODER_H_
 
+#include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
+#include "base/bytes.h"
+#include "sched/draft/speculation.h"
 #include "sched/request_state.h"
 #include "sched/running_requests.h"
 #include "sched/scheduler_context.h"
@@ -18,17 +26,46 @@ class Decoder {
  public:
   // Both must outlive this object.
   Decoder(SchedulerContext* context, RunningRequests* running)
-      : context_(context), running_(running) {}
+      : context_(context), running_(running), speculation_(context) {}
 
   // Returns false if no request is decoding.
   bool DecodeAnswers();
-  // Samples the next token of an answer and sends its text. The request may have ended afterwards.
-  void Sample(RunningRequest* request, std::span<const float> logits);
+  // Samples the first token of an answer, whose prompt is computed, and sends its text. The request
+  // may have ended afterwards. `earlier_answer`: the tokens that followed the same prompt before.
+  void Begin(RunningRequest* request, std::span<const float> logits, Tokens earlier_answer);
 
  private:
+  // How an answer ends.
+  struct AnswerEnd {
+    FinishReason reason = FinishReason::kStop;
+    std::optional<Error> error = {};
+  };
+  // An answer in a batch: its next token, then its draft.
+  struct Decoding {
+    RunningRequest* request = nullptr;
+    Draft draft = {};
+    Bytes snapshot = {};  // for Speculation::RollBack
+    size_t first = 0;     // index of its next token in the batch
+    size_t accepted = 0;  // drafted tokens
+    std::optional<AnswerEnd> end = {};
+  };
+
   // Returns false if the context had no room; then some of the requests may be gone.
   bool DecodeBatch(std::span<RunningRequest* const> requests);
-  void SampleEach(std::span<RunningRequest* const> requests, std::span<const NextToken> tokens);
+  // Adds drafts to the answers that may have one.
+  void AddDrafts(std::vector<Decoding>* answers);
+  // Decodes the answers' tokens; if there is no room for drafts, without them.
+  Status DecodeTokens(std::vector<Decoding>* answers);
+  Status DecodeTokensOnce(std::vector<Decoding>* answers);
+  // Samples after each token of an answer until a drafted one is rejected or the answer ends.
+  void SampleEach(Decoding* answer);
+  // Rolls rejected tokens back, and ends the answers that end.
+  void FinishBatch(std::vector<Decoding>* answers);
+
+  // Samples the next token of an answer and sends its text. Returns how the answer ends, if it
+  // does.
+  std::optional<AnswerEnd> Sample(RunningRequest* request, std::span<const float> logits);
+  void End(RunningRequest* request, AnswerEnd end);
   // Adds a sampled token to the answer and sends its text.
   void AddToAnswer(RunningRequest* request, Token token, std::span<const float> logits);
   // Requests at the end of the context drop their oldest tokens, or end.
@@ -40,6 +77,7 @@ class Decoder {
 
   SchedulerContext* const context_;
   RunningRequests* const running_;
+  Speculation speculation_;
 };
 
 }  // namespace cairn

@@ -16,6 +16,9 @@ constexpr size_t kShortRestShare = 4;
 // As many tokens of the nearest prompt as a person needs to see where it diverged.
 constexpr size_t kNextTokensMax = 64;
 
+// As much of an earlier answer as a draft may repeat.
+constexpr size_t kEarlierTokensMax = 8192;
+
 // Returns the marks that are used, moved to where their checkpoints can be.
 std::vector<ClientMark> PlacedMarks(const PromptShape& shape, const PromptCuts& cuts) {
   std::vector<ClientMark> placed;
@@ -53,6 +56,23 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
   return nearest;
 }
 
+// A slot loses what follows the prompt when the prompt resumes in it.
+Tokens Prefill::EarlierAnswerTo(const GenerationRequest& request,
+                                const CheckpointCache::MatchResult& match) const {
+  const TokenSpan prompt = request.prompt;
+  for (size_t i = 0; i < context_->engine->slots(); ++i) {
+    const Slot& slot = context_->pool.slot(i);
+    const TokenSpan held = slot.tokens();
+    if (slot.name_space() != request.name_space || held.size() <= prompt.size()) continue;
+    if (CommonPrefix(held, prompt) < prompt.size()) continue;
+    const TokenSpan answer = held.subspan(prompt.size());
+    const TokenSpan kept = answer.first(std::min(answer.size(), kEarlierTokensMax));
+    return {kept.begin(), kept.end()};
+  }
+  if (match.shared < prompt.size()) return {};
+  return context_->cache->StoredNext(request.name_space, prompt, kEarlierTokensMax);
+}
+
 void Prefill::Resume(RunningRequest* request) {
   const GenerationRequest& asked = request->request;
   const bool again = request->has_begun();
@@ -65,6 +85,9 @@ void Prefill::Resume(RunningRequest* request) {
   if (is_new) context_->cache->Learn(asked.shape, match);
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
+  if (!again && context_->options.drafts.make != nullptr) {
+    request->earlier_answer = EarlierAnswerTo(asked, match);
+  }
   context_->trace.OnSlotWanted();
   Restorer::Resumed resumed = context_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
@@ -283,7 +306,7 @@ void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
     });
     request->generation->MarkPromptPrefilled();
   }
-  decoder_->Sample(request, logits);
+  decoder_->Begin(request, logits, std::move(request->earlier_answer));
 }
 
 }  // namespace cairn

@@ -49,6 +49,10 @@ class Prefill {
   // slot.
   ReuseReport NearestOf(const GenerationRequest& request,
                         const CheckpointCache::MatchResult& match) const;
+  // Returns the tokens that followed the same prompt before, in a slot or in the cache; empty if
+  // the prompt is new.
+  Tokens EarlierAnswerTo(const GenerationRequest& request,
+                         const CheckpointCache::MatchResult& match) const;
   void CountRestore(const ReuseReport& report);
   void ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseReport resumed);
   void PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match);

@@ -25,6 +25,7 @@
 #include "sched/answer/reuse_report.h"
 #include "sched/answer/stop_text.h"
 #include "sched/answer/token_logprobs.h"
+#include "sched/draft/answer_drafts.h"
 #include "sched/generation_request.h"
 #include "sched/queue/in_flight.h"
 
@@ -47,6 +48,7 @@ struct RequestState {
   ReasoningMeter reasoning;
   std::unique_ptr<StopText> text;
   HeldLogprobs logprobs;
+  AnswerDrafts drafts;                        // made when its prompt is computed
   Tokens answer;                              // the sampled tokens, without the one that ended it
   std::shared_ptr<const ReuseReport> report;  // of its first admission
   // Tokens to prefill before the next token is sampled: the prompt, and after a preemption also the
@@ -103,12 +105,13 @@ struct QueuedRequest : RequestState {
 struct RunningRequest : RequestState {
   explicit RunningRequest(RequestState state) : RequestState(std::move(state)) {}
 
-  std::optional<size_t> slot;       // from admission until it ends or is preempted
-  double slot_ms = 0;               // when it got the slot
-  std::vector<Placement> plan;      // checkpoints still to take, nearest first
-  std::vector<ClientMark> marks;    // of the request, moved to where checkpoints can be
-  std::optional<Token> next;        // sampled, not decoded yet
-  double prefill_ms = 0;            // time of the chunks computed so far
+  std::optional<size_t> slot;     // from admission until it ends or is preempted
+  double slot_ms = 0;             // when it got the slot
+  std::vector<Placement> plan;    // checkpoints still to take, nearest first
+  std::vector<ClientMark> marks;  // of the request, moved to where checkpoints can be
+  Tokens earlier_answer;          // what followed the same prompt before; kept until it is computed
+  std::optional<Token> next;      // sampled, not decoded yet
+  double prefill_ms = 0;          // time of the chunks computed so far
   size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
 
   bool answering() const { return next.has_value(); }

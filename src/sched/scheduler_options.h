@@ -14,6 +14,7 @@
 #include "base/trace_events.h"
 #include "cache/resume.h"
 #include "sched/answer/request_observer.h"
+#include "sched/draft/draft_options.h"
 #include "sched/prefetch/prefetch_budget.h"
 #include "sched/upkeep/idle_work.h"
 
@@ -33,6 +34,7 @@ struct SchedulerOptions {
   double share_wait_ms = 5000;
   // The share of the time that prefill may take while answers are decoded; see TimeShare.
   double prefill_share = 0.5;
+  DraftOptions drafts = {};
   // The longest time from a request's arrival; then it ends with kTimedOut. 0: no limit.
   double request_ms_max = 0;
   // See SlotPoolOptions.

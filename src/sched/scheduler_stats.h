@@ -6,6 +6,7 @@
 #ifndef CAIRN_SCHED_SCHEDULER_STATS_H_
 #define CAIRN_SCHED_SCHEDULER_STATS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "base/histogram.h"
 #include "cache/cache_stats.h"
 #include "sched/answer/prompt_sources.h"
+#include "sched/draft/drafter.h"
 #include "sched/slots/slot_pool.h"
 #include "store/snapshot_store.h"
 
@@ -27,6 +29,12 @@ struct SlotStats {
   // Tokens of the running request, if busy.
   size_t prompt_tokens = 0;
   size_t generated_tokens = 0;
+};
+
+// Drafted tokens of one source.
+struct DraftStats {
+  uint64_t drafted_tokens = 0;  // that were verified
+  uint64_t accepted_tokens = 0;
 };
 
 // Figures since the start; from `saved` on, of now.
@@ -44,6 +52,7 @@ struct SchedulerStats {
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
+  std::array<DraftStats, kDraftSources> drafts = {};  // by DraftSource
   uint64_t preempted = 0;  // requests preempted because slots or cells were needed
   // Requests that waited for another to compute their common prefix although a slot was free.
   uint64_t waited_for_prefix = 0;

@@ -76,6 +76,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.one_buffer = options.one_buffer;
   CHECK(options.one_buffer || options.cells == 0);
   traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
+  traits_.rollback_tokens = has_recurrent() ? 0 : SIZE_MAX;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
@@ -145,9 +146,16 @@ Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
     return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
   }
   if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  CHECK(!tokens.empty() && tokens.size() <= options_.chunk_tokens_max);
   logits_.clear();
+  SeqId last_seq = -1;
   for (const NextToken& next : tokens) {
     Sequence& sequence = Of(next.seq);
+    if (next.seq != last_seq) {
+      sequence.decode_begin = next.position;
+      sequence.decode_window_begin = sequence.window_begin;
+      last_seq = next.seq;
+    }
     CHECK(sequence.end == next.position && next.position < options_.context_tokens);
     Extend(&sequence, {&next.token, 1});
     logits_.push_back(LogitsAt(StateHash(sequence)));
@@ -227,7 +235,7 @@ std::vector<float> FakeEngine::LogitsAt(uint64_t state) const {
     logits[i] = static_cast<float>(HashMix(state, i) >> 40) / static_cast<float>(1 << 24);
   }
   const bool ends = options_.end_one_in != 0 && state % options_.end_one_in == 0;
-  const auto letter = static_cast<size_t>('a' + HashMix(state, 0) % 26);
+  const auto letter = static_cast<size_t>('a' + HashMix(state, 0) % options_.letters);
   logits[ends ? static_cast<size_t>(kMessageEnd) : letter] = 2.0F;
   return logits;
 }
@@ -290,6 +298,18 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
   Sequence& sequence = Of(seq);
   if (has_cells()) CutCells(&sequence, position);
   if (has_window()) sequence.window.resize(position);
+  sequence.end = position;
+  return {};
+}
+
+Status FakeEngine::RollBack(SeqId seq, size_t position) {
+  Sequence& sequence = Of(seq);
+  CHECK(!has_recurrent() && sequence.decode_begin < position && position <= sequence.end);
+  CutCells(&sequence, position);
+  if (has_window()) {
+    sequence.window.resize(position);
+    sequence.window_begin = std::max(sequence.decode_window_begin, WindowStart(position));
+  }
   sequence.end = position;
   return {};
 }

@@ -40,6 +40,7 @@ struct FakeEngineOptions {
   size_t recurrent_bytes = sizeof(uint64_t);
   // One answer in this many ends at each token; 0: never.
   uint64_t end_one_in = 24;
+  uint64_t letters = 26;  // that answers consist of; with fewer, drafts are right more often
   uint64_t seed = 1;
 };
 
@@ -74,6 +75,7 @@ class FakeEngine : public Engine {
   Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
   bool CanTruncate(SeqId seq, size_t position) const override;
   Status Truncate(SeqId seq, size_t position) override;
+  Status RollBack(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
@@ -110,6 +112,9 @@ class FakeEngine : public Engine {
     // window_begin are still there.
     std::vector<uint64_t> window;
     size_t window_begin = 0;
+    // Where the last decode began, and where the window began then.
+    size_t decode_begin = 0;
+    size_t decode_window_begin = 0;
     uint64_t recurrent = 0;
     size_t end = 0;
   };

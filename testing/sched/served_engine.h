@@ -71,6 +71,7 @@ class RecordingEngine final : public Engine {
     return engine_->CanTruncate(seq, position);
   }
   Status Truncate(SeqId seq, size_t position) override { return engine_->Truncate(seq, position); }
+  Status RollBack(SeqId seq, size_t position) override { return engine_->RollBack(seq, position); }
   void Clear(SeqId seq) override { engine_->Clear(seq); }
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override {
     return engine_->TakeSegment(seq, begin, end);

@@ -65,6 +65,21 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
                 stats.generated_ms / kMsPerS);
 }
 
+void AddDrafts(const SchedulerStats& stats, MetricsPage* page) {
+  page->BeginCounter("cairn_draft_tokens_total",
+                     "Drafted tokens that were verified (--spec-type), by the draft's source.");
+  for (size_t i = 0; i < kDraftSources; ++i) {
+    page->Sample({{"source", std::string(DraftSourceName(static_cast<DraftSource>(i)))}},
+                 Of(stats.drafts[i].drafted_tokens));
+  }
+  page->BeginCounter("cairn_draft_tokens_accepted_total",
+                     "Drafted tokens that were accepted, by the draft's source.");
+  for (size_t i = 0; i < kDraftSources; ++i) {
+    page->Sample({{"source", std::string(DraftSourceName(static_cast<DraftSource>(i)))}},
+                 Of(stats.drafts[i].accepted_tokens));
+  }
+}
+
 void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   const SchedulerStats& stats = input.stats;
   const PromptSources& sources = stats.prompt_sources;
@@ -257,6 +272,7 @@ std::string MetricsText(const MetricsInput& input) {
   page.Sample({{"version", input.version}, {"model", input.model}}, 1);
   AddLlamaServers(input.stats, &page);
   AddRequests(input.stats, &page);
+  AddDrafts(input.stats, &page);
   AddPrompts(input, &page);
   AddSlots(input.stats, &page);
   AddCache(input.stats.cache, &page);

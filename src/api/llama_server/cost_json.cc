@@ -25,6 +25,10 @@ Json TimingsJson(const GenerationCost& cost) {
                   {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
   if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
   if (cost.dropped_messages > 0) timings["dropped_messages"] = cost.dropped_messages;
+  if (cost.drafted_tokens > 0) {
+    timings["draft_n"] = cost.drafted_tokens;
+    timings["draft_n_accepted"] = cost.accepted_tokens;
+  }
   if (cost.shifted_tokens > 0) timings["shifted_n"] = cost.shifted_tokens;
   return timings;
 }
@@ -50,6 +54,8 @@ void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* al
   if (answer > 0) all->generated_tokens = cost.generated_tokens;
   all->generated_tokens += before.generated_tokens;
   if (answer > 0) all->reasoning_tokens = before.reasoning_tokens + cost.reasoning_tokens;
+  if (answer > 0) all->drafted_tokens = before.drafted_tokens + cost.drafted_tokens;
+  if (answer > 0) all->accepted_tokens = before.accepted_tokens + cost.accepted_tokens;
   all->generated_ms = std::max(before.generated_ms, cost.generated_ms);
 }
 

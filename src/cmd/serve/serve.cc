@@ -25,6 +25,7 @@
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
+#include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
@@ -176,6 +177,9 @@ class ServeRun {
     FallBackWithoutGrid(&*policies);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.leave_grid = options_.cut_at_messages;
+    auto drafts = MakeDraftOptions(options_, policies->reuse, engine_.get());
+    if (!drafts) return tl::unexpected(drafts.error());
+    scheduling.drafts = *drafts;
     if (options_.cut_at_messages) {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
     }

@@ -86,6 +86,9 @@ struct ServeOptions {
   size_t queue_limit = 64;
   double prefill_share = 0.5;
   double request_timeout_s = 0;  // 0 for none
+  std::string spec_type = "none";
+  size_t draft_tokens_max = 16;
+  size_t draft_tokens_min = 0;
   bool warm = true;
   size_t prefetch_budget = 0;  // tokens per minute; 0 for no separate limit
   int64_t sse_ping_interval_s = 30;

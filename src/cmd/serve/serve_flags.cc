@@ -8,6 +8,7 @@
 #include "cmd/environment_flags.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
+#include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/serve.h"
 
@@ -378,6 +379,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddResponsesFlags(serve, options);
   AddLogFlags(serve, options);
   AddSchedulingFlags(serve, options);
+  AddDraftFlags(serve, options);
   AddIdleFlags(serve, options);
   AddAnswerFlags(serve, options);
   NameEnvironmentFlags(serve);

@@ -175,6 +175,10 @@ Status LlamaEngine::Truncate(SeqId seq, size_t position) {
   return parts_->sequences.Truncate(seq, position);
 }
 
+Status LlamaEngine::RollBack(SeqId seq, size_t position) {
+  return parts_->sequences.RollBack(seq, position);
+}
+
 void LlamaEngine::Clear(SeqId seq) {
   parts_->sequences.Clear(seq);
 }

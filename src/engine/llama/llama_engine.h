@@ -58,6 +58,7 @@ class LlamaEngine final : public Engine {
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot) override;
   bool CanTruncate(SeqId seq, size_t position) const override;
   Status Truncate(SeqId seq, size_t position) override;
+  Status RollBack(SeqId seq, size_t position) override;
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,

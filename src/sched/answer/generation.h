@@ -45,6 +45,8 @@ struct GenerationCost {
   size_t generated_tokens = 0;
   size_t reasoning_tokens = 0;  // the part of generated_tokens between reasoning tags
   double generated_ms = 0;
+  size_t drafted_tokens = 0;    // verified by speculative decoding
+  size_t accepted_tokens = 0;   // of those, and of generated_tokens
   size_t pinned_texts = 0;      // texts of the prompt that were changed back to their first version
   size_t dropped_messages = 0;  // the conversation's oldest, which did not fit
   size_t shifted_tokens = 0;    // dropped by context shift during the answer

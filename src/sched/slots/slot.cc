@@ -229,6 +229,22 @@ void Slot::AddDecoded(Token token) {
   MarkAnswered(tokens_.size() - 1);
 }
 
+Status Slot::RollBack(size_t decoded, ByteSpan snapshot) {
+  CHECK(0 < decoded && decoded <= tokens_.size());
+  Status rolled;
+  if (snapshot.empty()) {
+    rolled = engine_->RollBack(seq_, tokens_.size());
+  } else {
+    const size_t begin = tokens_.size() - decoded;
+    rolled = engine_->Restore(seq_, begin, snapshot);
+    std::vector<NextToken> again;
+    for (size_t at = begin; at < tokens_.size(); ++at) again.push_back({seq_, at, tokens_[at]});
+    if (rolled) rolled = engine_->DecodeEach(again);
+  }
+  if (!rolled) Clear(name_space_);
+  return rolled;
+}
+
 void Slot::MarkAnswered(size_t begin) {
   std::vector<TokenRange>& answers = provenance_.answers;
   if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});

@@ -1,6 +1,6 @@
 // Slot: a live sequence in the engine's context, with its tokens and their provenance.
 //
-// Invariant: the engine's sequence holds exactly `tokens`.
+// Invariant: the engine's sequence holds exactly `tokens`; while drafts are verified, more.
 //
 // Threads: the one that owns the context.
 
@@ -85,6 +85,10 @@ class Slot {
   Status DecodeAnswered(Token token);
   // Records that the engine has decoded one token of an answer at the slot's end.
   void AddDecoded(Token token);
+  // Drops what the engine has decoded behind the tokens, the last `decoded` of which it decoded in
+  // the same computation. `snapshot`: taken before those; empty where the engine needs none. On an
+  // error the slot is empty.
+  Status RollBack(size_t decoded, ByteSpan snapshot);
   // Records that the engine has lost the sequence.
   void Lose();
   Result<Bytes> TakeSnapshot() { return engine_->TakeSnapshot(seq_); }

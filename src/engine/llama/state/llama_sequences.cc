@@ -1,8 +1,10 @@
 #include "engine/llama/state/llama_sequences.h"
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "engine/llama/state/sequence_state.h"
@@ -23,6 +25,15 @@ struct SnapshotHeader {
 };
 static_assert(sizeof(SnapshotHeader) == LlamaSequences::kSnapshotHeaderBytes);
 
+// The sequences of the tokens, which are adjacent, each once.
+std::vector<SeqId> SequencesOf(std::span<const NextToken> tokens) {
+  std::vector<SeqId> seqs;
+  for (const NextToken& next : tokens) {
+    if (seqs.empty() || seqs.back() != next.seq) seqs.push_back(next.seq);
+  }
+  return seqs;
+}
+
 tl::unexpected<Error> RefuseSnapshot(size_t position, const std::string& why) {
   return Fail(ErrorCode::kCorrupt,
               "the snapshot for position " + std::to_string(position) + " " + why);
@@ -38,7 +49,7 @@ Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
 }
 
 Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
-  CHECK(!tokens.empty() && tokens.size() <= loaded_->slots());
+  CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
   return DecodeBatch(tokens, true);
 }
 
@@ -49,14 +60,15 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
     return Fail(ErrorCode::kTooLong,
                 "the context of " + std::to_string(loaded_->context_tokens()) + " tokens is full");
   }
-  for (const NextToken& next : each ? tokens : tokens.first(1)) Changes(next.seq);
+  const std::vector<SeqId> seqs = SequencesOf(tokens);
+  for (const SeqId seq : seqs) Changes(seq);
   const auto fail = [&](const std::string& why) {
-    for (const NextToken& next : tokens) Clear(next.seq);
+    for (const SeqId seq : seqs) Clear(seq);
     return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
   };
   const bool single_token = each || tokens.size() == 1;
-  for (const NextToken& next : each ? tokens : tokens.first(1)) {
-    Status ready = window_.Prepare(next.seq, single_token);
+  for (const SeqId seq : seqs) {
+    Status ready = window_.Prepare(seq, single_token);
     if (!ready) return fail(ready.error().message);
   }
   llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
@@ -165,6 +177,31 @@ Status LlamaSequences::Truncate(SeqId seq, size_t position) {
   Clear(seq);
   return Fail(ErrorCode::kInternal,
               "libllama refused to cut the sequence at position " + std::to_string(position));
+}
+
+// The cells of a window are reused only for tokens that left it before the decode began, so what
+// the tokens before the drafted ones attend to is still there.
+size_t LlamaSequences::RollbackTokens() const {
+  switch (traits_->memory_class) {
+    case MemoryClass::kAttention:
+    case MemoryClass::kSlidingWindow:
+      return SIZE_MAX;
+    case MemoryClass::kRecurrent:
+    case MemoryClass::kHybrid:
+      return 0;
+  }
+  return 0;
+}
+
+// The window's order is left as it is: putting it in order costs more than a token.
+Status LlamaSequences::RollBack(SeqId seq, size_t position) {
+  const size_t end = loaded_->SequenceEnd(seq);
+  CHECK(0 < position && position <= end && end - position <= traits_->rollback_tokens);
+  Changes(seq);
+  if (llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1)) return {};
+  Clear(seq);
+  return Fail(ErrorCode::kInternal,
+              "libllama refused to roll the sequence back to position " + std::to_string(position));
 }
 
 void LlamaSequences::Clear(SeqId seq) {

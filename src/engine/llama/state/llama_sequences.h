@@ -48,6 +48,9 @@ class LlamaSequences {
   void OnRestored(SeqId seq) { window_.OnRestored(seq); }
   bool CanTruncate(SeqId seq, size_t position) const;
   Status Truncate(SeqId seq, size_t position);
+  Status RollBack(SeqId seq, size_t position);
+  // The value of MemoryTraits::rollback_tokens.
+  size_t RollbackTokens() const;
   void Clear(SeqId seq);
   // Clears all sequences, including the scratch sequence.
   void ClearAll();
@@ -63,8 +66,7 @@ class LlamaSequences {
   void KeepWindowInOrder() { window_.Enable(); }
 
  private:
-  // `each`: the tokens belong to one sequence each, and each has logits. Otherwise all belong to
-  // one, and only the last has.
+  // `each`: each token has logits. Otherwise all belong to one sequence, and only the last has.
   Status DecodeBatch(std::span<const NextToken> tokens, bool each);
 
   void Changes(SeqId seq) const {

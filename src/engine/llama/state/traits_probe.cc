@@ -95,6 +95,7 @@ bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_
       break;
   }
   if (traits_->snapshot_bytes > 0) traits_->snapshot_bytes += LlamaSequences::kSnapshotHeaderBytes;
+  traits_->rollback_tokens = parts_.sequences->RollbackTokens();
   return has_window;
 }
 

@@ -1,0 +1,68 @@
+#include "engine/batch_probe.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+constexpr SeqId kSeq = 0;
+// A step of the usual grid, and then some.
+constexpr size_t kPromptTokens = 80;
+
+Token TokenAt(const Engine& engine, size_t position) {
+  constexpr uint64_t kStride = 2'654'435'761;  // a prime far from any vocabulary's size
+  return static_cast<Token>(position * kStride % engine.info().vocab_size);
+}
+
+using Rows = std::vector<std::vector<float>>;
+
+// Appends the rows of logits of `count` tokens that are decoded together at `position`.
+Status DecodeTogether(Engine* engine, size_t position, size_t count, Rows* rows) {
+  std::vector<NextToken> tokens;
+  for (size_t at = position; at < position + count; ++at) {
+    tokens.push_back({kSeq, at, TokenAt(*engine, at)});
+  }
+  if (Status decoded = engine->DecodeEach(tokens); !decoded) return decoded;
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<const float> row = engine->LogitsOf(i);
+    rows->emplace_back(row.begin(), row.end());
+  }
+  return {};
+}
+
+// The rows of a run that decodes `together` tokens after a prompt, and `left` more one by one.
+Result<Rows> RowsOfRun(Engine* engine, size_t together, size_t left) {
+  engine->Clear(kSeq);
+  const size_t chunk = std::min(kPromptTokens, engine->chunk_tokens_max());
+  Tokens prompt;
+  for (size_t at = 0; at < chunk; ++at) prompt.push_back(TokenAt(*engine, at));
+  Rows rows;
+  Status decoded = engine->Decode(kSeq, 0, prompt);
+  if (decoded && together > 0) decoded = DecodeTogether(engine, chunk, together, &rows);
+  for (size_t i = 0; decoded && i < left; ++i) {
+    decoded = DecodeTogether(engine, chunk + together + i, 1, &rows);
+  }
+  engine->Clear(kSeq);
+  if (!decoded) return tl::unexpected(decoded.error());
+  return rows;
+}
+
+}  // namespace
+
+Result<size_t> FindBatchDifference(Engine* engine, size_t tokens_max) {
+  const auto alone = RowsOfRun(engine, 0, tokens_max + 1);
+  if (!alone) return tl::unexpected(alone.error());
+  for (size_t tokens = 2; tokens <= tokens_max; ++tokens) {
+    // Kernels change at small sizes and at powers of two.
+    const bool is_tried = tokens <= 5 || (tokens & (tokens - 1)) == 0 || tokens == tokens_max;
+    if (!is_tried) continue;
+    const auto together = RowsOfRun(engine, tokens, 1);
+    if (!together) return tl::unexpected(together.error());
+    if (!std::equal(together->begin(), together->end(), alone->begin())) return tokens;
+  }
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,36 @@
+// LyingDrafter: drafts random tokens of FakeEngine's first two letters, of random lengths.
+
+#ifndef CAIRN_TESTING_SCHED_LYING_DRAFTER_H_
+#define CAIRN_TESTING_SCHED_LYING_DRAFTER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <random>
+
+#include "sched/draft/drafter.h"
+
+namespace cairn::test {
+
+class LyingDrafter final : public Drafter {
+ public:
+  Draft Propose(TokenSpan text, Token /*next*/, size_t tokens_max) override {
+    Draft draft;
+    const size_t length = std::min<size_t>(tokens_max, random_() % 6);
+    for (size_t i = 0; i < length; ++i) {
+      draft.tokens.push_back('a' + static_cast<Token>((random_() + text.size()) % 2));
+    }
+    return draft;
+  }
+
+ private:
+  std::mt19937_64 random_{1};
+};
+
+inline std::unique_ptr<Drafter> MakeLyingDrafter(Tokens /*earlier_answer*/) {
+  return std::make_unique<LyingDrafter>();
+}
+
+}  // namespace cairn::test
+
+#endif  // CAIRN_TESTING_SCHED_LYING_DRAFTER_H_
