@@ -158,6 +158,7 @@ struct ServedOptions {
   PlacementOptions intervals = {};
   size_t answer_tokens = 20;
   Token message_start = -1;  // prompts are cut behind it; -1: on the grid alone
+  DrafterFactory drafter = nullptr;
 };
 
 // Served: one server lifetime without HTTP. Its clock stands still: nothing is measured, and
@@ -213,6 +214,9 @@ class Served {
     SchedulerOptions scheduling;
     scheduling.reuse = options.reuse;
     if (options.message_start >= 0) scheduling.message_starts = {options.message_start};
+    scheduling.drafts.make = options.drafter;
+    // The clock stands still, so nothing can be measured.
+    scheduling.drafts.adapts = false;
     return scheduling;
   }
 

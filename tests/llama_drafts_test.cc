@@ -1,0 +1,85 @@
+// Speculative decoding on the real libllama: answers with drafts are those without, on synthetic
+// models of every memory class. In float32, where batches move bits least.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/llama/llama_engine.h"
+#include "lab/maker/model_vocabulary.h"
+#include "testing/engine/test_models.h"
+#include "testing/sched/played_conversation.h"
+#include "testing/sched/served_engine.h"
+
+namespace cairn {
+namespace {
+
+constexpr test::MessageTokens kMessageTokens = {kTurnStartToken, kTurnEndToken};
+constexpr test::PersonLetters kLetters = {200, 60, 80, 30, 60};
+constexpr int kPeople = 3;
+constexpr int kTurns = 6;
+
+struct Made {
+  const char* architecture;
+  uint32_t window_tokens = 0;
+};
+
+std::unique_ptr<LlamaEngine> Loaded(const Made& made) {
+  LlamaOptions options =
+      test::SmallOptions(test::MadeModel(made.architecture, made.window_tokens, "f32"));
+  options.cache_type_k = options.cache_type_v = "f32";
+  options.flash_attention = "off";
+  auto engine = LlamaEngine::Load(options);
+  if (!engine) ADD_FAILURE() << engine.error().message;
+  return engine ? std::move(*engine) : nullptr;
+}
+
+test::ServedOptions Options(DrafterFactory drafter) {
+  test::ServedOptions options;
+  options.cache.ram_bytes_max = size_t{1} << 30;
+  options.answer_tokens = 40;
+  options.drafter = drafter;
+  return options;
+}
+
+class LlamaDrafts : public testing::TestWithParam<Made> {};
+
+// Each prompt is sent twice, so that the second answer is drafted from the first; between turns
+// people go on, edit and go back.
+TEST_P(LlamaDrafts, AnswersWithDraftsAreThoseWithout) {
+  auto without = Loaded(GetParam());
+  auto with = Loaded(GetParam());
+  ASSERT_TRUE(without != nullptr && with != nullptr);
+  test::Served plain(std::move(without), Options(nullptr));
+  test::Served drafted(std::move(with), Options(&MakeNgramDrafter));
+  for (int i = 0; i < kPeople; ++i) {
+    test::Person person(40 + static_cast<uint64_t>(i), kLetters, std::string(150, 'H'));
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const auto prompt = test::Render(person.messages(), false, kMessageTokens);
+      std::string answer;
+      for (int time = 0; time < 2; ++time) {
+        answer = plain.Ask(prompt).text;
+        ASSERT_EQ(drafted.Ask(prompt).text, answer) << "turn " << turn << ", time " << time;
+      }
+      person.Change(answer);
+    }
+  }
+  uint64_t drafts = 0;
+  uint64_t accepted = 0;
+  for (const DraftStats& source : drafted.stats().drafts) {
+    drafts += source.drafted_tokens;
+    accepted += source.accepted_tokens;
+  }
+  EXPECT_GT(accepted, 200u);
+  EXPECT_GE(drafts, accepted);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaDrafts,
+                         testing::Values(Made{"llama"}, Made{"gemma3", 96}, Made{"mamba2"},
+                                         Made{"qwen35"}, Made{"lfm2"}),
+                         [](const auto& tested) { return std::string(tested.param.architecture); });
+
+}  // namespace
+}  // namespace cairn
