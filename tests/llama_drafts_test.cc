@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,8 +19,13 @@ namespace {
 
 constexpr test::MessageTokens kMessageTokens = {kTurnStartToken, kTurnEndToken};
 constexpr test::PersonLetters kLetters = {200, 60, 80, 30, 60};
-constexpr int kPeople = 3;
 constexpr int kTurns = 6;
+
+// Three conversations of each model, or as many as CAIRN_DRAFT_CONVERSATIONS says.
+int Conversations() {
+  const char* asked = std::getenv("CAIRN_DRAFT_CONVERSATIONS");
+  return asked == nullptr ? 3 : std::stoi(asked);
+}
 
 struct Made {
   const char* architecture;
@@ -54,7 +60,7 @@ TEST_P(LlamaDrafts, AnswersWithDraftsAreThoseWithout) {
   ASSERT_TRUE(without != nullptr && with != nullptr);
   test::Served plain(std::move(without), Options(nullptr));
   test::Served drafted(std::move(with), Options(&MakeNgramDrafter));
-  for (int i = 0; i < kPeople; ++i) {
+  for (int i = 0; i < Conversations(); ++i) {
     test::Person person(40 + static_cast<uint64_t>(i), kLetters, std::string(150, 'H'));
     for (int turn = 0; turn < kTurns; ++turn) {
       const auto prompt = test::Render(person.messages(), false, kMessageTokens);
