@@ -60,6 +60,7 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   }
   if (match.last == nullptr) return result;
   const CheckpointEntry& end = table_.EntryOf(PrefixTree::ValueOf(PrefixTree::LeafOf(match.last)));
+  result.nearest = end.checkpoint.id;
   if (end.prompt_tokens >= match.shared) {
     result.neighbour_tokens = end.prompt_tokens;
     result.neighbour_turns = end.prompt_turns;
@@ -262,11 +263,10 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   return path;
 }
 
-CheckpointCache::StoredRun CheckpointCache::StoredRunOf(NamespaceId name_space,
-                                                        TokenSpan prompt) const {
-  const PrefixTree::MatchResult match = table_.tree().Match(name_space, prompt);
-  if (match.last == nullptr) return {};
-  const CheckpointEntry& leaf = table_.EntryOf(PrefixTree::ValueOf(PrefixTree::LeafOf(match.last)));
+CheckpointCache::StoredRun CheckpointCache::StoredRunOf(const MatchResult& match) const {
+  const auto found = table_.entries().find(match.nearest);
+  if (found == table_.entries().end()) return {};
+  const CheckpointEntry& leaf = found->second;
   if (leaf.holder == 0 || leaf.checkpoint.lineage == 0) return {};
   StoredRun run;
   run.tokens = std::min(match.shared, leaf.checkpoint.position);

@@ -85,6 +85,8 @@ class CheckpointCache {
     // known.
     size_t neighbour_tokens = 0;
     size_t neighbour_turns = 0;
+    // A checkpoint whose tokens begin with the first `shared` of the prompt; 0: there is none.
+    CheckpointId nearest = 0;
   };
 
   // Facts of the engine and of the slot that Plan depends on.
@@ -198,9 +200,9 @@ class CheckpointCache {
     size_t tokens = 0;      // of the path that the prompt shares; 0: there is none
     Provenance provenance;  // of the whole path
   };
-  // The path to the nearest checkpoint that lies off the grid, for models that can resume anywhere
-  // on it.
-  StoredRun StoredRunOf(NamespaceId name_space, TokenSpan prompt) const;
+  // The path to the nearest checkpoint of `match`, if it lies off the grid and is still there, for
+  // models that can resume anywhere on it.
+  StoredRun StoredRunOf(const MatchResult& match) const;
 
   // Removes the last segment of a path that could not be assembled. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);

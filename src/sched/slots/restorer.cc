@@ -257,9 +257,7 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   rules.in_answer = needs.in_answer;
   const bool may_resume_in_runs =
       rules.mode == ReuseMode::kLive && rules.segments && !rules.needs_snapshots && needs.reuse;
-  if (may_resume_in_runs && needs.match->shared > 0) {
-    rules.run = pool_->cache().StoredRunOf(needs.name_space, needs.prompt);
-  }
+  if (may_resume_in_runs) rules.run = pool_->cache().StoredRunOf(*needs.match);
   return rules;
 }
 
