@@ -399,6 +399,30 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
   }
 }
 
+// A state that was chosen for a slot, and then could not be read, ended the server.
+TEST(Restart, AHeaderThatCannotBeReadBeforeAnybodyAsksIsComputedWhenSomebodyDoes) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk all;
+    {
+      Life life(&all, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
+      life.Ask(HeaderRequest('a'));
+      life.Ask(HeaderRequest('b'));
+      life.SaveAll();
+    }
+    Bench cold(SlowReader(memory_class), {});
+    const std::string answer = cold.Run(HeaderRequest('c')).text;
+    for (const ObjectName& name : all.names()) {
+      test::FakeDisk disk = all;
+      Life life(&disk, SlowReader(memory_class, 3), 2 << 20, ReuseMode::kLive, "auto");
+      disk.Remove(name);
+      life.Idle();
+      EXPECT_EQ(life.Ask(HeaderRequest('c')).text, answer);
+      life.CheckInvariants();
+    }
+  }
+}
+
 // Where no snapshots are needed, the common beginning of several conversations is the most likely
 // to be used again.
 TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {

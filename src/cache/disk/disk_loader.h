@@ -46,6 +46,7 @@ class DiskLoader {
   // Takes the object out of all loads, so that it can be removed.
   void Forget(uint64_t id);
   // Whether the object must be read from disk, or was read for a load that has not ended.
+  // REQUIRES: the object exists.
   bool FromDisk(uint64_t id) const { return !table_->InMemory(id) || arrived_.contains(id); }
 
   // Takes in the objects that were read since the last call, and begins to read the next ones.

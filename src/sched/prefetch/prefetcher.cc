@@ -96,10 +96,12 @@ Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   Tokens prompt(tokens.begin(), tokens.end());
   // The last token of a prompt is always computed.
   prompt.push_back(prompt.back());
-  const auto match = context_->cache->Match(prefix.name_space, prompt);
+  auto match = context_->cache->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
   if (context_->restorer.ReachOf(needs).tokens < size) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
+  // Objects that could not be read are gone.
+  match = context_->cache->Match(prefix.name_space, prompt);
   context_->pool.Release(context_->restorer.Resume(needs).slot);
   return Begun::kYes;
 }
@@ -134,7 +136,7 @@ Prefetcher::Begun Prefetcher::Begin() {
   const PrefetchPrompt& prompt = current_->prefetched.prompt;
   const size_t end = context_->CutsOf(prompt.tokens).Last();
   context_->RefreshCache();
-  const auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
+  auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
   SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
   // `exact` does not continue from generated tokens.
   needs.keeps_answer = prompt.keeps_answer && !context_->exact();
@@ -145,6 +147,7 @@ Prefetcher::Begun Prefetcher::Begin() {
     return Begun::kNothing;
   }
   if (IsLoading(needs)) return Begun::kLoading;
+  match = context_->cache->Match(prompt.name_space, prompt.tokens);
   current_->slot = context_->restorer.Resume(needs).slot;
   return pool.slot(*current_->slot).tokens().size() < end ? Begun::kYes : Begun::kNothing;
 }

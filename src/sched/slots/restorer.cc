@@ -268,19 +268,19 @@ std::optional<Restorer::Pins> Restorer::Pin(const SlotNeeds& needs, const Resume
   pinned.full_state = nullptr;
   pinned.point.checkpoint.id = 0;
   if (point.checkpoint.id != 0) {
-    pins.from_disk = pool_->cache().loader().FromDisk(point.checkpoint.id);
     const auto snapshot = pool_->cache().Pin(point.checkpoint.id);
     if (!snapshot) return std::nullopt;
+    pins.from_disk = pool_->cache().loader().FromDisk(point.checkpoint.id);
     pins.snapshot = *snapshot;
     pinned.point.checkpoint.id = point.checkpoint.id;
   }
   if (path.full_state != nullptr) {
-    pins.from_disk = pins.from_disk || pool_->cache().loader().FromDisk(path.full_state->id);
     const auto whole = pool_->cache().Pin(path.full_state->id);
     if (!whole) {
       Unpin(pinned, pins);
       return std::nullopt;
     }
+    pins.from_disk = pins.from_disk || pool_->cache().loader().FromDisk(path.full_state->id);
     pins.full_state = *whole;
   }
   if (point.kind != ResumePoint::Kind::kAssemble) return pins;
