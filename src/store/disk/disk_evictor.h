@@ -20,6 +20,9 @@ namespace cairn {
 class DiskEvictor {
  public:
   enum class Room { kMade, kNone, kDeviceFull, kLocked, kFailed };
+  // How often, and after how long, a caller that got kLocked tries again.
+  static constexpr int kLockTriesMax = 10;
+  static constexpr double kLockWaitS = 0.05;
 
   // `listing` outlives it.
   explicit DiskEvictor(DiskListing* listing) : listing_(listing) {}

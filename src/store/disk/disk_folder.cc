@@ -17,10 +17,11 @@ DiskFolder::DiskFolder(Fs* fs, const DiskStoreOptions& options, DiskTrouble* tro
   CHECK(options.half_life_s > 0);
 }
 
-void DiskFolder::Scan() {
+bool DiskFolder::Scan() {
   const std::optional<bool> has_own_folder = scanner_.Scan();
   writer_.OnScanned(has_own_folder.value_or(true));
-  if (has_own_folder && bytes() > listing_.options().bytes_max) evictor_.MakeRoom(nullptr);
+  if (!has_own_folder || bytes() <= listing_.options().bytes_max) return true;
+  return evictor_.MakeRoom(nullptr) != DiskEvictor::Room::kLocked;
 }
 
 void DiskFolder::Remove(const ObjectName& name) {

@@ -40,8 +40,8 @@ class DiskFolder {
              std::function<bool()> stopped);
 
   // Finds the files that appeared and disappeared since the last scan, and evicts if they exceed
-  // the budget.
-  void Scan();
+  // the budget. Returns false if it does, and another process holds the lock for evicting.
+  bool Scan();
   // See DiskWriter.
   std::optional<double> Write(DiskWriter::Job* job) { return writer_.Write(job); }
   void AbortWrite(const DiskWriter::Job& job) { writer_.Abort(job); }

@@ -45,6 +45,12 @@ void DiskQueue::PushLost(const ObjectName& name) {
   PushWithoutBytes(std::move(task));
 }
 
+void DiskQueue::PushScan() {
+  DiskTask task;
+  task.scan = true;
+  PushWithoutBytes(std::move(task));
+}
+
 void DiskQueue::PushWithoutBytes(DiskTask task) {
   const std::lock_guard<std::mutex> guard(mutex_);
   // A later write of the same object must not be merged with one before this removal.

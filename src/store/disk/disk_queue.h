@@ -28,7 +28,9 @@ struct DiskTask {
   ObjectName name;
   // Removes the index entry of a file that was found corrupt and was removed.
   bool lost = false;
-  // Set for writes; a removal has none.
+  // Scans the folder, and evicts if it exceeds the budget.
+  bool scan = false;
+  // Set for writes only.
   ObjectHeader header;
   std::shared_ptr<const Bytes> bytes;
 
@@ -47,6 +49,7 @@ class DiskQueue {
   bool PushWrite(DiskTask task);
   void PushRemove(const ObjectName& name);
   void PushLost(const ObjectName& name);
+  void PushScan();
   void PushTouch(const ObjectName& name);
   // Returns false if work is left after `ms_max`, or if the I/O thread has stopped.
   bool WaitUntilDone(double ms_max);

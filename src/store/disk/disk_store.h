@@ -111,7 +111,9 @@ class DiskStore {
   // Counts a use of the object.
   virtual void Touch(const ObjectName& name) = 0;
   virtual void Remove(const ObjectName& name) = 0;
-  // Waits until all queued work is done, for at most `ms_max`. Returns false if some is left.
+  // Waits until all queued work is done, for at most `ms_max`. Returns false if some is left. If
+  // something was written since the last call, the folder is scanned too, so that it is within its
+  // budget whatever other processes wrote meanwhile.
   virtual bool Drain(double ms_max) = 0;
   // Any thread.
   virtual SavedStats stats() const = 0;

@@ -97,6 +97,30 @@ TEST(DiskStoreThread, DrainsWhatIsQueued) {
   EXPECT_TRUE(store->Drain(0));
 }
 
+// Each store counts its own writes at once, and those of others at its scans. Two servers that
+// ended together left more than the budget behind.
+TEST(DiskStoreThread, LeavesTheFolderWithinItsBudgetWhenTwoDrainAtOnce) {
+  MemoryFs fs;
+  fs.SetNow(test::kStartNs);
+  const auto other_fs = fs.AnotherProcess();
+  DiskStoreOptions options = SteppedStore::Options(&fs);
+  options.bytes_max = 10 * (kFrontBytesMin + 2000);
+  options.scan_interval_s = 1000;
+  for (Token round = 0; round < 20; ++round) {
+    const auto first = DiskStore::Open(&fs, options);
+    const auto second = DiskStore::Open(other_fs.get(), options);
+    for (Token line = 0; line < 8; ++line) {
+      const Token own = round * 100 + line;
+      ASSERT_TRUE(first->Write(Snapshot(TokensOf(10, own)), Shared(PayloadOf(1000))));
+      ASSERT_TRUE(second->Write(Snapshot(TokensOf(10, own + 50)), Shared(PayloadOf(1000))));
+    }
+    std::thread drains_too([&second] { EXPECT_TRUE(second->Drain(kPatienceMs)); });
+    EXPECT_TRUE(first->Drain(kPatienceMs));
+    drains_too.join();
+    EXPECT_LE(fs.bytes(), options.bytes_max);
+  }
+}
+
 TEST(DiskStoreThread, CallsNobodyAfterItsStop) {
   MemoryFs fs;
   DiskStoreOptions options = SteppedStore::Options(&fs);

@@ -1,6 +1,7 @@
 #include "store/disk/disk_worker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -99,13 +100,23 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
   return tl::unexpected(std::move(object).error());
 }
 
+// Another process may have filled the folder while this one wrote, so the last write is followed by
+// a scan: whichever process drains last leaves the folder within its budget.
+bool DiskWorker::Drain(double ms_max) {
+  const auto began = std::chrono::steady_clock::now();
+  if (!queue_.WaitUntilDone(ms_max)) return false;
+  const uint64_t written = stats().written;
+  if (written == written_at_drain_) return true;
+  queue_.PushScan();
+  const std::chrono::duration<double, std::milli> past = std::chrono::steady_clock::now() - began;
+  if (!queue_.WaitUntilDone(ms_max - past.count())) return false;
+  written_at_drain_ = written;
+  return true;
+}
+
 double DiskWorker::Step() {
   if (SecondsToScan() <= 0) {
-    scanned_ns_ = options_.now_ns();
-    TraceSpan span(options_.trace, "scan");
-    folder_.Scan();
-    if (TellsMore()) folder_.TellFound();
-    span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
+    Scan();
     Publish();
     return 0;
   }
@@ -126,22 +137,41 @@ double DiskWorker::Step() {
     job_.emplace();
     job_->task = *std::move(task);
   }
-  if (job_->task.is_write()) {
-    const std::optional<double> wait_s = folder_.Write(&*job_);
-    if (wait_s) {
-      Publish();
-      return std::min(*wait_s, SecondsToScan());
-    }
-  } else if (job_->task.lost) {
-    folder_.Lost(job_->task.name);
-  } else {
-    folder_.Remove(job_->task.name);
+  if (const std::optional<double> wait_s = DoJob()) {
+    Publish();
+    return std::min(*wait_s, SecondsToScan());
   }
   // A caller whose Drain returns finds the events published.
   Publish();
   queue_.Done(job_->task);
   job_.reset();
   return 0;
+}
+
+bool DiskWorker::Scan() {
+  scanned_ns_ = options_.now_ns();
+  TraceSpan span(options_.trace, "scan");
+  const bool had_lock = folder_.Scan();
+  if (TellsMore()) folder_.TellFound();
+  span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
+  return had_lock;
+}
+
+std::optional<double> DiskWorker::DoJob() {
+  const DiskTask& task = job_->task;
+  if (task.is_write()) return folder_.Write(&*job_);
+  if (task.scan) {
+    // The process that evicts now may not know of our last write, so it does not do for us.
+    const bool had_lock = Scan();
+    if (!had_lock && ++job_->lock_tries < DiskEvictor::kLockTriesMax) {
+      return DiskEvictor::kLockWaitS;
+    }
+  } else if (task.lost) {
+    folder_.Lost(task.name);
+  } else {
+    folder_.Remove(task.name);
+  }
+  return std::nullopt;
 }
 
 void DiskWorker::Run() {

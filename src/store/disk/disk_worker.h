@@ -37,7 +37,7 @@ class DiskWorker {
   Result<Bytes> Read(const ObjectName& name);
   void Touch(const ObjectName& name) { queue_.PushTouch(name); }
   void Remove(const ObjectName& name) { queue_.PushRemove(name); }
-  bool Drain(double ms_max) { return queue_.WaitUntilDone(ms_max); }
+  bool Drain(double ms_max);
 
   // Called by the I/O thread.
   // Scans if a scan is due; otherwise applies the touches and does one task. Returns the number of
@@ -57,6 +57,9 @@ class DiskWorker {
   // Whether the next part of the found objects can be reported; see
   // DiskStoreOptions::found_bytes_max.
   bool TellsMore() const;
+  bool Scan();
+  // Does the current job. Returns the number of seconds to wait if it cannot be done yet.
+  std::optional<double> DoJob();
   // Publishes the results of the last step, and wakes the caller if there are any.
   void Publish();
   // Drops the current job after an allocation failed.
@@ -68,6 +71,9 @@ class DiskWorker {
   DiskTrouble trouble_;
   std::atomic<bool> refusing_{false};  // state of the folder after the last step
   DiskQueue queue_;
+
+  // Used by the caller's thread only.
+  uint64_t written_at_drain_ = 0;
 
   // Used by the I/O thread only.
   DiskFolder folder_;

@@ -13,8 +13,6 @@ namespace {
 
 // After this many consecutive failed writes the folder is left alone until the next scan.
 constexpr int kFailuresMax = 2;
-constexpr int kLockTriesMax = 10;
-constexpr double kLockWaitS = 0.05;
 // Between two appends of this size the store checks whether it was told to stop.
 constexpr size_t kAppendBytes = size_t{8} << 20;
 
@@ -150,7 +148,7 @@ std::optional<double> DiskWriter::WriteWithRoom(Job* job) {
       return std::nullopt;
     case DiskEvictor::Room::kLocked:
       listing_->index().Erase(listing_->own_model(), name);
-      if (++job->lock_tries < kLockTriesMax) return kLockWaitS;
+      if (++job->lock_tries < DiskEvictor::kLockTriesMax) return DiskEvictor::kLockWaitS;
       Failed(*job, Error{ErrorCode::kUnavailable, "\"" + listing_->options().folder +
                                                       "/lock\": another process holds it, or it "
                                                       "cannot be made"});
