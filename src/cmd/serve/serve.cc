@@ -29,6 +29,7 @@
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
+#include "cmd/serve/serve_policies.h"
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/start_grid.h"
 #include "cmd/text_models.h"
@@ -44,68 +45,6 @@ namespace {
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
-
-// The values of the flags, validated before anything takes time.
-struct Policies {
-  std::unique_ptr<PlacementPolicy> placement;
-  std::unique_ptr<EvictionPolicy> eviction;
-  ReuseMode reuse = ReuseMode::kLive;
-  std::shared_ptr<VolatileText> volatile_text;  // null without patterns
-};
-
-Result<Policies> MakePolicies(const ServeOptions& options) {
-  if (options.slots == 0) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--parallel 0 leaves no slot; expected 1 or more, or -1 for the default");
-  }
-  if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--sleep-idle-seconds cannot be combined with --embeddings or --reranking; remove "
-                "one of them");
-  }
-  if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
-                    " moves prefilled tokens, which changes their bits; it cannot be combined with "
-                    "--reuse exact");
-  }
-  if (options.reuse == "exact" && options.kv_unified.value_or(false) && SlotsOf(options) > 1) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--kv-unified lets slots change each other's last bits, which --reuse exact "
-                "excludes; remove it, or give --parallel 1");
-  }
-  Policies policies;
-  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
-  if (!placement) return tl::unexpected(placement.error());
-  policies.placement = std::move(*placement);
-  auto eviction = MakeEviction(options.eviction);
-  if (!eviction) return tl::unexpected(eviction.error());
-  policies.eviction = std::move(*eviction);
-  const auto reuse = ParseReuseMode(options.reuse);
-  if (!reuse) return tl::unexpected(reuse.error());
-  policies.reuse = *reuse;
-  if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
-  const LlamaOptions& llama = options.llama;
-  if (llama.grid_tokens > llama.ubatch_tokens) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
-                    std::to_string(llama.ubatch_tokens) +
-                    ", so no chunk could be that long; raise --ubatch-size or lower --grid");
-  }
-  if (!options.pin_volatile.empty() && options.reuse == "exact") {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--pin-volatile makes prompts depend on earlier requests, which --reuse exact "
-                "excludes; remove one of them");
-  }
-  if (!options.pin_volatile.empty()) {
-    auto volatile_text = VolatileText::Make(options.pin_volatile);
-    if (!volatile_text) {
-      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
-    }
-    policies.volatile_text = std::move(*volatile_text);
-  }
-  return policies;
-}
 
 // Without checkpoints nothing is cached: the baseline for comparisons.
 bool KeepsCheckpoints(const ServeOptions& options) {

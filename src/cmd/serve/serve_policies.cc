@@ -1,0 +1,66 @@
+#include "cmd/serve/serve_policies.h"
+
+#include <string>
+#include <utility>
+
+#include "cache/resume.h"
+#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/disk_cache.h"
+
+namespace cairn {
+
+Result<Policies> MakePolicies(const ServeOptions& options) {
+  if (options.slots == 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--parallel 0 leaves no slot; expected 1 or more, or -1 for the default");
+  }
+  if (options.sleep_idle_s >= 0 && (options.embeddings || options.reranking)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--sleep-idle-seconds cannot be combined with --embeddings or --reranking; remove "
+                "one of them");
+  }
+  if (options.reuse == "exact" && (options.cache_reuse > 0 || options.context_shift)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                std::string(options.context_shift ? "--context-shift" : "--cache-reuse") +
+                    " moves prefilled tokens, which changes their bits; it cannot be combined with "
+                    "--reuse exact");
+  }
+  if (options.reuse == "exact" && options.kv_unified.value_or(false) && SlotsOf(options) > 1) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--kv-unified lets slots change each other's last bits, which --reuse exact "
+                "excludes; remove it, or give --parallel 1");
+  }
+  Policies policies;
+  auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
+  if (!placement) return tl::unexpected(placement.error());
+  policies.placement = std::move(*placement);
+  auto eviction = MakeEviction(options.eviction);
+  if (!eviction) return tl::unexpected(eviction.error());
+  policies.eviction = std::move(*eviction);
+  const auto reuse = ParseReuseMode(options.reuse);
+  if (!reuse) return tl::unexpected(reuse.error());
+  policies.reuse = *reuse;
+  if (const auto codec = CodecOf(options); !codec) return tl::unexpected(codec.error());
+  const LlamaOptions& llama = options.llama;
+  if (llama.grid_tokens > llama.ubatch_tokens) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--grid " + std::to_string(llama.grid_tokens) + " is more than --ubatch-size " +
+                    std::to_string(llama.ubatch_tokens) +
+                    ", so no chunk could be that long; raise --ubatch-size or lower --grid");
+  }
+  if (!options.pin_volatile.empty() && options.reuse == "exact") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--pin-volatile makes prompts depend on earlier requests, which --reuse exact "
+                "excludes; remove one of them");
+  }
+  if (!options.pin_volatile.empty()) {
+    auto volatile_text = VolatileText::Make(options.pin_volatile);
+    if (!volatile_text) {
+      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
+    }
+    policies.volatile_text = std::move(*volatile_text);
+  }
+  return policies;
+}
+
+}  // namespace cairn

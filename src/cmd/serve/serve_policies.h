@@ -1,0 +1,30 @@
+// The policies of `cairn serve`, made from the flags, which are checked against one another.
+
+#ifndef CAIRN_CMD_SERVE_SERVE_POLICIES_H_
+#define CAIRN_CMD_SERVE_SERVE_POLICIES_H_
+
+#include <memory>
+
+#include "base/provenance.h"
+#include "base/result.h"
+#include "chat/spans/volatile_text.h"
+#include "cmd/serve/serve.h"
+#include "policy/eviction.h"
+#include "policy/placement.h"
+
+namespace cairn {
+
+struct Policies {
+  std::unique_ptr<PlacementPolicy> placement;
+  std::unique_ptr<EvictionPolicy> eviction;
+  ReuseMode reuse = ReuseMode::kLive;
+  std::shared_ptr<VolatileText> volatile_text;  // null without patterns
+};
+
+// Call before anything takes time. kInvalidArgument names the flag, or the two that exclude each
+// other.
+Result<Policies> MakePolicies(const ServeOptions& options);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_SERVE_SERVE_POLICIES_H_
