@@ -11,20 +11,23 @@ constexpr SeqId kSeq = 0;
 // A step of the usual grid, and then some.
 constexpr size_t kPromptTokens = 80;
 
-Token TokenAt(const Engine& engine, size_t position) {
+// Tokens for the positions [begin, end).
+Tokens TokensAt(const Engine& engine, size_t begin, size_t end) {
   constexpr uint64_t kStride = 2'654'435'761;  // a prime far from any vocabulary's size
-  return static_cast<Token>(position * kStride % engine.info().vocab_size);
+  Tokens tokens;
+  for (size_t at = begin; at < end; ++at) {
+    tokens.push_back(static_cast<Token>(at * kStride % engine.info().vocab_size));
+  }
+  return tokens;
 }
 
 using Rows = std::vector<std::vector<float>>;
 
 // Appends the rows of logits of `count` tokens that are decoded together at `position`.
 Status DecodeTogether(Engine* engine, size_t position, size_t count, Rows* rows) {
-  std::vector<NextToken> tokens;
-  for (size_t at = position; at < position + count; ++at) {
-    tokens.push_back({kSeq, at, TokenAt(*engine, at)});
-  }
-  if (Status decoded = engine->DecodeEach(tokens); !decoded) return decoded;
+  const Tokens tokens = TokensAt(*engine, position, position + count);
+  const Status decoded = engine->DecodeEach(NextTokens(kSeq, position, tokens));
+  if (!decoded) return decoded;
   for (size_t i = 0; i < count; ++i) {
     const std::span<const float> row = engine->LogitsOf(i);
     rows->emplace_back(row.begin(), row.end());
@@ -36,10 +39,8 @@ Status DecodeTogether(Engine* engine, size_t position, size_t count, Rows* rows)
 Result<Rows> RowsOfRun(Engine* engine, size_t together, size_t left) {
   engine->Clear(kSeq);
   const size_t chunk = std::min(kPromptTokens, engine->chunk_tokens_max());
-  Tokens prompt;
-  for (size_t at = 0; at < chunk; ++at) prompt.push_back(TokenAt(*engine, at));
   Rows rows;
-  Status decoded = engine->Decode(kSeq, 0, prompt);
+  Status decoded = engine->Decode(kSeq, 0, TokensAt(*engine, 0, chunk));
   if (decoded && together > 0) decoded = DecodeTogether(engine, chunk, together, &rows);
   for (size_t i = 0; decoded && i < left; ++i) {
     decoded = DecodeTogether(engine, chunk + together + i, 1, &rows);

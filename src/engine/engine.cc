@@ -61,6 +61,13 @@ const std::vector<SamplingStep>& AllSamplingSteps() {
   return steps;
 }
 
+std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens) {
+  std::vector<NextToken> next;
+  next.reserve(tokens.size());
+  for (const Token token : tokens) next.push_back({seq, position++, token});
+  return next;
+}
+
 void Engine::ReleaseTaken() {}
 
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {

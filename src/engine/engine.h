@@ -201,6 +201,8 @@ struct NextToken {
   size_t position = 0;
   Token token = 0;
 };
+// Returns `tokens` at the end of `seq`, which has `position` tokens.
+std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens);
 
 class Engine {
  public:

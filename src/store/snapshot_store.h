@@ -20,6 +20,10 @@
 
 namespace cairn {
 
+// Reads of StartRead that a store does at a time. Bytes that were read and not taken in yet are in
+// no budget, so there are few.
+inline constexpr size_t kReadsAtOnce = 2;
+
 // Assigned by the cache and never reused.
 using SnapshotId = uint64_t;
 

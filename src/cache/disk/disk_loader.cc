@@ -5,10 +5,6 @@
 namespace cairn {
 namespace {
 
-// Objects that are being read at a time. What is read and not taken in yet is not in the budget, so
-// there are few: as many as the store has threads for.
-constexpr size_t kReadingMax = 2;
-
 bool Contains(const std::vector<uint64_t>& ids, uint64_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
@@ -90,7 +86,7 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
 void DiskLoader::ReadNext() {
   for (auto& [number, load] : loads_) {
     for (const uint64_t id : load.to_read) {
-      if (reading_.size() >= kReadingMax) return;
+      if (reading_.size() >= kReadsAtOnce) return;
       if (reading_.contains(id)) continue;
       table_->store().StartRead(id);
       reading_.insert(id);

@@ -237,9 +237,8 @@ Status Slot::RollBack(size_t decoded, ByteSpan snapshot) {
   } else {
     const size_t begin = tokens_.size() - decoded;
     rolled = engine_->Restore(seq_, begin, snapshot);
-    std::vector<NextToken> again;
-    for (size_t at = begin; at < tokens_.size(); ++at) again.push_back({seq_, at, tokens_[at]});
-    if (rolled) rolled = engine_->DecodeEach(again);
+    const TokenSpan again = TokenSpan(tokens_).subspan(begin);
+    if (rolled) rolled = engine_->DecodeEach(NextTokens(seq_, begin, again));
   }
   if (!rolled) Clear(name_space_);
   return rolled;

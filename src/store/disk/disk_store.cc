@@ -18,15 +18,12 @@ namespace {
 // A folder whose scan takes longer is reported when the scan is done.
 constexpr std::chrono::seconds kFirstScanMax(5);
 
-// As many as the cache has reads under way (cache/disk/disk_loader.h).
-constexpr size_t kReaderThreads = 2;
-
 class ThreadedDiskStore final : public DiskStore {
  public:
   ThreadedDiskStore(Fs* fs, DiskStoreOptions options, std::function<void()> wake)
       : worker_(fs, std::move(options)),
         reader_(
-            kReaderThreads, [this](const ObjectName& name) { return worker_.Read(name); },
+            kReadsAtOnce, [this](const ObjectName& name) { return worker_.Read(name); },
             std::move(wake)),
         thread_([this] {
           worker_.TryStep();

@@ -25,9 +25,8 @@ constexpr size_t kKept = 2;
 
 // Decodes `count` tokens of `text` together, from `begin` on. Returns the last row of logits.
 std::vector<float> DecodeTogether(Engine* engine, const Tokens& text, size_t begin, size_t count) {
-  std::vector<NextToken> tokens;
-  for (size_t at = begin; at < begin + count; ++at) tokens.push_back({0, at, text[at]});
-  const Status decoded = engine->DecodeEach(tokens);
+  const TokenSpan tokens = TokenSpan(text).subspan(begin, count);
+  const Status decoded = engine->DecodeEach(NextTokens(0, begin, tokens));
   EXPECT_TRUE(decoded.has_value()) << decoded.error().message;
   const std::span<const float> row = engine->LogitsOf(count - 1);
   return {row.begin(), row.end()};

@@ -43,9 +43,7 @@ tl::unexpected<Error> RefuseSnapshot(size_t position, const std::string& why) {
 
 Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  std::vector<NextToken> batch(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) batch[i] = {seq, position + i, tokens[i]};
-  return DecodeBatch(batch, false);
+  return DecodeBatch(NextTokens(seq, position, tokens), false);
 }
 
 Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
