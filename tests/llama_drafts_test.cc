@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/llama/llama_engine.h"
@@ -52,26 +54,36 @@ test::ServedOptions Options(DrafterFactory drafter) {
 
 class LlamaDrafts : public testing::TestWithParam<Made> {};
 
-// Each prompt is sent twice, so that the second answer is drafted from the first; between turns
-// people go on, edit and go back.
+// Each prompt is sent twice, so that the second answer is drafted from the first, and sometimes an
+// answer is cancelled before; between turns people go on, edit and go back.
+void ExpectTheSameAnswers(test::Served* plain, test::Served* drafted) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < Conversations(); ++i) {
+    test::Person person(40 + static_cast<uint64_t>(i), kLetters, std::string(150, 'H'));
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const auto prompt = test::Render(person.messages(), false, kMessageTokens);
+      if (random() % 3 == 0) {
+        const int steps = 1 + static_cast<int>(random() % 20);
+        plain->AskAndCancel(prompt, steps);
+        drafted->AskAndCancel(prompt, steps);
+      }
+      std::string answer;
+      for (int time = 0; time < 2; ++time) {
+        answer = plain->Ask(prompt).text;
+        ASSERT_EQ(drafted->Ask(prompt).text, answer) << "turn " << turn << ", time " << time;
+      }
+      person.Change(answer);
+    }
+  }
+}
+
 TEST_P(LlamaDrafts, AnswersWithDraftsAreThoseWithout) {
   auto without = Loaded(GetParam());
   auto with = Loaded(GetParam());
   ASSERT_TRUE(without != nullptr && with != nullptr);
   test::Served plain(std::move(without), Options(nullptr));
   test::Served drafted(std::move(with), Options(&MakeNgramDrafter));
-  for (int i = 0; i < Conversations(); ++i) {
-    test::Person person(40 + static_cast<uint64_t>(i), kLetters, std::string(150, 'H'));
-    for (int turn = 0; turn < kTurns; ++turn) {
-      const auto prompt = test::Render(person.messages(), false, kMessageTokens);
-      std::string answer;
-      for (int time = 0; time < 2; ++time) {
-        answer = plain.Ask(prompt).text;
-        ASSERT_EQ(drafted.Ask(prompt).text, answer) << "turn " << turn << ", time " << time;
-      }
-      person.Change(answer);
-    }
-  }
+  ExpectTheSameAnswers(&plain, &drafted);
   uint64_t drafts = 0;
   uint64_t accepted = 0;
   for (const DraftStats& source : drafted.stats().drafts) {
@@ -80,6 +92,32 @@ TEST_P(LlamaDrafts, AnswersWithDraftsAreThoseWithout) {
   }
   EXPECT_GT(accepted, 200u);
   EXPECT_GE(drafts, accepted);
+}
+
+// The draft model is once the model itself, which is mostly right, and once another one, which is
+// mostly wrong.
+TEST_P(LlamaDrafts, AnswersWithADraftModelAreThoseWithout) {
+  const Made other =
+      std::string_view(GetParam().architecture) == "llama" ? Made{"qwen35"} : Made{"llama"};
+  for (const Made& draft : {GetParam(), other}) {
+    SCOPED_TRACE(draft.architecture);
+    auto without = Loaded(GetParam());
+    auto with = Loaded(GetParam());
+    const auto draft_engine = Loaded(draft);
+    ASSERT_TRUE(without != nullptr && with != nullptr && draft_engine != nullptr);
+    CheckpointCache draft_cache({}, *MakePlacement("none"), *MakeEviction("value"), MakeRamStore());
+    test::ServedOptions options = Options(nullptr);
+    options.draft_model = {draft_engine.get(), &draft_cache, 0, 1 << 20};
+    options.draft_tokens_max = 4;
+    test::Served plain(std::move(without), Options(nullptr));
+    test::Served drafted(std::move(with), options);
+    ExpectTheSameAnswers(&plain, &drafted);
+    const DraftStats drafts = drafted.stats().drafts[static_cast<size_t>(DraftSource::kDraftModel)];
+    EXPECT_GT(drafts.drafted_tokens, 500u);
+    if (draft.architecture == GetParam().architecture) {
+      EXPECT_GT(drafts.accepted_tokens, drafts.drafted_tokens * 9 / 10);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaDrafts,

@@ -134,4 +134,25 @@ std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t ma
                                        : PrefixesOfSegments(table, max);
 }
 
+std::vector<Tokens> FindStoredTexts(const ObjectTable& table, NamespaceId name_space,
+                                    size_t tokens_max) {
+  std::vector<const CheckpointEntry*> ends;
+  for (const auto& [id, entry] : table.entries()) {
+    if (entry.name_space != name_space) continue;
+    if (PrefixTree::DescendantOf(entry.node) == nullptr) ends.push_back(&entry);
+  }
+  std::sort(ends.begin(), ends.end(), [](const CheckpointEntry* a, const CheckpointEntry* b) {
+    return a->used_tick > b->used_tick;
+  });
+  std::vector<Tokens> texts;
+  for (const CheckpointEntry* end : ends) {
+    if (tokens_max == 0) break;
+    const size_t position = end->checkpoint.position;
+    const size_t tokens = std::min(position, tokens_max);
+    texts.push_back(PrefixTree::TokensFrom(end->node, position - tokens));
+    tokens_max -= tokens;
+  }
+  return texts;
+}
+
 }  // namespace cairn

@@ -31,6 +31,11 @@ struct StoredPrefix {
 // prompts are not distinguished from other beginnings that several conversations share.
 std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t max);
 
+// Returns the tokens of the namespace's stored conversations, the last used first: at most
+// `tokens_max` together, of each its end.
+std::vector<Tokens> FindStoredTexts(const ObjectTable& table, NamespaceId name_space,
+                                    size_t tokens_max);
+
 }  // namespace cairn
 
 #endif  // CAIRN_CACHE_STORED_PREFIXES_H_

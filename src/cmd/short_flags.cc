@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 24> kShortFlags{{
+constexpr std::array<ShortFlag, 29> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -34,6 +34,11 @@ constexpr std::array<ShortFlag, 24> kShortFlags{{
     {"-cpent", "--checkpoint-every-nt"},
     {"-ctxcp", "--ctx-checkpoints"},
     {"-jf", "--json-schema-file"},
+    {"-md", "--spec-draft-model"},
+    {"-ngld", "--spec-draft-ngl"},
+    {"-td", "--spec-draft-threads"},
+    {"-ctkd", "--spec-draft-type-k"},
+    {"-ctvd", "--spec-draft-type-v"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
 }};

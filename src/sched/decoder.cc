@@ -140,8 +140,8 @@ void Decoder::FinishBatch(std::vector<Decoding>* answers) {
 
 void Decoder::Begin(RunningRequest* request, std::span<const float> logits, Tokens earlier_answer) {
   const bool may_draft = !context_->exact() || context_->options.drafts.in_exact;
-  if (may_draft && !request->drafts.on()) {
-    request->drafts = speculation_.Begin(std::move(earlier_answer));
+  if (may_draft && context_->options.drafts.on() && !request->drafts.on()) {
+    request->drafts = speculation_.Begin(request->request.name_space, std::move(earlier_answer));
   }
   if (auto end = Sample(request, logits)) End(request, std::move(*end));
 }

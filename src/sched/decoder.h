@@ -24,9 +24,9 @@ namespace cairn {
 
 class Decoder {
  public:
-  // Both must outlive this object.
-  Decoder(SchedulerContext* context, RunningRequests* running)
-      : context_(context), running_(running), speculation_(context) {}
+  // All must outlive this object. `draft_model`: nullptr if there is none.
+  Decoder(SchedulerContext* context, RunningRequests* running, DraftModel* draft_model)
+      : context_(context), running_(running), speculation_(context, draft_model) {}
 
   // Returns false if no request is decoding.
   bool DecodeAnswers();

@@ -64,6 +64,7 @@ RequestState RunningRequests::Remove(RunningRequest* request, std::string_view w
   CHECK(found != requests_.end());
   const ScheduleTrace::Answer answer{found->number, found->queued_ms};
   if (found->slot) {
+    found->drafts.Release(context_->pool.slot(*found->slot).tokens());
     context_->trace.OnLeavesSlot(*found->slot, answer, found->cost, why);
     context_->pool.Release(*found->slot);
   } else {

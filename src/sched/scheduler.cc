@@ -23,15 +23,16 @@ constexpr double kLoadWaitMs = 50;
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
                      const SchedulerOptions& options)
     : context_(engine, cache, clock, options),
+      draft_model_(options.drafts.model.engine == nullptr ? nullptr : new DraftModel(&context_)),
       queue_(options.queue_limit),
       running_(&context_, &queue_),
       admission_(&context_, &queue_, &running_),
-      decoder_(&context_, &running_),
+      decoder_(&context_, &running_, draft_model_.get()),
       prefetcher_(&context_),
       prefill_(&context_, &queue_, &running_, &decoder_, &prefetcher_),
       memory_governor_(&context_),
       cache_saver_(&context_),
-      idle_unloader_(&context_),
+      idle_unloader_(&context_, draft_model_.get()),
       slot_commands_(&context_, &mailbox_, &idle_unloader_, &running_),
       idle_work_(options.idle_work) {}
 
@@ -159,16 +160,26 @@ void Scheduler::RunOnce() {
   if (HasWork()) {
     EndIdleWork();
     const bool busy = Step();
-    cache_saver_.StepWhileBusy();
+    SaveWhileBusy();
     // The store wakes this thread when an object has been read.
     if (!busy && admission_.loads()) mailbox_.Wait(kLoadWaitMs);
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (PrefetchNext()) {
-    cache_saver_.StepWhileBusy();
-  } else if (!cache_saver_.Step(false) && !SleepIfIdle()) {
+    SaveWhileBusy();
+  } else if (!SaveNext(false) && !SleepIfIdle()) {
     WaitForWork();
   }
+}
+
+bool Scheduler::SaveNext(bool now) {
+  if (cache_saver_.Step(now)) return true;
+  return draft_model_ != nullptr && !idle_unloader_.unloaded() && draft_model_->Save(now);
+}
+
+void Scheduler::SaveWhileBusy() {
+  cache_saver_.StepWhileBusy();
+  if (draft_model_ != nullptr) draft_model_->SaveWhileBusy();
 }
 
 bool Scheduler::DoIdleWork() {
@@ -193,7 +204,8 @@ void Scheduler::WaitForWork() {
   double wait_ms = std::min(idle_unloader_.UntilUnloadMs(), kWaitMsMax);
   if (context_.options.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
   // By then there may be more to save, or the budget may allow more prefetch.
-  if (context_.stats.unsaved_bytes() > 0 || prefetcher_.is_unfinished()) {
+  const bool saves_drafts = draft_model_ != nullptr && draft_model_->unsaved_bytes() > 0;
+  if (context_.stats.unsaved_bytes() > 0 || saves_drafts || prefetcher_.is_unfinished()) {
     wait_ms = std::min(wait_ms, CacheSaver::kIntervalMs);
   }
   mailbox_.Wait(wait_ms);
@@ -202,8 +214,9 @@ void Scheduler::WaitForWork() {
 bool Scheduler::SaveAll(double ms_max) {
   const double end_ms = context_.NowMs() + ms_max;
   while (context_.NowMs() < end_ms) {
-    if (cache_saver_.Step(true)) continue;
-    if (context_.stats.unsaved_bytes() == 0) return true;
+    if (SaveNext(true)) continue;
+    const uint64_t drafts_bytes = draft_model_ == nullptr ? 0 : draft_model_->unsaved_bytes();
+    if (context_.stats.unsaved_bytes() + drafts_bytes == 0) return true;
     // The disk may refuse writes for longer than a shutdown may take.
     if (context_.cache->saved_stats().refusing) return false;
     // The queue to the disk is full.
@@ -309,6 +322,7 @@ void Scheduler::RecoverMemory() {
   for (size_t slot = 0; !idle_unloader_.unloaded() && slot < context_.engine->slots(); ++slot) {
     context_.pool.EmptyAfterFailure(slot);
   }
+  if (draft_model_ != nullptr && !idle_unloader_.unloaded()) draft_model_->EmptySlots();
   memory_governor_.OnFailedAllocation();
   context_.stats.Update([](SchedulerStats* stats) { ++stats->memory_failures; });
 }

@@ -40,6 +40,7 @@
 #include "engine/engine.h"
 #include "sched/answer/generation.h"
 #include "sched/decoder.h"
+#include "sched/draft/draft_model.h"
 #include "sched/generation_request.h"
 #include "sched/prefetch/prefetcher.h"
 #include "sched/prefill.h"
@@ -107,6 +108,9 @@ class Scheduler {
  private:
   Status CheckRequest(const GenerationRequest& request) const;
   void RunOnce();
+  // See CacheSaver::Step; also saves the draft model's states.
+  bool SaveNext(bool now);
+  void SaveWhileBusy();
   // Returns false if no idle work is left.
   bool DoIdleWork();
   void EndIdleWork();
@@ -127,6 +131,7 @@ class Scheduler {
   void WaitForWork();
 
   SchedulerContext context_;
+  const std::unique_ptr<DraftModel> draft_model_;  // nullptr: there is none
   Mailbox mailbox_;
   RequestQueue queue_;
   RunningRequests running_;

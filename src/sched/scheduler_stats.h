@@ -37,6 +37,12 @@ struct DraftStats {
   uint64_t accepted_tokens = 0;
 };
 
+// The draft model's part of the answers' texts.
+struct DraftModelStats {
+  uint64_t prefilled_tokens = 0;
+  uint64_t reused_tokens = 0;  // that its slots and its prefix cache had
+};
+
 // Figures since the start; from `saved` on, of now.
 struct SchedulerStats {
   uint64_t requests = 0;
@@ -53,6 +59,7 @@ struct SchedulerStats {
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
   std::array<DraftStats, kDraftSources> drafts = {};  // by DraftSource
+  DraftModelStats draft_model;
   uint64_t preempted = 0;  // requests preempted because slots or cells were needed
   // Requests that waited for another to compute their common prefix although a slot was free.
   uint64_t waited_for_prefix = 0;

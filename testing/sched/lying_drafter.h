@@ -3,7 +3,6 @@
 #ifndef CAIRN_TESTING_SCHED_LYING_DRAFTER_H_
 #define CAIRN_TESTING_SCHED_LYING_DRAFTER_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <random>
@@ -14,9 +13,9 @@ namespace cairn::test {
 
 class LyingDrafter final : public Drafter {
  public:
-  Draft Propose(TokenSpan text, Token /*next*/, size_t tokens_max) override {
+  Draft Propose(TokenSpan text, Token /*next*/, const DraftLength& length_of) override {
     Draft draft;
-    const size_t length = std::min<size_t>(tokens_max, random_() % 6);
+    const size_t length = length_of(draft.source, random_() % 6);
     for (size_t i = 0; i < length; ++i) {
       draft.tokens.push_back('a' + static_cast<Token>((random_() + text.size()) % 2));
     }
@@ -27,7 +26,7 @@ class LyingDrafter final : public Drafter {
   std::mt19937_64 random_{1};
 };
 
-inline std::unique_ptr<Drafter> MakeLyingDrafter(Tokens /*earlier_answer*/) {
+inline std::unique_ptr<Drafter> MakeLyingDrafter(AnswerStart /*start*/) {
   return std::make_unique<LyingDrafter>();
 }
 

@@ -159,6 +159,8 @@ struct ServedOptions {
   size_t answer_tokens = 20;
   Token message_start = -1;  // prompts are cut behind it; -1: on the grid alone
   DrafterFactory drafter = nullptr;
+  DraftModelOptions draft_model = {};
+  size_t draft_tokens_max = 16;
 };
 
 // Served: one server lifetime without HTTP. Its clock stands still: nothing is measured, and
@@ -174,6 +176,20 @@ class Served {
         scheduler_(&engine_, &cache_, &clock_, Scheduling(options)) {}
 
   ServedAnswer Ask(const PlayedPrompt& prompt) { return AskTogether({prompt}).front(); }
+
+  // Cancels the answer after some steps.
+  void AskAndCancel(const PlayedPrompt& prompt, int steps) {
+    GenerationRequest request;
+    request.prompt = prompt.tokens;
+    request.shape = prompt.shape;
+    request.params = Greedy(answer_tokens_);
+    const auto generation = scheduler_.Submit(std::move(request));
+    ASSERT_TRUE(generation.has_value());
+    for (int step = 0; step < steps; ++step) scheduler_.Step();
+    (*generation)->Cancel();
+    while (scheduler_.Step()) {
+    }
+  }
 
   // Submits all at the same time.
   std::vector<ServedAnswer> AskTogether(const std::vector<PlayedPrompt>& prompts) {
@@ -215,6 +231,8 @@ class Served {
     scheduling.reuse = options.reuse;
     if (options.message_start >= 0) scheduling.message_starts = {options.message_start};
     scheduling.drafts.make = options.drafter;
+    scheduling.drafts.model = options.draft_model;
+    scheduling.drafts.tokens_max = options.draft_tokens_max;
     // The clock stands still, so nothing can be measured.
     scheduling.drafts.adapts = false;
     return scheduling;

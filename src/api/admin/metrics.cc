@@ -67,7 +67,7 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
 
 void AddDrafts(const SchedulerStats& stats, MetricsPage* page) {
   page->BeginCounter("cairn_draft_tokens_total",
-                     "Drafted tokens that were verified (--spec-type), by the draft's source.");
+                     "Drafted tokens that were verified, by the draft's source.");
   for (size_t i = 0; i < kDraftSources; ++i) {
     page->Sample({{"source", std::string(DraftSourceName(static_cast<DraftSource>(i)))}},
                  Of(stats.drafts[i].drafted_tokens));
@@ -78,6 +78,12 @@ void AddDrafts(const SchedulerStats& stats, MetricsPage* page) {
     page->Sample({{"source", std::string(DraftSourceName(static_cast<DraftSource>(i)))}},
                  Of(stats.drafts[i].accepted_tokens));
   }
+  page->Counter("cairn_draft_model_prefill_tokens_total",
+                "Tokens that the draft model prefilled (--model-draft).",
+                Of(stats.draft_model.prefilled_tokens));
+  page->Counter("cairn_draft_model_reused_tokens_total",
+                "Tokens of answers' texts that the draft model's slots and prefix cache had.",
+                Of(stats.draft_model.reused_tokens));
 }
 
 void AddPrompts(const MetricsInput& input, MetricsPage* page) {

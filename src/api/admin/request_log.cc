@@ -201,6 +201,10 @@ Json RequestRecord::ToJson(Detail detail) const {
   told["prompt_ms"] = Rounded(cost_.prompt_ms);
   told["generated_tokens"] = cost_.generated_tokens;
   told["generated_ms"] = Rounded(cost_.generated_ms);
+  if (cost_.drafted_tokens > 0) {
+    told["drafted_tokens"] = cost_.drafted_tokens;
+    told["accepted_tokens"] = cost_.accepted_tokens;
+  }
   return told;
 }
 
@@ -241,6 +245,10 @@ std::string RequestRecord::Line() const {
   }
   line += ", " + std::to_string(cost_.generated_tokens) + " tokens generated in " +
           Text(cost_.generated_ms) + " ms";
+  if (cost_.drafted_tokens > 0) {
+    line += ", " + std::to_string(cost_.accepted_tokens) + " of " +
+            std::to_string(cost_.drafted_tokens) + " drafted tokens accepted";
+  }
   if (report_ && explanation_.why != Explanation::Why::kAllKnown) {
     line += ". " + explanation_.sentence;
   }

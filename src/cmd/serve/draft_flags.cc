@@ -8,49 +8,102 @@
 
 namespace cairn {
 
+namespace {
+
+constexpr const char* kGroup = "Speculative decoding";
+
+void AddDraftModelFlags(CLI::App* serve, ServeOptions* options) {
+  serve
+      ->add_option("--spec-draft-model,--model-draft", options->draft_model_path,
+                   "GGUF file of a draft model of the same family (-md); implies --spec-type "
+                   "draft-simple")
+      ->group(kGroup);
+  serve
+      ->add_option("--spec-draft-p-min,--draft-p-min", options->draft_p_min,
+                   "A draft ends at a token that the draft model gives less than this probability")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(kGroup);
+  serve
+      ->add_option("--spec-draft-ngl,--gpu-layers-draft", options->draft_gpu_layers,
+                   "Number of layers of the draft model to keep on the GPU (-ngld; negative: all)")
+      ->group(kGroup);
+  serve
+      ->add_option("--spec-draft-threads,--threads-draft", options->draft_threads,
+                   "Number of threads for the draft model (-td; -1: as --threads)")
+      ->group(kGroup);
+  serve
+      ->add_option("--spec-draft-type-k,--cache-type-k-draft", options->draft_cache_type_k,
+                   "Data type of K in the draft model's KV cache (-ctkd)")
+      ->capture_default_str()
+      ->group(kGroup);
+  serve
+      ->add_option("--spec-draft-type-v,--cache-type-v-draft", options->draft_cache_type_v,
+                   "Data type of V in the draft model's KV cache (-ctvd)")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
+}  // namespace
+
 void AddDraftFlags(CLI::App* serve, ServeOptions* options) {
-  const std::string group = "Speculative decoding";
   serve
       ->add_option("--spec-type", options->spec_type,
-                   "Draft tokens and verify several in one decode: ngram looks the last tokens up "
-                   "in the conversation and in an earlier answer to the same prompt; none")
+                   "Draft tokens and verify several in one decode, separated by commas: ngram "
+                   "looks the last tokens up in the conversation, in an earlier answer to the same "
+                   "prompt and in other conversations; draft-simple asks a draft model; none")
       ->capture_default_str()
-      ->check([](const std::string& name) {
-        const auto found = FindDrafter(name);
-        return found ? std::string() : found.error().message;
+      ->check([](const std::string& names) {
+        const auto kinds = ParseDraftKinds(names);
+        return kinds ? std::string() : kinds.error().message;
       })
-      ->group(group);
+      ->group(kGroup);
   serve
       ->add_option("--spec-draft-n-max,--draft-max,--draft", options->draft_tokens_max,
                    "Maximum tokens of a draft; they are fewer where measurements say so")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
-      ->group(group);
+      ->group(kGroup);
   serve
       ->add_option("--spec-draft-n-min,--draft-min", options->draft_tokens_min,
                    "Minimum tokens of a draft; shorter ones are not verified")
       ->capture_default_str()
       ->check(CLI::Range(0, 64))
-      ->group(group);
+      ->group(kGroup);
+  AddDraftModelFlags(serve, options);
 }
 
-Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse,
-                                      Engine* engine) {
-  const auto make = FindDrafter(options.spec_type);
-  if (!make) return tl::unexpected(make.error());
+Status CheckDraftFlags(const ServeOptions& options) {
+  const auto kinds = ParseDraftKinds(options.spec_type);
+  if (!kinds) return tl::unexpected(kinds.error());
+  if (kinds->draft_model && options.draft_model_path.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--spec-type draft-simple needs a draft model; give one with --model-draft");
+  }
+  return {};
+}
+
+Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse, Engine* engine,
+                                      const ServedDraft& draft_model) {
+  const auto kinds = ParseDraftKinds(options.spec_type);
+  if (!kinds) return tl::unexpected(kinds.error());
   DraftOptions drafts;
-  drafts.make = *make;
+  if (kinds->ngram) drafts.make = &MakeNgramDrafter;
+  drafts.model.engine = draft_model.engine.get();
+  drafts.model.cache = draft_model.cache.get();
+  drafts.model.p_min = options.draft_p_min;
+  drafts.model.first_lineage = draft_model.first_lineage;
   drafts.tokens_max = std::min(options.draft_tokens_max, engine->chunk_tokens_max() / 2);
   drafts.tokens_min = options.draft_tokens_min;
-  if (drafts.make == nullptr || reuse != ReuseMode::kExact) return drafts;
+  if (!drafts.on() || reuse != ReuseMode::kExact) return drafts;
   const auto differs = FindBatchDifference(engine, drafts.tokens_max + 1);
   if (!differs) return tl::unexpected(differs.error());
   if (*differs > 0) {
     return Fail(ErrorCode::kUnsupported,
-                "--spec-type " + options.spec_type + " with --reuse exact: decoding " +
-                    std::to_string(*differs) +
+                "speculative decoding with --reuse exact: decoding " + std::to_string(*differs) +
                     " tokens together changes bits of this model's logits on this backend, so "
-                    "drafts would change answers; use --reuse live, or --spec-type none");
+                    "drafts would change answers; use --reuse live, or leave --spec-type and "
+                    "--model-draft out");
   }
   drafts.in_exact = true;
   return drafts;

@@ -6,6 +6,7 @@
 #include "base/provenance.h"
 #include "base/result.h"
 #include "cmd/serve/serve.h"
+#include "cmd/serve/served_draft.h"
 #include "engine/engine.h"
 #include "sched/draft/draft_options.h"
 
@@ -13,9 +14,14 @@ namespace cairn {
 
 void AddDraftFlags(CLI::App* serve, ServeOptions* options);
 
-// Returns the options of the flags. With ReuseMode::kExact the engine is probed: kUnsupported if
-// drafts would change bits. REQUIRES: the model is loaded, and no other thread uses the engine.
-Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse, Engine* engine);
+// kInvalidArgument if the flags do not fit one another.
+Status CheckDraftFlags(const ServeOptions& options);
+
+// Returns the options of the flags. `draft_model` must outlive the scheduler. With
+// ReuseMode::kExact the engine is probed: kUnsupported if drafts would change bits. REQUIRES: the
+// model is loaded, and no other thread uses the engine.
+Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse, Engine* engine,
+                                      const ServedDraft& draft_model);
 
 }  // namespace cairn
 

@@ -30,6 +30,7 @@
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
+#include "cmd/serve/served_draft.h"
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/start_grid.h"
 #include "cmd/text_models.h"
@@ -86,7 +87,7 @@ class ServeRun {
   ~ServeRun() {
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
-    if (disk_.store) disk_.store->Stop();
+    for (DiskStore* store : Stores()) store->Stop();
   }
 
   // Prints an error, in the human format as one line like every command.
@@ -116,20 +117,19 @@ class ServeRun {
     FallBackWithoutGrid(&*policies);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.leave_grid = options_.cut_at_messages;
-    auto drafts = MakeDraftOptions(options_, policies->reuse, engine_.get());
+    if (Status loaded = LoadDraft(); !loaded) return loaded;
+    auto drafts = MakeDraftOptions(options_, policies->reuse, engine_.get(), draft_);
     if (!drafts) return tl::unexpected(drafts.error());
     scheduling.drafts = *drafts;
     if (options_.cut_at_messages) {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
     }
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
-                              CutRulesOf(*engine_, scheduling),
-                              {[this] { Wake(); }, logger_.sink(), events_.get()});
+                              CutRulesOf(*engine_, scheduling), Callbacks());
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
-    cache_ =
-        std::make_unique<CheckpointCache>(ToCacheOptions(options_), std::move(policies->placement),
-                                          std::move(policies->eviction), MakeStore());
+    cache_ = std::make_unique<CheckpointCache>(MakeCacheOptions(), std::move(policies->placement),
+                                               std::move(policies->eviction), MakeStore());
     cache_->SetSavedAs(disk_.saved_as);
     scheduling.observer = trace_.get();
     scheduling.log = logger_.sink();
@@ -262,8 +262,17 @@ class ServeRun {
     if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
     // The signal thread must not wait for the context thread, which may be blocked by a hanging
     // disk. When the server is stopping, no more requests come.
-    static_cast<void>(scheduler_->PostLook(
-        [saved_as = std::move(saved_as)](CheckpointCache* cache) { cache->SetSavedAs(saved_as); }));
+    static_cast<void>(
+        scheduler_->PostLook([this, saved_as = std::move(saved_as)](CheckpointCache* cache) {
+          cache->SetSavedAs(saved_as);
+          NameDraftKeys(saved_as.name_spaces);
+        }));
+  }
+
+  void NameDraftKeys(const std::vector<std::pair<NamespaceId, uint64_t>>& name_spaces) {
+    if (draft_.cache == nullptr) return;
+    draft_.disk.saved_as.name_spaces = name_spaces;
+    draft_.cache->SetSavedAs(draft_.disk.saved_as);
   }
 
   // From here on requests are answered, and NameKeys() names new keys.
@@ -272,6 +281,7 @@ class ServeRun {
     if (disk_.outlives()) {
       disk_.saved_as.name_spaces = NameSpacesOf(*keys_);
       cache_->SetSavedAs(disk_.saved_as);
+      NameDraftKeys(disk_.saved_as.name_spaces);
       if (slot_files_ != nullptr) slot_files_->SetNameSpaces(disk_.saved_as.name_spaces);
     }
     served_.service.store(service_.get(), std::memory_order_release);
@@ -323,9 +333,41 @@ class ServeRun {
     return {};
   }
 
+  // The draft model's cache takes its part of the budget.
+  CacheOptions MakeCacheOptions() const {
+    CacheOptions options = ToCacheOptions(options_);
+    if (draft_.cache != nullptr && options.ram_bytes_max != SIZE_MAX) {
+      options.ram_bytes_max -= draft_.cache->stats().bytes_max;
+    }
+    return options;
+  }
+
   std::unique_ptr<SnapshotStore> MakeStore() const {
     if (!StoresCheckpoints(options_)) return MakeNoneStore();
     return disk_.store ? MakeTieredStore(disk_.store.get()) : MakeRamStore();
+  }
+
+  std::vector<DiskStore*> Stores() const {
+    std::vector<DiskStore*> stores;
+    for (const DiskCache* disk : {&disk_, &draft_.disk}) {
+      if (disk->store) stores.push_back(disk->store.get());
+    }
+    return stores;
+  }
+
+  DiskCallbacks Callbacks() {
+    return {[this] { Wake(); }, logger_.sink(), events_.get()};
+  }
+
+  Status LoadDraft() {
+    if (options_.draft_model_path.empty()) return {};
+    auto draft = LoadDraftModel(options_, LlamaOptionsOf(), *engine_, *keys_, Callbacks());
+    if (!draft) return tl::unexpected(draft.error());
+    draft_ = std::move(*draft);
+    logger_->info("draft model {}, {} bytes of KV per token, {} MiB of --cache-ram",
+                  draft_.engine->info().description, draft_.engine->traits().kv_bytes_per_token,
+                  draft_.cache->stats().bytes_max >> 20);
+    return {};
   }
 
   void MakeSlotFiles() {
@@ -346,7 +388,11 @@ class ServeRun {
     const double ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
     const double began_ms = clock_.NowMs();
     const bool all = scheduler_->SaveAll(ms_max);
-    const bool drained = disk_.store->Drain(std::max(0.0, ms_max - (clock_.NowMs() - began_ms)));
+    bool drained = true;
+    for (DiskStore* store : Stores()) {
+      const double left_ms = std::max(0.0, ms_max - (clock_.NowMs() - began_ms));
+      drained = store->Drain(left_ms) && drained;
+    }
     const SavedStats saved = disk_.store->stats();
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
@@ -399,7 +445,7 @@ class ServeRun {
                   stats.lost);
   }
 
-  Status LoadModel() {
+  LlamaOptions LlamaOptionsOf() const {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
@@ -407,6 +453,11 @@ class ServeRun {
     llama.unified = options_.kv_unified.value_or(options_.reuse != "exact");
     // Errors while loading are reported once, by the error that Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
+    return llama;
+  }
+
+  Status LoadModel() {
+    LlamaOptions llama = LlamaOptionsOf();
     grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
     grid_->Fill(&llama);
@@ -478,6 +529,7 @@ class ServeRun {
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;
   std::unique_ptr<CheckpointCache> cache_;
+  ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<TraceWriter> trace_;  // null if nothing is written
   std::unique_ptr<Scheduler> scheduler_;

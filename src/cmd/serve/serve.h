@@ -89,6 +89,12 @@ struct ServeOptions {
   std::string spec_type = "none";
   size_t draft_tokens_max = 16;
   size_t draft_tokens_min = 0;
+  double draft_p_min = 0;
+  std::string draft_model_path;  // empty for no draft model
+  int32_t draft_gpu_layers = -1;
+  int32_t draft_threads = -1;  // negative: as --threads
+  std::string draft_cache_type_k = "f16";
+  std::string draft_cache_type_v = "f16";
   bool warm = true;
   size_t prefetch_budget = 0;  // tokens per minute; 0 for no separate limit
   int64_t sse_ping_interval_s = 30;

@@ -6,6 +6,7 @@
 #include "cache/resume.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
+#include "cmd/serve/draft_flags.h"
 
 namespace cairn {
 
@@ -30,6 +31,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "--kv-unified lets slots change each other's last bits, which --reuse exact "
                 "excludes; remove it, or give --parallel 1");
   }
+  if (Status good = CheckDraftFlags(options); !good) return tl::unexpected(good.error());
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());

@@ -1,4 +1,4 @@
-// AnswerDrafts: the drafter of one answer, and how often its drafts were accepted.
+// AnswerDrafts: the drafters of one answer, and how often their drafts were accepted.
 //
 // Threads: the context thread.
 
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "sched/draft/drafter.h"
 
@@ -17,15 +18,25 @@ namespace cairn {
 class AnswerDrafts {
  public:
   AnswerDrafts() = default;  // proposes nothing
-  explicit AnswerDrafts(std::unique_ptr<Drafter> drafter) : drafter_(std::move(drafter)) {
+  // Each proposes where those before it have no draft.
+  explicit AnswerDrafts(std::vector<std::unique_ptr<Drafter>> drafters)
+      : drafters_(std::move(drafters)) {
     for (size_t i = 0; i < kDraftSources; ++i) {
       accepted_[i] = ExpectedAcceptance(static_cast<DraftSource>(i));
     }
   }
 
-  bool on() const { return drafter_ != nullptr; }
-  Draft Propose(TokenSpan text, Token next, size_t tokens_max) {
-    return on() ? drafter_->Propose(text, next, tokens_max) : Draft();
+  bool on() const { return !drafters_.empty(); }
+  // See Drafter.
+  Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) {
+    for (const auto& drafter : drafters_) {
+      Draft draft = drafter->Propose(text, next, length_of);
+      if (!draft.tokens.empty()) return draft;
+    }
+    return {};
+  }
+  void Release(TokenSpan text) {
+    for (const auto& drafter : drafters_) drafter->Release(text);
   }
   // The estimated probability that a drafted token is accepted if those before it were.
   double accepted(DraftSource source) const { return accepted_[static_cast<size_t>(source)]; }
@@ -47,7 +58,7 @@ class AnswerDrafts {
     accepted += (seen - accepted) * share;
   }
 
-  std::unique_ptr<Drafter> drafter_;
+  std::vector<std::unique_ptr<Drafter>> drafters_;
   std::array<double, kDraftSources> accepted_ = {};
 };
 

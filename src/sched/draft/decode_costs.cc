@@ -51,7 +51,7 @@ double ExpectedGain(double accepted, size_t tokens) {
 }
 
 size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, double accepted,
-                       double extra_ms, size_t tokens_max) {
+                       const DraftCost& draft, size_t tokens_max) {
   const double plain_ms = costs.Of(decode.tokens);
   if (plain_ms <= 0) return 0;
   size_t best = 0;
@@ -61,7 +61,8 @@ size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, do
   for (size_t length = 1; length <= tokens_max; ++length) {
     chance *= accepted;
     gained += chance;
-    const double speed = gained / (costs.Of(decode.tokens + length) + extra_ms);
+    const double draft_ms = draft.ms + draft.ms_per_token * static_cast<double>(length);
+    const double speed = gained / (costs.Of(decode.tokens + length) + draft_ms);
     if (speed <= best_speed) continue;
     best = length;
     best_speed = speed;

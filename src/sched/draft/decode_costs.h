@@ -45,11 +45,16 @@ struct PlannedDecode {
   double gained = 0;
 };
 
+// The time that a draft takes beside its verification.
+struct DraftCost {
+  double ms = 0;
+  double ms_per_token = 0;
+};
+
 // Returns how many of at most `tokens_max` drafted tokens to add to the decode, of which each is
-// accepted with probability `accepted` if those before it were. `extra_ms`: what the draft costs
-// beside its decode.
+// accepted with probability `accepted` if those before it were.
 size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, double accepted,
-                       double extra_ms, size_t tokens_max);
+                       const DraftCost& draft, size_t tokens_max);
 // The tokens that an answer is expected to gain by a draft of `tokens`.
 double ExpectedGain(double accepted, size_t tokens);
 

@@ -1,5 +1,6 @@
 #include "sched/draft/drafter.h"
 
+#include <algorithm>
 #include <string>
 
 namespace cairn {
@@ -10,6 +11,10 @@ std::string_view DraftSourceName(DraftSource source) {
       return "earlier_answer";
     case DraftSource::kLongNgram:
       return "long_ngram";
+    case DraftSource::kStoredNgram:
+      return "stored_ngram";
+    case DraftSource::kDraftModel:
+      return "draft_model";
     case DraftSource::kShortNgram:
       return "short_ngram";
   }
@@ -22,18 +27,34 @@ double ExpectedAcceptance(DraftSource source) {
       return 0.9;
     case DraftSource::kLongNgram:
       return 0.8;
+    case DraftSource::kStoredNgram:
+    case DraftSource::kDraftModel:
+      return 0.7;
     case DraftSource::kShortNgram:
       return 0.5;
   }
   return 0;
 }
 
-Result<DrafterFactory> FindDrafter(std::string_view name) {
-  if (name == "none") return DrafterFactory{nullptr};
-  // llama-server: ngram-simple, ngram-map-k, ngram-map-k4v, ngram-mod, ngram-cache.
-  if (name == "ngram" || name.starts_with("ngram-")) return DrafterFactory{&MakeNgramDrafter};
-  return Fail(ErrorCode::kInvalidArgument, "there is no kind of speculative decoding named \"" +
-                                               std::string(name) + "\"; there are none and ngram");
+Result<DraftKinds> ParseDraftKinds(std::string_view names) {
+  DraftKinds kinds;
+  while (!names.empty()) {
+    const size_t comma = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, comma);
+    names.remove_prefix(std::min(comma + 1, names.size()));
+    if (name == "none") continue;
+    if (name == "draft-simple") {
+      kinds.draft_model = true;
+    } else if (name == "ngram" || name.starts_with("ngram-")) {
+      // llama-server: ngram-simple, ngram-map-k, ngram-map-k4v, ngram-mod, ngram-cache.
+      kinds.ngram = true;
+    } else {
+      return Fail(ErrorCode::kInvalidArgument, "there is no kind of speculative decoding named \"" +
+                                                   std::string(name) +
+                                                   "\"; there are none, ngram and draft-simple");
+    }
+  }
+  return kinds;
 }
 
 }  // namespace cairn

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cairn {
 namespace {
@@ -14,7 +17,10 @@ Tokens T(std::string_view text) {
 
 // The draft for a conversation whose last letter is not decoded yet.
 std::string DraftFor(Drafter* drafter, std::string_view text, size_t tokens_max = 8) {
-  const Draft draft = drafter->Propose(T(text.substr(0, text.size() - 1)), text.back(), tokens_max);
+  const auto length_of = [tokens_max](DraftSource, size_t tokens) {
+    return std::min(tokens, tokens_max);
+  };
+  const Draft draft = drafter->Propose(T(text.substr(0, text.size() - 1)), text.back(), length_of);
   return {draft.tokens.begin(), draft.tokens.end()};
 }
 
@@ -37,7 +43,7 @@ TEST(NgramDrafter, GoesOnWithARepetitionThatReachesIntoItself) {
 }
 
 TEST(NgramDrafter, FollowsAnEarlierAnswerUntilTheTwoDiffer) {
-  const auto drafter = MakeNgramDrafter(T("yes it is"));
+  const auto drafter = MakeNgramDrafter({T("yes it is")});
   EXPECT_EQ(DraftFor(drafter.get(), "? y"), "es it is");
   EXPECT_EQ(DraftFor(drafter.get(), "? yes", 4), " it ");
   EXPECT_EQ(DraftFor(drafter.get(), "? yes,"), "");
@@ -45,21 +51,39 @@ TEST(NgramDrafter, FollowsAnEarlierAnswerUntilTheTwoDiffer) {
 }
 
 TEST(NgramDrafter, ForgetsAnEarlierAnswerWhenTheContextIsShifted) {
-  const auto drafter = MakeNgramDrafter(T("abcdefgh"));
+  const auto drafter = MakeNgramDrafter({T("abcdefgh")});
   EXPECT_EQ(DraftFor(drafter.get(), "0123456789a", 2), "bc");
   EXPECT_EQ(DraftFor(drafter.get(), "56789ab", 2), "");
 }
 
-TEST(FindDrafter, TakesLlamaServersNamesForNgramLookup) {
-  EXPECT_EQ(*FindDrafter("none"), nullptr);
+TEST(NgramDrafter, FindsInOtherConversationsWhatItsOwnDoesNotHave) {
+  const auto stored = std::make_shared<const StoredText>(
+      std::vector<Tokens>{T("int main() { return 0; }"), T("int main() { return 1; }")});
+  const auto drafter = MakeNgramDrafter({{}, stored});
+  // The last of them counts, and drafts end where a text does.
+  EXPECT_EQ(DraftFor(drafter.get(), "? int main() {", 30), " return 1; }");
+  EXPECT_EQ(DraftFor(drafter.get(), "? main"), "");
+}
+
+TEST(NgramDrafter, LeavesFewTokensThatOccurredBeforeToADraftModel) {
+  const auto drafter = MakeNgramDrafter({{}, nullptr, true});
+  EXPECT_EQ(DraftFor(drafter.get(), "one two three, one t"), "");
+  EXPECT_EQ(DraftFor(drafter.get(), "one two three, one two th", 2), "re");
+}
+
+TEST(ParseDraftKinds, TakesLlamaServersNames) {
+  EXPECT_FALSE(ParseDraftKinds("none")->ngram);
   for (const char* name : {"ngram", "ngram-simple", "ngram-map-k4v", "ngram-mod"}) {
-    EXPECT_EQ(*FindDrafter(name), &MakeNgramDrafter) << name;
+    const auto kinds = ParseDraftKinds(name);
+    EXPECT_TRUE(kinds->ngram && !kinds->draft_model) << name;
   }
-  const auto unknown = FindDrafter("draft-eagle3");
+  const auto both = ParseDraftKinds("draft-simple,ngram-mod");
+  EXPECT_TRUE(both->ngram && both->draft_model);
+  const auto unknown = ParseDraftKinds("ngram,draft-eagle3");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().message,
-            "there is no kind of speculative decoding named \"draft-eagle3\"; there are none and "
-            "ngram");
+            "there is no kind of speculative decoding named \"draft-eagle3\"; there are none, "
+            "ngram and draft-simple");
 }
 
 }  // namespace

@@ -12,9 +12,14 @@ constexpr double kNewShare = 0.1;
 
 }  // namespace
 
-AnswerDrafts Speculation::Begin(Tokens earlier_answer) const {
-  const DrafterFactory make = context_->options.drafts.make;
-  return make == nullptr ? AnswerDrafts() : AnswerDrafts(make(std::move(earlier_answer)));
+AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
+    drafters.push_back(
+        make({std::move(earlier_answer), stored_texts_.Of(name_space), draft_model_ != nullptr}));
+  }
+  if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
+  return AnswerDrafts(std::move(drafters));
 }
 
 Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const {
@@ -28,18 +33,22 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const
   const size_t most =
       std::min({options.tokens_max, batch_left, std::max<size_t>(context_left, 1) - 1,
                 std::max<size_t>(answer_left, 1) - 1});
-  Draft draft = request->drafts.Propose(text, *request->next, most);
-  if (draft.tokens.empty()) return draft;
-  const double accepted = request->drafts.accepted(draft.source);
-  size_t length = draft.tokens.size();
-  if (options.adapts) length = BestDraftLength(costs_, *decode, accepted, snapshot_ms_, length);
-  if (length == 0 || length < options.tokens_min) {
-    request->drafts.OnSkipped(draft.source);
-    return {};
-  }
-  draft.tokens.resize(length);
-  decode->tokens += length;
-  decode->gained += ExpectedGain(accepted, length);
+  AnswerDrafts* const drafts = &request->drafts;
+  const auto length_of = [&](DraftSource source, size_t tokens) -> size_t {
+    size_t length = std::min(tokens, most);
+    if (options.adapts) {
+      DraftCost cost{snapshot_ms_, 0};
+      if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
+      length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
+    }
+    if (length > 0 && length >= options.tokens_min) return length;
+    drafts->OnSkipped(source);
+    return 0;
+  };
+  Draft draft = drafts->Propose(text, *request->next, length_of);
+  if (draft.tokens.empty() || draft.tokens.size() < options.tokens_min) return {};
+  decode->tokens += draft.tokens.size();
+  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.tokens.size());
   return draft;
 }
 

@@ -18,7 +18,9 @@
 
 #include "base/bytes.h"
 #include "sched/draft/decode_costs.h"
+#include "sched/draft/draft_model.h"
 #include "sched/draft/drafter.h"
+#include "sched/draft/stored_text.h"
 #include "sched/request_state.h"
 #include "sched/scheduler_context.h"
 
@@ -26,11 +28,12 @@ namespace cairn {
 
 class Speculation {
  public:
-  // `context` must outlive this object.
-  explicit Speculation(SchedulerContext* context) : context_(context) {}
+  // Both must outlive this object. `draft_model`: nullptr if there is none.
+  Speculation(SchedulerContext* context, DraftModel* draft_model)
+      : context_(context), draft_model_(draft_model), stored_texts_(&context->pool) {}
 
-  // Makes the drafter of an answer whose prompt is computed. `earlier_answer`: see DrafterFactory.
-  AnswerDrafts Begin(Tokens earlier_answer) const;
+  // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
+  AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
   // Returns the draft to verify with the request's next token, and adds it to `decode`, which holds
   // that token already. Empty if no draft pays.
   Draft Propose(RunningRequest* request, PlannedDecode* decode) const;
@@ -47,6 +50,8 @@ class Speculation {
 
  private:
   SchedulerContext* const context_;
+  DraftModel* const draft_model_;
+  StoredTexts stored_texts_;
   DecodeCosts costs_;
   double snapshot_ms_ = 0;  // moving average of the time that a draft takes beside its decode
 };

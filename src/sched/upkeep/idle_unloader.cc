@@ -43,6 +43,8 @@ bool IdleUnloader::Unload() {
     return false;
   }
   unloaded_ = true;
+  // A draft model that cannot be unloaded stays loaded.
+  draft_model_unloaded_ = draft_model_ != nullptr && draft_model_->Unload().has_value();
   span.End();
   context_->trace.OnSleep(true);
   context_->Log(LogLevel::kInfo, "asleep: no request for " +
@@ -59,11 +61,19 @@ bool IdleUnloader::Unload() {
   return true;
 }
 
+Status IdleUnloader::LoadModels() {
+  if (draft_model_unloaded_) {
+    if (Status loaded = draft_model_->Load(); !loaded) return loaded;
+    draft_model_unloaded_ = false;
+  }
+  return context_->engine->Wake();
+}
+
 bool IdleUnloader::Load() {
   const double begin_ms = context_->NowMs();
   context_->Log(LogLevel::kInfo, "loading the model again for a request");
   TraceSpan span(context_->options.trace, "load");
-  if (const Status loaded = context_->engine->Wake(); !loaded) {
+  if (const Status loaded = LoadModels(); !loaded) {
     reason_ =
         "the model was unloaded while idle and cannot be loaded again: " + loaded.error().message;
     context_->Log(LogLevel::kError, reason_);

@@ -14,15 +14,16 @@
 #include <cstddef>
 #include <string>
 
+#include "sched/draft/draft_model.h"
 #include "sched/scheduler_context.h"
 
 namespace cairn {
 
 class IdleUnloader {
  public:
-  // `context` must outlive this object.
-  explicit IdleUnloader(SchedulerContext* context)
-      : context_(context), busy_ms_(context->NowMs()) {}
+  // Both must outlive this object. `draft_model`: unloaded and loaded too; nullptr: there is none.
+  IdleUnloader(SchedulerContext* context, DraftModel* draft_model)
+      : context_(context), draft_model_(draft_model), busy_ms_(context->NowMs()) {}
 
   // Restarts the idle time, because there was work now.
   void OnBusy() { busy_ms_ = context_->NowMs(); }
@@ -41,8 +42,11 @@ class IdleUnloader {
 
  private:
   size_t OffloadSlots();
+  Status LoadModels();
 
   SchedulerContext* const context_;
+  DraftModel* const draft_model_;
+  bool draft_model_unloaded_ = false;
   double busy_ms_;  // when there was last work
   bool unloaded_ = false;
   std::string reason_;

@@ -36,6 +36,10 @@ function figures(request: ServedRequest): string {
     const time = request.generated_ms === undefined ? "" : ` in ${milliseconds(request.generated_ms)}`;
     parts.push(`${number(request.generated_tokens)} generated${time}`);
   }
+  if (request.drafted_tokens !== undefined) {
+    const accepted = number(request.accepted_tokens ?? 0);
+    parts.push(`${accepted} of ${number(request.drafted_tokens)} drafted tokens accepted`);
+  }
   return parts.join(" · ");
 }
 

@@ -68,6 +68,8 @@ export interface ServedRequest {
   prompt_ms?: number;
   generated_tokens?: number;
   generated_ms?: number;
+  drafted_tokens?: number; // with speculative decoding
+  accepted_tokens?: number;
 }
 
 export interface Tier {

@@ -1,0 +1,40 @@
+#include "engine/same_vocabulary.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace cairn {
+namespace {
+
+// As llama-server allows.
+constexpr size_t kPaddingMax = 128;
+
+std::string Quoted(const Engine& engine, size_t token) {
+  if (token >= engine.info().vocab_size) return "missing";
+  return "\"" + engine.Piece(static_cast<Token>(token), true) + "\"";
+}
+
+Status Differs(const Engine& model, const Engine& draft, size_t token) {
+  return Fail(ErrorCode::kInvalidArgument,
+              "the draft model has another vocabulary: token " + std::to_string(token) + " is " +
+                  Quoted(draft, token) + " in " + draft.info().path + " and " +
+                  Quoted(model, token) + " in " + model.info().path +
+                  "; a draft model must be of the same family");
+}
+
+}  // namespace
+
+Status CheckSameVocabulary(const Engine& model, const Engine& draft) {
+  const auto [common, all] = std::minmax(model.info().vocab_size, draft.info().vocab_size);
+  for (size_t token = 0; token < common; ++token) {
+    const auto id = static_cast<Token>(token);
+    const bool same = model.Piece(id, true) == draft.Piece(id, true) &&
+                      model.IsEndOfGeneration(id) == draft.IsEndOfGeneration(id);
+    if (!same) return Differs(model, draft, token);
+  }
+  if (all - common > kPaddingMax) return Differs(model, draft, common);
+  return {};
+}
+
+}  // namespace cairn
