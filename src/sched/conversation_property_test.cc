@@ -267,6 +267,7 @@ class ConversationRun {
     options.segments = scenario.segments;
     options.one_buffer = scenario.one_buffer;
     if (scenario.drafts) options.letters = 2;
+    if (scenario.drafts) options.rollback_states = scenario.seed % 4;
     if (scenario.cells > 0) {
       options.context_tokens = scenario.cells;
       options.end_one_in = 150;

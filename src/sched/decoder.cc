@@ -69,7 +69,7 @@ void Decoder::AddDrafts(std::vector<Decoding>* answers) {
     if (!answer.request->drafts.on()) continue;
     answer.draft = speculation_.Propose(answer.request, &planned);
     if (answer.draft.tokens.empty()) continue;
-    auto snapshot = speculation_.Prepare(&SlotOf(*answer.request));
+    auto snapshot = speculation_.Prepare(&SlotOf(*answer.request), answer.draft.tokens.size());
     if (snapshot) {
       answer.snapshot = std::move(*snapshot);
     } else {

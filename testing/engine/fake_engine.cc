@@ -76,7 +76,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.one_buffer = options.one_buffer;
   CHECK(options.one_buffer || options.cells == 0);
   traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
-  traits_.rollback_tokens = has_recurrent() ? 0 : SIZE_MAX;
+  traits_.rollback_tokens = has_recurrent() ? options.rollback_states : SIZE_MAX;
   CHECK(options.recurrent_bytes >= sizeof(uint64_t));
   if (has_recurrent()) traits_.snapshot_bytes = options.recurrent_bytes;
   if (has_window()) {
@@ -153,10 +153,12 @@ Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
     Sequence& sequence = Of(next.seq);
     if (next.seq != last_seq) {
       sequence.decode_begin = next.position;
+      sequence.recurrent_before.clear();
       sequence.decode_window_begin = sequence.window_begin;
       last_seq = next.seq;
     }
     CHECK(sequence.end == next.position && next.position < options_.context_tokens);
+    sequence.recurrent_before.push_back(sequence.recurrent);
     Extend(&sequence, {&next.token, 1});
     logits_.push_back(LogitsAt(StateHash(sequence)));
   }
@@ -304,8 +306,14 @@ Status FakeEngine::Truncate(SeqId seq, size_t position) {
 
 Status FakeEngine::RollBack(SeqId seq, size_t position) {
   Sequence& sequence = Of(seq);
-  CHECK(!has_recurrent() && sequence.decode_begin < position && position <= sequence.end);
-  CutCells(&sequence, position);
+  CHECK(sequence.decode_begin < position && position <= sequence.end);
+  CHECK(sequence.end - position <= traits_.rollback_tokens);
+  if (has_recurrent() && position < sequence.end) {
+    const size_t index = position - sequence.decode_begin;
+    CHECK(index < sequence.recurrent_before.size());
+    sequence.recurrent = sequence.recurrent_before[index];
+  }
+  if (has_cells()) CutCells(&sequence, position);
   if (has_window()) {
     sequence.window.resize(position);
     sequence.window_begin = std::max(sequence.decode_window_begin, WindowStart(position));

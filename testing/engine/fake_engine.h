@@ -38,6 +38,7 @@ struct FakeEngineOptions {
   // The size of a recurrent state's snapshot. Eight bytes suffice; a real one is larger than the
   // attention KV of a thousand tokens, so tests of budgets use more.
   size_t recurrent_bytes = sizeof(uint64_t);
+  size_t rollback_states = 0;  // of the recurrent classes: see LlamaOptions
   // One answer in this many ends at each token; 0: never.
   uint64_t end_one_in = 24;
   uint64_t letters = 26;  // that answers consist of; with fewer, drafts are right more often
@@ -116,6 +117,7 @@ class FakeEngine : public Engine {
     size_t decode_begin = 0;
     size_t decode_window_begin = 0;
     uint64_t recurrent = 0;
+    std::vector<uint64_t> recurrent_before;  // each token of the last DecodeEach
     size_t end = 0;
   };
 

@@ -73,6 +73,14 @@ void AddDraftFlags(CLI::App* serve, ServeOptions* options) {
   AddDraftModelFlags(serve, options);
 }
 
+size_t RollbackStatesOf(const ServeOptions& options) {
+  // Each takes as much memory as the recurrent states of all slots; longer drafts take a snapshot.
+  constexpr size_t kMost = 8;
+  const auto kinds = ParseDraftKinds(options.spec_type);
+  const bool drafts = kinds && (kinds->ngram || !options.draft_model_path.empty());
+  return drafts ? std::min(options.draft_tokens_max, kMost) : 0;
+}
+
 Status CheckDraftFlags(const ServeOptions& options) {
   const auto kinds = ParseDraftKinds(options.spec_type);
   if (!kinds) return tl::unexpected(kinds.error());

@@ -3,6 +3,8 @@
 #ifndef CAIRN_CMD_SERVE_DRAFT_FLAGS_H_
 #define CAIRN_CMD_SERVE_DRAFT_FLAGS_H_
 
+#include <cstddef>
+
 #include "base/provenance.h"
 #include "base/result.h"
 #include "cmd/serve/serve.h"
@@ -13,6 +15,9 @@
 namespace cairn {
 
 void AddDraftFlags(CLI::App* serve, ServeOptions* options);
+
+// Returns LlamaOptions::rollback_states for the flags.
+size_t RollbackStatesOf(const ServeOptions& options);
 
 // kInvalidArgument if the flags do not fit one another.
 Status CheckDraftFlags(const ServeOptions& options);

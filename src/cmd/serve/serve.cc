@@ -449,6 +449,7 @@ class ServeRun {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
+    llama.rollback_states = RollbackStatesOf(options_);
     // Sequences in one KV buffer change the last bits of each other's logits.
     llama.unified = options_.kv_unified.value_or(options_.reuse != "exact");
     // Errors while loading are reported once, by the error that Load returns.

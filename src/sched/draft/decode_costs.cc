@@ -61,7 +61,8 @@ size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, do
   for (size_t length = 1; length <= tokens_max; ++length) {
     chance *= accepted;
     gained += chance;
-    const double draft_ms = draft.ms + draft.ms_per_token * static_cast<double>(length);
+    const double snapshot_ms = length > draft.rollback_tokens ? draft.snapshot_ms : 0;
+    const double draft_ms = snapshot_ms + draft.ms_per_token * static_cast<double>(length);
     const double speed = gained / (costs.Of(decode.tokens + length) + draft_ms);
     if (speed <= best_speed) continue;
     best = length;

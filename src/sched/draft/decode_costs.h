@@ -47,8 +47,9 @@ struct PlannedDecode {
 
 // The time that a draft takes beside its verification.
 struct DraftCost {
-  double ms = 0;
-  double ms_per_token = 0;
+  double snapshot_ms = 0;  // of a draft longer than rollback_tokens
+  size_t rollback_tokens = 0;
+  double ms_per_token = 0;  // of drafting
 };
 
 // Returns how many of at most `tokens_max` drafted tokens to add to the decode, of which each is

@@ -37,7 +37,7 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const
   const auto length_of = [&](DraftSource source, size_t tokens) -> size_t {
     size_t length = std::min(tokens, most);
     if (options.adapts) {
-      DraftCost cost{snapshot_ms_, 0};
+      DraftCost cost{snapshot_ms_, context_->engine->traits().rollback_tokens, 0};
       if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
       length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
     }
@@ -52,8 +52,8 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const
   return draft;
 }
 
-Result<Bytes> Speculation::Prepare(Slot* slot) {
-  if (context_->engine->traits().rollback_tokens > 0) return Bytes();
+Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {
+  if (tokens <= context_->engine->traits().rollback_tokens) return Bytes();
   const double begin_ms = context_->NowMs();
   auto snapshot = slot->TakeSnapshot();
   snapshot_ms_ += (context_->NowMs() - begin_ms - snapshot_ms_) * kNewShare;

@@ -5,9 +5,9 @@
 //   sampled             |     on the rug        `on` and `the` are accepted, `mat` is rejected
 //   slot      … the cat | sat on the            rolled back; `rug` is the next token
 //
-// Rolling back is a truncation where the memory allows it (MemoryTraits::rollback_tokens).
-// Otherwise a snapshot is taken before the decode; the slot is restored to it and decodes the
-// accepted tokens again.
+// Rolling back is a truncation where the memory allows it for so many tokens
+// (MemoryTraits::rollback_tokens). Otherwise a snapshot is taken before the decode; the slot is
+// restored to it and decodes the accepted tokens again.
 //
 // Threads: the context thread.
 
@@ -37,9 +37,9 @@ class Speculation {
   // Returns the draft to verify with the request's next token, and adds it to `decode`, which holds
   // that token already. Empty if no draft pays.
   Draft Propose(RunningRequest* request, PlannedDecode* decode) const;
-  // Called before a draft is decoded. Returns the snapshot that RollBack will need; empty if it
-  // needs none. On an error the draft must not be decoded.
-  Result<Bytes> Prepare(Slot* slot);
+  // Called before a draft of `tokens` is decoded. Returns the snapshot that RollBack will need;
+  // empty if it needs none. On an error the draft must not be decoded.
+  Result<Bytes> Prepare(Slot* slot, size_t tokens);
   // Drops what was decoded behind the slot's tokens, after its first `accepted` drafted tokens and
   // the token before them were added to the slot. On an error the slot is empty.
   Status RollBack(Slot* slot, size_t accepted, const Bytes& snapshot);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "testing/sched/scheduler_fixture.h"
 
@@ -23,10 +24,27 @@ SchedulerOptions WithDrafts() {
   return options;
 }
 
-TEST(Speculation, ARequestThatIsSentAgainVerifiesTheEarlierAnswer) {
+// Of recurrent and hybrid memory, one that takes snapshots for all drafts, and one that rolls short
+// ones back.
+std::vector<FakeEngineOptions> EveryMemory() {
+  std::vector<FakeEngineOptions> engines;
   for (const MemoryClass memory_class : kClasses) {
-    SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench bench(Bench::EngineOptions(memory_class), WithDrafts());
+    engines.push_back(Bench::EngineOptions(memory_class));
+    engines.push_back(engines.back());
+    engines.back().rollback_states = 4;
+  }
+  return engines;
+}
+
+std::string NameOf(const FakeEngineOptions& engine) {
+  return std::string(MemoryClassName(engine.memory_class)) + ", " +
+         std::to_string(engine.rollback_states) + " states";
+}
+
+TEST(Speculation, ARequestThatIsSentAgainVerifiesTheEarlierAnswer) {
+  for (const FakeEngineOptions& engine : EveryMemory()) {
+    SCOPED_TRACE(NameOf(engine));
+    Bench bench(engine, WithDrafts());
     const Bench::Answer first = bench.Run(Bench::Request(Text(300), 40));
     const Bench::Answer again = bench.Run(Bench::Request(Text(300), 40));
     EXPECT_EQ(again.text, first.text);
@@ -41,10 +59,10 @@ TEST(Speculation, ARequestThatIsSentAgainVerifiesTheEarlierAnswer) {
 
 // The slot must hold the answer and no token of the draft behind it.
 TEST(Speculation, AnAnswerThatEndsInsideADraftGoesOnFromItsOwnEnd) {
-  for (const MemoryClass memory_class : kClasses) {
-    SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench plain(Bench::EngineOptions(memory_class), {});
-    Bench drafts(Bench::EngineOptions(memory_class), WithDrafts());
+  for (const FakeEngineOptions& engine : EveryMemory()) {
+    SCOPED_TRACE(NameOf(engine));
+    Bench plain(engine, {});
+    Bench drafts(engine, WithDrafts());
     const std::string whole = plain.Run(Bench::Request(Text(300), 40)).text;
     ASSERT_EQ(drafts.Run(Bench::Request(Text(300), 40)).text, whole);
     GenerationRequest stopped = Bench::Request(Text(300), 40);

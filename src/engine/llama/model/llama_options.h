@@ -40,6 +40,9 @@ struct LlamaOptions {
   // other slots change the last bits of a slot's logits. false: one stream each, with an equal part
   // of context_tokens; see docs/decisions/0012-slots-and-whole-states.md.
   bool unified = true;
+  // Recurrent states that each slot keeps beside its last one, for MemoryTraits::rollback_tokens,
+  // on architectures that offer them. Each takes as much memory as a slot's recurrent state.
+  size_t rollback_states = 0;
   size_t batch_tokens = 2048;
   size_t ubatch_tokens = 512;
   int32_t threads = -1;        // negative: one per core

@@ -175,6 +175,7 @@ Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
   const bool has_scratch = options.unified && MayUseSegments(model);
   params.n_seq_max = static_cast<uint32_t>(options.slots) + (has_scratch ? 1 : 0);
   params.kv_unified = options.unified;
+  params.n_rs_seq = static_cast<uint32_t>(options.rollback_states);
   params.n_threads = ThreadsOrCores(options.threads);
   params.n_threads_batch = options.threads_batch > 0 ? options.threads_batch : params.n_threads;
   const auto flash = Choose<llama_flash_attn_type>("--flash-attn", options.flash_attention,

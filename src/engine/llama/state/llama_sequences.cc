@@ -186,7 +186,8 @@ size_t LlamaSequences::RollbackTokens() const {
       return SIZE_MAX;
     case MemoryClass::kRecurrent:
     case MemoryClass::kHybrid:
-      return 0;
+      // 0 for architectures that do not offer it, whatever was asked.
+      return llama_n_rs_seq(loaded_->context());
   }
   return 0;
 }
