@@ -1,5 +1,6 @@
 #include "soak/client.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -14,6 +15,13 @@ namespace cairn::soak {
 namespace {
 
 using std::chrono::milliseconds;
+
+// "<|im_start|>system" and the end of the line in the made models' template and vocabulary.
+constexpr size_t kTemplateTokens = 8;
+
+bool IsText(Api api) {
+  return api == Api::kText || api == Api::kNative;
+}
 
 void SleepMs(uint64_t ms) {
   std::this_thread::sleep_for(milliseconds(ms));
@@ -107,8 +115,11 @@ bool AskAndJudge(Company* company, const Life& life, const Question& question, c
   if (verdict.kind == Verdict::Kind::kWrong || verdict.kind == Verdict::Kind::kFault) {
     Report(company, life, verdict.why, Describe(company, life, question, manner, reply));
   }
+  // Only `live` resumes at a position that is no cut.
+  const size_t shared =
+      company->plan.live ? company->begun.SharedTokens(manner.key, question.api, header) : 0;
   const bool first = company->begun.OnlyOnce(manner.key, question.api, header);
-  if (first && reply.answer.cached_tokens > 0) {
+  if (first && reply.answer.cached_tokens > shared) {
     Report(company, life, "a key was given what it never asked",
            Describe(company, life, question, manner, reply));
   }
@@ -131,20 +142,33 @@ class ActiveGuard {
 }  // namespace
 
 // Prompts of texts and of chats begin with different tokens.
-std::string BegunPrompts::NameOf(const std::string& key, Api api, const std::string& header) {
-  const bool text = api == Api::kText || api == Api::kNative;
-  return key + (text ? " text " : " chat ") + header;
+std::string BegunPrompts::KindOf(const std::string& key, Api api) {
+  return key + (IsText(api) ? " text " : " chat ");
 }
 
 void BegunPrompts::Note(const std::string& key, Api api, const std::string& header) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ++times_[NameOf(key, api, header)];
+  ++times_[KindOf(key, api) + header];
 }
 
 bool BegunPrompts::OnlyOnce(const std::string& key, Api api, const std::string& header) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = times_.find(NameOf(key, api, header));
+  const auto found = times_.find(KindOf(key, api) + header);
   return found != times_.end() && found->second == 1;
+}
+
+size_t BegunPrompts::SharedTokens(const std::string& key, Api api,
+                                  const std::string& header) const {
+  const std::string kind = KindOf(key, api);
+  const std::string name = kind + header;
+  size_t letters = 0;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [other, times] : times_) {
+    if (other == name || !other.starts_with(kind)) continue;
+    const auto parted = std::mismatch(name.begin(), name.end(), other.begin(), other.end());
+    letters = std::max(letters, static_cast<size_t>(parted.first - name.begin()) - kind.size());
+  }
+  return letters + (IsText(api) ? 0 : kTemplateTokens);
 }
 
 void WaitUntilQuiet(const Company& company) {

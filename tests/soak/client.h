@@ -20,17 +20,20 @@ namespace cairn::soak {
 // The API keys of the clients, each with a cache of its own.
 inline constexpr const char* kKeys[] = {"soak-key-one", "soak-key-two", "soak-key-three"};
 
-// BegunPrompts: counts the prompt beginnings of each key. A prompt with a new beginning cannot have
-// tokens from the key's cache. Thread-safe.
+// BegunPrompts: counts the prompt beginnings of each key. A prompt with a new beginning can have
+// only the tokens from the key's cache that its other prompts begin with as well. Thread-safe.
 class BegunPrompts {
  public:
   // Called before the request is sent.
   void Note(const std::string& key, Api api, const std::string& header);
   // Returns whether the key used this beginning exactly once: called after the answer.
   bool OnlyOnce(const std::string& key, Api api, const std::string& header) const;
+  // The most tokens that the prompt shares with others of the key: those of the template before the
+  // header, and the letters, each a token, that two headers have in common.
+  size_t SharedTokens(const std::string& key, Api api, const std::string& header) const;
 
  private:
-  static std::string NameOf(const std::string& key, Api api, const std::string& header);
+  static std::string KindOf(const std::string& key, Api api);
 
   mutable std::mutex mutex_;
   std::map<std::string, size_t> times_;  // guarded by mutex_

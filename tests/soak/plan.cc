@@ -10,7 +10,7 @@
 namespace cairn::soak {
 namespace {
 
-constexpr double kRoundSecondsMin = 45;
+constexpr double kRoundSecondsMin = 55;
 constexpr double kRoundSecondsMax = 600;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
