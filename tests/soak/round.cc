@@ -98,6 +98,8 @@ class Round {
   size_t lives_ = 0;
   size_t neighbour_lives_ = 0;
   double said_at_ = 0;
+  uint64_t cache_now_ = 0;             // once a second
+  std::vector<uint64_t> cache_bytes_;  // at the samples of the last life
   RoundResult result_;
 };
 
@@ -262,7 +264,10 @@ bool Round::SampleUntil(double share, Company* company, std::vector<uint64_t>* s
     if (company->stopped.load() || Interrupted() || !Alive(company)) return false;
     Befall(company);
     const auto sample = subject_->Sample();
-    if (sample && series != nullptr) series->push_back(sample->own_bytes);
+    if (sample && series != nullptr) {
+      series->push_back(sample->own_bytes);
+      cache_bytes_.push_back(cache_now_);
+    }
     if (Elapsed() - looked_at > 1) {
       looked_at = Elapsed();
       CheckCache(company, *subject_->Current());
@@ -282,6 +287,8 @@ void Round::CheckCache(Company* company, const Life& life) {
   } else if (*bytes > *limit) {
     Fail("the cache has " + std::to_string(*bytes) + " of " + std::to_string(*limit) + " bytes");
     company->stopped.store(true);
+  } else {
+    cache_now_ = static_cast<uint64_t>(*bytes);
   }
 }
 
@@ -333,6 +340,7 @@ void Round::PlayLastLife(Company* company) {
   if (!begin) return;
   result_.begin = *begin;
   std::vector<uint64_t> series;
+  cache_bytes_.clear();
   if (!SampleUntil(kUntil, company, &series)) return;
   company->paused.store(true);
   JudgeLastLife(company, series);
@@ -356,7 +364,9 @@ void Round::JudgeLastLife(Company* company, const std::vector<uint64_t>& series)
   if (!changed.empty()) Fail(changed);
   result_.samples = series.size();
   result_.growth_bytes = GrowthBytes(series);
-  result_.growth_allowed = GrowthAllowed(series) + QueueBytesMax(FlagsOfLife(plan_, lives_));
+  // The cache may fill up to --cache-ram.
+  result_.growth_allowed =
+      GrowthAllowed(series) + GrowthBytes(cache_bytes_) + QueueBytesMax(FlagsOfLife(plan_, lives_));
   if (result_.growth_bytes > result_.growth_allowed) {
     Fail("memory grew by " + std::to_string(result_.growth_bytes >> 10U) + " KiB");
   }
