@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/batch_probe.h"
 #include "engine/llama/llama_engine.h"
 #include "lab/maker/model_vocabulary.h"
 #include "testing/engine/test_models.h"
@@ -94,6 +95,37 @@ TEST_P(LlamaDrafts, AnswersWithDraftsAreThoseWithout) {
   }
   EXPECT_GT(accepted, 100u);
   EXPECT_GE(drafts, accepted);
+}
+
+// `exact` verifies drafts only where the probe of the start finds that decoding tokens together
+// changes no bit. Then the logits of every later prompt are those without drafts, to the bit.
+TEST_P(LlamaDrafts, ExactAnswersWithDraftsAreThoseWithoutBitForBit) {
+  auto without = Loaded(GetParam());
+  auto with = Loaded(GetParam(), 3);
+  ASSERT_TRUE(without != nullptr && with != nullptr);
+  test::ServedOptions exact = Options(&MakeNgramDrafter);
+  const auto differs = FindBatchDifference(with.get(), exact.draft_tokens_max + 1);
+  ASSERT_TRUE(differs.has_value());
+  if (*differs > 0) {
+    GTEST_SKIP() << "decoding " << *differs << " tokens together changes bits of this model here";
+  }
+  exact.reuse = ReuseMode::kExact;
+  exact.drafts_in_exact = true;
+  test::ServedOptions plain_options = exact;
+  plain_options.drafter = nullptr;
+  test::Served plain(std::move(without), plain_options);
+  test::Served drafted(std::move(with), exact);
+  test::Person person(90, kLetters, std::string(150, 'H'));
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto prompt = test::Render(person.messages(), false, kMessageTokens);
+    for (int time = 0; time < 2; ++time) {
+      const test::ServedAnswer expected = plain.Ask(prompt);
+      ASSERT_FALSE(expected.logits.empty());
+      ASSERT_EQ(drafted.Ask(prompt), expected) << "turn " << turn << ", time " << time;
+      if (time == 1) person.Change(expected.text);
+    }
+  }
+  EXPECT_GT(drafted.stats().drafts[0].accepted_tokens, 50u);
 }
 
 // The draft model is once the model itself, which is mostly right, and once another one, which is

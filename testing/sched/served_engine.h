@@ -161,6 +161,7 @@ struct ServedOptions {
   DrafterFactory drafter = nullptr;
   DraftModelOptions draft_model = {};
   size_t draft_tokens_max = 16;
+  bool drafts_in_exact = false;
 };
 
 // Served: one server lifetime without HTTP. Its clock stands still: nothing is measured, and
@@ -233,6 +234,7 @@ class Served {
     scheduling.drafts.make = options.drafter;
     scheduling.drafts.model = options.draft_model;
     scheduling.drafts.tokens_max = options.draft_tokens_max;
+    scheduling.drafts.in_exact = options.drafts_in_exact;
     // The clock stands still, so nothing can be measured.
     scheduling.drafts.adapts = false;
     return scheduling;
