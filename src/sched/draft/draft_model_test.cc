@@ -174,6 +174,24 @@ TEST(DraftModel, AfterARestartInTheMiddleOfAnAnswerNeitherModelPrefillsItAgain) 
   }
 }
 
+TEST(DraftModel, APromptThatComesAgainAfterARestartIsPrefilledInNeitherModel) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk model_disk;
+    test::FakeDisk draft_disk;
+    const Tokens prompt = Text(1000);
+    for (const LineageId first_lineage : {1 << 20, 2 << 20}) {
+      Server server(EngineOptions(memory_class), EngineOptions(memory_class), &model_disk,
+                    &draft_disk, first_lineage);
+      server.Ask(Bench::Request(prompt, 100));
+      EXPECT_TRUE(server.scheduler().SaveAll(kPlentyMs));
+      if (first_lineage == 1 << 20) continue;
+      EXPECT_GE(server.of_draft_model().reused_tokens, 999u);
+      EXPECT_EQ(server.of_draft_model().prefilled_tokens, 0u);
+    }
+  }
+}
+
 TEST(DraftModel, AStateThatIsMissingIsComputedAgain) {
   test::FakeDisk model_disk;
   const Tokens prompt = Text(1000);

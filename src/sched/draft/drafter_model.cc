@@ -76,13 +76,12 @@ class ModelDrafter final : public Drafter {
   bool Follow(TokenSpan text) {
     if (slot_ && !GoBackTo(text)) Release({});
     if (!slot_ && !Resume(text)) return false;
-    if (MissingOf(text) <= kTogetherMax) return true;
-    if (!model_->MayPrefill() || !PrefillChunk(text)) return false;
-    if (MissingOf(text) > 0) return MissingOf(text) <= kTogetherMax;
-    if (context_->engine->traits().NeedsSnapshots()) {
-      context_->checkpoints.Take(*slot_, CheckpointClass::kReply, 0);
-    }
-    return true;
+    if (!IsBehind(text)) return true;
+    return model_->MayPrefill() && PrefillChunk(text) && !IsBehind(text);
+  }
+
+  bool IsBehind(TokenSpan text) {
+    return MissingOf(text) > kTogetherMax || (prefilled_ && slot().tokens().size() < resumed_at_);
   }
 
   // Takes a slot. Returns false if there is none, or while its states are read from disk.
@@ -102,6 +101,8 @@ class ModelDrafter final : public Drafter {
     }
     slot_ = context_->restorer.Resume(needs).slot;
     EndLoad();
+    resumed_at_ = text.size();
+    prefilled_ = false;
     model_->OnResumed(slot().tokens().size());
     return true;
   }
@@ -121,13 +122,21 @@ class ModelDrafter final : public Drafter {
     return slot().Restore(text.first(before.position), before, snapshot_.bytes).has_value();
   }
 
+  // Ends a chunk where the text ended when the slot was taken, mostly at the prompt's end: the same
+  // prompt may come again, and the next one begins like it.
   bool PrefillChunk(TokenSpan text) {
     const size_t begin = slot().tokens().size();
-    const size_t tokens = std::min(MissingOf(text), context_->engine->chunk_tokens_max());
+    const size_t goal = begin < resumed_at_ ? std::min(resumed_at_, text.size()) : text.size();
+    const size_t tokens = std::min(goal - begin, context_->engine->chunk_tokens_max());
     const double begin_ms = context_->NowMs();
     const Status computed = slot().Prefill(text.subspan(begin, tokens));
     if (!computed) return OnFailed(computed.error());
+    prefilled_ = true;
     model_->OnPrefilled(tokens, context_->NowMs() - begin_ms);
+    const bool takes = context_->engine->traits().NeedsSnapshots();
+    if (takes && begin + tokens == resumed_at_) {
+      context_->checkpoints.Take(*slot_, CheckpointClass::kReply, 0);
+    }
     return true;
   }
 
@@ -188,6 +197,8 @@ class ModelDrafter final : public Drafter {
   SchedulerContext* const context_;  // of the draft model
   const NamespaceId name_space_;
   std::optional<size_t> slot_;
+  size_t resumed_at_ = 0;        // the text's tokens when the slot was taken
+  bool prefilled_ = false;       // since then
   DiskLoader::LoadId load_ = 0;  // 0: none
   Snapshot snapshot_;
 };
