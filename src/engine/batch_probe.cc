@@ -26,7 +26,7 @@ using Rows = std::vector<std::vector<float>>;
 // Appends the rows of logits of `count` tokens that are decoded together at `position`.
 Status DecodeTogether(Engine* engine, size_t position, size_t count, Rows* rows) {
   const Tokens tokens = TokensAt(*engine, position, position + count);
-  const Status decoded = engine->DecodeEach(NextTokens(kSeq, position, tokens));
+  Status decoded = engine->DecodeEach(NextTokens(kSeq, position, tokens));
   if (!decoded) return decoded;
   for (size_t i = 0; i < count; ++i) {
     const std::span<const float> row = engine->LogitsOf(i);
