@@ -14,18 +14,11 @@ namespace {
 using test::Bench;
 using test::Join;
 using test::kClasses;
+using test::SteppingClock;
 using test::Text;
+using test::TokensOf;
 
 constexpr double kPlentyMs = 2000;
-
-// Every call takes time, so that prefill has a cost and is worth sparing.
-class TickingClock final : public Clock {
- public:
-  double NowMs() const override { return now_ms_ += 1; }
-
- private:
-  mutable double now_ms_ = 0;
-};
 
 // One process lifetime of a server. It saves to a disk that outlives it.
 class Life {
@@ -77,7 +70,7 @@ class Life {
     return options;
   }
 
-  TickingClock clock_;
+  SteppingClock clock_;
   FakeEngine engine_;
   CheckpointCache cache_;
   Scheduler scheduler_;
@@ -104,8 +97,12 @@ GenerationRequest HeaderRequest(char question) {
   return asked;
 }
 
-Tokens TokensOf(const std::string& text) {
-  return {text.begin(), text.end()};
+// An earlier life that answers two questions behind the system prefix and saves everything.
+void AnswerBehindTheHeader(test::FakeDisk* disk, MemoryClass memory_class) {
+  Life life(disk, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
+  life.Ask(HeaderRequest('a'));
+  life.Ask(HeaderRequest('b'));
+  life.SaveAll();
 }
 
 TEST(Restart, TheNextTurnReadsItsMessageAndAtMostAGridStep) {
@@ -380,12 +377,7 @@ TEST(Restart, HeadersAreBackInTheirSlotsBeforeAnybodyAsks) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk disk;
-    {
-      Life life(&disk, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
-      life.Ask(HeaderRequest('a'));
-      life.Ask(HeaderRequest('b'));
-      life.SaveAll();
-    }
+    AnswerBehindTheHeader(&disk, memory_class);
     Life life(&disk, SlowReader(memory_class, 3), 2 << 20, ReuseMode::kLive, "auto");
     life.Idle();
     const SchedulerStats ready = life.stats();
@@ -404,12 +396,7 @@ TEST(Restart, AHeaderThatCannotBeReadBeforeAnybodyAsksIsComputedWhenSomebodyDoes
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
     test::FakeDisk all;
-    {
-      Life life(&all, SlowReader(memory_class, 3), 1 << 20, ReuseMode::kLive, "auto");
-      life.Ask(HeaderRequest('a'));
-      life.Ask(HeaderRequest('b'));
-      life.SaveAll();
-    }
+    AnswerBehindTheHeader(&all, memory_class);
     Bench cold(SlowReader(memory_class), {});
     const std::string answer = cold.Run(HeaderRequest('c')).text;
     for (const ObjectName& name : all.names()) {

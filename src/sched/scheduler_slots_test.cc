@@ -9,17 +9,8 @@ using test::Bench;
 using test::Join;
 using test::kClasses;
 using test::Slots;
+using test::SteppingClock;
 using test::Text;
-
-// Every timed operation takes the same time, so prefill of a chunk is cheaper than assembling fewer
-// tokens.
-class TickingClock final : public Clock {
- public:
-  double NowMs() const override { return now_ms_ += 1; }
-
- private:
-  mutable double now_ms_ = 0;
-};
 
 // A request after a system prefix that all requests share.
 GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {
@@ -184,7 +175,7 @@ TEST(Slots, AnAnswerThatGaveUpItsSlotGoesOnWhereItWasThoughReadingTookLess) {
       FakeEngine engine(options);
       CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
                             MakeRamStore());
-      const TickingClock clock;
+      const SteppingClock clock;
       Scheduler scheduler(&engine, &cache, &clock, {});
       const auto request = [&](char letter) {
         GenerationRequest asked = Bench::Request(Text(300, letter), 150);

@@ -21,6 +21,19 @@ inline Tokens Text(size_t n, char letter = 'x') {
   return Tokens(n, letter);
 }
 
+// Every call takes time, so that prefill has a cost and is worth sparing.
+class SteppingClock final : public Clock {
+ public:
+  double NowMs() const override { return now_ms_ += 1; }
+
+ private:
+  mutable double now_ms_ = 0;
+};
+
+inline Tokens TokensOf(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
 // Bench: a server without HTTP, stepped by the test.
 struct Bench {
   explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,

@@ -16,19 +16,12 @@ using test::Bench;
 using test::Join;
 using test::kClasses;
 using test::Slots;
+using test::SteppingClock;
 using test::Text;
+using test::TokensOf;
 
 constexpr double kPlentyMs = 2000;
 constexpr uint64_t kOtherSeed = 2;
-
-// Every call takes time, so that prefill has a cost and is worth sparing.
-class TickingClock final : public Clock {
- public:
-  double NowMs() const override { return now_ms_ += 1; }
-
- private:
-  mutable double now_ms_ = 0;
-};
 
 // With a grid of one token the two engines agree however their prompts are cut.
 FakeEngineOptions EngineOptions(MemoryClass memory_class, size_t slots = 1) {
@@ -92,17 +85,13 @@ class Server {
     return options;
   }
 
-  TickingClock clock_;
+  SteppingClock clock_;
   FakeEngine engine_;
   FakeEngine draft_engine_;
   std::unique_ptr<CheckpointCache> cache_;
   std::unique_ptr<CheckpointCache> draft_cache_;
   Scheduler scheduler_;
 };
-
-Tokens TokensOf(const std::string& text) {
-  return {text.begin(), text.end()};
-}
 
 TEST(DraftModel, DraftsThatAreRightAreAcceptedAndDraftsThatAreWrongChangeNothing) {
   for (const MemoryClass memory_class : kClasses) {

@@ -18,6 +18,7 @@ using test::Bench;
 using test::Join;
 using test::kClasses;
 using test::Slots;
+using test::SteppingClock;
 using test::Text;
 
 constexpr size_t kGrid = 64;
@@ -160,15 +161,6 @@ TEST(BringingBack, WaitsForASlotAndMayBeCancelled) {
   EXPECT_EQ(Bench::Collect(long_one->get()).end.kind, GenerationEvent::Kind::kDone);
 }
 
-// Every call takes time, so that prefill has a cost and is worth sparing.
-class TickingClock final : public Clock {
- public:
-  double NowMs() const override { return now_ms_ += 1; }
-
- private:
-  mutable double now_ms_ = 0;
-};
-
 struct Life {
   explicit Life(test::FakeDisk* disk, MemoryClass memory_class, LineageId first_lineage)
       : engine(Bench::EngineOptions(memory_class)),
@@ -191,7 +183,7 @@ struct Life {
     return Bench::Collect(generation->get());
   }
 
-  TickingClock clock;
+  SteppingClock clock;
   FakeEngine engine;
   CheckpointCache cache;
   Scheduler scheduler;

@@ -25,6 +25,7 @@ using test::Join;
 using test::kClasses;
 using test::Slots;
 using test::Text;
+using test::TokensOf;
 
 constexpr const char* kFolder = "/slots";
 constexpr const char* kFile = "talk.bin";
@@ -99,10 +100,6 @@ class Life {
   SlotFiles files_;
   std::thread thread_;
 };
-
-Tokens TokensOf(const std::string& text) {
-  return {text.begin(), text.end()};
-}
 
 GenerationRequest Request(const Tokens& prompt, NamespaceId name_space = 0) {
   GenerationRequest request = Bench::Request(prompt, 20);
