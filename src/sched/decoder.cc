@@ -139,11 +139,12 @@ void Decoder::FinishBatch(std::vector<Decoding>* answers) {
 }
 
 void Decoder::Begin(RunningRequest* request, std::span<const float> logits, Tokens earlier_answer) {
+  if (auto end = Sample(request, logits)) return End(request, std::move(*end));
+  // The first token is sent: it does not wait for the drafters.
   const bool may_draft = !context_->exact() || context_->options.drafts.in_exact;
   if (may_draft && context_->options.drafts.on() && !request->drafts.on()) {
     request->drafts = speculation_.Begin(request->request.name_space, std::move(earlier_answer));
   }
-  if (auto end = Sample(request, logits)) End(request, std::move(*end));
 }
 
 void Decoder::End(RunningRequest* request, AnswerEnd end) {
