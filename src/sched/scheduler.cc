@@ -177,6 +177,11 @@ bool Scheduler::SaveNext(bool now) {
   return draft_model_ != nullptr && !idle_unloader_.unloaded() && draft_model_->Save(now);
 }
 
+uint64_t Scheduler::UnsavedBytes() const {
+  return context_.stats.unsaved_bytes() +
+         (draft_model_ == nullptr ? 0 : draft_model_->unsaved_bytes());
+}
+
 void Scheduler::SaveWhileBusy() {
   cache_saver_.StepWhileBusy();
   if (draft_model_ != nullptr) draft_model_->SaveWhileBusy();
@@ -204,8 +209,7 @@ void Scheduler::WaitForWork() {
   double wait_ms = std::min(idle_unloader_.UntilUnloadMs(), kWaitMsMax);
   if (context_.options.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
   // By then there may be more to save, or the budget may allow more prefetch.
-  const bool saves_drafts = draft_model_ != nullptr && draft_model_->unsaved_bytes() > 0;
-  if (context_.stats.unsaved_bytes() > 0 || saves_drafts || prefetcher_.is_unfinished()) {
+  if (UnsavedBytes() > 0 || prefetcher_.is_unfinished()) {
     wait_ms = std::min(wait_ms, CacheSaver::kIntervalMs);
   }
   mailbox_.Wait(wait_ms);
@@ -215,8 +219,7 @@ bool Scheduler::SaveAll(double ms_max) {
   const double end_ms = context_.NowMs() + ms_max;
   while (context_.NowMs() < end_ms) {
     if (SaveNext(true)) continue;
-    const uint64_t drafts_bytes = draft_model_ == nullptr ? 0 : draft_model_->unsaved_bytes();
-    if (context_.stats.unsaved_bytes() + drafts_bytes == 0) return true;
+    if (UnsavedBytes() == 0) return true;
     // The disk may refuse writes for longer than a shutdown may take.
     if (context_.cache->saved_stats().refusing) return false;
     // The queue to the disk is full.

@@ -111,6 +111,8 @@ class Scheduler {
   // See CacheSaver::Step; also saves the draft model's states.
   bool SaveNext(bool now);
   void SaveWhileBusy();
+  // The bytes of both models that are to be saved.
+  uint64_t UnsavedBytes() const;
   // Returns false if no idle work is left.
   bool DoIdleWork();
   void EndIdleWork();

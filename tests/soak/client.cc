@@ -165,8 +165,8 @@ size_t BegunPrompts::SharedTokens(const std::string& key, Api api,
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [other, times] : times_) {
     if (other == name || !other.starts_with(kind)) continue;
-    const auto parted = std::mismatch(name.begin(), name.end(), other.begin(), other.end());
-    letters = std::max(letters, static_cast<size_t>(parted.first - name.begin()) - kind.size());
+    const auto diverged = std::mismatch(name.begin(), name.end(), other.begin(), other.end());
+    letters = std::max(letters, static_cast<size_t>(diverged.first - name.begin()) - kind.size());
   }
   return letters + (IsText(api) ? 0 : kTemplateTokens);
 }

@@ -92,6 +92,11 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   return cache;
 }
 
+std::unique_ptr<SnapshotStore> MakeStore(const ServeOptions& options, const DiskCache& disk) {
+  if (!StoresCheckpoints(options)) return MakeNoneStore();
+  return disk.store ? MakeTieredStore(disk.store.get()) : MakeRamStore();
+}
+
 LineageId RandomLineage() {
   std::random_device random;
   const uint64_t high = random();

@@ -60,6 +60,10 @@ Result<Codec> CodecOf(const ServeOptions& options);
 Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys, Engine* engine,
                                 ReuseMode reuse, const CutRules& cuts, DiskCallbacks callbacks);
 
+// Returns the store of a cache with these tiers; one that keeps nothing where --cache-ram or
+// --ctx-checkpoints is 0. `disk` must outlive it.
+std::unique_ptr<SnapshotStore> MakeStore(const ServeOptions& options, const DiskCache& disk);
+
 // Returns a first lineage so far from those of other processes that no two runs have the same
 // number.
 LineageId RandomLineage();

@@ -129,7 +129,8 @@ class ServeRun {
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
     cache_ = std::make_unique<CheckpointCache>(MakeCacheOptions(), std::move(policies->placement),
-                                               std::move(policies->eviction), MakeStore());
+                                               std::move(policies->eviction),
+                                               MakeStore(options_, disk_));
     cache_->SetSavedAs(disk_.saved_as);
     scheduling.observer = trace_.get();
     scheduling.log = logger_.sink();
@@ -340,11 +341,6 @@ class ServeRun {
       options.ram_bytes_max -= draft_.cache->stats().bytes_max;
     }
     return options;
-  }
-
-  std::unique_ptr<SnapshotStore> MakeStore() const {
-    if (!StoresCheckpoints(options_)) return MakeNoneStore();
-    return disk_.store ? MakeTieredStore(disk_.store.get()) : MakeRamStore();
   }
 
   std::vector<DiskStore*> Stores() const {

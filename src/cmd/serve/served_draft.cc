@@ -78,10 +78,8 @@ Result<ServedDraft> LoadDraftModel(const ServeOptions& options, const LlamaOptio
   draft.disk = std::move(*disk);
   CacheOptions cache = ToCacheOptions(options);
   cache.ram_bytes_max = DraftRamBytes(model.traits(), draft.engine->traits(), cache.ram_bytes_max);
-  auto store = draft.disk.store ? MakeTieredStore(draft.disk.store.get()) : MakeRamStore();
-  if (!StoresCheckpoints(options)) store = MakeNoneStore();
-  draft.cache = std::make_unique<CheckpointCache>(cache, *MakePlacement("none"),
-                                                  *MakeEviction("value"), std::move(store));
+  draft.cache = std::make_unique<CheckpointCache>(
+      cache, *MakePlacement("none"), *MakeEviction("value"), MakeStore(options, draft.disk));
   draft.cache->SetSavedAs(draft.disk.saved_as);
   if (draft.disk.outlives()) draft.first_lineage = RandomLineage();
   return draft;

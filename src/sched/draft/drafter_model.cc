@@ -1,6 +1,6 @@
 // Drafts with a draft model: decodes the likeliest token, and the one after it, and so on. The
 // draft model's slot then holds the draft as well; at the next draft it goes back to where the two
-// texts part, by truncation, or by a snapshot that was taken before.
+// texts diverge, by truncation, or by a snapshot that was taken before.
 
 #include <algorithm>
 #include <cmath>
