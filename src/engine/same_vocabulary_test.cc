@@ -19,7 +19,9 @@ class OtherEngine final : public FakeEngine {
   }
   const ModelInfo& info() const override { return info_; }
   std::string Piece(Token token, bool special) const override {
-    return token == token_ ? text_ : FakeEngine::Piece(token, special);
+    if (token == token_) return text_;
+    const bool padding = token >= static_cast<Token>(kVocabSize);
+    return padding ? "" : FakeEngine::Piece(token, special);
   }
 
  private:
