@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chat/tools.h"
+#include "media/medium.h"
 
 namespace cairn {
 
@@ -73,6 +74,7 @@ inline bool IsOff(const ReasoningWish& wish) {
 
 struct Conversation {
   std::vector<Message> messages = {};
+  Media media = {};  // whose markers stand in the contents of messages
   Tools tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none

@@ -1,0 +1,84 @@
+#include "media/medium.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kMarkerBegin = "<__media__";
+constexpr std::string_view kMarkerEnd = "__>";
+constexpr size_t kDigits = 32;
+constexpr size_t kMarkerBytes = kMarkerBegin.size() + kDigits + kMarkerEnd.size();
+
+Bits128 ContentHash(MediumKind kind, ByteSpan file) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
+  const auto first = static_cast<unsigned char>(kind);
+  EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  CHECK(context != nullptr);
+  const bool hashed = EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1 &&
+                      EVP_DigestUpdate(context, &first, 1) == 1 &&
+                      EVP_DigestUpdate(context, file.data(), file.size()) == 1 &&
+                      EVP_DigestFinal_ex(context, digest.data(), nullptr) == 1;
+  EVP_MD_CTX_free(context);
+  CHECK(hashed);
+  Bits128 content;
+  std::memcpy(&content.high, digest.data(), sizeof(content.high));
+  std::memcpy(&content.low, digest.data() + sizeof(content.high), sizeof(content.low));
+  return content;
+}
+
+void AppendDigits(uint64_t bits, std::string* text) {
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    text->push_back("0123456789abcdef"[(bits >> static_cast<unsigned>(shift)) & 0xFU]);
+  }
+}
+
+}  // namespace
+
+std::string_view MediumKindName(MediumKind kind) {
+  return kind == MediumKind::kImage ? "image" : "audio";
+}
+
+std::shared_ptr<const Medium> MakeMedium(MediumKind kind, Bytes file, std::string place) {
+  const Bits128 content = ContentHash(kind, file);
+  return std::make_shared<const Medium>(Medium{kind, std::move(file), content, std::move(place)});
+}
+
+std::string MarkerOf(const Medium& medium) {
+  std::string marker(kMarkerBegin);
+  AppendDigits(medium.content.high, &marker);
+  AppendDigits(medium.content.low, &marker);
+  marker += kMarkerEnd;
+  return marker;
+}
+
+void AddMedium(std::shared_ptr<const Medium> medium, Media* media) {
+  const bool known = std::any_of(media->begin(), media->end(), [&](const auto& other) {
+    return other->content == medium->content;
+  });
+  if (!known) media->push_back(std::move(medium));
+}
+
+std::vector<MarkedMedium> FindMarkers(std::string_view text, const Media& media) {
+  std::vector<MarkedMedium> found;
+  if (media.empty()) return found;
+  std::vector<std::string> markers;
+  for (const auto& medium : media) markers.push_back(MarkerOf(*medium));
+  for (size_t at = text.find(kMarkerBegin); at != std::string_view::npos;
+       at = text.find(kMarkerBegin, at + 1)) {
+    const auto marker = std::find(markers.begin(), markers.end(), text.substr(at, kMarkerBytes));
+    if (marker == markers.end()) continue;
+    const auto index = static_cast<size_t>(marker - markers.begin());
+    found.push_back({at, at + kMarkerBytes, media[index]});
+  }
+  return found;
+}
+
+}  // namespace cairn
