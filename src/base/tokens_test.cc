@@ -43,9 +43,10 @@ TEST(CommonPrefix, OfNumberedTokensEndsWhereTheirNumbersBeginToDiffer) {
 }
 
 TEST(Numbered, KeepsTheOrderOfTokens) {
-  EXPECT_TRUE(IsNumbered(Numbered(0)) && IsNumbered(Numbered(INT32_MAX)));
+  constexpr Token kLast = (1 << 30) - 1;
+  EXPECT_TRUE(IsNumbered(Numbered(0)) && IsNumbered(Numbered(kLast)));
   EXPECT_LT(Numbered(0), Numbered(1));
-  EXPECT_LT(Numbered(1), Numbered(INT32_MAX));
+  EXPECT_LT(Numbered(1), Numbered(kLast));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ CheckpointCache::MatchResult CheckpointCache::Match(NamespaceId name_space,
   result.stored_on_grid = table_.segments().StoredTo(name_space, prompt);
   result.full_states = table_.full_states().Sharing(name_space, prompt);
   const PrefixTree::MatchResult match = table_.tree().Match(name_space, prompt);
-  result.shared = match.shared;
+  result.shared = BeforeMedium(prompt, match.shared);
   for (const PrefixTree::Hit& hit : match.hits) {
     const CheckpointEntry& entry = table_.EntryOf(hit.value);
     Checkpoint checkpoint = entry.checkpoint;

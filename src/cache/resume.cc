@@ -84,7 +84,8 @@ ResumePoint FromSlot(const ResumeRules& rules, TokenSpan prompt, const SlotState
   if (slot_is_prefix && shared > 0 && rules.mode != ReuseMode::kExact && can_truncate(shared)) {
     best = {ResumePoint::Kind::kContinue, shared, {}};
   }
-  const size_t cut = CutPosition(rules, slot, std::min(shared, prompt.size() - 1));
+  const size_t last = BeforeMedium(prompt, prompt.size() - 1);
+  const size_t cut = CutPosition(rules, slot, std::min(shared, last));
   // A prompt that is sent again is prefilled as before, so that its answer is the same.
   const bool changed = shared < prompt.size();
   if (changed && shared > best.position && MayCutAt(rules, slot, cut, shared) &&

@@ -8,7 +8,7 @@
 namespace cairn {
 
 size_t SegmentIndex::StoredTo(NamespaceId name_space, TokenSpan tokens) const {
-  return on_grid_.Match(name_space, tokens).shared;
+  return BeforeMedium(tokens, on_grid_.Match(name_space, tokens).shared);
 }
 
 SegmentId SegmentIndex::HolderOf(NamespaceId name_space, TokenSpan prefix,

@@ -78,6 +78,13 @@ Status Engine::RollBack(SeqId /*seq*/, size_t /*position*/) {
   return Fail(ErrorCode::kUnsupported, "this engine rolls nothing back");
 }
 
+Status Engine::DecodeMedium(SeqId /*seq*/, size_t /*position*/, TokenSpan /*tokens*/,
+                            const EncodedPiece& /*piece*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine takes no images or recordings");
+}
+
+void Engine::SetMedia(SeqId /*seq*/, TokenSpan /*tokens*/) {}
+
 Status Engine::Sleep() {
   return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
 }

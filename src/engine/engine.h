@@ -33,6 +33,7 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/grammar/grammar.h"
+#include "media/media_encoder.h"
 
 namespace cairn {
 
@@ -305,6 +306,15 @@ class Engine {
   // Restores `seq` to the full state `whole`, which was taken at `position`. On an error it is
   // empty. kNoSpace as in Assemble.
   virtual Status SetFullState(SeqId seq, size_t position, ByteSpan whole) = 0;
+
+  // Decodes a medium, or a piece of one, at the end of `seq`: its rows take the places of `tokens`.
+  // Logits() are those after the last row. Errors as in Decode; kUnsupported if the rows do not fit
+  // the engine. REQUIRES: `seq` ends at `position`; `tokens` are MediaTokens, as many as rows.
+  virtual Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                              const EncodedPiece& piece);
+  // Says which media the sequence will hold: those in `tokens`. Call it before Restore, Assemble or
+  // SetFullState makes `seq` hold other tokens than it holds. All other functions know.
+  virtual void SetMedia(SeqId seq, TokenSpan tokens);
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
 

@@ -192,7 +192,8 @@ void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const 
 }
 
 bool Decoder::ShiftContext(RunningRequest* request) {
-  if (!context_->options.context_shift) return false;
+  // A medium is dropped whole or not at all, so none is.
+  if (!context_->options.context_shift || !request->request.media.empty()) return false;
   const GenerationParams& params = request->request.params;
   const ModelInfo& info = context_->engine->info();
   const size_t tokens = request->cost.prompt_tokens + request->cost.generated_tokens;

@@ -19,6 +19,7 @@
 #include "policy/placement.h"
 #include "sched/answer/generation.h"
 #include "sched/answer/reasoning_meter.h"
+#include "sched/media/encoded_media.h"
 
 namespace cairn {
 
@@ -49,6 +50,8 @@ struct FinishedAnswer {
 struct GenerationRequest {
   NamespaceId name_space = 0;
   Tokens prompt;
+  // The media whose tokens are in the prompt, in order.
+  std::vector<PromptMedium> media = {};
   PromptShape shape;
   GenerationParams params;
   bool reuse = true;   // false: prefill the complete prompt

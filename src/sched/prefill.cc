@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "sched/prefill_chunks.h"
 
 namespace cairn {
@@ -103,6 +104,7 @@ void Prefill::Resume(RunningRequest* request) {
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
   if (!resumed.logits.empty()) return Finish(request, resumed.logits);
   if (request->has_placeholder) return preload_.Plan(request);
+  WantMedia(*request);
   if (!again) PlanCheckpoints(request, match);
 }
 
@@ -143,7 +145,8 @@ bool Prefill::StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t
 // needed more.
 void Prefill::KeepChunkAfterDivergence(const PromptCuts& cuts, size_t position,
                                        std::vector<Placement>* plan) const {
-  const PromptCuts plain(cuts.grid_tokens(), cuts.tokens(), cuts.boundaries());
+  PromptCuts plain = cuts;
+  plain.AllowOffGrid(0);
   if (plain.Has(position)) return;
   const size_t end = plain.FirstAfterAnswer(position, context_->chunk_rules().off_cut_min);
   const bool meets_other = std::any_of(plan->begin(), plan->end(), [&](const Placement& other) {
@@ -197,11 +200,43 @@ Contender Prefill::ContenderOf(const RunningRequest& request) const {
   return contender;
 }
 
+void Prefill::WantMedia(const RunningRequest& request) {
+  if (context_->options.media == nullptr) return;
+  const size_t begin = running_->slot_tokens(request);
+  for (const PromptMedium& medium : request.request.media) {
+    if (medium.begin < begin) continue;
+    context_->options.media->Want(request.request.name_space, medium.medium);
+  }
+}
+
+const PromptMedium* Prefill::NextMedium(const RunningRequest& request) const {
+  const size_t begin = running_->slot_tokens(request);
+  const std::vector<PromptMedium>& media = request.request.media;
+  const auto next = std::find_if(media.begin(), media.end(), [begin](const PromptMedium& medium) {
+    return medium.begin == begin;
+  });
+  return next == media.end() ? nullptr : &*next;
+}
+
+bool Prefill::WaitsForMedium(const RunningRequest& request) {
+  const PromptMedium* const medium = NextMedium(request);
+  if (medium == nullptr || context_->options.media == nullptr) return false;
+  const auto rows = context_->options.media->Get(request.request.name_space, *medium);
+  return rows && *rows == nullptr;
+}
+
 RunningRequest* Prefill::NextRequest() {
   std::vector<RunningRequest*> unfinished;
+  waits_for_media_ = false;
   for (RunningRequest& request : running_->all()) {
-    if (!request.answering()) unfinished.push_back(&request);
+    if (request.answering()) continue;
+    if (WaitsForMedium(request)) {
+      waits_for_media_ = true;
+    } else {
+      unfinished.push_back(&request);
+    }
   }
+  waits_for_media_ = waits_for_media_ && unfinished.empty();
   if (unfinished.size() < 2) return unfinished.empty() ? nullptr : unfinished.front();
   std::vector<Contender> contenders;
   for (const RunningRequest* request : unfinished) contenders.push_back(ContenderOf(*request));
@@ -237,10 +272,32 @@ Status Prefill::Compute(RunningRequest* request, const TokenRange& range, bool i
   Slot& slot = SlotOf(*request);
   const TokenSpan tokens = request->prefill_tokens;
   TraceSpan span(context_->options.trace, "prefill");
-  Status computed = is_answer ? slot.DecodeAnswered(tokens[range.begin])
-                              : slot.Prefill(tokens.subspan(range.begin, range.end - range.begin));
+  const TokenSpan chunk = tokens.subspan(range.begin, range.end - range.begin);
+  Status computed;
+  if (IsMediaToken(chunk.front())) {
+    computed = ComputeMedium(request, chunk);
+  } else {
+    computed = is_answer ? slot.DecodeAnswered(tokens[range.begin]) : slot.Prefill(chunk);
+  }
   context_->trace.EndChunk(&span, *request->slot, range);
   return computed;
+}
+
+Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
+  const PromptMedium* const medium = NextMedium(*request);
+  // Only prompts that were made of stored tokens come without their media.
+  if (medium == nullptr || context_->options.media == nullptr) {
+    return Fail(ErrorCode::kUnavailable, "the prompt has a medium that is not at hand");
+  }
+  const auto rows = context_->options.media->Get(request->request.name_space, *medium);
+  if (!rows) {
+    return Fail(rows.error().code, medium->medium->place + ": " + rows.error().message);
+  }
+  CHECK(*rows != nullptr);  // else NextRequest had left it out
+  if ((*rows)->rows != tokens.size()) {
+    return Fail(ErrorCode::kInternal, "the medium was encoded into another number of rows");
+  }
+  return SlotOf(*request).PrefillMedium(tokens, **rows);
 }
 
 void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double ms) {

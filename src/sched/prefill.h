@@ -43,6 +43,8 @@ class Prefill {
   // Computes one chunk of the request that is first in order. Returns false if no request has a
   // prompt to compute, or if answers are owed time.
   bool Step();
+  // Whether all prompts to compute waited in the last Step for media that are being encoded.
+  bool waits_for_media() const { return waits_for_media_; }
 
  private:
   // Describes the nearest prompt known to the slots and the cache, before the request gets its
@@ -65,7 +67,13 @@ class Prefill {
                                 std::vector<Placement>* plan) const;
   // Protects the checkpoint at a client's mark from eviction, if there is one.
   void KeepMark(const RunningRequest& request, const ClientMark& mark);
-  // Returns nullptr if no prompt is to be computed.
+  // Begins to encode the media that are to be computed.
+  void WantMedia(const RunningRequest& request);
+  // The medium whose rows come next; nullptr if a token does, or if the request has not got it.
+  const PromptMedium* NextMedium(const RunningRequest& request) const;
+  // Whether the next chunk is a medium that is still being encoded.
+  bool WaitsForMedium(const RunningRequest& request);
+  // Returns nullptr if no prompt is to be computed now.
   RunningRequest* NextRequest();
   // A queued request that waits for this one lends it its place in the order.
   Contender ContenderOf(const RunningRequest& request) const;
@@ -75,6 +83,7 @@ class Prefill {
   size_t ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end, size_t stop);
   void ComputeChunk(RunningRequest* request);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);
+  Status ComputeMedium(RunningRequest* request, TokenSpan tokens);
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
   void Finish(RunningRequest* request, std::span<const float> logits);
@@ -86,6 +95,7 @@ class Prefill {
   Decoder* const decoder_;
   Prefetcher* const prefetcher_;
   Preload preload_;
+  bool waits_for_media_ = false;
 };
 
 }  // namespace cairn

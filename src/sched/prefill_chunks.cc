@@ -22,6 +22,7 @@ size_t NaturalEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t positi
 
 size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop) {
   CHECK(position < cuts.tokens());
+  if (cuts.IsMedium(position)) return cuts.BoundaryAfter(position);
   size_t end = NaturalEnd(cuts, rules, position);
   if (stop > position && cuts.Has(position)) {
     const size_t before = cuts.AtOrBefore(stop);

@@ -161,8 +161,8 @@ void Scheduler::RunOnce() {
     EndIdleWork();
     const bool busy = Step();
     SaveWhileBusy();
-    // The store wakes this thread when an object has been read.
-    if (!busy && admission_.loads()) mailbox_.Wait(kLoadWaitMs);
+    // The store wakes this thread when an object has been read, and EncodedMedia likewise.
+    if (!busy && (admission_.loads() || prefill_.waits_for_media())) mailbox_.Wait(kLoadWaitMs);
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (PrefetchNext()) {
@@ -253,7 +253,8 @@ bool Scheduler::Step() {
   const bool prefilled = prefill_.Step();
   const bool decoded = decoder_.DecodeAnswers();
   running_.PublishSlots();
-  const bool busy = commanded || loaded || admitted || prefilled || decoded || !running_.empty();
+  const bool runs = !running_.empty() && !prefill_.waits_for_media();
+  const bool busy = commanded || loaded || admitted || prefilled || decoded || runs;
   if (busy) idle_unloader_.OnBusy();
   context_.trace.EndStep(&span, busy);
   return busy;

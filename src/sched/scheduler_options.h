@@ -15,6 +15,7 @@
 #include "cache/resume.h"
 #include "sched/answer/request_observer.h"
 #include "sched/draft/draft_options.h"
+#include "sched/media/encoded_media.h"
 #include "sched/prefetch/prefetch_budget.h"
 #include "sched/upkeep/idle_work.h"
 
@@ -37,6 +38,8 @@ struct SchedulerOptions {
   DraftOptions drafts = {};
   // The longest time from a request's arrival; then it ends with kTimedOut. 0: no limit.
   double request_ms_max = 0;
+  // Rows for the prompts' media; must outlive the scheduler. nullptr: prompts have none.
+  EncodedMedia* media = nullptr;
   // See SlotPoolOptions.
   bool keep_ends = true;
   bool offload = true;

@@ -72,7 +72,7 @@ void Edge::Copy(size_t begin, std::span<Token> to) const {
 
 // If a run's last token is shared, so are all before it.
 size_t Edge::SharedWith(TokenSpan tokens) const {
-  if (!in_runs()) return CommonPrefix(words_, tokens);
+  if (!in_runs()) return CommonTokens(words_, tokens);
   size_t shared = 0;
   for (size_t i = 0; i < words_.size() && shared < tokens.size(); i += 2) {
     const TokenSpan rest = tokens.subspan(shared);

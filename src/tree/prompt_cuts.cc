@@ -21,8 +21,24 @@ PromptCuts::PromptCuts(size_t grid_tokens, size_t tokens, std::vector<size_t> bo
   CHECK(grid_tokens_ > 0);
 }
 
+void PromptCuts::AddBoundary(size_t position) {
+  const size_t last = boundaries_.empty() ? 0 : boundaries_.back();
+  if (position > last) boundaries_.push_back(position);
+}
+
+void PromptCuts::AddMediaBoundaries(TokenSpan tokens, size_t index) {
+  if (!IsMediaToken(tokens[index])) return;
+  if (!ContinuesMedium(tokens[index])) {
+    media_.push_back(index);
+    AddBoundary(index);
+  }
+  const bool last = index + 1 == tokens.size() || !ContinuesMedium(tokens[index + 1]);
+  if (last) AddBoundary(index + 1);
+}
+
 void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
-  for (size_t i = tokens_; i < tokens.size() && !rules.message_starts.empty(); ++i) {
+  for (size_t i = tokens_; i < tokens.size(); ++i) {
+    AddMediaBoundaries(tokens, i);
     if (!rules.Starts(tokens[i])) continue;
     const size_t last = boundaries_.empty() ? 0 : boundaries_.back();
     if (i + 1 - last >= kBoundaryGapTokens) boundaries_.push_back(i + 1);
@@ -33,7 +49,12 @@ void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
 void PromptCuts::CutTo(size_t tokens) {
   tokens_ = tokens;
   while (!boundaries_.empty() && boundaries_.back() > tokens) boundaries_.pop_back();
+  while (!media_.empty() && media_.back() >= tokens) media_.pop_back();
   if (off_grid_ > tokens) off_grid_ = 0;
+}
+
+bool PromptCuts::IsMedium(size_t position) const {
+  return std::binary_search(media_.begin(), media_.end(), position);
 }
 
 size_t PromptCuts::BoundaryAtOrBefore(size_t position) const {
@@ -49,12 +70,15 @@ size_t PromptCuts::BoundaryAfter(size_t position) const {
 size_t PromptCuts::AtOrBefore(size_t position) const {
   if (position == off_grid_) return position;
   const size_t begin = BoundaryAtOrBefore(position);
+  if (IsMedium(begin)) return begin;
   return begin + (position - begin) / grid_tokens_ * grid_tokens_;
 }
 
 size_t PromptCuts::After(size_t position) const {
   if (position >= tokens_) return tokens_;
-  return std::min(AtOrBefore(position) + grid_tokens_, BoundaryAfter(position));
+  const size_t boundary = BoundaryAfter(position);
+  if (IsMedium(BoundaryAtOrBefore(position))) return boundary;
+  return std::min(AtOrBefore(position) + grid_tokens_, boundary);
 }
 
 size_t PromptCuts::FirstAfterAnswer(size_t answer_end, size_t tokens_min) const {
@@ -74,6 +98,7 @@ size_t PromptCuts::CleanAfter(size_t clean_before, const TokenRange& chunk) cons
   if (clean_before < begin) return clean_before;
   CHECK(clean_before == begin);
   if (!Has(begin) || BoundaryAfter(begin) < end) return begin;
+  if (IsMedium(begin)) return end;
   // The tokens after the last full step are those of a cold run if they end at a boundary and are a
   // chunk of their own.
   if (BoundaryAtOrBefore(end) == end && end - begin <= grid_tokens_) return end;

@@ -15,6 +15,9 @@
 // The last inner cut before the prompt's end is treated like one before a boundary. Without
 // message-start tokens, cuts are the multiples of the grid.
 //
+// A medium (base/media_tokens.h) begins and ends at boundaries, however near to others, and has no
+// cut inside: it is decoded in one call.
+//
 // A value; any thread.
 
 #ifndef CAIRN_TREE_PROMPT_CUTS_H_
@@ -59,6 +62,8 @@ class PromptCuts {
   size_t grid_tokens() const { return grid_tokens_; }
   // The length of the prompt.
   size_t tokens() const { return tokens_; }
+  // Whether a medium begins at `position`.
+  bool IsMedium(size_t position) const;
   // The boundaries, shallowest first; 0 is none of them.
   const std::vector<size_t>& boundaries() const { return boundaries_; }
 
@@ -86,10 +91,15 @@ class PromptCuts {
   size_t CleanAfter(size_t clean_before, const TokenRange& chunk) const;
 
  private:
+  void AddBoundary(size_t position);
+  // Adds those of the medium that begins or ends with the token `index`.
+  void AddMediaBoundaries(TokenSpan tokens, size_t index);
+
   size_t grid_tokens_;
   size_t tokens_;
   std::vector<size_t> boundaries_;
-  size_t off_grid_ = 0;  // 0: none
+  std::vector<size_t> media_;  // where media begin, shallowest first
+  size_t off_grid_ = 0;        // 0: none
 };
 
 }  // namespace cairn

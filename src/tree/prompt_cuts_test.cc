@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/media_tokens.h"
+
 namespace cairn {
 namespace {
 
@@ -54,6 +56,47 @@ TEST(PromptCuts, CountTheGridFromTheBoundary) {
 
 TEST(PromptCuts, LeaveOutBoundariesThatAreTooClose) {
   EXPECT_EQ(Cuts(100, {3, 29, 30, 36, 37, 38}).boundaries(), (std::vector<size_t>{30, 38}));
+}
+
+// A prompt of zeros with two media.
+Tokens PromptWithMedia(size_t begin, size_t rows) {
+  Tokens prompt(100, 0);
+  for (const uint64_t key : {1, 2}) {
+    const Tokens medium = MediaTokens({key, 0}, rows, rows);
+    prompt.insert(prompt.begin() + static_cast<ptrdiff_t>(begin), medium.begin(), medium.end());
+  }
+  return prompt;
+}
+
+TEST(PromptCuts, LieAroundMediaAndNotInside) {
+  const CutRules rules{64, {kStart}};
+  const PromptCuts cuts(rules, PromptWithMedia(70, 100));
+  EXPECT_EQ(cuts.boundaries(), (std::vector<size_t>{70, 170, 270}));
+  EXPECT_TRUE(cuts.IsMedium(70) && cuts.IsMedium(170) && !cuts.IsMedium(270));
+  EXPECT_EQ(cuts.AtOrBefore(69), 64U);
+  EXPECT_EQ(cuts.AtOrBefore(169), 70U);
+  EXPECT_EQ(cuts.AtOrBefore(170), 170U);
+  EXPECT_EQ(cuts.After(70), 170U);
+  EXPECT_EQ(cuts.After(100), 170U);
+  EXPECT_EQ(cuts.Last(), 270U);
+  EXPECT_EQ(cuts.CleanAfter(70, {70, 170}), 170U) << "a medium is always a chunk of its own";
+  EXPECT_EQ(cuts.CleanAfter(64, {64, 170}), 64U);
+}
+
+TEST(PromptCuts, LieAroundAMediumAtTheBeginOrEndOfAPrompt) {
+  const CutRules rules{64, {}};
+  const Tokens medium = MediaTokens({1, 0}, 100, 100);
+  PromptCuts cuts(rules, medium);
+  EXPECT_EQ(cuts.boundaries(), (std::vector<size_t>{100}));
+  EXPECT_EQ(cuts.AtOrBefore(100), 100U);
+  EXPECT_EQ(cuts.Last(), 0U) << "its last row is computed with all others";
+  Tokens longer = medium;
+  longer.resize(110, 0);
+  cuts.Extend(rules, longer);
+  EXPECT_EQ(cuts.boundaries(), PromptCuts(rules, longer).boundaries());
+  EXPECT_EQ(cuts.Last(), 100U);
+  cuts.CutTo(0);
+  EXPECT_FALSE(cuts.IsMedium(0));
 }
 
 // Indices from `begin` to `end`, at most `step_max` apart.

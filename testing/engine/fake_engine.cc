@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/media_tokens.h"
 #include "engine/llama/state/state_facts.h"
 #include "tree/prompt_cuts.h"
 
@@ -124,17 +125,43 @@ bool FakeEngine::IsEndOfGeneration(Token token) const {
 
 Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= options_.chunk_tokens_max);
+  CHECK(std::none_of(tokens.begin(), tokens.end(), IsMediaToken));
+  if (Status room = CheckRoom(seq, position, tokens.size()); !room) return room;
   Sequence& sequence = Of(seq);
-  CHECK(sequence.end == position);
+  Extend(&sequence, tokens);
+  logits_ = {LogitsAt(StateHash(sequence))};
+  return {};
+}
+
+Status FakeEngine::CheckRoom(SeqId seq, size_t position, size_t tokens) {
+  CHECK(Of(seq).end == position);
   if (failing_decodes_ > 0) {
     --failing_decodes_;
     Clear(seq);
     return Fail(ErrorCode::kInternal, "the fake engine was told to fail");
   }
-  const size_t end = position + tokens.size();
+  const size_t end = position + tokens;
   if (end > options_.context_tokens) return Fail(ErrorCode::kTooLong, "the context is full");
-  if (!HasRoomFor(tokens.size())) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
-  Extend(&sequence, tokens);
+  if (!HasRoomFor(tokens)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  return {};
+}
+
+Status FakeEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                                const EncodedPiece& piece) {
+  CHECK(!tokens.empty() && tokens.size() == piece.rows);
+  CHECK(MediumAt(tokens, 0) == (MediumRange{0, tokens.size(), piece.positions}));
+  if (Status room = CheckRoom(seq, position, tokens.size()); !room) return room;
+  Sequence& sequence = Of(seq);
+  const uint64_t rows =
+      Hash64(piece.embeddings.data(), piece.embeddings.size() * sizeof(float), piece.rows);
+  const size_t origin = GridOrigin(sequence);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool last = i + 1 == tokens.size();
+    const uint64_t contribution = Contribution(tokens[i], position + i, 0);
+    Contribute(&sequence, HashMix(contribution, rows), last,
+               last ? position + tokens.size() : origin);
+  }
+  EndChunk(&sequence, tokens.size());
   logits_ = {LogitsAt(StateHash(sequence))};
   return {};
 }
@@ -208,17 +235,26 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
     const size_t at = begin + i;
     const uint64_t flavour = Flavour(at, chunk, options_.grid_tokens);
     if (is_boundary[i]) origin = at + 1;
-    const uint64_t added = (Contribution(tokens[i], at, flavour) & ~kBoundaryBit) |
-                           (is_boundary[i] ? kBoundaryBit : 0);
-    if (has_cells()) AddCell(sequence, added);
-    if (has_window()) sequence->window.push_back(HashMix(added, 1));
-    if (has_recurrent()) {
-      sequence->recurrent = (HashMix(sequence->recurrent, added) & ~kOriginMask) | origin;
-    }
+    Contribute(sequence, Contribution(tokens[i], at, flavour), is_boundary[i], origin);
   }
-  sequence->end = end;
-  if (has_window()) sequence->window_begin = std::max(sequence->window_begin, WindowStart(end));
-  decoded_tokens_ += tokens.size();
+  EndChunk(sequence, tokens.size());
+}
+
+void FakeEngine::Contribute(Sequence* sequence, uint64_t contribution, bool is_boundary,
+                            size_t origin) {
+  const uint64_t added = (contribution & ~kBoundaryBit) | (is_boundary ? kBoundaryBit : 0);
+  if (has_cells()) AddCell(sequence, added);
+  if (has_window()) sequence->window.push_back(HashMix(added, 1));
+  if (!has_recurrent()) return;
+  sequence->recurrent = (HashMix(sequence->recurrent, added) & ~kOriginMask) | origin;
+}
+
+void FakeEngine::EndChunk(Sequence* sequence, size_t tokens) {
+  sequence->end += tokens;
+  if (has_window()) {
+    sequence->window_begin = std::max(sequence->window_begin, WindowStart(sequence->end));
+  }
+  decoded_tokens_ += tokens;
 }
 
 uint64_t FakeEngine::StateHash(const Sequence& sequence) const {

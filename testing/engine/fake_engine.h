@@ -82,6 +82,9 @@ class FakeEngine : public Engine {
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                   ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
+  // The rows contribute what they hold.
+  Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                      const EncodedPiece& piece) override;
   // A moved token contributes a value that no token at any position does.
   Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeFullState(SeqId seq) override;
@@ -140,6 +143,11 @@ class FakeEngine : public Engine {
   bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
   void Extend(Sequence* sequence, TokenSpan tokens);
+  // Adds what one token contributes. `origin`: from where the grid is counted after it.
+  void Contribute(Sequence* sequence, uint64_t contribution, bool is_boundary, size_t origin);
+  void EndChunk(Sequence* sequence, size_t tokens);
+  // Whether `tokens` can be decoded at the end of `seq`.
+  Status CheckRoom(SeqId seq, size_t position, size_t tokens);
   // The position from which the grid is counted at the sequence's end. It is a part of the state:
   // the highest bit of `added` marks the token before a boundary, and the lowest bits of
   // `recurrent` hold the position.

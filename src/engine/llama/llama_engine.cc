@@ -181,6 +181,17 @@ Status LlamaEngine::RollBack(SeqId seq, size_t position) {
 
 void LlamaEngine::Clear(SeqId seq) {
   parts_->sequences.Clear(seq);
+  parts_->loaded.media_positions().CutTo(seq, 0);
+}
+
+Status LlamaEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                                 const EncodedPiece& piece) {
+  CHECK(tokens.size() == piece.rows);
+  return parts_->sequences.DecodeMedium(seq, position, piece);
+}
+
+void LlamaEngine::SetMedia(SeqId seq, TokenSpan tokens) {
+  parts_->loaded.media_positions().Set(seq, tokens);
 }
 
 Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
@@ -197,6 +208,7 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
 }
 
 Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
+  parts_->loaded.media_positions().Copy(from, to);
   if (!parts_->traits.one_buffer) {
     return parts_->spliced_segments.Fork(from, to, position, snapshot);
   }

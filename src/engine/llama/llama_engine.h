@@ -65,6 +65,9 @@ class LlamaEngine final : public Engine {
                   ByteSpan snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
   void ReleaseTaken() override;
+  Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                      const EncodedPiece& piece) override;
+  void SetMedia(SeqId seq, TokenSpan tokens) override;
   Status Drop(SeqId seq, size_t begin, size_t end) override;
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan state_bytes) override;

@@ -39,7 +39,7 @@ class ModelDrafter final : public Drafter {
     const size_t room = context_->engine->context_tokens();
     if (text.size() + 2 >= room) return draft;
     const size_t length = length_of(DraftSource::kDraftModel, room - text.size() - 2);
-    if (length == 0 || !Follow(text)) return draft;
+    if (length == 0 || HasMedia(text) || !Follow(text)) return draft;
     draft.tokens = DraftAfter(text, next, length);
     return draft;
   }
@@ -67,6 +67,12 @@ class ModelDrafter final : public Drafter {
     LineageId lineage = 0;
     Bytes bytes;
   };
+
+  // The draft model has no rows for media. An answer adds none.
+  bool HasMedia(TokenSpan text) {
+    if (!has_media_) has_media_ = std::any_of(text.begin(), text.end(), IsMediaToken);
+    return *has_media_;
+  }
 
   Slot& slot() { return context_->pool.slot(*slot_); }
   size_t MissingOf(TokenSpan text) { return text.size() - slot().tokens().size(); }
@@ -197,8 +203,9 @@ class ModelDrafter final : public Drafter {
   SchedulerContext* const context_;  // of the draft model
   const NamespaceId name_space_;
   std::optional<size_t> slot_;
-  size_t resumed_at_ = 0;        // the text's tokens when the slot was taken
-  bool prefilled_ = false;       // since then
+  size_t resumed_at_ = 0;   // the text's tokens when the slot was taken
+  bool prefilled_ = false;  // since then
+  std::optional<bool> has_media_;
   DiskLoader::LoadId load_ = 0;  // 0: none
   Snapshot snapshot_;
 };

@@ -35,6 +35,9 @@ class NgramDrafter final : public Drafter {
     for (size_t source = 0; source < kDraftSources; ++source) {
       Draft draft{{}, static_cast<DraftSource>(source)};
       draft.tokens = Find(draft.source, text, next);
+      // A model samples no media.
+      draft.tokens.erase(std::find_if(draft.tokens.begin(), draft.tokens.end(), IsMediaToken),
+                         draft.tokens.end());
       if (draft.tokens.empty()) continue;
       draft.tokens.resize(length_of(draft.source, draft.tokens.size()));
       if (!draft.tokens.empty()) return draft;

@@ -160,6 +160,8 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const size_t begin = slot.tokens().size();
   ChunkRules rules = context_->chunk_rules();
   rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
+  // The rows are not at hand; a request brings them.
+  if (cuts.IsMedium(begin)) return false;
   const size_t end = NextChunkEnd(cuts, rules, begin, goal);
   TraceSpan span(context_->options.trace, "prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));

@@ -1,5 +1,7 @@
 #include "sched/slots/moved_chunks.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace cairn {
@@ -8,6 +10,11 @@ std::vector<MovedChunk> FindMovedChunks(TokenSpan held, TokenSpan prompt, size_t
   CHECK(tokens_min > 0);
   std::vector<MovedChunk> chunks;
   if (prompt.empty()) return chunks;
+  // A chunk might begin or end inside a medium.
+  const auto has_media = [](TokenSpan tokens) {
+    return std::any_of(tokens.begin(), tokens.end(), IsMediaToken);
+  };
+  if (has_media(held) || has_media(prompt)) return chunks;
   prompt = prompt.first(prompt.size() - 1);
   size_t to = CommonPrefix(held, prompt);
   size_t from = to;

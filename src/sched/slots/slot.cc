@@ -59,6 +59,7 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
   const size_t position = checkpoint.position;
   CHECK(prefix.size() == position);
   if (!engine_->traits().NeedsSnapshots()) return Truncate(position);
+  engine_->SetMedia(seq_, prefix);
   if (Status restored = engine_->Restore(seq_, position, snapshot); !restored) {
     Clear(name_space_);
     return restored;
@@ -94,6 +95,7 @@ Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provena
     }
     parts.push_back(part);
   }
+  engine_->SetMedia(seq_, prefix);
   if (Status assembled = engine_->Assemble(seq_, keep, parts, prefix.size(), snapshot);
       !assembled) {
     Clear(name_space_);
@@ -182,6 +184,7 @@ Status Slot::Unshare(size_t begin) {
 
 Status Slot::SetFullState(const FullState& whole, ByteSpan bytes) {
   Clear(whole.name_space);
+  engine_->SetMedia(seq_, whole.tokens);
   if (Status set = engine_->SetFullState(seq_, whole.tokens.size(), bytes); !set) {
     Clear(whole.name_space);
     return set;
@@ -195,6 +198,15 @@ Status Slot::SetFullState(const FullState& whole, ByteSpan bytes) {
 
 Status Slot::Prefill(TokenSpan tokens) {
   if (Status decoded = engine_->Decode(seq_, tokens_.size(), tokens); !decoded) {
+    if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
+    return decoded;
+  }
+  AddChunk(tokens);
+  return {};
+}
+
+Status Slot::PrefillMedium(TokenSpan tokens, const EncodedPiece& piece) {
+  if (Status decoded = engine_->DecodeMedium(seq_, tokens_.size(), tokens, piece); !decoded) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }

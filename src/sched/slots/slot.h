@@ -81,6 +81,8 @@ class Slot {
 
   // Computes `tokens`, part of a prompt, as one chunk. On an error of the engine the slot is empty.
   Status Prefill(TokenSpan tokens);
+  // As Prefill, for a medium, whose rows take the places of `tokens`.
+  Status PrefillMedium(TokenSpan tokens, const EncodedPiece& piece);
   // Decodes one token that belonged to an answer before the slot was lost. Errors as in Prefill.
   Status DecodeAnswered(Token token);
   // Records that the engine has decoded one token of an answer at the slot's end.

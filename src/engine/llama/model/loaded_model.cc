@@ -98,7 +98,8 @@ void LoadedModel::Unload() {
 
 size_t LoadedModel::SequenceEnd(SeqId seq) const {
   const llama_pos last = llama_memory_seq_pos_max(memory(), seq);
-  return static_cast<size_t>(last) + 1;  // -1: it is empty
+  const size_t positions = static_cast<size_t>(last) + 1;  // -1: it is empty
+  return media_positions_->TokensAt(seq, positions);
 }
 
 }  // namespace cairn

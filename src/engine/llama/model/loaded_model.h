@@ -10,11 +10,13 @@
 #include <llama.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "base/result.h"
 #include "engine/engine.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
+#include "engine/llama/state/media_positions.h"
 
 namespace cairn {
 
@@ -45,6 +47,11 @@ class LoadedModel {
   size_t ubatch_tokens() const { return ubatch_tokens_; }
   // The number of tokens that `seq` holds.
   size_t SequenceEnd(SeqId seq) const;
+  // libllama's position of the token at index `tokens` of `seq`.
+  llama_pos PositionAt(SeqId seq, size_t tokens) const {
+    return static_cast<llama_pos>(media_positions_->At(seq, tokens));
+  }
+  MediaPositions& media_positions() const { return *media_positions_; }
 
  private:
   LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
@@ -56,6 +63,7 @@ class LoadedModel {
   size_t context_cells_;
   size_t context_tokens_;
   size_t ubatch_tokens_;
+  std::unique_ptr<MediaPositions> media_positions_ = std::make_unique<MediaPositions>();
 };
 
 }  // namespace cairn

@@ -20,8 +20,8 @@ Result<Bytes> LlamaSegments::TakeSegment(SeqId seq, size_t begin, size_t end) {
   CHECK(traits_->segments);
   CHECK(begin < end && end <= loaded_->SequenceEnd(seq));
   llama_memory_t memory = loaded_->memory();
-  llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), static_cast<llama_pos>(begin),
-                      static_cast<llama_pos>(end));
+  llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), loaded_->PositionAt(seq, begin),
+                      loaded_->PositionAt(seq, end));
   Bytes bytes;
   const Status written = WriteSegment(begin, end, &bytes);
   llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
@@ -69,7 +69,7 @@ Status LlamaSegments::Assemble(SeqId seq, size_t keep, std::span<const SegmentPa
 
 void LlamaSegments::KeepFront(SeqId seq, size_t keep) {
   llama_memory_t memory = loaded_->memory();
-  const auto cut = static_cast<llama_pos>(keep);
+  const llama_pos cut = loaded_->PositionAt(seq, keep);
   if (keep == 0) {
     sequences_->Clear(seq);
     return;
@@ -94,8 +94,8 @@ Status LlamaSegments::SetSegment(SeqId seq, const SegmentPart& part) {
       llama_state_seq_set_data_ext(loaded_->context(), state.data(), state.size(),
                                    loaded_->scratch_seq(), LLAMA_STATE_SEQ_FLAGS_NONE);
   if (read > 0) {
-    llama_memory_seq_cp(memory, loaded_->scratch_seq(), seq, static_cast<llama_pos>(part.begin),
-                        static_cast<llama_pos>(part.end));
+    llama_memory_seq_cp(memory, loaded_->scratch_seq(), seq, loaded_->PositionAt(seq, part.begin),
+                        loaded_->PositionAt(seq, part.end));
   }
   llama_memory_seq_rm(memory, loaded_->scratch_seq(), -1, -1);
   if (read == 0) {
@@ -109,7 +109,7 @@ Status LlamaSegments::Fork(SeqId from, SeqId to, size_t position, ByteSpan snaps
   CHECK(traits_->segments);
   CHECK(from != to && position <= loaded_->SequenceEnd(from));
   sequences_->Clear(to);
-  llama_memory_seq_cp(loaded_->memory(), from, to, 0, static_cast<llama_pos>(position));
+  llama_memory_seq_cp(loaded_->memory(), from, to, 0, loaded_->PositionAt(from, position));
   if (traits_->NeedsSnapshots()) return sequences_->Restore(to, position, snapshot);
   if (loaded_->SequenceEnd(to) == position) return {};
   sequences_->Clear(to);

@@ -1,5 +1,6 @@
 #include "engine/llama/state/llama_sequences.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -60,20 +61,17 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
   }
   const std::vector<SeqId> seqs = SequencesOf(tokens);
   for (const SeqId seq : seqs) Changes(seq);
-  const auto fail = [&](const std::string& why) {
-    for (const SeqId seq : seqs) Clear(seq);
-    return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
-  };
+  for (const NextToken& next : tokens) loaded_->media_positions().CutTo(next.seq, next.position);
   const bool single_token = each || tokens.size() == 1;
   for (const SeqId seq : seqs) {
     Status ready = window_.Prepare(seq, single_token);
-    if (!ready) return fail(ready.error().message);
+    if (!ready) return FailDecode(seqs, ready.error().message);
   }
   llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
   batch.n_tokens = static_cast<int32_t>(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     batch.token[i] = tokens[i].token;
-    batch.pos[i] = static_cast<llama_pos>(tokens[i].position);
+    batch.pos[i] = loaded_->PositionAt(tokens[i].seq, tokens[i].position);
     batch.n_seq_id[i] = 1;
     batch.seq_id[i][0] = tokens[i].seq;
     batch.logits[i] = each || i + 1 == tokens.size() ? 1 : 0;
@@ -87,7 +85,88 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
   // There was no room, and the memory is unchanged. Any other code may have left part of the chunk
   // behind.
   if (code == 1) return Fail(ErrorCode::kNoSpace, "other sequences hold the cells that it needs");
-  return fail("llama_decode returned " + std::to_string(code));
+  return FailDecode(seqs, "llama_decode returned " + std::to_string(code));
+}
+
+tl::unexpected<Error> LlamaSequences::FailDecode(std::span<const SeqId> seqs,
+                                                 const std::string& why) {
+  for (const SeqId seq : seqs) Clear(seq);
+  return Fail(ErrorCode::kInternal, "libllama could not decode: " + why);
+}
+
+// Rows that attend to later rows must be in one ubatch. Others are decoded in as many as needed.
+Status LlamaSequences::DecodeMedium(SeqId seq, size_t position, const EncodedPiece& piece) {
+  const auto row_floats = static_cast<size_t>(llama_model_n_embd_inp(loaded_->model()));
+  if (piece.embeddings.size() != piece.rows * row_floats) {
+    return Fail(ErrorCode::kUnsupported, "the rows of the medium do not fit the model");
+  }
+  const size_t batch_max = loaded_->ubatch_tokens();
+  if (piece.non_causal && piece.rows > batch_max) {
+    return Fail(ErrorCode::kUnsupported,
+                "the medium has " + std::to_string(piece.rows) +
+                    " rows, which this model takes in one ubatch only; start the server with "
+                    "--ubatch-size " +
+                    std::to_string(piece.rows) + " or more");
+  }
+  if (position + piece.rows > loaded_->context_tokens()) {
+    return Fail(ErrorCode::kTooLong,
+                "the context of " + std::to_string(loaded_->context_tokens()) + " tokens is full");
+  }
+  Changes(seq);
+  if (Status ready = window_.Prepare(seq, false); !ready) {
+    return FailDecode({&seq, 1}, ready.error().message);
+  }
+  loaded_->media_positions().CutTo(seq, position);
+  const llama_pos first = loaded_->PositionAt(seq, position);
+  if (piece.non_causal) llama_set_causal_attn(loaded_->context(), false);
+  int32_t code = 0;
+  size_t begin = 0;
+  while (code == 0 && begin < piece.rows) {
+    const size_t end = std::min(begin + batch_max, piece.rows);
+    code = DecodeRows(seq, first, piece, {begin, end});
+    if (code == 0) begin = end;
+  }
+  if (piece.non_causal) llama_set_causal_attn(loaded_->context(), true);
+  if (code == 1 && begin == 0) {
+    return Fail(ErrorCode::kNoSpace, "other sequences hold the cells that it needs");
+  }
+  if (code != 0) return FailDecode({&seq, 1}, "llama_decode returned " + std::to_string(code));
+  loaded_->media_positions().Add(seq, {position, position + piece.rows, piece.positions});
+  return {};
+}
+
+int32_t LlamaSequences::DecodeRows(SeqId seq, llama_pos first, const EncodedPiece& piece,
+                                   const TokenRange& rows) {
+  const size_t count = rows.end - rows.begin;
+  const size_t row_floats = piece.embeddings.size() / piece.rows;
+  // With M-RoPE a row has four positions: time, height, width, and one that is not used.
+  std::vector<llama_pos> positions(piece.row_positions.empty() ? count : 4 * count);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t row = rows.begin + i;
+    if (piece.row_positions.empty()) {
+      positions[i] = first + static_cast<llama_pos>(row);
+      continue;
+    }
+    const RowPosition& at = piece.row_positions[row];
+    positions[i] = first + static_cast<llama_pos>(at.t);
+    positions[count + i] = first + static_cast<llama_pos>(at.y);
+    positions[2 * count + i] = first + static_cast<llama_pos>(at.x);
+  }
+  std::vector<int32_t> seq_counts(count, 1);
+  std::vector<llama_seq_id*> seqs(count, &seq);
+  std::vector<int8_t> has_logits(count, 0);
+  has_logits.back() = rows.end == piece.rows ? 1 : 0;
+  llama_batch batch = {};
+  batch.n_tokens = static_cast<int32_t>(count);
+  // libllama does not change the rows.
+  batch.embd = const_cast<float*>(piece.embeddings.data()) + rows.begin * row_floats;
+  batch.pos = positions.data();
+  batch.n_seq_id = seq_counts.data();
+  batch.seq_id = seqs.data();
+  batch.logits = has_logits.data();
+  const int32_t code = llama_decode(loaded_->context(), batch);
+  for (size_t i = 0; code == 0 && i < count; ++i) window_.OnDecoded(seq, false);
+  return code;
 }
 
 std::span<const float> LlamaSequences::LogitsAt(int32_t index) const {
@@ -136,7 +215,7 @@ Status LlamaSequences::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
   if (!ReadPartialState(*loaded_, seq, *state)) return refuse("does not fit this model");
   window_.OnRestored(seq);
   const bool cut =
-      llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1);
+      llama_memory_seq_rm(loaded_->memory(), seq, loaded_->PositionAt(seq, position), -1);
   if (!cut || loaded_->SequenceEnd(seq) != position) return refuse("left the sequence elsewhere");
   return {};
 }
@@ -154,7 +233,8 @@ bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
       if (!window_.IsInOrder(seq)) return false;
       const size_t window = traits_->window_tokens;
       if (window == 0) return false;  // there is a window, and its length is unknown
-      const size_t first = position < window ? 0 : position + 1 - window;
+      const auto at = static_cast<size_t>(loaded_->PositionAt(seq, position));
+      const size_t first = at < window ? 0 : at + 1 - window;
       const llama_pos held = llama_memory_seq_pos_min(loaded_->memory(), seq);
       return held >= 0 && static_cast<size_t>(held) <= first;
     }
@@ -168,7 +248,7 @@ bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
 Status LlamaSequences::Truncate(SeqId seq, size_t position) {
   CHECK(CanTruncate(seq, position));
   Changes(seq);
-  if (llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1)) {
+  if (llama_memory_seq_rm(loaded_->memory(), seq, loaded_->PositionAt(seq, position), -1)) {
     window_.OnTruncated(seq);
     return {};
   }
@@ -197,7 +277,9 @@ Status LlamaSequences::RollBack(SeqId seq, size_t position) {
   const size_t end = loaded_->SequenceEnd(seq);
   CHECK(0 < position && position <= end && end - position <= traits_->rollback_tokens);
   Changes(seq);
-  if (llama_memory_seq_rm(loaded_->memory(), seq, static_cast<llama_pos>(position), -1)) return {};
+  if (llama_memory_seq_rm(loaded_->memory(), seq, loaded_->PositionAt(seq, position), -1)) {
+    return {};
+  }
   Clear(seq);
   return Fail(ErrorCode::kInternal,
               "libllama refused to roll the sequence back to position " + std::to_string(position));

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/engine.h"
@@ -36,6 +38,7 @@ class LlamaSequences {
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
+  Status DecodeMedium(SeqId seq, size_t position, const EncodedPiece& piece);
   // `index`: a token of the last DecodeEach; -1: the last token of the last decode.
   std::span<const float> LogitsAt(int32_t index) const;
 
@@ -68,6 +71,10 @@ class LlamaSequences {
  private:
   // `each`: each token has logits. Otherwise all belong to one sequence, and only the last has.
   Status DecodeBatch(std::span<const NextToken> tokens, bool each);
+  // Decodes the rows [begin, begin + rows) of a medium whose first position is `first`.
+  int32_t DecodeRows(SeqId seq, llama_pos first, const EncodedPiece& piece, const TokenRange& rows);
+  // Makes the sequences empty. Returns the error of a decode that failed.
+  tl::unexpected<Error> FailDecode(std::span<const SeqId> seqs, const std::string& why);
 
   void Changes(SeqId seq) const {
     if (on_change_) on_change_(seq);

@@ -1,0 +1,145 @@
+#include "sched/media/encoded_media.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace cairn {
+
+EncodedMedia::EncodedMedia(MediaDecoder* decoder, MediaEncoder* encoder, const Clock* clock,
+                           Options options)
+    : decoder_(decoder),
+      encoder_(encoder),
+      clock_(clock),
+      options_(std::move(options)),
+      thread_([this] { Run(); }) {}
+
+EncodedMedia::~EncodedMedia() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wanted_.notify_all();
+  thread_.join();
+}
+
+EncodedMedia::Entry* EncodedMedia::Find(NamespaceId name_space, const Medium& medium) {
+  for (const auto& entry : entries_) {
+    if (entry->name_space == name_space && entry->content == medium.content) {
+      return entry.get();
+    }
+  }
+  return nullptr;
+}
+
+EncodedMedia::Entry* EncodedMedia::FindWaiting() {
+  const auto waiting = std::find_if(entries_.begin(), entries_.end(),
+                                    [](const auto& entry) { return !entry->result; });
+  return waiting == entries_.end() ? nullptr : waiting->get();
+}
+
+void EncodedMedia::Want(NamespaceId name_space, const std::shared_ptr<const Medium>& medium) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (Entry* const known = Find(name_space, *medium); known != nullptr) {
+      known->used_tick = ++tick_;
+      return;
+    }
+    auto entry = std::make_unique<Entry>();
+    entry->name_space = name_space;
+    entry->content = medium->content;
+    entry->medium = medium;
+    entry->used_tick = ++tick_;
+    entries_.push_back(std::move(entry));
+  }
+  wanted_.notify_all();
+}
+
+Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_space,
+                                                              const PromptMedium& piece) {
+  Want(name_space, piece.medium);
+  const std::lock_guard lock(mutex_);
+  Entry* const entry = Find(name_space, *piece.medium);
+  if (entry == nullptr || !entry->result) return nullptr;
+  if (!*entry->result) {
+    Error error = entry->result->error();
+    std::erase_if(entries_, [entry](const auto& other) { return other.get() == entry; });
+    return tl::unexpected(std::move(error));
+  }
+  const Pieces& pieces = **entry->result;
+  if (piece.piece >= pieces.size()) {
+    return Fail(ErrorCode::kInternal, "the medium was encoded into fewer pieces than announced");
+  }
+  return pieces[piece.piece];
+}
+
+EncodedMediaStats EncodedMedia::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+// Entries that wait are used later, and the newest rows are about to be.
+void EncodedMedia::EvictOver() {
+  while (stats_.bytes > options_.bytes_max) {
+    Entry* oldest = nullptr;
+    size_t encoded = 0;
+    for (const auto& entry : entries_) {
+      if (!entry->result) continue;
+      ++encoded;
+      if (oldest == nullptr || entry->used_tick < oldest->used_tick) oldest = entry.get();
+    }
+    if (encoded < 2) return;
+    stats_.bytes -= oldest->bytes;
+    std::erase_if(entries_, [oldest](const auto& entry) { return entry.get() == oldest; });
+  }
+}
+
+void EncodedMedia::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wanted_.wait(lock, [this] { return stopping_ || FindWaiting() != nullptr; });
+    if (stopping_) return;
+    Entry* const entry = FindWaiting();
+    const std::shared_ptr<const Medium> medium = entry->medium;
+    lock.unlock();
+    const double begin_ms = clock_->NowMs();
+    auto result = Encode(*medium);
+    const double ms = clock_->NowMs() - begin_ms;
+    lock.lock();
+    // An entry that waits is never removed.
+    if (result) {
+      for (const auto& piece : *result) entry->bytes += piece->embeddings.size() * sizeof(float);
+      stats_.bytes += entry->bytes;
+      ++stats_.encoded;
+    } else {
+      ++stats_.failed;
+    }
+    stats_.encode_ms += ms;
+    entry->used_tick = ++tick_;
+    entry->medium.reset();
+    entry->result = std::move(result);
+    EvictOver();
+    lock.unlock();
+    if (options_.on_encoded) options_.on_encoded();
+    lock.lock();
+  }
+}
+
+Result<EncodedMedia::Pieces> EncodedMedia::Encode(const Medium& medium) {
+  try {
+    auto decoded = decoder_->Decode(medium);
+    if (!decoded) return tl::unexpected(decoded.error());
+    auto encoded = encoder_->Encode(*decoded);
+    if (!encoded) return tl::unexpected(encoded.error());
+    Pieces pieces;
+    for (EncodedPiece& piece : *encoded) {
+      pieces.push_back(std::make_shared<const EncodedPiece>(std::move(piece)));
+    }
+    return pieces;
+  } catch (const std::bad_alloc&) {
+    return Fail(ErrorCode::kUnavailable, "there is no memory to encode it");
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,53 @@
+#include "testing/media/fake_media.h"
+
+#include <sstream>
+
+#include "base/hash.h"
+
+namespace cairn {
+namespace {
+
+constexpr size_t kRowFloats = 8;
+constexpr Token kBeforeRows = '[';
+constexpr Token kBehindRows = ']';
+
+}  // namespace
+
+std::shared_ptr<const Medium> FakeImage(size_t rows, size_t positions, const std::string& name) {
+  const std::string file = std::to_string(rows) + " " + std::to_string(positions) + "\n" + name;
+  return MakeMedium(MediumKind::kImage, Bytes(file.begin(), file.end()), "messages[0].content[0]");
+}
+
+Result<DecodedMedium> FakeMediaDecoder::Decode(const Medium& medium) {
+  const std::string file(medium.file.begin(), medium.file.end());
+  if (file.starts_with("bad")) return Fail(ErrorCode::kInvalidArgument, "the image is broken");
+  DecodedMedium decoded;
+  std::istringstream(file) >> decoded.width >> decoded.height;
+  decoded.rgb = medium.file;
+  return decoded;
+}
+
+Result<MediumLayout> FakeMediaEncoder::Layout(const DecodedMedium& medium) const {
+  return MediumLayout{
+      {{kBeforeRows}, 0, 0}, {{}, medium.width, medium.height}, {{kBehindRows}, 0, 0}};
+}
+
+void FakeMediaEncoder::Release() {
+  held_ = false;
+  held_.notify_all();
+}
+
+Result<std::vector<EncodedPiece>> FakeMediaEncoder::Encode(const DecodedMedium& medium) {
+  held_.wait(true);
+  ++encoded_;
+  EncodedPiece piece;
+  piece.rows = medium.width;
+  piece.positions = medium.height;
+  const uint64_t hash = Hash64(medium.rgb.data(), medium.rgb.size());
+  for (size_t i = 0; i < piece.rows * kRowFloats; ++i) {
+    piece.embeddings.push_back(static_cast<float>(HashMix(hash, i) % 1000));
+  }
+  return std::vector<EncodedPiece>{std::move(piece)};
+}
+
+}  // namespace cairn
