@@ -106,6 +106,11 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
   generation.name_space = name_space;
   generation.shape = prompt.shape;
   generation.prompt = prompt.tokens;
+  for (const PlacedMedium& medium : prompt.media) {
+    for (size_t i = 0; i < medium.rows.size(); ++i) {
+      generation.media.push_back({medium.rows[i].begin, i, medium.medium});
+    }
+  }
   generation.pinned_texts = prompt.pinned_texts;
   generation.dropped_messages = prompt.dropped_messages;
   if (prompt.pinned_texts > 0 && options_.prompt.log) {

@@ -28,6 +28,8 @@ std::string_view CheckpointClassName(CheckpointClass checkpoint_class) {
       return "query";
     case CheckpointClass::kToolTurn:
       return "tool turn";
+    case CheckpointClass::kMedia:
+      return "media";
   }
   return "unknown";
 }
@@ -50,6 +52,7 @@ double ClassWeight(CheckpointClass checkpoint_class) {
       return 4;
     case CheckpointClass::kTurn:
     case CheckpointClass::kEnd:
+    case CheckpointClass::kMedia:
       return 1;
     case CheckpointClass::kLadder:
       return 0.5;

@@ -40,6 +40,7 @@ enum class CheckpointClass : uint8_t {
   kMark = 9,       // where the client requested one
   kQuery = 10,     // as kPrompt, and the last message is the user's: kept through a tool loop
   kToolTurn = 11,  // before a tool's result
+  kMedia = 12,     // before or after an image or a recording
 };
 std::string_view CheckpointClassName(CheckpointClass checkpoint_class);
 // Returns nullopt if no known class has this value.

@@ -6,11 +6,12 @@
 //    system      interval, turn, ladder:      tool results   the last user     generation
 //    and tools   by expected reading          and answers    message           prompt
 //
-// Always: the end of the last message (kQuery if the user wrote it, and the end of the last query
-// in a tool loop), the system prefix, before the last user message, the client's marks, the
-// divergence of this prompt from the stored ones, the last grid point inside the generation prompt,
-// and a rung inside a last message of the user's, a ubatch or a third of the message before its
-// end: people edit that message, and seldom its beginning. Tool results are not edited.
+// Always: before and after each image or recording, the end of the last message (kQuery if the user
+// wrote it, and the end of the last query in a tool loop), the system prefix, before the last user
+// message, the client's marks, the divergence of this prompt from the stored ones, the last grid
+// point inside the generation prompt, and a rung inside a last message of the user's, a ubatch or a
+// third of the message before its end: people edit that message, and seldom its beginning. Tool
+// results are not edited.
 //
 // Then, one after the other, the position that saves most. Let c be a position, p the checkpoint
 // before it and q the one after. A later prompt that diverges in [c, q) resumes from c instead of
@@ -92,6 +93,11 @@ std::vector<Placement> Needed(const PlacementInput& input) {
     needed.push_back({shape.marks[i].position, CheckpointClass::kMark});
   }
   needed.push_back({input.diverged_at, CheckpointClass::kBranch});
+  // Often only the text around an image changes, and its rows are many.
+  for (const TokenRange& medium : shape.media) {
+    needed.push_back({medium.begin, CheckpointClass::kMedia});
+    needed.push_back({medium.end, CheckpointClass::kMedia});
+  }
   if (user_last) {
     const size_t message_tokens = end - std::min(end, shape.turns.back().position);
     needed.push_back({end - std::min(input.chunk_tokens, message_tokens / kEditedPart),

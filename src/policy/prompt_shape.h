@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/provenance.h"
+
 namespace cairn {
 
 // The beginning of a message that a client may edit, drop or branch from.
@@ -51,6 +53,8 @@ struct PromptShape {
   std::vector<size_t> eog_ends;
   // Reasoning in the prompt, disjoint. A later prompt leaves it out, so no checkpoint lies in it.
   std::vector<ReasoningRange> reasoning;
+  // The images and recordings, disjoint: their rows take up [begin, end).
+  std::vector<TokenRange> media;
   // Where the client requested checkpoints (cache_control). Only the first kMarksMax are used.
   std::vector<ClientMark> marks;
 };

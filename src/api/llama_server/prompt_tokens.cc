@@ -31,18 +31,35 @@ class PromptTokenizer {
                   bool adds_bos)
       : engine_(engine), specials_(specials), prompt_(prompt), adds_bos_(adds_bos) {}
 
-  Result<Tokens> Run(std::span<const KnownAnswer> answers) {
+  Result<Tokens> Run(std::span<const KnownAnswer> answers, std::span<const KnownMedium> media) {
     const std::string_view text = prompt_.text;
     // An empty text may still get a BOS.
     if (text.empty()) return engine_.Tokenize(text, adds_bos_, true);
     size_t at = 0;
+    const auto add_known = [&](const TextRange& range, const Tokens& tokens) {
+      Status added = AddText({at, range.begin});
+      Add(tokens);
+      at = range.end;
+      return added;
+    };
     for (const KnownAnswer& answer : answers) {
-      if (answer.range.begin == 0 || !StartsClean(engine_, text.substr(answer.range.end))) continue;
-      if (Status added = AddText({at, answer.range.begin}); !added) {
+      while (!media.empty() && media.front().range.begin < answer.range.begin) {
+        Status added = add_known(media.front().range, media.front().tokens);
+        if (!added) return tl::unexpected(added.error());
+        media = media.subspan(1);
+      }
+      const bool overlaps = answer.range.begin < at ||
+                            (!media.empty() && media.front().range.begin < answer.range.end);
+      if (overlaps || answer.range.begin == 0) continue;
+      if (!StartsClean(engine_, text.substr(answer.range.end))) continue;
+      if (Status added = add_known(answer.range, answer.tokens); !added) {
         return tl::unexpected(added.error());
       }
-      Add(answer.tokens);
-      at = answer.range.end;
+    }
+    for (const KnownMedium& medium : media) {
+      if (Status added = add_known(medium.range, medium.tokens); !added) {
+        return tl::unexpected(added.error());
+      }
     }
     if (Status added = AddText({at, text.size()}); !added) return tl::unexpected(added.error());
     return std::move(tokens_);
@@ -50,6 +67,8 @@ class PromptTokenizer {
 
  private:
   Status AddText(TextRange range) {
+    // A text that begins with a medium may still get a BOS.
+    if (range.begin == range.end && range.begin == 0 && tokens_.empty()) return AddBos();
     for (const PromptPiece& piece : CutAtLiterals(prompt_, specials_, range)) {
       const std::string_view text =
           std::string_view(prompt_.text)
@@ -59,6 +78,14 @@ class PromptTokenizer {
       if (!tokens) return tl::unexpected(tokens.error());
       Add(*tokens);
     }
+    return {};
+  }
+
+  Status AddBos() {
+    if (!adds_bos_) return {};
+    const auto tokens = engine_.Tokenize("", true, true);
+    if (!tokens) return tl::unexpected(tokens.error());
+    Add(*tokens);
     return {};
   }
 
@@ -85,8 +112,9 @@ SpecialTexts FindSpecialTexts(const Engine& engine) {
 
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
                               const PromptText& prompt, bool adds_bos,
-                              std::span<const KnownAnswer> answers) {
-  return PromptTokenizer(engine, specials, prompt, adds_bos).Run(answers);
+                              std::span<const KnownAnswer> answers,
+                              std::span<const KnownMedium> media) {
+  return PromptTokenizer(engine, specials, prompt, adds_bos).Run(answers, media);
 }
 
 }  // namespace cairn

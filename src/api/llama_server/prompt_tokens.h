@@ -17,13 +17,21 @@ namespace cairn {
 // tool calls in many models, are not included: no tokenizer call keeps them as text.
 SpecialTexts FindSpecialTexts(const Engine& engine);
 
+// A marker in the text, and the tokens of its medium.
+struct KnownMedium {
+  TextRange range;
+  Tokens tokens;
+};
+
 // Returns the prompt's tokens. `answers` are in order and do not overlap. Without literals and
-// answers the whole text is tokenized at once. If the tokenizer would insert a space in front of
-// the text after an answer, the answer is tokenized as text. Errors are those of Engine::Tokenize.
-// Any thread.
+// answers the whole text is tokenized at once. The tokens of `media`, which are in order too, stand
+// in place of their markers; an answer that overlaps one is tokenized as text. If the tokenizer
+// would insert a space in front of the text after an answer, the answer is tokenized as text.
+// Errors are those of Engine::Tokenize. Any thread.
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
                               const PromptText& prompt, bool adds_bos,
-                              std::span<const KnownAnswer> answers);
+                              std::span<const KnownAnswer> answers,
+                              std::span<const KnownMedium> media = {});
 
 }  // namespace cairn
 

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "api/llama_server/prompt_tokens.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/prompt_limit.h"
 #include "api/wall_clock.h"
@@ -19,6 +18,39 @@ using Purpose = PromptUse::Purpose;
 
 // Prompts of more bytes are built one at a time.
 constexpr size_t kLargePromptBytes = size_t{4} << 20;
+
+// Finds the media's tokens among those of the prompt. `known`: those of `prompt->media`.
+void PlaceMedia(const std::vector<KnownMedium>& known, PreparedPrompt* prompt) {
+  size_t at = 0;
+  for (size_t i = 0; i < known.size(); ++i) {
+    PlacedMedium& placed = prompt->media[i];
+    const size_t rows_begin = placed.rows.empty() ? 0 : placed.rows.front().begin;
+    while (at < prompt->tokens.size() && !IsMediaToken(prompt->tokens[at])) ++at;
+    placed.begin = at - rows_begin;
+    placed.end = placed.begin + known[i].tokens.size();
+    for (TokenRange& rows : placed.rows) {
+      rows = {rows.begin + placed.begin, rows.end + placed.begin};
+    }
+    at = placed.end;
+  }
+}
+
+// Returns the text of each token. The first token of a medium has its marker's.
+std::vector<std::string> PiecesOf(const Engine& engine, const PreparedPrompt& prompt) {
+  std::vector<std::string> pieces;
+  pieces.reserve(prompt.tokens.size());
+  auto medium = prompt.media.begin();
+  while (pieces.size() < prompt.tokens.size()) {
+    if (medium != prompt.media.end() && medium->begin == pieces.size()) {
+      pieces.push_back(MarkerOf(*medium->medium));
+      pieces.resize(medium->end);
+      ++medium;
+    } else {
+      pieces.push_back(engine.Piece(prompt.tokens[pieces.size()], true));
+    }
+  }
+  return pieces;
+}
 
 // Adds the token positions of the template's turns. Turns without an exact position are dropped.
 void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape) {
@@ -136,7 +168,9 @@ ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& c
   if (!text) return tl::unexpected(text.error());
   PreparedPrompt prompt{.text = *std::move(text)};
   prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
-  if (auto done = Tokenize(use, &prompt); !done) return tl::unexpected(done.error());
+  if (auto done = Tokenize(use, conversation.media, &prompt); !done) {
+    return tl::unexpected(done.error());
+  }
   prompt.messages = conversation.messages;
   prompt.tools = conversation.tools;
   return prompt;
@@ -177,7 +211,28 @@ ApiResult<PromptText> PromptBuilder::RenderText(const Conversation& conversation
   return std::move(*text);
 }
 
-ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, PreparedPrompt* prompt) const {
+ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const Media& media,
+                                                               PreparedPrompt* prompt) const {
+  std::vector<KnownMedium> known;
+  if (options_.media == nullptr) return known;
+  for (const MarkedMedium& marked : FindMarkers(prompt->text.text, media)) {
+    const auto layout = options_.media->Of(*marked.medium);
+    if (!layout) return tl::unexpected(ToApiError(layout.error()));
+    KnownMedium medium{{marked.begin, marked.end}, {}};
+    PlacedMedium placed{0, 0, marked.end - marked.begin, marked.medium, {}};
+    for (const LaidOutPiece& piece : **layout) {
+      const size_t begin = medium.tokens.size();
+      medium.tokens.insert(medium.tokens.end(), piece.tokens.begin(), piece.tokens.end());
+      if (piece.has_rows) placed.rows.push_back({begin, medium.tokens.size()});
+    }
+    known.push_back(std::move(medium));
+    prompt->media.push_back(std::move(placed));
+  }
+  return known;
+}
+
+ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, const Media& media,
+                                        PreparedPrompt* prompt) const {
   const PromptText& text = prompt->text;
   const ModelInfo& info = engine_->info();
   const bool bos_is_the_clients = !text.literals.empty() && text.literals.front().begin == 0;
@@ -186,9 +241,12 @@ ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, PreparedPrompt* pr
   prompt->adds_bos = info.adds_bos && !has_bos;
   std::vector<KnownAnswer> answers;
   if (use.reuse) answers = answers_->FindIn(use.name_space, text);
-  auto tokens = TokenizePrompt(*engine_, specials_, text, prompt->adds_bos, answers);
+  const auto known = LayOutMedia(media, prompt);
+  if (!known) return tl::unexpected(known.error());
+  auto tokens = TokenizePrompt(*engine_, specials_, text, prompt->adds_bos, answers, *known);
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt->tokens = *std::move(tokens);
+  PlaceMedia(*known, prompt);
   return {};
 }
 
@@ -199,11 +257,12 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
   // need. A client's marks are reported for every model.
   const bool placed = engine_->traits().NeedsSnapshots() || options_.find_boundaries;
   if (!placed && prompt->marks.empty()) return;
-  std::vector<std::string> pieces;
-  pieces.reserve(prompt->tokens.size());
-  for (const Token token : prompt->tokens) {
-    pieces.push_back(engine_->Piece(token, true));
-    if (engine_->IsEndOfGeneration(token)) shape.eog_ends.push_back(pieces.size());
+  for (const PlacedMedium& medium : prompt->media) {
+    shape.media.insert(shape.media.end(), medium.rows.begin(), medium.rows.end());
+  }
+  const std::vector<std::string> pieces = PiecesOf(*engine_, *prompt);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (engine_->IsEndOfGeneration(prompt->tokens[i])) shape.eog_ends.push_back(i + 1);
   }
   prompt->map = std::make_shared<TokenMap>(prompt->text.text, pieces, prompt->adds_bos ? 1 : 0);
   const TokenMap& map = *prompt->map;

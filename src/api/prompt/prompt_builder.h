@@ -25,6 +25,8 @@
 #include "api/admin/explanation.h"
 #include "api/answer/answer_tokens.h"
 #include "api/api_error.h"
+#include "api/llama_server/prompt_tokens.h"
+#include "api/media/media_layouts.h"
 #include "api/prompt/conversation_cut.h"
 #include "api/prompt/prepared_prompt.h"
 #include "api/prompt/tool_order.h"
@@ -58,7 +60,8 @@ struct PromptOptions {
   std::string reasoning_effort;
   // Default template kwargs: a JSON object as text, or empty. A request's keys override them.
   std::string template_kwargs_json;
-  LogSink log = {};  // may be empty
+  LogSink log = {};               // may be empty
+  MediaLayouts* media = nullptr;  // must outlive the builder; nullptr: no media are taken
 };
 
 // The purpose of a prompt and the namespace of its client.
@@ -110,8 +113,11 @@ class PromptBuilder {
   ApiResult<PreparedPrompt> CutAndTokenize(const Conversation& conversation,
                                            const PromptUse& use) const;
   ApiResult<PromptText> RenderText(const Conversation& conversation, ClientSpans spans) const;
-  // Sets `tokens` and `adds_bos` of a prompt that has its text.
-  ApiResult<void> Tokenize(const PromptUse& use, PreparedPrompt* prompt) const;
+  // Sets `tokens`, `media` and `adds_bos` of a prompt that has its text.
+  ApiResult<void> Tokenize(const PromptUse& use, const Media& media, PreparedPrompt* prompt) const;
+  // Returns the tokens of the media in the prompt's text, and sets `media` of the prompt but for
+  // the positions.
+  ApiResult<std::vector<KnownMedium>> LayOutMedia(const Media& media, PreparedPrompt* prompt) const;
   // Sets `shape`, and `map` if that is needed for it.
   void FindShape(PreparedPrompt* prompt) const;
 

@@ -1,0 +1,60 @@
+// MediaLayouts: how many tokens and rows each medium of a prompt becomes. A file is decoded for
+// that once; its layout is kept, so a conversation that sends an image again at every turn costs a
+// look-up.
+//
+// Threads: any, concurrently.
+
+#ifndef CAIRN_API_MEDIA_MEDIA_LAYOUTS_H_
+#define CAIRN_API_MEDIA_MEDIA_LAYOUTS_H_
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "media/decoded_medium.h"
+#include "media/media_encoder.h"
+#include "media/medium.h"
+
+namespace cairn {
+
+// A piece of a medium as tokens of a prompt.
+struct LaidOutPiece {
+  Tokens tokens;
+  bool has_rows = false;  // media tokens; else tokens of the vocabulary
+};
+using LaidOutMedium = std::vector<LaidOutPiece>;
+
+class MediaLayouts {
+ public:
+  // Both outlive it. `kept_max`: layouts that are kept.
+  MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder, size_t kept_max = 4096);
+
+  // Returns the tokens of `medium`. kInvalidArgument if it cannot be decoded or is too small; the
+  // message begins with its place.
+  Result<std::shared_ptr<const LaidOutMedium>> Of(const Medium& medium);
+  bool takes_images() const { return encoder_->takes_images(); }
+  bool takes_audio() const { return encoder_->takes_audio(); }
+
+ private:
+  struct Kept {
+    Bits128 content;
+    std::shared_ptr<const LaidOutMedium> layout;
+  };
+
+  std::shared_ptr<const LaidOutMedium> Find(const Bits128& content);
+  Result<LaidOutMedium> LayOut(const Medium& medium) const;
+
+  MediaDecoder* const decoder_;
+  const MediaEncoder* const encoder_;
+  const Bits128 encoder_hash_;
+  const size_t kept_max_;
+  std::mutex mutex_;
+  std::list<Kept> kept_;  // most recently used first; guarded by mutex_
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_MEDIA_MEDIA_LAYOUTS_H_

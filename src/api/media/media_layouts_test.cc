@@ -1,0 +1,120 @@
+#include "api/media/media_layouts.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "api/prompt/prompt_builder.h"
+#include "base/media_tokens.h"
+#include "testing/chat/test_templates.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/media/fake_media.h"
+
+namespace cairn {
+namespace {
+
+using namespace test;  // NOLINT: the conversations read better
+
+// Counts the files that are decoded.
+class CountingDecoder final : public MediaDecoder {
+ public:
+  Result<DecodedMedium> Decode(const Medium& medium) override {
+    ++decoded;
+    return decoder_.Decode(medium);
+  }
+  int decoded = 0;
+
+ private:
+  FakeMediaDecoder decoder_;
+};
+
+struct Built {
+  PreparedPrompt Prepare(const Conversation& talk) {
+    auto prompt = prompts.Prepare(talk, {.name_space = 1});
+    EXPECT_TRUE(prompt.has_value()) << prompt.error().message;
+    return prompt.value_or(PreparedPrompt{});
+  }
+  PromptOptions Options() {
+    PromptOptions options;
+    options.media = &layouts;
+    return options;
+  }
+
+  FakeEngine engine{FakeEngineOptions{}};
+  std::unique_ptr<ChatTemplate> chat_template = Builtin("qwen");
+  AnswerTokens answers{1 << 20};
+  CountingDecoder decoder;
+  FakeMediaEncoder encoder;
+  MediaLayouts layouts{&decoder, &encoder};
+  PromptBuilder prompts{&engine, chat_template.get(), &answers, Options()};
+};
+
+// "U <cat> V", with an image in the message.
+Conversation WithImage(const std::shared_ptr<const Medium>& image) {
+  Conversation talk{
+      .messages = {System("S"), User("U " + MarkerOf(*image) + " V"), Assistant("A"), User("W")}};
+  AddMedium(image, &talk.media);
+  return talk;
+}
+
+TEST(MediaLayouts, PutTheTokensOfAnImageInPlaceOfItsMarker) {
+  Built built;
+  const auto image = FakeImage(20, 5, "cat");
+  const PreparedPrompt prompt = built.Prepare(WithImage(image));
+  ASSERT_EQ(prompt.media.size(), 1U);
+  const PlacedMedium& placed = prompt.media.front();
+  ASSERT_EQ(placed.rows.size(), 1U);
+  const TokenRange rows = placed.rows.front();
+  EXPECT_EQ(MediaIn(prompt.tokens), (std::vector<MediumRange>{{rows.begin, rows.end, 5}}));
+  EXPECT_EQ(rows.end - rows.begin, 20U);
+  EXPECT_EQ(prompt.tokens[placed.begin], '[') << "the token before the rows";
+  EXPECT_EQ(prompt.tokens[placed.end - 1], ']');
+  std::string before;
+  for (size_t i = 0; i < placed.begin; ++i) before += built.engine.Piece(prompt.tokens[i], true);
+  EXPECT_TRUE(before.ends_with("U ")) << before;
+  EXPECT_EQ(built.engine.Piece(prompt.tokens[placed.end], true), " ");
+}
+
+TEST(MediaLayouts, LeaveTheShapeBehindAnImageKnown) {
+  Built built;
+  const PreparedPrompt prompt = built.Prepare(WithImage(FakeImage(20, 5, "cat")));
+  const PromptShape& shape = prompt.shape;
+  ASSERT_EQ(shape.turns.size(), 2U);
+  EXPECT_GT(shape.turns[1].position, prompt.media.front().end);
+  EXPECT_EQ(prompt.tokens[shape.turns[1].position], FakeEngine::kMessageStart);
+  EXPECT_EQ(shape.media, prompt.media.front().rows);
+  EXPECT_GT(shape.messages_end, shape.turns[1].position);
+}
+
+TEST(MediaLayouts, DecodeAFileOnceHoweverOftenItIsSent) {
+  Built built;
+  const Tokens first = built.Prepare(WithImage(FakeImage(20, 5, "cat"))).tokens;
+  EXPECT_EQ(built.Prepare(WithImage(FakeImage(20, 5, "cat"))).tokens, first);
+  EXPECT_EQ(built.decoder.decoded, 1);
+  EXPECT_NE(built.Prepare(WithImage(FakeImage(20, 5, "dog"))).tokens, first);
+  EXPECT_EQ(built.decoder.decoded, 2);
+}
+
+TEST(MediaLayouts, RefuseAnImageThatIsBrokenOrTooSmallAndSayWhich) {
+  Built built;
+  const auto refused = [&](const std::shared_ptr<const Medium>& image) {
+    const auto prompt = built.prompts.Prepare(WithImage(image), {.name_space = 1});
+    return prompt ? std::string() : prompt.error().message;
+  };
+  EXPECT_EQ(refused(MakeMedium(MediumKind::kImage, Bytes{'b', 'a', 'd'}, "messages[1].content[0]")),
+            "messages[1].content[0]: the image is broken");
+  EXPECT_NE(refused(FakeImage(3, 3, "dot")).find("too small"), std::string::npos);
+}
+
+TEST(MediaLayouts, LeaveAMarkerOfNoMediumAsText) {
+  Built built;
+  const auto image = FakeImage(20, 5, "cat");
+  const Conversation talk{.messages = {User(MarkerOf(*image))}};
+  const PreparedPrompt prompt = built.Prepare(talk);
+  EXPECT_TRUE(prompt.media.empty());
+  EXPECT_TRUE(MediaIn(prompt.tokens).empty());
+}
+
+}  // namespace
+}  // namespace cairn
