@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -106,7 +107,14 @@ TEST(HostileMedia, AreDecodedOrRefusedAndLeaveNothingBehind) {
   constexpr size_t kFilesOfASeed = 100;
   constexpr size_t kThreads = 2;
   const std::vector<Seed> seeds = Seeds();
-  ChildMediaDecoder decoder(Options());
+  std::mutex mutex;
+  std::string log;
+  ChildMediaDecoderOptions options = Options();
+  options.log = [&](LogLevel, std::string_view line) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    log += std::string(line) + "\n";
+  };
+  ChildMediaDecoder decoder(options);
   ExpectDecodedOrRefused(seeds[0], &decoder);  // so that memory was touched before it is measured
   const test::ChildWatch watch;
   std::atomic<size_t> next = 0;
@@ -124,6 +132,8 @@ TEST(HostileMedia, AreDecodedOrRefusedAndLeaveNothingBehind) {
   }
   for (std::thread& thread : threads) thread.join();
   watch.ExpectNothingLeft();
+  // Not one of them made the child ask for a system call that it must not make.
+  EXPECT_EQ(log.find("signal 31 "), std::string::npos) << log;
 #ifndef CAIRN_SANITIZED
   EXPECT_LT(watch.GrownBytes(), int64_t{64} << 20U);
 #endif

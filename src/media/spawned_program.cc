@@ -17,7 +17,7 @@
 namespace cairn {
 namespace {
 
-// What posix_spawn does in the child before the program starts.
+// The steps that posix_spawn takes in the child before the program starts.
 class SpawnActions {
  public:
   explicit SpawnActions(int socket) {
