@@ -33,7 +33,7 @@ std::string MovedCommand(const std::vector<std::string>& arguments) {
 
 int Main(std::vector<std::string> arguments) {
   // Before all else: a child process of `cairn serve`, not a command for people.
-  if (arguments.size() == 1 && arguments[0] == kDecodeMediaCommand) return RunDecodeChild();
+  if (arguments.size() == 1 && arguments[0] == kDecodeMediaCommand) RunDecodeChild();
   if (const std::string moved = MovedCommand(arguments); !moved.empty()) {
     std::fprintf(stderr,
                  "cairn: `cairn %s` is now `cairn-lab %s`; `make build` makes both programs\n",

@@ -42,16 +42,14 @@ uint64_t AddressSpaceInUse() {
   return in ? pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-bool Limit(int resource, uint64_t value) {
+bool Limit(__rlimit_resource resource, uint64_t value) {
   rlimit limit = {};
+  // A lower limit stays: only root could raise it.
+  if (prlimit(0, resource, nullptr, &limit) == 0 && limit.rlim_max <= value) return true;
   limit.rlim_cur = value;
   limit.rlim_max = value;
-  // A limit that is lower already stays: only root could raise it.
-  rlimit now = {};
-  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) == 0 && now.rlim_max <= value) {
-    return true;
-  }
-  return setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) == 0;
+  // Not setrlimit(): packaging/cairn.service has that system call refused.
+  return prlimit(0, resource, &limit, nullptr) == 0;
 }
 
 bool SetLimits(const Confinement& confinement) {

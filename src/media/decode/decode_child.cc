@@ -94,20 +94,24 @@ std::optional<Result<DecodedMedium>> Decode(const DecodeRequest& request, ByteSp
   return DecodeImageFile(file, *size);
 }
 
-}  // namespace
-
-int RunDecodeChild() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+bool Answer() {
   DecodeRequest request;
-  if (!ReadAll({reinterpret_cast<uint8_t*>(&request), sizeof(request)})) return 1;
+  if (!ReadAll({reinterpret_cast<uint8_t*>(&request), sizeof(request)})) return false;
   if (request.magic != kDecodeRequestMagic || request.file_bytes > request.limits.file_bytes_max) {
-    return 1;
+    return false;
   }
   Bytes file;
-  if (!TryResize(&file, request.file_bytes) || !ReadAll(file)) return 1;
+  if (!TryResize(&file, request.file_bytes) || !ReadAll(file)) return false;
   const auto medium = Decode(request, file);
-  if (!medium) return 1;
-  return WriteReply(*medium) ? 0 : 1;
+  return medium && WriteReply(*medium);
+}
+
+}  // namespace
+
+void RunDecodeChild() {
+  // A server that is killed leaves no child behind.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  _exit(Answer() ? 0 : 1);
 }
 
 }  // namespace cairn

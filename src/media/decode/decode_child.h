@@ -11,8 +11,9 @@ namespace cairn {
 // The hidden subcommand of `cairn` that runs it.
 constexpr std::string_view kDecodeMediaCommand = "decode-media";
 
-// Uses standard input and output. Returns the process's exit code: 0 if a reply was written.
-int RunDecodeChild();
+// Uses standard input and output. Ends the process, at once: libraries clean up with system calls
+// that a confined process may not make. The exit code is 0 if a reply was written.
+[[noreturn]] void RunDecodeChild();
 
 }  // namespace cairn
 
