@@ -145,7 +145,7 @@ Status DecodeExchange::TakeReply() {
   }
   if (reply_.outcome != DecodeOutcome::kDecoded) return Nonsense("the outcome is unknown");
   const bool image = request_.kind == MediumKind::kImage;
-  const Status valid = image ? CheckImageReply() : CheckAudioReply();
+  Status valid = image ? CheckImageReply() : CheckAudioReply();
   if (!valid) return valid;
   medium_.kind = request_.kind;
   if (image) {

@@ -89,7 +89,7 @@ Status TurnUpright(ExifOrientation orientation, DecodedMedium* image) {
   const bool rows_back = value == 3 || value == 4 || value == 6 || value == 7;
   const bool columns_back = value == 2 || value == 3 || value == 7 || value == 8;
   Bytes upright;
-  const Status resized = TryResize(&upright, image->rgb.size());
+  Status resized = TryResize(&upright, image->rgb.size());
   if (!resized) return resized;
   const uint8_t* from = image->rgb.data();
   for (size_t row = 0; row < image->height; ++row) {
