@@ -16,6 +16,11 @@ find_path(CAIRN_MINJA_INCLUDE_DIR minja/minja.hpp REQUIRED)
 # Debian's RE2 neither.
 find_library(CAIRN_RE2_LIBRARY re2 REQUIRED)
 find_path(CAIRN_RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+# Decoders of images and recordings: two headers that are compiled in, and WEBP's decoder.
+find_path(CAIRN_STB_INCLUDE_DIR stb/stb_image.h REQUIRED)
+find_path(CAIRN_MINIAUDIO_INCLUDE_DIR miniaudio.h REQUIRED)
+find_library(CAIRN_WEBP_LIBRARY NAMES webpdecoder webp REQUIRED)
+find_path(CAIRN_WEBP_INCLUDE_DIR webp/decode.h REQUIRED)
 # CMake's own module would take the machine's OpenSSL where the private prefix has another.
 find_library(CAIRN_SSL_LIBRARY ssl REQUIRED)
 find_library(CAIRN_CRYPTO_LIBRARY crypto REQUIRED)

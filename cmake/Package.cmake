@@ -23,7 +23,7 @@ if(CAIRN_BUNDLED)
   set_property(SOURCE src/engine/llama/backend/backends_folder.cc
     PROPERTY COMPILE_DEFINITIONS CAIRN_BACKENDS_DIR="${CAIRN_BUNDLE_DIR}/backends")
   target_link_libraries(cairn-packaged PRIVATE
-    cairn_cmd cairn_dep_cli11 ggml::ggml ggml::ggml-base)
+    cairn_cmd cairn_media_decode cairn_dep_cli11 ggml::ggml ggml::ggml-base)
   target_link_options(cairn-packaged PRIVATE -s
     -Wl,--dynamic-linker=${CAIRN_BUNDLE_DIR}/${loader_name} -Wl,--allow-shlib-undefined
     -Wl,--disable-new-dtags -Wl,--no-as-needed -Wl,-z,relro -Wl,-z,now)

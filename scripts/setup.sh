@@ -65,8 +65,8 @@ probe_libraries() {
 stop_unsupported() {
   fail "libllama was not found, and it cannot be fetched: $1." \
     "Install llama.cpp 0.7 or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
-    "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, minja, RE2, GoogleTest and RapidCheck, then run" \
-    "this again;" \
+    "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, minja, RE2, stb, miniaudio, libwebp, GoogleTest" \
+    "and RapidCheck, then run this again;" \
     "if they are in a prefix of their own, with CMAKE_PREFIX_PATH=/path/to/prefix in the environment."
 }
 

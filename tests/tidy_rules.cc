@@ -100,6 +100,9 @@ const std::vector<Library>& Libraries() {
        {"openssl/"},
        ".h",
        {"src/http/tls.cc", "src/media/medium.cc", "testing/http/tls_client.h"}},
+      {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc"}},
+      {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},
+      {"miniaudio", {"miniaudio"}, ".h", {"src/media/decode/audio_file.cc"}},
       {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},
       {"CLI11", {"CLI/"}, ".hpp", {"src/cmd/", "lab/cmd/", "bench/cache_bench.cc"}},
   };

@@ -7,7 +7,8 @@
 # What we ask for; apt adds what these need.
 readonly PREFIX_PACKAGES="libllama-dev llama.cpp-tools llama.cpp-tests libcpp-httplib-dev \
 nlohmann-json3-dev libcli11-dev libspdlog-dev libexpected-dev libxxhash-dev libzstd-dev \
-libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev"
+libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
+libminiaudio-dev libstb-dev"
 # Headers of the C library and the kernel: the machine's compiler needs the machine's own.
 readonly PREFIX_LEAVE_OUT=" libc6-dev libc-dev-bin linux-libc-dev libcrypt-dev "
 readonly PREFIX_SUITE=sid

@@ -15,6 +15,7 @@
 #include "cmd/short_flags.h"
 #include "cmd/top.h"
 #include "cmd/version_text.h"
+#include "media/decode/decode_child.h"
 
 namespace cairn {
 namespace {
@@ -31,6 +32,8 @@ std::string MovedCommand(const std::vector<std::string>& arguments) {
 }
 
 int Main(std::vector<std::string> arguments) {
+  // Before all else: a child process of `cairn serve`, not a command for people.
+  if (arguments.size() == 1 && arguments[0] == kDecodeMediaCommand) RunDecodeChild();
   if (const std::string moved = MovedCommand(arguments); !moved.empty()) {
     std::fprintf(stderr,
                  "cairn: `cairn %s` is now `cairn-lab %s`; `make build` makes both programs\n",

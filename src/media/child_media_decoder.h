@@ -1,0 +1,64 @@
+// ChildMediaDecoder: decodes the files of clients in child processes, one a file, so that a decoder
+// that crashes, hangs, or takes all memory costs an error and nothing else.
+//
+//   Decode ── file bytes, format, size: checked here ──> refused, or
+//          ── spawn ──> `cairn decode-media`: reads the file, gives up its rights, decodes
+//          <── pixels or samples ── checked here: size, count, end
+//
+// Messages: media/decode_messages.h. The child's side: media/decode/decode_child.h.
+
+#ifndef CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
+#define CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "media/decoded_medium.h"
+#include "media/media_limits.h"
+#include "media/medium.h"
+
+namespace cairn {
+
+struct ChildMediaDecoderOptions {
+  // The child's program and arguments: {"/proc/self/exe", "decode-media"}.
+  std::vector<std::string> argv;
+  MediaLimits limits;
+  uint32_t sample_rate = 0;  // of the recordings that are returned; 0: recordings are refused
+  std::chrono::milliseconds decode_time_max{10'000};  // of one child; then it is killed
+  size_t children_max = 2;                            // at a time; further calls wait
+  std::chrono::milliseconds wait_time_max{30'000};
+  LogSink log;  // gets the reasons that are not for clients; may be empty
+};
+
+// Any thread, concurrently. A call returns only when its child has ended.
+class ChildMediaDecoder final : public MediaDecoder {
+ public:
+  // REQUIRES: `options.argv` is not empty, and `options.children_max` is not 0.
+  explicit ChildMediaDecoder(ChildMediaDecoderOptions options);
+
+  // kInvalidArgument also if the child crashes, takes too long, or answers nonsense; kUnavailable
+  // if no child can be started or all are busy for too long, or if there is no memory.
+  Result<DecodedMedium> Decode(const Medium& medium) override;
+
+ private:
+  Status CheckFile(const Medium& medium) const;
+  Result<DecodedMedium> DecodeInChild(const Medium& medium);
+  bool TakePlace();
+  void LeavePlace();
+
+  const ChildMediaDecoderOptions options_;
+  std::mutex mutex_;
+  std::condition_variable place_left_;
+  size_t children_ = 0;  // guarded by mutex_
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
