@@ -17,9 +17,9 @@ int PrintError(const Error& error) {
 }  // namespace
 
 CLI::App* AddModelMakeProjector(CLI::App* model, ModelMakeProjectorOptions* options) {
-  CLI::App* make = model->add_subcommand(
-      "make-projector",
-      "Make a synthetic projector (mmproj): an encoder of images or recordings with random weights");
+  CLI::App* make = model->add_subcommand("make-projector",
+                                         "Make a synthetic projector (mmproj): an encoder of "
+                                         "images or recordings with random weights");
   ProjectorShape& shape = options->shape;
   make->add_option("kind", shape.kind, "One of " + JoinNames(KnownProjectors()))->required();
   make->add_option("file", options->path, "GGUF file to write")->required();

@@ -20,9 +20,8 @@ Result<WrittenModel> WriteProjector(const ProjectorRecipe& recipe, const std::st
   std::vector<std::vector<float>> weights;  // gguf points into them
   WrittenModel written;
   for (const ProjectorTensor& planned : recipe.tensors) {
-    ggml_tensor* tensor =
-        ggml_new_tensor(context.get(), GGML_TYPE_F32, static_cast<int>(planned.sizes.size()),
-                        planned.sizes.data());
+    ggml_tensor* tensor = ggml_new_tensor(
+        context.get(), GGML_TYPE_F32, static_cast<int>(planned.sizes.size()), planned.sizes.data());
     ggml_set_name(tensor, planned.name.c_str());
     size_t row_size = 1;
     for (size_t i = 0; i < planned.summed; ++i) row_size *= planned.sizes[i];
