@@ -8,11 +8,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/llama/backend/computing_libraries.h"
 #include "engine/llama/state/state_facts.h"
 #include "engine/media/llama_projector.h"
 
 namespace cairn {
 namespace {
+
+// The version of our own use of libmtmd. Incremented whenever a change alters layouts or rows.
+constexpr int kOurVersion = 1;
 
 std::string KindOf(const DecodedMedium& medium) {
   return std::string(MediumKindName(medium.kind));
@@ -73,6 +77,20 @@ std::vector<RowPosition> PositionsOf(const mtmd_input_chunk* chunk) {
     positions.push_back({position.t, position.y, position.x});
   }
   return positions;
+}
+
+// `threads` are a fact because it is not known that they change no bits.
+std::string IdentityOf(const MediaEncoderOptions& options, const LlamaProjector& projector) {
+  const char* features = llama_print_system_info();
+  return FactsText({{"cairn_media", std::to_string(kOurVersion)},
+                    {"projector", projector.digest},
+                    {"image_min_tokens", std::to_string(std::max(options.image_min_tokens, -1))},
+                    {"image_max_tokens", std::to_string(std::max(options.image_max_tokens, -1))},
+                    {"offload", options.offload ? "yes" : "no"},
+                    {"threads", std::to_string(projector.threads)},
+                    {"features", features == nullptr ? "" : features},
+                    {"libraries", ComputingLibraries()},
+                    {"settings", ComputingSettings()}});
 }
 
 }  // namespace
@@ -162,12 +180,7 @@ Result<std::unique_ptr<LlamaMediaEncoder>> LlamaMediaEncoder::Load(
   parts->takes_images = mtmd_support_vision(parts->context());
   parts->takes_audio = mtmd_support_audio(parts->context());
   parts->uses_mrope = mtmd_decode_use_mrope(parts->context());
-  const std::string identity =
-      FactsText({{"projector", parts->projector.digest},
-                 {"image_min_tokens", std::to_string(std::max(options.image_min_tokens, -1))},
-                 {"image_max_tokens", std::to_string(std::max(options.image_max_tokens, -1))},
-                 {"offload", options.offload ? "yes" : "no"},
-                 {"threads", std::to_string(parts->projector.threads)}});
+  const std::string identity = IdentityOf(options, parts->projector);
   std::unique_ptr<LlamaMediaEncoder> encoder(new LlamaMediaEncoder(std::move(parts), identity));
   // A projector whose tokens the vocabulary lacks is better refused now than with every image.
   if (encoder->takes_images()) {

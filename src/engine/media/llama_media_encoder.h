@@ -1,7 +1,7 @@
 // LlamaMediaEncoder: a MediaEncoder on libmtmd, llama.cpp's library for media, with the projector
 // ("mmproj") that belongs to an engine's text model.
 //
-// The only code of ours that uses libmtmd is llama_media_encoder.cc and llama_projector.cc: its
+// No code of ours but llama_media_encoder.cc and llama_projector.cc uses libmtmd, because its
 // interface is experimental and changes often (docs/decisions/0034-media-on-libmtmd.md).
 //
 // libmtmd refuses most broken files with an error. It ends the process where the tensors of a file
@@ -53,8 +53,8 @@ class LlamaMediaEncoder final : public MediaEncoder {
   bool takes_images() const override;
   bool takes_audio() const override;
   uint32_t sample_rate() const override;
-  // A line `name=value` for each fact: the file's digest, the limits of an image's rows, the
-  // devices and the threads. Versions of libraries are facts of the engine (StateIdentity).
+  // A line `name=value` for each fact: the file's digest, the limits of an image's rows, threads,
+  // libraries and their settings. The devices are facts of the engine (StateIdentity).
   std::string Identity() const override { return identity_; }
   // Also while the engine sleeps, with `may_sleep`. kUnsupported if the projector asks for a token
   // that the model's vocabulary lacks.
