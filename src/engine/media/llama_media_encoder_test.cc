@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <ostream>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -130,6 +131,10 @@ struct Kind {
   bool is_audio = false;
   bool non_causal = false;
 };
+// Without it, the names of tests would hold addresses.
+void PrintTo(const Kind& kind, std::ostream* out) {
+  *out << kind.projector << " with " << kind.architecture;
+}
 constexpr std::array<Kind, 5> kKinds = {{
     {"qwen35", "qwen3vl_merger"},
     {"qwen3vl", "qwen3vl_merger"},
