@@ -47,6 +47,7 @@ else()
 endif()
 
 cairn_import(cairn_dep_llama INCLUDE ${LLAMA_INCLUDE_DIR} LINK llama)
+cairn_import(cairn_dep_mtmd INCLUDE ${CAIRN_MTMD_INCLUDE_DIR} LINK ${CAIRN_MTMD_LIBRARY} llama)
 cairn_import(cairn_dep_json LINK nlohmann_json::nlohmann_json)
 include(cmake/Minja.cmake)
 cairn_import(cairn_dep_minja INCLUDE ${CAIRN_MINJA_INCLUDE_DIR} LINK nlohmann_json::nlohmann_json)

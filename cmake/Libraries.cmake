@@ -2,6 +2,9 @@
 # project (cmake/probe) by which scripts/setup.sh asks whether a system has them all.
 
 find_package(llama 0.7 CONFIG REQUIRED)
+# Beside libllama, whose package does not name it.
+find_library(CAIRN_MTMD_LIBRARY mtmd HINTS ${LLAMA_LIB_DIR} REQUIRED)
+find_path(CAIRN_MTMD_INCLUDE_DIR mtmd.h HINTS ${LLAMA_INCLUDE_DIR} REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)

@@ -81,9 +81,11 @@ struct Library {
 const std::vector<Library>& Libraries() {
   static const std::vector<Library> libraries = {
       {"libllama",
-       {"llama", "ggml", "gguf", "mtmd"},
+       {"llama", "ggml", "gguf"},
        ".h",
-       {"src/engine/llama/", "src/engine/embed/llama_", "lab/maker/llama_"}},
+       {"src/engine/llama/", "src/engine/embed/llama_", "src/engine/media/llama_",
+        "lab/maker/llama_"}},
+      {"libmtmd", {"mtmd"}, ".h", {"src/engine/media/llama_"}},
       {"cpp-httplib", {"httplib"}, ".h", {"src/http/server.cc", "src/http/http_client.cc"}},
       {"nlohmann/json",
        {"nlohmann/"},

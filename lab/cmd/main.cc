@@ -15,6 +15,7 @@
 #include "lab/cmd/demo.h"
 #include "lab/cmd/model_graft.h"
 #include "lab/cmd/model_make.h"
+#include "lab/cmd/model_make_projector.h"
 #include "lab/cmd/sim.h"
 
 namespace cairn {
@@ -47,6 +48,8 @@ int Main(std::vector<std::string> arguments) {
   model->require_subcommand(1);
   ModelMakeOptions make_options;
   const CLI::App* make = AddModelMake(model, &make_options);
+  ModelMakeProjectorOptions projector_options;
+  const CLI::App* make_projector = AddModelMakeProjector(model, &projector_options);
   ModelGraftOptions graft_options;
   const CLI::App* graft = AddModelGraft(model, &graft_options);
 
@@ -64,6 +67,7 @@ int Main(std::vector<std::string> arguments) {
   if (sim->parsed()) return RunSim(sim_options);
   if (load->parsed()) return RunBenchLoad(load_options);
   if (make->parsed()) return RunModelMake(make_options);
+  if (make_projector->parsed()) return RunModelMakeProjector(projector_options);
   if (graft->parsed()) return RunModelGraft(graft_options);
   if (bench->parsed()) return RunBench(bench_options);
   if (flags_page->parsed()) {

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "engine/llama/backend/llama_log.h"
+#include "lab/maker/model_recipe.h"
 
 namespace cairn {
 
@@ -26,6 +27,9 @@ struct GgmlDeleter {
 };
 using GgufPtr = std::unique_ptr<gguf_context, GgufDeleter>;
 using GgmlPtr = std::unique_ptr<ggml_context, GgmlDeleter>;
+
+// Returns a file of these keys and no tensors.
+GgufPtr ToGguf(const Metadata& metadata);
 
 // Returns a context with room for the descriptions of `tensors` tensors, without their values.
 GgmlPtr TensorContext(size_t tensors);

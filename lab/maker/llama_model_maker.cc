@@ -5,7 +5,6 @@
 
 #include <array>
 #include <exception>
-#include <type_traits>
 #include <utility>
 
 #include "base/join.h"
@@ -44,50 +43,6 @@ Result<Quant> FindQuant(const std::string& name) {
   }
   return Fail(ErrorCode::kNotFound, "There is no number type \"" + name + "\"; choose one of " +
                                         JoinNames(KnownQuants()) + ".");
-}
-
-// GGUF's array element type for each of ours.
-gguf_type ArrayType(int32_t) {
-  return GGUF_TYPE_INT32;
-}
-gguf_type ArrayType(uint32_t) {
-  return GGUF_TYPE_UINT32;
-}
-gguf_type ArrayType(float) {
-  return GGUF_TYPE_FLOAT32;
-}
-
-void SetValue(gguf_context* gguf, const char* key, uint32_t value) {
-  gguf_set_val_u32(gguf, key, value);
-}
-void SetValue(gguf_context* gguf, const char* key, int32_t value) {
-  gguf_set_val_i32(gguf, key, value);
-}
-void SetValue(gguf_context* gguf, const char* key, float value) {
-  gguf_set_val_f32(gguf, key, value);
-}
-void SetValue(gguf_context* gguf, const char* key, bool value) {
-  gguf_set_val_bool(gguf, key, value);
-}
-void SetValue(gguf_context* gguf, const char* key, const std::string& value) {
-  gguf_set_val_str(gguf, key, value.c_str());
-}
-void SetValue(gguf_context* gguf, const char* key, const std::vector<std::string>& values) {
-  std::vector<const char*> texts;
-  for (const std::string& value : values) texts.push_back(value.c_str());
-  gguf_set_arr_str(gguf, key, texts.data(), texts.size());
-}
-template <typename T>
-void SetValue(gguf_context* gguf, const char* key, const std::vector<T>& values) {
-  gguf_set_arr_data(gguf, key, ArrayType(T{}), values.data(), values.size());
-}
-
-GgufPtr ToGguf(const Metadata& metadata) {
-  GgufPtr gguf(gguf_init_empty());
-  for (const auto& [key, value] : metadata) {
-    std::visit([&, name = key.c_str()](const auto& v) { SetValue(gguf.get(), name, v); }, value);
-  }
-  return gguf;
 }
 
 // Writes metadata and weights as float32.

@@ -100,13 +100,19 @@ float Embedding(std::string_view architecture, size_t row_size) {
 // share. In normalised attention, the norm's weight sets the size of keys and queries.
 constexpr float kAttentionGain = 1.6F;
 
+// Projectors call their norms otherwise than text models do.
+bool IsNormOfEncoder(std::string_view tensor) {
+  return Contains(tensor, ".ln1.weight") || Contains(tensor, ".ln2.weight") ||
+         Contains(tensor, ".post_ln.weight");
+}
+
 Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t row_size) {
   // Gives outputs of unit size for inputs of unit size.
   const float unit = 1.0F / std::sqrt(static_cast<float>(row_size));
   if (Contains(tensor, "attn_q_norm") || Contains(tensor, "attn_k_norm")) {
     return {kAttentionGain, 0.05F};
   }
-  if (Contains(tensor, "norm")) return {1.0F, 0.05F};
+  if (Contains(tensor, "norm") || IsNormOfEncoder(tensor)) return {1.0F, 0.05F};
   if (Contains(tensor, "ssm_dt.bias")) return {-2.0F, 1.5F, true};
   if (Contains(tensor, "ssm_dt") || Contains(tensor, "ssm_alpha")) return {0.0F, 0.5F * unit};
   // The path around the state is small, so that the answer depends on the state.

@@ -1,4 +1,4 @@
-// Synthetic models for tests, small enough to be made anew by every test program.
+// Synthetic models and projectors for tests, small enough to be made anew by every test program.
 
 #ifndef CAIRN_TESTING_ENGINE_TEST_MODELS_H_
 #define CAIRN_TESTING_ENGINE_TEST_MODELS_H_
@@ -12,10 +12,11 @@
 
 #include "engine/llama/model/llama_options.h"
 #include "lab/maker/llama_model_maker.h"
+#include "lab/maker/llama_projector_maker.h"
 
 namespace cairn::test {
 
-// MadeModels: the model files of one test program; removed when it ends.
+// MadeModels: the model and projector files of one test program; removed when it ends.
 class MadeModels {
  public:
   MadeModels() = default;
@@ -37,22 +38,45 @@ class MadeModels {
     shape.architecture = architecture;
     shape.width = 64;
     shape.window_tokens = window_tokens;
-    std::string path =
-        testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name + ".gguf";
+    std::string path = NewPath(name);
     const auto recipe = MakeRecipe(shape);
     EXPECT_TRUE(recipe.has_value());
     EXPECT_TRUE(WriteModel(*recipe, path, {quant, {}}).has_value());
     return paths_.emplace(name, std::move(path)).first->second;
   }
 
+  // Returns the path of a projector of that kind, made when it is first requested. `width`: the
+  // embedding size of its text model.
+  const std::string& ProjectorPath(const std::string& kind, uint32_t width) {
+    const std::string name = "mmproj-" + kind + "-" + std::to_string(width);
+    const auto known = paths_.find(name);
+    if (known != paths_.end()) return known->second;
+    std::string path = NewPath(name);
+    const auto recipe = MakeProjectorRecipe({kind, width});
+    EXPECT_TRUE(recipe.has_value());
+    EXPECT_TRUE(WriteProjector(*recipe, path).has_value());
+    return paths_.emplace(name, std::move(path)).first->second;
+  }
+
  private:
+  static std::string NewPath(const std::string& name) {
+    return testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name + ".gguf";
+  }
+
   std::map<std::string, std::string> paths_;
 };
 
+inline MadeModels& TestModels() {
+  static MadeModels models;
+  return models;
+}
 inline const std::string& MadeModel(const std::string& architecture, uint32_t window_tokens = 0,
                                     const std::string& quant = "q8_0") {
-  static MadeModels models;
-  return models.Path(architecture, window_tokens, quant);
+  return TestModels().Path(architecture, window_tokens, quant);
+}
+// The default width is that of the models.
+inline const std::string& MadeProjector(const std::string& kind, uint32_t width = 64) {
+  return TestModels().ProjectorPath(kind, width);
 }
 
 // One thread, because on a busy machine threads that wait for each other take many times as long.

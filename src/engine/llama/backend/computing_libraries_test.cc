@@ -12,9 +12,9 @@ namespace cairn {
 namespace {
 
 TEST(ComputingLibraries, AreThoseThatMultiplyMatrices) {
-  for (const char* path : {"/usr/lib/libllama.so.0.7.0", "/usr/lib/ggml/libggml-cuda.so",
-                           "/opt/cuda/lib64/libcublasLt.so.12", "libopenblas.so.0", "libblas.so.3",
-                           "/opt/rocm/lib/librocblas.so.4"}) {
+  for (const char* path : {"/usr/lib/libllama.so.0.7.0", "libmtmd.so.0",
+                           "/usr/lib/ggml/libggml-cuda.so", "/opt/cuda/lib64/libcublasLt.so.12",
+                           "libopenblas.so.0", "libblas.so.3", "/opt/rocm/lib/librocblas.so.4"}) {
     EXPECT_TRUE(IsComputingLibrary(path)) << path;
   }
   for (const char* path :

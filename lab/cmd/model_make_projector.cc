@@ -1,0 +1,45 @@
+#include "lab/cmd/model_make_projector.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/join.h"
+#include "lab/maker/llama_projector_maker.h"
+
+namespace cairn {
+namespace {
+
+int PrintError(const Error& error) {
+  std::fprintf(stderr, "cairn-lab model make-projector: %s\n", error.message.c_str());
+  return 1;
+}
+
+}  // namespace
+
+CLI::App* AddModelMakeProjector(CLI::App* model, ModelMakeProjectorOptions* options) {
+  CLI::App* make = model->add_subcommand("make-projector",
+                                         "Make a synthetic projector (mmproj): an encoder of "
+                                         "images or recordings with random weights");
+  ProjectorShape& shape = options->shape;
+  make->add_option("kind", shape.kind, "One of " + JoinNames(KnownProjectors()))->required();
+  make->add_option("file", options->path, "GGUF file to write")->required();
+  make->add_option("--width", shape.width, "Embedding size of the text model")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  make->add_option("--seed", shape.seed, "Seed of the random weights")->capture_default_str();
+  return make;
+}
+
+int RunModelMakeProjector(const ModelMakeProjectorOptions& options) {
+  const Result<ProjectorRecipe> recipe = MakeProjectorRecipe(options.shape);
+  if (!recipe) return PrintError(recipe.error());
+  const Result<WrittenModel> written = WriteProjector(*recipe, options.path);
+  if (!written) return PrintError(written.error());
+  std::printf("%s: %s for models %u wide, %.2f million parameters, %llu bytes\n",
+              options.path.c_str(), options.shape.kind.c_str(), options.shape.width,
+              static_cast<double>(written->parameters) / 1e6,
+              static_cast<unsigned long long>(written->file_bytes));
+  return 0;
+}
+
+}  // namespace cairn
