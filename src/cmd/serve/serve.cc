@@ -27,6 +27,7 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/media_flags.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
@@ -103,6 +104,7 @@ class ServeRun {
     auto policies = MakePolicies(options_);
     if (!policies) return tl::unexpected(policies.error());
     WarnOfUnknownVariables();
+    if (Status fits = CheckMediaFlags(options_.media); !fits) return fits;
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
@@ -143,6 +145,7 @@ class ServeRun {
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
+    service.media = MediaRulesOf(options_.media);
     service.prompt.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
     service.prompt.volatile_text = policies->volatile_text;
