@@ -13,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kOk = 200;
+constexpr size_t kUrlBytesMax = 8192;
 
 struct SplitUrl {
   std::string origin;  // "https://example.org:8443"
@@ -31,7 +32,8 @@ Result<SplitUrl> Split(const std::string& url) {
                      (SameIgnoringCase(name, "http") || SameIgnoringCase(name, "https"));
   const std::string_view rest = std::string_view(url).substr(known ? scheme + 3 : 0);
   const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
-  if (!known || host.empty() || host.find('@') != std::string_view::npos ||
+  if (url.size() > kUrlBytesMax || !known || host.empty() ||
+      host.find('@') != std::string_view::npos ||
       !std::all_of(url.begin(), url.end(), IsPrintable)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "it is not a URL of the form http://host/path or https://host/path");
