@@ -27,7 +27,7 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
-#include "cmd/serve/media_flags.h"
+#include "cmd/serve/media/media_flags.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
@@ -104,7 +104,6 @@ class ServeRun {
     auto policies = MakePolicies(options_);
     if (!policies) return tl::unexpected(policies.error());
     WarnOfUnknownVariables();
-    if (Status fits = CheckMediaFlags(options_.media); !fits) return fits;
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/serve/media_options.h"
+#include "cmd/serve/media/media_options.h"
 #include "engine/llama/model/llama_options.h"
 #include "sched/scheduler.h"
 

@@ -10,7 +10,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
-#include "cmd/serve/media_flags.h"
+#include "cmd/serve/media/media_flags.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {

@@ -1,7 +1,7 @@
 // MediaOptions: what the flags of `cairn serve` say about images and recordings.
 
-#ifndef CAIRN_CMD_SERVE_MEDIA_OPTIONS_H_
-#define CAIRN_CMD_SERVE_MEDIA_OPTIONS_H_
+#ifndef CAIRN_CMD_SERVE_MEDIA_MEDIA_OPTIONS_H_
+#define CAIRN_CMD_SERVE_MEDIA_MEDIA_OPTIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,4 +22,4 @@ struct MediaOptions {
 
 }  // namespace cairn
 
-#endif  // CAIRN_CMD_SERVE_MEDIA_OPTIONS_H_
+#endif  // CAIRN_CMD_SERVE_MEDIA_MEDIA_OPTIONS_H_

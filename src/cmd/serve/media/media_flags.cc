@@ -1,4 +1,4 @@
-#include "cmd/serve/media_flags.h"
+#include "cmd/serve/media/media_flags.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,11 +1,11 @@
 // The flags of `cairn serve` for images and recordings.
 
-#ifndef CAIRN_CMD_SERVE_MEDIA_FLAGS_H_
-#define CAIRN_CMD_SERVE_MEDIA_FLAGS_H_
+#ifndef CAIRN_CMD_SERVE_MEDIA_MEDIA_FLAGS_H_
+#define CAIRN_CMD_SERVE_MEDIA_MEDIA_FLAGS_H_
 
 #include "api/media/media_rules.h"
 #include "base/result.h"
-#include "cmd/serve/media_options.h"
+#include "cmd/serve/media/media_options.h"
 
 namespace CLI {
 class App;
@@ -24,4 +24,4 @@ MediaRules MediaRulesOf(const MediaOptions& options);
 
 }  // namespace cairn
 
-#endif  // CAIRN_CMD_SERVE_MEDIA_FLAGS_H_
+#endif  // CAIRN_CMD_SERVE_MEDIA_MEDIA_FLAGS_H_
