@@ -19,6 +19,7 @@
 #include "api/answer/answer_script.h"
 #include "api/answer/answer_tokens.h"
 #include "api/job_thread.h"
+#include "api/media/media_rules.h"
 #include "api/openai/chat_request.h"
 #include "api/prompt/prompt_builder.h"
 #include "api/prompt/rolling_window.h"
@@ -44,6 +45,8 @@ struct StartedChat {
 
 struct ChatServiceOptions {
   PromptOptions prompt;
+  // For the parsers of requests.
+  MediaRules media = {};
   // Budget for tokens of answers, which are reused when the answers come back in a prompt.
   size_t answer_bytes_max = size_t{64} << 20U;
   // Fixes the answers, overriding a request's grammar; may be null.
@@ -79,6 +82,7 @@ class ChatService {
 
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
+  const MediaRules& media_rules() const { return options_.media; }
   // Null if conversations that do not fit are refused.
   const ConversationCut* conversation_cut() const { return prompts_.conversation_cut(); }
   // The patterns that find volatile texts.

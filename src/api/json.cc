@@ -1,6 +1,7 @@
 #include "api/json.h"
 
 #include <cmath>
+#include <utility>
 
 #include "chat/parse/limited_json.h"
 
@@ -80,7 +81,11 @@ void FieldReader::Number(std::string_view name, double min, double max, float* t
 }
 
 void FieldReader::Fail(std::string_view name, const std::string& expected) {
-  if (!error_) error_ = FieldError(path_ + std::string(name), expected);
+  Fail(FieldError(path_ + std::string(name), expected));
+}
+
+void FieldReader::Fail(ApiError error) {
+  if (!error_) error_ = std::move(error);
 }
 
 }  // namespace cairn

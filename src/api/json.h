@@ -41,6 +41,8 @@ class FieldReader {
   void Integer(std::string_view name, int64_t min, int64_t max, int64_t* target);
   void Number(std::string_view name, double min, double max, float* target);
   void Fail(std::string_view name, const std::string& expected);
+  // Keeps an error that is not about a value's form.
+  void Fail(ApiError error);
 
   const std::optional<ApiError>& error() const { return error_; }
 

@@ -31,6 +31,15 @@ size_t ItemBytes(std::string_view text) {
   return text[end] == ';' ? end + 1 : 0;
 }
 
+// A header without its last semicolon would take a marker behind it as its own text.
+void DropHeader(const Media& media, std::string* content) {
+  const auto markers = FindMarkers(*content, media);
+  const size_t end = markers.empty() ? content->size() : markers.front().begin;
+  const std::string_view front = std::string_view(*content).substr(0, end);
+  const size_t dropped = front.size() - WithoutBillingHeader(front).size();
+  content->erase(0, dropped);
+}
+
 }  // namespace
 
 std::string_view WithoutBillingHeader(std::string_view system_text) {
@@ -56,9 +65,9 @@ void MakeCanonical(const CanonicalOptions& options, Conversation* conversation) 
     std::vector<Message> kept;
     for (Message& message : conversation->messages) {
       if (message.role == Role::kSystem || message.role == Role::kDeveloper) {
-        const std::string_view rest = WithoutBillingHeader(message.content);
-        const bool emptied = rest.empty() && !message.content.empty();
-        message.content = std::string(rest);
+        const bool had_text = !message.content.empty();
+        DropHeader(conversation->media, &message.content);
+        const bool emptied = had_text && message.content.empty();
         if (emptied && conversation->messages.size() > 1) continue;
       }
       kept.push_back(std::move(message));

@@ -33,7 +33,7 @@ void DropBillingHeader(std::vector<std::string>* system_blocks);
 // Removes the billing header from system and developer messages. Removes from the tools what does
 // not belong to them: `cache_control`, `id` and `metadata` beside a tool's or its function's own
 // fields (properties with these names in a schema stay). Removes a message left without text,
-// unless it is the only one.
+// unless it is the only one. Markers of media stay.
 void MakeCanonical(const CanonicalOptions& options, Conversation* conversation);
 
 }  // namespace cairn

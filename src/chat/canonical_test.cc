@@ -67,6 +67,21 @@ TEST(Canonical, AMessageThatWasOnlyTheHeaderGoesAndOthersDoNot) {
   EXPECT_EQ(alone.messages[0].content, "");
 }
 
+TEST(Canonical, AMarkerRightBehindTheHeaderStays) {
+  const auto medium = MakeMedium(MediumKind::kImage, {1, 2, 3}, "system[1]");
+  const std::string marker = MarkerOf(*medium);
+  for (const char* header :
+       {"x-anthropic-billing-header: a=b;", "x-anthropic-billing-header: a=b"}) {
+    Conversation talk{.messages = {System(header + marker), User("Hi")}, .media = {medium}};
+    MakeCanonical({}, &talk);
+    ASSERT_EQ(talk.messages.size(), 2u);
+    EXPECT_EQ(talk.messages[0].content, marker);
+  }
+  Conversation plain{.messages = {System("x-anthropic-billing-header: a=b" + marker), User("Hi")}};
+  MakeCanonical({}, &plain);
+  EXPECT_EQ(plain.messages.size(), 1u) << "without the medium it is the header's text";
+}
+
 TEST(Canonical, TakesTheHeaderOutOfAListOfBlocks) {
   std::vector<std::string> blocks = {"x-anthropic-billing-header: a=b;", "You are.", "", "Rules."};
   DropBillingHeader(&blocks);

@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 29> kShortFlags{{
+constexpr std::array<ShortFlag, 30> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -39,6 +39,7 @@ constexpr std::array<ShortFlag, 29> kShortFlags{{
     {"-td", "--spec-draft-threads"},
     {"-ctkd", "--spec-draft-type-k"},
     {"-ctvd", "--spec-draft-type-v"},
+    {"-mm", "--mmproj"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
 }};

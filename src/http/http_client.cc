@@ -43,7 +43,7 @@ struct HttpClient::Call {
   std::string body = {};
   std::string content_type = {};
   // Both are for streams only.
-  std::function<bool(int status)> on_status = nullptr;
+  std::function<bool(const HttpReply& head)> on_head = nullptr;
   std::function<bool(std::string_view chunk)> on_chunk = nullptr;
 };
 
@@ -73,6 +73,9 @@ Result<HttpReply> HttpClient::Send(const Call& call) const {
     client.set_connection_timeout(std::chrono::milliseconds(options_.connect_timeout_ms));
     client.set_read_timeout(std::chrono::milliseconds(options_.timeout_ms));
     client.set_write_timeout(std::chrono::milliseconds(options_.timeout_ms));
+    if (options_.total_timeout_ms > 0) {
+      client.set_max_timeout(std::chrono::milliseconds(options_.total_timeout_ms));
+    }
     client.set_header_writer(WriteHeadersWithoutExpect);
 
     httplib::Request request;
@@ -84,8 +87,12 @@ Result<HttpReply> HttpClient::Send(const Call& call) const {
     request.set_header("Accept-Encoding", "identity");
     request.set_header("Expect", "none");
     if (call.on_chunk) {
+      client.set_decompress(false);
       request.response_handler = [&call](const httplib::Response& response) {
-        return call.on_status(response.status);
+        HttpReply head;
+        head.status = response.status;
+        head.headers.assign(response.headers.begin(), response.headers.end());
+        return call.on_head(head);
       };
       request.content_receiver = [&call](const char* bytes, size_t size, size_t, size_t) {
         return call.on_chunk(std::string_view(bytes, size));
@@ -121,14 +128,25 @@ Result<HttpReply> HttpClient::Post(const std::string& path, const std::string& b
   return Send({.method = "POST", .path = path, .body = body, .content_type = content_type});
 }
 
+Status HttpClient::GetStream(const std::string& path,
+                             const std::function<bool(const HttpReply& head)>& on_head,
+                             const std::function<bool(std::string_view chunk)>& on_chunk) const {
+  Call call{.method = "GET", .path = path};
+  call.on_head = on_head;
+  call.on_chunk = on_chunk;
+  const Result<HttpReply> reply = Send(call);
+  if (reply || reply.error().code == ErrorCode::kCancelled) return {};
+  return tl::unexpected<Error>(reply.error());
+}
+
 Status HttpClient::PostStream(const std::string& path, const std::string& body,
                               const std::function<bool(std::string_view chunk)>& on_chunk,
                               int* status, std::string* error_body, HttpReply* head) const {
   *status = 0;
   error_body->clear();
   Call call{.method = "POST", .path = path, .body = body, .content_type = "application/json"};
-  call.on_status = [status](int received) {
-    *status = received;
+  call.on_head = [status](const HttpReply& received) {
+    *status = received.status;
     return true;
   };
   call.on_chunk = [&](std::string_view chunk) {

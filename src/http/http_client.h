@@ -1,4 +1,5 @@
-// HttpClient: HTTP requests to the server that a benchmark or test runs against, ours or a peer's.
+// HttpClient: HTTP requests to the server that a benchmark or test runs against, ours or a peer's,
+// and to web servers (http/url_fetch.h).
 
 #ifndef CAIRN_HTTP_HTTP_CLIENT_H_
 #define CAIRN_HTTP_HTTP_CLIENT_H_
@@ -24,6 +25,7 @@ struct HttpReply {
 
 struct HttpClientOptions {
   int timeout_ms = 600'000;  // limit for the wait for the answer, and between two chunks of it
+  int total_timeout_ms = 0;  // limit for a whole request after it is connected; 0 for none
   // Limit for establishing the connection. With one second or more the library resolves names on a
   // thread of the C library, one for each connection: slow, and more than the thread sanitizer can
   // follow.
@@ -53,6 +55,13 @@ class HttpClient {
   Status PostStream(const std::string& path, const std::string& body,
                     const std::function<bool(std::string_view chunk)>& on_chunk, int* status,
                     std::string* error_body, HttpReply* head = nullptr) const;
+
+  // Gets a file. Passes the status and the headers to `on_head`, and then the body to `on_chunk` as
+  // it arrives, on this thread. If either returns false, the connection is closed and the call
+  // succeeds. A body that is compressed is passed as it is.
+  Status GetStream(const std::string& path,
+                   const std::function<bool(const HttpReply& head)>& on_head,
+                   const std::function<bool(std::string_view chunk)>& on_chunk) const;
 
   const std::string& url() const { return url_; }
 

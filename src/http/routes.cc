@@ -142,7 +142,7 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  auto request = ParseChatRequest(*body, served.defaults);
+  auto request = ParseChatRequest(*body, served.defaults, service.media_rules());
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -200,7 +200,7 @@ HttpResponse Infill(const ChatService& service, Served& served, const HttpReques
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
-  auto request = ParseMessagesRequest(*body, served.defaults);
+  auto request = ParseMessagesRequest(*body, served.defaults, service.media_rules());
   if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -242,7 +242,8 @@ HttpResponse Responses(const ChatService& service, Served& served,
   auto previous = FindPreviousResponse(*body, name_space, served.responses.get());
   if (!previous) return ErrorResponse(previous.error());
   auto request = ParseResponsesRequest(*body, served.defaults,
-                                       *previous ? (*previous)->turns() : ResponseTurns());
+                                       *previous ? (*previous)->turns() : ResponseTurns(),
+                                       service.media_rules());
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;

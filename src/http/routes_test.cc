@@ -72,6 +72,28 @@ class RoutesTest : public ApiTest {
 
 const std::string kMessages = R"("max_tokens":3,"messages":[{"role":"user","content":"hi"}])";
 
+TEST_F(RoutesTest, AnImageWithoutAProjectorIsRefusedInEachApisForm) {
+  FinishLoading();
+  const std::string why = ".content[0]: this server takes no images: start it with --mmproj FILE";
+  const auto refused = [this](const std::string& path, const std::string& list,
+                              const std::string& part) {
+    const std::string answer =
+        Post(path, R"({"max_tokens":1,")" + list + R"(":[{"role":"user","content":[{"type":")" +
+                       part + R"("}]}]})");
+    EXPECT_EQ(StatusOf(answer), 400) << answer;
+    return Json::parse(BodyOf(answer));
+  };
+  const Json chat = refused("/v1/chat/completions", "messages", "image_url");
+  EXPECT_EQ(chat["error"]["message"], "messages[0]" + why);
+  EXPECT_EQ(chat["error"]["param"], "messages[0].content[0]");
+  const Json responses = refused("/v1/responses", "input", "input_image");
+  EXPECT_EQ(responses["error"]["message"], "input[0]" + why);
+  const Json messages = refused("/v1/messages", "messages", "image");
+  EXPECT_EQ(messages["type"], "error");
+  EXPECT_EQ(messages["error"]["type"], "invalid_request_error");
+  EXPECT_EQ(messages["error"]["message"], "messages[0]" + why);
+}
+
 TEST_F(RoutesTest, MessagesAnswerWholeAndInEvents) {
   FinishLoading();
   const std::string whole = Post("/v1/messages?beta=true", "{" + kMessages + "}");

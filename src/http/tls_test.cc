@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "http/url_fetch.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {
@@ -101,6 +102,14 @@ TEST_F(TlsTest, LongBodiesComeAndGoWhole) {
   std::string body;
   for (size_t i = 0; body.size() < (3U << 20U); ++i) body += std::to_string(i) + " ";
   EXPECT_TRUE(BodyOf(AskFor("POST", "/", "", body)) == body);
+}
+
+TEST_F(TlsTest, NoFileIsFetchedFromAServerWhoseCertificateNobodySigned) {
+  ServeText();
+  const std::string url = "https://127.0.0.1:" + std::to_string(server_->port()) + "/";
+  const auto fetched = FetchUrl(url, 1000, {.connect_timeout_ms = 900});
+  ASSERT_FALSE(fetched.has_value());
+  EXPECT_EQ(fetched.error().code, ErrorCode::kUnavailable) << fetched.error().message;
 }
 
 TEST_F(TlsTest, TellsWhoSpeaksPlainHttpWhatIsWrong) {

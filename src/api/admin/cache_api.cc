@@ -88,7 +88,7 @@ ApiResult<std::string> WithCheckpoint(
 using Reading = ApiResult<std::shared_ptr<Generation>>;
 
 Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space) {
-  auto request = ParseChatRequest(body, GenerationParams{});
+  auto request = ParseChatRequest(body, GenerationParams{}, service.media_rules());
   if (!request) return tl::unexpected(request.error());
   request->params.tokens_max = 0;
   request->options.answers = 1;

@@ -8,30 +8,40 @@
 namespace cairn {
 namespace {
 
+Json InputModalities(const MediaRules& media) {
+  Json names = Json::array({"text"});
+  if (media.takes_images) names.push_back("image");
+  if (media.takes_audio) names.push_back("audio");
+  return names;
+}
+
 Json OpenAiModel(const ChatService& service, const ServedModel& served) {
   const Engine& engine = service.engine();
   const ModelInfo& info = engine.info();
-  return {
-      {"id", served.alias},
-      {"object", "model"},
-      {"created", served.started_unix_s},
-      {"owned_by", "cairn"},
-      {"status", {{"value", "loaded"}}},
-      {"architecture",
-       {{"input_modalities", Json::array({"text"})}, {"output_modalities", Json::array({"text"})}}},
-      {"meta",
-       {{"architecture", info.architecture},
-        {"n_vocab", info.vocab_size},
-        {"n_ctx", engine.context_tokens()},
-        {"n_ctx_train", info.train_context_tokens},
-        {"n_embd", info.embedding_size},
-        {"n_params", info.parameters},
-        {"size", info.size_bytes}}}};
+  return {{"id", served.alias},
+          {"object", "model"},
+          {"created", served.started_unix_s},
+          {"owned_by", "cairn"},
+          {"status", {{"value", "loaded"}}},
+          {"architecture",
+           {{"input_modalities", InputModalities(service.media_rules())},
+            {"output_modalities", Json::array({"text"})}}},
+          {"meta",
+           {{"architecture", info.architecture},
+            {"n_vocab", info.vocab_size},
+            {"n_ctx", engine.context_tokens()},
+            {"n_ctx_train", info.train_context_tokens},
+            {"n_embd", info.embedding_size},
+            {"n_params", info.parameters},
+            {"size", info.size_bytes}}}};
 }
 
 // The same fields as llama-server's, for Ollama's clients.
 Json OllamaModel(const ChatService& service, const ServedModel& served) {
   const std::string& family = service.engine().info().architecture;
+  const MediaRules& media = service.media_rules();
+  Json capabilities = Json::array({"completion", "tools"});
+  if (media.takes_images || media.takes_audio) capabilities.push_back("multimodal");
   return {{"name", served.alias},
           {"model", served.alias},
           {"modified_at", ""},
@@ -40,7 +50,7 @@ Json OllamaModel(const ChatService& service, const ServedModel& served) {
           {"type", "model"},
           {"description", ""},
           {"tags", Json::array()},
-          {"capabilities", Json::array({"completion", "tools"})},
+          {"capabilities", std::move(capabilities)},
           {"parameters", ""},
           {"details",
            {{"parent_model", ""},
@@ -59,6 +69,11 @@ constexpr std::string_view kCodexInstructions =
     "small and in the style of what stands around them, and check them by a build or a test where "
     "there is one. Follow the instructions of AGENTS.md files. Go on until the task is done, then "
     "say in a few sentences what you did and what is left open.";
+
+// Codex reads no list with a modality that it does not know.
+Json CodexModalities(const MediaRules& media) {
+  return media.takes_images ? Json::array({"text", "image"}) : Json::array({"text"});
+}
 
 // Codex's ModelInfo. Fields that only some versions of Codex know do no harm in others.
 Json CodexModel(const ChatService& service, const ServedModel& served) {
@@ -89,7 +104,7 @@ Json CodexModel(const ChatService& service, const ServedModel& served) {
           {"max_context_window", context_tokens},
           {"effective_context_window_percent", 95},
           {"experimental_supported_tools", Json::array()},
-          {"input_modalities", Json::array({"text"})},
+          {"input_modalities", CodexModalities(service.media_rules())},
           {"supports_search_tool", false}};
 }
 

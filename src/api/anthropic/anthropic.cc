@@ -107,7 +107,7 @@ ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_v
                                        NamespaceId name_space) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto conversation = ParseMessagesConversation(*json);
+  const auto conversation = ParseMessagesConversation(*json, service.media_rules());
   if (!conversation) return tl::unexpected(conversation.error());
   const auto tokens = service.PromptTokens(*conversation, name_space);
   if (!tokens) return tl::unexpected(tokens.error());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/answer/stop_limits.h"
+#include "api/media/media_parts.h"
 #include "api/prompt/reasoning_request.h"
 
 namespace cairn {
@@ -35,8 +36,12 @@ ApiResult<std::string> BlockType(const Json& block, const std::string& place) {
   return NeededString(block, place, "type");
 }
 
-ApiError NotText(const std::string& type, const std::string& place) {
-  return FieldError(place + ".type", "'text', not '" + type + "': this server reads text only");
+ApiError NotReadable(const std::string& type, const std::string& place, bool answer) {
+  std::string expected = answer ? "'text'" : "'text' or 'image'";
+  expected += ", not '" + type + "'";
+  if (answer && type == "image") expected += ": the assistant's messages hold no images";
+  if (type == "document") expected += ": this server reads no documents; send their text";
+  return FieldError(place + ".type", expected);
 }
 
 // Returns the mark of an object, or nullopt.
@@ -68,19 +73,21 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-// Returns the text of a text block.
-ApiResult<std::string> BlockText(const Json& block, const std::string& place) {
+// Returns the text of a text block, or the marker of an image. `media` is null in an assistant's
+// message, which has no images.
+ApiResult<std::string> BlockText(const Json& block, const std::string& place, MediaReader* media) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
+  if (*type == "image" && media != nullptr) return ReadImageBlock(block, place, media);
   if (*type == "text") return NeededString(block, place, "text");
   // The result of a search for tools, of which only the names can be shown to the model.
   if (*type == "tool_reference") return NeededString(block, place, "tool_name");
-  return tl::unexpected(NotText(*type, place));
+  return tl::unexpected(NotReadable(*type, place, media == nullptr));
 }
 
-// Parses a string or a list of text blocks. Null is no text.
+// Parses a string or a list of blocks with texts and images. Null is no text.
 ApiResult<std::string> TextContent(const Json* content, const std::string& place,
-                                   std::vector<CacheMark>* marks) {
+                                   MediaReader* media, std::vector<CacheMark>* marks) {
   if (content == nullptr) return std::string();
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) {
@@ -88,7 +95,7 @@ ApiResult<std::string> TextContent(const Json* content, const std::string& place
   }
   std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
-    const auto part = BlockText((*content)[i], At(place, i));
+    const auto part = BlockText((*content)[i], At(place, i), media);
     if (!part) return tl::unexpected(part.error());
     text += *part;
     const bool last = i + 1 == content->size();
@@ -98,12 +105,12 @@ ApiResult<std::string> TextContent(const Json* content, const std::string& place
   return text;
 }
 
-ApiResult<Message> ReadToolResult(const Json& block, const std::string& place) {
+ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, MediaReader* media) {
   const auto id = NeededString(block, place, "tool_use_id");
   if (!id) return tl::unexpected(id.error());
   const FieldReader fields(block, place + ".");
   Message message;
-  auto content = TextContent(fields.Find("content"), place + ".content", &message.marks);
+  auto content = TextContent(fields.Find("content"), place + ".content", media, &message.marks);
   if (!content) return tl::unexpected(content.error());
   auto marked = AddMark(block, place, true, &message.marks);
   if (!marked) return tl::unexpected(marked.error());
@@ -138,7 +145,8 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
     return {};
   }
   const bool thinking = *type == "thinking";
-  const auto text = thinking ? NeededString(block, place, "thinking") : BlockText(block, place);
+  const auto text =
+      thinking ? NeededString(block, place, "thinking") : BlockText(block, place, nullptr);
   if (!text) return tl::unexpected(text.error());
   (thinking ? message->reasoning : message->content) += *text;
   return {};
@@ -160,7 +168,7 @@ ApiResult<void> AddAssistantMessage(const Json& content, const std::string& plac
 }
 
 // Results come first, wherever they are in the list: templates expect them right after their calls.
-ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
+ApiResult<void> AddUserMessage(const Json& content, const std::string& place, MediaReader* media,
                                std::vector<Message>* messages) {
   Message message;
   bool has_text = content.empty();
@@ -169,12 +177,12 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
     const auto type = BlockType(block, At(place, i));
     if (!type) return tl::unexpected(type.error());
     if (*type == "tool_result") {
-      auto result = ReadToolResult(block, At(place, i));
+      auto result = ReadToolResult(block, At(place, i), media);
       if (!result) return tl::unexpected(result.error());
       messages->push_back(std::move(*result));
       continue;
     }
-    const auto text = BlockText(block, At(place, i));
+    const auto text = BlockText(block, At(place, i), media);
     if (!text) return tl::unexpected(text.error());
     message.content += *text;
     has_text = true;
@@ -187,7 +195,7 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place,
   return {};
 }
 
-ApiResult<void> AddMessage(const Json& json, const std::string& place,
+ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaReader* media,
                            std::vector<Message>* messages) {
   if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
   const auto name = NeededString(json, place, "role");
@@ -203,13 +211,13 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place,
     return tl::unexpected(FieldError(content_place, "a string or a list of blocks"));
   }
   if (content->is_array() && role == Role::kUser) {
-    return AddUserMessage(*content, content_place, messages);
+    return AddUserMessage(*content, content_place, media, messages);
   }
   if (content->is_array() && role == Role::kAssistant) {
     return AddAssistantMessage(*content, content_place, messages);
   }
   Message message;
-  auto text = TextContent(content, content_place, &message.marks);
+  auto text = TextContent(content, content_place, media, &message.marks);
   if (!text) return tl::unexpected(text.error());
   message.role = *role;
   message.content = std::move(*text);
@@ -218,9 +226,9 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place,
 }
 
 // Parses `system` of the request.
-ApiResult<void> AddSystem(const Json& body, std::vector<Message>* messages) {
+ApiResult<void> AddSystem(const Json& body, MediaReader* media, std::vector<Message>* messages) {
   Message message;
-  auto text = TextContent(FieldReader(body, "").Find("system"), "system", &message.marks);
+  auto text = TextContent(FieldReader(body, "").Find("system"), "system", media, &message.marks);
   if (!text) return tl::unexpected(text.error());
   if (text->empty()) return {};
   message.role = Role::kSystem;
@@ -298,15 +306,16 @@ void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
 
 }  // namespace
 
-ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
+ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaRules& rules) {
   const Json* messages = FieldReader(body, "").Find("messages");
   if (messages == nullptr || !messages->is_array() || messages->empty()) {
     return tl::unexpected(FieldError("messages", "a list of at least one message"));
   }
   Conversation conversation;
-  auto added = AddSystem(body, &conversation.messages);
+  MediaReader media(rules, &conversation.media);
+  auto added = AddSystem(body, &media, &conversation.messages);
   for (size_t i = 0; added && i < messages->size(); ++i) {
-    added = AddMessage((*messages)[i], At("messages", i), &conversation.messages);
+    added = AddMessage((*messages)[i], At("messages", i), &media, &conversation.messages);
   }
   if (!added) return tl::unexpected(added.error());
   auto tools = ReadTools(body, &conversation.tools_marks);
@@ -323,8 +332,9 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body) {
   return conversation;
 }
 
-ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults) {
-  auto conversation = ParseMessagesConversation(body);
+ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults,
+                                            const MediaRules& rules) {
+  auto conversation = ParseMessagesConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
   request.conversation = std::move(*conversation);

@@ -14,6 +14,7 @@
 #define CAIRN_API_ANTHROPIC_ANTHROPIC_REQUEST_H_
 
 #include "api/json.h"
+#include "api/media/media_rules.h"
 #include "api/openai/chat_request.h"
 #include "chat/message.h"
 #include "sched/scheduler.h"
@@ -21,11 +22,12 @@
 namespace cairn {
 
 // `defaults` apply to fields that the request leaves out. A known field of the wrong type is an
-// error that names it.
-ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults);
+// error that names it. `rules` are the server's for images; the default takes none.
+ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults,
+                                            const MediaRules& rules = {});
 
 // Parses only `system`, `messages`, `tools` and `thinking`, from which the prompt is rendered.
-ApiResult<Conversation> ParseMessagesConversation(const Json& body);
+ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaRules& rules = {});
 
 }  // namespace cairn
 

@@ -224,14 +224,13 @@ TEST(AnthropicRequest, ThinkingHasASwitchAndABudget) {
   EXPECT_EQ(on.params.reasoning.tokens_max, 1024u);
 }
 
-TEST(AnthropicRequest, AnImageIsRefusedInWords) {
+TEST(AnthropicRequest, AnImageIsRefusedWithoutAProjector) {
   EXPECT_EQ(ErrorOfUserBlock(R"({"type":"image","source":{}})"),
-            "'messages[0].content[0].type' must be 'text', not 'image': this server reads text "
-            "only");
+            "messages[0].content[0]: this server takes no images: start it with --mmproj FILE");
   EXPECT_EQ(ErrorOfUserBlock(R"({"type":"tool_result","tool_use_id":"t","content":[
                                  {"type":"image","source":{}}]})"),
-            "'messages[0].content[0].content[0].type' must be 'text', not 'image': this server "
-            "reads text only");
+            "messages[0].content[0].content[0]: this server takes no images: start it with "
+            "--mmproj FILE");
 }
 
 TEST(AnthropicRequest, MistakesAreNamed) {

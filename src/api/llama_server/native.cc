@@ -98,7 +98,8 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["chat_template_caps"] = {{"supports_system_role", caps.system_role},
                                  {"supports_tools", caps.tools},
                                  {"supports_tool_calls", caps.tool_calls}};
-  props["modalities"] = {{"vision", false}, {"audio", false}};
+  const MediaRules& media = service.media_rules();
+  props["modalities"] = {{"vision", media.takes_images}, {"audio", media.takes_audio}};
   props["bos_token"] = engine.info().bos_text;
   props["eos_token"] = engine.info().eos_text;
   props["build_info"] = "cairn " + served.version;
@@ -173,7 +174,7 @@ ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_vi
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto conversation = ParseConversation(*json);
+  const auto conversation = ParseConversation(*json, service.media_rules());
   if (!conversation) return tl::unexpected(conversation.error());
   const auto prompt = service.Render(*conversation);
   if (!prompt) return tl::unexpected(prompt.error());
@@ -184,7 +185,7 @@ ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::stri
                                            NamespaceId name_space) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto conversation = ParseConversation(*json);
+  const auto conversation = ParseConversation(*json, service.media_rules());
   if (!conversation) return tl::unexpected(conversation.error());
   return InputTokens(service, *conversation, name_space);
 }
@@ -197,8 +198,8 @@ ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std:
   if (!resolved) return tl::unexpected(resolved.error());
   const auto previous = FindPreviousResponse(*json, name_space, stored);
   if (!previous) return tl::unexpected(previous.error());
-  const auto request =
-      ParseResponsesRequest(*json, {}, *previous ? (*previous)->turns() : ResponseTurns());
+  const auto request = ParseResponsesRequest(
+      *json, {}, *previous ? (*previous)->turns() : ResponseTurns(), service.media_rules());
   if (!request) return tl::unexpected(request.error());
   return InputTokens(service, request->chat.conversation, name_space);
 }

@@ -8,6 +8,7 @@
 
 #include "api/answer/stop_limits.h"
 #include "api/grammar/json_schema.h"
+#include "api/media/media_parts.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
 
@@ -20,30 +21,45 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
-// `content` is a string, or a list of parts with text.
-void ReadContent(FieldReader* fields, std::string_view name, std::string* content) {
+// Appends a part of `content` at `place`, which is `field` of the message.
+void ReadPart(const Json& part, const std::string& field, const std::string& place,
+              FieldReader* fields, MediaReader* media, Message* message) {
+  if (!part.is_object() || !part.contains("type") || !part["type"].is_string()) {
+    return fields->Fail(field, "an object with a string 'type'");
+  }
+  const std::string type = part["type"].get<std::string>();
+  const bool answer = message->role == Role::kAssistant;
+  if (IsMediaPart(type) && !answer) {
+    auto marker = ReadMediaPart(part, type, place, media);
+    if (!marker) return fields->Fail(std::move(marker.error()));
+    message->content += *marker;
+    return;
+  }
+  if (type != "text") {
+    return fields->Fail(field + ".type",
+                        answer ? "'text' in a message of the assistant, not " + Quoted(type)
+                               : "'text', 'image_url' or 'input_audio', not " + Quoted(type));
+  }
+  if (!part.contains("text") || !part["text"].is_string()) {
+    return fields->Fail(field + ".text", "a string");
+  }
+  message->content += part["text"].get<std::string>();
+}
+
+// `content` is a string, or a list of parts: texts, images and recordings.
+void ReadContent(FieldReader* fields, const std::string& place, MediaReader* media,
+                 Message* message) {
+  const std::string name = "content";
   const Json* value = fields->Find(name);
   if (value == nullptr) return;
   if (value->is_string()) {
-    *content = value->get<std::string>();
+    message->content = value->get<std::string>();
     return;
   }
   if (!value->is_array()) return fields->Fail(name, "a string or a list of parts");
-  for (size_t i = 0; i < value->size(); ++i) {
-    const Json& part = (*value)[i];
-    const std::string place = std::string(name) + "[" + std::to_string(i) + "]";
-    if (!part.is_object() || !part.contains("type") || !part["type"].is_string()) {
-      return fields->Fail(place, "an object with a string 'type'");
-    }
-    const std::string type = part["type"].get<std::string>();
-    if (type != "text") {
-      return fields->Fail(place + ".type",
-                          "'text', not " + Quoted(type) + ": this server reads text only");
-    }
-    if (!part.contains("text") || !part["text"].is_string()) {
-      return fields->Fail(place + ".text", "a string");
-    }
-    *content += part["text"].get<std::string>();
+  for (size_t i = 0; i < value->size() && !fields->error(); ++i) {
+    const std::string field = name + "[" + std::to_string(i) + "]";
+    ReadPart((*value)[i], field, place + "." + field, fields, media, message);
   }
 }
 
@@ -76,7 +92,7 @@ void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
   }
 }
 
-ApiResult<Message> ParseMessage(const Json& json, size_t index) {
+ApiResult<Message> ParseMessage(const Json& json, size_t index, MediaReader* media) {
   const std::string place = "messages[" + std::to_string(index) + "]";
   if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
   FieldReader fields(json, place + ".");
@@ -89,7 +105,7 @@ ApiResult<Message> ParseMessage(const Json& json, size_t index) {
                             (role.empty() ? std::string() : ", not " + Quoted(role)));
   }
   message.role = known.value_or(Role::kUser);
-  ReadContent(&fields, "content", &message.content);
+  if (!fields.error()) ReadContent(&fields, place, media, &message);
   fields.String("reasoning_content", &message.reasoning);
   fields.String("tool_call_id", &message.tool_call_id);
   fields.String("name", &message.name);
@@ -322,15 +338,16 @@ ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
   return Enforceable(std::move(*grammar), source);
 }
 
-ApiResult<Conversation> ParseConversation(const Json& body) {
+ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& rules) {
   FieldReader fields(body, "");
   const Json* messages = fields.Find("messages");
   if (messages == nullptr || !messages->is_array() || messages->empty()) {
     return tl::unexpected(FieldError("messages", "a list of at least one message"));
   }
   Conversation conversation;
+  MediaReader media(rules, &conversation.media);
   for (size_t i = 0; i < messages->size(); ++i) {
-    auto message = ParseMessage((*messages)[i], i);
+    auto message = ParseMessage((*messages)[i], i, &media);
     if (!message) return tl::unexpected(message.error());
     conversation.messages.push_back(std::move(*message));
   }
@@ -350,8 +367,9 @@ ApiResult<Conversation> ParseConversation(const Json& body) {
   return conversation;
 }
 
-ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults) {
-  auto conversation = ParseConversation(body);
+ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults,
+                                        const MediaRules& rules) {
+  auto conversation = ParseConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
   request.conversation = std::move(*conversation);

@@ -8,6 +8,7 @@
 #include "api/answer_options.h"
 #include "api/grammar/tool_choice.h"
 #include "api/json.h"
+#include "api/media/media_rules.h"
 #include "chat/message.h"
 #include "sched/scheduler.h"
 
@@ -26,8 +27,10 @@ struct ChatRequest {
 };
 
 // `defaults` apply to fields that the request leaves out. Unknown fields are ignored, because
-// clients send many; a known field of the wrong type is an error that names it.
-ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults);
+// clients send many; a known field of the wrong type is an error that names it. `rules` are the
+// server's for images and recordings; the default takes none.
+ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults,
+                                        const MediaRules& rules = {});
 
 // Parses the sampling fields, limits and stop texts of any request.
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
@@ -42,7 +45,7 @@ ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& 
 
 // Parses only `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort`, from which the
 // prompt is rendered.
-ApiResult<Conversation> ParseConversation(const Json& body);
+ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& rules = {});
 
 }  // namespace cairn
 

@@ -156,8 +156,10 @@ TEST(ChatRequest, ReadsWhatIsAskedForBesideTheText) {
 }
 
 TEST(ChatRequest, RefusesPartsItCannotRead) {
+  ExpectRefused(R"({"messages":[{"role":"user","content":[{"type":"file","file":{}}]}]})",
+                "messages[0].content[0].type", "'image_url' or 'input_audio', not 'file'");
   ExpectRefused(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
-                "messages[0].content[0].type", "reads text only");
+                "messages[0].content[0]", "this server takes no images");
   ExpectRefused(R"({"messages":[{"role":"user","content":[{"text":"no type"}]}]})",
                 "messages[0].content[0]", "'type'");
 }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/media/media_parts.h"
 #include "api/prompt/reasoning_request.h"
 
 namespace cairn {
@@ -29,21 +30,24 @@ ApiResult<std::string> NeededString(const Json& object, const std::string& place
   return *text;
 }
 
-ApiResult<std::string> PartText(const Json& part, const std::string& place) {
+// Returns the text of a part, or the marker of an image or recording. `media` is null in an
+// answer, which has neither.
+ApiResult<std::string> PartText(const Json& part, const std::string& place, MediaReader* media) {
   const auto type = NeededString(part, place, "type");
   if (!type) return tl::unexpected(type.error());
+  if (IsMediaPart(*type) && media != nullptr) return ReadMediaPart(part, *type, place, media);
   if (*type == "refusal") return NeededString(part, place, "refusal");
   if (*type != "input_text" && *type != "output_text" && *type != "text") {
-    return tl::unexpected(FieldError(
-        place + ".type",
-        "'input_text' or 'output_text', not '" + *type + "': this server reads text only"));
+    const std::string expected = media == nullptr ? "'output_text' in a message of the assistant"
+                                                  : "'input_text', 'input_image' or 'input_audio'";
+    return tl::unexpected(FieldError(place + ".type", expected + ", not '" + *type + "'"));
   }
   return NeededString(part, place, "text");
 }
 
-// Parses a string or a list of parts with text.
+// Parses a string or a list of parts.
 ApiResult<std::string> TextContent(const Json& item, const std::string& item_place,
-                                   const std::string& name) {
+                                   const std::string& name, MediaReader* media) {
   const std::string place = item_place + "." + name;
   if (const std::string* text = StringOf(item, name)) return *text;
   const auto content = item.find(name);
@@ -52,7 +56,7 @@ ApiResult<std::string> TextContent(const Json& item, const std::string& item_pla
   }
   std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
-    const auto part = PartText((*content)[i], At(place, i));
+    const auto part = PartText((*content)[i], At(place, i), media);
     if (!part) return tl::unexpected(part.error());
     text += *part;
   }
@@ -91,7 +95,7 @@ bool HasCalls(const std::vector<Message>& messages) {
   return !messages.empty() && !messages.back().tool_calls.empty();
 }
 
-ApiResult<void> AddMessage(const Json& item, const std::string& place,
+ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaReader* media,
                            std::vector<Message>* messages) {
   const auto name = NeededString(item, place, "role");
   if (!name) return tl::unexpected(name.error());
@@ -100,7 +104,7 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place,
     return tl::unexpected(FieldError(
         place + ".role", "'user', 'assistant', 'developer' or 'system', not '" + *name + "'"));
   }
-  auto text = TextContent(item, place, "content");
+  auto text = TextContent(item, place, "content", role == Role::kAssistant ? nullptr : media);
   if (!text) return tl::unexpected(text.error());
   if (role == Role::kAssistant) {
     OpenAnswer(messages, !HasText(*messages) && !HasCalls(*messages))->content = std::move(*text);
@@ -126,11 +130,11 @@ ApiResult<void> AddCall(const Json& item, const std::string& place,
   return {};
 }
 
-ApiResult<void> AddCallOutput(const Json& item, const std::string& place,
+ApiResult<void> AddCallOutput(const Json& item, const std::string& place, MediaReader* media,
                               std::vector<Message>* messages) {
   auto id = NeededString(item, place, "call_id");
   if (!id) return tl::unexpected(id.error());
-  auto output = TextContent(item, place, "output");
+  auto output = TextContent(item, place, "output", media);
   if (!output) return tl::unexpected(output.error());
   Message message;
   message.role = Role::kTool;
@@ -140,15 +144,15 @@ ApiResult<void> AddCallOutput(const Json& item, const std::string& place,
   return {};
 }
 
-ApiResult<void> AddItem(const Json& item, const std::string& place,
+ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader* media,
                         std::vector<Message>* messages) {
   if (!item.is_object()) return tl::unexpected(FieldError(place, "an object"));
   // Messages may come without a type.
   const std::string* named = StringOf(item, "type");
   const std::string type = named != nullptr ? *named : "message";
-  if (type == "message") return AddMessage(item, place, messages);
+  if (type == "message") return AddMessage(item, place, media, messages);
   if (type == "function_call") return AddCall(item, place, messages);
-  if (type == "function_call_output") return AddCallOutput(item, place, messages);
+  if (type == "function_call_output") return AddCallOutput(item, place, media, messages);
   if (type == "reasoning") {
     const std::string text = ReasoningText(item);
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
@@ -163,27 +167,28 @@ ApiResult<void> AddItem(const Json& item, const std::string& place,
   return {};  // of tools that only OpenAI's service has
 }
 
-ApiResult<void> AddItems(const Json& items, const std::string& place,
+ApiResult<void> AddItems(const Json& items, const std::string& place, MediaReader* media,
                          std::vector<Message>* messages) {
   for (size_t i = 0; i < items.size(); ++i) {
-    auto added = AddItem(items[i], At(place, i), messages);
+    auto added = AddItem(items[i], At(place, i), media, messages);
     if (!added) return added;
   }
   return {};
 }
 
 // One turn at a time, because all of them together may be large.
-ApiResult<void> AddHistory(const ResponseTurns& history, std::vector<Message>* messages) {
+ApiResult<void> AddHistory(const ResponseTurns& history, MediaReader* media,
+                           std::vector<Message>* messages) {
   for (const auto& turn : history) {
-    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", messages);
+    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", media, messages);
     if (!added) return added;
-    added = AddItems(Json::parse(turn->response)["output"], turn->id + ".output", messages);
+    added = AddItems(Json::parse(turn->response)["output"], turn->id + ".output", media, messages);
     if (!added) return added;
   }
   return {};
 }
 
-ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
+ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaReader* media,
                           std::vector<Message>* messages) {
   std::string instructions;
   FieldReader fields(body, "");
@@ -194,7 +199,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
     messages->back().role = Role::kSystem;
     messages->back().content = std::move(instructions);
   }
-  auto added = AddHistory(history, messages);
+  auto added = AddHistory(history, media, messages);
   if (!added) return added;
   if (const std::string* input = StringOf(body, "input")) {
     messages->emplace_back();
@@ -205,7 +210,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history,
   if (items == body.end() || !items->is_array()) {
     return tl::unexpected(FieldError("input", "a string or a list of items"));
   }
-  added = AddItems(*items, "input", messages);
+  added = AddItems(*items, "input", media, messages);
   if (!added) return added;
   if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));
   return {};
@@ -327,10 +332,12 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
 
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
-                                                  const ResponseTurns& history) {
+                                                  const ResponseTurns& history,
+                                                  const MediaRules& rules) {
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
-  auto read = ReadInput(body, history, &chat.conversation.messages);
+  MediaReader media(rules, &chat.conversation.media);
+  auto read = ReadInput(body, history, &media, &chat.conversation.messages);
   if (!read) return tl::unexpected(read.error());
   FieldReader fields(body, "");
   RefuseUnsupported(&fields);

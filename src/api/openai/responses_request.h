@@ -19,6 +19,7 @@
 #include <string>
 
 #include "api/json.h"
+#include "api/media/media_rules.h"
 #include "api/openai/chat_request.h"
 #include "api/openai/stored_responses.h"
 #include "sched/scheduler.h"
@@ -41,10 +42,12 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
 
 // `defaults` apply to fields that the request leaves out. Unknown fields and kinds of items are
 // ignored; a known field of the wrong type is an error that names it. `history` are the stored
-// turns that the request continues.
+// turns that the request continues: their images are read again, each time. `rules` are the
+// server's for images and recordings; the default takes none.
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
-                                                  const ResponseTurns& history = {});
+                                                  const ResponseTurns& history = {},
+                                                  const MediaRules& rules = {});
 
 }  // namespace cairn
 

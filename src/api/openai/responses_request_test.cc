@@ -185,7 +185,7 @@ TEST(ResponsesRequest, MistakesAreNamed) {
   begins(R"({"input":[{"content":"x"}]})", "input[0].role");
   begins(R"({"input":[{"role":"tool","content":"x"}]})", "input[0].role");
   begins(R"({"input":[{"role":"user"}]})", "input[0].content");
-  begins(R"({"input":[{"role":"user","content":[{"type":"input_image"}]}]})",
+  begins(R"({"input":[{"role":"user","content":[{"type":"input_file"}]}]})",
          "input[0].content[0].type");
   begins(R"({"input":[{"type":"function_call","name":"n","arguments":"{}"}]})", "input[0].call_id");
   begins(R"({"input":[{"type":"function_call_output","call_id":"1"}]})", "input[0].output");

@@ -10,7 +10,12 @@ size_t PromptBytesMin(const Conversation& conversation) {
   size_t bytes = 0;
   for (const Message& message : conversation.messages) {
     const bool stays = message.role == Role::kUser || message.role == Role::kTool;
-    if (stays) bytes += message.content.size();
+    if (!stays) continue;
+    bytes += message.content.size();
+    // A medium may become fewer tokens than its marker has bytes.
+    for (const MarkedMedium& marked : FindMarkers(message.content, conversation.media)) {
+      bytes -= marked.end - marked.begin;
+    }
   }
   return bytes;
 }

@@ -13,7 +13,7 @@
 namespace cairn {
 
 // Returns a lower bound of the prompt's bytes: every template contains the text of user and tool
-// messages.
+// messages. Markers of media are not counted.
 size_t PromptBytesMin(const Conversation& conversation);
 
 // Returns an error if a prompt of `bytes` cannot fit, because a token has at most

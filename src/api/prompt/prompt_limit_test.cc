@@ -38,5 +38,15 @@ TEST_F(PromptLimitTest, CountsOnlyTextThatEveryTemplateKeeps) {
   EXPECT_EQ(PromptBytesMin(conversation), 6u);
 }
 
+TEST_F(PromptLimitTest, CountsNoMarkers) {
+  const auto medium = MakeMedium(MediumKind::kImage, {1, 2, 3}, "");
+  const std::string marker = MarkerOf(*medium);
+  Conversation conversation;
+  conversation.messages.push_back({.role = Role::kUser, .content = marker + "22" + marker});
+  EXPECT_EQ(PromptBytesMin(conversation), 2 * marker.size() + 2) << "a text that looks like one";
+  conversation.media = {medium};
+  EXPECT_EQ(PromptBytesMin(conversation), 2u);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -29,28 +29,59 @@ bool IsClients(const Message& message) {
   return message.role != Role::kAssistant;
 }
 
-// Returns the text with each match replaced by the result of `value`, which gets the match's
-// number.
-std::string Replaced(const RE2& pattern, const std::string& text,
-                     const std::function<std::string(size_t number, std::string match)>& value) {
-  std::string replaced;
-  size_t at = 0;
-  size_t number = 0;
-  re2::StringPiece match;
-  const re2::StringPiece all(text);
-  for (size_t from = 0; from <= text.size();) {
-    if (!pattern.Match(all, from, text.size(), RE2::UNANCHORED, &match, 1)) break;
-    const size_t begin = static_cast<size_t>(match.data() - text.data());
-    from = begin + match.size();
-    if (match.empty()) {
-      ++from;
-      continue;
+using NewValue = std::function<std::string(size_t number, std::string match)>;
+
+// Replaces the matches of one pattern in one text.
+class Replacer {
+ public:
+  Replacer(const RE2& pattern, const std::string& text, const NewValue& value)
+      : pattern_(pattern), text_(text), value_(value) {}
+
+  // Appends the text up to `end`, with its matches replaced.
+  void Replace(size_t end) {
+    re2::StringPiece match;
+    size_t from = at_;
+    while (from <= end &&
+           pattern_.Match(re2::StringPiece(text_), from, end, RE2::UNANCHORED, &match, 1)) {
+      const size_t begin = static_cast<size_t>(match.data() - text_.data());
+      from = begin + match.size();
+      if (match.empty()) {
+        ++from;
+        continue;
+      }
+      Keep(begin);
+      replaced_ += value_(number_++, std::string(match.data(), match.size()));
+      at_ = from;
     }
-    replaced.append(text, at, begin - at);
-    replaced += value(number++, std::string(match.data(), match.size()));
-    at = from;
+    Keep(end);
   }
-  return replaced.append(text, at, std::string::npos);
+  // Appends the text up to `end` as it is.
+  void Keep(size_t end) {
+    replaced_.append(text_, at_, end - at_);
+    at_ = end;
+  }
+  std::string Take() { return std::move(replaced_); }
+
+ private:
+  const RE2& pattern_;
+  const std::string& text_;
+  const NewValue& value_;
+  std::string replaced_;
+  size_t at_ = 0;
+  size_t number_ = 0;
+};
+
+// Returns the text with each match replaced by the result of `value`, which gets the match's
+// number. Markers of `media` stay as they are.
+std::string Replaced(const RE2& pattern, const std::string& text, const Media& media,
+                     const NewValue& value) {
+  Replacer replacer(pattern, text, value);
+  for (const MarkedMedium& marked : FindMarkers(text, media)) {
+    replacer.Replace(marked.begin);
+    replacer.Keep(marked.end);
+  }
+  replacer.Replace(text.size());
+  return replacer.Take();
 }
 
 }  // namespace
@@ -73,18 +104,20 @@ class VolatileText::Impl {
       Message& message = conversation->messages[i];
       if (!IsClients(message)) continue;
       for (size_t p = 0; p < compiled_.size(); ++p) {
-        message.content =
-            Replaced(*compiled_[p], message.content, [&](size_t number, std::string match) {
-              const Place place = {i, p, number};
-              const auto first = known.find(place);
-              if (first == known.end()) {
-                if (match.size() <= kMatchBytesMax) seen.emplace(place, match);
-                return match;
-              }
-              if (match.size() > kMatchBytesMax || first->second == match) return match;
-              ++changed;
-              return first->second;
-            });
+        message.content = Replaced(*compiled_[p], message.content, conversation->media,
+                                   [&](size_t number, std::string match) {
+                                     const Place place = {i, p, number};
+                                     const auto first = known.find(place);
+                                     if (first == known.end()) {
+                                       if (match.size() <= kMatchBytesMax)
+                                         seen.emplace(place, match);
+                                       return match;
+                                     }
+                                     if (match.size() > kMatchBytesMax || first->second == match)
+                                       return match;
+                                     ++changed;
+                                     return first->second;
+                                   });
       }
     }
     Remember(key, std::move(seen));
@@ -109,7 +142,7 @@ class VolatileText::Impl {
     for (const Message& message : conversation.messages) {
       std::string text = message.content;
       for (size_t p = 0; p < compiled_.size(); ++p) {
-        text = Replaced(*compiled_[p], text, [&](size_t, const std::string&) {
+        text = Replaced(*compiled_[p], text, conversation.media, [&](size_t, const std::string&) {
           return std::string("\0", 1) + std::to_string(p);
         });
       }

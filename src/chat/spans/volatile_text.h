@@ -49,8 +49,8 @@ class VolatileText {
   // Restores first values in the messages that a client writes: all but the assistant's. The n-th
   // match of a pattern in a message gets the value that it had when this conversation first had
   // that message. A conversation is identified by the text up to and including the first user
-  // message, without matches, and by the client (`name_space`). Returns the number of matches
-  // changed.
+  // message, without matches, and by the client (`name_space`). Markers of media are no text:
+  // matches end before them. Returns the number of matches changed.
   size_t Pin(uint64_t name_space, Conversation* conversation);
 
   // The number of conversations whose values are kept.

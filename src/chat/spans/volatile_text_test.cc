@@ -41,6 +41,28 @@ TEST(VolatileText, KeepsTheValueThatAConversationSawFirst) {
   EXPECT_EQ(text->conversations(), 1u);
 }
 
+TEST(VolatileText, NeverChangesAMarker) {
+  const auto text = *VolatileText::Make({"[0-9a-f]{4,}", "day .*", "_+"});
+  const auto first = MakeMedium(MediumKind::kImage, {1}, "");
+  const auto second = MakeMedium(MediumKind::kImage, {2}, "");
+  const auto pinned = [&](const std::string& content, Media media) {
+    Conversation talk = Talk({User(content)});
+    talk.media = std::move(media);
+    text->Pin(0, &talk);
+    return talk.messages[0].content;
+  };
+  const std::string one = MarkerOf(*first);
+  const std::string two = MarkerOf(*second);
+  EXPECT_EQ(pinned("day 1" + one + "day 2", {first}), "day 1" + one + "day 2");
+  // The text of the first turn comes back around the same medium.
+  EXPECT_EQ(pinned("day 3" + one + "day 4", {first}), "day 1" + one + "day 2");
+  // Without the medium in it, the first value of the pattern would be the other marker's.
+  EXPECT_EQ(pinned(one + "x", {first}), one + "x");
+  EXPECT_EQ(pinned(two + "x", {second}), two + "x");
+  EXPECT_EQ(pinned("day 5" + two + one, {first, second}), "day 5" + two + one);
+  EXPECT_EQ(pinned(one + two, {first, second}), one + two);
+}
+
 TEST(VolatileText, CountsWhatItChanged) {
   const auto text = Days();
   Conversation first = Talk({User("day 1 day 2")});

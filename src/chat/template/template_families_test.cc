@@ -77,6 +77,37 @@ TEST(TemplateFamilies, LateSystemMessagesAreShownAndLeaveEarlierTurnsAsTheyWere)
   }
 }
 
+// A template that escaped, cut or dropped a marker would take the image out of the prompt.
+TEST(TemplateFamilies, EveryMarkerIsPrintedWhole) {
+  Media media;
+  std::vector<std::string> markers;
+  for (uint8_t i = 0; i < 4; ++i) {
+    media.push_back(MakeMedium(MediumKind::kImage, {i}, ""));
+    markers.push_back(MarkerOf(*media.back()));
+  }
+  const std::vector<Message> talk = {
+      System("s0 " + markers[0]),
+      User(markers[1]),
+      WithId(Call("weather", R"({"city":"c2"})"), "call00001"),
+      WithId(ToolAnswer("{\"seen\":\"\n" + markers[2] + "\"}"), "call00001"),
+      Assistant("a4 Warm."),
+      User("\n" + markers[3] + " u5" + markers[1])};
+  for (const std::string& name : FamilyNames()) {
+    const auto family = Family(name);
+    ASSERT_NE(family, nullptr);
+    Conversation conversation = Front(talk, talk.size());
+    conversation.media = media;
+    const std::string text = Render(*family, conversation);
+    std::vector<std::string> found;
+    for (const MarkedMedium& marked : FindMarkers(text, media)) {
+      found.push_back(MarkerOf(*marked.medium));
+    }
+    const std::vector<std::string> expected = {markers[0], markers[1], markers[2], markers[3],
+                                               markers[1]};
+    EXPECT_EQ(found, expected) << name << ": " << text;
+  }
+}
+
 TEST(TemplateFamilies, SeveralLeadingSystemAndDeveloperMessagesAreAllShownInFront) {
   for (const std::string& name : FamilyNames()) {
     const auto family = Family(name);

@@ -27,6 +27,7 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/media/media_flags.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
@@ -143,6 +144,7 @@ class ServeRun {
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
+    service.media = MediaRulesOf(options_.media);
     service.prompt.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
     service.prompt.volatile_text = policies->volatile_text;

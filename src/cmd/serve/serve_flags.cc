@@ -10,6 +10,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/media/media_flags.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {
@@ -370,6 +371,7 @@ void AddIdleFlags(CLI::App* serve, ServeOptions* options) {
 CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   CLI::App* serve = app->add_subcommand("serve", "Serve a GGUF model over HTTP");
   AddModelFlags(serve, &options->llama);
+  AddMediaFlags(serve, &options->media);
   AddContextFlags(serve, options);
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
@@ -390,7 +392,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
       "\n"
       "Flags that llama-server also has keep its names, short forms (-ngl, -fa, -ctk …)\n"
       "and environment variables (Env above); the command line overrides the environment.\n"
-      "Not supported: images, LoRA adapters, several models in one process.\n\n"
+      "Not supported: video, LoRA adapters, several models in one process.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
 }

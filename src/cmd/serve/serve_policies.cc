@@ -7,6 +7,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
+#include "cmd/serve/media/media_flags.h"
 
 namespace cairn {
 
@@ -32,6 +33,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                 "excludes; remove it, or give --parallel 1");
   }
   if (Status good = CheckDraftFlags(options); !good) return tl::unexpected(good.error());
+  if (Status good = CheckMediaFlags(options.media); !good) return tl::unexpected(good.error());
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));
   if (!placement) return tl::unexpected(placement.error());

@@ -1,0 +1,23 @@
+// Files of one folder, named by clients, who must not reach any other.
+
+#ifndef CAIRN_API_MEDIA_FILE_BELOW_H_
+#define CAIRN_API_MEDIA_FILE_BELOW_H_
+
+#include <cstddef>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace cairn {
+
+// Returns the bytes of the regular file at `path`: relative to `folder`, or absolute and below it.
+// Symbolic links are followed, and the file must be below the folder afterwards. Any thread.
+//
+// kNotFound if there is no such file below the folder; the error is the same whether or not there
+// is one elsewhere. kTooLong if it has more than `bytes_max` bytes, of which none are read then.
+Result<Bytes> ReadFileBelow(const std::string& folder, const std::string& path, size_t bytes_max);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_MEDIA_FILE_BELOW_H_

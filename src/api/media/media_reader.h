@@ -1,0 +1,61 @@
+// MediaReader: reads the images and recordings of one request, each from where its part says it is,
+// within the rules of the server. Nothing is decoded here: a file is told by its first bytes.
+//
+//   data:image/png;base64,…     the bytes themselves
+//   https://example.org/a.png   fetched, if the rules allow it (--allow-media-url)
+//   file:///srv/media/a.png     a file below the folder of the rules (--media-path)
+//   a.png                       the same, relative to that folder
+//
+// Every error is a 400 that begins with the part's place, "messages[2].content[1]: …", and says
+// what to do.
+//
+// Used by one thread.
+
+#ifndef CAIRN_API_MEDIA_MEDIA_READER_H_
+#define CAIRN_API_MEDIA_MEDIA_READER_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "api/api_error.h"
+#include "api/media/media_rules.h"
+#include "base/bytes.h"
+#include "media/medium.h"
+
+namespace cairn {
+
+class MediaReader {
+ public:
+  // Adds what it reads to `media`. Both outlive it.
+  MediaReader(const MediaRules& rules, Media* media) : rules_(rules), media_(media) {}
+  MediaReader(const MediaReader&) = delete;
+  MediaReader& operator=(const MediaReader&) = delete;
+
+  // Whether the request may have one more medium of the kind. The part's fields need not have been
+  // looked at. `place` names the part as the client numbered it.
+  ApiResult<void> Admit(MediumKind kind, const std::string& place) const;
+
+  // Each reads a medium that was admitted, and returns its marker.
+  ApiResult<std::string> ReadUrl(MediumKind kind, const std::string& url, const std::string& place);
+  ApiResult<std::string> ReadBase64(MediumKind kind, std::string_view base64,
+                                    const std::string& place);
+
+ private:
+  ApiResult<Bytes> Decode(std::string_view base64, const std::string& place) const;
+  ApiResult<Bytes> OfDataUrl(std::string_view url, const std::string& place) const;
+  ApiResult<Bytes> Fetch(MediumKind kind, const std::string& url, const std::string& place) const;
+  ApiResult<Bytes> OfFile(MediumKind kind, const std::string& url, const std::string& place) const;
+  // Checks the file and adds it.
+  ApiResult<std::string> Add(MediumKind kind, Bytes file, const std::string& place);
+  ApiError TooLarge(const std::string& found, const std::string& place) const;
+
+  const MediaRules& rules_;
+  Media* const media_;
+  size_t count_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_MEDIA_MEDIA_READER_H_
