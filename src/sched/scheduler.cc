@@ -336,6 +336,7 @@ SchedulerStats Scheduler::stats() const {
   stats.waiting = queue_.size();
   stats.refused = queue_.refused();
   stats.saved = context_.cache->saved_stats();
+  if (context_.options.media != nullptr) stats.media = context_.options.media->stats();
   return stats;
 }
 

@@ -17,6 +17,7 @@
 #include "cache/cache_stats.h"
 #include "sched/answer/prompt_sources.h"
 #include "sched/draft/drafter.h"
+#include "sched/media/encoded_media.h"
 #include "sched/slots/slot_pool.h"
 #include "store/snapshot_store.h"
 
@@ -60,7 +61,8 @@ struct SchedulerStats {
   uint64_t generated_tokens = 0;
   std::array<DraftStats, kDraftSources> drafts = {};  // by DraftSource
   DraftModelStats draft_model;
-  uint64_t preempted = 0;  // requests preempted because slots or cells were needed
+  EncodedMediaStats media;  // of now
+  uint64_t preempted = 0;   // requests preempted because slots or cells were needed
   // Requests that waited for another to compute their common prefix although a slot was free.
   uint64_t waited_for_prefix = 0;
   uint64_t prefetched_tokens = 0;       // computed before a request asked for them

@@ -278,8 +278,7 @@ class Explainer {
       : report_(report), prompt_(prompt), engine_(engine), map_(prompt.map) {}
 
   Explanation Diverged() {
-    std::string stored;
-    for (const Token token : report_.stored_next) stored += engine_.Piece(token, true);
+    const std::string stored = StoredText();
     const std::string_view text = prompt_.text;
     const auto begin = Map().OffsetAt(report_.shared_tokens);
     Explanation told;
@@ -289,6 +288,9 @@ class Explainer {
       told.sentence = "The prompt diverges from the closest cached prompt at token " +
                       WithCommas(report_.shared_tokens) + ".";
       return told;
+    }
+    if (const PlacedMedium* medium = MediumWith(report_.shared_tokens, prompt_.media)) {
+      return DivergedAtMedium(*medium, *begin, std::move(told));
     }
     // Tokens may diverge before characters do.
     const std::string_view rest = text.substr(*begin);
@@ -327,12 +329,32 @@ class Explainer {
   }
 
  private:
+  Explanation DivergedAtMedium(const PlacedMedium& medium, size_t offset, Explanation told) {
+    const std::string kind(MediumKindName(medium.medium->kind));
+    told.prompt_excerpt = "[" + kind + "]";
+    told.place = PlaceFinder(prompt_).Find(offset);
+    told.sentence = "The prompt diverges from the closest cached prompt at the " + kind + " of " +
+                    medium.medium->place + "." + Short();
+    return told;
+  }
+
+  std::string StoredText() const {
+    std::string stored;
+    for (const Token token : report_.stored_next) {
+      if (IsMediaToken(token)) {
+        stored += ContinuesMedium(token) ? "" : "[image or recording]";
+      } else {
+        stored += engine_.Piece(token, true);
+      }
+    }
+    return stored;
+  }
+
   const TokenMap& Map() {
     if (map_) return *map_;
-    std::vector<std::string> pieces;
-    pieces.reserve(prompt_.tokens.size());
-    for (const Token token : prompt_.tokens) pieces.push_back(engine_.Piece(token, true));
-    map_ = std::make_shared<TokenMap>(prompt_.text, pieces, prompt_.adds_bos ? 1 : 0);
+    map_ = std::make_shared<TokenMap>(prompt_.text,
+                                      TokenPieces(engine_, prompt_.tokens, prompt_.media),
+                                      prompt_.adds_bos ? 1 : 0);
     return *map_;
   }
 

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/prompt/placed_medium.h"
 #include "base/provenance.h"
 #include "chat/message.h"
 #include "chat/parse/reasoning.h"
@@ -33,6 +34,7 @@ namespace cairn {
 struct ExplainedPrompt {
   std::string text = {};
   Tokens tokens = {};
+  std::vector<PlacedMedium> media = {};
   bool adds_bos = false;  // the first token is no part of the text
   // Bytes before the first user message; 0 if unknown.
   size_t header_end = 0;

@@ -65,6 +65,16 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
                 stats.generated_ms / kMsPerS);
 }
 
+void AddMedia(const EncodedMediaStats& media, MetricsPage* page) {
+  page->Counter("cairn_media_encoded_total",
+                "Images and recordings that were encoded into rows (--mmproj).", Of(media.encoded));
+  page->Counter("cairn_media_encode_seconds_total", "Time of decoding and encoding them.",
+                media.encode_ms / kMsPerS);
+  page->Counter("cairn_media_failed_total", "Images and recordings that could not be encoded.",
+                Of(media.failed));
+  page->Gauge("cairn_media_rows_bytes", "Rows of encoded media in memory.", Of(media.bytes));
+}
+
 void AddDrafts(const SchedulerStats& stats, MetricsPage* page) {
   page->BeginCounter("cairn_draft_tokens_total",
                      "Drafted tokens that were verified, by the draft's source.");
@@ -279,6 +289,7 @@ std::string MetricsText(const MetricsInput& input) {
   AddLlamaServers(input.stats, &page);
   AddRequests(input.stats, &page);
   AddDrafts(input.stats, &page);
+  AddMedia(input.stats.media, &page);
   AddPrompts(input, &page);
   AddSlots(input.stats, &page);
   AddCache(input.stats.cache, &page);

@@ -99,9 +99,8 @@ ChatService::Known ChatService::KnownPart(Conversation conversation, size_t unkn
                        {.name_space = name_space, .purpose = PromptUse::Purpose::kNextTurn});
   if (!prompt) return {};
   const size_t first = prompt->messages.size() - unknown;
-  std::vector<std::string> pieces;
-  for (const Token token : prompt->tokens) pieces.push_back(engine_->Piece(token, true));
-  const TokenMap map(prompt->text.text, pieces, prompt->adds_bos ? 1 : 0);
+  const TokenMap map(prompt->text.text, TokenPieces(*engine_, prompt->tokens, prompt->media),
+                     prompt->adds_bos ? 1 : 0);
   const auto begin_of = [&](size_t message) -> size_t {
     const std::vector<TextSpan>& spans = prompt->text.shape.spans;
     const auto span = std::find_if(spans.begin(), spans.end(), [&](const TextSpan& candidate) {

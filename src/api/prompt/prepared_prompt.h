@@ -9,25 +9,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/provenance.h"
+#include "api/prompt/placed_medium.h"
 #include "base/tokens.h"
 #include "chat/message.h"
 #include "chat/spans/mark_places.h"
 #include "chat/spans/token_map.h"
 #include "chat/template/prompt_text.h"
-#include "media/medium.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {
-
-// A medium in the prompt: the tokens [begin, end) stand for its marker in the text.
-struct PlacedMedium {
-  size_t begin = 0;
-  size_t end = 0;
-  size_t marker_bytes = 0;
-  std::shared_ptr<const Medium> medium;
-  std::vector<TokenRange> rows;  // the tokens that stand for rows, by piece
-};
 
 struct PreparedPrompt {
   PromptText text = {};

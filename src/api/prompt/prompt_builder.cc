@@ -35,23 +35,6 @@ void PlaceMedia(const std::vector<KnownMedium>& known, PreparedPrompt* prompt) {
   }
 }
 
-// Returns the text of each token. The first token of a medium has its marker's.
-std::vector<std::string> PiecesOf(const Engine& engine, const PreparedPrompt& prompt) {
-  std::vector<std::string> pieces;
-  pieces.reserve(prompt.tokens.size());
-  auto medium = prompt.media.begin();
-  while (pieces.size() < prompt.tokens.size()) {
-    if (medium != prompt.media.end() && medium->begin == pieces.size()) {
-      pieces.push_back(MarkerOf(*medium->medium));
-      pieces.resize(medium->end);
-      ++medium;
-    } else {
-      pieces.push_back(engine.Piece(prompt.tokens[pieces.size()], true));
-    }
-  }
-  return pieces;
-}
-
 // Adds the token positions of the template's turns. Turns without an exact position are dropped.
 void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape) {
   shape->header_end = map.PositionAt(text.header_end).value_or(0);
@@ -219,7 +202,7 @@ ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const Media& medi
     const auto layout = options_.media->Of(*marked.medium);
     if (!layout) return tl::unexpected(ToApiError(layout.error()));
     KnownMedium medium{{marked.begin, marked.end}, {}};
-    PlacedMedium placed{0, 0, marked.end - marked.begin, marked.medium, {}};
+    PlacedMedium placed{.medium = marked.medium};
     for (const LaidOutPiece& piece : **layout) {
       const size_t begin = medium.tokens.size();
       medium.tokens.insert(medium.tokens.end(), piece.tokens.begin(), piece.tokens.end());
@@ -260,7 +243,7 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
   for (const PlacedMedium& medium : prompt->media) {
     shape.media.insert(shape.media.end(), medium.rows.begin(), medium.rows.end());
   }
-  const std::vector<std::string> pieces = PiecesOf(*engine_, *prompt);
+  const std::vector<std::string> pieces = TokenPieces(*engine_, prompt->tokens, prompt->media);
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (engine_->IsEndOfGeneration(prompt->tokens[i])) shape.eog_ends.push_back(i + 1);
   }
@@ -277,6 +260,7 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
 ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   ExplainedPrompt explained;
   explained.tokens = std::move(prompt.tokens);
+  explained.media = std::move(prompt.media);
   explained.adds_bos = prompt.adds_bos;
   explained.header_end = prompt.text.shape.header_end;
   explained.message_ranges =

@@ -27,7 +27,7 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
-#include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/media/served_media.h"
 #include "cmd/serve/model_facts.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
@@ -88,6 +88,7 @@ class ServeRun {
   ~ServeRun() {
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
+    media_.rows.reset();  // its thread wakes the scheduler
     for (DiskStore* store : Stores()) store->Stop();
   }
 
@@ -119,6 +120,7 @@ class ServeRun {
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.leave_grid = options_.cut_at_messages;
     if (Status loaded = LoadDraft(); !loaded) return loaded;
+    scheduling.media = media_.rows.get();
     auto drafts = MakeDraftOptions(options_, policies->reuse, engine_.get(), draft_);
     if (!drafts) return tl::unexpected(drafts.error());
     scheduling.drafts = *drafts;
@@ -144,7 +146,8 @@ class ServeRun {
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     ChatServiceOptions service;
-    service.media = MediaRulesOf(options_.media);
+    service.media = media_.rules;
+    service.prompt.media = media_.layouts.get();
     service.prompt.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
     service.prompt.volatile_text = policies->volatile_text;
@@ -336,12 +339,12 @@ class ServeRun {
     return {};
   }
 
-  // The draft model's cache takes its part of the budget.
+  // The draft model's cache and the rows of media take their parts of the budget.
   CacheOptions MakeCacheOptions() const {
     CacheOptions options = ToCacheOptions(options_);
-    if (draft_.cache != nullptr && options.ram_bytes_max != SIZE_MAX) {
-      options.ram_bytes_max -= draft_.cache->stats().bytes_max;
-    }
+    if (options.ram_bytes_max == SIZE_MAX) return options;
+    if (draft_.cache != nullptr) options.ram_bytes_max -= draft_.cache->stats().bytes_max;
+    options.ram_bytes_max -= media_.rows_bytes_max;
     return options;
   }
 
@@ -474,6 +477,10 @@ class ServeRun {
     span.End();
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
+    auto media =
+        LoadMedia(options_, llama, *engine_, &clock_, {[this] { Wake(); }, logger_.sink()});
+    if (!media) return tl::unexpected(media.error());
+    media_ = std::move(*media);
     return ServeTexts(options_, llama, *engine_, &text_models_, &served_);
   }
 
@@ -523,6 +530,7 @@ class ServeRun {
   std::shared_ptr<TlsCertificate> certificate_;  // likewise; null for plain HTTP
   std::optional<StartGrid> grid_;                // set when loading begins
   std::unique_ptr<LlamaEngine> engine_;
+  ServedMedia media_;
   TextModels text_models_;
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;

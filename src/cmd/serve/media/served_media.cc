@@ -1,0 +1,70 @@
+#include "cmd/serve/media/served_media.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/media/media_flags.h"
+#include "engine/media/llama_media_encoder.h"
+#include "media/child_media_decoder.h"
+#include "media/decode/decode_child.h"
+
+namespace cairn {
+namespace {
+
+// A screenshot of 1,300 rows of a model with 4,096 numbers a row takes 21 MB; its rows are needed
+// again only where the prompt before it changes.
+constexpr size_t kRowsShare = 16;
+constexpr size_t kRowsBytesMax = size_t{512} << 20;
+
+size_t RowsBytesMax(const ServeOptions& options) {
+  return std::min(ToCacheOptions(options).ram_bytes_max / kRowsShare, kRowsBytesMax);
+}
+
+MediaEncoderOptions EncoderOptionsOf(const ServeOptions& options, const LlamaOptions& llama) {
+  MediaEncoderOptions encoder;
+  encoder.projector_path = options.media.mmproj_path;
+  encoder.offload = options.media.mmproj_offload;
+  encoder.image_min_tokens = options.media.image_tokens_min;
+  encoder.image_max_tokens = options.media.image_tokens_max;
+  encoder.threads = llama.threads;
+  encoder.may_sleep = llama.may_sleep;
+  encoder.log = llama.log;
+  return encoder;
+}
+
+ChildMediaDecoderOptions DecoderOptionsOf(const ServeOptions& options, const MediaEncoder& encoder,
+                                          LogSink log) {
+  ChildMediaDecoderOptions decoder;
+  decoder.argv = {"/proc/self/exe", std::string(kDecodeMediaCommand)};
+  decoder.limits.file_bytes_max = options.media.media_file_mib << 20U;
+  decoder.sample_rate = encoder.sample_rate();
+  decoder.log = std::move(log);
+  return decoder;
+}
+
+}  // namespace
+
+Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& llama,
+                              const LlamaEngine& engine, const Clock* clock,
+                              MediaCallbacks callbacks) {
+  ServedMedia media;
+  media.rules = MediaRulesOf(options.media);
+  if (options.media.mmproj_path.empty()) return media;
+  auto encoder = LlamaMediaEncoder::Load(EncoderOptionsOf(options, llama), engine);
+  if (!encoder) return Fail(encoder.error().code, "--mmproj: " + encoder.error().message);
+  media.encoder = std::move(*encoder);
+  media.rules.takes_images = media.encoder->takes_images();
+  media.rules.takes_audio = media.encoder->takes_audio();
+  media.decoder =
+      std::make_unique<ChildMediaDecoder>(DecoderOptionsOf(options, *media.encoder, callbacks.log));
+  media.layouts = std::make_unique<MediaLayouts>(media.decoder.get(), media.encoder.get());
+  media.rows_bytes_max = RowsBytesMax(options);
+  media.rows = std::make_unique<EncodedMedia>(
+      media.decoder.get(), media.encoder.get(), clock,
+      EncodedMedia::Options{media.rows_bytes_max, std::move(callbacks.on_encoded)});
+  return media;
+}
+
+}  // namespace cairn

@@ -1,0 +1,48 @@
+// ServedMedia: the parts of a server that takes images or recordings: the decoder of files, the
+// projector, the layouts of media in prompts, and their rows.
+//
+// Owned by the server's run. It outlives the scheduler and the chat service, and ends before the
+// engine.
+
+#ifndef CAIRN_CMD_SERVE_MEDIA_SERVED_MEDIA_H_
+#define CAIRN_CMD_SERVE_MEDIA_SERVED_MEDIA_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "api/media/media_layouts.h"
+#include "api/media/media_rules.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cmd/serve/serve.h"
+#include "engine/llama/llama_engine.h"
+#include "sched/media/encoded_media.h"
+
+namespace cairn {
+
+struct ServedMedia {
+  MediaRules rules;
+  std::unique_ptr<MediaDecoder> decoder;  // this and the next ones: null without a projector
+  std::unique_ptr<MediaEncoder> encoder;
+  std::unique_ptr<MediaLayouts> layouts;
+  std::unique_ptr<EncodedMedia> rows;
+
+  // The part of --cache-ram that rows take.
+  size_t rows_bytes_max = 0;
+};
+
+struct MediaCallbacks {
+  std::function<void()> on_encoded;  // called by the encoding thread
+  LogSink log;
+};
+
+// Loads the projector of the flags, if there is one. Errors name the flag.
+Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& llama,
+                              const LlamaEngine& engine, const Clock* clock,
+                              MediaCallbacks callbacks);
+
+}  // namespace cairn
+
+#endif  // CAIRN_CMD_SERVE_MEDIA_SERVED_MEDIA_H_

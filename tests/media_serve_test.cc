@@ -1,0 +1,175 @@
+// `cairn serve` with a projector (--mmproj): conversations with pictures, on made models of the
+// memory classes and made projectors.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "served.h"
+#include "testing/api/media_samples.h"
+#include "testing/engine/test_models.h"
+#include "testing/media/media_files.h"
+
+namespace cairn {
+namespace {
+
+using test::Base64Of;
+using test::Flags;
+using test::Join;
+using test::kNewTokensMax;
+using test::MetricOf;
+using test::ReadTokens;
+
+// Bytes of a message, which are as many tokens.
+constexpr size_t kTextBytes = 150;
+
+// A picture of colour noise.
+Bytes Noise(uint32_t width, uint32_t height, uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes lines;
+  for (uint32_t y = 0; y < height; ++y) {
+    lines.push_back(0);  // no filter
+    for (uint32_t x = 0; x < 3 * width; ++x) lines.push_back(static_cast<uint8_t>(random()));
+  }
+  return test::PngOf(width, height, test::StoredZlib(lines));
+}
+
+Json ImagePart(const Bytes& file) {
+  return {{"type", "image_url"},
+          {"image_url", {{"url", "data:image/png;base64," + Base64Of(file)}}}};
+}
+Json TextPart(char letter) {
+  return {{"type", "text"}, {"text", std::string(kTextBytes, letter)}};
+}
+Json Message(const std::string& role, Json content) {
+  return {{"role", role}, {"content", std::move(content)}};
+}
+
+struct MediaModel {
+  std::string architecture;
+  std::string projector;
+  // Rows of one of the pictures, at least.
+  int rows_min = 0;
+};
+
+void PrintTo(const MediaModel& model, std::ostream* out) {
+  *out << model.architecture << " with " << model.projector;
+}
+
+class MediaServed : public test::ServedTest, public ::testing::WithParamInterface<MediaModel> {
+ protected:
+  void ServeMedia(const Flags& flags = {}) {
+    Serve(Join({"--mmproj", test::MadeProjector(GetParam().projector), "--cache-dir",
+                files_ + "/cache", "-np", "2"},
+               flags),
+          test::MadeModel(GetParam().architecture));
+  }
+  double Encoded() const { return Metric("cairn_media_encoded_total"); }
+
+  // A conversation of six turns; the first picture is in the first message, the second in the
+  // third. The letters are those of the text before, between and behind the pictures.
+  Json Talk(size_t turns, char before = 'a', char between = 'b', char behind = 'c') const {
+    Json messages = {Message("system", std::string(kTextBytes, 's'))};
+    for (size_t i = 0; i < turns; ++i) {
+      if (i > 0) messages.push_back(Message("assistant", std::string(20, 'x')));
+      if (i == 0) {
+        messages.push_back(Message("user", {TextPart(before), ImagePart(first_)}));
+      } else if (i == 2) {
+        messages.push_back(Message("user", {TextPart(between), ImagePart(second_)}));
+      } else {
+        const char letter = i > 2 ? behind : 'n';
+        messages.push_back(Message("user", {TextPart(letter)}));
+      }
+    }
+    return {{"messages", messages}, {"max_tokens", 8}, {"temperature", 0}};
+  }
+
+  const Bytes first_ = Noise(256, 192, 1);
+  const Bytes second_ = Noise(192, 256, 2);
+};
+
+// The tokens of a message, with the template's around it.
+constexpr int kMessageTokens = static_cast<int>(kTextBytes) + 60;
+
+TEST_P(MediaServed, SixTurnsPrefillEachPictureOnceAndEncodeItOnce) {
+  ServeMedia();
+  for (size_t turns = 1; turns <= 6; ++turns) {
+    const Json reply = Ask(Talk(turns));
+    if (turns == 1 || turns == 3) continue;  // a new picture
+    EXPECT_LT(ReadTokens(reply), kMessageTokens + kNewTokensMax) << turns << " turns";
+  }
+  EXPECT_EQ(Encoded(), 2);
+  // The same prompt again, with all pictures in it.
+  EXPECT_LE(ReadTokens(Ask(Talk(6))), 64);
+  EXPECT_EQ(Encoded(), 2);
+}
+
+TEST_P(MediaServed, EditsPrefillWhatIsBehindThemAndEncodeNothing) {
+  ServeMedia();
+  const int all = ReadTokens(Ask(Talk(5)));
+  ASSERT_GT(all, 2 * GetParam().rows_min);
+  const int behind = ReadTokens(Ask(Talk(5, 'a', 'b', 'C')));
+  EXPECT_LT(behind, 2 * kMessageTokens + kNewTokensMax);
+  const int between = ReadTokens(Ask(Talk(5, 'a', 'B', 'c')));
+  EXPECT_LT(between, all - GetParam().rows_min - static_cast<int>(kTextBytes));
+  EXPECT_GT(between, behind + GetParam().rows_min / 2);
+  const int before = ReadTokens(Ask(Talk(5, 'A', 'b', 'c')));
+  EXPECT_GT(before, between);
+  EXPECT_LT(before, all);
+  EXPECT_EQ(Encoded(), 2) << "each picture once, whatever changes around it";
+}
+
+TEST_P(MediaServed, AnswersAreThoseOfAColdPrefillAlsoAfterARestart) {
+  const auto answer = [](const Json& reply) {
+    return reply["choices"][0]["message"]["content"].get<std::string>();
+  };
+  const std::vector<Json> asked = {Talk(1), Talk(3), Talk(5), Talk(5, 'a', 'B'), Talk(6)};
+  std::vector<std::string> cold;
+  ServeMedia({"--reuse", "exact"});
+  for (Json body : asked) {
+    body["cache_prompt"] = false;
+    cold.push_back(answer(Ask(body)));
+  }
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  std::filesystem::remove_all(files_ + "/cache");
+  ServeMedia({"--reuse", "exact"});
+  for (size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(answer(Ask(asked[i])), cold[i]) << i;
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeMedia({"--reuse", "exact"});
+  for (size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(answer(Ask(asked[i])), cold[i]) << i;
+  EXPECT_EQ(Encoded(), 0) << "all states came from disk";
+}
+
+TEST_P(MediaServed, ANextTurnAfterARestartEncodesNothing) {
+  ServeMedia();
+  Ask(Talk(4));
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeMedia();
+  EXPECT_LT(ReadTokens(Ask(Talk(5))), 2 * kMessageTokens + kNewTokensMax);
+  EXPECT_EQ(Encoded(), 0);
+}
+
+TEST_P(MediaServed, ABrokenPictureIsRefusedWithItsPlaceAndTheServerGoesOn) {
+  ServeMedia();
+  Json body = Talk(1);
+  Bytes broken = first_;
+  broken.resize(broken.size() / 2);
+  body["messages"][1]["content"][1] = ImagePart(broken);
+  const HttpReply reply = Post("/v1/chat/completions", body);
+  EXPECT_EQ(reply.status, 400);
+  EXPECT_NE(reply.body.find("messages[1].content[1]"), std::string::npos) << reply.body;
+  EXPECT_GT(ReadTokens(Ask(Talk(1))), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryMemory, MediaServed,
+                         ::testing::Values(MediaModel{"qwen35", "qwen3vl_merger", 48},
+                                           MediaModel{"gemma3", "gemma3", 16},
+                                           MediaModel{"llama", "lfm2", 20},
+                                           MediaModel{"lfm2", "lfm2", 20}),
+                         [](const auto& test) { return test.param.architecture; });
+
+}  // namespace
+}  // namespace cairn
