@@ -90,9 +90,9 @@ class LlamaMediaDecode : public ::testing::TestWithParam<Kind> {
   // As a plain prompt: text, the image, text.
   Tokens DecodeAll(SeqId seq) {
     Tokens held;
-    Decode(seq, Text(64, 300), &held);
+    Decode(seq, Text(64, 100), &held);
     DecodeImage(seq, &held);
-    Decode(seq, Text(40, 320), &held);
+    Decode(seq, Text(40, 120), &held);
     return held;
   }
   std::vector<float> Logits() const { return {engine_->Logits().begin(), engine_->Logits().end()}; }
@@ -126,7 +126,7 @@ std::vector<float> LogitsOfHelper(const LlamaOptions& options,
     EXPECT_EQ(llama_decode(context.get(), batch), 0);
     llama_batch_free(batch);
   };
-  decode(Text(64, 300));
+  decode(Text(64, 100));
   MtmdBitmapPtr bitmap(mtmd_bitmap_init(image.width, image.height, image.rgb.data()));
   MtmdChunksPtr chunks(mtmd_input_chunks_init());
   const std::string marker = mtmd_get_marker(projector->context.get());
@@ -136,7 +136,7 @@ std::vector<float> LogitsOfHelper(const LlamaOptions& options,
   EXPECT_EQ(mtmd_helper_eval_chunks(projector->context.get(), context.get(), chunks.get(), past, 0,
                                     static_cast<int32_t>(params->n_batch), false, &past),
             0);
-  decode(Text(40, 320));
+  decode(Text(40, 120));
   const float* logits = llama_get_logits_ith(context.get(), -1);
   return {logits, logits + llama_vocab_n_tokens(llama_model_get_vocab(model))};
 }
@@ -152,13 +152,13 @@ TEST_P(LlamaMediaDecode, HasTheLogitsOfLibmtmdsOwnHelper) {
 
 TEST_P(LlamaMediaDecode, GoesBackToTheEndOfAnImage) {
   Tokens held;
-  Decode(0, Text(64, 300), &held);
+  Decode(0, Text(64, 100), &held);
   DecodeImage(0, &held);
   Bytes snapshot;
   const bool snaps = engine_->traits().NeedsSnapshots();
   if (snaps) snapshot = engine_->TakeSnapshot(0).value();
   const size_t end = held.size();
-  Decode(0, Text(40, 320), &held);
+  Decode(0, Text(40, 120), &held);
   const std::vector<float> logits = Logits();
   if (snaps) {
     ASSERT_TRUE(engine_->Restore(0, end, snapshot).has_value());
@@ -167,7 +167,7 @@ TEST_P(LlamaMediaDecode, GoesBackToTheEndOfAnImage) {
     ASSERT_TRUE(engine_->Truncate(0, end).has_value());
   }
   held.resize(end);
-  Decode(0, Text(40, 320), &held);
+  Decode(0, Text(40, 120), &held);
   EXPECT_EQ(Logits(), logits);
 }
 
@@ -179,7 +179,7 @@ TEST_P(LlamaMediaDecode, IsAssembledAndForkedWithItsImage) {
   if (engine_->traits().NeedsSnapshots()) snapshot = engine_->TakeSnapshot(0).value();
   const Bytes front = engine_->TakeSegment(0, 0, 64).value();
   const Bytes back = engine_->TakeSegment(0, 64, end).value();
-  Decode(0, Text(9, 340), &held);
+  Decode(0, Text(9, 140), &held);
   const std::vector<float> logits = Logits();
   engine_->Clear(0);
   const std::array<SegmentPart, 2> parts = {SegmentPart{0, 64, front}, SegmentPart{64, end, back}};
@@ -190,7 +190,7 @@ TEST_P(LlamaMediaDecode, IsAssembledAndForkedWithItsImage) {
   const Status forked = engine_->Fork(1, 0, end, snapshot);
   ASSERT_TRUE(forked.has_value()) << forked.error().message;
   for (const SeqId seq : {1, 0}) {
-    ASSERT_TRUE(engine_->Decode(seq, end, Text(9, 340)).has_value());
+    ASSERT_TRUE(engine_->Decode(seq, end, Text(9, 140)).has_value());
     const std::vector<float> again = Logits();
     for (size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], logits[i], 1e-4) << seq;
   }

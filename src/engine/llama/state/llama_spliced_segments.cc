@@ -60,7 +60,7 @@ Result<Bytes> LlamaSplicedSegments::TakeSegment(SeqId seq, size_t begin, size_t 
   auto splice = StateSplice::Begin(&*layout_, plan, &bytes);
   if (!splice) return tl::unexpected(splice.error());
   WriteSegmentHeader(begin, end, &bytes);
-  const Status appended = splice->Append(*kv, begin, end);
+  const Status appended = splice->Append(*kv, RangeOf(seq, begin, end));
   if (!appended || end == loaded_->SequenceEnd(seq)) Release();
   if (!appended) return tl::unexpected(appended.error());
   return bytes;
@@ -98,14 +98,14 @@ Result<Bytes> LlamaSplicedSegments::Splice(SeqId seq, size_t keep,
   if (keep > 0) {
     const auto kv = KvOf(seq);
     if (!kv) return tl::unexpected(kv.error());
-    const Status kept = splice->Append(*kv, 0, keep);
+    const Status kept = splice->Append(*kv, RangeOf(seq, 0, keep));
     Release();
     if (!kept) return tl::unexpected(kept.error());
   }
   size_t end = keep;
   for (const SegmentPart& part : parts) {
     CHECK(part.begin == end);
-    if (Status appended = AppendPart(part, &*splice); !appended) {
+    if (Status appended = AppendPart(seq, part, &*splice); !appended) {
       return tl::unexpected(appended.error());
     }
     end = part.end;
@@ -114,7 +114,13 @@ Result<Bytes> LlamaSplicedSegments::Splice(SeqId seq, size_t keep,
   return state;
 }
 
-Status LlamaSplicedSegments::AppendPart(const SegmentPart& part, StateSplice* splice) const {
+StateLayout::Range LlamaSplicedSegments::RangeOf(SeqId seq, size_t begin, size_t end) const {
+  return {static_cast<size_t>(loaded_->PositionAt(seq, begin)),
+          static_cast<size_t>(loaded_->PositionAt(seq, end)), end - begin};
+}
+
+Status LlamaSplicedSegments::AppendPart(SeqId seq, const SegmentPart& part,
+                                        StateSplice* splice) const {
   const Result<ByteSpan> bytes = part.Load();
   if (!bytes) return tl::unexpected(bytes.error());
   const auto header = ReadSegmentHeader(*bytes, part);
@@ -125,7 +131,7 @@ Status LlamaSplicedSegments::AppendPart(const SegmentPart& part, StateSplice* sp
   if (kv->cells != header->end - header->begin || state.size() - kv->end != empty_rest_.size()) {
     return Fail(ErrorCode::kCorrupt, "the segment has another size than its positions");
   }
-  return splice->Append(*kv, part.begin, part.end);
+  return splice->Append(*kv, RangeOf(seq, part.begin, part.end));
 }
 
 Status LlamaSplicedSegments::SetState(SeqId seq, size_t position, const Result<Bytes>& state) {

@@ -69,7 +69,9 @@ class LlamaSplicedSegments {
 
   // Takes the full state of `seq`, or uses the one that is kept.
   Result<StateLayout::Kv> KvOf(SeqId seq);
-  Status AppendPart(const SegmentPart& part, StateSplice* splice) const;
+  // The positions and cells of the tokens [begin, end) of `seq`.
+  StateLayout::Range RangeOf(SeqId seq, size_t begin, size_t end) const;
+  Status AppendPart(SeqId seq, const SegmentPart& part, StateSplice* splice) const;
   Result<Bytes> Splice(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
                        ByteSpan snapshot);
   // Sets a spliced state. On an error the sequence is empty.

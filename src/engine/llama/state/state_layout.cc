@@ -22,7 +22,7 @@ constexpr uint32_t kStreamsMax = 1 << 16;
 constexpr uint32_t kLayersMax = 1 << 16;
 // So that the bytes of 2^32 cells can be counted.
 constexpr uint64_t kTensorCellBytesMax = uint64_t{1} << 31;
-constexpr uint32_t kNoCell = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kCellsMax = std::numeric_limits<uint32_t>::max();
 
 // `at`: inside `bytes`, with room for the word.
 uint32_t WordAt(ByteSpan bytes, size_t at) {
@@ -184,23 +184,32 @@ bool StateLayout::FindCells(ByteSpan state, size_t* at, Kv* kv) const {
   return true;
 }
 
-Result<std::vector<StateLayout::Run>> StateLayout::CellsOf(const Kv& kv, size_t begin,
-                                                           size_t end) const {
+Result<std::vector<StateLayout::Run>> StateLayout::CellsOf(const Kv& kv, const Range& range) const {
   const auto refuse = [&](const std::string& why) {
-    return Fail(ErrorCode::kCorrupt, "the state of positions [" + std::to_string(begin) + ", " +
-                                         std::to_string(end) + ") " + why);
+    return Fail(ErrorCode::kCorrupt, "the state of positions [" + std::to_string(range.begin) +
+                                         ", " + std::to_string(range.end) + ") " + why);
   };
-  if (begin > end || end - begin > kv.cells) return refuse("has too few cells");
-  std::vector<uint32_t> cell_of(end - begin, kNoCell);
+  if (range.begin > range.end || range.cells > kv.cells) return refuse("has too few cells");
+  struct Held {
+    size_t position = 0;
+    size_t cell = 0;
+  };
+  std::vector<Held> held;
+  held.reserve(range.cells);
   for (size_t cell = 0; cell < kv.cells; ++cell) {
     const size_t position = PositionOf(kv.table, entry_bytes_, cell);
-    if (position < begin || position >= end) continue;
-    if (cell_of[position - begin] != kNoCell) return refuse("has a position twice");
-    cell_of[position - begin] = static_cast<uint32_t>(cell);
+    if (position >= range.begin && position < range.end) held.push_back({position, cell});
   }
+  if (held.size() != range.cells) return refuse("has too many cells, or too few");
+  const auto is_before = [](const Held& a, const Held& b) { return a.position < b.position; };
+  if (!std::is_sorted(held.begin(), held.end(), is_before)) {
+    std::stable_sort(held.begin(), held.end(), is_before);
+  }
+  const bool shared = range.cells != range.end - range.begin;
   std::vector<Run> runs;
-  for (const uint32_t cell : cell_of) {
-    if (cell == kNoCell) return refuse("lacks a position");
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (!shared && held[i].position != range.begin + i) return refuse("lacks a position");
+    const size_t cell = held[i].cell;
     if (runs.empty() || runs.back().cell + runs.back().cells != cell) runs.push_back({cell, 0});
     ++runs.back().cells;
   }
@@ -208,7 +217,7 @@ Result<std::vector<StateLayout::Run>> StateLayout::CellsOf(const Kv& kv, size_t 
 }
 
 Result<StateSplice> StateSplice::Begin(const StateLayout* layout, const Plan& plan, Bytes* bytes) {
-  CHECK(plan.stream < plan.streams && plan.cells > 0 && plan.cells < kNoCell);
+  CHECK(plan.stream < plan.streams && plan.cells > 0 && plan.cells < kCellsMax);
   StateSplice splice(layout, bytes, plan.cells);
   const size_t streams = plan.front + StateLayout::kFrontBytes;
   splice.table_ = streams + (2 + size_t{plan.stream}) * kWordBytes;
@@ -243,9 +252,9 @@ Result<StateSplice> StateSplice::Begin(const StateLayout* layout, const Plan& pl
   return splice;
 }
 
-Status StateSplice::Append(const StateLayout::Kv& kv, size_t begin, size_t end) {
-  CHECK(begin <= end && end - begin <= cells_ - appended_);
-  const auto runs = layout_->CellsOf(kv, begin, end);
+Status StateSplice::Append(const StateLayout::Kv& kv, const StateLayout::Range& range) {
+  CHECK(range.cells <= cells_ - appended_);
+  const auto runs = layout_->CellsOf(kv, range);
   if (!runs) return tl::unexpected(runs.error());
   for (const StateLayout::Run& run : *runs) CopyRun(kv, run);
   return {};

@@ -43,6 +43,13 @@ class StateLayout {
     std::vector<ByteSpan> tensors;  // K of each layer, then V of each
     size_t end = 0;                 // where the rest of the state begins
   };
+  // Positions [begin, end) and the number of cells that hold them: one each, except where the rows
+  // of an image share a position.
+  struct Range {
+    size_t begin = 0;
+    size_t end = 0;
+    size_t cells = 0;
+  };
   // Cells that follow one another and hold positions that follow one another.
   struct Run {
     size_t cell = 0;
@@ -55,9 +62,9 @@ class StateLayout {
 
   // kCorrupt if the state does not have this layout.
   Result<Kv> Find(ByteSpan state) const;
-  // Returns the cells that hold positions [begin, end), in the order of positions. kCorrupt if a
-  // position is missing, or in two cells.
-  Result<std::vector<Run>> CellsOf(const Kv& kv, size_t begin, size_t end) const;
+  // Returns the cells of the range, in the order of positions, those of one position in the order
+  // of the buffer. kCorrupt if there are more or fewer.
+  Result<std::vector<Run>> CellsOf(const Kv& kv, const Range& range) const;
 
  private:
   friend class StateSplice;
@@ -96,9 +103,9 @@ class StateSplice {
   // kUnavailable if there is no memory. REQUIRES: plan.stream < plan.streams; plan.cells > 0.
   static Result<StateSplice> Begin(const StateLayout* layout, const Plan& plan, Bytes* bytes);
 
-  // Appends the cells of positions [begin, end). Errors as in StateLayout::CellsOf.
-  // REQUIRES: there is room for them.
-  Status Append(const StateLayout::Kv& kv, size_t begin, size_t end);
+  // Appends the cells of the range. Errors as in StateLayout::CellsOf. REQUIRES: there is room for
+  // them.
+  Status Append(const StateLayout::Kv& kv, const StateLayout::Range& range);
   bool is_whole() const { return appended_ == cells_; }
 
  private:

@@ -142,7 +142,8 @@ Result<Bytes> CutOut(const StateLayout& layout, const Shape& shape, ByteSpan sta
   StateSplice::Plan plan{shape.stream, shape.streams, end - begin, 0, state.subspan(kv->end)};
   auto splice = StateSplice::Begin(&layout, plan, &bytes);
   if (!splice) return tl::unexpected(splice.error());
-  if (Status cut = splice->Append(*kv, begin, end); !cut) return tl::unexpected(cut.error());
+  if (Status cut = splice->Append(*kv, {begin, end, end - begin}); !cut)
+    return tl::unexpected(cut.error());
   EXPECT_TRUE(splice->is_whole());
   return bytes;
 }
@@ -190,7 +191,7 @@ TEST(StateLayout, PiecesOfOtherStatesAreSplicedIntoTheWholeOne) {
             Positions(begin - std::min(begin, 3U), end + static_cast<uint32_t>(random() % 9));
         if (random() % 2 == 0) std::shuffle(positions.begin(), positions.end(), random);
         const Bytes from = MakeState(other, positions);
-        ASSERT_TRUE(splice->Append(*layout.Find(from), begin, end).has_value());
+        ASSERT_TRUE(splice->Append(*layout.Find(from), {begin, end, end - begin}).has_value());
         begin = end;
       }
       EXPECT_TRUE(splice->is_whole());
