@@ -84,7 +84,7 @@ class MediaServed : public test::ServedTest, public ::testing::WithParamInterfac
         messages.push_back(Message("user", {TextPart(letter)}));
       }
     }
-    return {{"messages", messages}, {"max_tokens", 8}, {"temperature", 0}};
+    return {{"messages", messages}, {"max_tokens", 8}, {"temperature", 0}, {"logprobs", true}};
   }
 
   const Bytes first_ = Noise(256, 192, 1);
@@ -124,7 +124,11 @@ TEST_P(MediaServed, EditsPrefillWhatIsBehindThemAndEncodeNothing) {
 
 TEST_P(MediaServed, AnswersAreThoseOfAColdPrefillAlsoAfterARestart) {
   const auto answer = [](const Json& reply) {
-    return reply["choices"][0]["message"]["content"].get<std::string>();
+    std::string text = reply["choices"][0]["message"]["content"].get<std::string>();
+    for (const Json& token : reply["choices"][0]["logprobs"]["content"]) {
+      text += " " + token["logprob"].dump();
+    }
+    return text;
   };
   const std::vector<Json> asked = {Talk(1), Talk(3), Talk(5), Talk(5, 'a', 'B'), Talk(6)};
   std::vector<std::string> cold;
@@ -139,7 +143,11 @@ TEST_P(MediaServed, AnswersAreThoseOfAColdPrefillAlsoAfterARestart) {
   for (size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(answer(Ask(asked[i])), cold[i]) << i;
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
   ServeMedia({"--reuse", "exact"});
-  for (size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(answer(Ask(asked[i])), cold[i]) << i;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const Json reply = Ask(asked[i]);
+    EXPECT_EQ(answer(reply), cold[i]) << i;
+    EXPECT_LT(ReadTokens(reply), kMessageTokens + kNewTokensMax) << i;
+  }
   EXPECT_EQ(Encoded(), 0) << "all states came from disk";
 }
 

@@ -218,11 +218,13 @@ const PromptMedium* Prefill::NextMedium(const RunningRequest& request) const {
   return next == media.end() ? nullptr : &*next;
 }
 
-bool Prefill::WaitsForMedium(const RunningRequest& request) {
-  const PromptMedium* const medium = NextMedium(request);
+bool Prefill::WaitsForMedium(RunningRequest* request) {
+  const PromptMedium* const medium = NextMedium(*request);
   if (medium == nullptr || context_->options.media == nullptr) return false;
-  const auto rows = context_->options.media->Get(request.request.name_space, *medium);
-  return rows && *rows == nullptr;
+  const auto waits = [request] { return request->rows && *request->rows == nullptr; };
+  if (!waits()) return false;
+  request->rows = context_->options.media->Get(request->request.name_space, *medium);
+  return waits();
 }
 
 RunningRequest* Prefill::NextRequest() {
@@ -230,7 +232,7 @@ RunningRequest* Prefill::NextRequest() {
   waits_for_media_ = false;
   for (RunningRequest& request : running_->all()) {
     if (request.answering()) continue;
-    if (WaitsForMedium(request)) {
+    if (WaitsForMedium(&request)) {
       waits_for_media_ = true;
     } else {
       unfinished.push_back(&request);
@@ -289,7 +291,7 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
   if (medium == nullptr || context_->options.media == nullptr) {
     return Fail(ErrorCode::kUnavailable, "the prompt has a medium that is not at hand");
   }
-  const auto rows = context_->options.media->Get(request->request.name_space, *medium);
+  const auto rows = std::exchange(request->rows, nullptr);
   if (!rows) {
     return Fail(rows.error().code, medium->medium->place + ": " + rows.error().message);
   }

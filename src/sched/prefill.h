@@ -71,8 +71,9 @@ class Prefill {
   void WantMedia(const RunningRequest& request);
   // The medium whose rows come next; nullptr if a token does, or if the request has not got it.
   const PromptMedium* NextMedium(const RunningRequest& request) const;
-  // Whether the next chunk is a medium that is still being encoded.
-  bool WaitsForMedium(const RunningRequest& request);
+  // Whether the next chunk is a medium that is still being encoded. If it is encoded, sets the rows
+  // of the request.
+  bool WaitsForMedium(RunningRequest* request);
   // Returns nullptr if no prompt is to be computed now.
   RunningRequest* NextRequest();
   // A queued request that waits for this one lends it its place in the order.

@@ -36,9 +36,16 @@ void PromptCuts::AddMediaBoundaries(TokenSpan tokens, size_t index) {
   if (last) AddBoundary(index + 1);
 }
 
+bool PromptCuts::RealignsAt(size_t position) const {
+  if (position % grid_tokens_ != 0 || boundaries_.empty()) return false;
+  const size_t last = boundaries_.back();
+  return last % grid_tokens_ != 0 && !IsMedium(last);
+}
+
 void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
   for (size_t i = tokens_; i < tokens.size(); ++i) {
     AddMediaBoundaries(tokens, i);
+    if (rules.message_starts.empty() && RealignsAt(i + 1)) AddBoundary(i + 1);
     if (!rules.Starts(tokens[i])) continue;
     const size_t last = boundaries_.empty() ? 0 : boundaries_.back();
     if (i + 1 - last >= kBoundaryGapTokens) boundaries_.push_back(i + 1);

@@ -16,7 +16,10 @@
 // message-start tokens, cuts are the multiples of the grid.
 //
 // A medium (base/media_tokens.h) begins and ends at boundaries, however near to others, and has no
-// cut inside: it is decoded in one call.
+// cut inside: it is decoded in one call. Without message-start tokens the grid must not begin anew
+// behind it (sliding windows), so its next multiple is a boundary too:
+//
+//   | 0 … 64 … 128 … m | medium | e … 448 | 512 …
 //
 // A value; any thread.
 
@@ -94,6 +97,8 @@ class PromptCuts {
   void AddBoundary(size_t position);
   // Adds those of the medium that begins or ends with the token `index`.
   void AddMediaBoundaries(TokenSpan tokens, size_t index);
+  // Whether `position` is the first multiple of the grid behind a medium.
+  bool RealignsAt(size_t position) const;
 
   size_t grid_tokens_;
   size_t tokens_;

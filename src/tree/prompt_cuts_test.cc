@@ -83,6 +83,23 @@ TEST(PromptCuts, LieAroundMediaAndNotInside) {
   EXPECT_EQ(cuts.CleanAfter(64, {64, 170}), 64U);
 }
 
+TEST(PromptCuts, GoBackToTheGridBehindMediaWithoutMessageStarts) {
+  const CutRules rules{64, {}};
+  Tokens prompt = PromptWithMedia(70, 100);
+  prompt.resize(500, 0);
+  const PromptCuts cuts(rules, prompt);
+  EXPECT_EQ(cuts.boundaries(), (std::vector<size_t>{70, 170, 270, 320}));
+  EXPECT_EQ(cuts.AtOrBefore(319), 270U);
+  EXPECT_EQ(cuts.After(320), 384U);
+  EXPECT_EQ(cuts.CleanAfter(270, {270, 320}), 320U);
+  // The same, however the prompt grew.
+  PromptCuts grown(rules, TokenSpan(prompt).first(300));
+  grown.Extend(rules, TokenSpan(prompt).first(400));
+  grown.CutTo(310);
+  grown.Extend(rules, prompt);
+  EXPECT_EQ(grown.boundaries(), cuts.boundaries());
+}
+
 TEST(PromptCuts, LieAroundAMediumAtTheBeginOrEndOfAPrompt) {
   const CutRules rules{64, {}};
   const Tokens medium = MediaTokens({1, 0}, 100, 100);

@@ -156,7 +156,8 @@ Status FakeEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
       Hash64(piece.embeddings.data(), piece.embeddings.size() * sizeof(float), piece.rows);
   const size_t origin = GridOrigin(sequence);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const bool last = i + 1 == tokens.size();
+    // Without message starts the grid does not begin anew.
+    const bool last = i + 1 == tokens.size() && !options_.message_starts.empty();
     const uint64_t contribution = Contribution(tokens[i], position + i, 0);
     Contribute(&sequence, HashMix(contribution, rows), last,
                last ? position + tokens.size() : origin);

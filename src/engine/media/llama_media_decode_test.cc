@@ -150,6 +150,24 @@ TEST_P(LlamaMediaDecode, HasTheLogitsOfLibmtmdsOwnHelper) {
   for (size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], 1e-3) << i;
 }
 
+// Longer than the windows of the made models.
+TEST_P(LlamaMediaDecode, HasTheSameLogitsInASequenceThatWasUsed) {
+  const auto decode = [this] {
+    Tokens held;
+    for (int i = 0; i < 5; ++i) Decode(0, Text(128, 100), &held);
+    DecodeImage(0, &held);
+    Decode(0, Text(100, 120), &held);
+    DecodeImage(0, &held);
+    Decode(0, Text(40, 120), &held);
+    return Logits();
+  };
+  const std::vector<float> logits = decode();
+  for (int i = 0; i < 3; ++i) {
+    engine_->Clear(0);
+    EXPECT_EQ(decode(), logits);
+  }
+}
+
 TEST_P(LlamaMediaDecode, GoesBackToTheEndOfAnImage) {
   Tokens held;
   Decode(0, Text(64, 100), &held);

@@ -50,11 +50,13 @@ struct MediaBench {
   explicit MediaBench(MemoryClass memory_class, ReuseMode reuse = ReuseMode::kLive)
       : MediaBench(Bench::EngineOptions(memory_class), reuse) {}
   explicit MediaBench(const FakeEngineOptions& engine, ReuseMode reuse = ReuseMode::kLive)
-      : media(&decoder, &encoder, &clock, {}), bench(engine, Options(reuse)) {}
+      : media(&decoder, &encoder, &clock, {}),
+        bench(engine, Options(reuse, engine.message_starts)) {}
 
-  SchedulerOptions Options(ReuseMode reuse) {
+  SchedulerOptions Options(ReuseMode reuse, const Tokens& message_starts) {
     SchedulerOptions options;
     options.reuse = reuse;
+    options.message_starts = message_starts;
     options.media = &media;
     return options;
   }
@@ -123,24 +125,31 @@ std::vector<GenerationRequest> Turns() {
   return turns;
 }
 
+// With and without message starts, behind which the grid begins anew.
 TEST(MediaPrompts, HaveTheAnswersOfAColdRun) {
-  for (const MemoryClass memory_class : kClasses) {
-    MediaBench warm(memory_class, ReuseMode::kExact);
-    for (const GenerationRequest& turn : Turns()) {
-      MediaBench cold(memory_class, ReuseMode::kExact);
-      EXPECT_EQ(warm.Run(turn).text, cold.Run(turn).text) << MemoryClassName(memory_class);
+  for (const Tokens& starts : {Tokens(), Tokens{'b', 'q'}}) {
+    for (const MemoryClass memory_class : kClasses) {
+      FakeEngineOptions engine = Bench::EngineOptions(memory_class);
+      engine.message_starts = starts;
+      MediaBench warm(engine, ReuseMode::kExact);
+      for (const GenerationRequest& turn : Turns()) {
+        MediaBench cold(engine, ReuseMode::kExact);
+        EXPECT_EQ(warm.Run(turn).text, cold.Run(turn).text) << MemoryClassName(memory_class);
+      }
+      EXPECT_EQ(warm.encoder.encoded(), 2) << "each image once";
     }
-    EXPECT_EQ(warm.encoder.encoded(), 2) << "each image once";
   }
 }
 
 TEST(MediaPrompts, AreContinuedBehindTheirImages) {
-  for (const MemoryClass memory_class : kClasses) {
-    MediaBench bench(memory_class);
-    const std::vector<GenerationRequest> turns = Turns();
-    bench.PrefilledBy(turns[1]);
-    EXPECT_LE(bench.PrefilledBy(turns[2]), 100U + 64U) << MemoryClassName(memory_class);
-    EXPECT_EQ(bench.encoder.encoded(), 1);
+  for (const ReuseMode reuse : {ReuseMode::kLive, ReuseMode::kExact}) {
+    for (const MemoryClass memory_class : kClasses) {
+      MediaBench bench(memory_class, reuse);
+      const std::vector<GenerationRequest> turns = Turns();
+      bench.PrefilledBy(turns[1]);
+      EXPECT_LE(bench.PrefilledBy(turns[2]), 100U + 64U) << MemoryClassName(memory_class);
+      EXPECT_EQ(bench.encoder.encoded(), 1);
+    }
   }
 }
 

@@ -15,6 +15,7 @@ void Slot::Clear(NamespaceId name_space) {
 }
 
 void Slot::Lose() {
+  uncut_.reset();
   tokens_.clear();
   cuts_.CutTo(0);
   provenance_ = {};
@@ -34,6 +35,7 @@ Status Slot::Truncate(size_t position) {
 }
 
 void Slot::CutTo(size_t position) {
+  uncut_.reset();
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
   cuts_.CutTo(position);
@@ -50,6 +52,7 @@ void Slot::CutTo(size_t position) {
 }
 
 void Slot::SetTokens(Tokens tokens) {
+  uncut_.reset();
   tokens_ = std::move(tokens);
   cuts_.CutTo(0);
   cuts_.Extend(*rules_, tokens_);
@@ -201,7 +204,9 @@ Status Slot::Prefill(TokenSpan tokens) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
+  UncutChunk chunk{{tokens_.size(), tokens_.size() + tokens.size()}, provenance_, forks_};
   AddChunk(tokens);
+  if (provenance_.clean < tokens_.size()) uncut_ = std::move(chunk);
   return {};
 }
 
@@ -210,7 +215,15 @@ Status Slot::PrefillMedium(TokenSpan tokens, const EncodedPiece& piece) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
-  AddChunk(tokens);
+  const size_t begin = tokens_.size();
+  std::optional<UncutChunk> before = std::exchange(uncut_, std::nullopt);
+  AddTokens(tokens);
+  if (before && before->range.end == begin) {
+    provenance_ = std::move(before->provenance);
+    forks_ = before->forks;
+    AddProvenance(before->range);
+  }
+  AddProvenance({begin, tokens_.size()});
   return {};
 }
 
@@ -223,15 +236,24 @@ Status Slot::DecodeAnswered(Token token) {
 
 void Slot::AddChunk(TokenSpan tokens) {
   const size_t begin = tokens_.size();
+  AddTokens(tokens);
+  AddProvenance({begin, tokens_.size()});
+}
+
+void Slot::AddTokens(TokenSpan tokens) {
+  uncut_.reset();
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   cuts_.Extend(*rules_, tokens_);
   CountCells();
-  provenance_.clean = cuts_.CleanAfter(provenance_.clean, {begin, tokens_.size()});
-  if (provenance_.clean == tokens_.size()) return;
+}
+
+void Slot::AddProvenance(const TokenRange& chunk) {
+  provenance_.clean = cuts_.CleanAfter(provenance_.clean, chunk);
+  if (provenance_.clean == chunk.end) return;
   if (provenance_.runs.empty()) {
     provenance_.runs.push_back({next_lineage_, provenance_.clean});
   } else if (forks_) {
-    provenance_.runs.push_back({next_lineage_, begin});
+    provenance_.runs.push_back({next_lineage_, chunk.begin});
   }
   forks_ = false;
 }

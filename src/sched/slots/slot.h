@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/provenance.h"
@@ -104,6 +105,9 @@ class Slot {
   void SetTokens(Tokens tokens);
   // Records that the engine has decoded `tokens` at the slot's end as one chunk.
   void AddChunk(TokenSpan tokens);
+  void AddTokens(TokenSpan tokens);
+  // Records the provenance of a chunk whose tokens were added.
+  void AddProvenance(const TokenRange& chunk);
   // Marks the token at `begin`, which is the last, as an answer's.
   void MarkAnswered(size_t begin);
   void CountCells() { ledger_->SetTokens(static_cast<size_t>(seq_), tokens_.size()); }
@@ -120,6 +124,14 @@ class Slot {
   LineageId next_lineage_ = 0;
   // The slot was truncated or restored to a position from which its last run may branch.
   bool forks_ = false;
+  // The last chunk of a prompt, if it ends at no cut, and what was known before it. It ends at one
+  // after all if a medium follows.
+  struct UncutChunk {
+    TokenRange range;
+    Provenance provenance;
+    bool forks = false;
+  };
+  std::optional<UncutChunk> uncut_;
 };
 
 }  // namespace cairn
