@@ -172,6 +172,57 @@ TEST_P(MediaServed, ABrokenPictureIsRefusedWithItsPlaceAndTheServerGoesOn) {
   EXPECT_GT(ReadTokens(Ask(Talk(1))), 0);
 }
 
+// A request of each API whose picture is `file`.
+std::vector<std::pair<std::string, Json>> RequestsWith(const Bytes& file) {
+  const std::string base64 = Base64Of(file);
+  const Json block = {
+      {"type", "image"},
+      {"source", {{"type", "base64"}, {"media_type", "image/png"}, {"data", base64}}}};
+  const Json input = {{"type", "input_image"}, {"image_url", "data:image/png;base64," + base64}};
+  return {{"/v1/chat/completions",
+           {{"messages", {Message("user", {ImagePart(file)})}}, {"max_tokens", 1}}},
+          {"/v1/messages", {{"messages", {Message("user", {block})}}, {"max_tokens", 1}}},
+          {"/v1/responses", {{"input", {Message("user", {input})}}, {"max_output_tokens", 1}}}};
+}
+
+size_t ResidentKib(int pid) {
+  const std::string status =
+      ReadFile("/proc/" + std::to_string(pid) + "/status").value_or(std::string());
+  const size_t found = status.find("VmRSS:");
+  return found == std::string::npos ? 0 : std::stoul(status.substr(found + 6));
+}
+
+class BrokenMediaServed : public test::ServedTest {};
+
+TEST_F(BrokenMediaServed, AThousandBrokenPicturesAndPartsAreRefusedAndCostNoMemory) {
+  constexpr int kRequests = 1000;
+  constexpr size_t kGrowthKibMax = 64 << 10;
+  Serve({"--mmproj", test::MadeProjector("qwen3vl_merger")}, test::MadeModel("qwen35"));
+  const Bytes good = Noise(64, 64, 3);
+  std::mt19937 random(1);
+  size_t resident_kib = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    Bytes file = good;
+    for (int change = 0; change < 1 + i % 5; ++change) {
+      file[random() % file.size()] = static_cast<uint8_t>(random());
+    }
+    if (i % 3 == 0) file.resize(random() % file.size());
+    const auto requests = RequestsWith(file);
+    auto [path, body] = requests[static_cast<size_t>(i) % requests.size()];
+    std::string text = body.dump();
+    // Parts of another shape.
+    if (i % 7 == 0) text.replace(text.find("image"), 5, "imaqe");
+    if (i % 11 == 0) text.replace(text.find("base64"), 6, "base32");
+    const auto reply = ClientOf("").Post(path, text);
+    ASSERT_TRUE(reply.has_value()) << i << ": " << reply.error().message;
+    EXPECT_LT(reply->status, 500) << i << ": " << reply->body;
+    if (i == kRequests / 10) resident_kib = ResidentKib(server_->pid());
+  }
+  EXPECT_LT(ResidentKib(server_->pid()), resident_kib + kGrowthKibMax);
+  const auto [path, body] = RequestsWith(good).front();
+  EXPECT_EQ(Post(path, body).status, 200) << server_->LastLines();
+}
+
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, MediaServed,
                          ::testing::Values(MediaModel{"qwen35", "qwen3vl_merger", 48},
                                            MediaModel{"gemma3", "gemma3", 16},

@@ -21,7 +21,7 @@ using TokenSpan = std::span<const Token>;
 //   bits 31 30 29
 //        1  0       numbered tokens, of simulated prompts
 //        1  1       media tokens, which stand for the rows of an image or a recording; bit 29 is 0
-//                   in the first of a medium (base/media_tokens.h)
+//                   in the first of a medium (media/media_tokens.h)
 //
 // A *numbered* token stands for itself and all tokens before it, so two sequences that agree at one
 // position agree up to there, and are compared in a few steps. The tokens of a sequence are all

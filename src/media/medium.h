@@ -1,6 +1,6 @@
 // Medium: an image or a recording that a client sent, as the bytes of its file. The text of its
 // message holds the medium's marker at the medium's place; tokenization replaces the marker by the
-// medium's tokens (base/media_tokens.h). A text that looks like a marker, but names no medium of
+// medium's tokens (media/media_tokens.h). A text that looks like a marker, but names no medium of
 // the same conversation, is only text.
 //
 //   content   "Compare <__media__0f…a1__> with <__media__77…3c__>."

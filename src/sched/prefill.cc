@@ -221,6 +221,7 @@ const PromptMedium* Prefill::NextMedium(const RunningRequest& request) const {
 bool Prefill::WaitsForMedium(RunningRequest* request) {
   const PromptMedium* const medium = NextMedium(*request);
   if (medium == nullptr || context_->options.media == nullptr) return false;
+  if (std::exchange(request->rows_begin, medium->begin) != medium->begin) request->rows = nullptr;
   const auto waits = [request] { return request->rows && *request->rows == nullptr; };
   if (!waits()) return false;
   request->rows = context_->options.media->Get(request->request.name_space, *medium);

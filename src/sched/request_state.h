@@ -111,8 +111,9 @@ struct RunningRequest : RequestState {
   std::vector<ClientMark> marks;  // of the request, moved to where checkpoints can be
   Tokens earlier_answer;          // what followed the same prompt before; kept until it is computed
   std::optional<Token> next;      // sampled, not decoded yet
-  // The rows of the medium that comes next, or why there are none; nullptr: not at hand yet.
+  // The rows of the medium at `rows_begin`, or why there are none; nullptr: not at hand yet.
   Result<std::shared_ptr<const EncodedPiece>> rows = nullptr;
+  size_t rows_begin = 0;
   double prefill_ms = 0;            // time of the chunks computed so far
   size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
 

@@ -15,7 +15,7 @@
 // The last inner cut before the prompt's end is treated like one before a boundary. Without
 // message-start tokens, cuts are the multiples of the grid.
 //
-// A medium (base/media_tokens.h) begins and ends at boundaries, however near to others, and has no
+// A medium (media/media_tokens.h) begins and ends at boundaries, however near to others, and has no
 // cut inside: it is decoded in one call. Without message-start tokens the grid must not begin anew
 // behind it (sliding windows), so its next multiple is a boundary too:
 //

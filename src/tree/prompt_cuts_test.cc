@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/media_tokens.h"
+#include "media/media_tokens.h"
 
 namespace cairn {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/media_tokens.h"
 #include "engine/llama/state/state_facts.h"
+#include "media/media_tokens.h"
 #include "tree/prompt_cuts.h"
 
 namespace cairn {

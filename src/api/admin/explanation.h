@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/prompt/placed_medium.h"
+#include "api/media/placed_medium.h"
 #include "base/provenance.h"
 #include "chat/message.h"
 #include "chat/parse/reasoning.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/media_tokens.h"
+#include "media/media_tokens.h"
 
 namespace cairn {
 namespace {

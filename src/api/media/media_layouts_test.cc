@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/prompt/prompt_builder.h"
-#include "base/media_tokens.h"
+#include "media/media_tokens.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"
 #include "testing/media/fake_media.h"

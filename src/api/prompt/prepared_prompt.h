@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/prompt/placed_medium.h"
+#include "api/media/placed_medium.h"
 #include "base/tokens.h"
 #include "chat/message.h"
 #include "chat/spans/mark_places.h"

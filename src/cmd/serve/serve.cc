@@ -145,24 +145,13 @@ class ServeRun {
     scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
-    ChatServiceOptions service;
+    ChatServiceOptions service = ToServiceOptions(options_, *policies);
     service.media = media_.rules;
     service.prompt.media = media_.layouts.get();
-    service.prompt.canonical.keep_billing_header = options_.keep_billing_header;
     service.script = script_.get();
-    service.prompt.volatile_text = policies->volatile_text;
     service.prompt.find_boundaries = trace_ != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
-    service.prompt.prefill_assistant = options_.prefill_assistant;
-    service.prompt.cuts_overflow = options_.context_overflow == "truncate";
-    service.prompt.reasoning_effort = options_.reasoning_effort;
-    service.prompt.template_kwargs_json = options_.template_kwargs_json;
     service.prompt.log = logger_.sink();
-    // With --reuse exact, a conversation's prompt must not depend on earlier requests.
-    if (policies->reuse == ReuseMode::kExact) {
-      service.answer_bytes_max = 0;
-      service.prompt.tool_lists_max = 0;
-    }
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
     LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);

@@ -67,4 +67,20 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   return policies;
 }
 
+ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies& policies) {
+  ChatServiceOptions service;
+  service.prompt.canonical.keep_billing_header = options.keep_billing_header;
+  service.prompt.volatile_text = policies.volatile_text;
+  service.prompt.prefill_assistant = options.prefill_assistant;
+  service.prompt.cuts_overflow = options.context_overflow == "truncate";
+  service.prompt.reasoning_effort = options.reasoning_effort;
+  service.prompt.template_kwargs_json = options.template_kwargs_json;
+  // With --reuse exact, a conversation's prompt must not depend on earlier requests.
+  if (policies.reuse == ReuseMode::kExact) {
+    service.answer_bytes_max = 0;
+    service.prompt.tool_lists_max = 0;
+  }
+  return service;
+}
+
 }  // namespace cairn

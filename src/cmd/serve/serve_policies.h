@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "api/chat_service.h"
 #include "base/provenance.h"
 #include "base/result.h"
 #include "chat/spans/volatile_text.h"
@@ -24,6 +25,9 @@ struct Policies {
 // Call before anything takes time. kInvalidArgument names the flag, or the two that exclude each
 // other.
 Result<Policies> MakePolicies(const ServeOptions& options);
+
+// How prompts are made, as far as the flags say it.
+ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies& policies);
 
 }  // namespace cairn
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/media_tokens.h"
 #include "engine/llama/model/llama_params.h"
 #include "engine/media/llama_media_encoder.h"
 #include "engine/media/llama_projector.h"
+#include "media/media_tokens.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/media_tokens.h"
+#include "media/media_tokens.h"
 #include "testing/media/fake_media.h"
 #include "testing/sched/scheduler_fixture.h"
 

@@ -13,9 +13,9 @@
 #include <map>
 #include <vector>
 
-#include "base/media_tokens.h"
 #include "base/tokens.h"
 #include "engine/engine.h"
+#include "media/media_tokens.h"
 
 namespace cairn {
 

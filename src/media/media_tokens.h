@@ -15,8 +15,8 @@
 //
 // Pure; any thread.
 
-#ifndef CAIRN_BASE_MEDIA_TOKENS_H_
-#define CAIRN_BASE_MEDIA_TOKENS_H_
+#ifndef CAIRN_MEDIA_MEDIA_TOKENS_H_
+#define CAIRN_MEDIA_MEDIA_TOKENS_H_
 
 #include <cstddef>
 
@@ -51,4 +51,4 @@ size_t PositionsOf(TokenSpan tokens);
 
 }  // namespace cairn
 
-#endif  // CAIRN_BASE_MEDIA_TOKENS_H_
+#endif  // CAIRN_MEDIA_MEDIA_TOKENS_H_

@@ -1,4 +1,4 @@
-#include "base/media_tokens.h"
+#include "media/media_tokens.h"
 
 #include <array>
 

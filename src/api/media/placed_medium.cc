@@ -1,4 +1,4 @@
-#include "api/prompt/placed_medium.h"
+#include "api/media/placed_medium.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 //
 // Values; any thread.
 
-#ifndef CAIRN_API_PROMPT_PLACED_MEDIUM_H_
-#define CAIRN_API_PROMPT_PLACED_MEDIUM_H_
+#ifndef CAIRN_API_MEDIA_PLACED_MEDIUM_H_
+#define CAIRN_API_MEDIA_PLACED_MEDIUM_H_
 
 #include <cstddef>
 #include <memory>
@@ -38,4 +38,4 @@ std::vector<std::string> TokenPieces(const Engine& engine, TokenSpan tokens,
 
 }  // namespace cairn
 
-#endif  // CAIRN_API_PROMPT_PLACED_MEDIUM_H_
+#endif  // CAIRN_API_MEDIA_PLACED_MEDIUM_H_
