@@ -157,7 +157,7 @@ class Simulation {
   CheckpointCache cache_;
   Scheduler scheduler_;
   double saved_ms_ = 0;
-  Token last_unique_ = kLastUnique;
+  Token last_unique_ = token_kind_ == TokenKind::kNumbered ? kNumberedMax : kLastUnique;
   SimReport report_;
 };
 

@@ -50,8 +50,19 @@ Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
   }
 }
 
+// More than blocks of any trace have.
+constexpr Token kBlockTokensMost = 2048;
+
+// Whether the ranges' numbers leave room for unique ones above them.
+bool AreBelow(Token limit, const std::vector<BlockRange>& ranges) {
+  return std::all_of(ranges.begin(), ranges.end(), [limit](const BlockRange& range) {
+    return range.last < static_cast<size_t>(limit);
+  });
+}
+
 Token TokenOf(size_t number, TokenKind kind) {
   const auto token = static_cast<Token>(number);
+  CHECK(kind != TokenKind::kNumbered || number <= static_cast<size_t>(kNumberedMax));
   return kind == TokenKind::kNumbered ? Numbered(token) : token;
 }
 
@@ -251,7 +262,11 @@ bool NumbersNamePrefixes(const std::vector<TraceStep>& steps) {
   for (const TraceStep& step : steps) {
     const TraceRequest& request = *step.request;
     if (request.token_ids.empty() == of_tokens) return false;
-    if (!predecessors.Add(of_tokens ? request.token_ids : request.blocks)) return false;
+    const std::vector<BlockRange>& ranges = of_tokens ? request.token_ids : request.blocks;
+    if (!AreBelow(of_tokens ? kNumberedMax / 2 : kNumberedMax / kBlockTokensMost, ranges)) {
+      return false;
+    }
+    if (!predecessors.Add(ranges)) return false;
   }
   return predecessors.AgreeInside();
 }

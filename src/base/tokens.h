@@ -29,7 +29,8 @@ using TokenSpan = std::span<const Token>;
 inline constexpr Token kMediaTokensBegin = -(1 << 30);
 inline constexpr Token kMediaTokensRest = -(1 << 29);
 
-// REQUIRES: 0 <= token < 2^30.
+inline constexpr Token kNumberedMax = (1 << 30) - 1;
+// REQUIRES: 0 <= token <= kNumberedMax.
 constexpr Token Numbered(Token token) {
   return token + INT32_MIN;  // in the same order
 }
