@@ -80,11 +80,16 @@ TEST(MediaLayouts, LeaveTheShapeBehindAnImageKnown) {
   Built built;
   const PreparedPrompt prompt = built.Prepare(WithImage(FakeImage(20, 5, "cat")));
   const PromptShape& shape = prompt.shape;
+  Conversation plain = WithImage(FakeImage(20, 5, "cat"));
+  plain.messages[1].content = "U ? V";
+  const PromptShape without = built.Prepare(plain).shape;
+  const PlacedMedium& placed = prompt.media.front();
+  const size_t more = placed.end - placed.begin - 1;  // than the character in its place
   ASSERT_EQ(shape.turns.size(), 2U);
-  EXPECT_GT(shape.turns[1].position, prompt.media.front().end);
-  EXPECT_EQ(prompt.tokens[shape.turns[1].position], FakeEngine::kMessageStart);
-  EXPECT_EQ(shape.media, prompt.media.front().rows);
-  EXPECT_GT(shape.messages_end, shape.turns[1].position);
+  EXPECT_EQ(shape.turns[0].position, without.turns[0].position);
+  EXPECT_EQ(shape.turns[1].position, without.turns[1].position + more);
+  EXPECT_EQ(shape.messages_end, without.messages_end + more);
+  EXPECT_EQ(shape.media, placed.rows);
 }
 
 TEST(MediaLayouts, DecodeAFileOnceHoweverOftenItIsSent) {
