@@ -20,7 +20,6 @@ using test::Base64Of;
 using test::Flags;
 using test::Join;
 using test::kNewTokensMax;
-using test::MetricOf;
 using test::ReadTokens;
 
 // Bytes of a message, which are as many tokens.

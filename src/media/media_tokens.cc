@@ -31,8 +31,8 @@ Tokens MediaTokens(const Bits128& key, size_t rows, size_t positions) {
   tokens.push_back(kMediaTokensBegin + static_cast<Token>(BitsOf(key, 0)));
   // The highest bit of `p` stays 0, so it is never -1.
   const uint32_t some_bits = BitsOf(key, 1) >> (kPositionBits + 1U);
-  tokens.push_back(kMediaTokensRest +
-                   static_cast<Token>((some_bits << kPositionBits) | uint32_t(positions)));
+  tokens.push_back(kMediaTokensRest + static_cast<Token>((some_bits << kPositionBits) |
+                                                         static_cast<uint32_t>(positions)));
   for (size_t i = 2; i < rows; ++i) tokens.push_back(Continued(BitsOf(key, i)));
   return tokens;
 }
