@@ -1,5 +1,6 @@
 #include "media/media_tokens.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -35,6 +36,10 @@ Tokens MediaTokens(const Bits128& key, size_t rows, size_t positions) {
                                                          static_cast<uint32_t>(positions)));
   for (size_t i = 2; i < rows; ++i) tokens.push_back(Continued(BitsOf(key, i)));
   return tokens;
+}
+
+bool HasMedia(TokenSpan tokens) {
+  return std::any_of(tokens.begin(), tokens.end(), IsMediaToken);
 }
 
 MediumRange MediumAt(TokenSpan tokens, size_t begin) {

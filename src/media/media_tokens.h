@@ -33,6 +33,9 @@ inline constexpr size_t kMediumPositionsMax = 0xFFFF;
 // positions <= kMediumPositionsMax.
 Tokens MediaTokens(const Bits128& key, size_t rows, size_t positions);
 
+// Whether any of the tokens is of a medium.
+bool HasMedia(TokenSpan tokens);
+
 // The rows and positions of one medium in a sequence.
 struct MediumRange {
   size_t begin = 0;

@@ -41,6 +41,8 @@ TEST(MediaTokens, SayWhereMediaBeginAndEndAndHowManyPositionsTheyTake) {
   EXPECT_EQ(PositionsOf(all), 4U + 0xFFFFU + 2 + 4 + 1);
   EXPECT_EQ(PositionsOf(TokenSpan(all).first(17)), 4U + 0xFFFFU + 1);
   EXPECT_EQ(PositionsOf({}), 0U);
+  EXPECT_TRUE(HasMedia(all));
+  EXPECT_FALSE(HasMedia(TokenSpan(all).subspan(16, 2)));
 }
 
 TEST(MediaTokens, AreSharedWholeOrNotAtAll) {

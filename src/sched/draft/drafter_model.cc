@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "media/media_tokens.h"
 #include "sched/draft/draft_model.h"
 
 namespace cairn {
@@ -39,7 +40,7 @@ class ModelDrafter final : public Drafter {
     const size_t room = context_->engine->context_tokens();
     if (text.size() + 2 >= room) return draft;
     const size_t length = length_of(DraftSource::kDraftModel, room - text.size() - 2);
-    if (length == 0 || HasMedia(text) || !Follow(text)) return draft;
+    if (length == 0 || TextHasMedia(text) || !Follow(text)) return draft;
     draft.tokens = DraftAfter(text, next, length);
     return draft;
   }
@@ -69,8 +70,8 @@ class ModelDrafter final : public Drafter {
   };
 
   // The draft model has no rows for media. An answer adds none.
-  bool HasMedia(TokenSpan text) {
-    if (!has_media_) has_media_ = std::any_of(text.begin(), text.end(), IsMediaToken);
+  bool TextHasMedia(TokenSpan text) {
+    if (!has_media_) has_media_ = HasMedia(text);
     return *has_media_;
   }
 

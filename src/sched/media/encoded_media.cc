@@ -58,10 +58,15 @@ void EncodedMedia::Want(NamespaceId name_space, const std::shared_ptr<const Medi
 
 Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_space,
                                                               const PromptMedium& piece) {
-  Want(name_space, piece.medium);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Entry* const entry = Find(name_space, *piece.medium);
-  if (entry == nullptr || !entry->result) return nullptr;
+  if (entry == nullptr) {
+    lock.unlock();
+    Want(name_space, piece.medium);
+    return nullptr;
+  }
+  entry->used_tick = ++tick_;
+  if (!entry->result) return nullptr;
   if (!*entry->result) {
     Error error = entry->result->error();
     std::erase_if(entries_, [entry](const auto& other) { return other.get() == entry; });

@@ -1,8 +1,7 @@
 #include "sched/slots/moved_chunks.h"
 
-#include <algorithm>
-
 #include "base/check.h"
+#include "media/media_tokens.h"
 
 namespace cairn {
 
@@ -11,10 +10,7 @@ std::vector<MovedChunk> FindMovedChunks(TokenSpan held, TokenSpan prompt, size_t
   std::vector<MovedChunk> chunks;
   if (prompt.empty()) return chunks;
   // A chunk might begin or end inside a medium.
-  const auto has_media = [](TokenSpan tokens) {
-    return std::any_of(tokens.begin(), tokens.end(), IsMediaToken);
-  };
-  if (has_media(held) || has_media(prompt)) return chunks;
+  if (HasMedia(held) || HasMedia(prompt)) return chunks;
   prompt = prompt.first(prompt.size() - 1);
   size_t to = CommonPrefix(held, prompt);
   size_t from = to;
