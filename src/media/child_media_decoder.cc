@@ -31,41 +31,40 @@ ChildMediaDecoder::ChildMediaDecoder(ChildMediaDecoderOptions options)
 }
 
 Result<DecodedMedium> ChildMediaDecoder::Decode(const Medium& medium) {
-  const Status valid = CheckFile(medium);
-  if (!valid) return tl::unexpected(valid.error());
+  const auto size = CheckFile(medium);
+  if (!size) return tl::unexpected(size.error());
   if (!TakePlace()) {
     return Fail(ErrorCode::kUnavailable,
                 "too many images and recordings are being decoded; try again later");
   }
-  Result<DecodedMedium> decoded = DecodeInChild(medium);
+  Result<DecodedMedium> decoded = DecodeInChild(medium, *size);
   LeavePlace();
   return decoded;
 }
 
-Status ChildMediaDecoder::CheckFile(const Medium& medium) const {
+Result<std::optional<ImageSize>> ChildMediaDecoder::CheckFile(const Medium& medium) const {
   if (medium.file.size() > options_.limits.file_bytes_max) {
     return Fail(ErrorCode::kInvalidArgument,
                 The(medium) + " has " + std::to_string(medium.file.size()) +
                     " bytes; the limit is " + std::to_string(options_.limits.file_bytes_max));
   }
   if (medium.kind == MediumKind::kAudio) {
-    if (options_.sample_rate > 0) return {};
+    if (options_.sample_rate > 0) return std::nullopt;
     return Fail(ErrorCode::kInvalidArgument, "the model takes no audio");
   }
-  const auto size = CheckImageSize(medium.file, options_.limits);
+  auto size = CheckImageSize(medium.file, options_.limits);
   if (!size) return tl::unexpected(size.error());
-  return {};
+  return *size;
 }
 
-Result<DecodedMedium> ChildMediaDecoder::DecodeInChild(const Medium& medium) {
+Result<DecodedMedium> ChildMediaDecoder::DecodeInChild(const Medium& medium,
+                                                       const std::optional<ImageSize>& size) {
   const auto deadline = std::chrono::steady_clock::now() + options_.decode_time_max;
   auto child = SpawnedProgram::Start(options_.argv);
   if (!child) {
     if (options_.log) options_.log(LogLevel::kError, child.error().message);
     return Fail(ErrorCode::kUnavailable, The(medium) + " cannot be decoded now");
   }
-  std::optional<ImageSize> size;
-  if (medium.kind == MediumKind::kImage) size = *ReadImageSize(medium.file);
   DecodeRequest request;
   request.kind = medium.kind;
   request.sample_rate = options_.sample_rate;

@@ -2,7 +2,7 @@
 // that crashes, hangs, or takes all memory costs an error and nothing else.
 //
 //   Decode ── file bytes, format, size: checked here ──> refused, or
-//          ── spawn ──> `cairn decode-media`: reads the file, gives up its rights, decodes
+//          ── spawn ──> `cairn decode-media`: reads the file, drops its privileges, decodes
 //          <── pixels or samples ── checked here: size, count, end
 //
 // Messages: media/decode_messages.h. The child's side: media/decode/decode_child.h.
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,9 @@ class ChildMediaDecoder final : public MediaDecoder {
   Result<DecodedMedium> Decode(const Medium& medium) override;
 
  private:
-  Status CheckFile(const Medium& medium) const;
-  Result<DecodedMedium> DecodeInChild(const Medium& medium);
+  // Returns the size that an image declares; nullopt for a recording.
+  Result<std::optional<ImageSize>> CheckFile(const Medium& medium) const;
+  Result<DecodedMedium> DecodeInChild(const Medium& medium, const std::optional<ImageSize>& size);
   bool TakePlace();
   void LeavePlace();
 
