@@ -2,8 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-setup conformance fuzz fuzz-api sdk clients templates bench policies \
-  asan tsan web-test bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+.PHONY: help setup setup-dev build test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies \
+  asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,12 @@ build: setup ## The program build/cairn and the tests
 
 test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
 	@scripts/test.sh $(ARGS)
+
+test-vulkan: setup ## Tests of ggml's Vulkan backend, on Mesa's software driver where there is no GPU
+	@scripts/test_vulkan.sh $(ARGS)
+
+test-rpc: ## A model split over two workers; adds ggml's RPC backend to the private prefix
+	@scripts/test_rpc.sh $(ARGS)
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh
@@ -68,13 +74,18 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
+bench-media: setup ## Prompts with pictures beside llama-server, into docs/media_bench.md (QUICK=1: a try)
+	@scripts/build.sh cairn cairn-lab
+	@scripts/bench_media.py $(if $(QUICK),--quick)
+
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a try; MODEL=file: on it)
 	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
 
 bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick)
+	@scripts/build.sh cairn cairn-lab fault_library
+	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick) \
+	  $(if $(DISK_READ_MIB_S),--disk-read-mib-s $(DISK_READ_MIB_S))
 
 bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
 	@scripts/build.sh cairn cairn-lab

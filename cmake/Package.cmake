@@ -156,5 +156,7 @@ if(NOT CAIRN_BUNDLED)  # there the program is linked without symbols, and librar
     string(REGEX REPLACE "-[^-]*$" "" llama_package "${llama_package}")
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libllama0 (>= ${llama_package})")
   endif()
+  # For GPUs. A bundled program would load no backend of the system's: it has those of the prefix.
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libggml0-backend-vulkan")
 endif()
 include(CPack)

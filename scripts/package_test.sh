@@ -98,7 +98,11 @@ check_dependencies() {
   depends="$(dpkg-deb -f "$1" Depends)"
   case "$KIND" in
     bundled) [[ -z "$depends" ]] || fail "$1 has its libraries inside, but depends on $depends" ;;
-    system) [[ "$depends" == *libllama* ]] || fail "$1 depends on no libllama, but on $depends" ;;
+    system)
+      [[ "$depends" == *libllama* ]] || fail "$1 depends on no libllama, but on $depends"
+      [[ "$(dpkg-deb -f "$1" Recommends)" == *backend-vulkan* ]] ||
+        fail "$1 does not recommend ggml's Vulkan backend"
+      ;;
   esac
 }
 

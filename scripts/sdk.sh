@@ -46,7 +46,9 @@ main() {
   local code=0
   ensure_node
   ensure_packages
-  start_made_server "$FOLDER" -c 8192 --chat-template chatml --embeddings --api-key "$KEY"
+  build/cairn-lab model make-projector lfm2 "$FOLDER/mmproj.gguf" --width 64 >"$FOLDER/model.log"
+  start_made_server "$FOLDER" -c 8192 --chat-template chatml --embeddings --api-key "$KEY" \
+    --mmproj "$FOLDER/mmproj.gguf"
   play "$@" || code=$?
   stop_made_server
   [[ "$code" -eq 0 ]] || fail "the clients do not get what they expect (see above)."

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
-# does nothing. Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
+# does nothing. With a GPU it takes ggml's Vulkan backend too (CAIRN_BACKENDS=vulkan,hip,blas,rpc or
+# none decides by hand; scripts/lib/backends.sh).
+# Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
 #   --dev          the formatter, the linters and promtool too
 #   --browser      those, the browser of some tests, and Node.js for the page it shows
 #   --update-lock  write today's versions and checksums to deps.lock first
@@ -19,6 +21,8 @@ source "$ROOT/scripts/lib/host_tools.sh"
 source "$ROOT/scripts/lib/lock.sh"
 # shellcheck source=scripts/lib/prefix.sh
 source "$ROOT/scripts/lib/prefix.sh"
+# shellcheck source=scripts/lib/backends.sh
+source "$ROOT/scripts/lib/backends.sh"
 
 # Everything that could make yesterday's set-up wrong today.
 stamp_hash() {
@@ -41,7 +45,8 @@ stamp_value() { sed -n "s/^$1=//p" "$STAMP"; }
 # is_set_up TOOLS
 is_set_up() {
   [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] && ! lacks_promtool "$1" &&
-    [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]]
+    [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]] &&
+    { [[ "$(stamp_value source)" == system ]] || backends_are_current; }
 }
 
 # One set-up at a time in one tree; what a run leaves half done goes with it.
@@ -80,11 +85,13 @@ ensure_libraries() {
   if system_has_libraries; then
     write_stamp system "$(cat "$WORK/probe/llama_config")"
     say "Using this system's libllama: $(stamp_value llama)"
+    tell_backends
     return 0
   fi
   complaint="$(prefix_complaint)"
   [[ -z "$complaint" ]] || stop_unsupported "$complaint"
   prefix_is_current || make_prefix
+  backends_are_current || ensure_backends
   write_stamp prefix "$PREFIX/usr/include/llama.h"
 }
 

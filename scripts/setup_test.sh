@@ -5,7 +5,7 @@ set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly ROOT
-readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ls mkdir mktemp \
+readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ln ls mkdir mktemp \
 mv readlink rm sed sha256sum sort tail tee touch tr uname wc"
 BOX="$(mktemp -d)"
 trap 'rm -rf "$BOX"' EXIT
@@ -52,6 +52,10 @@ make_debian_tools() {
 case "\$*" in
   --print-architecture) cat "$BOX/now/architecture" ;;
   -x\ prometheus_*) mkdir -p "\$3/usr/bin" && cp "\$2" "\$3/usr/bin/promtool" && chmod +x "\$3/usr/bin/promtool" ;;
+  -x\ *libggml0-backend-*)
+    name="\${2##*libggml0-backend-}"
+    mkdir -p "\$3/lib/ggml/backends0" && cp "\$2" "\$3/lib/ggml/backends0/libggml-\${name%%_*}.so" ;;
+  -x\ *libblas3_*) mkdir -p "\$3/lib/blas" && cp "\$2" "\$3/lib/blas/libblas.so.3" ;;
   -x*) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
 esac
 END
@@ -67,8 +71,18 @@ case "\$*" in
   download\ prometheus)
     [[ -f "$BOX/now/prometheus" ]] || { echo "E: Can't find a source"; exit 100; }
     echo made >prometheus_2.42_amd64.deb ;;
+  download\ *=*)
+    for asked in "\${@:2}"; do
+      echo "\${asked/=/ }" >"\${asked%%=*}_\${asked##*=}_\$architecture.deb"
+    done ;;
   *--print-uris*)
     while read -r name version sum; do
+      case "\$name" in libggml0-backend-*) [[ " \$* " == *" \$name "* ]] || continue ;; esac
+      for asked in \$*; do
+        case "\$asked" in libggml0-backend-*)
+          grep -q "^\$asked " "$BOX/now/offer" || { echo "E: Unable to locate \$asked"; exit 100; } ;;
+        esac
+      done
       file="\${name}_\${version}_\$architecture.deb"
       echo "'http://mirror.invalid/\$file' \$file 1 SHA256:\$sum"
     done <"$BOX/now/offer" ;;
@@ -91,6 +105,7 @@ new_machine() {
   local tool
   rm -rf "$BOX/now"
   mkdir -p "$BOX/now/bin" "$BOX/now/tree"
+  backends=""
   : >"$BOX/now/calls"
   for tool in $REAL_TOOLS; do ln -s "$(command -v "$tool")" "$BOX/now/bin/$tool"; done
   cp -r "$ROOT/scripts" "$ROOT/cmake" "$BOX/now/tree/"
@@ -106,6 +121,7 @@ new_machine() {
 set_up() {
   code=0
   output="$(env -i PATH="$BOX/now/bin" HOME="$BOX" CAIRN_DEBIAN_KEYRING="$BOX/now/keyring" \
+    CAIRN_DEV="$BOX/now/dev" CAIRN_BACKENDS="${backends:-}" \
     "$BOX/now/tree/scripts/setup.sh" "$@" 2>&1)" || code=$?
 }
 
@@ -173,9 +189,13 @@ test_changed_lock_brings_new_libraries() {
 test_lock_is_rewritten_on_demand() {
   rm "$BOX/now/offer"
   offer libllama-dev 1.1
+  offer_backends
   set_up --update-lock && succeeds || return 1
-  [[ "$(cat "$BOX/now/tree/deps.lock")" == "libllama-dev 1.1 amd64 $(sum_of libllama-dev 1.1)" ]] ||
+  [[ "$(head -n 1 "$BOX/now/tree/deps.lock")" == "libggml0-backend-blas 1.0 amd64 "* ]] ||
+    wrong "deps.lock does not hold the backends"
+  [[ "$(tail -n 1 "$BOX/now/tree/deps.lock")" == "libllama-dev 1.1 amd64 $(sum_of libllama-dev 1.1)" ]] ||
     wrong "deps.lock does not hold the offer"
+  has_no "$MADE_BACKENDS"
 }
 
 test_system_libraries_go_first() {
@@ -289,6 +309,135 @@ test_promtool_of_the_machine_goes_first() {
 test_machine_without_promtool_is_set_up_all_the_same() {
   make_developers_tools
   set_up --dev && succeeds && says "Without promtool" && has .deps/stamp
+}
+
+# The machine has a GPU, and the mirror has backends for it.
+make_gpu() {
+  mkdir -p "$BOX/now/dev/dri"
+  : >"$BOX/now/dev/dri/renderD128"
+}
+offer_backends() {
+  local name
+  for name in vulkan hip blas rpc; do offer "libggml0-backend-$name" 1.0; done
+}
+readonly MADE_BACKENDS=.deps/prefix/lib/ggml/backends0
+
+test_machine_with_a_gpu_gets_the_vulkan_backend() {
+  make_gpu
+  offer_backends
+  set_up && succeeds && has "$MADE_BACKENDS/libggml-vulkan.so" || return 1
+  has_no "$MADE_BACKENDS/libggml-rpc.so" || return 1
+  grep -q "^libggml0-backend-vulkan 1.0 " "$BOX/now/tree/.deps/lock" ||
+    wrong "the lock of what is used does not name it"
+  : >"$BOX/now/calls"
+  set_up && succeeds && says_nothing && never_called .
+}
+
+test_machine_without_a_gpu_gets_no_backend() {
+  offer_backends
+  set_up && succeeds && has_no "$MADE_BACKENDS"
+}
+
+test_software_vulkan_is_no_gpu() {
+  offer_backends
+  stand_in vulkaninfo <<<'echo "deviceType = PHYSICAL_DEVICE_TYPE_CPU"'
+  set_up && succeeds && has_no "$MADE_BACKENDS"
+}
+
+test_gpu_that_vulkan_finds_counts() {
+  offer_backends
+  stand_in vulkaninfo <<<'echo "	deviceType         = PHYSICAL_DEVICE_TYPE_DISCRETE_GPU"'
+  set_up && succeeds && has "$MADE_BACKENDS/libggml-vulkan.so"
+}
+
+test_backends_are_chosen_by_hand() {
+  make_gpu
+  offer_backends
+  backends=rpc,blas
+  set_up && succeeds && has "$MADE_BACKENDS/libggml-rpc.so" && has "$MADE_BACKENDS/libggml-blas.so" &&
+    has_no "$MADE_BACKENDS/libggml-vulkan.so" || return 1
+  backends=none
+  set_up && succeeds && has_no "$MADE_BACKENDS/libggml-rpc.so" && has_no "$MADE_BACKENDS/libggml-blas.so"
+}
+
+test_backend_that_was_left_out_comes_back() {
+  offer_backends
+  backends=vulkan
+  set_up && succeeds || return 1
+  backends=none
+  set_up && succeeds && has_no "$MADE_BACKENDS/libggml-vulkan.so" || return 1
+  backends=vulkan
+  set_up && succeeds && has "$MADE_BACKENDS/libggml-vulkan.so"
+}
+
+test_locked_backends_are_not_unpacked_unasked() {
+  local name
+  offer_backends
+  for name in vulkan blas rpc; do locked "libggml0-backend-$name" 1.0; done
+  set_up && succeeds && has_no "$MADE_BACKENDS" || return 1
+  if grep -q backend "$BOX/now/tree/.deps/lock"; then
+    wrong "the lock of what is used names backends"
+  fi
+}
+
+test_backend_of_same_version_with_other_bytes_stops() {
+  offer_backends
+  locked libggml0-backend-vulkan 1.0
+  sed -i "s/^\(libggml0-backend-vulkan 1.0 amd64\) .*/\1 0000/" "$BOX/now/tree/deps.lock"
+  backends=vulkan
+  set_up && fails && says "libggml0-backend-vulkan 1.0: deps.lock says 0000" || return 1
+  has_no "$MADE_BACKENDS" && has_no .deps/stamp && never_called "apt-get download"
+}
+
+test_blas_is_found_where_the_loader_looks() {
+  offer_backends
+  offer libblas3 1.0
+  backends=blas
+  set_up && succeeds || return 1
+  [[ -e "$BOX/now/tree/.deps/prefix/lib/libblas.so.3" ]] || wrong "nothing links to the BLAS"
+}
+
+# The tracked lock itself, beside the libggml that loads them.
+test_tracked_lock_names_the_backends() {
+  local name version
+  version="$(awk '$1 == "libggml0" { print $2 }' "$ROOT/deps.lock")"
+  for name in vulkan blas rpc; do
+    output="libggml0 is $version"
+    code=0
+    grep -q "^libggml0-backend-$name $version amd64 [0-9a-f]\{64\}$" "$ROOT/deps.lock" ||
+      wrong "deps.lock has no libggml0-backend-$name $version"
+  done
+}
+
+test_another_backend_later_exchanges_no_library() {
+  offer_backends
+  set_up && succeeds || return 1
+  echo kept >"$BOX/now/tree/.deps/prefix/usr/include/mine.h"
+  backends=vulkan
+  set_up && succeeds && has "$MADE_BACKENDS/libggml-vulkan.so" && has .deps/prefix/usr/include/mine.h
+}
+
+test_unknown_backend_is_refused() {
+  backends=vulcan
+  set_up && fails && says "there is no backend 'vulcan'" && says "vulkan, hip, blas, rpc, and none"
+}
+
+test_backend_named_by_hand_that_cannot_be_had_stops() {
+  backends=vulkan
+  set_up && fails && says "CAIRN_BACKENDS=vulkan cannot be had" && has_no .deps/stamp
+}
+
+test_gpu_without_a_package_is_set_up_for_the_cpu() {
+  make_gpu
+  set_up && succeeds && says "no package of a backend" && has .deps/stamp || return 1
+  : >"$BOX/now/calls"
+  set_up && succeeds && says_nothing && never_called .
+}
+
+test_system_libraries_leave_backends_to_the_system() {
+  : >"$BOX/now/system"
+  make_gpu
+  set_up && succeeds && says "install: libggml0-backend-vulkan" && never_called apt-get
 }
 
 test_old_compiler_is_named() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The page's tests: a browser on servers that serve a made model, web/tests. build/cairn must be
-# there, with its page, and build/cairn-lab. Pictures are kept in build/screenshots.
+# The page's tests: a browser on servers that serve a made model and made projectors, web/tests.
+# build/cairn must be there, with its page, and build/cairn-lab. Pictures are kept in
+# build/screenshots.
 # Usage: scripts/web_test.sh [arguments of playwright test]
 set -euo pipefail
 
@@ -35,6 +36,12 @@ make_model() {
     build/cairn-lab model make qwen35 "$FOLDER/model.gguf" --width 256 --layers 4 >"$FOLDER/model.log"
 }
 
+# make_projector KIND NAME
+make_projector() {
+  [[ -f "$FOLDER/$2.gguf" ]] ||
+    build/cairn-lab model make-projector "$1" "$FOLDER/$2.gguf" --width 256 >"$FOLDER/$2.log"
+}
+
 # Node looks for packages beside the files that name them.
 copy_tests() {
   rm -rf "$FOLDER/tests"
@@ -49,6 +56,8 @@ main() {
   browser="$(find_browser)"
   check_lock
   make_model
+  make_projector qwen3vl_merger images
+  make_projector qwen2a recordings
   copy_tests
   mkdir -p "$SCREENSHOTS"
   cd "$FOLDER"

@@ -152,7 +152,7 @@ TEST_F(DiskFaultsTest, OthersAreAnsweredWhileTheDiskReadsForARequest) {
   AskAndCompare(Talk(0));
   WaitUntilSaved();
   ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
-  ServeFaulty();
+  ServeFaulty({"--no-warm"});  // which would read it before it is asked for
   world_.Hang(FaultCall::kRead);
   auto waits = std::async(std::launch::async, [this] { return Ask(Talk(0)); });
   WaitUntil("the read hangs", [&] { return world_.held(FaultCall::kRead) > 0; });
@@ -161,6 +161,26 @@ TEST_F(DiskFaultsTest, OthersAreAnsweredWhileTheDiskReadsForARequest) {
   EXPECT_NE(waits.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   world_.Heal();
   EXPECT_LT(test::ReadTokens(waits.get()), kReadAgainMax) << "it waited and did not prefill";
+}
+
+TEST_F(DiskFaultsTest, OthersOvertakeARequestWhoseDiskIsSlowAndItIsRestoredRight) {
+  ServeFaulty();
+  const Json saved = LongTalk(0);
+  AskAndCompare(saved);
+  PlainAnswer(Talk(1));  // the server without a cache starts before the disk is slow
+  WaitUntilSaved();
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeFaulty({"--no-warm"});
+  world_.SlowReads(int64_t{1} << 16);
+  auto waits = std::async(std::launch::async, [this, saved] { return Ask(saved); });
+  WaitUntil("it is being loaded", [&] { return Metric("cairn_requests_waiting") > 0; });
+  AskAndCompare(Talk(1));
+  EXPECT_NE(waits.wait_for(std::chrono::seconds(0)), std::future_status::ready)
+      << "it was to wait for some hundred KiB at 64 KiB/s";
+  world_.SlowReads(0);
+  const Json reply = waits.get();
+  EXPECT_LT(test::ReadTokens(reply), kReadAgainMax);
+  EXPECT_EQ(reply["choices"][0]["message"]["content"], PlainAnswer(saved));
 }
 
 TEST_F(DiskFaultsTest, WhatWaitsForASlowDiskTakesNoMoreMemoryThanTheCacheMay) {

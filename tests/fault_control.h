@@ -27,6 +27,9 @@ inline constexpr int kFaultCalls = 9;
 
 // The environment variable with the path of that file.
 inline constexpr const char* kFaultControlVariable = "CAIRN_FAULT_CONTROL";
+// Where there is no such file: the MiB per second at which every pread() reads (scripts/
+// bench_resume.py).
+inline constexpr const char* kFaultReadVariable = "CAIRN_FAULT_READ_MIB_S";
 
 struct FaultControl {
   struct Call {
@@ -37,7 +40,8 @@ struct FaultControl {
     std::atomic<uint64_t> held;    // calls that have ever hung
   };
   std::array<Call, kFaultCalls> calls;
-  std::atomic<int64_t> clock_s;  // added to the wall clock
+  std::atomic<int64_t> read_bytes_per_s;  // all reads together; 0: as fast as the system is
+  std::atomic<int64_t> clock_s;           // added to the wall clock
   std::array<char, 1024> folder;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free, "two processes share them");

@@ -1,7 +1,7 @@
 // Preloaded into a server (LD_PRELOAD), between it and the system: calls on files below one folder
-// fail or hang, and the wall clock jumps, as a test sets it through tests/fault_control.h. All
-// other calls pass through. Built without the project's libraries, so that the library does as
-// little as possible.
+// fail, hang or read slowly, and the wall clock jumps, as a test sets it through
+// tests/fault_control.h. All other calls pass through. Built without the project's libraries, so
+// that the library does as little as possible.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -80,15 +81,51 @@ bool MayFail(FaultCall which) {
   return call.error != 0 || call.hangs != 0;
 }
 
+// The path of an open file.
+struct PathOf {
+  explicit PathOf(int file) {
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    const ssize_t length = readlink(link, text, sizeof(text) - 1);
+    text[length < 0 ? 0 : length] = '\0';
+  }
+  char text[4096];
+};
+
 bool Fails(FaultCall which, int file) {
-  if (!MayFail(which)) return false;
-  char link[64];
-  char path[4096];
-  snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-  const ssize_t length = readlink(link, path, sizeof(path) - 1);
-  if (length < 0) return false;
-  path[length] = '\0';
-  return Fails(which, path);
+  return MayFail(which) && Fails(which, PathOf(file).text);
+}
+
+int64_t ReadBytesPerSecond(int file) {
+  if (Control() != nullptr) {
+    const int64_t rate = Control()->read_bytes_per_s;
+    return rate != 0 && IsBelow(PathOf(file).text) ? rate : 0;
+  }
+  static const char* const text = getenv(cairn::test::kFaultReadVariable);
+  static const int64_t rate = text == nullptr ? 0 : strtoll(text, nullptr, 10) << 20;
+  return rate;
+}
+
+int64_t MonotonicNs() {
+  timespec now = {};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// Returns when a disk of this rate would have read the bytes, behind all reads before.
+void WaitForDisk(int file, ssize_t bytes) {
+  const int64_t rate = bytes > 0 ? ReadBytesPerSecond(file) : 0;
+  if (rate == 0) return;
+  static std::atomic<int64_t> free_at_ns = 0;
+  int64_t before = free_at_ns;
+  int64_t end_ns = 0;
+  do {
+    const int64_t now = MonotonicNs();
+    end_ns = (before > now ? before : now) + bytes * 1'000'000'000 / rate;
+  } while (!free_at_ns.compare_exchange_weak(before, end_ns));
+  const timespec until = {end_ns / 1'000'000'000, end_ns % 1'000'000'000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
 }
 
 int OpenAt(int folder, const char* path, int flags, mode_t mode) {
@@ -135,7 +172,9 @@ ssize_t write(int file, const void* bytes, size_t size) {
 
 ssize_t pread(int file, void* bytes, size_t size, off_t offset) {
   if (Fails(FaultCall::kRead, file)) return -1;
-  return syscall(SYS_pread64, file, bytes, size, offset);
+  const ssize_t got = syscall(SYS_pread64, file, bytes, size, offset);
+  WaitForDisk(file, got);
+  return got;
 }
 
 int fsync(int file) {

@@ -58,7 +58,9 @@ class FaultyWorld {
       call.error = 0;
       call.hangs = 0;
     }
+    control_->read_bytes_per_s = 0;
   }
+  void SlowReads(int64_t bytes_per_s) { control_->read_bytes_per_s = bytes_per_s; }
   void MoveClock(int64_t seconds) { control_->clock_s = seconds; }
 
   uint64_t failed(FaultCall which) { return Of(which).failed; }

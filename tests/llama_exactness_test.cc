@@ -80,7 +80,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
 }
 
 TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
-  test::Plain plain(Loaded(GetParam()), kAnswerTokens, kTurnStartToken);
+  test::Plain plain(Loaded(GetParam()), kAnswerTokens, kTurnStartToken, ReuseMode::kLive);
   test::Served served(Loaded(GetParam()), Options(ReuseMode::kLive));
   test::Person person(7, kLetters);
   uint64_t generated = 0;
@@ -125,8 +125,8 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
                                         test::Person(8, kLetters, header)};
   std::vector<std::unique_ptr<test::Plain>> plain;
   for (size_t i = 0; i < people.size(); ++i) {
-    plain.push_back(
-        std::make_unique<test::Plain>(Loaded(GetParam()), kAnswerTokens, kTurnStartToken));
+    plain.push_back(std::make_unique<test::Plain>(Loaded(GetParam()), kAnswerTokens,
+                                                  kTurnStartToken, ReuseMode::kLive));
   }
   for (size_t turn = 0; turn < 15; ++turn) {
     const size_t who = turn % people.size();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "media/image_size.h"
 #include "served.h"
 #include "testing/api/media_samples.h"
 #include "testing/engine/test_models.h"
@@ -16,7 +17,6 @@
 namespace cairn {
 namespace {
 
-using test::Base64Of;
 using test::Flags;
 using test::Join;
 using test::kNewTokensMax;
@@ -38,7 +38,7 @@ Bytes Noise(uint32_t width, uint32_t height, uint32_t seed) {
 
 Json ImagePart(const Bytes& file) {
   return {{"type", "image_url"},
-          {"image_url", {{"url", "data:image/png;base64," + Base64Of(file)}}}};
+          {"image_url", {{"url", "data:image/png;base64," + EncodeBase64(file)}}}};
 }
 Json TextPart(char letter) {
   return {{"type", "text"}, {"text", std::string(kTextBytes, letter)}};
@@ -159,6 +159,31 @@ TEST_P(MediaServed, ANextTurnAfterARestartEncodesNothing) {
   EXPECT_EQ(Encoded(), 0);
 }
 
+TEST_P(MediaServed, AnEditBeforeThePicturesAfterARestartEncodesNothing) {
+  ServeMedia();
+  Ask(Talk(5));
+  EXPECT_EQ(Encoded(), 2);
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeMedia();
+  EXPECT_GT(ReadTokens(Ask(Talk(5, 'A'))), 2 * GetParam().rows_min);
+  EXPECT_EQ(Encoded(), 0) << "the rows of both came from disk";
+  EXPECT_EQ(Metric("cairn_media_loaded_total"), 2);
+}
+
+TEST_P(MediaServed, ABrokenFileOfRowsIsAMissAndThePictureIsEncodedAgain) {
+  ServeMedia();
+  const std::string answer = Ask(Talk(5))["choices"][0]["message"].dump();
+  ASSERT_EQ(server_->Stop(), 0) << server_->LastLines();
+  for (const auto& file : std::filesystem::recursive_directory_iterator(files_ + "/cache")) {
+    if (file.path().extension() != ".cairn") continue;
+    std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) - 100);
+  }
+  ServeMedia();
+  EXPECT_EQ(Ask(Talk(5))["choices"][0]["message"].dump(), answer);
+  EXPECT_EQ(Encoded(), 2);
+  EXPECT_EQ(Metric("cairn_media_loaded_total"), 0);
+}
+
 TEST_P(MediaServed, ABrokenPictureIsRefusedWithItsPlaceAndTheServerGoesOn) {
   ServeMedia();
   Json body = Talk(1);
@@ -171,9 +196,63 @@ TEST_P(MediaServed, ABrokenPictureIsRefusedWithItsPlaceAndTheServerGoesOn) {
   EXPECT_GT(ReadTokens(Ask(Talk(1))), 0);
 }
 
+Json TextPrompt(const std::string& text, const std::vector<Bytes>& pictures) {
+  Json data = Json::array();
+  for (const Bytes& picture : pictures) data.push_back(EncodeBase64(picture));
+  return {{"prompt", {{"prompt_string", text}, {"multimodal_data", data}}},
+          {"n_predict", 8},
+          {"temperature", 0}};
+}
+
+TEST_P(MediaServed, CompletionsPrefillEachPictureOnceAndEncodeItOnce) {
+  ServeMedia();
+  const auto ask = [&](const std::string& text, const std::vector<Bytes>& pictures) {
+    const HttpReply reply = Post("/completion", TextPrompt(text, pictures));
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return reply.status == 200 ? ReadTokens(Json::parse(reply.body)) : 0;
+  };
+  const std::string before = std::string(kTextBytes, 'a') + "<__media__>";
+  const std::string one = before + std::string(kTextBytes, 'b');
+  const int all = ask(one, {first_});
+  EXPECT_GT(all, 2 * static_cast<int>(kTextBytes));
+  EXPECT_LT(ask(one + "more", {first_}), kNewTokensMax) << "a text that goes on";
+  EXPECT_LT(ask(before + std::string(kTextBytes, 'B'), {first_}),
+            static_cast<int>(kTextBytes) + kNewTokensMax)
+      << "another text behind the picture";
+  EXPECT_EQ(Encoded(), 1);
+  EXPECT_GT(ask(one, {second_}), static_cast<int>(kTextBytes)) << "another picture";
+  EXPECT_EQ(Encoded(), 2);
+  ask(one + "<__media__>", {first_, second_});
+  EXPECT_EQ(Encoded(), 2);
+}
+
+TEST_P(MediaServed, APromptOfTheTemplateIsTheOneOfTheChat) {
+  ServeMedia();
+  Ask(Talk(3));
+  const HttpReply applied = Post("/apply-template", Talk(3));
+  ASSERT_EQ(applied.status, 200) << applied.body;
+  const std::string prompt = Json::parse(applied.body)["prompt"].get<std::string>();
+  const HttpReply reply = Post("/completion", TextPrompt(prompt, {first_, second_}));
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_LE(ReadTokens(Json::parse(reply.body)), 64);
+  EXPECT_EQ(Encoded(), 2);
+}
+
+TEST_P(MediaServed, ABrokenPictureOfACompletionIsRefusedWithItsPlaceAndTheServerGoesOn) {
+  ServeMedia();
+  Bytes broken = first_;
+  broken.resize(broken.size() / 2);
+  const std::string text = "<__media__>" + std::string(kTextBytes, 'a') + "<__media__>";
+  const HttpReply refused = Post("/completion", TextPrompt(text, {first_, broken}));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("prompt.multimodal_data[1]"), std::string::npos) << refused.body;
+  EXPECT_EQ(Post("/completion", TextPrompt(text, {first_})).status, 400) << "two markers, one item";
+  EXPECT_EQ(Post("/completion", TextPrompt(text, {first_, second_})).status, 200);
+}
+
 // A request of each API whose picture is `file`.
 std::vector<std::pair<std::string, Json>> RequestsWith(const Bytes& file) {
-  const std::string base64 = Base64Of(file);
+  const std::string base64 = EncodeBase64(file);
   const Json block = {
       {"type", "image"},
       {"source", {{"type", "base64"}, {"media_type", "image/png"}, {"data", base64}}}};
@@ -181,7 +260,12 @@ std::vector<std::pair<std::string, Json>> RequestsWith(const Bytes& file) {
   return {{"/v1/chat/completions",
            {{"messages", {Message("user", {ImagePart(file)})}}, {"max_tokens", 1}}},
           {"/v1/messages", {{"messages", {Message("user", {block})}}, {"max_tokens", 1}}},
-          {"/v1/responses", {{"input", {Message("user", {input})}}, {"max_output_tokens", 1}}}};
+          {"/v1/responses", {{"input", {Message("user", {input})}}, {"max_output_tokens", 1}}},
+          {"/completion",
+           {{"prompt",
+             {{"prompt_string", "an image in base64: <__media__>"},
+              {"multimodal_data", Json::array({base64})}}},
+            {"n_predict", 1}}}};
 }
 
 size_t ResidentKib(int pid) {
@@ -222,6 +306,39 @@ TEST_F(BrokenMediaServed, AThousandBrokenPicturesAndPartsAreRefusedAndCostNoMemo
   EXPECT_LT(ResidentKib(server_->pid()), resident_kib + kGrowthKibMax);
   const auto [path, body] = RequestsWith(good).front();
   EXPECT_EQ(Post(path, body).status, 200) << server_->LastLines();
+}
+
+class ThumbnailServed : public test::ServedTest {};
+
+TEST_F(ThumbnailServed, OfAPictureIsSeenWithTheKeyOfItsRequestAlone) {
+  Serve({"--mmproj", test::MadeProjector("qwen3vl_merger"), "--api-key", "anna,bert"},
+        test::MadeModel("qwen35"));
+  const Json body = {
+      {"messages", {Message("user", {TextPart('a'), ImagePart(test::RedBluePng(320, 160))})}},
+      {"max_tokens", 1},
+      {"cairn", {{"explain", true}}}};
+  const HttpReply asked = Post("/v1/chat/completions", body, "anna");
+  ASSERT_EQ(asked.status, 200) << asked.body;
+  const Json told = Json::parse(asked.body)["cairn"];
+  ASSERT_EQ(told["media"].size(), 1U) << asked.body;
+  const Json& picture = told["media"][0];
+  EXPECT_EQ(picture["kind"], "image");
+  EXPECT_EQ(picture["part"], "messages[0].content[1]");
+  EXPECT_EQ(picture["message"], 0);
+  EXPECT_EQ(picture["width"], 320);
+  EXPECT_GE(picture["begin"].get<size_t>(),
+            told["messages"][0]["begin"].get<size_t>() + kTextBytes);
+  EXPECT_LE(picture["end"].get<int>(), told["prompt_tokens"].get<int>());
+  const auto path = picture["thumbnail"].get<std::string>();
+  const HttpReply seen = Get(path, "anna");
+  ASSERT_EQ(seen.status, 200) << seen.body;
+  EXPECT_EQ(ReadImageSize(BytesOf(seen.body)), (ImageSize{ImageFormat::kPng, 96, 48}));
+  EXPECT_EQ(Get(path, "bert").status, 404);
+  EXPECT_EQ(Get(path).status, 401);
+  // The same file of another client is a picture of its own request.
+  const Json of_bert = Json::parse(Post("/v1/chat/completions", body, "bert").body)["cairn"];
+  EXPECT_EQ(Get(of_bert["media"][0]["thumbnail"].get<std::string>(), "bert").body, seen.body);
+  EXPECT_EQ(Get(of_bert["media"][0]["thumbnail"].get<std::string>(), "anna").status, 404);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, MediaServed,

@@ -103,7 +103,7 @@ const std::vector<Library>& Libraries() {
        ".h",
        {"src/api/media/base64.cc", "src/http/tls.cc", "src/media/medium.cc",
         "testing/http/tls_client.h"}},
-      {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc"}},
+      {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc", "src/media/thumbnail.cc"}},
       {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},
       {"miniaudio", {"miniaudio"}, ".h", {"src/media/decode/audio_file.cc"}},
       {"spdlog", {"spdlog/"}, ".h", {"src/sched/", "src/http/", "src/cmd/"}},

@@ -4,6 +4,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -17,6 +18,7 @@ class Place:
     url: str  # of the proxy, without a path
     clients: Path  # where the clients are installed
     model: str = "local-model"
+    pictures: bool = False  # the model takes pictures, and the client's settings may say so
 
 
 class Driver:
@@ -25,26 +27,36 @@ class Driver:
     needs = ""  # what the documentation says of it
     notes = ""  # why its row is as it is, where that needs a word
     tool = ""  # the one that runs a command
+    attach = ""  # how a picture is put beside a question, as the page says it; empty: not at all
+    picture_tool = ""  # the one that shows the model the picture in a file; empty: it has none
     seconds_max = 600  # of one turn
 
     def arguments(self, command: str) -> dict:
         return {"command": command}
 
+    def picture_arguments(self, file: Path) -> dict:
+        return {"path": str(file)}
+
     def prepare(self, place: Place):
         """Writes the client's settings."""
 
-    def command(self, place: Place, turn: int, question: str) -> list[str]:
-        """What is run for a turn; turns after the first go on with the conversation."""
+    def command(self, place: Place, turn: int, question: str,
+                picture: Optional[Path] = None) -> list[str]:
+        """What is run for a turn; turns after the first go on with the conversation. A picture
+        comes only to a client that has a way to attach it."""
         raise NotImplementedError
 
     def environment(self, place: Place) -> dict:
         return {}
 
-    def run(self, place: Place, turn: int, question: str) -> subprocess.CompletedProcess:
+    def run(self, place: Place, turn: int, question: str,
+            picture: Optional[Path] = None) -> subprocess.CompletedProcess:
         environment = {"HOME": str(place.home), "PATH": PATH, "LANG": "C.UTF-8", "TERM": "dumb",
                        "TMPDIR": str(place.home), "NO_PROXY": "127.0.0.1,localhost"}
         environment.update(self.environment(place))
-        return subprocess.run(self.command(place, turn, question), cwd=place.work,
-                              env=environment, stdin=subprocess.DEVNULL, text=True,
-                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command = (self.command(place, turn, question, picture) if picture
+                   else self.command(place, turn, question))
+        return subprocess.run(command, cwd=place.work, env=environment,
+                              stdin=subprocess.DEVNULL, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=self.seconds_max, check=False)

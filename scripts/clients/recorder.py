@@ -1,6 +1,8 @@
 """A proxy between a client and the server, on loopback: it passes everything on as it comes and
 writes down what passed."""
 
+import base64
+import functools
 import hashlib
 import http.client
 import http.server
@@ -14,6 +16,17 @@ from typing import Optional
 # What makes the model answer; a client may ask for anything else as often as it likes.
 ANSWERING = ("/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/completions")
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length"}
+
+
+def pictures_in(value):
+    """The base64 of all pictures in a body, in all APIs' forms."""
+    if isinstance(value, str) and value.startswith("data:image/"):
+        yield value.partition(",")[2]
+    elif isinstance(value, dict) and str(value.get("media_type", "")).startswith("image/"):
+        yield str(value.get("data", ""))
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from pictures_in(inner)
 
 
 @dataclass
@@ -45,6 +58,15 @@ class Request:
             return str(error["message"] if isinstance(error, dict) else error)
         except (ValueError, KeyError, TypeError):
             return self.answer[:200].decode(errors="replace") or "without a word"
+
+    @functools.cached_property
+    def pictures(self) -> list:
+        """The pictures in the body, by the hashes of their files, in order."""
+        try:
+            return [hashlib.sha256(base64.b64decode(text)).hexdigest()
+                    for text in pictures_in(json.loads(self.body))]
+        except ValueError:
+            return []
 
     def offers_tools(self) -> bool:
         try:

@@ -3,9 +3,10 @@
 
     run.py [--only KEY,…] [--templates NAME,…] [--keep FOLDER]
 
-First each client on its own, then the matrix: some clients under the templates of several families
-of models. With --templates the matrix alone is run, with these templates (`all`: with all of them);
-`none` leaves it out. The exit code is 0 when every client that was to run did, and passed.
+First each client on its own, then some with pictures, then the matrix: some clients under the
+templates of several families of models. With --templates the matrix alone is run, with these
+templates (`all`: with all of them); `none` leaves it out. The exit code is 0 when every client that
+was to run did, and passed.
 """
 
 import argparse
@@ -21,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import matrix  # noqa: E402
+import pictures  # noqa: E402
 import table  # noqa: E402
 from drivers.claude import Claude, ClaudeWithChangingHeader  # noqa: E402
 from drivers.cline import Cline  # noqa: E402
@@ -40,6 +42,7 @@ FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"
 ROWS = CLIENTS / "rows"
 CELLS = CLIENTS / "cells"
+PICTURES = CLIENTS / "pictures"
 PAGE = ROOT / "docs" / "clients.md"
 PROGRAM = ROOT / "build" / "cairn"
 LAB = ROOT / "build" / "cairn-lab"
@@ -55,10 +58,13 @@ class Model:
 
 # Its memory is all recurrent: nothing of a prompt is reused but from a checkpoint. And it reads a
 # long prompt in a quarter of a minute, where attention over so many one-byte tokens takes minutes.
+WIDTH = "64"
 MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
              ["-c", "262144"], reasons=True)
 GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
               ["--chat-template", "chatml", "-c", "32768"], reasons=False)
+# Made for the width of the made model. Its rows need nothing of a text model but that.
+PROJECTOR = ROOT / "models" / "clients-mmproj.gguf"
 # The small prompts are read by real weights too.
 RUNS = [(driver, MADE) for driver in DRIVERS] + [
     (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")]
@@ -68,15 +74,18 @@ def key_of(driver, model: Model) -> str:
     return driver.package + ("" if model is MADE else "-gemma")
 
 
-def make_model():
+def make_models():
+    MADE.path.parent.mkdir(exist_ok=True)
     if not MADE.path.is_file():
-        MADE.path.parent.mkdir(exist_ok=True)
-        subprocess.run([LAB, "model", "make", "mamba2", MADE.path, "--width", "64", "--layers",
+        subprocess.run([LAB, "model", "make", "mamba2", MADE.path, "--width", WIDTH, "--layers",
                         "2", "--train-ctx", "262144", "--quant", "f16"], check=True)
+    if not PROJECTOR.is_file():
+        subprocess.run([LAB, "model", "make-projector", "lfm2", PROJECTOR, "--width", WIDTH],
+                       check=True)
 
 
-def run_one(driver, model: Model, name: str, folder: Path, flags: list) -> Row:
-    """`name`: of the model or the template, as in the table."""
+def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenario) -> Row:
+    """`name`: of the model or the template, as in the table. `scenario`: as in Setting."""
     version = PACKAGES[driver.package].version
     reason = install(driver.package, CLIENTS)
     if not reason and not model.path.is_file():
@@ -85,7 +94,7 @@ def run_one(driver, model: Model, name: str, folder: Path, flags: list) -> Row:
         return Row(driver.name, version, name, not_run=reason)
     print(f"{driver.name} {version} on {name}", flush=True)
     setting = Setting(PROGRAM, model.path, name, model.reasons, FLAGS + model.flags + flags,
-                      folder, CLIENTS)
+                      folder, CLIENTS, **scenario)
     try:
         return play(driver, version, setting)
     except RuntimeError as error:
@@ -107,6 +116,23 @@ def run_rows(only: list, folder: Path) -> bool:
     table.write_block(PAGE, "rows", table.as_markdown(rows))
     table.write_block(PAGE, "needs", table.needs_and_notes(rows, needs, notes))
     print("\n" + table.as_markdown(rows), flush=True)
+    return passed
+
+
+def run_pictures(only: list, folder: Path) -> bool:
+    passed = True
+    by_package = {driver.package: driver for driver in DRIVERS}
+    for client in pictures.CLIENTS:
+        key = pictures.key_of(client)
+        if only and key not in only:
+            continue
+        row = run_one(by_package[client], MADE, MADE.name, folder / key,
+                      ["--mmproj", str(PROJECTOR)], pictures=True)
+        passed = passed and row.passed
+        table.keep(row, key, PICTURES)
+    rows = table.kept([pictures.key_of(client) for client in pictures.CLIENTS], PICTURES)
+    table.write_block(PAGE, "pictures", pictures.as_markdown(rows))
+    print("\n" + pictures.as_markdown(rows), flush=True)
     return passed
 
 
@@ -138,6 +164,11 @@ def listed(text: str, known: list, parser) -> list:
     return names
 
 
+def chosen(only: list, keys) -> bool:
+    """Whether any of the keys is to be run."""
+    return not only or bool(set(only) & set(keys))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="clients, by their keys, with commas")
@@ -146,16 +177,21 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for what is sent and said")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    only = listed(options.only, [key_of(*run) for run in RUNS], parser)
+    row_keys = [key_of(*run) for run in RUNS]
+    picture_keys = [pictures.key_of(client) for client in pictures.CLIENTS]
+    only = listed(options.only, row_keys + picture_keys, parser)
     templates = listed(options.templates, [*matrix.TEMPLATES, "all", "none"], parser)
-    make_model()
+    make_models()
     passed = True
     with tempfile.TemporaryDirectory(prefix="cairn-clients-") as temporary:
         folder = options.keep.resolve() if options.keep else Path(temporary)
-        if not templates or templates == ["none"]:
+        alone = not templates or templates == ["none"]
+        if alone and chosen(only, row_keys):
             passed = run_rows(only, folder)
+        if alone and chosen(only, picture_keys):
+            passed = run_pictures(only, folder) and passed
         columns = list(matrix.TEMPLATES) if not templates or "all" in templates else templates
-        if "none" not in columns and (not only or set(only) & set(matrix.CLIENTS)):
+        if "none" not in columns and chosen(only, matrix.CLIENTS):
             passed = run_matrix(only, columns, folder) and passed
     return 0 if passed else 1
 

@@ -11,6 +11,9 @@ import json
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Optional
+
+from driver import Driver
 
 TURNS = 3
 
@@ -37,21 +40,34 @@ class Scenario:
     def question(self, turn: int) -> str:
         return f"Turn {turn}: look under stone-{turn}.txt and say what lies there."
 
-    def rules(self, tool: str, arguments) -> dict:
-        """`arguments` makes a tool's arguments from the command that it shall run."""
-        rules = []
-        for turn in range(1, TURNS + 1):
-            said = f"Under stone {turn} lies the {self.answers[turn - 1]}."
-            rules.append({"text": self.words[turn - 1],
-                          "answer": self.answer(f"Stone {turn} was turned.", content=said)})
-            call = {"name": tool, "arguments": arguments(command(turn))}
-            rules.append({"text": f"Turn {turn}: look under", "tool": tool,
-                          "answer": self.answer(f"I turn stone {turn}.", call=call)})
-        rules.append({"answer": {"content": "Stones"}})
-        return {"rules": rules}
+    def attached(self, turn: int) -> Optional[Path]:
+        """The picture that comes with the question, if any."""
+        return None
+
+    def rules_of(self, turn: int, driver: Driver) -> list:
+        said = f"Under stone {turn} lies the {self.answers[turn - 1]}."
+        call = {"name": driver.tool, "arguments": driver.arguments(command(turn))}
+        return [{"text": self.words[turn - 1],
+                 "answer": self.answer(f"Stone {turn} was turned.", content=said)},
+                {"text": f"Turn {turn}: look under", "tool": driver.tool,
+                 "answer": self.answer(f"I turn stone {turn}.", call=call)}]
 
     def answer(self, reasoning: str, **what) -> dict:
         return {"reasoning": reasoning, **what} if self.reasons else what
 
-    def write_script(self, path: Path, tool: str, arguments):
-        path.write_text(json.dumps(self.rules(tool, arguments), indent=1))
+    def write_script(self, path: Path, driver: Driver):
+        rules = [rule for turn in range(1, TURNS + 1) for rule in self.rules_of(turn, driver)]
+        rules.append({"answer": {"content": "Stones"}})
+        path.write_text(json.dumps({"rules": rules}, indent=1))
+
+    def missing(self, turn: int, earlier: list, requests: list) -> list:
+        """What the requests of the turn lack, in words. `earlier`: those of the turns before."""
+        lacking = []
+        if not self.came_back(turn, earlier, requests):
+            lacking.append("the tool's result did not come back")
+        if turn > 1 and not any(self.answers[turn - 2].encode() in r.body for r in requests):
+            lacking.append("the conversation did not go on")
+        return lacking
+
+    def came_back(self, turn: int, earlier: list, requests: list) -> bool:
+        return any(self.words[turn - 1].encode() in r.body for r in requests)

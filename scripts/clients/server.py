@@ -3,6 +3,7 @@
 import re
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 
@@ -27,6 +28,11 @@ class Server:
             time.sleep(0.1)
         self.stop()
         raise RuntimeError("the server did not start: " + self._log_path.read_text()[-500:])
+
+    def metric(self, name: str) -> float:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as page:
+            text = page.read().decode()
+        return float(re.search(rf"^{name} (\S+)$", text, re.M)[1])
 
     def stop(self) -> int:
         if self._process.poll() is None:

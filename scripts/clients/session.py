@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from driver import Driver, Place
+from picture_scenario import PictureScenario
 from recorder import Recorder
 from scenario import TURNS, Scenario
 from server import Server
 
 SHARE_MIN = 0.95
+# Tokens of a prompt behind a picture that ends its last message: the beginning of the answer. A
+# picture has more.
+BEHIND_PICTURE_MAX = 64
 ERROR_TEXT = re.compile(r"api error|error:|\berror\b.*\b(stream|response|request|parse)|retrying|"
                         r"reconnecting|failed to|invalid (response|json)|unexpected", re.I)
 
@@ -32,6 +36,10 @@ class Row:
     resends: int = 0  # requests that came again with the same body
     problems: list = field(default_factory=list)
     not_run: str = ""  # why; empty when it ran
+    ways: str = ""  # how pictures got into the conversation; empty where none did
+    pictured: int = 0  # requests that had pictures
+    pictures: int = 0  # different ones in them
+    encoded: int = 0  # pictures that the server encoded
     steps: list = field(default_factory=list)  # a line for each request that was answered
 
     @property
@@ -50,6 +58,7 @@ class Setting:
     flags: list
     folder: Path  # for everything that is written; emptied first
     clients: Path
+    pictures: bool = False  # play the scenario with pictures
 
 
 def first_of_main_thread(requests: list):
@@ -92,7 +101,29 @@ def add_resends(row: Row, requests: list):
     row.problems += [f"request {r.number}: {r.problem}" for r in requests if r.problem]
 
 
-def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, requests: list):
+def add_pictures(row: Row, requests: list, encoded: int):
+    """Each picture must be encoded once, and prefilled by the session's first request that has it
+    alone. A request for a title is a prompt of its own."""
+    pictured = [r for r in requests if r.answering and r.status == 200 and r.pictures]
+    first = {}
+    for r in (r for r in pictured if r.offers_tools()):
+        again = [first[p].number for p in r.pictures
+                 if p in first and r.reused_tokens + BEHIND_PICTURE_MAX < first[p].prompt_tokens]
+        if again:
+            row.problems.append(f"request {r.number}: prefilled the picture of request "
+                                f"{min(again)} again")
+        for picture in r.pictures:
+            first.setdefault(picture, r)
+    row.pictured, row.encoded = len(pictured), encoded
+    row.pictures = len({picture for r in pictured for picture in r.pictures})
+    if not row.pictures:
+        row.problems.append("it sent no picture")
+    if encoded != row.pictures:
+        row.problems.append(f"{encoded} pictures encoded, {row.pictures} sent")
+
+
+def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, requests: list,
+               earlier: list):
     said = f"turn {turn}: "
     if code != 0:
         row.problems.append(said + f"exit code {code}")
@@ -102,10 +133,7 @@ def check_turn(row: Row, scenario: Scenario, turn: int, code: int, output: str, 
     if found:
         line = output[output.rfind("\n", 0, found.start()) + 1:].split("\n")[0]
         row.problems.append(said + "it says: " + line[:120])
-    if not any(scenario.words[turn - 1].encode() in r.body for r in requests):
-        row.problems.append(said + "the tool's result did not come back")
-    if turn > 1 and not any(scenario.answers[turn - 2].encode() in r.body for r in requests):
-        row.problems.append(said + "the conversation did not go on")
+    row.problems += [said + lacking for lacking in scenario.missing(turn, earlier, requests)]
 
 
 def end_left_behind(home: Path):
@@ -119,25 +147,35 @@ def end_left_behind(home: Path):
             continue
 
 
+def scenario_of(driver: Driver, setting: Setting) -> Scenario:
+    if setting.pictures:
+        return PictureScenario(setting.folder / "work", reasons=False, driver=driver)
+    return Scenario(setting.folder / "work", setting.reasons)
+
+
 def play(driver: Driver, version: str, setting: Setting) -> Row:
     row = Row(driver.name, version, setting.model_name)
     folder = setting.folder
     shutil.rmtree(folder, ignore_errors=True)
-    scenario = Scenario(folder / "work", setting.reasons)
+    scenario = scenario_of(driver, setting)
     (folder / "home").mkdir()
     script = folder / "script.json"
-    scenario.write_script(script, driver.tool, driver.arguments)
+    scenario.write_script(script, driver)
     server = Server(setting.program, setting.model, script, folder / "server.log", setting.flags)
     recorder = Recorder(server.port, folder / "requests")
-    place = Place(folder / "home", folder / "work", recorder.url, setting.clients)
+    place = Place(folder / "home", folder / "work", recorder.url, setting.clients,
+                  pictures=setting.pictures)
+    encoded = 0
     try:
         driver.prepare(place)
         for turn in range(1, TURNS + 1):
             before = len(recorder.requests)
-            ran = driver.run(place, turn, scenario.question(turn))
+            ran = driver.run(place, turn, scenario.question(turn), scenario.attached(turn))
             (folder / f"turn-{turn}.txt").write_text(ran.stdout)
             check_turn(row, scenario, turn, ran.returncode, ran.stdout,
-                       recorder.requests[before:])
+                       recorder.requests[before:], recorder.requests[:before])
+        if setting.pictures:
+            encoded = int(server.metric("cairn_media_encoded_total"))
     except subprocess.TimeoutExpired:
         row.problems.append(f"no end after {driver.seconds_max} seconds")
     except OSError as error:
@@ -149,4 +187,8 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
             row.problems.append("the server did not end well")
     add_figures(row, recorder.requests)
     add_resends(row, recorder.requests)
+    if setting.pictures:
+        row.ways = ", ".join(filter(None, [driver.attach, driver.picture_tool and
+                                           f"`{driver.picture_tool}`"]))
+        add_pictures(row, recorder.requests, encoded)
     return row

@@ -10,6 +10,8 @@ nlohmann-json3-dev libcli11-dev libspdlog-dev libexpected-dev libxxhash-dev libz
 libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
 libminiaudio-dev libstb-dev"
 # Headers of the C library and the kernel: the machine's compiler needs the machine's own.
+# The same with what is asked for today (scripts/lib/backends.sh); empty: only those above.
+ASKED=""
 readonly PREFIX_LEAVE_OUT=" libc6-dev libc-dev-bin linux-libc-dev libcrypt-dev "
 readonly PREFIX_SUITE=sid
 readonly DEBIAN_RELEASES="buster|bullseye|bookworm|trixie|forky|duke|sid|oldoldstable|oldstable|\
@@ -110,15 +112,24 @@ explain_update() {
 resolve_packages() {
   # One package a word: the split is wanted.
   # shellcheck disable=SC2086
-  own_apt install -qq -y -o Acquire::ForceHash=sha256 --print-uris $PREFIX_PACKAGES >"$WORK/uris"
+  own_apt install -qq -y -o Acquire::ForceHash=sha256 --print-uris ${ASKED:-$PREFIX_PACKAGES} >"$WORK/uris"
   lock_from_uris <"$WORK/uris" >"$WORK/lock"
   [[ -s "$WORK/lock" ]]
 }
 
 download_packages() {
   # shellcheck disable=SC2086
-  own_apt install -qq -y --download-only $PREFIX_PACKAGES
+  own_apt install -qq -y --download-only ${ASKED:-$PREFIX_PACKAGES}
   verify_debs "$WORK/lock" "$WORK/apt/cache/archives"
+}
+
+# Debian keeps each BLAS in a folder of its own, and a script of the package links one of them to
+# where the loader looks; dpkg -x runs no scripts.
+link_blas() {
+  local library
+  while read -r library; do
+    ln -sf blas/libblas.so.3 "${library%/blas/*}/libblas.so.3"
+  done < <(find "$1" -path '*/blas/libblas.so.3')
 }
 
 # Unpacks every package but the C headers, and dates all files now: a build tree that is older
@@ -130,6 +141,7 @@ unpack_packages() {
     [[ "$PREFIX_LEAVE_OUT" != *" $name "* ]] || continue
     dpkg -x "$WORK/apt/cache/archives/${name}_${version//:/%3a}_$architecture.deb" "$WORK/prefix"
   done <"$WORK/lock"
+  link_blas "$WORK/prefix"
   find "$WORK/prefix" -exec touch -h {} +
 }
 
@@ -188,7 +200,12 @@ update_lock() {
   architecture="$(dpkg --print-architecture)"
   [[ "$architecture" == "$LOCK_ARCHITECTURE" ]] ||
     fail "deps.lock holds $LOCK_ARCHITECTURE packages; it cannot be renewed on $architecture."
+  # The lock holds the checksums of all backends too, whichever of them a machine takes.
+  # shellcheck disable=SC2086
+  ASKED="$PREFIX_PACKAGES$(backend_packages $LOCKED_BACKENDS)"
   resolve_prefix
   cp "$WORK/lock" "$ROOT/deps.lock"
+  ASKED=""
+  rm "$WORK/lock"
   say "deps.lock names $(wc -l <"$ROOT/deps.lock") packages"
 }

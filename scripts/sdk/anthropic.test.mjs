@@ -5,7 +5,17 @@ import { test } from "node:test";
 
 import Anthropic from "@anthropic-ai/sdk";
 
-import { generatedTokens, key, question, slotsComeFree, tooLong, url, weather } from "./server.mjs";
+import { png } from "./picture.mjs";
+import {
+  encodedPictures,
+  generatedTokens,
+  key,
+  question,
+  slotsComeFree,
+  tooLong,
+  url,
+  weather,
+} from "./server.mjs";
 
 const client = new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0 });
 const ask = { model: "m", max_tokens: 8, messages: question, temperature: 0 };
@@ -45,6 +55,33 @@ test("the stream helper puts the same message together", async () => {
   assert.equal(textOf(streamed), textOf(whole));
   assert.equal(streamed.stop_reason, "max_tokens");
   assert.equal(streamed.usage.output_tokens, 8);
+});
+
+test("pictures of a question and of a tool's result are encoded once", async () => {
+  const before = await encodedPictures();
+  const image = (seed) => ({
+    type: "image",
+    source: { type: "base64", media_type: "image/png", data: png(seed) },
+  });
+  const messages = [
+    { role: "user", content: [image(4), { type: "text", text: "Is the other one alike?" }] },
+    { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "weather", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: [image(5)] }] },
+  ];
+  const first = await client.messages.create({ ...ask, tools, messages });
+  const second = await client.messages.create({
+    ...ask,
+    tools,
+    messages: [
+      ...messages,
+      { role: "assistant", content: first.content },
+      { role: "user", content: "Sure?" },
+    ],
+  });
+  const sent = (usage) =>
+    usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+  assert.ok(second.usage.cache_read_input_tokens >= sent(first.usage) - 64);
+  assert.equal((await encodedPictures()) - before, 2);
 });
 
 test("an answer that explains itself is an answer like others", async () => {

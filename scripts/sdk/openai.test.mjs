@@ -7,8 +7,10 @@ import OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
+import { png } from "./picture.mjs";
 import {
   callGrammar,
+  encodedPictures,
   generatedTokens,
   key,
   question,
@@ -162,6 +164,59 @@ test("a last message of the assistant is continued, whole and streamed", async (
   assert.equal(streamed.choices[0].message.content, whole.choices[0].message.content);
   await assert.rejects(
     client.chat.completions.create({ ...ask, continue_final_message: true }),
+    OpenAI.BadRequestError,
+  );
+});
+
+// What of a next prompt is prefilled: its own message, and the end of the one before.
+const newTokensMax = 150;
+
+test("a picture is encoded once, and stays in the conversation", async () => {
+  const before = await encodedPictures();
+  const content = [
+    { type: "image_url", image_url: { url: `data:image/png;base64,${png(1)}` } },
+    { type: "text", text: "What is this?" },
+  ];
+  const messages = [{ role: "user", content }];
+  const first = await client.chat.completions.create({ ...ask, messages });
+  const second = await client.chat.completions.create({
+    ...ask,
+    messages: [...messages, first.choices[0].message, { role: "user", content: "Sure?" }],
+  });
+  const { prompt_tokens: tokens, prompt_tokens_details: details } = second.usage;
+  assert.ok(tokens > first.usage.prompt_tokens);
+  assert.ok(details.cached_tokens >= first.usage.prompt_tokens - 64);
+  assert.ok(tokens - details.cached_tokens < newTokensMax);
+  assert.equal((await encodedPictures()) - before, 1);
+});
+
+test("a response's picture is encoded once, and stays by previous_response_id", async () => {
+  const before = await encodedPictures();
+  const asked = { model: "m", max_output_tokens: 8, temperature: 0 };
+  const content = [
+    { type: "input_image", detail: "auto", image_url: `data:image/png;base64,${png(2)}` },
+    { type: "input_text", text: "What is this?" },
+  ];
+  const first = await client.responses.create({ ...asked, input: [{ role: "user", content }] });
+  const second = await client.responses.create({
+    ...asked,
+    input: "Sure?",
+    previous_response_id: first.id,
+  });
+  const { input_tokens: tokens, input_tokens_details: details } = second.usage;
+  assert.ok(tokens > first.usage.input_tokens);
+  assert.ok(tokens - details.cached_tokens < newTokensMax);
+  assert.equal((await encodedPictures()) - before, 1);
+});
+
+test("a picture stands at its marker in a text that goes on", async () => {
+  const prompt = { prompt_string: "See <__media__> and", multimodal_data: [png(3)] };
+  const asked = { model: "m", prompt, max_tokens: 6, temperature: 0 };
+  const whole = await client.completions.create(asked);
+  assert.ok(whole.usage.prompt_tokens > "See  and".length);
+  assert.equal(whole.usage.completion_tokens, 6);
+  await assert.rejects(
+    client.completions.create({ ...asked, prompt: { ...prompt, multimodal_data: [] } }),
     OpenAI.BadRequestError,
   );
 });

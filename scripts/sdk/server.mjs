@@ -22,11 +22,15 @@ async function get(path) {
   return answer;
 }
 
-// Tokens, by all answers so far.
-export async function generatedTokens() {
+async function metric(name) {
   const metrics = await (await get("/metrics")).text();
-  return Number(/^llamacpp:tokens_predicted_total (\S+)$/m.exec(metrics)[1]);
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(metrics)[1]);
 }
+
+// Tokens, by all answers so far.
+export const generatedTokens = () => metric("llamacpp:tokens_predicted_total");
+// Pictures, by all requests so far.
+export const encodedPictures = () => metric("cairn_media_encoded_total");
 
 // Waits until no slot works any more; false when one still does after half a minute.
 export async function slotsComeFree() {

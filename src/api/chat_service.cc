@@ -106,11 +106,7 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
   generation.name_space = name_space;
   generation.shape = prompt.shape;
   generation.prompt = prompt.tokens;
-  for (const PlacedMedium& medium : prompt.media) {
-    for (size_t i = 0; i < medium.rows.size(); ++i) {
-      generation.media.push_back({medium.rows[i].begin, i, medium.medium});
-    }
-  }
+  generation.media = PiecesOf(prompt.media);
   generation.pinned_texts = prompt.pinned_texts;
   generation.dropped_messages = prompt.dropped_messages;
   if (prompt.pinned_texts > 0 && options_.prompt.log) {
@@ -146,6 +142,10 @@ ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) co
 
 ApiResult<std::string> ChatService::Render(const Conversation& conversation) const {
   return prompts_.Render(conversation);
+}
+
+ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, const Media& media) const {
+  return prompts_.PrepareText(std::move(text), media);
 }
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,

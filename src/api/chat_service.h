@@ -77,6 +77,8 @@ class ChatService {
   // Returns the prompt's text up to the start of the answer, with tools in the order of the
   // request.
   ApiResult<std::string> Render(const Conversation& conversation) const;
+  // See PromptBuilder.
+  ApiResult<PreparedPrompt> PrepareText(std::string text, const Media& media) const;
   // Returns the prompt's tokens as Start would submit them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
 

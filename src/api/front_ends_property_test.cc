@@ -148,6 +148,8 @@ constexpr std::array kFields = {"messages",
                                 "stream",
                                 "stream_options",
                                 "prompt",
+                                "prompt_string",
+                                "multimodal_data",
                                 "echo",
                                 "input",
                                 "instructions",
@@ -284,7 +286,7 @@ class FrontEnds {
   ApiResult<void> Completion(std::string_view text, CompletionDialect dialect) const {
     const auto body = ParseBody(text);
     if (!body) return tl::unexpected(body.error());
-    auto request = ParseCompletion(engine_, *body, {}, dialect);
+    auto request = ParseCompletion(service_, *body, {}, dialect);
     if (!request) return tl::unexpected(request.error());
     request->params.tokens_max = std::min(request->params.tokens_max, kTokensMax);
     const auto started = StartCompletion(service_, std::move(*request), dialect, {}, 0);
@@ -372,7 +374,8 @@ void ExpectsClientsError(const ApiError& error, const std::string& text) {
   RC_ASSERT(ToValidUtf8(body) == body);
   RC_ASSERT(!Json::parse(MessagesErrorBody(error))["error"]["message"].empty());
   if (error.field.empty()) return;
-  RC_ASSERT(error.message.find("'" + error.field + "'") != std::string::npos);
+  RC_ASSERT(error.message.find("'" + error.field + "'") != std::string::npos ||
+            error.message.starts_with(error.field + ": "));
   RC_ASSERT(IsInBody(error.field, text));
 }
 
@@ -437,7 +440,8 @@ const std::vector<std::string> kCompletions = {
     R"({"prompt":"text","max_tokens":4,"echo":true,"stream":true,"seed":-1,"stop":"x",
         "stream_options":{"include_usage":true}})",
     R"({"prompt":[1,"text",2],"n_predict":4,"json_schema":{"type":"object"},"mirostat":1,
-        "cache_prompt":false})"};
+        "cache_prompt":false})",
+    R"({"prompt":[{"prompt_string":"text","multimodal_data":[]}],"n_predict":4})"};
 
 RC_GTEST_PROP(FrontEndsProperty, ChatsAreReadOrRefused, ()) {
   Play(kChats, [](const std::string& text) { return Fronts().Chat(text); });

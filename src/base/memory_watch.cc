@@ -212,6 +212,11 @@ MemorySources SystemMemorySources() {
   return sources;
 }
 
+uint64_t HeapUsedBytes() {
+  const auto heap = mallinfo2();
+  return static_cast<uint64_t>(heap.uordblks) + static_cast<uint64_t>(heap.hblkhd);
+}
+
 std::unique_ptr<MemoryWatch> MakeMemoryWatch(MemorySources sources, size_t keep_back_bytes) {
   return std::make_unique<SystemMemoryWatch>(std::move(sources), keep_back_bytes);
 }

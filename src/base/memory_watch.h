@@ -51,6 +51,10 @@ struct MemorySources {
 // Returns the sources with this process' limits.
 MemorySources SystemMemorySources();
 
+// Returns the bytes that malloc has handed out and that are not freed. Unlike the resident set it
+// leaves out what the allocator keeps for later, so a leak shows in it soon. Any thread.
+uint64_t HeapUsedBytes();
+
 // A process may have at most one watch with `keep_back_bytes` above 0.
 std::unique_ptr<MemoryWatch> MakeMemoryWatch(MemorySources sources, size_t keep_back_bytes = 0);
 

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace cairn {
 namespace {
@@ -112,6 +114,15 @@ TEST_F(MemoryWatchTest, OfThisProcessItIsANumber) {
   EXPECT_GT(room.limit_bytes, kMib);
   EXPECT_LT(room.limit_bytes, UINT64_MAX);
   EXPECT_LE(room.left_bytes, room.limit_bytes);
+}
+
+TEST(HeapUsedBytes, GrowsByAnAllocationAndShrinksWhenItIsFreed) {
+  constexpr size_t kBytes = size_t{64} << 20;
+  const uint64_t before = HeapUsedBytes();
+  auto block = std::make_unique<std::vector<char>>(kBytes);
+  EXPECT_GE(HeapUsedBytes(), before + kBytes - (size_t{1} << 20));
+  block.reset();
+  EXPECT_LT(HeapUsedBytes(), before + (size_t{1} << 20));
 }
 
 }  // namespace

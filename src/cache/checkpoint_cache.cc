@@ -256,6 +256,7 @@ Result<CheckpointCache::PinnedPath> CheckpointCache::PinPath(NamespaceId name_sp
   for (const SegmentIndex::Link& link : links) {
     SegmentIndex::Segment& segment = table_.segments().Get(link.id);
     segment.used_tick = table_.tick();
+    segment.used_before_ns = 0;
     ++segment.uses;
     ++segment.pins;
   }
@@ -351,11 +352,13 @@ Result<ByteSpan> CheckpointCache::Pin(uint64_t id) {
   if (entry == nullptr) {
     FullState& whole = table_.full_states().Get(id);
     whole.used_tick = tick;
+    whole.used_before_ns = 0;
     ++whole.uses;
     ++whole.pins;
     return bytes;
   }
   entry->used_tick = tick;
+  entry->used_before_ns = 0;
   ++entry->uses;
   ++entry->pins;
   if (table_.IsKept(*entry)) entry->kept_until_ms = table_.now_ms() + entry->keep_ms;

@@ -167,9 +167,9 @@ class CheckpointCache {
     return saver_.SaveNext(prefill_ms_per_token);
   }
 
-  // See FindStoredPrefixes.
-  std::vector<StoredPrefix> PrefixesWorthMost(size_t max) const {
-    return FindStoredPrefixes(table_, max);
+  // See FindPrefixesToPreload.
+  std::vector<StoredPrefix> PrefixesToPreload(size_t slots) const {
+    return FindPrefixesToPreload(table_, slots);
   }
 
   // The caller's clock, in milliseconds; it never goes back. Only Keep uses it.

@@ -38,6 +38,8 @@ struct FullState {
   int pins = 0;
   uint64_t created_tick = 0;
   uint64_t used_tick = 0;
+  // When an earlier or another process used it last; 0: this process has used it.
+  int64_t used_before_ns = 0;
   uint64_t uses = 0;
 };
 

@@ -91,6 +91,8 @@ struct CheckpointEntry {
   const PrefixTree::Node* node = nullptr;
   uint64_t created_tick = 0;
   uint64_t used_tick = 0;
+  // When an earlier or another process used it last; 0: this process has used it.
+  int64_t used_before_ns = 0;
   uint64_t uses = 0;
   int pins = 0;
   SegmentId holder = 0;      // of the attention KV of its last token; 0 if that is not stored

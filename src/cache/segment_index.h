@@ -61,6 +61,8 @@ class SegmentIndex {
     int pins = 0;
     uint64_t created_tick = 0;
     uint64_t used_tick = 0;
+    // When an earlier or another process used it last; 0: this process has used it.
+    int64_t used_before_ns = 0;
     uint64_t uses = 0;
     std::vector<TokenRange> answers = {};  // the answers that begin or continue in it
     // Checkpoints whose last token's KV it holds; they cannot be resumed from without it.

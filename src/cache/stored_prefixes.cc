@@ -1,7 +1,9 @@
 #include "cache/stored_prefixes.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -127,11 +129,56 @@ std::vector<StoredPrefix> PrefixesOfSegments(const ObjectTable& table, size_t ma
   return headers;
 }
 
-}  // namespace
-
-std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t max) {
+// Most valuable first.
+std::vector<StoredPrefix> SharedPrefixes(const ObjectTable& table, size_t max) {
   return table.slots().needs_snapshots ? PrefixCheckpoints(table, max)
                                        : PrefixesOfSegments(table, max);
+}
+
+// Returns nullopt if nothing is stored.
+std::optional<StoredPrefix> FindLastConversation(const ObjectTable& table) {
+  using Recency = std::pair<bool, uint64_t>;
+  Recency last_used;
+  const auto is_later = [&](const auto& object) {
+    const bool here = object.used_before_ns == 0;
+    const Recency used{here,
+                       here ? object.used_tick : static_cast<uint64_t>(object.used_before_ns)};
+    if (used <= last_used) return false;
+    last_used = used;
+    return true;
+  };
+  // Copies the tokens of the last one alone.
+  std::function<StoredPrefix()> last;
+  for (const auto& [id, entry] : table.entries()) {
+    if (PrefixTree::DescendantOf(entry.node) != nullptr || !is_later(entry)) continue;
+    last = [&found = entry] {
+      return StoredPrefix{found.name_space, PrefixTree::TokensOf(found.node), true};
+    };
+  }
+  for (const auto& [id, whole] : table.full_states().full_states()) {
+    if (!is_later(whole)) continue;
+    last = [&found = whole] { return StoredPrefix{found.name_space, found.tokens, true}; };
+  }
+  for (const auto& [id, segment] : table.segments().segments()) {
+    // Where snapshots are needed, no segment's end can be resumed at without one.
+    if (table.slots().needs_snapshots || segment.children > 0 || !is_later(segment)) continue;
+    last = [&table, &found = segment] {
+      return StoredPrefix{found.name_space, table.segments().TokensOf(found.id), true};
+    };
+  }
+  if (!last) return std::nullopt;
+  return last();
+}
+
+}  // namespace
+
+std::vector<StoredPrefix> FindPrefixesToPreload(const ObjectTable& table, size_t slots) {
+  std::optional<StoredPrefix> last = FindLastConversation(table);
+  std::vector<StoredPrefix> prefixes =
+      SharedPrefixes(table, last ? slots - 1 : std::max<size_t>(1, slots - 1));
+  if (last) prefixes.push_back(*std::move(last));
+  std::reverse(prefixes.begin(), prefixes.end());
+  return prefixes;
 }
 
 std::vector<Tokens> FindStoredTexts(const ObjectTable& table, NamespaceId name_space,

@@ -1,5 +1,6 @@
-// FindStoredPrefixes: finds prompt prefixes that are worth preloading into slots. Prefixes are
-// ranked by their length and by the number of stored conversations that continue them.
+// FindPrefixesToPreload: finds prompt prefixes that are worth preloading into
+// slots. Prefixes are ranked by their length and by the number of stored conversations that
+// continue them.
 //
 // Where resuming takes a snapshot, there is a checkpoint at the end of each prefix. Elsewhere no
 // mark tells where a prefix ends. But the common beginning of several conversations is stored once,
@@ -25,11 +26,18 @@ namespace cairn {
 struct StoredPrefix {
   NamespaceId name_space = 0;
   Tokens tokens;
+  // A conversation: it is preloaded as far as it can be resumed. Of a prefix that others share no
+  // less than all is of use.
+  bool is_conversation = false;
 };
 
-// Returns at most `max` stored prefixes, most valuable first. Where no snapshot is needed, system
-// prompts are not distinguished from other beginnings that several conversations share.
-std::vector<StoredPrefix> FindStoredPrefixes(const ObjectTable& table, size_t max);
+// Returns at most one prefix for each of the `slots`, the most urgent last. One is the conversation
+// that was used last, by this process or before it, by the times of ListedObject: it costs others
+// nothing, because all of it is on disk. The others begin the most, or the longest, stored
+// conversations; where no snapshot is needed, system prompts are not distinguished from other
+// beginnings that several conversations share. Without a conversation, one slot of several is left
+// free.
+std::vector<StoredPrefix> FindPrefixesToPreload(const ObjectTable& table, size_t slots);
 
 // Returns the tokens of the namespace's stored conversations, the last used first: at most
 // `tokens_max` together, of each its end.

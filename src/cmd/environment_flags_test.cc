@@ -35,12 +35,14 @@ TEST(EnvironmentFlags, StandForFlagsThatTheCommandLineLeavesOut) {
   EXPECT_EQ(Serve({{"LLAMA_ARG_MODEL", "m.gguf"},
                    {"LLAMA_ARG_CTX_SIZE", "4096"},
                    {"LLAMA_ARG_TENSOR_SPLIT", "3,1"},
+                   {"LLAMA_ARG_RPC", "a:50052,b:50053"},
                    {"LLAMA_ARG_TEMPERATURE", "0.25"},
                    {"LLAMA_ARG_ALIAS", "a b=c"}},
                   {}, &options),
             "");
   EXPECT_EQ(options.llama.model_path, "m.gguf");
   EXPECT_EQ(options.llama.context_tokens, 4096);
+  EXPECT_EQ(options.llama.rpc_workers, (Words{"a:50052", "b:50053"}));
   EXPECT_EQ(options.llama.tensor_split, (std::vector<float>{3, 1}));
   EXPECT_FLOAT_EQ(options.defaults.sampling.temperature, 0.25F);
   EXPECT_EQ(options.alias, "a b=c");

@@ -10,6 +10,7 @@
 #include "cmd/environment_flags.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
+#include "cmd/rpc/rpc_server.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
@@ -50,6 +51,8 @@ int Main(std::vector<std::string> arguments) {
 
   ServeOptions serve_options;
   const CLI::App* serve = AddServe(&app, &serve_options);
+  RpcServerCommandOptions rpc_options;
+  const CLI::App* rpc = AddRpcServer(&app, &rpc_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
@@ -77,6 +80,7 @@ int Main(std::vector<std::string> arguments) {
     return app.exit(error) == 0 ? 0 : 1;
   }
   if (serve->parsed()) return RunServe(serve_options);
+  if (rpc->parsed()) return RunRpcServer(rpc_options);
   if (top->parsed()) return RunTop(top_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);

@@ -11,7 +11,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 30> kShortFlags{{
+constexpr std::array<ShortFlag, 33> kShortFlags{{
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -22,6 +22,9 @@ constexpr std::array<ShortFlag, 30> kShortFlags{{
     {"-sm", "--split-mode"},
     {"-ts", "--tensor-split"},
     {"-mg", "--main-gpu"},
+    {"-fit", "--fit"},
+    {"-fitt", "--fit-target"},
+    {"-fitc", "--fit-ctx"},
     {"-np", "--parallel"},
     {"-ub", "--ubatch-size"},
     {"-tb", "--threads-batch"},

@@ -49,7 +49,7 @@ enum class MemoryClass {
 };
 std::string_view MemoryClassName(MemoryClass memory_class);
 
-// The exactness grid (see MemoryTraits) that held on every backend it was tried on. It is assumed
+// The exactness grid (see MemoryTraits) that held on every CPU it was tried on. It is assumed
 // where there is no time to measure one; where none was found, prompts are cut as if it held.
 inline constexpr size_t kUsualGridTokens = 64;
 
@@ -64,9 +64,12 @@ struct MemoryTraits {
   // The exactness grid: cutting prompts at multiples of this many tokens leaves every bit of later
   // logits unchanged. 0 if no grid was found.
   size_t grid_tokens = 0;
-  // Whether that holds too where the grid begins anew at boundaries off it, at which every run ends
-  // a chunk (tree/prompt_cuts.h).
+  // Whether prompts may be cut at boundaries off the grid, where it then begins anew and at which
+  // every run ends a chunk (tree/prompt_cuts.h).
   bool cuts_at_messages = true;
+  // Whether no bit changes then, whatever was computed before in the same buffer. With a sliding
+  // window one does in some thousand prompts, so `exact` keeps to the grid.
+  bool exact_at_messages = true;
   // Whether the grid was measured, not assumed.
   bool grid_measured = false;
   // Ranges of attention KV can be copied separately from the full state, and sequences can begin
@@ -85,6 +88,12 @@ struct MemoryTraits {
   size_t rollback_tokens = 0;
   // Attention KV can be moved to other positions.
   bool shifts = false;
+  // A device other than the CPU computes, or may compute some chunks. It chooses its kernels by the
+  // size of a chunk, so probes need one of full size.
+  bool on_device = false;
+  // A restored sequence goes on with the bits of an uninterrupted one. Tried on devices other than
+  // the CPU; where it does not, grid_tokens is 0.
+  bool restores_bits = true;
 
   bool NeedsSnapshots() const { return snapshot_bytes > 0; }
 };

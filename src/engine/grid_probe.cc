@@ -33,8 +33,11 @@ class GridSearch::Steps {
         seq_(seq),
         prompts_(options.find_smallest ? 4 : 2),
         density_min_(options.find_smallest ? 1 : 2),
+        tokens_min_(std::max(kPromptTokensMin,
+                             engine->traits().on_device ? engine->chunk_tokens_max() : 0)),
         progress_(options.progress) {
     while (!options.find_smallest && kCandidates[candidate_] < kUsualGridTokens) ++candidate_;
+    first_candidate_ = candidate_;
     BeginCandidate();
   }
 
@@ -62,7 +65,9 @@ class GridSearch::Steps {
     if (candidate_ == kCandidates.size()) {
       done_ = true;
     } else if (grid() > engine_->chunk_tokens_max() || 4 * grid() >= engine_->context_tokens()) {
-      EndUnfinished();  // too large to try here, so the result is unknown
+      // Too large to try here: unknown if nothing was tried, else no grid that can be used here.
+      done_ = true;
+      unfinished_ = candidate_ == first_candidate_;
     } else {
       BeginPrompt();
     }
@@ -74,7 +79,7 @@ class GridSearch::Steps {
       progress_((static_cast<float>(candidate_) + of_candidate) /
                 static_cast<float>(kCandidates.size()));
     }
-    const size_t length = std::max(3 * grid(), kPromptTokensMin) + 1 + Random(grid() + 31);
+    const size_t length = std::max(3 * grid(), tokens_min_) + 1 + Random(grid() + 31);
     const size_t vocab = std::max<size_t>(1, engine_->info().vocab_size);
     prompt_.resize(std::min(length, engine_->context_tokens() - 1));
     for (Token& token : prompt_) token = static_cast<Token>(Random(vocab));
@@ -143,9 +148,11 @@ class GridSearch::Steps {
   const SeqId seq_;
   const int prompts_;
   const int density_min_;
+  const size_t tokens_min_;
   const std::function<void(float)> progress_;
   std::mt19937_64 random_{20260817};  // the same prompts at every start
   size_t candidate_ = 0;
+  size_t first_candidate_ = 0;
   int prompt_index_ = 0;
   Tokens prompt_;
   int density_ = 0;

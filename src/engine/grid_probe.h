@@ -5,6 +5,9 @@
 // The probe prefills random prompts uncut and cut, and returns the first g that no prompt
 // disproves. Then it tries that grid between boundaries, which are no multiples of it
 // (tree/prompt_cuts.h). It cannot prove a grid: the returned one was only never seen to fail.
+//
+// A prompt is a few hundred tokens long. On a device other than the CPU it is longer than a chunk
+// of full size, because kernels are chosen by the size of a chunk there (MemoryTraits::on_device).
 
 #ifndef CAIRN_ENGINE_GRID_PROBE_H_
 #define CAIRN_ENGINE_GRID_PROBE_H_

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "testing/engine/fake_engine.h"
 
 namespace cairn {
@@ -40,6 +44,34 @@ TEST(GridProbe, SaysWhenThereIsNone) {
   EXPECT_TRUE(probe.finished);
 }
 
+// Its logits are never the same again.
+class RestlessEngine : public FakeEngine {
+ public:
+  explicit RestlessEngine(const FakeEngineOptions& options) : FakeEngine(options) {}
+  std::span<const float> Logits() const override {
+    logits_.assign(FakeEngine::Logits().begin(), FakeEngine::Logits().end());
+    logits_.front() += static_cast<float>(++calls_);
+    return logits_;
+  }
+
+ private:
+  mutable std::vector<float> logits_;
+  mutable int calls_ = 0;
+};
+
+TEST(GridProbe, SaysThatThereIsNoneWhereLargerCandidatesDoNotFit) {
+  const SteadyClock clock;
+  FakeEngineOptions options;
+  options.chunk_tokens_max = 128;
+  RestlessEngine engine(options);
+  const GridProbe probe = ProbeGrid(&engine, 0, clock, {1e9, false});
+  EXPECT_EQ(probe.grid_tokens, 0u);
+  EXPECT_TRUE(probe.finished);
+  options.chunk_tokens_max = 32;
+  RestlessEngine tiny(options);
+  EXPECT_FALSE(ProbeGrid(&tiny, 0, clock, {1e9, false}).finished) << "nothing was tried";
+}
+
 TEST(GridSearch, FindsInStepsOfOneChunkWhatTheProbeFindsInOneGo) {
   FakeEngineOptions options;
   options.grid_tokens = 128;
@@ -54,6 +86,35 @@ TEST(GridSearch, FindsInStepsOfOneChunkWhatTheProbeFindsInOneGo) {
   EXPECT_TRUE(search.result().finished);
   EXPECT_EQ(search.result().grid_tokens, 128u);
   EXPECT_EQ(search.result().tokens_read, Probe(128, {1e9, false}).tokens_read);
+}
+
+// Notes the largest chunk.
+class NotingEngine : public FakeEngine {
+ public:
+  explicit NotingEngine(bool on_device)
+      : FakeEngine(FakeEngineOptions{}), traits_(FakeEngine::traits()) {
+    traits_.on_device = on_device;
+  }
+  const MemoryTraits& traits() const override { return traits_; }
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
+    largest_chunk_ = std::max(largest_chunk_, tokens.size());
+    return FakeEngine::Decode(seq, position, tokens);
+  }
+  size_t largest_chunk() const { return largest_chunk_; }
+
+ private:
+  MemoryTraits traits_;
+  size_t largest_chunk_ = 0;
+};
+
+TEST(GridProbe, OnADeviceItTriesAChunkOfFullSize) {
+  const SteadyClock clock;
+  for (const bool on_device : {false, true}) {
+    NotingEngine engine(on_device);
+    EXPECT_EQ(ProbeGrid(&engine, 0, clock, {1e9, false}).grid_tokens, 64u);
+    EXPECT_EQ(engine.largest_chunk() == engine.chunk_tokens_max(), on_device)
+        << engine.largest_chunk();
+  }
 }
 
 TEST(GridProbe, SaysWhenTimeRanOut) {

@@ -187,7 +187,7 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
   return Complete(service, served, dialect, http_request,
-                  ParseCompletion(service.engine(), *body, served.defaults, dialect));
+                  ParseCompletion(service, *body, served.defaults, dialect));
 }
 
 HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {
@@ -380,6 +380,21 @@ void AddStoredResponseRoutes(HttpServer* server, Served* served) {
   });
 }
 
+// Nothing keeps it: a cache between the server and its clients may not know their keys. No page of
+// another site may show it either.
+HttpResponse Thumbnail(const Served& served, const HttpRequest& request) {
+  const auto thumbnail = served.request_log.FindThumbnail(
+      request.captures.at("id"), request.captures.at("index"), NamespaceOf(request));
+  if (!thumbnail) return ErrorResponse(thumbnail.error());
+  HttpResponse response;
+  response.content_type = "image/png";
+  response.body.assign((*thumbnail)->begin(), (*thumbnail)->end());
+  response.headers = {{"Cache-Control", "no-store"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  return response;
+}
+
 void AddRequestRoutes(HttpServer* server, Served* served) {
   server->Handle("GET", "/cairn/requests", [served](const HttpRequest& request) {
     return ToResponse(RequestsBody(served->request_log, request.params, NamespaceOf(request)));
@@ -387,6 +402,8 @@ void AddRequestRoutes(HttpServer* server, Served* served) {
   server->Handle("GET", "/cairn/requests/:id", [served](const HttpRequest& request) {
     return ToResponse(served->request_log.Find(request.captures.at("id"), NamespaceOf(request)));
   });
+  server->Handle("GET", "/cairn/requests/:id/thumbnails/:index",
+                 [served](const HttpRequest& request) { return Thumbnail(*served, request); });
 }
 
 void AddCacheRoutes(HttpServer* server, const Served* served) {

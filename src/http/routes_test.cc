@@ -70,6 +70,26 @@ class RoutesTest : public ApiTest {
   std::thread server_thread_;
 };
 
+TEST_F(RoutesTest, AThumbnailIsAPictureThatNoCacheKeepsAndNoOtherSiteShows) {
+  FinishLoading();
+  const auto thumbnail = std::make_shared<const Bytes>(Bytes{0x89, 'P', 'N', 'G', 0, '\n'});
+  PlacedMedium medium{.begin = 1, .end = 7, .medium = MakeMedium(MediumKind::kImage, {}, "")};
+  medium.preview.thumbnail = thumbnail;
+  ExplainedPrompt prompt;
+  prompt.media.push_back(std::move(medium));
+  served_.request_log.Begin({"r1", "/test", 0, 0}, std::move(prompt), &engine_)->OnReport({});
+  const std::string answer = Get("/cairn/requests/r1/thumbnails/0");
+  EXPECT_EQ(StatusOf(answer), 200);
+  EXPECT_EQ(BodyOf(answer), std::string(thumbnail->begin(), thumbnail->end()));
+  for (const char* header :
+       {"Content-Type: image/png", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+        "Cross-Origin-Resource-Policy: same-origin"}) {
+    EXPECT_NE(answer.find(std::string("\r\n") + header + "\r\n"), std::string::npos) << header;
+  }
+  EXPECT_EQ(StatusOf(Get("/cairn/requests/r1/thumbnails/1")), 404);
+  EXPECT_EQ(StatusOf(Get("/cairn/requests/r2/thumbnails/0")), 404);
+}
+
 const std::string kMessages = R"("max_tokens":3,"messages":[{"role":"user","content":"hi"}])";
 
 TEST_F(RoutesTest, AnImageWithoutAProjectorIsRefusedInEachApisForm) {

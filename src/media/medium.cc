@@ -81,4 +81,16 @@ std::vector<MarkedMedium> FindMarkers(std::string_view text, const Media& media)
   return found;
 }
 
+std::string WithNextMediumMarkers(std::string_view text, const Media& media) {
+  std::string changed;
+  size_t at = 0;
+  for (const MarkedMedium& marked : FindMarkers(text, media)) {
+    changed += text.substr(at, marked.begin - at);
+    changed += kNextMediumMarker;
+    at = marked.end;
+  }
+  changed += text.substr(at);
+  return changed;
+}
+
 }  // namespace cairn

@@ -55,6 +55,11 @@ struct MarkedMedium {
 // Finds the markers of `media` in `text`, in order.
 std::vector<MarkedMedium> FindMarkers(std::string_view text, const Media& media);
 
+// Stands in a client's own text for the next one of a list of media (POST /completion).
+inline constexpr std::string_view kNextMediumMarker = "<__media__>";
+// Returns the text with kNextMediumMarker in place of each marker of `media`.
+std::string WithNextMediumMarkers(std::string_view text, const Media& media);
+
 }  // namespace cairn
 
 #endif  // CAIRN_MEDIA_MEDIUM_H_

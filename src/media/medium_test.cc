@@ -45,5 +45,16 @@ TEST(Medium, OfAnotherConversationLeavesItsMarkerAsText) {
   EXPECT_TRUE(FindMarkers("<__media__", {Image("b")}).empty());
 }
 
+TEST(Medium, IsTheNextOneOfItsListWhereItsMarkerWas) {
+  const Media media = {Image("a"), Image("b")};
+  const std::string a = MarkerOf(*media[0]);
+  const std::string b = MarkerOf(*media[1]);
+  EXPECT_EQ(WithNextMediumMarkers("x" + b + a + "y" + a, media),
+            "x<__media__><__media__>y<__media__>");
+  EXPECT_EQ(WithNextMediumMarkers("x" + b, {media[0]}), "x" + b);
+  EXPECT_EQ(WithNextMediumMarkers("", media), "");
+  EXPECT_TRUE(FindMarkers(kNextMediumMarker, media).empty());
+}
+
 }  // namespace
 }  // namespace cairn

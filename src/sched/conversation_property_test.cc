@@ -70,6 +70,11 @@ Tokens MessageStarts(const Scenario& scenario) {
   return scenario.seed / 4 % 2 == 0 ? Tokens{kMessageTokens.start} : Tokens{};
 }
 
+// Half of those have gaps between boundaries that grow, and faster than a server's.
+size_t GapDivisor(const Scenario& scenario) {
+  return scenario.seed / 8 % 2 == 0 ? 4 : 0;
+}
+
 GenerationParams Params(size_t tokens_max) {
   GenerationParams params;
   params.tokens_max = tokens_max;
@@ -201,6 +206,7 @@ class ConversationRun {
       options.reuse = scenario.reuse;
       options.leave_grid = true;
       options.message_starts = MessageStarts(scenario);
+      options.boundary_gap_divisor = GapDivisor(scenario);
       options.queue_limit = 64;
       options.first_lineage = life << 32;
       options.beside_tokens_max = scenario.beside_tokens_max;
@@ -259,6 +265,7 @@ class ConversationRun {
     options.memory_class = scenario.memory_class;
     options.grid_tokens = 16;
     options.message_starts = MessageStarts(scenario);
+    options.boundary_gap_divisor = GapDivisor(scenario);
     options.chunk_tokens_max = 48;
     options.window_tokens = 40;
     options.seed = scenario.seed;

@@ -77,23 +77,30 @@ TEST_P(MessageCuts, AnEditedLastMessagePrefillsThatMessageAlone) {
   }
 }
 
-TEST_P(MessageCuts, AreNotUsedWhereTheEngineFoundThemInexact) {
-  class Inexact final : public FakeEngine {
-   public:
-    explicit Inexact(const FakeEngineOptions& options) : FakeEngine(options) {
-      traits_ = FakeEngine::traits();
-      traits_.cuts_at_messages = false;
-    }
-    const MemoryTraits& traits() const override { return traits_; }
+// An engine of which the start found out other traits.
+class EngineWithTraits final : public FakeEngine {
+ public:
+  explicit EngineWithTraits(const FakeEngineOptions& options)
+      : FakeEngine(options), found(FakeEngine::traits()) {}
+  const MemoryTraits& traits() const override { return found; }
 
-   private:
-    MemoryTraits traits_;
-  };
-  const Inexact engine(EngineOptions());
+  MemoryTraits found;
+};
+
+TEST_P(MessageCuts, AreNotUsedWhereTheEngineFoundThemInexact) {
+  EngineWithTraits engine(EngineOptions());
+  engine.found.cuts_at_messages = false;
   EXPECT_TRUE(CutRulesOf(engine, Scheduling(ReuseMode::kLive)).message_starts.empty());
   const FakeEngine exact(EngineOptions());
   EXPECT_EQ(CutRulesOf(exact, Scheduling(ReuseMode::kLive)).message_starts, Tokens{kStart});
   EXPECT_EQ(CutRulesOf(exact, Scheduling(ReuseMode::kAny)).grid_tokens, 1U);
+}
+
+TEST_P(MessageCuts, AreUsedByLiveAloneWhereABitMayChange) {
+  EngineWithTraits engine(EngineOptions());
+  engine.found.exact_at_messages = false;
+  EXPECT_EQ(CutRulesOf(engine, Scheduling(ReuseMode::kLive)).message_starts, Tokens{kStart});
+  EXPECT_TRUE(CutRulesOf(engine, Scheduling(ReuseMode::kExact)).message_starts.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, MessageCuts, testing::ValuesIn(kClasses), [](const auto& of) {

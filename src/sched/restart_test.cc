@@ -82,12 +82,26 @@ FakeEngineOptions SlowReader(MemoryClass memory_class, size_t slots = 1) {
   return options;
 }
 
-// An earlier life that answers one prompt and saves everything.
-void AnswerAndSave(test::FakeDisk* disk, MemoryClass memory_class, const Tokens& prompt) {
+// An earlier life that answers one prompt and saves everything. Returns `disk`.
+test::FakeDisk* AnswerAndSave(test::FakeDisk* disk, MemoryClass memory_class,
+                              const Tokens& prompt) {
   Life life(disk, SlowReader(memory_class), 1 << 20);
   life.Ask(Bench::Request(prompt, 20));
   life.SaveAll();
+  return disk;
 }
+
+// A life whose disk has the state of a prompt and does not read yet.
+struct StalledLife {
+  explicit StalledLife(MemoryClass memory_class, size_t slots = 1)
+      : life(AnswerAndSave(&disk, memory_class, prompt), SlowReader(memory_class, slots), 2 << 20) {
+    disk.SetReads(false);
+  }
+
+  test::FakeDisk disk;
+  const Tokens prompt = Text(1000, 'H');
+  Life life;
+};
 
 // A question behind a system prefix of 960 tokens.
 GenerationRequest HeaderRequest(char question) {
@@ -287,11 +301,8 @@ TEST(Restart, WhatVanishesFromTheDiskIsReadAgainAndNothingElseHappens) {
 TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    test::FakeDisk disk;
-    const Tokens prompt = Text(1000, 'H');
-    AnswerAndSave(&disk, memory_class, prompt);
-    Life life(&disk, SlowReader(memory_class, 2), 2 << 20);
-    disk.SetReads(false);
+    StalledLife stalled(memory_class, 2);
+    auto& [disk, prompt, life] = stalled;
     const auto stored = life.Submit(Bench::Request(prompt, 20));
     const auto cancelled = life.Submit(Bench::Request(prompt, 20));
     life.StepUntilNothingIsLeft();
@@ -318,11 +329,8 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
 TEST(Restart, ARequestThatPassesAnotherInTheQueueIsNotReadByTheThreadThatAnswersEither) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    test::FakeDisk disk;
-    const Tokens prompt = Text(1000, 'H');
-    AnswerAndSave(&disk, memory_class, prompt);
-    Life life(&disk, SlowReader(memory_class), 2 << 20);
-    disk.SetReads(false);
+    StalledLife stalled(memory_class);
+    auto& [disk, prompt, life] = stalled;
     const auto longer = life.Submit(Bench::Request(Join(prompt, Text(600, 'l')), 20));
     const auto shorter = life.Submit(Bench::Request(Join(prompt, Text(60, 's')), 20));
     life.StepUntilNothingIsLeft();
@@ -332,6 +340,30 @@ TEST(Restart, ARequestThatPassesAnotherInTheQueueIsNotReadByTheThreadThatAnswers
     life.StepUntilNothingIsLeft();
     for (const auto& generation : {longer, shorter}) {
       EXPECT_GT(Bench::Collect(generation.get()).end.cost.reused_tokens, 900u);
+    }
+    life.CheckInvariants();
+  }
+}
+
+// A request that names a slot keeps those behind it from taking it, so nothing would go on.
+TEST(Restart, TheFirstInTheQueueDoesNotWaitForTheLoadsOfThoseBehindIt) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    StalledLife stalled(memory_class);
+    auto& [disk, prompt, life] = stalled;
+    const auto longer = life.Submit(Bench::Request(Join(prompt, Text(600, 'l')), 20));
+    life.StepUntilNothingIsLeft();
+    EXPECT_EQ(life.stats().loading, 1u) << "the only load that one slot allows";
+    GenerationRequest wishing = Bench::Request(Join(prompt, Text(60, 's')), 20);
+    wishing.slot = 0;
+    const auto shorter = life.Submit(std::move(wishing));
+    life.StepUntilNothingIsLeft();
+    disk.SetReads(true);
+    life.StepUntilNothingIsLeft();
+    for (const auto& generation : {shorter, longer}) {
+      const Bench::Answer answer = Bench::Collect(generation.get());
+      EXPECT_EQ(answer.end.kind, GenerationEvent::Kind::kDone);
+      EXPECT_GT(answer.end.cost.reused_tokens, 900u);
     }
     life.CheckInvariants();
   }
@@ -432,26 +464,56 @@ TEST(Restart, WhatMostConversationsBeginWithIsBackFirstWhereNoHeaderIsKnown) {
   std::vector<size_t> held;
   for (const SlotStats& slot : life.stats().slots) held.push_back(slot.tokens);
   std::sort(held.begin(), held.end());
-  EXPECT_EQ(held, (std::vector<size_t>{0, 640, 960}));
+  EXPECT_EQ(held.at(0), 640u);
+  EXPECT_EQ(held.at(1), 960u);
+  EXPECT_GE(held.at(2), 2000u) << "the last conversation";
   EXPECT_EQ(ask(&life, 'H', 1000, 'n').end.cost.reused_tokens, 960u);
   EXPECT_EQ(ask(&life, 'K', 640, 'o').end.cost.reused_tokens, 640u);
-  EXPECT_EQ(life.stats().slot_counters.assembled, 2u);
+  EXPECT_EQ(life.stats().slot_counters.assembled, 3u);
   life.CheckInvariants();
 }
 
-TEST(Restart, OneConversationAloneIsNotBackBeforeItIsAskedFor) {
-  test::FakeDisk disk;
-  {
-    Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 1 << 20);
-    const Bench::Answer first = life.Ask(Bench::Request(Text(1000, 'H'), 20));
-    const Tokens next = Join(Join(Text(1000, 'H'), TokensOf(first.text)), Text(500, 'n'));
-    life.SaveAll();
-    life.Ask(Bench::Request(next, 20));
-    life.SaveAll();
+TEST(Restart, TheLastConversationIsBackInASlotBeforeAnybodyAsks) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    Tokens next;
+    {
+      Life life(&disk, SlowReader(memory_class), 1 << 20);
+      const Tokens prompt = Text(1000, 'H');
+      next = Join(Join(prompt, TokensOf(life.Ask(Bench::Request(prompt, 20)).text)), Text(50, 'n'));
+      life.Ask(Bench::Request(Text(1500, 'o'), 20));
+      // The first one is used last.
+      next = Join(Join(next, TokensOf(life.Ask(Bench::Request(next, 20)).text)), Text(50, 'm'));
+      life.SaveAll();
+    }
+    Life life(&disk, SlowReader(memory_class), 2 << 20);
+    life.Idle();
+    EXPECT_GE(life.stats().slots.at(0).tokens, 1000u);
+    const size_t reads = disk.reads();
+    const Bench::Answer answer = life.Ask(Bench::Request(next, 20));
+    EXPECT_LE(answer.end.cost.prefill_tokens(), 50 + 64u);
+    EXPECT_EQ(disk.reads(), reads) << "it was all in the slot";
+    life.CheckInvariants();
   }
-  Life life(&disk, SlowReader(MemoryClass::kAttention, 3), 2 << 20);
-  life.Idle();
-  for (const SlotStats& slot : life.stats().slots) EXPECT_EQ(slot.tokens, 0u);
+}
+
+TEST(Restart, AConversationThatWasPreloadedMakesWayForAnother) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    test::FakeDisk disk;
+    AnswerAndSave(&disk, memory_class, Text(1000, 'H'));
+    const size_t written = disk.names().size();
+    Life life(&disk, SlowReader(memory_class), 2 << 20);
+    life.Idle();
+    EXPECT_GE(life.stats().slots.at(0).tokens, 64u);
+    Bench cold(SlowReader(memory_class), {});
+    const GenerationRequest other = Bench::Request(Text(300, 'o'), 20);
+    EXPECT_EQ(life.Ask(other).text, cold.Run(other).text);
+    EXPECT_EQ(disk.rewritten(), 0u);
+    EXPECT_EQ(disk.names().size(), written) << "the one before it was saved already";
+    life.CheckInvariants();
+  }
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
   if (Status queued = queue_.Push(std::move(answers)); !queued) {
     return tl::unexpected(queued.error());
   }
+  open_generations_.Add(generation);
   mailbox_.Wake();
   return generation;
 }
@@ -134,6 +135,11 @@ void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
 void Scheduler::Stop() {
   queue_.Close();
   mailbox_.Stop();
+}
+
+void Scheduler::LoseEngine(const Error& error) {
+  queue_.Close();
+  open_generations_.FailAll(error);
 }
 
 void Scheduler::Run() {

@@ -24,8 +24,9 @@
 // that arrived last is preempted and later continues where it was. Between two steps a request may
 // be cancelled; its checkpoints stay.
 //
-// Threads: Submit, Prefetch, Look, PostLook, Flush, slots, Stop, Wake and stats may be called from
-// any thread (Look and Flush not from the context thread); the rest from the context thread.
+// Threads: Submit, Prefetch, Look, PostLook, Flush, slots, Stop, LoseEngine, Wake and stats may be
+// called from any thread (Look and Flush not from the context thread); the rest from the context
+// thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
@@ -39,6 +40,7 @@
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
 #include "sched/answer/generation.h"
+#include "sched/answer/open_generations.h"
 #include "sched/decoder.h"
 #include "sched/draft/draft_model.h"
 #include "sched/generation_request.h"
@@ -90,6 +92,9 @@ class Scheduler {
   // Steps until Stop, then fails the remaining requests.
   void Run();
   void Stop();
+  // For an engine that never returns from a call: ends all requests with `error`, and accepts no
+  // more. The process has to end then; it may be used for as long as its answers take to be sent.
+  void LoseEngine(const Error& error);
   // Tells the context thread that the cache may have events.
   void Wake() { mailbox_.Wake(); }
   // After Run: saves what is worth saving, for at most `ms_max`. Returns false if more was left.
@@ -135,6 +140,7 @@ class Scheduler {
   SchedulerContext context_;
   const std::unique_ptr<DraftModel> draft_model_;  // nullptr: there is none
   Mailbox mailbox_;
+  OpenGenerations open_generations_;
   RequestQueue queue_;
   RunningRequests running_;
   Admission admission_;

@@ -29,6 +29,18 @@ SlotPoolOptions PoolOptions(const Engine& engine, const SchedulerOptions& option
 
 }  // namespace
 
+size_t BoundaryGapDivisor(const MemoryTraits& traits, ReuseMode reuse) {
+  // Where `live` can truncate the memory at any token, an edit does not go back to a boundary.
+  constexpr size_t kWhereTruncated = 16;
+  // Elsewhere it goes back by at most 1.6 % of the prompt.
+  constexpr size_t kElsewhere = 64;
+  return reuse == ReuseMode::kLive && !traits.NeedsSnapshots() ? kWhereTruncated : kElsewhere;
+}
+
+bool CutsAtMessages(const MemoryTraits& traits, ReuseMode reuse) {
+  return reuse == ReuseMode::kExact ? traits.exact_at_messages : traits.cuts_at_messages;
+}
+
 // Where the engine found no grid, chunks are cut on the usual one. `exact` then reuses nothing
 // (Restorer::Resume).
 CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options) {
@@ -36,7 +48,8 @@ CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options) {
   const MemoryTraits& traits = engine.traits();
   CutRules rules;
   rules.grid_tokens = traits.grid_tokens > 0 ? traits.grid_tokens : kUsualGridTokens;
-  if (traits.cuts_at_messages) rules.message_starts = options.message_starts;
+  if (CutsAtMessages(traits, options.reuse)) rules.message_starts = options.message_starts;
+  rules.gap_divisor = options.boundary_gap_divisor;
   return rules;
 }
 

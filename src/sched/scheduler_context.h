@@ -28,6 +28,12 @@
 
 namespace cairn {
 
+// Whether prompts are cut at messages with this mode.
+bool CutsAtMessages(const MemoryTraits& traits, ReuseMode reuse);
+// Returns the gap divisor (CutRules) for a model and a mode: short chunks cost prefill, and distant
+// boundaries cost tokens that are prefilled again after an edit.
+// docs/decisions/0037-boundary-gaps.md has the measurements.
+size_t BoundaryGapDivisor(const MemoryTraits& traits, ReuseMode reuse);
 // Returns where prompts are cut into chunks.
 CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options);
 

@@ -25,6 +25,8 @@ struct SchedulerOptions {
   ReuseMode reuse = ReuseMode::kLive;
   // The tokens that begin a message; prompts are cut behind them (tree/prompt_cuts.h).
   Tokens message_starts = {};
+  // See CutRules::gap_divisor.
+  size_t boundary_gap_divisor = 0;
   // `live` may resume where a prompt differs from an earlier one, off the grid (cache/resume.h);
   // not where the model has a sliding window.
   bool leave_grid = false;

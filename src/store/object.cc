@@ -250,7 +250,7 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
   ObjectHeader header;
   const uint8_t kind = reader.Byte();
   const uint8_t codec = reader.Byte();
-  if (kind < 1 || kind > static_cast<uint8_t>(ObjectKind::kFullState)) {
+  if (kind < 1 || kind > static_cast<uint8_t>(ObjectKind::kMediaRows)) {
     return Corrupt("its kind is unknown: " + std::to_string(kind));
   }
   if (codec < 1 || codec > static_cast<uint8_t>(Codec::kLossless)) {
@@ -297,6 +297,20 @@ std::string HexOf(uint64_t high, uint64_t low) {
 }
 
 }  // namespace
+
+std::string_view KindName(ObjectKind kind) {
+  switch (kind) {
+    case ObjectKind::kSnapshot:
+      return "snapshot";
+    case ObjectKind::kSegment:
+      return "segment";
+    case ObjectKind::kFullState:
+      return "full state";
+    case ObjectKind::kMediaRows:
+      return "embedding";
+  }
+  return "unknown";
+}
 
 ObjectName NameOf(const ObjectHeader& header) {
   FieldWriter writer;

@@ -1,5 +1,5 @@
 // StoredObject: one object that the cache keeps on disk, as a self-describing file: a snapshot, a
-// segment, or the full state of a slot. docs/format.md specifies every byte.
+// segment, the full state of a slot, or the rows of a medium. docs/format.md specifies every byte.
 //
 //   | fixed header | tokens, answers, runs | padding | payload, encoded by its codec |
 //
@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -26,7 +27,7 @@
 namespace cairn {
 
 // Stored on disk: never change a value and never reuse one.
-enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kFullState = 3 };
+enum class ObjectKind : uint8_t { kSnapshot = 1, kSegment = 2, kFullState = 3, kMediaRows = 4 };
 // 3 to 5 were lossy codecs, whose files no version reads any more.
 enum class Codec : uint8_t { kRaw = 1, kLossless = 2 };
 
@@ -52,7 +53,8 @@ struct ObjectHeader {
   ObjectKind kind = ObjectKind::kSnapshot;
   Fingerprint fingerprint;
   uint64_t name_space = 0;  // a hash of the client's key; 0 for requests without a key
-  // All tokens of the sequence from position 0 to the object's end.
+  // All tokens of the sequence from position 0 to the object's end. For rows of a medium: media
+  // tokens that stand for all that the rows depend on.
   Tokens tokens;
   size_t begin = 0;       // segments: the position of the first token; otherwise 0
   LineageId lineage = 0;  // lineage of the last token
@@ -79,6 +81,8 @@ struct ObjectHeader {
   friend bool operator==(const ObjectHeader&, const ObjectHeader&) = default;
 };
 
+// Returns the kind as people read it: "full state".
+std::string_view KindName(ObjectKind kind);
 ObjectName NameOf(const ObjectHeader& header);
 std::string ToText(const ObjectName& name);
 std::string ToText(const Fingerprint& fingerprint);

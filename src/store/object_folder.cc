@@ -252,7 +252,8 @@ Result<ObjectPath> ObjectFolder::FindPath(const FolderContents& contents,
                                           const FoundObject& object) const {
   ObjectPath path;
   const FoundObject* segment = &object;
-  if (object.header.kind == ObjectKind::kFullState) {
+  if (object.header.kind == ObjectKind::kFullState ||
+      object.header.kind == ObjectKind::kMediaRows) {
     path.whole = true;
     return path;
   }
@@ -289,6 +290,7 @@ Result<ObjectPath> ObjectFolder::FindPath(const FolderContents& contents,
 Result<std::vector<const FoundObject*>> ObjectFolder::SnapshotsOn(const FolderContents& contents,
                                                                   const FoundObject& object,
                                                                   const ObjectPath& path) const {
+  if (object.header.kind == ObjectKind::kMediaRows) return std::vector<const FoundObject*>{};
   const Result<Tokens> tokens = TokensOf(object);
   if (!tokens) return tl::unexpected(tokens.error());
   std::map<LineageId, std::set<uint64_t>> along;

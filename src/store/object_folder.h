@@ -70,8 +70,8 @@ struct FolderContents {
 struct ObjectPath {
   // The attention KV up to the object's end (for a segment, up to its own end), shallowest first.
   std::vector<const FoundObject*> segments = {};
-  // True if the segments cover all tokens from 0 on. Always true for a full state, which needs
-  // none.
+  // True if the segments cover all tokens from 0 on. Always true for a full state and for rows of a
+  // medium, which need none.
   bool whole = false;
   // The reason why the path is incomplete; empty if it is complete.
   std::string gap = {};

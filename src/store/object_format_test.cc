@@ -164,6 +164,7 @@ TEST(ObjectFormat, HasTheValuesThatThePageSays) {
   says(static_cast<int>(ObjectKind::kSnapshot), "kSnapshot");
   says(static_cast<int>(ObjectKind::kSegment), "kSegment");
   says(static_cast<int>(ObjectKind::kFullState), "kWhole");
+  says(static_cast<int>(ObjectKind::kMediaRows), "kMediaRows");
   says(static_cast<int>(Codec::kRaw), "kRaw");
   says(static_cast<int>(Codec::kLossless), "kLossless");
 }

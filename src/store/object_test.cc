@@ -328,7 +328,7 @@ TEST(ObjectHeader, IsRefusedWithValuesThatNobodyKnows) {
     return RefusalOfSealed([=](Bytes* front) { (*front)[at] = value; });
   };
   EXPECT_EQ(with(16, 0), "its kind is unknown: 0");
-  EXPECT_EQ(with(16, 4), "its kind is unknown: 4");
+  EXPECT_EQ(with(16, 5), "its kind is unknown: 5");
   EXPECT_EQ(with(17, 0), "its codec is unknown: 0");
   EXPECT_EQ(with(17, 6), "its codec is unknown: 6");
   EXPECT_EQ(with(19, 2), "a flag is unknown: 2");

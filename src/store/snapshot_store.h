@@ -43,6 +43,13 @@ struct SavedStats {
   bool refusing = false;        // writes fail at present; the store retries on its own
 };
 
+// An object that was found on disk.
+struct ListedObject : ObjectHeader {
+  // When it was last used or written, nanoseconds since 1970; later by a half-life for each
+  // doubling of its uses (store/object_rank.h).
+  int64_t used_ns = 0;
+};
+
 class SnapshotStore {
  public:
   virtual ~SnapshotStore() = default;
@@ -70,7 +77,7 @@ class SnapshotStore {
     size_t bytes = 0;
   };
   struct Events {
-    std::vector<ObjectHeader> found;  // a parent comes before objects that begin in it, if both are
+    std::vector<ListedObject> found;  // a parent comes before objects that begin in it, if both are
                                       // new
     std::vector<SnapshotId> lost;     // were on disk only, and are gone
     // The results of StartRead. The bytes that arrived are not counted in bytes(), and stay until

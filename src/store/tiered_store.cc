@@ -139,8 +139,8 @@ class TieredStore final : public SnapshotStore {
     for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &events);
     for (const ObjectName& name : disk.gone) Forget(name, Place::kRefused, &events);
     for (const ObjectName& name : disk.vanished) Forget(name, Place::kUnsaved, &events);
-    for (ObjectHeader& header : disk.found) {
-      if (!by_name_.contains(cairn::NameOf(header))) events.found.push_back(std::move(header));
+    for (ListedObject& object : disk.found) {
+      if (!by_name_.contains(cairn::NameOf(object))) events.found.push_back(std::move(object));
     }
     return events;
   }

@@ -12,6 +12,11 @@ bool CutRules::Starts(Token token) const {
   return std::find(message_starts.begin(), message_starts.end(), token) != message_starts.end();
 }
 
+size_t CutRules::GapAt(size_t position) const {
+  if (gap_divisor == 0) return kBoundaryGapTokens;
+  return std::clamp(position / gap_divisor, kBoundaryGapTokens, kBoundaryGapTokensMax);
+}
+
 PromptCuts::PromptCuts(const CutRules& rules, TokenSpan tokens) : PromptCuts(rules.grid_tokens, 0) {
   Extend(rules, tokens);
 }
@@ -48,7 +53,7 @@ void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
     if (rules.message_starts.empty() && RealignsAt(i + 1)) AddBoundary(i + 1);
     if (!rules.Starts(tokens[i])) continue;
     const size_t last = boundaries_.empty() ? 0 : boundaries_.back();
-    if (i + 1 - last >= kBoundaryGapTokens) boundaries_.push_back(i + 1);
+    if (i + 1 - last >= rules.GapAt(i + 1)) boundaries_.push_back(i + 1);
   }
   tokens_ = tokens.size();
 }

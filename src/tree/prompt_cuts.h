@@ -8,8 +8,8 @@
 //   inner cuts                             b + 64, b + 128
 //   chunks                                [b, b + 128) [b + 128, b') …
 //
-// A *boundary* lies behind every message-start token. One that is less than kBoundaryGapTokens
-// behind the one before it does not count. Every run ends a chunk at each boundary, and at the last
+// A *boundary* lies behind every message-start token. One that is less than CutRules::GapAt behind
+// the one before it does not count. Every run ends a chunk at each boundary, and at the last
 // inner cut before it: a multiple of the grid, counted from the boundary before. The chunks end at
 // other inner cuts wherever there is a reason; that changes no bit, as far as ProbeGrid can tell.
 // The last inner cut before the prompt's end is treated like one before a boundary. Without
@@ -36,13 +36,20 @@ namespace cairn {
 
 // Each boundary ends a chunk, and each chunk reads the weights once more.
 inline constexpr size_t kBoundaryGapTokens = 8;
+// Longer gaps make no chunk longer.
+inline constexpr size_t kBoundaryGapTokensMax = 1024;
 
 struct CutRules {
   size_t grid_tokens = 64;
   // The tokens that begin a message (api/prompt/message_starts.h), in any order.
   Tokens message_starts = {};
+  // Each chunk also reads the attention KV of all tokens before it. So the gap between boundaries
+  // grows with the position: to a part of it, one by this number. 0: it does not grow.
+  size_t gap_divisor = 0;
 
   bool Starts(Token token) const;
+  // Returns the least gap between a boundary at `position` and the one before it.
+  size_t GapAt(size_t position) const;
 };
 
 class PromptCuts {

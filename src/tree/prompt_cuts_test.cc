@@ -54,6 +54,43 @@ TEST(PromptCuts, CountTheGridFromTheBoundary) {
   EXPECT_EQ(cuts.Last(), 501U + 64U);
 }
 
+// Found as a prefill of long histories that took 1.4 times as long as llama-server's.
+TEST(PromptCuts, HaveBoundariesFurtherApartTheDeeperTheyLie) {
+  const CutRules rules{64, {kStart}, 64};
+  EXPECT_EQ(rules.GapAt(0), kBoundaryGapTokens);
+  EXPECT_EQ(rules.GapAt(64 * kBoundaryGapTokens), kBoundaryGapTokens);
+  EXPECT_EQ(rules.GapAt(6400), 100U);
+  EXPECT_EQ(rules.GapAt(10'000'000), kBoundaryGapTokensMax);
+  Tokens prompt(10'000, 0);
+  for (size_t i = 19; i < prompt.size(); i += 20) prompt[i] = kStart;
+  const PromptCuts cuts(rules, prompt);
+  size_t last = 0;
+  for (const size_t boundary : cuts.boundaries()) {
+    EXPECT_GE(boundary - last, rules.GapAt(boundary));
+    EXPECT_LT(boundary - last, rules.GapAt(boundary) + 20) << "the first one that may count does";
+    last = boundary;
+  }
+  EXPECT_GT(last, 9'700U);
+}
+
+TEST(PromptCuts, OfAPrefixAreThoseOfThePromptWhateverTheGaps) {
+  std::mt19937 random(1);
+  for (const size_t divisor : {0, 4, 16, 64}) {
+    const CutRules rules{16, {kStart}, divisor};
+    Tokens prompt(2'000, 0);
+    for (Token& token : prompt) token = random() % 15 == 0 ? kStart : 0;
+    const PromptCuts whole(rules, prompt);
+    for (const size_t tokens : {1U, 17U, 300U, 999U, 1'999U}) {
+      const PromptCuts cuts(rules, TokenSpan(prompt).first(tokens));
+      std::vector<size_t> expected;
+      for (const size_t boundary : whole.boundaries()) {
+        if (boundary <= tokens) expected.push_back(boundary);
+      }
+      EXPECT_EQ(cuts.boundaries(), expected) << divisor << " " << tokens;
+    }
+  }
+}
+
 TEST(PromptCuts, LeaveOutBoundariesThatAreTooClose) {
   EXPECT_EQ(Cuts(100, {3, 29, 30, 36, 37, 38}).boundaries(), (std::vector<size_t>{30, 38}));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/media/base64.h"
 #include "api/media/media_rules.h"
 #include "base/bytes.h"
 #include "media/medium.h"
@@ -27,25 +28,8 @@ inline Bytes WavFile(std::string_view name = "a") {
   return FileOf("RIFF1234WAVE" + std::string(name));
 }
 
-inline std::string Base64Of(ByteSpan bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i) {
-      group = group << 8U | (at + i < bytes.size() ? bytes[at + i] : 0U);
-    }
-    for (size_t i = 0; i < 4; ++i) {
-      const bool padding = at + i > bytes.size();
-      text += padding ? '=' : kDigits[(group >> (18 - 6 * i)) & 63U];
-    }
-  }
-  return text;
-}
-
 inline std::string PngUrl(std::string_view name = "a") {
-  return "data:image/png;base64," + Base64Of(PngFile(name));
+  return "data:image/png;base64," + EncodeBase64(PngFile(name));
 }
 
 inline std::string PngMarker(std::string_view name = "a") {

@@ -221,12 +221,13 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
   const size_t end = begin + tokens.size();
   CHECK(end <= kOriginMask);
   const Tokens& starts = options_.message_starts;
+  const CutRules rules{options_.grid_tokens, starts, options_.boundary_gap_divisor};
   size_t origin = GridOrigin(*sequence);
   GridChunk chunk{begin, end, origin, end};
   std::vector<bool> is_boundary(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const bool is_start = std::find(starts.begin(), starts.end(), tokens[i]) != starts.end();
-    if (!is_start || begin + i + 1 - origin < kBoundaryGapTokens) continue;
+    if (!is_start || begin + i + 1 - origin < rules.GapAt(begin + i + 1)) continue;
     origin = begin + i + 1;
     is_boundary[i] = true;
     chunk.boundary = std::min(chunk.boundary, origin);

@@ -28,10 +28,11 @@ struct FakeEngineOptions {
   size_t cells = 0;  // 0: each slot has room for context_tokens
   size_t chunk_tokens_max = 512;
   size_t grid_tokens = 64;
-  Tokens message_starts = {};  // the grid begins anew behind each
-  size_t window_tokens = 96;   // of the sliding-window class
-  bool segments = true;        // except for the recurrent class
-  bool full_states = true;     // where there are no segments
+  Tokens message_starts = {};       // the grid begins anew behind each
+  size_t boundary_gap_divisor = 0;  // see CutRules
+  size_t window_tokens = 96;        // of the sliding-window class
+  bool segments = true;             // except for the recurrent class
+  bool full_states = true;          // where there are no segments
   // false: a fork has cells of its own, and each slot has room for context_tokens; `cells` is 0.
   bool one_buffer = true;
   bool shifts = true;  // for the attention class only

@@ -8,22 +8,35 @@ namespace cairn {
 namespace {
 
 constexpr size_t kRowFloats = 8;
+constexpr size_t kPixelBytes = 3;
+constexpr size_t kSamplesPerRow = 1600;  // a tenth of a second
 constexpr Token kBeforeRows = '[';
 constexpr Token kBehindRows = ']';
 
 }  // namespace
 
 std::shared_ptr<const Medium> FakeImage(size_t rows, size_t positions, const std::string& name) {
+  return FakeMedium(MediumKind::kImage, rows, positions, name);
+}
+
+std::shared_ptr<const Medium> FakeMedium(MediumKind kind, size_t rows, size_t positions,
+                                         const std::string& name) {
   const std::string file = std::to_string(rows) + " " + std::to_string(positions) + "\n" + name;
-  return MakeMedium(MediumKind::kImage, Bytes(file.begin(), file.end()), "messages[0].content[0]");
+  return MakeMedium(kind, Bytes(file.begin(), file.end()), "messages[0].content[0]");
 }
 
 Result<DecodedMedium> FakeMediaDecoder::Decode(const Medium& medium) {
   const std::string file(medium.file.begin(), medium.file.end());
   if (file.starts_with("bad")) return Fail(ErrorCode::kInvalidArgument, "the image is broken");
   DecodedMedium decoded;
+  decoded.kind = medium.kind;
   std::istringstream(file) >> decoded.width >> decoded.height;
-  decoded.rgb = medium.file;
+  const uint64_t hash = Hash64(medium.file.data(), medium.file.size());
+  decoded.rgb.resize(size_t{decoded.width} * decoded.height * kPixelBytes);
+  for (size_t i = 0; i < decoded.rgb.size(); ++i) {
+    decoded.rgb[i] = static_cast<uint8_t>(HashMix(hash, i));
+  }
+  if (medium.kind == MediumKind::kAudio) decoded.samples.resize(decoded.width * kSamplesPerRow);
   return decoded;
 }
 

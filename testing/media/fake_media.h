@@ -1,6 +1,8 @@
 // FakeMediaDecoder and FakeMediaEncoder: media whose file is text. The first line says how many
 // rows it has and how many positions they take up: "12 4\nanything". A file that begins with "bad"
-// cannot be decoded. The rows hold a hash of the file.
+// cannot be decoded. The rows and the pixels hold a hash of the file. An image is as many pixels
+// wide as it has rows, and as many high as it has positions; a recording has a tenth of a second
+// for each row.
 //
 // Threads: as the interfaces say. `encoded` may be read at any time.
 
@@ -20,6 +22,8 @@ namespace cairn {
 
 // Returns an image of that many rows; `name` tells it from others.
 std::shared_ptr<const Medium> FakeImage(size_t rows, size_t positions, const std::string& name);
+std::shared_ptr<const Medium> FakeMedium(MediumKind kind, size_t rows, size_t positions,
+                                         const std::string& name);
 
 class FakeMediaDecoder final : public MediaDecoder {
  public:

@@ -131,11 +131,16 @@ class Person {
 // PlainPlayer: an engine without scheduler or cache. The engine must outlive it.
 class PlainPlayer {
  public:
-  // `starts`: the message-start token behind which the server cuts; -1: none.
-  explicit PlainPlayer(Engine* engine, Token starts = -1) : engine_(engine), starts_(starts) {}
+  // `starts`: the message-start token behind which the server cuts; -1: none. `gap_divisor`: that
+  // of its CutRules.
+  explicit PlainPlayer(Engine* engine, Token starts = -1, size_t gap_divisor = 0)
+      : engine_(engine), starts_(starts), gap_divisor_(gap_divisor) {}
   // A copy of `other` on `engine`, a copy of its engine.
   PlainPlayer(const PlainPlayer& other, Engine* engine)
-      : engine_(engine), starts_(other.starts_), held_(other.held_) {}
+      : engine_(engine),
+        starts_(other.starts_),
+        gap_divisor_(other.gap_divisor_),
+        held_(other.held_) {}
 
   void Forget() {
     engine_->Clear(0);
@@ -158,7 +163,9 @@ class PlainPlayer {
   void Read(const Tokens& prompt) {
     std::vector<size_t> boundaries = {0};
     for (size_t i = 0; i < prompt.size(); ++i) {
-      if (prompt[i] == starts_ && i + 1 - boundaries.back() >= 8) boundaries.push_back(i + 1);
+      if (prompt[i] == starts_ && i + 1 - boundaries.back() >= GapAt(i + 1)) {
+        boundaries.push_back(i + 1);
+      }
     }
     const size_t chunk_max = engine_->chunk_tokens_max();
     while (held_.size() < prompt.size()) {
@@ -202,6 +209,10 @@ class PlainPlayer {
     const MemoryTraits& traits = engine_->traits();
     return traits.NeedsSnapshots() ? std::min<size_t>(8, traits.grid_tokens) : traits.grid_tokens;
   }
+  size_t GapAt(size_t position) const {
+    if (gap_divisor_ == 0) return 8;
+    return std::min<size_t>(std::max<size_t>(position / gap_divisor_, 8), 1024);
+  }
   // Whether a prompt of `size` tokens may be cut at `position`; `boundaries` begins with 0.
   bool IsCut(size_t position, const std::vector<size_t>& boundaries, size_t size) const {
     const size_t grid = engine_->traits().grid_tokens;
@@ -221,6 +232,7 @@ class PlainPlayer {
 
   Engine* const engine_;
   const Token starts_;
+  const size_t gap_divisor_;
   Tokens held_;
 };
 

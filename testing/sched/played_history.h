@@ -39,9 +39,10 @@ using History = std::vector<Turn>;
 class HistoryPlayer {
  public:
   explicit HistoryPlayer(const FakeEngineOptions& options)
-      : rules_{options.grid_tokens, options.message_starts},
+      : rules_{options.grid_tokens, options.message_starts, options.boundary_gap_divisor},
         engine_(options),
-        player_(&engine_, options.message_starts.empty() ? -1 : options.message_starts.front()) {}
+        player_(&engine_, options.message_starts.empty() ? -1 : options.message_starts.front(),
+                options.boundary_gap_divisor) {}
   HistoryPlayer(const HistoryPlayer& other)
       : rules_(other.rules_),
         engine_(other.engine_),
@@ -151,7 +152,8 @@ class Histories {
   // had been a prompt of their own, or the beginning of a longer one.
   std::vector<History> EndsWithParts(const Tokens& prompt) const {
     std::vector<History> ends;
-    const CutRules rules{options_.grid_tokens, options_.message_starts};
+    const CutRules rules{options_.grid_tokens, options_.message_starts,
+                         options_.boundary_gap_divisor};
     const PromptCuts cuts(rules, prompt);
     std::set<size_t> parts;
     for (const Tokens& seen : seen_) parts.insert(CommonPrefix(seen, prompt));

@@ -24,6 +24,9 @@
 
 namespace cairn::test {
 
+// Conversations of tests are short, so boundaries are further apart than a server has them.
+inline constexpr size_t kPlayedGapDivisor = 8;
+
 // RecordingEngine: forwards all calls, and keeps the logits that the first token of each answer is
 // sampled from: those at the prompt's end, whether computed or restored. For each token it keeps
 // the lead of the best over the second best.
@@ -231,6 +234,7 @@ class Served {
     SchedulerOptions scheduling;
     scheduling.reuse = options.reuse;
     if (options.message_start >= 0) scheduling.message_starts = {options.message_start};
+    scheduling.boundary_gap_divisor = kPlayedGapDivisor;
     scheduling.drafts.make = options.drafter;
     scheduling.drafts.model = options.draft_model;
     scheduling.drafts.tokens_max = options.draft_tokens_max;
@@ -251,10 +255,11 @@ class Served {
 class Plain {
  public:
   explicit Plain(std::unique_ptr<Engine> engine, size_t answer_tokens = 20,
-                 Token message_start = -1)
+                 Token message_start = -1, ReuseMode reuse = ReuseMode::kExact)
       : answer_tokens_(answer_tokens),
         engine_(std::move(engine)),
-        player_(&engine_, engine_.traits().cuts_at_messages ? message_start : -1) {}
+        player_(&engine_, CutsAtMessages(engine_.traits(), reuse) ? message_start : -1,
+                kPlayedGapDivisor) {}
 
   // Prefills the complete prompt.
   ServedAnswer AskCold(const Tokens& prompt) {

@@ -130,7 +130,7 @@ class SteppedStore {
   DiskWorker worker_;
 };
 
-inline std::vector<ObjectName> NamesOf(const std::vector<ObjectHeader>& headers) {
+inline std::vector<ObjectName> NamesOf(const std::vector<ListedObject>& headers) {
   std::vector<ObjectName> names;
   for (const ObjectHeader& header : headers) names.push_back(NameOf(header));
   return names;

@@ -21,9 +21,11 @@ class FakeDisk final : public DiskStore {
     events_ = {};
     waiting_.clear();
     to_read_.clear();
-    for (const auto& [name, object] : objects_) events_.found.push_back(object.header);
+    for (const auto& [name, object] : objects_) {
+      events_.found.push_back({object.header, object.used_ns});
+    }
     std::stable_sort(events_.found.begin(), events_.found.end(),
-                     [](const ObjectHeader& a, const ObjectHeader& b) {
+                     [](const ListedObject& a, const ListedObject& b) {
                        return a.tokens.size() < b.tokens.size();
                      });
   }
@@ -84,7 +86,11 @@ class FakeDisk final : public DiskStore {
       to_read_.push_back(name);
     }
   }
-  void Touch(const ObjectName& /*name*/) override {}
+  void Touch(const ObjectName& name) override {
+    if (const auto found = objects_.find(name); found != objects_.end()) {
+      found->second.used_ns = ++now_ns_;
+    }
+  }
   void Remove(const ObjectName& name) override {
     objects_.erase(name);
     std::erase_if(waiting_, [&](const Object& one) { return NameOf(one.header) == name; });
@@ -100,6 +106,7 @@ class FakeDisk final : public DiskStore {
       }
       events_.written.push_back(name);
       rewritten_ += objects_.contains(name) ? 1 : 0;
+      object.used_ns = ++now_ns_;
       objects_[name] = std::move(object);
       ++stats_.written;
     }
@@ -112,9 +119,11 @@ class FakeDisk final : public DiskStore {
   struct Object {
     ObjectHeader header;
     std::shared_ptr<const Bytes> bytes;
+    int64_t used_ns = 0;
   };
 
   std::map<ObjectName, Object> objects_;
+  int64_t now_ns_ = 0;  // one later with each object
   std::vector<Object> waiting_;
   Events events_;
   SavedStats stats_;

@@ -204,7 +204,7 @@ std::string CheckExactness(const std::string& model_path, size_t grid_tokens) {
   const auto engine = LlamaEngine::Load(options);
   if (!engine) return "-";
   Resumer resumer(engine->get(), grid_tokens);
-  const bool at_messages = (*engine)->traits().cuts_at_messages;
+  const bool at_messages = (*engine)->traits().exact_at_messages;
   int exact = 0;
   double worst = 0;
   for (int i = 0; i < kResumes; ++i) {

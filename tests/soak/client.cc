@@ -124,6 +124,7 @@ bool AskAndJudge(Company* company, const Life& life, const Question& question, c
            Describe(company, life, question, manner, reply));
   }
   if (verdict.kind != Verdict::Kind::kRight) return false;
+  if (!first) company->tally.Count("answers behind a known header");
   *heard = reply.answer.choices[0];
   return true;
 }

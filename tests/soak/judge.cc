@@ -12,6 +12,12 @@ bool SaysNothing(const Answer& answer) {
   return true;
 }
 
+// Returns whether a request was refused after its stream had begun with pings: the queue was full,
+// and its place went to a client with fewer requests. A Retry-After can no longer be sent.
+bool RefusedInStream(const Reply& reply) {
+  return SaysNothing(reply.answer) && reply.detail.find("the queue is full") != std::string::npos;
+}
+
 Verdict Fault(const std::string& what, const Reply& reply) {
   return {Kind::kFault, what + " (status " + std::to_string(reply.status) + "): " + reply.detail};
 }
@@ -47,6 +53,7 @@ Verdict JudgeReply(const Reply& reply, bool may_fail, bool impatient,
     case Reply::Kind::kWhole:
       return JudgeAnswer(reply, right());
     case Reply::Kind::kCut:
+      if (RefusedInStream(reply)) return {Kind::kRefused, ""};
       if (!may_fail && !impatient) return Fault("an answer broke off", reply);
       [[fallthrough]];
     case Reply::Kind::kLeft:

@@ -68,6 +68,18 @@ TEST(Judge, RefusalsSayWhenToComeBack) {
   EXPECT_EQ(KindOf(Refusal(429, true), right), Kind::kRefused);
 }
 
+TEST(Judge, AFullQueueMayRefuseInAStreamThatSaidNothingYet) {
+  const Reply right = WholeReply("right");
+  Reply late = BegunReply(Reply::Kind::kCut, "");
+  late.detail = R"({"code":503,"message":"the queue is full, and other clients have fewer"})";
+  EXPECT_EQ(KindOf(late, right), Kind::kRefused);
+  late.answer.choices[0].text = "rig";
+  EXPECT_EQ(KindOf(late, right), Kind::kFault) << "an answer that began is not taken away";
+  late.answer.choices[0].text = "";
+  late.detail = R"({"code":503,"message":"something else"})";
+  EXPECT_EQ(KindOf(late, right), Kind::kFault);
+}
+
 TEST(Judge, WhatIsRefusedForGoodIsRefusedWithoutACacheToo) {
   EXPECT_EQ(KindOf(Refusal(400, false), Refusal(400, false)), Kind::kRefused);
   EXPECT_EQ(KindOf(Refusal(400, false), WholeReply("right")), Kind::kFault);

@@ -1,7 +1,7 @@
 // soak: plays random clients against the real server for hours, kills it, damages its folder, and
 // judges every answer. Run by `make soak`; docs/testing.md says what is judged and how.
 //
-//   soak [--hours N] [--seed N] [--out DIR] [--only ARCHITECTURE] [--program CAIRN]
+//   soak [--hours N] [--seed N] [--out DIR] [--only ARCHITECTURE] [--round N] [--program CAIRN]
 
 #include <atomic>
 #include <chrono>
@@ -60,7 +60,10 @@ int Run(std::map<std::string, std::string> arguments) {
   Say("soak: SEED=" + std::to_string(soak.seed) + ", " + std::to_string(lengths.rounds) +
       " rounds of " + std::to_string(static_cast<int>(lengths.round_s)) + " s");
   const auto began = std::chrono::steady_clock::now();
+  // One round alone, to see again what a long run saw.
+  const size_t only_round = std::strtoull(arguments["--round"].c_str(), nullptr, 10);
   for (size_t number = 1; number <= lengths.rounds && !interrupted.load(); ++number) {
+    if (only_round != 0 && number != only_round) continue;
     RoundOptions options;
     options.program = arguments["--program"];
     options.folder = out + "/round-" + std::to_string(number);

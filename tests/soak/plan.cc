@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iomanip>
 #include <iterator>
+#include <sstream>
 
 #include "lab/client/seeded_text.h"
 
@@ -21,6 +23,13 @@ const char* Pick(SeededText* dice, std::initializer_list<const char*> list) {
 void Add(Flags* flags, const std::string& name, const std::string& value) {
   flags->push_back(name);
   flags->push_back(value);
+}
+
+// Returns whole MiB as GiB, with all digits: the server must not round its budget up.
+std::string GibText(uint64_t bytes) {
+  std::ostringstream text;
+  text << std::setprecision(10) << static_cast<double>(bytes) / kGib;
+  return text.str();
 }
 
 void AddCacheFlags(SeededText* dice, Flags* flags) {
@@ -89,7 +98,7 @@ Flags FlagsOfLife(const RoundPlan& plan, size_t life) {
   Flags flags = plan.both;
   Add(&flags, "-np", std::to_string(plan.slots));
   Add(&flags, "-c", std::to_string(plan.slots * plan.context_tokens));
-  Add(&flags, "--cache-disk", std::to_string(static_cast<double>(plan.disk_bytes) / kGib));
+  Add(&flags, "--cache-disk", GibText(plan.disk_bytes));
   AddCacheFlags(&dice, &flags);
   AddServerFlags(&dice, &flags);
   return flags;

@@ -67,6 +67,14 @@ TEST(SoakPlan, HasANeighbourAndLiveReuseInTheShortestRun) {
   EXPECT_EQ(live, 1u);
 }
 
+TEST(SoakPlan, TellsTheServerTheDisksBudgetToTheByte) {
+  for (size_t number = 1; number <= 100; ++number) {
+    const RoundPlan plan = PlanRound(7, number, 60);
+    const double gib = std::stod(FlagOf(FlagsOfLife(plan, 1), "--cache-disk"));
+    EXPECT_EQ(static_cast<uint64_t>(gib * (1 << 30)), plan.disk_bytes);
+  }
+}
+
 TEST(SoakPlan, AllowsMemoryForWhatWaitsOnlyWhereTheDiskIsHeldUp) {
   EXPECT_EQ(QueueBytesMax({"--cache-ram", "4"}), 0u);
   EXPECT_EQ(QueueBytesMax({"--cache-ram", "4", "--disk-write-mib-s", "4"}), uint64_t{4} << 20);

@@ -1,23 +1,7 @@
 // How it looks: on a wide screen and on a phone, light and dark, and to those who do not see it.
 import type { Page } from "@playwright/test";
-import axe from "axe-core";
+import { serious } from "./axe";
 import { answers, expect, keep, say, test } from "./fixture";
-
-interface Finding {
-  id: string;
-  impact?: string | null;
-  nodes: { html: string; failureSummary?: string }[];
-}
-
-// What axe finds that is serious or worse.
-async function serious(page: Page): Promise<string[]> {
-  const found = (await page.evaluate(
-    `${axe.source}; axe.run(document).then((result) => result.violations)`,
-  )) as Finding[];
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-}
 
 async function talk(page: Page): Promise<void> {
   await say(page, "What is a cairn?");

@@ -5,6 +5,11 @@ import { openSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { script } from "./script";
 
+// A file that scripts/web_test.sh made.
+export function made(name: string): string {
+  return `${wanted("CAIRN_FOLDER")}/${name}`;
+}
+
 function wanted(name: string): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set; run the tests by make web-test`);

@@ -12,6 +12,8 @@ class Claude(Driver):
     name = "Claude Code"
     package = "claude"
     tool = "Bash"
+    attach = "`@FILE` in the question"
+    picture_tool = "Read"
     needs = "the native binary; `ANTHROPIC_BASE_URL`, `ANTHROPIC_AUTH_TOKEN`, `ANTHROPIC_MODEL`"
 
     def arguments(self, command):
@@ -25,9 +27,13 @@ class Claude(Driver):
     def environment(self, place):
         return settings.exported("Claude Code", place) | {"DISABLE_AUTOUPDATER": "1"}
 
-    def command(self, place, turn, question):
+    def picture_arguments(self, file):
+        return {"file_path": str(file)}
+
+    def command(self, place, turn, question, picture=None):
         more = ["--continue"] if turn > 1 else []
-        return [str(place.clients / self.package / NATIVE), "-p", question, *more,
+        asked = f"{question} @{picture.name}" if picture else question
+        return [str(place.clients / self.package / NATIVE), "-p", asked, *more,
                 "--allowedTools", "Bash"]
 
 

@@ -50,7 +50,7 @@ class Cline(Driver):
         return [self.program(place), "-P", "openai-compatible", "-m", place.model, "-k", "x",
                 *(more or [question])]
 
-    def run(self, place, turn, question):
+    def run(self, place, turn, question, picture=None):
         if turn == 1:
             return super().run(place, turn, question)
         outside, inside = pty.openpty()

@@ -15,6 +15,8 @@ class Codex(Driver):
     name = "Codex"
     package = "codex"
     tool = "exec_command"
+    attach = "`-i FILE`"
+    picture_tool = "view_image"
     needs = "the native binary; a provider with `wire_api = \"responses\"` in `config.toml`"
 
     def arguments(self, command):
@@ -29,7 +31,9 @@ class Codex(Driver):
     def environment(self, place):
         return settings.exported("Codex", place)
 
-    def command(self, place, turn, question):
+    def command(self, place, turn, question, picture=None):
         more = ["resume", "--last"] if turn > 1 else []
+        attached = ["-i", str(picture), "--"] if picture else []
         return [str(place.clients / self.package / NATIVE), "exec", *more,
-                "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", question]
+                "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *attached,
+                question]

@@ -10,6 +10,8 @@ class OpenCode(Driver):
     name = "OpenCode"
     package = "opencode"
     tool = "bash"
+    attach = "`-f FILE`"
+    picture_tool = "read"
     needs = "the native binary; a provider `@ai-sdk/openai-compatible` in `opencode.json`"
     notes = (
         "its first request asks for a title and shares nothing with the others; it counts as "
@@ -22,6 +24,10 @@ class OpenCode(Driver):
     def prepare(self, place):
         config = json.loads(settings.filled(settings.block("OpenCode", "json"), place))
         config["autoupdate"] = False
+        if place.pictures:
+            model = config["provider"]["local"]["models"][place.model]
+            model |= {"attachment": True, "modalities": {"input": ["text", "image"],
+                                                         "output": ["text"]}}
         folder = place.home / ".config" / "opencode"
         folder.mkdir(parents=True)
         (folder / "opencode.json").write_text(json.dumps(config))
@@ -29,7 +35,11 @@ class OpenCode(Driver):
     def environment(self, place):
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
-    def command(self, place, turn, question):
+    def picture_arguments(self, file):
+        return {"filePath": str(file)}
+
+    def command(self, place, turn, question, picture=None):
         more = ["--continue"] if turn > 1 else []
+        attached = ["-f", str(picture)] if picture else []
         program = place.clients / self.package / "node_modules/opencode-linux-x64/bin/opencode"
-        return [str(program), "run", *more, question]
+        return [str(program), "run", *more, question, *attached]

@@ -98,11 +98,12 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
 }
 
 Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
-  auto request = ParseCompletion(service.engine(), body, {}, CompletionDialect::kNative);
+  auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative);
   if (!request) return tl::unexpected(request.error());
   GenerationRequest reading;
   reading.name_space = name_space;
-  reading.shape.tokens = request->prompt.size();
+  reading.shape = std::move(request->shape);
+  reading.media = PiecesOf(request->media);
   reading.prompt = std::move(request->prompt);
   reading.params.tokens_max = 0;
   return service.Submit(std::move(reading));

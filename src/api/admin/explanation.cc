@@ -372,6 +372,27 @@ class Explainer {
   std::shared_ptr<const TokenMap> map_;
 };
 
+// Returns the media of the prompt, without their files, which may be large. `messages` are its
+// messages.
+std::vector<Explanation::MediumTokens> MediaOf(
+    const ExplainedPrompt& prompt, const std::vector<Explanation::MessageTokens>& messages) {
+  std::vector<Explanation::MediumTokens> told;
+  for (const PlacedMedium& placed : prompt.media) {
+    Explanation::MediumTokens medium{placed.medium->kind,
+                                     placed.medium->place,
+                                     std::nullopt,
+                                     {placed.begin, placed.end},
+                                     placed.preview};
+    const auto around = std::find_if(messages.begin(), messages.end(), [&](const auto& message) {
+      return message.tokens && message.tokens->begin <= placed.begin &&
+             placed.end <= message.tokens->end;
+    });
+    if (around != messages.end()) medium.message = around->message;
+    told.push_back(std::move(medium));
+  }
+  return told;
+}
+
 Explanation NoCheckpoint(const ReuseReport& report) {
   Explanation told;
   told.why = Explanation::Why::kNoCheckpoint;
@@ -442,6 +463,7 @@ Explanation Explain(const ReuseReport& report, const ExplainedPrompt& prompt,
   Explainer explainer(report, prompt, engine);
   Explanation told = WhyRead(report, prompt, &explainer);
   told.messages = explainer.Messages();
+  told.media = MediaOf(prompt, told.messages);
   return told;
 }
 

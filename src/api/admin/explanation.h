@@ -20,12 +20,14 @@
 #include <string_view>
 #include <vector>
 
+#include "api/media/medium_preview.h"
 #include "api/media/placed_medium.h"
 #include "base/provenance.h"
 #include "chat/message.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/token_map.h"
 #include "engine/engine.h"
+#include "media/medium.h"
 #include "sched/answer/reuse_report.h"
 
 namespace cairn {
@@ -76,6 +78,18 @@ struct Explanation {
     std::optional<TokenRange> tokens = {};
   };
 
+  // An image or a recording of the prompt.
+  struct MediumTokens {
+    MediumKind kind = MediumKind::kImage;
+    // The part of the request that has its file: "messages[2].content[1]". If several have it, the
+    // first.
+    std::string part = {};
+    // As in Place. Nullopt if no message is certain to have it.
+    std::optional<size_t> message = {};
+    TokenRange tokens = {};
+    MediumPreview preview = {};
+  };
+
   Why why = Why::kAllKnown;
   std::optional<Place> place = {};
   // The texts of this prompt and of the cached one at that place, shortened.
@@ -87,6 +101,7 @@ struct Explanation {
   std::string volatile_pattern = {};
   // In order; empty for a prompt that came as text.
   std::vector<MessageTokens> messages = {};
+  std::vector<MediumTokens> media = {};  // in order
 };
 
 std::string_view WhyName(Explanation::Why why);

@@ -7,6 +7,7 @@
 
 #include "api/admin/metric_aliases.h"
 #include "api/admin/metrics_page.h"
+#include "base/memory_watch.h"
 
 namespace cairn {
 namespace {
@@ -72,6 +73,8 @@ void AddMedia(const EncodedMediaStats& media, MetricsPage* page) {
                 media.encode_ms / kMsPerS);
   page->Counter("cairn_media_failed_total", "Images and recordings that could not be encoded.",
                 Of(media.failed));
+  page->Counter("cairn_media_loaded_total",
+                "Images and recordings whose rows were read from disk instead.", Of(media.loaded));
   page->Gauge("cairn_media_rows_bytes", "Rows of encoded media in memory.", Of(media.bytes));
 }
 
@@ -152,6 +155,9 @@ void AddMemory(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_memory_left_bytes",
               "Bytes of memory that this process may still use; 0 before the first measurement.",
               Of(stats.memory_left_bytes));
+  page->Gauge("cairn_heap_used_bytes",
+              "Bytes that the process has allocated and not freed, the cache included.",
+              Of(HeapUsedBytes()));
   page->Counter("cairn_cache_shrinks_total", "Times the cache shrank because memory was short.",
                 Of(stats.sheddings));
   page->Counter("cairn_cache_shrunk_bytes_total",

@@ -28,9 +28,9 @@ std::string_view StateName(RequestRecord::State state) {
   return "";
 }
 
-// Rounds milliseconds to a hundredth.
-double Rounded(double ms) {
-  return std::round(ms * 100) / 100;
+// Rounds milliseconds or seconds to a hundredth.
+double Rounded(double time) {
+  return std::round(time * 100) / 100;
 }
 
 std::string Text(double ms) {
@@ -185,8 +185,33 @@ Json RequestRecord::ReportJson(Detail detail) const {
   if (detail == Detail::kAll && !explanation_.messages.empty()) {
     told["messages"] = MessagesJson(explanation_.messages);
   }
+  if (detail == Detail::kAll && !explanation_.media.empty()) told["media"] = MediaJson();
   told["explanation"] = ExplanationJson(explanation_);
   AddReuseAliases(report, explanation_, &told);
+  return told;
+}
+
+Json RequestRecord::MediaJson() const {
+  Json told = Json::array();
+  for (const Explanation::MediumTokens& medium : explanation_.media) {
+    Json one = {{"kind", MediumKindName(medium.kind)},
+                {"part", medium.part},
+                {"begin", medium.tokens.begin},
+                {"end", medium.tokens.end}};
+    if (medium.message) one["message"] = *medium.message;
+    const MediumPreview& preview = medium.preview;
+    if (medium.kind == MediumKind::kAudio) {
+      one["seconds"] = Rounded(preview.seconds);
+    } else {
+      one["width"] = preview.width;
+      one["height"] = preview.height;
+    }
+    if (!preview.thumbnail.expired()) {
+      one["thumbnail"] =
+          "/cairn/requests/" + begun_.id + "/thumbnails/" + std::to_string(told.size());
+    }
+    told.push_back(std::move(one));
+  }
   return told;
 }
 
@@ -290,15 +315,37 @@ Json RequestLog::List(NamespaceId name_space, size_t limit) const {
   return {{"requests", std::move(requests)}};
 }
 
-ApiResult<std::string> RequestLog::Find(std::string_view id, NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+ApiResult<const RequestRecord*> RequestLog::FindRecord(std::string_view id,
+                                                       NamespaceId name_space) const {
   for (const auto& record : records_) {
-    if (record->begun_.id != id || record->begun_.name_space != name_space) continue;
-    return ToText(record->ToJson(RequestRecord::Detail::kAll));
+    if (record->begun_.id == id && record->begun_.name_space == name_space) return record.get();
   }
   return tl::unexpected(
       ToApiError({ErrorCode::kNotFound, "no request '" + std::string(id) + "' is among the last " +
                                             std::to_string(records_max_)}));
+}
+
+ApiResult<std::string> RequestLog::Find(std::string_view id, NamespaceId name_space) const {
+  const std::lock_guard lock(mutex_);
+  const auto record = FindRecord(id, name_space);
+  if (!record) return tl::unexpected(record.error());
+  return ToText((*record)->ToJson(RequestRecord::Detail::kAll));
+}
+
+ApiResult<std::shared_ptr<const Bytes>> RequestLog::FindThumbnail(std::string_view id,
+                                                                  std::string_view index,
+                                                                  NamespaceId name_space) const {
+  const std::lock_guard lock(mutex_);
+  const auto record = FindRecord(id, name_space);
+  if (!record) return tl::unexpected(record.error());
+  const auto number = ParseNumber(index);
+  const auto& media = (*record)->explanation_.media;
+  if (number && *number < media.size()) {
+    if (auto thumbnail = media[*number].preview.thumbnail.lock()) return thumbnail;
+  }
+  return tl::unexpected(
+      ToApiError({ErrorCode::kNotFound, "request '" + std::string(id) + "' has no thumbnail '" +
+                                            std::string(index) + "'"}));
 }
 
 }  // namespace cairn

@@ -23,6 +23,7 @@
 #include "api/api_error.h"
 #include "api/json.h"
 #include "api/prompt/volatile_hints.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/answer/generation.h"
@@ -58,10 +59,11 @@ class RequestRecord {
  private:
   friend class RequestLog;
   RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt, const Engine* engine);
-  // Whether to include the prompt's messages, of which there may be thousands.
+  // Whether to include the prompt's messages, of which there may be thousands, and its media.
   enum class Detail : uint8_t { kWithoutMessages, kAll };
   Json ToJson(Detail detail) const;  // REQUIRES: the lock is held
   Json ReportJson(Detail detail) const;
+  Json MediaJson() const;
   std::string Line() const;
   Json Fields() const;
 
@@ -96,9 +98,16 @@ class RequestLog {
   Json List(NamespaceId name_space, size_t limit) const;
   // Returns 404 if there is no such request, or it belongs to another client.
   ApiResult<std::string> Find(std::string_view id, NamespaceId name_space) const;
+  // Returns the thumbnail of a request's medium, a PNG file. `index` counts its media, in decimal
+  // digits. Returns 404 also if the medium has none, or has it no longer.
+  ApiResult<std::shared_ptr<const Bytes>> FindThumbnail(std::string_view id, std::string_view index,
+                                                        NamespaceId name_space) const;
 
  private:
   friend class RequestRecord;
+
+  // REQUIRES: the lock is held.
+  ApiResult<const RequestRecord*> FindRecord(std::string_view id, NamespaceId name_space) const;
 
   const size_t records_max_;
   RequestSink log_;

@@ -13,7 +13,8 @@
 //   ]}
 //
 // The first matching rule applies: `text` occurs in a message after the last answer, and `tool` is
-// offered. Without a matching rule the model answers freely.
+// offered. An image or a recording in a message is a text too, which begins with `<__media__`.
+// Without a matching rule the model answers freely.
 //
 // Threads: any; constant after Parse.
 

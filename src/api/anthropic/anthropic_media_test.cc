@@ -11,14 +11,13 @@
 namespace cairn {
 namespace {
 
-using test::Base64Of;
 using test::PngFile;
 using test::PngMarker;
 using test::PngUrl;
 
 std::string Image(const std::string& name = "a") {
   return R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")" +
-         Base64Of(PngFile(name)) + R"("}})";
+         EncodeBase64(PngFile(name)) + R"("}})";
 }
 std::string Text(const std::string& text) {
   return R"({"type":"text","text":")" + text + "\"}";

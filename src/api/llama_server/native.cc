@@ -10,6 +10,7 @@
 #include "api/openai/responses_request.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
+#include "media/medium.h"
 
 namespace cairn {
 namespace {
@@ -100,6 +101,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
                                  {"supports_tool_calls", caps.tool_calls}};
   const MediaRules& media = service.media_rules();
   props["modalities"] = {{"vision", media.takes_images}, {"audio", media.takes_audio}};
+  props["media_marker"] = kNextMediumMarker;
   props["bos_token"] = engine.info().bos_text;
   props["eos_token"] = engine.info().eos_text;
   props["build_info"] = "cairn " + served.version;
@@ -178,7 +180,8 @@ ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string
   if (!conversation) return tl::unexpected(conversation.error());
   const auto prompt = service.Render(*conversation);
   if (!prompt) return tl::unexpected(prompt.error());
-  return ToText({{"prompt", *prompt}});
+  // A client may send the prompt to /completion, with the media beside it.
+  return ToText({{"prompt", WithNextMediumMarkers(*prompt, conversation->media)}});
 }
 
 ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,

@@ -49,6 +49,21 @@ size_t DecodedBytes(std::string_view base64) {
   return bytes - std::min(bytes, PaddingOf(base64));
 }
 
+std::string EncodeBase64(ByteSpan bytes) {
+  constexpr size_t kPartBytes = kPart / kGroup * kGroupBytes;
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += kPartBytes) {
+    const ByteSpan part = bytes.subspan(at, std::min(kPartBytes, bytes.size() - at));
+    const size_t begin = text.size();
+    // OpenSSL also writes a zero behind the text.
+    text.resize(begin + (part.size() + kGroupBytes - 1) / kGroupBytes * kGroup + 1);
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()) + begin, part.data(),
+                    static_cast<int>(part.size()));
+    text.pop_back();
+  }
+  return text;
+}
+
 Result<Bytes> DecodeBase64(std::string_view base64) {
   if (Status checked = Check(base64); !checked) return tl::unexpected(checked.error());
   Bytes bytes(base64.size() / kGroup * kGroupBytes);

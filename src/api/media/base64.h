@@ -4,6 +4,7 @@
 #define CAIRN_API_MEDIA_BASE64_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -13,6 +14,8 @@ namespace cairn {
 
 // Returns how many bytes the text stands for if it is base64. It reads only the text's end.
 size_t DecodedBytes(std::string_view base64);
+
+std::string EncodeBase64(ByteSpan bytes);
 
 // Returns the bytes of the text. kInvalidArgument if it is not base64; the message is a predicate,
 // "has no base64 at byte 7".

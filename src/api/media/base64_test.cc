@@ -25,10 +25,22 @@ TEST(Base64, DecodesTheSamplesOfItsRfc) {
   EXPECT_EQ(Decoded("+/+/"), "\xFB\xFF\xBF");
 }
 
+TEST(Base64, EncodesTheSamplesOfItsRfc) {
+  const auto encoded = [](std::string_view text) {
+    return EncodeBase64(Bytes(text.begin(), text.end()));
+  };
+  EXPECT_EQ(encoded(""), "");
+  EXPECT_EQ(encoded("f"), "Zg==");
+  EXPECT_EQ(encoded("fo"), "Zm8=");
+  EXPECT_EQ(encoded("foo"), "Zm9v");
+  EXPECT_EQ(encoded("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(encoded("\xFB\xFF\xBF"), "+/+/");
+}
+
 TEST(Base64, DecodesEveryByteInLongTextsToo) {
   Bytes bytes;
   for (size_t i = 0; i < 5'000'001; ++i) bytes.push_back(static_cast<uint8_t>(i * 7 + i / 251));
-  const std::string text = test::Base64Of(bytes);
+  const std::string text = EncodeBase64(bytes);
   EXPECT_EQ(DecodedBytes(text), bytes.size());
   const auto decoded = DecodeBase64(text);
   ASSERT_TRUE(decoded.has_value());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "media/media_tokens.h"
+#include "media/thumbnail.h"
 
 namespace cairn {
 namespace {
@@ -21,13 +22,22 @@ Bits128 KeyOf(const Medium& medium, const Bits128& encoder, size_t piece) {
   return Hash128(words.data(), sizeof(words));
 }
 
+size_t KeptBytes(const LaidOutMedium& layout) {
+  size_t bytes = sizeof(layout) + (layout.thumbnail == nullptr ? 0 : layout.thumbnail->size());
+  for (const LaidOutPiece& piece : layout.pieces) {
+    bytes += sizeof(piece) + piece.tokens.size() * sizeof(Token);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-MediaLayouts::MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder, size_t kept_max)
+MediaLayouts::MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder,
+                           size_t kept_bytes_max)
     : decoder_(decoder),
       encoder_(encoder),
       encoder_hash_(HashOf(encoder->Identity())),
-      kept_max_(kept_max) {}
+      kept_bytes_max_(kept_bytes_max) {}
 
 std::shared_ptr<const LaidOutMedium> MediaLayouts::Find(const Bits128& content) {
   const std::lock_guard lock(mutex_);
@@ -45,21 +55,37 @@ Result<std::shared_ptr<const LaidOutMedium>> MediaLayouts::Of(const Medium& medi
     return Fail(laid_out.error().code, medium.place + ": " + laid_out.error().message);
   }
   auto layout = std::make_shared<const LaidOutMedium>(*std::move(laid_out));
-  const std::lock_guard lock(mutex_);
-  kept_.push_front({medium.content, layout});
-  if (kept_.size() > kept_max_) kept_.pop_back();
+  Keep({medium.content, layout});
   return layout;
 }
 
 Result<LaidOutMedium> MediaLayouts::LayOut(const Medium& medium) const {
   const auto decoded = decoder_->Decode(medium);
   if (!decoded) return tl::unexpected(decoded.error());
-  const auto layout = encoder_->Layout(*decoded);
+  auto pieces = PiecesOf(medium, *decoded);
+  if (!pieces) return tl::unexpected(pieces.error());
+  LaidOutMedium layout{.pieces = *std::move(pieces), .thumbnail = {}, .preview = {}};
+  MediumPreview& preview = layout.preview;
+  if (decoded->kind == MediumKind::kImage) {
+    preview.width = decoded->width;
+    preview.height = decoded->height;
+    Bytes thumbnail = MakeThumbnail(*decoded);
+    if (!thumbnail.empty()) layout.thumbnail = std::make_shared<const Bytes>(std::move(thumbnail));
+    preview.thumbnail = layout.thumbnail;
+  } else if (encoder_->sample_rate() > 0) {
+    preview.seconds = static_cast<double>(decoded->samples.size()) / encoder_->sample_rate();
+  }
+  return layout;
+}
+
+Result<std::vector<LaidOutPiece>> MediaLayouts::PiecesOf(const Medium& medium,
+                                                         const DecodedMedium& decoded) const {
+  const auto layout = encoder_->Layout(decoded);
   if (!layout) return tl::unexpected(layout.error());
-  LaidOutMedium laid_out;
+  std::vector<LaidOutPiece> pieces;
   for (const MediumPiece& piece : *layout) {
     if (!piece.text.empty()) {
-      laid_out.push_back({piece.text, false});
+      pieces.push_back({piece.text, false});
       continue;
     }
     const std::string kind(MediumKindName(medium.kind));
@@ -71,10 +97,20 @@ Result<LaidOutMedium> MediaLayouts::LayOut(const Medium& medium) const {
     if (piece.positions > kMediumPositionsMax) {
       return Fail(ErrorCode::kInvalidArgument, "the " + kind + " is too large");
     }
-    const Bits128 key = KeyOf(medium, encoder_hash_, laid_out.size());
-    laid_out.push_back({MediaTokens(key, piece.rows, piece.positions), true});
+    const Bits128 key = KeyOf(medium, encoder_hash_, pieces.size());
+    pieces.push_back({MediaTokens(key, piece.rows, piece.positions), true});
   }
-  return laid_out;
+  return pieces;
+}
+
+void MediaLayouts::Keep(Kept kept) {
+  const std::lock_guard lock(mutex_);
+  kept_bytes_ += KeptBytes(*kept.layout);
+  kept_.push_front(std::move(kept));
+  while (kept_bytes_ > kept_bytes_max_ && kept_.size() > 1) {
+    kept_bytes_ -= KeptBytes(*kept_.back().layout);
+    kept_.pop_back();
+  }
 }
 
 }  // namespace cairn

@@ -1,6 +1,6 @@
 // MediaLayouts: how many tokens and rows each medium of a prompt becomes. A file is decoded for
 // that once; its layout is kept, so a conversation that sends an image again at every turn costs a
-// look-up.
+// look-up. A thumbnail of an image is made from the same pixels and kept with the layout.
 //
 // Threads: any, concurrently.
 
@@ -11,7 +11,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "api/media/medium_preview.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/result.h"
 #include "media/decoded_medium.h"
@@ -25,12 +28,18 @@ struct LaidOutPiece {
   Tokens tokens;
   bool has_rows = false;  // media tokens; else tokens of the vocabulary
 };
-using LaidOutMedium = std::vector<LaidOutPiece>;
+struct LaidOutMedium {
+  std::vector<LaidOutPiece> pieces;
+  std::shared_ptr<const Bytes> thumbnail;  // null for a recording
+  MediumPreview preview;
+};
 
 class MediaLayouts {
  public:
-  // Both outlive it. `kept_max`: layouts that are kept.
-  MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder, size_t kept_max = 4096);
+  // Both outlive it. `kept_bytes_max`: tokens and thumbnails that are kept; the newest layout is
+  // kept in any case.
+  MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder,
+               size_t kept_bytes_max = size_t{16} << 20U);
 
   // Returns the tokens of `medium`. kInvalidArgument if it cannot be decoded or is too small; the
   // message begins with its place.
@@ -46,13 +55,17 @@ class MediaLayouts {
 
   std::shared_ptr<const LaidOutMedium> Find(const Bits128& content);
   Result<LaidOutMedium> LayOut(const Medium& medium) const;
+  Result<std::vector<LaidOutPiece>> PiecesOf(const Medium& medium,
+                                             const DecodedMedium& decoded) const;
+  void Keep(Kept kept);
 
   MediaDecoder* const decoder_;
   const MediaEncoder* const encoder_;
   const Bits128 encoder_hash_;
-  const size_t kept_max_;
+  const size_t kept_bytes_max_;
   std::mutex mutex_;
-  std::list<Kept> kept_;  // most recently used first; guarded by mutex_
+  std::list<Kept> kept_;   // most recently used first; guarded by mutex_
+  size_t kept_bytes_ = 0;  // guarded by mutex_
 };
 
 }  // namespace cairn

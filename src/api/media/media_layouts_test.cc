@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/prompt/prompt_builder.h"
+#include "media/image_size.h"
 #include "media/media_tokens.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"
@@ -92,6 +93,22 @@ TEST(MediaLayouts, LeaveTheShapeBehindAnImageKnown) {
   EXPECT_EQ(shape.media, placed.rows);
 }
 
+TEST(MediaLayouts, LeaveTheEndOfAMessageBehindItsImage) {
+  Built built;
+  const auto image = FakeImage(20, 5, "cat");
+  const Conversation talk{.messages = {System("S"), User("U " + MarkerOf(*image))},
+                          .media = {image}};
+  const PreparedPrompt prompt = built.Prepare(talk);
+  const PlacedMedium& placed = prompt.media.front();
+  EXPECT_EQ(prompt.shape.messages_end, placed.end + 2) << "behind <|im_end|> and a line break";
+  const std::string& text = prompt.text.text;
+  const size_t marker = text.find(MarkerOf(*image));
+  ASSERT_NE(prompt.map, nullptr);
+  EXPECT_EQ(prompt.map->PositionAt(marker), placed.begin);
+  EXPECT_EQ(prompt.map->PositionAt(marker + 1), placed.begin) << "rounded down";
+  EXPECT_EQ(prompt.map->PositionAt(marker + MarkerOf(*image).size()), placed.end);
+}
+
 TEST(MediaLayouts, DecodeAFileOnceHoweverOftenItIsSent) {
   Built built;
   const Tokens first = built.Prepare(WithImage(FakeImage(20, 5, "cat"))).tokens;
@@ -110,6 +127,52 @@ TEST(MediaLayouts, RefuseAnImageThatIsBrokenOrTooSmallAndSayWhich) {
   EXPECT_EQ(refused(MakeMedium(MediumKind::kImage, Bytes{'b', 'a', 'd'}, "messages[1].content[0]")),
             "messages[1].content[0]: the image is broken");
   EXPECT_NE(refused(FakeImage(3, 3, "dot")).find("too small"), std::string::npos);
+}
+
+TEST(MediaLayouts, HaveAThumbnailOfAnImageWithoutDecodingItAgain) {
+  Built built;
+  const auto preview = [&] {
+    return built.Prepare(WithImage(FakeImage(200, 100, "cat"))).media.front().preview;
+  };
+  const MediumPreview first = preview();
+  EXPECT_EQ(first.width, 200U);
+  EXPECT_EQ(first.height, 100U);
+  const auto thumbnail = first.thumbnail.lock();
+  ASSERT_NE(thumbnail, nullptr);
+  EXPECT_EQ(ReadImageSize(*thumbnail), (ImageSize{ImageFormat::kPng, 96, 48}));
+  EXPECT_EQ(preview().thumbnail.lock(), thumbnail);
+  EXPECT_EQ(built.decoder.decoded, 1);
+}
+
+TEST(MediaLayouts, HaveTheLengthOfARecordingAndNoThumbnail) {
+  Built built;
+  const auto layout = built.layouts.Of(*FakeMedium(MediumKind::kAudio, 25, 25, "bird"));
+  ASSERT_TRUE(layout.has_value());
+  EXPECT_EQ((*layout)->preview.seconds, 2.5);
+  EXPECT_EQ((*layout)->preview.width, 0U);
+  EXPECT_EQ((*layout)->preview.thumbnail.lock(), nullptr);
+}
+
+TEST(MediaLayouts, AreKeptWithinABoundOfBytes) {
+  CountingDecoder decoder;
+  FakeMediaEncoder encoder;
+  // A thumbnail of noise takes some 28 KiB.
+  MediaLayouts layouts(&decoder, &encoder, size_t{70} << 10U);
+  const auto thumbnail = [&](const std::string& name) {
+    const auto layout = layouts.Of(*FakeImage(96, 96, name));
+    return layout ? (*layout)->preview.thumbnail : std::weak_ptr<const Bytes>();
+  };
+  const auto a = thumbnail("a");
+  const auto b = thumbnail("b");
+  EXPECT_FALSE(a.expired());
+  thumbnail("a");  // is used again
+  const auto c = thumbnail("c");
+  EXPECT_FALSE(a.expired());
+  EXPECT_TRUE(b.expired()) << "the least recently used one";
+  EXPECT_FALSE(c.expired());
+  EXPECT_EQ(decoder.decoded, 3);
+  EXPECT_FALSE(thumbnail("b").expired()) << "it is laid out again";
+  EXPECT_EQ(decoder.decoded, 4);
 }
 
 TEST(MediaLayouts, LeaveAMarkerOfNoMediumAsText) {

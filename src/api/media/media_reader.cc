@@ -84,6 +84,10 @@ ApiResult<void> MediaReader::Admit(MediumKind kind, const std::string& place) co
                                  "that does"
                            : "this server takes no " + name + ": start it with --mmproj FILE"));
   }
+  return AdmitOneMore(place);
+}
+
+ApiResult<void> MediaReader::AdmitOneMore(const std::string& place) const {
   if (count_ < rules_.media_max) return {};
   return tl::unexpected(
       Refused(place, "a request may have " + std::to_string(rules_.media_max) +
@@ -115,6 +119,28 @@ ApiResult<std::string> MediaReader::ReadBase64(MediumKind kind, std::string_view
   auto file = Decode(base64, place);
   if (!file) return tl::unexpected(file.error());
   return Add(kind, *std::move(file), place);
+}
+
+ApiResult<std::string> MediaReader::ReadBase64OfAnyKind(std::string_view base64,
+                                                        const std::string& place) {
+  if (!rules_.takes_images && !rules_.takes_audio) {
+    return tl::unexpected(
+        Refused(place, "this server takes no images and no audio: start it with --mmproj FILE"));
+  }
+  if (auto admitted = AdmitOneMore(place); !admitted) return tl::unexpected(admitted.error());
+  auto file = Decode(base64, place);
+  if (!file) return tl::unexpected(file.error());
+  const auto format = FindMediaFormat(*file);
+  if (!format) {
+    return tl::unexpected(
+        Refused(place, "its bytes are neither an image nor an audio file of a known format: send " +
+                           std::string(FormatNames(MediumKind::kImage)) + ", or " +
+                           std::string(FormatNames(MediumKind::kAudio))));
+  }
+  if (auto admitted = Admit(format->kind, place); !admitted) {
+    return tl::unexpected(admitted.error());
+  }
+  return Add(format->kind, *std::move(file), place);
 }
 
 ApiResult<Bytes> MediaReader::Decode(std::string_view base64, const std::string& place) const {

@@ -40,8 +40,12 @@ class MediaReader {
   ApiResult<std::string> ReadUrl(MediumKind kind, const std::string& url, const std::string& place);
   ApiResult<std::string> ReadBase64(MediumKind kind, std::string_view base64,
                                     const std::string& place);
+  // Admits and reads a medium whose kind only its bytes tell, and returns its marker.
+  ApiResult<std::string> ReadBase64OfAnyKind(std::string_view base64, const std::string& place);
 
  private:
+  // Whether the request may have one more medium at all.
+  ApiResult<void> AdmitOneMore(const std::string& place) const;
   ApiResult<Bytes> Decode(std::string_view base64, const std::string& place) const;
   ApiResult<Bytes> OfDataUrl(std::string_view url, const std::string& place) const;
   ApiResult<Bytes> Fetch(MediumKind kind, const std::string& url, const std::string& place) const;

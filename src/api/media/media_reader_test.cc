@@ -13,7 +13,6 @@
 namespace cairn {
 namespace {
 
-using test::Base64Of;
 using test::PngFile;
 using test::PngMarker;
 using test::PngUrl;
@@ -52,7 +51,7 @@ class MediaReaderTest : public testing::Test {
 };
 
 TEST_F(MediaReaderTest, ReadsDataUrlsHoweverTheirHeadIsWritten) {
-  const std::string data = Base64Of(PngFile());
+  const std::string data = EncodeBase64(PngFile());
   for (const char* head : {"data:image/png;base64,", "DATA:IMAGE/PNG;BASE64,", "data:;base64,",
                            "data:image/png;name=a.png;charset=utf-8;base64,",
                            "data:application/octet-stream;base64,"}) {
@@ -65,7 +64,7 @@ TEST_F(MediaReaderTest, ReadsDataUrlsHoweverTheirHeadIsWritten) {
 }
 
 TEST_F(MediaReaderTest, ADataUrlInAnotherFormIsRefused) {
-  const std::string data = Base64Of(PngFile());
+  const std::string data = EncodeBase64(PngFile());
   for (const std::string& url : std::vector<std::string>{
            "data:", "data:image/png", "data:image/png," + data, "data:image/png;base64" + data,
            "data:image/png;base64;x=y," + data, "data:base64," + data}) {
@@ -80,13 +79,14 @@ TEST_F(MediaReaderTest, DataThatIsNotBase64IsRefused) {
 }
 
 TEST_F(MediaReaderTest, TheBytesDecideOfWhichKindAFileIs) {
-  EXPECT_EQ(Base64(Base64Of(WavFile()), MediumKind::kAudio), WavMarker());
-  EXPECT_EQ(Url("data:image/png;base64," + Base64Of(WavFile()), MediumKind::kAudio), WavMarker());
-  ExpectHas(Base64(Base64Of(WavFile())),
+  EXPECT_EQ(Base64(EncodeBase64(WavFile()), MediumKind::kAudio), WavMarker());
+  EXPECT_EQ(Url("data:image/png;base64," + EncodeBase64(WavFile()), MediumKind::kAudio),
+            WavMarker());
+  ExpectHas(Base64(EncodeBase64(WavFile())),
             "the part is an image, but its bytes are an audio file (WAV)");
-  ExpectHas(Base64(Base64Of(PngFile()), MediumKind::kAudio),
+  ExpectHas(Base64(EncodeBase64(PngFile()), MediumKind::kAudio),
             "the part is an audio file, but its bytes are an image (PNG)");
-  ExpectHas(Base64(Base64Of(BytesOf("%PDF"))),
+  ExpectHas(Base64(EncodeBase64(BytesOf("%PDF"))),
             "its bytes are not an image of a known format: send PNG, JPEG, GIF, BMP or WEBP");
   ExpectHas(Base64("", MediumKind::kAudio),
             "its bytes are not an audio file of a known format: send WAV, MP3 or FLAC");
@@ -197,8 +197,32 @@ TEST_F(MediaReaderTest, FilesAreReadOnlyBelowTheFolderOfTheRules) {
 
 TEST_F(MediaReaderTest, OtherUrlsAndBareBase64AreRefused) {
   ExpectHas(Url("ftp://host/a.png"), "'ftp' is not a kind of URL that is read");
-  ExpectHas(Url(Base64Of(PngFile())), "send a data URL, \"data:image/png;base64,…\"");
+  ExpectHas(Url(EncodeBase64(PngFile())), "send a data URL, \"data:image/png;base64,…\"");
   ExpectHas(Url("https:/host/a.png"), "neither a data URL nor an http URL");
+}
+
+TEST_F(MediaReaderTest, TheBytesTellTheKindOfAFileThatHasNone) {
+  MediaReader reader(rules_, &media_);
+  EXPECT_EQ(*reader.ReadBase64OfAnyKind(EncodeBase64(PngFile()), kPlace), PngMarker());
+  EXPECT_EQ(*reader.ReadBase64OfAnyKind(EncodeBase64(WavFile()), kPlace), WavMarker());
+  EXPECT_EQ(media_.size(), 2u);
+  const auto error_of = [&](const MediaRules& rules, const std::string& base64) {
+    MediaReader other(rules, &media_);
+    const auto read = other.ReadBase64OfAnyKind(base64, kPlace);
+    EXPECT_FALSE(read.has_value());
+    return read ? "" : read.error().message;
+  };
+  ExpectHas(error_of(rules_, EncodeBase64(test::FileOf("text"))),
+            "its bytes are neither an image nor an audio file of a known format: send PNG");
+  ExpectHas(error_of(rules_, "####"), "its data has no base64 at byte 0");
+  ExpectHas(error_of({}, EncodeBase64(PngFile())), "takes no images and no audio");
+  MediaRules images = rules_;
+  images.takes_audio = false;
+  ExpectHas(error_of(images, EncodeBase64(WavFile())),
+            "the projector of this server takes no audio");
+  MediaRules none = rules_;
+  none.media_max = 0;
+  ExpectHas(error_of(none, "####"), "a request may have 0 images");
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 namespace cairn {
 namespace {
 
-using test::PngMarker;
 using test::PngUrl;
 
 class MediaServiceTest : public ApiTest {
@@ -57,7 +56,7 @@ TEST_F(MediaServiceTest, RequestsWithImagesAreReadWhereTheRulesTakeThem) {
   }
   const auto prompt = ApplyTemplateBody(taking_, Chat());
   ASSERT_TRUE(prompt.has_value());
-  EXPECT_NE(prompt->find("x" + PngMarker()), std::string::npos) << *prompt;
+  EXPECT_NE(prompt->find("x<__media__>"), std::string::npos) << *prompt;
 }
 
 TEST_F(MediaServiceTest, RequestsWithImagesAreRefusedElsewhere) {
@@ -73,6 +72,7 @@ TEST_F(MediaServiceTest, RequestsWithImagesAreRefusedElsewhere) {
 TEST_F(MediaServiceTest, ClientsAreToldWhatTheServerTakes) {
   const Json props = Json::parse(PropsBody(taking_, {}, {}));
   EXPECT_EQ(props["modalities"], Json::parse(R"({"vision":true,"audio":true})"));
+  EXPECT_EQ(props["media_marker"], "<__media__>");
   const Json models = Json::parse(ModelsBody(taking_, {}));
   EXPECT_EQ(models["data"][0]["architecture"]["input_modalities"],
             Json::parse(R"(["text","image","audio"])"));

@@ -11,6 +11,16 @@ const PlacedMedium* MediumWith(size_t position, const std::vector<PlacedMedium>&
   return found == media.end() ? nullptr : &*found;
 }
 
+std::vector<PromptMedium> PiecesOf(const std::vector<PlacedMedium>& media) {
+  std::vector<PromptMedium> pieces;
+  for (const PlacedMedium& medium : media) {
+    for (size_t i = 0; i < medium.rows.size(); ++i) {
+      pieces.push_back({medium.rows[i].begin, i, medium.medium});
+    }
+  }
+  return pieces;
+}
+
 std::vector<std::string> TokenPieces(const Engine& engine, TokenSpan tokens,
                                      const std::vector<PlacedMedium>& media) {
   std::vector<std::string> pieces;
@@ -18,8 +28,8 @@ std::vector<std::string> TokenPieces(const Engine& engine, TokenSpan tokens,
   auto medium = media.begin();
   while (pieces.size() < tokens.size()) {
     if (medium != media.end() && medium->begin == pieces.size()) {
+      pieces.resize(medium->end - 1);
       pieces.push_back(MarkerOf(*medium->medium));
-      pieces.resize(medium->end);
       ++medium;
     } else {
       pieces.push_back(engine.Piece(tokens[pieces.size()], true));

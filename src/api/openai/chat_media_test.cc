@@ -10,7 +10,6 @@
 namespace cairn {
 namespace {
 
-using test::Base64Of;
 using test::PngMarker;
 using test::PngUrl;
 using test::WavFile;
@@ -21,7 +20,7 @@ std::string Image(const std::string& url) {
 }
 std::string Audio(const std::string& format) {
   return R"({"type":"input_audio","input_audio":{"format":")" + format + R"(","data":")" +
-         Base64Of(WavFile()) + R"("}})";
+         EncodeBase64(WavFile()) + R"("}})";
 }
 std::string Asked(const std::string& role, const std::string& parts) {
   return R"({"messages":[{"role":"user","content":"hi"},{"role":")" + role + R"(","content":[)" +

@@ -8,50 +8,13 @@
 #include "api/llama_server/cost_json.h"
 #include "api/llama_server/settings_json.h"
 #include "api/openai/chat_request.h"
-#include "api/prompt/prompt_limit.h"
+#include "api/openai/completion_prompt.h"
 
 namespace cairn {
 namespace {
 
 // OpenAI's defaults.
 constexpr size_t kOpenAiTokensMax = 16;
-
-bool IsToken(const Json& value, const Engine& engine) {
-  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
-         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
-}
-
-// Texts are appended to the tokens before them; the first may get the model's BOS.
-ApiResult<Tokens> PromptTokens(const Engine& engine, const Json& prompt) {
-  const std::string expected = "a string, or a list of tokens and strings of one prompt";
-  const Json parts = prompt.is_array() ? prompt : Json::array({prompt});
-  Tokens tokens;
-  for (const Json& part : parts) {
-    if (IsToken(part, engine)) {
-      tokens.push_back(part.get<Token>());
-      continue;
-    }
-    if (!part.is_string()) return tl::unexpected(FieldError("prompt", expected));
-    const size_t bytes = part.text().size();
-    if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
-    const bool first = tokens.empty() && engine.info().adds_bos;
-    const auto more = engine.Tokenize(part.get<std::string>(), first, true);
-    if (!more) return tl::unexpected(ToApiError(more.error()));
-    tokens.insert(tokens.end(), more->begin(), more->end());
-  }
-  if (tokens.empty()) return tl::unexpected(FieldError("prompt", "a prompt of one token or more"));
-  return tokens;
-}
-
-bool HasSeveralPrompts(const Json& prompt) {
-  if (!prompt.is_array()) return false;
-  size_t texts = 0;
-  for (const Json& part : prompt) {
-    if (part.is_array()) return true;
-    if (part.is_string()) ++texts;
-  }
-  return texts > 1 && texts == prompt.size();
-}
 
 std::string FinishName(const GenerationEvent& event) {
   return event.reason == FinishReason::kLength ? "length" : "stop";
@@ -196,21 +159,16 @@ void ReadResponseFields(FieldReader* fields, std::vector<std::string>* paths) {
 
 }  // namespace
 
-ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& body,
+ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
                                              CompletionDialect dialect) {
+  auto prompt = ReadCompletionPrompt(service, body);
+  if (!prompt) return tl::unexpected(prompt.error());
   CompletionRequest request;
-  FieldReader fields(body, "");
-  const Json* prompt = fields.Find("prompt");
-  if (prompt == nullptr) return tl::unexpected(FieldError("prompt", "a string or tokens"));
-  if (HasSeveralPrompts(*prompt)) {
-    return tl::unexpected(FieldError("prompt", "one prompt, not several: send a request for each"));
-  }
-  auto tokens = PromptTokens(engine, *prompt);
-  if (!tokens) return tl::unexpected(tokens.error());
-  request.prompt = std::move(*tokens);
-  request.shape.tokens = request.prompt.size();
-  if (prompt->is_string()) request.prompt_text = prompt->get<std::string>();
+  request.prompt = std::move(prompt->tokens);
+  request.shape = std::move(prompt->shape);
+  request.media = std::move(prompt->media);
+  request.prompt_text = std::move(prompt->text);
   return ParseCompletionFields(body, defaults, dialect, std::move(request));
 }
 
@@ -264,10 +222,12 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   generation.name_space = name_space;
   generation.shape = std::move(request.shape);
   generation.prompt = std::move(request.prompt);
+  generation.media = PiecesOf(request.media);
   started.explained.tokens = generation.prompt;
-  for (const Token token : generation.prompt) {
-    started.explained.text += service.engine().Piece(token, true);
+  for (const std::string& piece : TokenPieces(service.engine(), generation.prompt, request.media)) {
+    started.explained.text += piece;
   }
+  started.explained.media = std::move(request.media);
   generation.params = std::move(request.params);
   generation.reuse = request.reuse;
   ApplyAnswerOptions(request.options, &generation);

@@ -1,5 +1,6 @@
 // Plain completions in two dialects: OpenAI's POST /v1/completions and llama-server's POST
-// /completion. The prompt is a text or a list of tokens, without template and messages.
+// /completion. The prompt is a text, with or without media, or a list of tokens, without template
+// and messages (api/openai/completion_prompt.h).
 
 #ifndef CAIRN_API_OPENAI_COMPLETION_H_
 #define CAIRN_API_OPENAI_COMPLETION_H_
@@ -15,6 +16,7 @@
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/json.h"
+#include "api/media/placed_medium.h"
 #include "api/openai/logprobs_json.h"
 #include "api/openai/openai.h"
 
@@ -24,7 +26,8 @@ enum class CompletionDialect : uint8_t { kOpenAi, kNative };
 
 struct CompletionRequest {
   Tokens prompt;
-  PromptShape shape;  // of the prompt
+  PromptShape shape;                     // of the prompt
+  std::vector<PlacedMedium> media = {};  // in the prompt
   std::string prompt_text;
   GenerationParams params;
   bool stream = false;
@@ -39,9 +42,7 @@ struct CompletionRequest {
   float line_ms_max = 0;
 };
 
-// `prompt` may mix texts and tokens in one list, as in llama-server. Several prompts in one request
-// are a 400.
-ApiResult<CompletionRequest> ParseCompletion(const Engine& engine, const Json& body,
+ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
                                              CompletionDialect dialect);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/json.h"
+#include "api/media/base64.h"
 
 namespace cairn {
 namespace {
@@ -58,28 +59,16 @@ ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, const Json& inpu
   return texts;
 }
 
+// The numbers in little-endian order, as OpenAI's API has them.
 std::string Base64(std::span<const float> vector) {
-  constexpr std::string_view kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<uint8_t> bytes;
+  Bytes bytes;
   for (const float number : vector) {
     const auto bits = std::bit_cast<uint32_t>(number);
     for (uint32_t shift = 0; shift < 32; shift += 8) {
       bytes.push_back(static_cast<uint8_t>(bits >> shift));
     }
   }
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t left = bytes.size() - i;
-    uint32_t group = static_cast<uint32_t>(bytes[i]) << 16U;
-    if (left > 1) group |= static_cast<uint32_t>(bytes[i + 1]) << 8U;
-    if (left > 2) group |= bytes[i + 2];
-    text += kLetters[group >> 18U];
-    text += kLetters[(group >> 12U) & 63U];
-    text += left > 1 ? kLetters[(group >> 6U) & 63U] : '=';
-    text += left > 2 ? kLetters[group & 63U] : '=';
-  }
-  return text;
+  return EncodeBase64(bytes);
 }
 
 struct EmbeddingsRequest {

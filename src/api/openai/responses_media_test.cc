@@ -12,7 +12,6 @@
 namespace cairn {
 namespace {
 
-using test::Base64Of;
 using test::PngMarker;
 using test::PngUrl;
 using test::WavFile;
@@ -44,7 +43,7 @@ TEST(ResponsesMedia, AMarkerStandsWhereThePartWas) {
     const auto talk =
         Parse(Asked(R"({"type":"input_text","text":"A "},)" + Image() +
                         R"(,{"type":"input_audio","input_audio":{"format":"wav","data":")" +
-                        Base64Of(WavFile()) + R"("}},{"type":"input_text","text":" B"})",
+                        EncodeBase64(WavFile()) + R"("}},{"type":"input_text","text":" B"})",
                     role));
     ASSERT_TRUE(talk.has_value()) << talk.error().message;
     EXPECT_EQ(talk->messages[0].content, "A " + PngMarker() + WavMarker() + " B");

@@ -35,6 +35,15 @@ void PlaceMedia(const std::vector<KnownMedium>& known, PreparedPrompt* prompt) {
   }
 }
 
+// Returns the tokens that stand for rows, of all media in order.
+std::vector<TokenRange> RowsOf(const std::vector<PlacedMedium>& media) {
+  std::vector<TokenRange> rows;
+  for (const PlacedMedium& medium : media) {
+    rows.insert(rows.end(), medium.rows.begin(), medium.rows.end());
+  }
+  return rows;
+}
+
 // Adds the token positions of the template's turns. Turns without an exact position are dropped.
 void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape) {
   shape->header_end = map.PositionAt(text.header_end).value_or(0);
@@ -104,6 +113,20 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   auto text = RenderText(conversation, {});
   if (!text) return tl::unexpected(text.error());
   return std::move(text->text);
+}
+
+ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, const Media& media) const {
+  size_t bytes = text.size();
+  // A medium may become fewer tokens than its marker has bytes.
+  for (const MarkedMedium& marked : FindMarkers(text, media)) bytes -= marked.end - marked.begin;
+  if (auto fits = CheckPromptBytes(*engine_, bytes); !fits) return tl::unexpected(fits.error());
+  PreparedPrompt prompt;
+  prompt.text.text = std::move(text);
+  prompt.adds_bos = engine_->info().adds_bos;
+  if (auto done = TokenizeWith({}, media, &prompt); !done) return tl::unexpected(done.error());
+  prompt.shape.tokens = prompt.tokens.size();
+  prompt.shape.media = RowsOf(prompt.media);
+  return prompt;
 }
 
 bool PromptBuilder::Cuts(const PromptUse& use) const {
@@ -202,8 +225,8 @@ ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const Media& medi
     const auto layout = options_.media->Of(*marked.medium);
     if (!layout) return tl::unexpected(ToApiError(layout.error()));
     KnownMedium medium{{marked.begin, marked.end}, {}};
-    PlacedMedium placed{.medium = marked.medium};
-    for (const LaidOutPiece& piece : **layout) {
+    PlacedMedium placed{.medium = marked.medium, .preview = (*layout)->preview};
+    for (const LaidOutPiece& piece : (*layout)->pieces) {
       const size_t begin = medium.tokens.size();
       medium.tokens.insert(medium.tokens.end(), piece.tokens.begin(), piece.tokens.end());
       if (piece.has_rows) placed.rows.push_back({begin, medium.tokens.size()});
@@ -224,9 +247,15 @@ ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, const Media& media
   prompt->adds_bos = info.adds_bos && !has_bos;
   std::vector<KnownAnswer> answers;
   if (use.reuse) answers = answers_->FindIn(use.name_space, text);
+  return TokenizeWith(answers, media, prompt);
+}
+
+ApiResult<void> PromptBuilder::TokenizeWith(const std::vector<KnownAnswer>& answers,
+                                            const Media& media, PreparedPrompt* prompt) const {
   const auto known = LayOutMedia(media, prompt);
   if (!known) return tl::unexpected(known.error());
-  auto tokens = TokenizePrompt(*engine_, specials_, text, prompt->adds_bos, answers, *known);
+  auto tokens =
+      TokenizePrompt(*engine_, specials_, prompt->text, prompt->adds_bos, answers, *known);
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   prompt->tokens = *std::move(tokens);
   PlaceMedia(*known, prompt);
@@ -240,9 +269,7 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
   // need. A client's marks are reported for every model.
   const bool placed = engine_->traits().NeedsSnapshots() || options_.find_boundaries;
   if (!placed && prompt->marks.empty()) return;
-  for (const PlacedMedium& medium : prompt->media) {
-    shape.media.insert(shape.media.end(), medium.rows.begin(), medium.rows.end());
-  }
+  shape.media = RowsOf(prompt->media);
   const std::vector<std::string> pieces = TokenPieces(*engine_, prompt->tokens, prompt->media);
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (engine_->IsEndOfGeneration(prompt->tokens[i])) shape.eog_ends.push_back(i + 1);

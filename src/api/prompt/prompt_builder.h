@@ -95,6 +95,10 @@ class PromptBuilder {
   // Runs all stages up to RenderText, TellReasoning too. The tools stay in the order of the
   // request.
   ApiResult<std::string> Render(Conversation conversation) const;
+  // Returns the prompt of a text without template and messages: special tokens are parsed, and the
+  // markers of `media` become their tokens. Its shape has the media only. Errors: 400 if the text
+  // exceeds the context by far, or if a medium cannot be decoded.
+  ApiResult<PreparedPrompt> PrepareText(std::string text, const Media& media) const;
   // Returns what the explanation of a request needs of its prompt.
   ExplainedPrompt Explain(PreparedPrompt prompt) const;
 
@@ -115,6 +119,9 @@ class PromptBuilder {
   ApiResult<PromptText> RenderText(const Conversation& conversation, ClientSpans spans) const;
   // Sets `tokens`, `media` and `adds_bos` of a prompt that has its text.
   ApiResult<void> Tokenize(const PromptUse& use, const Media& media, PreparedPrompt* prompt) const;
+  // The same, when `adds_bos` is set and the answers in the text are found.
+  ApiResult<void> TokenizeWith(const std::vector<KnownAnswer>& answers, const Media& media,
+                               PreparedPrompt* prompt) const;
   // Returns the tokens of the media in the prompt's text, and sets `media` of the prompt but for
   // the positions.
   ApiResult<std::vector<KnownMedium>> LayOutMedia(const Media& media, PreparedPrompt* prompt) const;

@@ -26,8 +26,8 @@ void DiskIntake::TakeEvents() {
   bool more = true;
   while (more) {
     more = false;
-    std::erase_if(waiting_, [&](const ObjectHeader& header) {
-      const TakenIn taken = TakeIn(header);
+    std::erase_if(waiting_, [&](const ListedObject& object) {
+      const TakenIn taken = TakeIn(object);
       more = more || taken == TakenIn::kDone;
       return taken != TakenIn::kParentMissing && taken != TakenIn::kNoRoom;
     });
@@ -47,9 +47,11 @@ void DiskIntake::KeepFewWaiting() {
   waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
-DiskIntake::TakenIn DiskIntake::TakeIn(const ObjectHeader& header) {
+DiskIntake::TakenIn DiskIntake::TakeIn(const ListedObject& header) {
   const auto name_space = table_->saved_as().NameSpaceNamed(header.name_space);
   if (!name_space || header.tokens.empty()) return TakenIn::kUseless;
+  // Rows are read by their name when they are needed (sched/media/saved_media.h).
+  if (header.kind == ObjectKind::kMediaRows) return TakenIn::kUseless;
   if (header.fingerprint != table_->saved_as().fingerprint) return TakenIn::kUseless;
   // The folder may have reported it twice: found, gone, and found again.
   if (table_->store().Find(cairn::NameOf(header))) return TakenIn::kUseless;
@@ -71,6 +73,8 @@ DiskIntake::TakenIn DiskIntake::TakeIn(const ObjectHeader& header) {
     case ObjectKind::kFullState:
       taken = TakeInFullState(*name_space, header);
       break;
+    case ObjectKind::kMediaRows:
+      break;
   }
   if (taken == TakenIn::kDone) ++table_->stats().taken_in;
   return taken;
@@ -81,7 +85,7 @@ DiskIntake::TakenIn DiskIntake::SavedByOthers(uint64_t id, const ObjectHeader& h
   return TakenIn::kUseless;
 }
 
-DiskIntake::TakenIn DiskIntake::TakeInSnapshot(NamespaceId name_space, const ObjectHeader& header) {
+DiskIntake::TakenIn DiskIntake::TakeInSnapshot(NamespaceId name_space, const ListedObject& header) {
   const auto checkpoint_class = ParseCheckpointClass(header.checkpoint_class);
   if (!checkpoint_class || header.logits_bytes > header.raw_bytes) return TakenIn::kUseless;
   if (const PrefixTree::Node* node = table_->tree().Find(name_space, header.tokens)) {
@@ -100,13 +104,14 @@ DiskIntake::TakenIn DiskIntake::TakeInSnapshot(NamespaceId name_space, const Obj
   checkpoint.cold_end = header.cold_end;
   checkpoint.turns = header.turns;
   entry.name_space = name_space;
+  entry.used_before_ns = header.used_ns;
   entry.node = table_->tree().Put(name_space, header.tokens, checkpoint.id);
   table_->store().Adopt(checkpoint.id, cairn::NameOf(header));
   table_->AddEntry(entry, header.tokens);
   return TakenIn::kDone;
 }
 
-DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const ObjectHeader& header) {
+DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const ListedObject& header) {
   const TokenSpan tokens = header.tokens;
   const SegmentGap range = {header.begin, tokens.size(), header.lineage};
   if (range.begin >= range.end) return TakenIn::kUseless;
@@ -136,6 +141,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const Obje
   segment.range = range;
   segment.bytes = header.raw_bytes;
   segment.created_tick = segment.used_tick = table_->NextTick();
+  segment.used_before_ns = header.used_ns;
   const SegmentId id = segment.id;
   Provenance provenance;
   provenance.answers = header.answers;
@@ -146,7 +152,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const Obje
 }
 
 DiskIntake::TakenIn DiskIntake::TakeInFullState(NamespaceId name_space,
-                                                const ObjectHeader& header) {
+                                                const ListedObject& header) {
   FullState whole;
   whole.id = table_->NextId();
   whole.name_space = name_space;
@@ -154,6 +160,7 @@ DiskIntake::TakenIn DiskIntake::TakeInFullState(NamespaceId name_space,
   whole.provenance = {header.clean, header.runs, header.answers};
   whole.bytes = header.raw_bytes;
   whole.created_tick = whole.used_tick = table_->NextTick();
+  whole.used_before_ns = header.used_ns;
   table_->store().Adopt(whole.id, cairn::NameOf(header));
   table_->full_states().Add(std::move(whole));
   return TakenIn::kDone;

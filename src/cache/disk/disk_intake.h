@@ -35,10 +35,10 @@ class DiskIntake {
   enum class TakenIn : uint8_t { kDone, kUseless, kParentMissing, kNoRoom };
 
   void KeepFewWaiting();
-  TakenIn TakeIn(const ObjectHeader& header);
-  TakenIn TakeInSnapshot(NamespaceId name_space, const ObjectHeader& header);
-  TakenIn TakeInSegment(NamespaceId name_space, const ObjectHeader& header);
-  TakenIn TakeInFullState(NamespaceId name_space, const ObjectHeader& header);
+  TakenIn TakeIn(const ListedObject& header);
+  TakenIn TakeInSnapshot(NamespaceId name_space, const ListedObject& header);
+  TakenIn TakeInSegment(NamespaceId name_space, const ListedObject& header);
+  TakenIn TakeInFullState(NamespaceId name_space, const ListedObject& header);
   // An object in memory is identical to the one that was found.
   TakenIn SavedByOthers(uint64_t id, const ObjectHeader& header);
 
@@ -47,7 +47,7 @@ class DiskIntake {
   DiskLoader* const loader_;
   bool offers_again_ = false;
   // Objects found before the segment they begin in, or before there was room.
-  std::vector<ObjectHeader> waiting_;
+  std::vector<ListedObject> waiting_;
 };
 
 }  // namespace cairn

@@ -172,6 +172,8 @@ void PrintKindText(const Shown& shown) {
       PrintLine("runs", RunsText(header.runs));
       PrintLine("answers", RangesText(header.answers));
       return;  // it has no path
+    case ObjectKind::kMediaRows:
+      return;
   }
   PrintLine("path", PathText(shown.path));
   for (const FoundObject* const segment : shown.path.segments) {

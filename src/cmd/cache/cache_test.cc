@@ -208,6 +208,23 @@ TEST_F(CacheCommandTest, ShowsForPrograms) {
   EXPECT_EQ(json["answers"][0]["end"], 800);
 }
 
+TEST_F(CacheCommandTest, ShowsTheRowsOfAMediumWhichHaveNoPath) {
+  PutConversation();
+  ObjectHeader rows = Snapshot(SomeTokens(8), 8);
+  rows.kind = ObjectKind::kMediaRows;
+  rows.checkpoint_class = 0;
+  CacheCommandOptions options = Command(CacheCommand::kShow, NameText(Put(rows, 3000)));
+  const Json json = RunJson(options);
+  EXPECT_EQ(json["kind"], "embedding");
+  EXPECT_EQ(json["path_whole"], true);
+  EXPECT_TRUE(json["path"].empty());
+  EXPECT_TRUE(json["snapshots"].empty());
+  options.json = false;
+  const Said said = Run(options);
+  EXPECT_EQ(said.code, 0) << said.error;
+  EXPECT_TRUE(Contains(said.out, "kind             embedding\n")) << said.out;
+}
+
 TEST_F(CacheCommandTest, FindsObjectsByDigitsThatAreOnesAlone) {
   const Conversation made = PutConversation();
   std::set<std::string> first;

@@ -58,18 +58,6 @@ std::string CountText(uint64_t number, std::string_view unit) {
   return std::to_string(number) + " " + std::string(unit) + (number == 1 ? "" : "s");
 }
 
-std::string_view KindName(ObjectKind kind) {
-  switch (kind) {
-    case ObjectKind::kSnapshot:
-      return "snapshot";
-    case ObjectKind::kSegment:
-      return "segment";
-    case ObjectKind::kFullState:
-      return "full state";
-  }
-  return "unknown";
-}
-
 std::string ClassText(const ObjectHeader& header) {
   if (header.kind != ObjectKind::kSnapshot) return "-";
   return std::string(CheckpointClassName(static_cast<CheckpointClass>(header.checkpoint_class)));

@@ -23,7 +23,6 @@ std::string AgeText(int64_t time_ns, int64_t now_ns);
 // "1 object", "2 objects"
 std::string CountText(uint64_t number, std::string_view unit);
 
-std::string_view KindName(ObjectKind kind);
 // Returns a snapshot's class: "header", "turn", …; "-" for other kinds.
 std::string ClassText(const ObjectHeader& header);
 // Returns the first digits of a name, as ls shows them. Commands accept them while they are

@@ -97,6 +97,16 @@ TEST_F(CacheTransfer, TakesAWholeWithTheSnapshotsOnIt) {
   EXPECT_EQ(FilesBelow(kOther), FilesOf({whole, snapshot}));
 }
 
+TEST_F(CacheTransfer, TakesTheRowsOfAMediumAlone) {
+  ObjectHeader rows = Snapshot(SomeTokens(8), 8, 0);
+  rows.kind = ObjectKind::kMediaRows;
+  Put(rows, 30'000);
+  Put(Snapshot(rows.tokens, 8), 500);
+  EXPECT_EQ(Export(rows).code, 0);
+  EXPECT_EQ(Import().code, 0);
+  EXPECT_EQ(FilesBelow(kOther), FilesOf({rows}));
+}
+
 TEST_F(CacheTransfer, ExportsNothingThatIsBad) {
   const Conversation made = PutConversation();
   const std::string path = PathOf(made.segments[0]);

@@ -29,6 +29,7 @@ std::string Segments(const ModelInfo& info, const MemoryTraits& traits) {
 }
 
 std::string Grid(const MemoryTraits& traits) {
+  if (!traits.restores_bits) return "none: a restored state gives other logits on this device";
   if (traits.grid_tokens == 0) return "none found: every split changes the logits";
   return Count(traits.grid_tokens, "token") +
          (traits.grid_measured ? ", measured" : ", assumed: not measured in time");

@@ -28,6 +28,9 @@ Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, const CutR
   Tokens starts = cuts.message_starts;
   std::sort(starts.begin(), starts.end());
   for (const Token start : starts) *identity += "cut_behind=" + std::to_string(start) + "\n";
+  if (!starts.empty() && cuts.gap_divisor > 0) {
+    *identity += "cut_gap=position/" + std::to_string(cuts.gap_divisor) + "\n";
+  }
   return identity;
 }
 

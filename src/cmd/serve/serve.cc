@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "base/trace_events.h"
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
+#include "cmd/rpc/lost_worker.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
@@ -47,30 +49,6 @@ namespace {
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
-
-// Without checkpoints nothing is cached: the baseline for comparisons.
-bool KeepsCheckpoints(const ServeOptions& options) {
-  return PlacementNames(options) != "none" && StoresCheckpoints(options);
-}
-
-SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
-  SchedulerOptions scheduler;
-  scheduler.reuse = reuse;
-  scheduler.queue_limit = options.queue_limit;
-  scheduler.prefill_share = options.prefill_share;
-  scheduler.request_ms_max = options.request_timeout_s * 1000;
-  scheduler.prefetch.tokens_per_minute = options.prefetch_budget;
-  scheduler.warm_start = options.warm;
-  scheduler.unused_ms = options.save_after_ms;
-  if (options.sleep_idle_s >= 0) {
-    scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
-  }
-  scheduler.move_tokens_min = options.cache_reuse;
-  if (options.cache_idle_slots) scheduler.beside_tokens_max = kBesideTokens;
-  scheduler.context_shift = options.context_shift;
-  scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
-  return scheduler;
-}
 
 ServerLog MakeServerLog(const ServeOptions& options) {
   const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
@@ -120,17 +98,19 @@ class ServeRun {
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
     scheduling.leave_grid = options_.cut_at_messages;
     if (Status loaded = LoadDraft(); !loaded) return loaded;
-    scheduling.media = media_.rows.get();
     auto drafts = MakeDraftOptions(options_, policies->reuse, engine_.get(), draft_);
     if (!drafts) return tl::unexpected(drafts.error());
     scheduling.drafts = *drafts;
     if (options_.cut_at_messages) {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
+      scheduling.boundary_gap_divisor = BoundaryGapDivisor(engine_->traits(), policies->reuse);
     }
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
                               CutRulesOf(*engine_, scheduling), Callbacks());
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
+    StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
+    scheduling.media = media_.rows.get();
     cache_ = std::make_unique<CheckpointCache>(MakeCacheOptions(), std::move(policies->placement),
                                                std::move(policies->eviction),
                                                MakeStore(options_, disk_));
@@ -154,6 +134,7 @@ class ServeRun {
     service.prompt.log = logger_.sink();
     service_ =
         std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
+    logger_->info("{}", engine_->devices_text());
     LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);
     SayReady(clock_.NowMs() - started_ms);
     BeginService();
@@ -254,7 +235,7 @@ class ServeRun {
     if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
     SavedAs saved_as = disk_.saved_as;
     saved_as.name_spaces = NameSpacesOf(*keys_);
-    if (slot_files_ != nullptr) slot_files_->SetNameSpaces(saved_as.name_spaces);
+    NameOthers(saved_as.name_spaces);
     // The signal thread must not wait for the context thread, which may be blocked by a hanging
     // disk. When the server is stopping, no more requests come.
     static_cast<void>(
@@ -262,6 +243,12 @@ class ServeRun {
           cache->SetSavedAs(saved_as);
           NameDraftKeys(saved_as.name_spaces);
         }));
+  }
+
+  // Those that any thread may name them to.
+  void NameOthers(const std::vector<std::pair<NamespaceId, uint64_t>>& name_spaces) {
+    if (slot_files_ != nullptr) slot_files_->SetNameSpaces(name_spaces);
+    if (media_.saved != nullptr) media_.saved->SetNameSpaces(name_spaces);
   }
 
   void NameDraftKeys(const std::vector<std::pair<NamespaceId, uint64_t>>& name_spaces) {
@@ -277,7 +264,7 @@ class ServeRun {
       disk_.saved_as.name_spaces = NameSpacesOf(*keys_);
       cache_->SetSavedAs(disk_.saved_as);
       NameDraftKeys(disk_.saved_as.name_spaces);
-      if (slot_files_ != nullptr) slot_files_->SetNameSpaces(disk_.saved_as.name_spaces);
+      NameOthers(disk_.saved_as.name_spaces);
     }
     served_.service.store(service_.get(), std::memory_order_release);
   }
@@ -324,7 +311,10 @@ class ServeRun {
           "--insecure: everyone who can reach {} can send requests and see other clients' requests",
           options_.host);
     }
-    http_thread_ = std::thread([this] { http_->Serve(); });
+    http_thread_ = std::thread([this] {
+      http_->Serve();
+      http_ended_.set_value();
+    });
     return {};
   }
 
@@ -444,11 +434,13 @@ class ServeRun {
     llama.unified = options_.kv_unified.value_or(options_.reuse != "exact");
     // Errors while loading are reported once, by the error that Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
+    llama.notes = logger_.sink();
     return llama;
   }
 
   Status LoadModel() {
     LlamaOptions llama = LlamaOptionsOf();
+    WatchRpcWorkers(llama.rpc_workers, logger_, [this] { return PartsForLostWorker(); });
     grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
     grid_->Fill(&llama);
@@ -466,11 +458,16 @@ class ServeRun {
     span.End();
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
-    auto media =
-        LoadMedia(options_, llama, *engine_, &clock_, {[this] { Wake(); }, logger_.sink()});
+    auto media = LoadMedia(options_, llama, *engine_, logger_.sink());
     if (!media) return tl::unexpected(media.error());
     media_ = std::move(*media);
     return ServeTexts(options_, llama, *engine_, &text_models_, &served_);
+  }
+
+  // Called on any thread, at most once.
+  LostWorkerParts PartsForLostWorker() {
+    if (served_.service.load(std::memory_order_acquire) == nullptr) return {};
+    return {scheduler_.get(), http_.get(), http_ended_.get_future(), Stores()};
   }
 
   Status ParseTemplate() {
@@ -487,16 +484,18 @@ class ServeRun {
     return {};
   }
 
-  // If every split changes the bits, `live` guarantees no more than `any`.
+  // If every split changes the bits, or restored states do, `live` guarantees no more than `any`.
   void FallBackWithoutGrid(Policies* policies) {
-    if (engine_->traits().grid_tokens > 0) return;
+    const MemoryTraits& traits = engine_->traits();
+    if (traits.grid_tokens > 0) return;
+    const std::string_view why = traits.restores_bits ? "no exactness grid was found"
+                                                      : "restored states give other bits here";
     if (policies->reuse == ReuseMode::kLive) {
       policies->reuse = ReuseMode::kAny;
       served_.model.reuse = "any";
-      logger_->warn(
-          "no exactness grid was found: --reuse falls back to any, so answers may differ");
+      logger_->warn("{}: --reuse falls back to any, so answers may differ", why);
     } else if (policies->reuse == ReuseMode::kExact) {
-      logger_->warn("no exactness grid was found: --reuse exact reuses nothing");
+      logger_->warn("{}: --reuse exact reuses nothing", why);
     }
   }
 
@@ -533,6 +532,7 @@ class ServeRun {
   std::unique_ptr<ChatService> service_;
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
+  std::promise<void> http_ended_;
 };
 
 // A thread waits for signals, so that no handler interrupts other code.

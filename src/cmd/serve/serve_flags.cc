@@ -8,6 +8,7 @@
 #include "cmd/environment_flags.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
+#include "cmd/serve/device/device_flags.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/media_flags.h"
@@ -23,46 +24,7 @@ void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
                    "GGUF file to serve; for a split model, its first part")
       ->required()
       ->group(group);
-  serve
-      ->add_option("--gpu-layers,--ngl", llama->gpu_layers,
-                   "Number of layers to keep on the GPU (-ngl; negative: all)")
-      ->group(group);
-  serve
-      ->add_option("--split-mode", llama->split_mode,
-                   "How to split the model across GPUs (-sm): none, layer, row, tensor")
-      ->group(group);
-  serve
-      ->add_option("--tensor-split", llama->tensor_split,
-                   "Share of the model for each GPU (-ts), such as 3,1")
-      ->delimiter(',')
-      ->group(group);
-  serve->add_option("--main-gpu", llama->main_gpu, "GPU for tensors that are not split (-mg)")
-      ->group(group);
-  serve
-      ->add_option_function<std::vector<std::string>>(
-          "--override-tensor",
-          [llama](const std::vector<std::string>& pairs) {
-            for (const std::string& pair : pairs) {
-              const size_t equals = pair.rfind('=');
-              if (equals == std::string::npos) {
-                throw CLI::ValidationError("--override-tensor",
-                                           "expects PATTERN=BUFFER, not '" + pair + "'");
-              }
-              llama->override_tensors.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-            }
-          },
-          "Put tensors whose name matches PATTERN into a buffer type (-ot), such as 'exps=CPU'")
-      ->delimiter(',')
-      ->group(group);
-  serve
-      ->add_option("--n-cpu-moe", llama->cpu_moe_layers,
-                   "Keep the experts of the first N layers on the CPU (-ncmoe)")
-      ->group(group);
-  serve
-      ->add_flag_callback(
-          "--cpu-moe", [llama] { llama->cpu_moe_layers = 1024; },
-          "Keep all experts on the CPU (-cmoe)")
-      ->group(group);
+  AddDeviceFlags(serve, llama);
   serve
       ->add_flag("--mmap,!--no-mmap", llama->use_mmap,
                  "Map the model file into memory instead of reading it")
@@ -342,7 +304,8 @@ void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_flag("--warm,!--no-warm", options->warm,
                  "While idle, prefetch the form in which each conversation will come back, so that "
-                 "the next turn prefills only its new message; at most 25% more prefill in total")
+                 "the next turn prefills only its new message; at most 25% more prefill in total. "
+                 "At the start, load the last conversation and the beginnings that most share")
       ->group(group);
   serve
       ->add_option("--warm-budget", options->prefetch_budget,

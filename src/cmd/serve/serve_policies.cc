@@ -8,6 +8,7 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/media/media_flags.h"
+#include "engine/llama/backend/rpc_backend.h"
 
 namespace cairn {
 
@@ -31,6 +32,9 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--kv-unified lets slots change each other's last bits, which --reuse exact "
                 "excludes; remove it, or give --parallel 1");
+  }
+  if (const auto workers = ParseRpcWorkers(options.llama.rpc_workers); !workers) {
+    return tl::unexpected(workers.error());
   }
   if (Status good = CheckDraftFlags(options); !good) return tl::unexpected(good.error());
   if (Status good = CheckMediaFlags(options.media); !good) return tl::unexpected(good.error());
@@ -65,6 +69,29 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     policies.volatile_text = std::move(*volatile_text);
   }
   return policies;
+}
+
+bool KeepsCheckpoints(const ServeOptions& options) {
+  return PlacementNames(options) != "none" && StoresCheckpoints(options);
+}
+
+SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse) {
+  SchedulerOptions scheduler;
+  scheduler.reuse = reuse;
+  scheduler.queue_limit = options.queue_limit;
+  scheduler.prefill_share = options.prefill_share;
+  scheduler.request_ms_max = options.request_timeout_s * 1000;
+  scheduler.prefetch.tokens_per_minute = options.prefetch_budget;
+  scheduler.warm_start = options.warm;
+  scheduler.unused_ms = options.save_after_ms;
+  if (options.sleep_idle_s >= 0) {
+    scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
+  }
+  scheduler.move_tokens_min = options.cache_reuse;
+  if (options.cache_idle_slots) scheduler.beside_tokens_max = kBesideTokens;
+  scheduler.context_shift = options.context_shift;
+  scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
+  return scheduler;
 }
 
 ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies& policies) {

@@ -26,6 +26,13 @@ struct Policies {
 // other.
 Result<Policies> MakePolicies(const ServeOptions& options);
 
+// Returns whether there are checkpoints. Without them nothing is cached: the baseline for
+// comparisons.
+bool KeepsCheckpoints(const ServeOptions& options);
+
+// The options of the scheduler, as far as the flags say them.
+SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse);
+
 // How prompts are made, as far as the flags say it.
 ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies& policies);
 

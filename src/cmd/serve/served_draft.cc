@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "cmd/serve/cache_flags.h"
@@ -27,6 +29,10 @@ LlamaOptions DraftLlamaOptions(const ServeOptions& options, const LlamaOptions& 
   LlamaOptions llama;
   llama.model_path = options.draft_model_path;
   llama.gpu_layers = options.draft_gpu_layers;
+  llama.fit = of_model.fit;
+  llama.fit_target_mib = of_model.fit_target_mib;
+  llama.rpc_workers = of_model.rpc_workers;
+  llama.rpc_beyond_loopback = of_model.rpc_beyond_loopback;
   llama.split_mode = of_model.split_mode;
   llama.main_gpu = of_model.main_gpu;
   llama.use_mmap = of_model.use_mmap;
@@ -47,6 +53,9 @@ LlamaOptions DraftLlamaOptions(const ServeOptions& options, const LlamaOptions& 
   llama.measure_grid = false;
   llama.may_sleep = of_model.may_sleep;
   llama.log = of_model.log;
+  llama.notes = [notes = of_model.note_sink()](LogLevel level, std::string_view line) {
+    if (notes) notes(level, "--model-draft: " + std::string(line));
+  };
   return llama;
 }
 

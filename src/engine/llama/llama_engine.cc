@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
+#include "engine/llama/backend/llama_backend.h"
+#include "engine/llama/backend/rpc_backend.h"
+#include "engine/llama/fit/device_fit.h"
 #include "engine/llama/llama_sampler.h"
 #include "engine/llama/model/llama_vocabulary.h"
 #include "engine/llama/model/loaded_model.h"
+#include "engine/llama/model/model_devices.h"
 #include "engine/llama/model/model_info.h"
+#include "engine/llama/proof/device_proof.h"
 #include "engine/llama/state/llama_full_states.h"
 #include "engine/llama/state/llama_identity.h"
 #include "engine/llama/state/llama_segments.h"
@@ -60,6 +66,7 @@ struct LlamaEngine::Parts {
   LlamaSplicedSegments spliced_segments;
   LlamaFullStates full_states;
   LlamaIdentity identity;
+  std::string devices_text;     // at load
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
@@ -69,6 +76,16 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   LlamaOptions options = asked;
   // A single sequence has a stream of its own either way.
   if (options.slots == 1) options.unified = true;
+  InitLlamaBackend(options.log);
+  if (Status added = AddRpcWorkers(options.rpc_workers, options.rpc_beyond_loopback); !added) {
+    return tl::unexpected(added.error());
+  }
+  const std::vector<GpuDevice> gpus = ListGpus();
+  if (options.tensor_split.empty() && !options.rpc_workers.empty()) {
+    options.tensor_split = SplitByMemory(gpus);
+  }
+  const std::string fitted = ApplyFit(gpus, &options);
+  if (!fitted.empty() && options.note_sink()) options.note_sink()(LogLevel::kInfo, fitted);
   auto loaded = LoadedModel::Load(options);
   if (!loaded) return tl::unexpected(loaded.error());
   auto vocabulary = options.may_sleep ? LlamaVocabulary::LoadAlone(options)
@@ -77,6 +94,10 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   std::unique_ptr<LlamaEngine> engine(new LlamaEngine(
       std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options)));
   Parts& parts = *engine->parts_;
+  parts.devices_text = DevicesText(gpus, ListGpus(), options.gpu_layers,
+                                   static_cast<size_t>(llama_model_n_layer(parts.loaded.model())),
+                                   parts.loaded.layer_places());
+  KeepRpcWorkersAlive(options.rpc_workers);
   TraitsProbe probe({&parts.loaded, &parts.info, &parts.sequences, &parts.segments,
                      &parts.spliced_segments, &parts.full_states, &parts.identity},
                     engine.get(), &parts.traits);
@@ -124,6 +145,10 @@ Result<std::string> LlamaEngine::StateIdentity() const {
 
 Result<std::string> LlamaEngine::GridFacts() const {
   return parts_->identity.GridFacts();
+}
+
+const std::string& LlamaEngine::devices_text() const {
+  return parts_->devices_text;
 }
 
 llama_model* LlamaEngine::model() const {
@@ -271,10 +296,23 @@ Status LlamaEngine::Wake() {
     return Fail(ErrorCode::kUnavailable, "the model's context is of another size than before");
   }
   parts_->loaded = std::move(*loaded);
+  KeepRpcWorkersAlive(parts_->options.rpc_workers);
   parts_->identity.ForgetDigest();
   Status same = ProveTheSame();
   if (!same) parts_->loaded.Unload();
   return same;
+}
+
+Status LlamaEngine::ProveTheSameChunk() {
+  if (!parts_->traits.on_device) return {};
+  LlamaIdentity& identity = parts_->identity;
+  DeviceProof proof(this, LlamaIdentity::kProbeSeq,
+                    identity.ProbeTokens(DeviceProof::TokenCount(*this)));
+  const auto first = proof.ColdHash();
+  const auto second = first ? proof.ColdHash() : first;
+  if (!second) return tl::unexpected(second.error());
+  identity.SetProvenChunk(*first, *second);
+  return {};
 }
 
 Status LlamaEngine::ProveTheSame() {
@@ -283,6 +321,7 @@ Status LlamaEngine::ProveTheSame() {
   const auto hash = identity.DecodeProbe(tokens);
   if (!hash) return tl::unexpected(hash.error());
   if (Status proven = identity.ProveBits(tokens, *hash); !proven) return proven;
+  if (Status proven = ProveTheSameChunk(); !proven) return proven;
   parts_->sequences.ClearAll();
   const auto text = StateIdentity();
   if (!text) return tl::unexpected(text.error());

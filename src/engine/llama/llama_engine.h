@@ -41,6 +41,8 @@ class LlamaEngine final : public Engine {
   Result<std::string> StateIdentity() const override;
   // See LlamaIdentity::GridFacts.
   Result<std::string> GridFacts() const;
+  // Returns a line for people: which device holds how much of the model; see ModelDevices.
+  const std::string& devices_text() const;
   // For contexts besides the engine's own, which must not outlive the engine. nullptr while the
   // model is unloaded; after Wake it is another pointer.
   llama_model* model() const;
@@ -82,6 +84,8 @@ class LlamaEngine final : public Engine {
 
   // Called after the model was loaded again: checks whether earlier states may still be restored.
   Status ProveTheSame();
+  // Computes the identity's bits of a chunk anew, where a device other than the CPU computes.
+  Status ProveTheSameChunk();
 
   const std::unique_ptr<Parts> parts_;
 };

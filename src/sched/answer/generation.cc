@@ -22,20 +22,26 @@ std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
 
 bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {
   // wait_for makes a system call even with a timeout of zero.
-  if (timeout.count() <= 0) return !events_.empty();
-  return arrived_.wait_for(*lock, timeout, [this] { return !events_.empty(); });
+  if (timeout.count() <= 0) return HasEvent();
+  return arrived_.wait_for(*lock, timeout, [this] { return HasEvent(); });
 }
 
 std::optional<GenerationEvent::Kind> Generation::AwaitKind(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (!Await(&lock, timeout)) return std::nullopt;
-  return events_.front().kind;
+  return events_.empty() ? GenerationEvent::Kind::kFailed : events_.front().kind;
 }
 
 std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (!Await(&lock, timeout)) return std::nullopt;
-  GenerationEvent event = std::move(events_.front());
+  GenerationEvent event;
+  if (events_.empty()) {
+    event.kind = GenerationEvent::Kind::kFailed;
+    event.error = *failed_;
+    return event;
+  }
+  event = std::move(events_.front());
   events_.pop_front();
   return event;
 }
@@ -43,7 +49,16 @@ std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeou
 void Generation::Push(GenerationEvent event) {
   {
     const std::lock_guard lock(mutex_);
+    if (failed_) return;
     events_.push_back(std::move(event));
+  }
+  arrived_.notify_one();
+}
+
+void Generation::Fail(Error error) {
+  {
+    const std::lock_guard lock(mutex_);
+    failed_ = std::move(error);
   }
   arrived_.notify_one();
 }

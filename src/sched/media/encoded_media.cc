@@ -72,7 +72,7 @@ Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_s
     std::erase_if(entries_, [entry](const auto& other) { return other.get() == entry; });
     return tl::unexpected(std::move(error));
   }
-  const Pieces& pieces = **entry->result;
+  const EncodedPieces& pieces = **entry->result;
   if (piece.piece >= pieces.size()) {
     return Fail(ErrorCode::kInternal, "the medium was encoded into fewer pieces than announced");
   }
@@ -105,39 +105,64 @@ void EncodedMedia::Run() {
   while (true) {
     wanted_.wait(lock, [this] { return stopping_ || FindWaiting() != nullptr; });
     if (stopping_) return;
-    Entry* const entry = FindWaiting();
-    const std::shared_ptr<const Medium> medium = entry->medium;
-    lock.unlock();
-    const double begin_ms = clock_->NowMs();
-    auto result = Encode(*medium);
-    const double ms = clock_->NowMs() - begin_ms;
-    lock.lock();
-    // An entry that waits is never removed.
-    if (result) {
-      for (const auto& piece : *result) entry->bytes += piece->embeddings.size() * sizeof(float);
-      stats_.bytes += entry->bytes;
-      ++stats_.encoded;
-    } else {
-      ++stats_.failed;
-    }
-    stats_.encode_ms += ms;
-    entry->used_tick = ++tick_;
-    entry->medium.reset();
-    entry->result = std::move(result);
-    EvictOver();
+    DoWork(FindWaiting(), &lock);
     lock.unlock();
     if (options_.on_encoded) options_.on_encoded();
     lock.lock();
   }
 }
 
-Result<EncodedMedia::Pieces> EncodedMedia::Encode(const Medium& medium) {
+// An entry that waits is never removed, so `entry` is valid throughout.
+void EncodedMedia::DoWork(Entry* entry, std::unique_lock<std::mutex>* lock) {
+  const std::shared_ptr<const Medium> medium = entry->medium;
+  const NamespaceId name_space = entry->name_space;
+  lock->unlock();
+  const auto loaded = Load(name_space, *medium);
+  const double begin_ms = clock_->NowMs();
+  auto result = loaded ? Result<EncodedPieces>(*loaded) : Encode(*medium);
+  const double ms = clock_->NowMs() - begin_ms;
+  if (!loaded && result) Save(name_space, *medium, *result, ms);
+  lock->lock();
+  if (result) {
+    for (const auto& piece : *result) entry->bytes += piece->embeddings.size() * sizeof(float);
+    stats_.bytes += entry->bytes;
+    ++(loaded ? stats_.loaded : stats_.encoded);
+  } else {
+    ++stats_.failed;
+  }
+  if (!loaded) stats_.encode_ms += ms;
+  entry->used_tick = ++tick_;
+  entry->medium.reset();
+  entry->result = std::move(result);
+  EvictOver();
+}
+
+std::optional<EncodedPieces> EncodedMedia::Load(NamespaceId name_space, const Medium& medium) {
+  if (options_.saved == nullptr) return std::nullopt;
+  try {
+    return options_.saved->Load(name_space, medium);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;  // encoding needs memory too, and tells
+  }
+}
+
+void EncodedMedia::Save(NamespaceId name_space, const Medium& medium, const EncodedPieces& pieces,
+                        double encode_ms) {
+  if (options_.saved == nullptr) return;
+  try {
+    options_.saved->Save(name_space, medium, pieces, encode_ms);
+  } catch (const std::bad_alloc&) {
+    return;  // the rows are in memory, which suffices for this request
+  }
+}
+
+Result<EncodedPieces> EncodedMedia::Encode(const Medium& medium) {
   try {
     auto decoded = decoder_->Decode(medium);
     if (!decoded) return tl::unexpected(decoded.error());
     auto encoded = encoder_->Encode(*decoded);
     if (!encoded) return tl::unexpected(encoded.error());
-    Pieces pieces;
+    EncodedPieces pieces;
     for (EncodedPiece& piece : *encoded) {
       pieces.push_back(std::make_shared<const EncodedPiece>(std::move(piece)));
     }

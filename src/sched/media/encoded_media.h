@@ -1,11 +1,13 @@
 // EncodedMedia: the rows of media, so that each is encoded once. Encoding takes seconds on a CPU,
 // so it has a thread of its own; the context thread goes on with other requests meanwhile.
 //
-//   context thread    Want(image) ──> | queue | ──> decode the file, encode it     encoding thread
-//                     Get(piece)  <── | rows  | <── on_encoded
+//   context thread                              encoding thread
+//   Want(image)  ──>  | queue |  ──>  read its rows from disk,
+//   Get(piece)   <──  | rows  |  <──  or decode the file and encode it
 //
-// Rows are kept per namespace, within a budget of bytes; those that were used last stay. A medium
-// whose attention KV or state is in the prefix cache needs no rows.
+// Rows are kept per namespace, within a budget of bytes; those that were used last stay. They are
+// also saved to disk, if there is a disk tier. A medium whose attention KV or state is in the
+// prefix cache needs no rows.
 //
 // Threads: the context thread; `stats` from any thread.
 
@@ -21,7 +23,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -29,6 +30,8 @@
 #include "media/decoded_medium.h"
 #include "media/media_encoder.h"
 #include "media/medium.h"
+#include "sched/media/media_rows_format.h"
+#include "sched/media/saved_media.h"
 
 namespace cairn {
 
@@ -42,6 +45,7 @@ struct PromptMedium {
 struct EncodedMediaStats {
   uint64_t encoded = 0;  // media
   uint64_t failed = 0;
+  uint64_t loaded = 0;  // media whose rows were read from disk instead
   double encode_ms = 0;
   size_t bytes = 0;  // of the rows held
 };
@@ -51,6 +55,7 @@ class EncodedMedia {
   struct Options {
     size_t bytes_max = size_t{256} << 20;
     std::function<void()> on_encoded;  // called by the encoding thread; may be empty
+    SavedMedia* saved = nullptr;       // outlives this object; may be null
   };
 
   // All must outlive this object. The encoder is used by this object's thread only, but for Layout.
@@ -69,12 +74,11 @@ class EncodedMedia {
   EncodedMediaStats stats() const;
 
  private:
-  using Pieces = std::vector<std::shared_ptr<const EncodedPiece>>;
   struct Entry {
     NamespaceId name_space = 0;
     Bits128 content;
-    std::shared_ptr<const Medium> medium;  // until it is encoded
-    std::optional<Result<Pieces>> result;  // nullopt: waiting, or being encoded
+    std::shared_ptr<const Medium> medium;         // until it is encoded
+    std::optional<Result<EncodedPieces>> result;  // nullopt: waiting, or being encoded
     size_t bytes = 0;
     uint64_t used_tick = 0;
   };
@@ -85,7 +89,12 @@ class EncodedMedia {
   void EvictOver();
 
   void Run();
-  Result<Pieces> Encode(const Medium& medium);
+  // Encodes the entry's medium, or reads its rows. Takes the lock after that.
+  void DoWork(Entry* entry, std::unique_lock<std::mutex>* lock);
+  std::optional<EncodedPieces> Load(NamespaceId name_space, const Medium& medium);
+  Result<EncodedPieces> Encode(const Medium& medium);
+  void Save(NamespaceId name_space, const Medium& medium, const EncodedPieces& pieces,
+            double encode_ms);
 
   MediaDecoder* const decoder_;
   MediaEncoder* const encoder_;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "testing/media/fake_media.h"
+#include "testing/store/fake_disk.h"
 
 namespace cairn {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 constexpr NamespaceId kClient = 7;
 
 struct Rows {
-  explicit Rows(size_t bytes_max = size_t{1} << 20)
-      : media(&decoder, &encoder, &clock, {bytes_max, {}}) {}
+  explicit Rows(size_t bytes_max = size_t{1} << 20, SavedMedia* saved = nullptr)
+      : media(&decoder, &encoder, &clock, {bytes_max, {}, saved}) {}
 
   // Asks until the rows are there.
   Result<std::shared_ptr<const EncodedPiece>> Wait(const std::shared_ptr<const Medium>& medium,
@@ -82,6 +83,53 @@ TEST(EncodedMedia, StayWithinTheirBudgetAndThoseUsedLastStay) {
 TEST(EncodedMedia, LargerThanTheBudgetAreStillReturned) {
   Rows rows(1);
   EXPECT_TRUE(rows.Wait(FakeImage(12, 4, "a")).has_value());
+}
+
+SavedAs Names() {
+  return {{7, 7}, {{kClient, 111}}};
+}
+
+TEST(EncodedMedia, ThatWereSavedAreReadInsteadOfEncodedAgain) {
+  test::FakeDisk disk;
+  SavedMedia saved(&disk, Names(), "fake");
+  const auto image = FakeImage(12, 4, "a");
+  std::vector<float> first;
+  {
+    Rows rows(size_t{1} << 20, &saved);
+    first = (*rows.Wait(image))->embeddings;
+    EXPECT_EQ(rows.media.stats().loaded, 0U);
+  }
+  Rows later(size_t{1} << 20, &saved);
+  const auto piece = later.Wait(image);
+  ASSERT_TRUE(piece.has_value());
+  EXPECT_EQ((*piece)->embeddings, first);
+  EXPECT_EQ((*piece)->positions, 4U);
+  EXPECT_EQ(later.encoder.encoded(), 0);
+  EXPECT_EQ(later.media.stats().encoded, 0U);
+  EXPECT_EQ(later.media.stats().loaded, 1U);
+}
+
+TEST(EncodedMedia, ThatLeftMemoryAreReadInsteadOfEncodedAgain) {
+  test::FakeDisk disk;
+  SavedMedia saved(&disk, Names(), "fake");
+  Rows rows(12 * 8 * sizeof(float), &saved);  // room for one
+  const auto a = FakeImage(12, 4, "a");
+  ASSERT_TRUE(rows.Wait(a).has_value());
+  ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "b")).has_value());
+  ASSERT_TRUE(rows.Wait(a).has_value());
+  EXPECT_EQ(rows.encoder.encoded(), 2);
+  EXPECT_EQ(rows.media.stats().loaded, 1U);
+}
+
+TEST(EncodedMedia, ThatCannotBeSavedAreEncodedAgain) {
+  test::FakeDisk disk;
+  disk.FailWrites(true);
+  SavedMedia saved(&disk, Names(), "fake");
+  for (int life = 0; life < 2; ++life) {
+    Rows rows(size_t{1} << 20, &saved);
+    ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "a")).has_value());
+    EXPECT_EQ(rows.encoder.encoded(), 1);
+  }
 }
 
 }  // namespace

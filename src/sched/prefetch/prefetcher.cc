@@ -77,10 +77,7 @@ bool Prefetcher::RestorePrefix() {
   if (!context_->options.warm_start || !context_->cache->saves()) return false;
   if (!prefixes_) {
     context_->cache->TakeEvents();
-    // Leaves one slot for conversations with another beginning.
-    prefixes_ =
-        context_->cache->PrefixesWorthMost(std::max<size_t>(1, context_->engine->slots() - 1));
-    std::reverse(prefixes_->begin(), prefixes_->end());
+    prefixes_ = context_->cache->PrefixesToPreload(context_->engine->slots());
   }
   if (prefixes_->empty() || Restore(prefixes_->back()) == Begun::kLoading) return false;
   EndLoad();
@@ -90,7 +87,9 @@ bool Prefetcher::RestorePrefix() {
 
 Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   // The divergence of two prompts is seldom a cut.
-  const size_t size = context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
+  const size_t size = prefix.is_conversation
+                          ? prefix.tokens.size()
+                          : context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
   if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return Begun::kNothing;
   Tokens prompt(tokens.begin(), tokens.end());
@@ -98,7 +97,8 @@ Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   prompt.push_back(prompt.back());
   auto match = context_->cache->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
-  if (context_->restorer.ReachOf(needs).tokens < size) return Begun::kNothing;
+  const size_t least = prefix.is_conversation ? kUsualGridTokens : size;
+  if (context_->restorer.ReachOf(needs).tokens < least) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
   // Objects that could not be read are gone.
   match = context_->cache->Match(prefix.name_space, prompt);

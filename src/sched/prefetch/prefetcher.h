@@ -3,8 +3,8 @@
 // chunk in a slot that counts as free, so a new request waits for one chunk at most and may take
 // any slot. Chunks computed by then stay in the slot, and the request continues from them.
 //
-// At the start, and after the model was loaded again, it also preloads the prompt prefixes that
-// most conversations begin with, from a cache that saves.
+// At the start, and after the model was loaded again, it also preloads the last conversation, and
+// the prompt prefixes that most conversations begin with, from a cache that saves.
 //
 // Threads: Add from any thread; the rest from the context thread.
 

@@ -20,12 +20,27 @@ bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
   for (QueuedRequest* queued : in_order) {
     if (!loads_.contains(queued->number)) Choose(queued);
   }
+  const bool moved = MovePlaceToFirst(in_order);
   if (any()) context_->RefreshCache();
   for (QueuedRequest* queued : in_order) {
     if (IsLoading(*queued)) queued->load_ms = context_->NowMs() - queued->path_load.begin_ms;
   }
   CountLoading();
-  return loads_.size() != loads || loader.reads() != reads;
+  return moved || loads_.size() != loads || loader.reads() != reads;
+}
+
+bool PathLoads::MovePlaceToFirst(const std::vector<QueuedRequest*>& in_order) {
+  if (in_order.empty() || !in_order.front()->path_load.waits) return false;
+  const auto last = std::find_if(in_order.rbegin(), in_order.rend(), [&](const auto* queued) {
+    return loads_.contains(queued->number);
+  });
+  if (last == in_order.rend()) return false;
+  const auto load = loads_.find((*last)->number);
+  context_->cache->loader().End(load->second);
+  loads_.erase(load);
+  (*last)->path_load.waits = true;
+  Choose(in_order.front());
+  return true;
 }
 
 void PathLoads::CountLoading() {

@@ -27,7 +27,8 @@ class PathLoads {
 
   // Begins the loads of the first requests of `in_order`, as many as there are slots, and ends
   // those of requests that are not in it. `in_order`: the requests that could begin, in the order
-  // of their admission. Returns whether a load began or went on.
+  // of their admission. The very first always has a place: one that came later and is ahead of all
+  // others takes that of the last. Returns whether a load began or went on.
   bool Update(const std::vector<QueuedRequest*>& in_order);
   // Whether the request should stay in the queue because its states are not in memory yet, or it is
   // not known whether they are.
@@ -37,6 +38,9 @@ class PathLoads {
  private:
   // Chooses the request's path, once after each admission, and begins its load if there is room.
   void Choose(QueuedRequest* queued);
+  // The first request may keep the others from their slots (admission.cc), so if it waited for
+  // their loads to end, nothing would go on. Returns whether the place of the last was moved to it.
+  bool MovePlaceToFirst(const std::vector<QueuedRequest*>& in_order);
   bool IsLoading(const QueuedRequest& queued) const;
   // Publishes how many requests wait for the disk.
   void CountLoading();

@@ -37,6 +37,7 @@ std::vector<uint64_t> BlocksOf(const ObjectHeader& header) {
     case ObjectKind::kSnapshot:
       return BlocksBetween(header, end - 1, end);
     case ObjectKind::kFullState:
+    case ObjectKind::kMediaRows:
       break;
   }
   return {};

@@ -123,7 +123,7 @@ void DiskListing::ReportWritten(const ObjectName& name) {
 
 void DiskListing::ReportFound(const ObjectName& name, ObjectHeader header) {
   untold_names_.erase(name);
-  events_.found.push_back(std::move(header));
+  events_.found.push_back({std::move(header), TimeOf(name)});
 }
 
 void DiskListing::SortFound() {
@@ -136,11 +136,17 @@ void DiskListing::TellFound() {
   while (!untold_.empty() && bytes < options_.found_bytes_max && !stopped_()) {
     Untold next = std::move(untold_.front());
     untold_.pop_front();
+    const ObjectName name = next.name;
     std::optional<ObjectHeader> header = HeaderOf(std::move(next));
     if (!header) continue;
     bytes += HeaderBytes(*header);
-    events_.found.push_back(*std::move(header));
+    events_.found.push_back({*std::move(header), TimeOf(name)});
   }
+}
+
+int64_t DiskListing::TimeOf(const ObjectName& name) const {
+  const DiskEntry* const entry = index_.Find(own_model_, name);
+  return entry == nullptr ? 0 : entry->time_ns;
 }
 
 std::optional<ObjectHeader> DiskListing::HeaderOf(Untold untold) {

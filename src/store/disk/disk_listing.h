@@ -93,6 +93,8 @@ class DiskListing {
 
   // Returns the header of a found object; nullopt if the object is gone.
   std::optional<ObjectHeader> HeaderOf(Untold untold);
+  // Returns the time of our model's object, nanoseconds since 1970; 0 if it is gone.
+  int64_t TimeOf(const ObjectName& name) const;
 
   Fs* const fs_;
   const DiskStoreOptions options_;

@@ -3,8 +3,7 @@
 //
 //   caller  -- PushWrite, PushRemove, PushTouch -->  | task | task | ... |  -- Take, Done -->  I/O
 //
-// Threads: the two groups of functions below are called by one thread each; bytes() and Stop() by
-// any thread.
+// Threads: as each group of functions says. WaitUntilDone is called by one thread.
 
 #ifndef CAIRN_STORE_DISK_DISK_QUEUE_H_
 #define CAIRN_STORE_DISK_DISK_QUEUE_H_
@@ -43,7 +42,7 @@ class DiskQueue {
 
   explicit DiskQueue(uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // Called by the caller's thread.
+  // Called by any thread, on behalf of the store's callers.
   // Returns false if there is no room. A task larger than the limit is accepted when nothing else
   // is queued. A queued write of the same object stands for this one too.
   bool PushWrite(DiskTask task);

@@ -24,7 +24,8 @@
 // Every failure is counted, logged at most once a minute, and treated as a miss: no call here fails
 // a request.
 //
-// Threads: one caller (the context thread), except for stats().
+// Threads: one caller (the context thread). Write, Read and Touch may be called by any thread, with
+// the events going to that one caller; so may stats().
 
 #ifndef CAIRN_STORE_DISK_DISK_STORE_H_
 #define CAIRN_STORE_DISK_DISK_STORE_H_
@@ -74,7 +75,7 @@ class DiskStore {
   struct Events {
     // Objects of other processes, and those present at the start; an object comes after those that
     // it needs. There may be more of them, in which case `wake` is called.
-    std::vector<ObjectHeader> found;
+    std::vector<ListedObject> found;
     std::vector<ObjectName> written;  // passed to Write, and now on disk
     std::vector<ObjectName> failed;   // passed to Write, and not written because the folder failed;
                                       // may be offered again

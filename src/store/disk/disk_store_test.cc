@@ -387,6 +387,28 @@ TEST_F(DiskStoreTest, LeavesAloneWhatIsNoneOfItsOwn) {
   for (const std::string& path : strangers) EXPECT_TRUE(fs_.Stat(path).has_value()) << path;
 }
 
+TEST_F(DiskStoreTest, FindsAnObjectWithTheTimeOfItsLastUse) {
+  DiskStoreOptions options = Options();
+  options.half_life_s = 100;
+  const ObjectHeader written = Snapshot(TokensOf(10));
+  const ObjectHeader used = Snapshot(TokensOf(10, 1));
+  {
+    SteppedStore store(&fs_, options);
+    ASSERT_TRUE(store.Put(written, PayloadOf(100)));
+    ASSERT_TRUE(store.Put(used, PayloadOf(100)));
+    store->Touch(NameOf(used));
+    store.Settle();
+  }
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  const std::vector<ListedObject> found = store->TakeEvents().found;
+  ASSERT_EQ(found.size(), 2u);
+  for (const ListedObject& object : found) {
+    const bool was_used = NameOf(object) == NameOf(used);
+    EXPECT_EQ(object.used_ns, kStartNs + (was_used ? 100 * kSecondNs : 0));
+  }
+}
+
 TEST_F(DiskStoreTest, CountsUsesInTheFilesTime) {
   DiskStoreOptions options = Options();
   options.half_life_s = 100;

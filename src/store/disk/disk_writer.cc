@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -19,11 +18,6 @@ constexpr size_t kAppendBytes = size_t{8} << 20;
 ByteSpan PayloadOf(const DiskWriter::Job& job) {
   if (job.payload.codec == Codec::kRaw) return *job.task.bytes;
   return job.payload.bytes;
-}
-
-std::string_view KindName(ObjectKind kind) {
-  if (kind == ObjectKind::kSnapshot) return "snapshot";
-  return kind == ObjectKind::kSegment ? "segment" : "whole";
 }
 
 uint64_t FileBytes(const DiskWriter::Job& job) {

@@ -1,9 +1,14 @@
-// The last requests of the server, newest first, each with its reuse and its explanation.
+// The last requests of the server, newest first, each with its reuse, its explanation and its
+// images and recordings.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { clock, milliseconds, number } from "../parts/words";
-import type { ServedRequest } from "../server/types";
+import { json } from "../server/call";
+import type { Reuse, ServedRequest } from "../server/types";
 import { requests } from "../state/polling";
-import { place } from "../prompt/bar";
-import { stretches } from "../prompt/stretches";
+import { Bar, place } from "../prompt/bar";
+import { MediaList } from "../prompt/media_list";
+import { spans, stretches } from "../prompt/stretches";
 import { pathWords } from "../prompt/why";
 
 function Split(props: { request: ServedRequest }) {
@@ -43,12 +48,50 @@ function figures(request: ServedRequest): string {
   return parts.join(" · ");
 }
 
+// The prompt of a request that was opened. The list leaves its messages out.
+function OpenedPrompt(props: { request: ServedRequest }) {
+  const told = useSignal<Reuse | null>(null);
+  const { id, reuse } = props.request;
+  const known = reuse !== undefined;
+  useEffect(() => {
+    let wanted = true;
+    const show = (request: ServedRequest) => {
+      if (wanted) told.value = request.reuse ?? null;
+    };
+    // It may have left the server's list meanwhile; then the item shows what it has.
+    if (known) json<ServedRequest>("GET", `/cairn/requests/${id}`).then(show, () => {});
+    return () => {
+      wanted = false;
+    };
+  }, [id, known]);
+  const shown = told.value;
+  if (shown === null || shown.prompt_tokens === 0) return null;
+  const media = shown.media ?? [];
+  const messages = spans(shown);
+  const all = stretches(messages, shown);
+  return (
+    <>
+      <Bar
+        stretches={all}
+        spans={messages}
+        media={media}
+        checkpoints={[]}
+        total={shown.prompt_tokens}
+        marked={null}
+        used={shown.checkpoint}
+      />
+      <MediaList media={media} stretches={all} />
+    </>
+  );
+}
+
 function Item(props: { request: ServedRequest }) {
   const { request } = props;
+  const opened = useSignal(false);
   const why = request.reuse?.explanation;
   return (
     <li>
-      <details>
+      <details onToggle={(event) => (opened.value = event.currentTarget.open)}>
         <summary>
           <span class="time">{clock(request.begun)}</span>
           <span class={`state ${request.state}`}>{request.state}</span>
@@ -58,6 +101,7 @@ function Item(props: { request: ServedRequest }) {
         {why !== undefined && <p class="sentence">{why.sentence}</p>}
         {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
         {request.reuse !== undefined && <p class="dim">Resume path: {pathWords(request.reuse)}.</p>}
+        {opened.value && <OpenedPrompt request={request} />}
         <p class="dim">
           {request.api}, {request.id}
         </p>

@@ -1,5 +1,5 @@
 import { age, bytes, number } from "../parts/words";
-import type { TreeNode } from "../server/types";
+import type { Medium, TreeNode } from "../server/types";
 import { choose, chosenNode } from "../state/chosen";
 import type { Kind, Stretch, Span } from "./stretches";
 
@@ -43,6 +43,7 @@ function Marker(props: { node: TreeNode; total: number }) {
 interface Props {
   stretches: Stretch[];
   spans: Span[];
+  media: Medium[];
   checkpoints: TreeNode[];
   total: number;
   marked: number | null; // a message
@@ -58,7 +59,7 @@ function label(stretches: Stretch[], total: number): string {
   return `${number(total)} tokens: ${sums.filter((text) => text !== "").join(", ")}`;
 }
 
-export function Bar({ stretches, spans, checkpoints, total, marked, used }: Props) {
+export function Bar({ stretches, spans, media, checkpoints, total, marked, used }: Props) {
   return (
     <div class="barbox">
       <div class="checkpoints">
@@ -86,6 +87,14 @@ export function Bar({ stretches, spans, checkpoints, total, marked, used }: Prop
             key={span.message}
             class={`edge ${marked === span.message ? "marked" : ""}`}
             style={place(span.begin, span.end, total)}
+          />
+        ))}
+        {media.map((medium) => (
+          <span
+            key={medium.begin}
+            class="medium"
+            style={place(medium.begin, medium.end, total)}
+            title={`${medium.kind} at ${medium.part}`}
           />
         ))}
       </div>

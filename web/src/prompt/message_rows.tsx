@@ -12,7 +12,7 @@ interface Props {
   mark: (message: number | null) => void;
 }
 
-function sources(stretches: Stretch[]): string {
+export function sourceWords(stretches: Stretch[]): string {
   const words: string[] = [];
   for (const [kind, name] of kKinds) {
     const tokens = stretches
@@ -38,7 +38,7 @@ function Row(props: Props & { index: number }) {
       <th scope="row">{message.role}</th>
       <td class="figure">{span === undefined ? "" : number(span.end - span.begin)}</td>
       <td>
-        {sources(own)}
+        {sourceWords(own)}
         {props.divergedAt === index && <strong class="tag">diverges here</strong>}
       </td>
       <td class="excerpt">{message.content.slice(0, 80)}</td>

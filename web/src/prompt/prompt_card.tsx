@@ -4,6 +4,7 @@ import { number, percent } from "../parts/words";
 import { prompt } from "../state/prompt";
 import { tree } from "../state/polling";
 import { Bar, Legend } from "./bar";
+import { MediaList } from "./media_list";
 import { MessageRows } from "./message_rows";
 import { stretches, spans } from "./stretches";
 import { checkpointsOn } from "./checkpoints";
@@ -31,6 +32,7 @@ export function PromptCard() {
       <Bar
         stretches={cut}
         spans={all}
+        media={reuse?.media ?? []}
         checkpoints={checkpoints}
         total={total}
         marked={marked.value}
@@ -45,6 +47,7 @@ export function PromptCard() {
         divergedAt={reuse?.explanation?.place?.message}
         mark={(message) => (marked.value = message)}
       />
+      <MediaList media={reuse?.media ?? []} stretches={cut} />
       <Prefetch />
     </>
   );

@@ -79,3 +79,14 @@ export function stretches(all: Span[], reuse: Reuse | null): Stretch[] {
   }
   return cut;
 }
+
+// The stretches between two tokens, cut there.
+export function within(all: Stretch[], begin: number, end: number): Stretch[] {
+  return all
+    .map((stretch) => ({
+      ...stretch,
+      begin: Math.max(stretch.begin, begin),
+      end: Math.min(stretch.end, end),
+    }))
+    .filter((stretch) => stretch.end > stretch.begin);
+}

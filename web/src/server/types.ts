@@ -32,6 +32,19 @@ export interface MessageTokens {
   end?: number;
 }
 
+// An image or a recording in the prompt, at the tokens [begin, end).
+export interface Medium {
+  kind: "image" | "audio";
+  part: string; // the part of the request that has its file: "messages[2].content[1]"
+  message?: number;
+  begin: number;
+  end: number;
+  width?: number; // pixels of an image
+  height?: number;
+  seconds?: number; // of a recording
+  thumbnail?: string; // path of a small PNG file; absent when the server has none
+}
+
 // The `cairn` object: the sources of one prompt's tokens.
 export interface Reuse {
   prompt_tokens: number;
@@ -47,6 +60,7 @@ export interface Reuse {
   restore_ms?: number;
   checkpoint?: { position: number; class: string; age_ms?: number };
   messages?: MessageTokens[]; // not in lists of requests
+  media?: Medium[]; // nor there
   explanation?: Explanation;
 }
 

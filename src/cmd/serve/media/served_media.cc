@@ -47,8 +47,7 @@ ChildMediaDecoderOptions DecoderOptionsOf(const ServeOptions& options, const Med
 }  // namespace
 
 Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& llama,
-                              const LlamaEngine& engine, const Clock* clock,
-                              MediaCallbacks callbacks) {
+                              const LlamaEngine& engine, LogSink log) {
   ServedMedia media;
   media.rules = MediaRulesOf(options.media);
   if (options.media.mmproj_path.empty()) return media;
@@ -57,14 +56,26 @@ Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& l
   media.encoder = std::move(*encoder);
   media.rules.takes_images = media.encoder->takes_images();
   media.rules.takes_audio = media.encoder->takes_audio();
-  media.decoder =
-      std::make_unique<ChildMediaDecoder>(DecoderOptionsOf(options, *media.encoder, callbacks.log));
+  media.decoder = std::make_unique<ChildMediaDecoder>(
+      DecoderOptionsOf(options, *media.encoder, std::move(log)));
   media.layouts = std::make_unique<MediaLayouts>(media.decoder.get(), media.encoder.get());
   media.rows_bytes_max = RowsBytesMax(options);
-  media.rows = std::make_unique<EncodedMedia>(
-      media.decoder.get(), media.encoder.get(), clock,
-      EncodedMedia::Options{media.rows_bytes_max, std::move(callbacks.on_encoded)});
   return media;
+}
+
+void StartEncoding(const DiskCache& disk, const Clock* clock, std::function<void()> on_encoded,
+                   ServedMedia* media) {
+  if (media->encoder == nullptr) return;
+  if (disk.store != nullptr) {
+    media->saved =
+        std::make_unique<SavedMedia>(disk.store.get(), disk.saved_as, media->encoder->Identity());
+  }
+  EncodedMedia::Options options;
+  options.bytes_max = media->rows_bytes_max;
+  options.on_encoded = std::move(on_encoded);
+  options.saved = media->saved.get();
+  media->rows = std::make_unique<EncodedMedia>(media->decoder.get(), media->encoder.get(), clock,
+                                               std::move(options));
 }
 
 }  // namespace cairn

@@ -16,9 +16,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "cmd/serve/disk_cache.h"
 #include "cmd/serve/serve.h"
 #include "engine/llama/llama_engine.h"
 #include "sched/media/encoded_media.h"
+#include "sched/media/saved_media.h"
 
 namespace cairn {
 
@@ -27,21 +29,21 @@ struct ServedMedia {
   std::unique_ptr<MediaDecoder> decoder;  // this and the next ones: null without a projector
   std::unique_ptr<MediaEncoder> encoder;
   std::unique_ptr<MediaLayouts> layouts;
-  std::unique_ptr<EncodedMedia> rows;
+  std::unique_ptr<SavedMedia> saved;   // null without a disk tier too
+  std::unique_ptr<EncodedMedia> rows;  // see StartEncoding
 
   // The part of --cache-ram that rows take.
   size_t rows_bytes_max = 0;
 };
 
-struct MediaCallbacks {
-  std::function<void()> on_encoded;  // called by the encoding thread
-  LogSink log;
-};
-
 // Loads the projector of the flags, if there is one. Errors name the flag.
 Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& llama,
-                              const LlamaEngine& engine, const Clock* clock,
-                              MediaCallbacks callbacks);
+                              const LlamaEngine& engine, LogSink log);
+
+// Starts the thread that encodes media, if there is a projector. Rows are saved to `disk`, if that
+// is a disk tier; `disk` and `clock` outlive them. `on_encoded` is called by that thread.
+void StartEncoding(const DiskCache& disk, const Clock* clock, std::function<void()> on_encoded,
+                   ServedMedia* media);
 
 }  // namespace cairn
 

@@ -19,9 +19,10 @@
 namespace cairn {
 namespace {
 
-constexpr std::array<std::string_view, 13> kPrefixes = {
-    "libllama",  "libggml",   "libmtmd",    "libblas",    "libcblas",  "libopenblas", "libmkl_",
-    "libcublas", "libcudart", "librocblas", "libhipblas", "libamdhip", "libsycl"};
+constexpr std::array<std::string_view, 15> kPrefixes = {
+    "libllama",    "libggml",   "libmtmd",   "libblas",    "libcblas",
+    "libopenblas", "libmkl_",   "libcublas", "libcudart",  "librocblas",
+    "libhipblas",  "libamdhip", "libsycl",   "libvulkan_", "libnvidia-"};
 constexpr std::array<std::string_view, 6> kVariables = {"GGML_",   "OPENBLAS_",   "MKL_",
                                                         "CUBLAS_", "NVIDIA_TF32", "ROCBLAS_"};
 

@@ -18,8 +18,9 @@
 namespace cairn {
 
 // Whether a library of that path multiplies matrices, or calls one that does: libllama, libmtmd,
-// ggml's libraries, BLAS, and those of GPU vendors. The C library's math functions do not depend on
-// the size of a batch, so the tokens that a start decodes cover them.
+// ggml's libraries, BLAS, those of GPU vendors, and Vulkan's drivers, which compile the kernels.
+// The C library's math functions do not depend on the size of a batch, so the tokens that a start
+// decodes cover them.
 bool IsComputingLibrary(std::string_view path);
 
 // Returns "NAME BUILD-ID, …", sorted by name; NAME is without its version. A library without a

@@ -14,11 +14,12 @@ namespace {
 TEST(ComputingLibraries, AreThoseThatMultiplyMatrices) {
   for (const char* path : {"/usr/lib/libllama.so.0.7.0", "libmtmd.so.0",
                            "/usr/lib/ggml/libggml-cuda.so", "/opt/cuda/lib64/libcublasLt.so.12",
-                           "libopenblas.so.0", "libblas.so.3", "/opt/rocm/lib/librocblas.so.4"}) {
+                           "libopenblas.so.0", "libblas.so.3", "/opt/rocm/lib/librocblas.so.4",
+                           "/usr/lib/libvulkan_radeon.so", "libnvidia-glcore.so.570.86"}) {
     EXPECT_TRUE(IsComputingLibrary(path)) << path;
   }
-  for (const char* path :
-       {"", "/usr/lib/libssl.so.3", "libstdc++.so.6", "libm.so.6", "/usr/lib/libllama/libz.so.1"}) {
+  for (const char* path : {"", "/usr/lib/libssl.so.3", "libstdc++.so.6", "libm.so.6",
+                           "/usr/lib/libllama/libz.so.1", "libvulkan.so.1"}) {
     EXPECT_FALSE(IsComputingLibrary(path)) << path;
   }
 }

@@ -1,7 +1,6 @@
 #include "engine/llama/backend/llama_log.h"
 
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "engine/llama/backend/llama_backend.h"
@@ -13,13 +12,16 @@ struct LlamaErrorListener::Heard {
   std::string first;  // guarded by mutex
 };
 
-LlamaErrorListener::LlamaErrorListener(LogSink log)
+LlamaErrorListener::LlamaErrorListener(LogSink log,
+                                       std::function<void(std::string_view line)> watch)
     : heard_(std::make_shared<Heard>()), log_(std::move(log)) {
-  InitLlamaBackend([heard = heard_, next = log_](LogLevel level, std::string_view line) {
+  InitLlamaBackend([heard = heard_, next = log_, watch = std::move(watch)](LogLevel level,
+                                                                           std::string_view line) {
     if (level == LogLevel::kError) {
       const std::lock_guard lock(heard->mutex);
       if (heard->first.empty()) heard->first = line;
     }
+    if (watch) watch(line);
     if (next) next(level, line);
   });
 }

@@ -4,8 +4,10 @@
 #ifndef CAIRN_ENGINE_LLAMA_BACKEND_LLAMA_LOG_H_
 #define CAIRN_ENGINE_LLAMA_BACKEND_LLAMA_LOG_H_
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 
@@ -18,7 +20,9 @@ namespace cairn {
 // libllama's log belongs to the process: of two listeners at a time only the later one gets lines.
 class LlamaErrorListener {
  public:
-  explicit LlamaErrorListener(LogSink log);
+  // `watch`, if any, also gets every line during the lifetime.
+  explicit LlamaErrorListener(LogSink log,
+                              std::function<void(std::string_view line)> watch = nullptr);
   LlamaErrorListener(const LlamaErrorListener&) = delete;
   LlamaErrorListener& operator=(const LlamaErrorListener&) = delete;
   ~LlamaErrorListener();

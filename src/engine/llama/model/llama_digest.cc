@@ -1,18 +1,17 @@
 #include "engine/llama/model/llama_digest.h"
 
 #include <gguf.h>
-#include <llama.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/hash.h"
+#include "engine/llama/model/gguf_files.h"
 
 namespace cairn {
 namespace {
@@ -20,11 +19,6 @@ namespace {
 constexpr uint64_t kBlockBytes = uint64_t{4} << 10;
 constexpr uint64_t kStepBytes = uint64_t{16} << 20;
 constexpr uint64_t kFrontStepBytes = uint64_t{1} << 20;
-
-struct GgufDeleter {
-  void operator()(gguf_context* gguf) const { gguf_free(gguf); }
-};
-using GgufPtr = std::unique_ptr<gguf_context, GgufDeleter>;
 
 struct ByteRange {
   uint64_t begin = 0;
@@ -93,37 +87,17 @@ Status AddRanges(const std::string& path, const std::vector<ByteRange>& ranges, 
   return {};
 }
 
-// The number of files of the model that the file begins; 1 if it is the complete model.
-int FilesOf(const gguf_context* gguf) {
-  const int64_t key = gguf_find_key(gguf, "split.count");
-  if (key < 0 || gguf_get_kv_type(gguf, key) != GGUF_TYPE_UINT16) return 1;
-  return std::max<int>(gguf_get_val_u16(gguf, key), 1);
-}
-
-// Returns the path of a sibling file, as libllama derives it from the first.
-std::string PathOfFile(const std::string& first, int index, int files) {
-  std::vector<char> text(first.size() + 64);
-  if (llama_split_prefix(text.data(), text.size(), first.c_str(), 0, files) <= 0) return first;
-  const std::string prefix = text.data();
-  llama_split_path(text.data(), text.size(), prefix.c_str(), index, files);
-  return text.data();
-}
-
 }  // namespace
 
 Result<ModelDigest> DigestModel(const std::string& path) {
+  const auto files = OpenGgufFiles(path);
+  if (!files) return tl::unexpected(files.error());
   ModelDigest model;
   Digest digest;
-  int files = 1;
-  for (int i = 0; i < files; ++i) {
-    const std::string part = i == 0 ? path : PathOfFile(path, i, files);
-    const GgufPtr gguf(gguf_init_from_file(part.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr}));
-    if (gguf == nullptr) {
-      return Fail(ErrorCode::kNotFound, "the model file '" + part + "' cannot be read as a GGUF");
-    }
-    if (i == 0) files = FilesOf(gguf.get());
-    model.rotates_by_context = model.rotates_by_context || RotatesByContext(gguf.get());
-    Status added = AddRanges(part, RangesOf(gguf.get()), &digest);
+  for (const GgufFile& file : *files) {
+    const gguf_context* gguf = file.gguf.get();
+    model.rotates_by_context = model.rotates_by_context || RotatesByContext(gguf);
+    Status added = AddRanges(file.path, RangesOf(gguf), &digest);
     if (!added) return tl::unexpected(added.error());
   }
   model.text = digest.ToText();

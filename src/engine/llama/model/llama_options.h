@@ -16,13 +16,21 @@
 
 namespace cairn {
 
+inline constexpr int32_t kAutoGpuLayers = -1;
+inline constexpr int32_t kAllGpuLayers = -2;
+
 struct LlamaOptions {
   // Model. A file named NAME-00001-of-00003.gguf implies its siblings.
   std::string model_path;
-  int32_t gpu_layers = -1;  // negative: all
+  // -1: all, or as many as fit (engine/llama/fit/device_fit.h); any other negative number: all.
+  int32_t gpu_layers = kAutoGpuLayers;
   std::string split_mode = "layer";
   std::vector<float> tensor_split;
   int32_t main_gpu = 0;
+  // Workers as HOST:PORT, whose devices compute layers too; see AddRpcWorkers. Without
+  // `tensor_split` each gets a part by the size of its memory.
+  std::vector<std::string> rpc_workers;
+  bool rpc_beyond_loopback = false;
   bool use_mmap = true;
   bool use_mlock = false;
   bool check_tensors = false;
@@ -32,6 +40,14 @@ struct LlamaOptions {
   std::vector<std::pair<std::string, std::string>> override_tensors;
   // The number of layers whose experts stay on the CPU.
   int32_t cpu_moe_layers = 0;
+  // Whether `fit` may choose more of them.
+  bool auto_cpu_moe = true;
+  // Makes a model fit into the memory of the GPUs by what the options leave open.
+  bool fit = true;
+  // For each GPU: memory that is left free, for compute buffers that grow and for other programs.
+  // The last one stands for all that follow.
+  std::vector<size_t> fit_target_mib = {1024};
+  size_t fit_context_tokens = 4096;  // the least context that `fit` chooses
 
   // Context.
   size_t context_tokens = 0;  // of all slots together; 0: as trained
@@ -76,7 +92,12 @@ struct LlamaOptions {
   // Enables Engine::Sleep. Costs the memory of a second vocabulary.
   bool may_sleep = false;
 
+  // libllama's own lines while it loads.
   LogSink log;
+  // Lines for people about a load: the choice of `fit`, and abilities that are missing. Empty: they
+  // go to `log`.
+  LogSink notes;
+  const LogSink& note_sink() const { return notes ? notes : log; }
   // Called while the model loads, with the share that is loaded, in [0, 1].
   std::function<void(float)> progress;
 };

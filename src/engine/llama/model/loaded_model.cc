@@ -46,7 +46,10 @@ bool HasLearnedPositions(const llama_model* model) {
 
 Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
   if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
-  const LlamaErrorListener errors(options.log);
+  const auto places = std::make_shared<LayerPlaces>();
+  // A thread that logs may still hold the sink after this call, so it shares the places.
+  const LlamaErrorListener errors(options.log,
+                                  [places](std::string_view line) { places->Hear(line); });
 
   LlamaModelParams model_params;
   if (Status filled = FillModelParams(options, &model_params); !filled) {
@@ -70,12 +73,15 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
                 "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
                     " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
   }
-  return LoadedModel(std::move(model), std::move(context), options);
+  return LoadedModel(std::move(model), std::move(context), places, options);
 }
 
-LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options)
+LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
+                         std::shared_ptr<const LayerPlaces> layer_places,
+                         const LlamaOptions& options)
     : model_(std::move(model)),
       context_(std::move(context)),
+      layer_places_(std::move(layer_places)),
       slots_(options.slots),
       unified_(options.unified),
       context_cells_(llama_n_ctx(context_.get())),

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/llama/model/layer_places.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
 #include "engine/llama/state/media_positions.h"
@@ -45,6 +46,8 @@ class LoadedModel {
   // The most tokens that one sequence may hold.
   size_t context_tokens() const { return context_tokens_; }
   size_t ubatch_tokens() const { return ubatch_tokens_; }
+  // The devices of the layers, as far as libllama said them. They stay after Unload.
+  const LayerPlaces& layer_places() const { return *layer_places_; }
   // The number of tokens that `seq` holds.
   size_t SequenceEnd(SeqId seq) const;
   // libllama's position of the token at index `tokens` of `seq`.
@@ -54,10 +57,12 @@ class LoadedModel {
   MediaPositions& media_positions() const { return *media_positions_; }
 
  private:
-  LoadedModel(LlamaModelPtr model, LlamaContextPtr context, const LlamaOptions& options);
+  LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
+              std::shared_ptr<const LayerPlaces> layer_places, const LlamaOptions& options);
 
   LlamaModelPtr model_;
   LlamaContextPtr context_;
+  std::shared_ptr<const LayerPlaces> layer_places_;
   size_t slots_;
   bool unified_;
   size_t context_cells_;

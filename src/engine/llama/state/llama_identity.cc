@@ -8,6 +8,7 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <utility>
 
 #include "base/hash.h"
 #include "engine/llama/backend/computing_libraries.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr int kOurVersion = 1;
 
 constexpr const char* kGridFact = "grid_tokens";
+constexpr const char* kDiffers = "not twice the same";
 
 std::string OrEmpty(const char* text) {
   return text == nullptr ? "" : text;
@@ -73,10 +75,15 @@ Result<StateFacts> LlamaIdentity::Facts() const {
   facts.emplace_back("libllama", OrEmpty(llama_version()));
   facts.emplace_back("ggml", OrEmpty(ggml_version()) + " " + OrEmpty(ggml_commit()));
   facts.emplace_back("devices", Devices());
+  // Devices of different kinds give different bits, so another split of the layers does too.
+  if (std::string places = loaded_->layer_places().Text(); !places.empty()) {
+    facts.emplace_back("layers", std::move(places));
+  }
   facts.emplace_back("features", OrEmpty(llama_print_system_info()));
   facts.emplace_back("libraries", ComputingLibraries());
   facts.emplace_back("settings", ComputingSettings());
   facts.emplace_back("proven_bits", proven_bits_);
+  if (!proven_chunk_.empty()) facts.emplace_back("proven_chunk", proven_chunk_);
   return facts;
 }
 
@@ -93,9 +100,9 @@ Result<std::string> LlamaIdentity::GridFacts() const {
   return FactsText(*facts);
 }
 
-Tokens LlamaIdentity::ProbeTokens() const {
+Tokens LlamaIdentity::ProbeTokens(size_t asked) const {
   constexpr uint64_t kStride = 2'654'435'761;  // a prime far from any vocabulary's size
-  const size_t count = std::min(kProbeTokens, loaded_->context_tokens());
+  const size_t count = std::min(asked, loaded_->context_tokens());
   Tokens tokens;
   for (size_t i = 0; i < count; ++i) {
     tokens.push_back(static_cast<Token>(i * kStride % info_->vocab_size));
@@ -112,6 +119,10 @@ void LlamaIdentity::SetProvenBits(uint64_t hash) {
   proven_bits_ = HexText(hash);
 }
 
+void LlamaIdentity::SetProvenChunk(uint64_t hash, uint64_t again) {
+  proven_chunk_ = hash == again ? HexText(hash) : kDiffers;
+}
+
 Result<uint64_t> LlamaIdentity::DecodeProbe(TokenSpan tokens) {
   Status decoded = sequences_->Decode(kProbeSeq, 0, tokens.first(kFirstTokens));
   if (decoded) {
@@ -126,7 +137,7 @@ Result<uint64_t> LlamaIdentity::DecodeProbe(TokenSpan tokens) {
 Status LlamaIdentity::ProveBits(TokenSpan tokens, uint64_t hash) {
   const auto again = DecodeProbe(tokens);
   if (!again) return tl::unexpected(again.error());
-  proven_bits_ = "not twice the same";
+  proven_bits_ = kDiffers;
   if (*again == hash) SetProvenBits(hash);
   return {};
 }

@@ -41,8 +41,9 @@ class LlamaIdentity {
   // Everything that the exactness grid depends on: Text without the grid. Errors as in Text.
   Result<std::string> GridFacts() const;
 
-  // Returns tokens from all over the vocabulary, so that they reach many of a model's experts.
-  Tokens ProbeTokens() const;
+  // Returns tokens from all over the vocabulary, so that they reach many of a model's experts;
+  // fewer than `asked` if the context has room for fewer.
+  Tokens ProbeTokens(size_t asked = kProbeTokens) const;
   // Returns a hash of the logits of the last decode.
   uint64_t HashOfLogits() const;
   // Decodes the probe's tokens in its two chunks and returns the hash of the last logits. Leaves
@@ -55,6 +56,9 @@ class LlamaIdentity {
   // Decodes the probe's tokens again, whose last logits had the hash `hash`, and sets the fact: the
   // hash, or that two runs differ. Leaves the probe's sequence empty.
   Status ProveBits(TokenSpan tokens, uint64_t hash);
+  // The same of a chunk of full size (proof/device_proof.h), where a device other than the CPU
+  // computes: its kernels are chosen by the size of a chunk. `hash`, `again`: of two runs.
+  void SetProvenChunk(uint64_t hash, uint64_t again);
   // Called when the model's file may have changed.
   void ForgetDigest() { digest_.reset(); }
 
@@ -70,6 +74,7 @@ class LlamaIdentity {
   const StateFacts option_facts_;
   mutable std::optional<Result<ModelDigest>> digest_;
   std::string proven_bits_;
+  std::string proven_chunk_;  // empty where only the CPU computes
 };
 
 }  // namespace cairn

@@ -15,6 +15,7 @@
 
 #include "base/read_file.h"
 #include "engine/llama/model/llama_digest.h"
+#include "engine/llama/model/model_devices.h"
 #include "testing/engine/llama_fixture.h"
 
 namespace cairn {
@@ -126,6 +127,7 @@ TEST(StateIdentity, NamesModelMachineAndLibraries) {
   EXPECT_EQ(FactIn(identity, "architecture"), "qwen35");
   EXPECT_EQ(FactIn(identity, "model"), DigestOf(test::MadeModel("qwen35")));
   EXPECT_EQ(FactIn(identity, "proven_bits").size(), 16u) << identity;
+  EXPECT_EQ(FactIn(identity, "proven_chunk").size(), ListGpus().empty() ? 0u : 16u) << identity;
   // The length of the context changes bits only in models with LongRoPE.
   EXPECT_EQ(FactIn(identity, "context_tokens"), "");
 }

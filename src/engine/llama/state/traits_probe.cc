@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/grid_probe.h"
+#include "engine/llama/model/model_devices.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
@@ -54,14 +55,16 @@ Status TraitsProbe::Measure(const LlamaOptions& options) {
   const bool has_window = SetSizes(first, SizesNow(), tokens.size(), options.swa_full);
   if (has_window) sequences->KeepWindowInOrder();
   traits_->shifts = sequences->MayShift(parts_.info->architecture);
-  ProveTransport(options.log);
+  ProveTransport(options.note_sink());
   sequences->Clear(kProbeSeq);
   parts_.identity->SetProvenBits(hash);
+  if (Status proven = ProveOnDevice(options.note_sink()); !proven) return proven;
   const auto known = FindKnownGrid(options);
   if (!known) return tl::unexpected(known.error());
   // The start that measured it compared these bits twice.
   if (*known) return {};
   if (Status proven = parts_.identity->ProveBits(tokens, hash); !proven) return proven;
+  if (Status proven = ProveChunkAgain(); !proven) return proven;
   MeasureGrid(options);
   return {};
 }
@@ -99,6 +102,34 @@ bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_
   return has_window;
 }
 
+Status TraitsProbe::ProveOnDevice(const LogSink& log) {
+  traits_->on_device = !ListGpus().empty();
+  if (!traits_->on_device) return {};
+  DeviceProof proof = ProofOfChunk();
+  const auto found = proof.Run();
+  if (!found) return tl::unexpected(found.error());
+  chunk_hash_ = found->hash;
+  parts_.identity->SetProvenChunk(chunk_hash_, chunk_hash_);
+  traits_->restores_bits = found->complaint.empty();
+  if (!traits_->restores_bits && log) {
+    log(LogLevel::kWarning,
+        "this device does not compute the same bits again: " + found->complaint);
+  }
+  return {};
+}
+
+Status TraitsProbe::ProveChunkAgain() {
+  if (!traits_->on_device) return {};
+  const auto again = ProofOfChunk().ColdHash();
+  if (!again) return tl::unexpected(again.error());
+  parts_.identity->SetProvenChunk(chunk_hash_, *again);
+  return {};
+}
+
+DeviceProof TraitsProbe::ProofOfChunk() const {
+  return {engine_, kProbeSeq, parts_.identity->ProbeTokens(DeviceProof::TokenCount(*engine_))};
+}
+
 void TraitsProbe::SetGrid(const GridProbe& grid, bool measured) {
   traits_->grid_tokens = grid.grid_tokens;
   traits_->grid_measured = measured;
@@ -107,11 +138,16 @@ void TraitsProbe::SetGrid(const GridProbe& grid, bool measured) {
   // up, and once in a while a bit changes: seen with gemma3, in one of some thousand prompts.
   const bool has_window =
       traits_->memory_class == MemoryClass::kSlidingWindow || traits_->window_tokens > 0;
-  traits_->cuts_at_messages = grid.at_messages && !has_window;
+  traits_->cuts_at_messages = grid.at_messages;
+  traits_->exact_at_messages = grid.at_messages && !has_window;
+  if (traits_->restores_bits) return;
+  // No cut of a prompt is of use where a restored state goes on with other bits.
+  traits_->grid_tokens = 0;
+  traits_->grid_measured = true;
 }
 
 Result<bool> TraitsProbe::FindKnownGrid(const LlamaOptions& options) {
-  if (options.grid_tokens > 0 || !options.find_grid) return false;
+  if (options.grid_tokens > 0 || !options.find_grid || !traits_->restores_bits) return false;
   const auto facts = parts_.identity->GridFacts();
   if (!facts) return tl::unexpected(facts.error());
   const GridProbe known = options.find_grid(*facts);
@@ -155,7 +191,7 @@ void TraitsProbe::MeasureGrid(const LlamaOptions& options) {
   grid.grid_tokens = options.grid_tokens > 0 ? options.grid_tokens : kUsualGridTokens;
   grid.at_messages = true;
   SetGrid(grid, /*measured=*/false);
-  if (options.grid_tokens > 0 || !options.measure_grid) return;
+  if (options.grid_tokens > 0 || !options.measure_grid || !traits_->restores_bits) return;
   const SteadyClock clock;
   const GridProbe probe =
       ProbeGrid(engine_, kProbeSeq, clock,

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/loaded_model.h"
+#include "engine/llama/proof/device_proof.h"
 #include "engine/llama/state/llama_full_states.h"
 #include "engine/llama/state/llama_identity.h"
 #include "engine/llama/state/llama_segments.h"
@@ -54,6 +55,11 @@ class TraitsProbe {
   bool KeepsWindowWhole() const;
   // Finds traits.segments and traits.full_states with the contents of the probe's sequence.
   void ProveTransport(const LogSink& log);
+  // Fills in traits.on_device and restores_bits, and the bits of a chunk as a fact of the identity.
+  // ProveChunkAgain compares these with those of a second run. Both do nothing without a device.
+  Status ProveOnDevice(const LogSink& log);
+  Status ProveChunkAgain();
+  DeviceProof ProofOfChunk() const;
   // Returns false if no earlier start measured the grid. REQUIRES: the identity's bits are proven.
   Result<bool> FindKnownGrid(const LlamaOptions& options);
   void SetGrid(const GridProbe& grid, bool measured);
@@ -62,6 +68,7 @@ class TraitsProbe {
   const Parts parts_;
   Engine* const engine_;
   MemoryTraits* const traits_;
+  uint64_t chunk_hash_ = 0;  // where traits.on_device
 };
 
 }  // namespace cairn

@@ -1,0 +1,154 @@
+# shellcheck shell=bash
+# ggml's ready-made backends for GPUs and for other machines, beside the CPU's. They are packages of
+# the same version as the prefix's libggml; they are unpacked into the prefix, and nothing is built
+# again for them.
+#
+# CAIRN_BACKENDS=vulkan,hip,blas,rpc names them by hand, `none` leaves them out. Without it a machine
+# with a GPU gets vulkan, which runs on the GPUs of every vendor.
+
+readonly ALL_BACKENDS="vulkan hip blas rpc"
+# Their checksums are in deps.lock. HIP's brings a hundred packages of ROCm; apt's own signatures and
+# checksums are relied on for it.
+# shellcheck disable=SC2034 # prefix.sh uses it
+readonly LOCKED_BACKENDS="vulkan blas rpc"
+readonly BACKEND_PACKAGE="libggml0-backend-"
+
+# Whether a kernel driver offers a GPU to programs, or Vulkan finds one that is more than software.
+machine_has_gpu() {
+  local node
+  for node in "${CAIRN_DEV:-/dev}"/dri/renderD*; do
+    if [[ -e "$node" ]]; then return 0; fi
+  done
+  have vulkaninfo && vulkaninfo --summary 2>/dev/null |
+    grep -Eq 'deviceType *= *PHYSICAL_DEVICE_TYPE_(DISCRETE|INTEGRATED|VIRTUAL)_GPU'
+}
+
+# chosen_backends: their names, sorted, one space between two; nothing for none.
+chosen_backends() {
+  local name
+  if [[ -z "${CAIRN_BACKENDS:-}" ]]; then
+    if machine_has_gpu; then echo vulkan; fi
+    return 0
+  fi
+  [[ "$CAIRN_BACKENDS" != none ]] || return 0
+  for name in ${CAIRN_BACKENDS//,/ }; do
+    [[ " $ALL_BACKENDS " == *" $name "* ]] ||
+      fail "CAIRN_BACKENDS=$CAIRN_BACKENDS: there is no backend '$name'; known are" \
+        "${ALL_BACKENDS// /, }, and none."
+  done
+  tr ',' '\n' <<<"$CAIRN_BACKENDS" | sort -u | tr '\n' ' ' | sed 's/ *$//'
+}
+
+# backend_packages NAME...
+backend_packages() {
+  local name
+  for name in "$@"; do printf ' %s%s' "$BACKEND_PACKAGE" "$name"; done
+}
+
+# The backends in the prefix, as chosen_backends prints them.
+unpacked_backends() { cat "$PREFIX/.backends" 2>/dev/null || true; }
+
+backends_are_current() {
+  [[ -f "$PREFIX/.backends" && "$(unpacked_backends)" == "$(chosen_backends)" ]]
+}
+
+# remove_backends: those that are in the prefix. What they needed stays.
+remove_backends() {
+  local name
+  for name in $(unpacked_backends); do
+    find "$PREFIX" -path "*/ggml/*/libggml-$name.so" -delete
+    # It is not there any more, so it is unpacked again when it is wanted again.
+    sed -i "/^$BACKEND_PACKAGE$name /d" "$ROOT/.deps/lock"
+  done
+  rm -f "$PREFIX/.backends"
+}
+
+# The system's packages are the system's to install.
+tell_backends() {
+  local chosen
+  chosen="$(chosen_backends)"
+  [[ -n "$chosen" ]] || return 0
+  # shellcheck disable=SC2086
+  say "  For the GPU, install:$(backend_packages $chosen)"
+}
+
+# Of $WORK/lock, what this machine has not unpacked yet goes to $WORK/more.
+packages_beyond() {
+  awk 'FNR == NR { there[$1] = 1; next } !($1 in there)' "$1" "$WORK/lock" >"$WORK/more"
+}
+
+# A backend is loaded by the libggml that it was built with.
+same_ggml() {
+  [[ "$(awk '$1 == "libggml0" { print $2 }' "$1")" == \
+  "$(awk '$1 == "libggml0" { print $2 }' "$WORK/lock")" ]]
+}
+
+# Of the packages in $WORK/more, those that deps.lock names have the bytes that it names.
+check_more() {
+  [[ "$(dpkg --print-architecture)" == "$LOCK_ARCHITECTURE" && -f "$ROOT/deps.lock" ]] || return 0
+  lock_differences "$ROOT/deps.lock" "$WORK/more" >"$WORK/differences"
+  stop_on_wrong_sums "$WORK/differences"
+}
+
+download_more() {
+  mkdir -p "$WORK/more.debs"
+  cd "$WORK/more.debs"
+  # One package a word: the split is wanted.
+  # shellcheck disable=SC2046
+  own_apt download $(awk '{ print $1 "=" $2 }' "$WORK/more")
+  verify_debs "$WORK/more" "$WORK/more.debs"
+}
+
+# unpack_more FOLDER
+unpack_more() {
+  local folder="$1" name version architecture
+  while read -r name version architecture _; do
+    [[ "$PREFIX_LEAVE_OUT" != *" $name "* ]] || continue
+    dpkg -x "$WORK/more.debs/${name}_${version//:/%3a}_$architecture.deb" "$folder"
+  done <"$WORK/more"
+  link_blas "$folder"
+}
+
+# Resolves the prefix's packages together with the backends', whose versions must go together.
+resolve_backends() {
+  [[ -d "$WORK/apt" ]] || prepare_apt
+  rm -f "$WORK/lock"
+  resolve_packages
+}
+
+stop_without_backends() {
+  [[ -z "${CAIRN_BACKENDS:-}" ]] ||
+    fail "the packages of CAIRN_BACKENDS=$CAIRN_BACKENDS cannot be had here (see above);" \
+      "CAIRN_BACKENDS=none sets up without them."
+  say "  There is a GPU, but no package of a backend for it: this build computes on the CPU."
+}
+
+add_backends() {
+  if ! same_ggml "$ROOT/.deps/lock"; then make_prefix; fi
+  packages_beyond "$ROOT/.deps/lock"
+  [[ -s "$WORK/more" ]] || return 0
+  check_more
+  run_step "Downloading them: $(wc -l <"$WORK/more") packages" "$WORK/backends.log" download_more
+  run_step "Unpacking them into .deps/prefix" "$WORK/unpack_backends.log" \
+    unpack_more "$PREFIX"
+  LC_ALL=C sort -u "$ROOT/.deps/lock" "$WORK/more" -o "$ROOT/.deps/lock"
+}
+
+# REQUIRES the prefix. Fails where a backend was named by hand and cannot be had; what was chosen
+# because there is a GPU may be missing, and is not looked for again.
+ensure_backends() {
+  local chosen code
+  chosen="$(chosen_backends)"
+  remove_backends
+  if [[ -n "$chosen" ]]; then
+    # shellcheck disable=SC2034,SC2086 # prefix.sh uses it; one package a word
+    ASKED="$PREFIX_PACKAGES$(backend_packages $chosen)"
+    # A refusal is explained before the run ends.
+    set +e
+    run_step "Resolving ggml's backends: $chosen" "$WORK/resolve_backends.log" resolve_backends
+    code=$?
+    set -e
+    if [[ "$code" -eq 0 ]]; then add_backends; else stop_without_backends; fi
+  fi
+  echo "$chosen" >"$PREFIX/.backends"
+}

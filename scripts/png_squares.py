@@ -1,0 +1,23 @@
+"""Makes pictures for benchmarks and clients: PNG files of squares in random colours. The squares keep
+the files small."""
+
+import random
+import struct
+import zlib
+
+
+def png_squares(width: int, height: int, square: int, seed: int) -> bytes:
+    """`square`: the side of a square in pixels; it divides both sides of the picture."""
+    colours = random.Random(seed)
+    lines = b""
+    for _ in range(height // square):
+        line = b"\0" + b"".join(colours.randbytes(3) * square for _ in range(width // square))
+        lines += line * square  # each line begins with 0: no filter
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines)) +
+            _chunk(b"IEND", b""))
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    checksum = struct.pack(">I", zlib.crc32(name + content))
+    return struct.pack(">I", len(content)) + name + content + checksum

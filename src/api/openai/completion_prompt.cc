@@ -1,0 +1,162 @@
+#include "api/openai/completion_prompt.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "api/media/media_reader.h"
+#include "api/prompt/prompt_limit.h"
+
+namespace cairn {
+namespace {
+
+constexpr const char* kOnePrompt = "one prompt, not several: send a request for each";
+
+bool IsToken(const Json& value, const Engine& engine) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
+         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
+}
+
+// Whether the list is of texts, lists or objects, which are prompts of their own.
+bool IsListOfPrompts(const Json& prompt) {
+  if (!prompt.is_array()) return false;
+  size_t texts = 0;
+  for (const Json& part : prompt) {
+    if (part.is_array() || part.is_object()) return true;
+    if (part.is_string()) ++texts;
+  }
+  return texts > 0 && texts == prompt.size();
+}
+
+// Texts are appended to the tokens before them; the first may get the model's BOS.
+ApiResult<Tokens> TokensOf(const Engine& engine, const Json& parts, const std::string& place) {
+  Tokens tokens;
+  for (const Json& part : parts) {
+    if (IsToken(part, engine)) {
+      tokens.push_back(part.get<Token>());
+      continue;
+    }
+    if (!part.is_string()) {
+      return tl::unexpected(FieldError(place, "a list of tokens and strings of one prompt"));
+    }
+    const size_t bytes = part.text().size();
+    if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
+    const bool first = tokens.empty() && engine.info().adds_bos;
+    const auto more = engine.Tokenize(part.get<std::string>(), first, true);
+    if (!more) return tl::unexpected(ToApiError(more.error()));
+    tokens.insert(tokens.end(), more->begin(), more->end());
+  }
+  return tokens;
+}
+
+// Returns `text` with the media's own markers in place of the client's.
+ApiResult<std::string> WithOwnMarkers(const std::string& text,
+                                      const std::vector<std::string>& markers,
+                                      const std::string& place) {
+  std::string marked;
+  size_t count = 0;
+  size_t at = 0;
+  for (size_t found = text.find(kNextMediumMarker); found != std::string::npos;
+       found = text.find(kNextMediumMarker, at)) {
+    marked.append(text, at, found - at);
+    if (count < markers.size()) marked += markers[count];
+    ++count;
+    at = found + kNextMediumMarker.size();
+  }
+  if (count != markers.size()) {
+    return tl::unexpected(FieldError(place + ".prompt_string",
+                                     "a string with a marker " + std::string(kNextMediumMarker) +
+                                         " for each item of 'multimodal_data': it has " +
+                                         std::to_string(count) + ", and there are " +
+                                         std::to_string(markers.size()) + " items"));
+  }
+  marked.append(text, at, std::string::npos);
+  return marked;
+}
+
+// Reads the files of `multimodal_data` and returns their markers.
+ApiResult<std::vector<std::string>> ReadMedia(const Json& data, const std::string& place,
+                                              MediaReader* reader) {
+  if (!data.is_array()) {
+    return tl::unexpected(FieldError(place, "a list of images and audio files as base64"));
+  }
+  std::vector<std::string> markers;
+  for (const Json& item : data) {
+    const std::string item_place = place + "[" + std::to_string(markers.size()) + "]";
+    if (!item.is_string()) {
+      return tl::unexpected(FieldError(item_place, "an image or an audio file as base64"));
+    }
+    auto marker = reader->ReadBase64OfAnyKind(item.text(), item_place);
+    if (!marker) return tl::unexpected(marker.error());
+    markers.push_back(*std::move(marker));
+  }
+  return markers;
+}
+
+ApiResult<CompletionPrompt> OfText(const ChatService& service, std::string text,
+                                   const std::string& marked, const Media& media) {
+  auto prepared = service.PrepareText(marked, media);
+  if (!prepared) return tl::unexpected(prepared.error());
+  return CompletionPrompt{.tokens = std::move(prepared->tokens),
+                          .shape = std::move(prepared->shape),
+                          .media = std::move(prepared->media),
+                          .text = std::move(text)};
+}
+
+ApiResult<CompletionPrompt> OfObject(const ChatService& service, const Json& prompt,
+                                     const std::string& place) {
+  const FieldReader fields(prompt, "");
+  const Json* text = fields.Find("prompt_string");
+  if (text == nullptr || !text->is_string()) {
+    return tl::unexpected(FieldError(
+        place,
+        "a string, tokens, or an object with a string 'prompt_string' and, for images and "
+        "audio, a list 'multimodal_data'"));
+  }
+  const std::string& written = text->text();
+  const Json* data = fields.Find("multimodal_data");
+  // Without data a marker is only text, as in llama-server.
+  if (data == nullptr) return OfText(service, written, written, {});
+  Media media;
+  MediaReader reader(service.media_rules(), &media);
+  const auto markers = ReadMedia(*data, place + ".multimodal_data", &reader);
+  if (!markers) return tl::unexpected(markers.error());
+  const auto marked = WithOwnMarkers(written, *markers, place);
+  if (!marked) return tl::unexpected(marked.error());
+  return OfText(service, written, *marked, media);
+}
+
+ApiResult<CompletionPrompt> OfOne(const ChatService& service, const Json& prompt,
+                                  const std::string& place) {
+  if (prompt.is_object()) return OfObject(service, prompt, place);
+  if (prompt.is_string()) {
+    return OfText(service, prompt.text(), prompt.text(), {});
+  }
+  if (!prompt.is_array()) {
+    return tl::unexpected(
+        FieldError(place,
+                   "a string, a list of tokens and strings of one prompt, or an object with "
+                   "'prompt_string'"));
+  }
+  auto tokens = TokensOf(service.engine(), prompt, place);
+  if (!tokens) return tl::unexpected(tokens.error());
+  CompletionPrompt read{.tokens = *std::move(tokens)};
+  read.shape.tokens = read.tokens.size();
+  return read;
+}
+
+}  // namespace
+
+ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body) {
+  const std::string place = "prompt";
+  const Json* prompt = FieldReader(body, "").Find(place);
+  if (prompt == nullptr) return tl::unexpected(FieldError(place, "a string or tokens"));
+  const bool list = IsListOfPrompts(*prompt);
+  if (list && prompt->size() > 1) return tl::unexpected(FieldError(place, kOnePrompt));
+  auto read = list ? OfOne(service, (*prompt)[0], place + "[0]") : OfOne(service, *prompt, place);
+  if (read && read->tokens.empty()) {
+    return tl::unexpected(FieldError(place, "a prompt of one token or more"));
+  }
+  return read;
+}
+
+}  // namespace cairn

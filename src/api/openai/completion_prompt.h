@@ -1,0 +1,40 @@
+// The prompt of a plain completion, in the forms that llama-server knows:
+//
+//   "A cairn is"                           a text
+//   [12, "A cairn is", 34]                 tokens and texts of one prompt, concatenated
+//   {"prompt_string": "A cairn is"}        a text
+//   {"prompt_string": "See <__media__>.",  a text with media: each marker stands for the next one
+//    "multimodal_data": ["iVBORw0K…"]}     of the list, whose items are files as base64
+//   [{…}]                                  a list of one prompt
+//
+// Several prompts in one request are refused.
+
+#ifndef CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
+#define CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
+
+#include <string>
+#include <vector>
+
+#include "api/api_error.h"
+#include "api/chat_service.h"
+#include "api/json.h"
+#include "api/media/placed_medium.h"
+#include "base/tokens.h"
+#include "policy/prompt_shape.h"
+
+namespace cairn {
+
+struct CompletionPrompt {
+  Tokens tokens = {};
+  PromptShape shape = {};
+  std::vector<PlacedMedium> media = {};
+  std::string text = {};  // as the client wrote it; empty for a list of tokens
+};
+
+// Reads the field `prompt` of a request's body. Every error is a 400 that names the part. Any
+// thread.
+ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_OPENAI_COMPLETION_PROMPT_H_

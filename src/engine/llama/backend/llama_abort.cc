@@ -1,0 +1,50 @@
+#include "engine/llama/backend/llama_abort.h"
+
+#include <ggml.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// ggml's callback takes no argument of the caller's, so the handler belongs to the process.
+struct AbortState {
+  std::mutex mutex;
+  std::function<void(std::string_view)> handler;  // guarded by mutex
+  bool called = false;                            // guarded by mutex
+};
+
+// Never destroyed: ggml's threads may fail while the process ends.
+AbortState& State() {
+  static auto* const state = new AbortState;
+  return *state;
+}
+
+void OnAbort(const char* message) {
+  std::function<void(std::string_view)> handler;
+  {
+    AbortState& state = State();
+    const std::lock_guard lock(state.mutex);
+    if (!std::exchange(state.called, true)) handler = std::move(state.handler);
+  }
+  // Another thread fails too, for the same reason; the first one ends the process.
+  while (!handler) pause();
+  handler(message == nullptr ? "" : message);
+}
+
+}  // namespace
+
+void OnLlamaAbort(std::function<void(std::string_view message)> handler) {
+  const bool is_set = handler != nullptr;
+  {
+    AbortState& state = State();
+    const std::lock_guard lock(state.mutex);
+    state.handler = std::move(handler);
+    state.called = false;
+  }
+  ggml_set_abort_callback(is_set ? OnAbort : nullptr);
+}
+
+}  // namespace cairn

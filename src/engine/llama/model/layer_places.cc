@@ -1,0 +1,44 @@
+#include "engine/llama/model/layer_places.h"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kLayer = "layer ";
+constexpr std::string_view kAssigned = " assigned to device ";
+constexpr std::string_view kCpu = "CPU";
+
+}  // namespace
+
+void LayerPlaces::Hear(std::string_view line) {
+  const size_t assigned = line.find(kAssigned);
+  if (assigned == std::string_view::npos || line.substr(0, assigned).find(kLayer) == line.npos) {
+    return;
+  }
+  std::string_view device = line.substr(assigned + kAssigned.size());
+  device = device.substr(0, device.find_first_of(", "));
+  const std::lock_guard lock(mutex_);
+  if (runs_.empty() || runs_.back().first != device) runs_.emplace_back(device, 0);
+  ++runs_.back().second;
+}
+
+size_t LayerPlaces::LayersOn(std::string_view device) const {
+  const std::lock_guard lock(mutex_);
+  size_t layers = 0;
+  for (const auto& [name, count] : runs_) layers += name == device ? count : 0;
+  return layers;
+}
+
+std::string LayerPlaces::Text() const {
+  const std::lock_guard lock(mutex_);
+  const auto on_cpu = [](const Run& run) { return run.first == kCpu; };
+  if (std::all_of(runs_.begin(), runs_.end(), on_cpu)) return "";
+  std::string text;
+  for (const auto& [name, count] : runs_) {
+    text += (text.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  }
+  return text;
+}
+
+}  // namespace cairn
