@@ -65,6 +65,10 @@ cairn_import(cairn_dep_openssl INCLUDE ${CAIRN_OPENSSL_INCLUDE_DIR}
 if(NOT CAIRN_OPENSSL_CONFIGURATION_DIR MATCHES "^/usr/include")
   target_include_directories(cairn_dep_openssl SYSTEM INTERFACE ${CAIRN_OPENSSL_CONFIGURATION_DIR})
 endif()
+cairn_import(cairn_dep_zmq INCLUDE ${CAIRN_ZMQ_INCLUDE_DIR} LINK ${CAIRN_ZMQ_LIBRARY})
+cairn_import(cairn_dep_hiredis INCLUDE ${CAIRN_HIREDIS_INCLUDE_DIR}
+  LINK ${CAIRN_HIREDIS_SSL_LIBRARY} ${CAIRN_HIREDIS_LIBRARY})
+cairn_import(cairn_dep_curl INCLUDE ${CAIRN_CURL_INCLUDE_DIR} LINK ${CAIRN_CURL_LIBRARY})
 cairn_import(cairn_dep_httplib INCLUDE ${CAIRN_HTTPLIB_INCLUDE_DIR}
   LINK ${CAIRN_HTTPLIB_LIBRARY} Threads::Threads DEFINE ${CAIRN_HTTPLIB_DEFINE})
 

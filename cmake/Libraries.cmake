@@ -30,3 +30,12 @@ find_library(CAIRN_CRYPTO_LIBRARY crypto REQUIRED)
 find_path(CAIRN_OPENSSL_INCLUDE_DIR openssl/ssl.h REQUIRED)
 # Of which one header may lie with the machine's architecture.
 find_path(CAIRN_OPENSSL_CONFIGURATION_DIR openssl/configuration.h REQUIRED)
+# KV events (libzmq), and the remote tier: its index (hiredis, with TLS) and its objects (libcurl).
+find_library(CAIRN_ZMQ_LIBRARY zmq REQUIRED)
+find_path(CAIRN_ZMQ_INCLUDE_DIR zmq.h REQUIRED)
+find_library(CAIRN_HIREDIS_LIBRARY hiredis REQUIRED)
+find_library(CAIRN_HIREDIS_SSL_LIBRARY hiredis_ssl REQUIRED)
+find_path(CAIRN_HIREDIS_INCLUDE_DIR hiredis/hiredis.h REQUIRED)
+find_library(CAIRN_CURL_LIBRARY NAMES curl REQUIRED)
+# Debian keeps libcurl's headers with the machine's architecture.
+find_path(CAIRN_CURL_INCLUDE_DIR curl/curl.h REQUIRED)

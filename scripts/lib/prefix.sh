@@ -8,7 +8,7 @@
 readonly PREFIX_PACKAGES="libllama-dev llama.cpp-tools llama.cpp-tests libcpp-httplib-dev \
 nlohmann-json3-dev libcli11-dev libspdlog-dev libexpected-dev libxxhash-dev libzstd-dev \
 libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
-libminiaudio-dev libstb-dev"
+libminiaudio-dev libstb-dev libzmq3-dev libhiredis-dev libcurl4-openssl-dev"
 # Headers of the C library and the kernel: the machine's compiler needs the machine's own.
 # The same with what is asked for today (scripts/lib/backends.sh); empty: only those above.
 ASKED=""
