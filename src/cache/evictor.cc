@@ -55,6 +55,7 @@ bool Evictor::ReleaseSome(const SlotParts& in_slots, size_t bytes) {
     for (const size_t victim : eviction_->Victims(candidates, CountAtOnce(candidates, bytes))) {
       if (any && table_->HeldBytes() + bytes <= budget_) break;
       table_->store().Release(candidates[victim].id);
+      table_->NoteChange(candidates[victim].id);
       ++table_->stats().released;
       any = true;
     }

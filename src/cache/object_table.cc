@@ -69,10 +69,12 @@ void ObjectTable::SetHolder(CheckpointEntry* entry, SegmentId holder) {
   const CheckpointId id = entry->checkpoint.id;
   if (entry->holder != 0) std::erase(segments_.Get(entry->holder).checkpoints, id);
   entry->holder = holder;
+  NoteChange(id);
   if (holder != 0) segments_.Get(holder).checkpoints.push_back(id);
 }
 
 void ObjectTable::LinkCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens) {
+  NoteChange(segment.id);
   const SegmentGap range = segment.range;
   const auto match = tree_.Match(segment.name_space, tokens.first(range.end));
   for (const PrefixTree::Hit& hit : match.hits) {
@@ -151,11 +153,27 @@ void ObjectTable::DropSegment(SegmentId id) {
   }
   segments_.Remove(id);
   store_->Erase(id);
+  NoteChange(id);
 }
 
 void ObjectTable::DropFullState(FullStateId id) {
   full_states_.Remove(id);
   store_->Erase(id);
+  NoteChange(id);
+}
+
+std::vector<uint64_t> ObjectTable::TakeChanges() {
+  std::vector<uint64_t> changes;
+  changes.swap(changes_);
+  if (!notes_changes_) {
+    notes_changes_ = true;
+    for (const auto& [id, entry] : entries_) changes.push_back(id);
+    for (const auto& [id, segment] : segments_.segments()) changes.push_back(id);
+    for (const auto& [id, whole] : full_states_.full_states()) changes.push_back(id);
+  }
+  std::sort(changes.begin(), changes.end());
+  changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
+  return changes;
 }
 
 // Tokens shared by several checkpoints count for each, so that kept checkpoints leave room.

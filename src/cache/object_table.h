@@ -175,6 +175,16 @@ class ObjectTable {
   // it is in use.
   void Lose(uint64_t id);
 
+  // Returns the ids of the objects that came, went, moved between memory and disk, or got or lost
+  // the attention KV before them since the last call, in ascending order; at the first call those
+  // of all objects. Nothing is recorded before it.
+  std::vector<uint64_t> TakeChanges();
+  // To be called after such a change; those of checkpoints and of segments are noted already,
+  // except for their move.
+  void NoteChange(uint64_t id) {
+    if (notes_changes_) changes_.push_back(id);
+  }
+
   // CHECKs that the indices and the store agree. Costs a walk over all objects.
   void CheckInvariants() const;
 
@@ -194,6 +204,8 @@ class ObjectTable {
   uint64_t last_id_ = 0;
   uint64_t tick_ = 0;
   double now_ms_ = 0;
+  bool notes_changes_ = false;
+  std::vector<uint64_t> changes_;
 };
 
 // Returns the count of uses that keep the object from being evicted. REQUIRES: there is such an
