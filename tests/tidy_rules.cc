@@ -35,23 +35,23 @@ const std::map<std::string, Folders>& AllowedFolders() {
         "api"}},
       {"trace", {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched"}},
       {"cmd",
-       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api",
-        "http", "trace"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
+        "api", "http", "trace"}},
       // Folders beside the server, which includes neither of them.
       {"lab",
        {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched", "http",
         "trace", "cmd"}},
       {"testing",
-       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api",
-        "http", "cmd", "lab"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
+        "api", "http", "cmd", "lab"}},
   };
   return allowed;
 }
 
 // A test may include folders that are built before its own, and the laboratory.
-constexpr std::string_view kBuildOrder[] = {"base",   "events", "media", "tree",  "policy",
-                                            "store",  "cache",  "engine", "chat", "sched",
-                                            "api",    "http",   "trace", "cmd"};
+constexpr std::string_view kBuildOrder[] = {"base",  "events", "media",  "tree", "policy",
+                                            "store", "cache",  "engine", "chat", "sched",
+                                            "api",   "http",   "trace",  "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);

@@ -17,8 +17,8 @@ std::string Hex(const std::string& bytes) {
   return hex;
 }
 
-// The expected bytes are those of msgspec for the classes of vLLM 0.33, but for the header of the map
-// of a stored block: msgspec counts the fields last, and leaves three bytes for their number.
+// The expected bytes are those of msgspec for the classes of vLLM 0.33, but for the header of the
+// map of a stored block: msgspec counts the fields last, and leaves three bytes for their number.
 TEST(KvEvent, AClearedCacheIsPackedAsVllmDoes) {
   EXPECT_EQ(Hex(PackEvents(1.5, std::vector<KvEvent>{{KvEvent::Kind::kCleared}})),
             "93cb3ff80000000000009181a474797065b0416c6c426c6f636b73436c656172656400");

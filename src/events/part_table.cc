@@ -48,8 +48,8 @@ void PartTable::Put(const PrefixChange& change) {
   part.needed_by = before.needed_by;
   if (part.resumable) tree_->AddReach(part.end, part.tier);
   Leave(change.part, before);
-  for (const uint64_t other : std::vector<uint64_t>(before.needed_by.begin(),
-                                                    before.needed_by.end())) {
+  for (const uint64_t other :
+       std::vector<uint64_t>(before.needed_by.begin(), before.needed_by.end())) {
     SettleTier(other);
   }
 }

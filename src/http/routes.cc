@@ -17,6 +17,7 @@
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
 #include "api/wall_clock.h"
+#include "http/render_routes.h"
 #include "http/stream_ping.h"
 
 namespace cairn {
@@ -321,6 +322,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
                    MetricsInput input{served->model.version, served->model.alias, service.stats(),
                                       service.span_stats(), served->request_log.whys()};
+                   if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
                    // While the server stops, there are no cache statistics.
                    static_cast<void>(service.Look(
                        [&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
@@ -558,6 +560,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
   AddRerankRoutes(server, served);
+  AddRenderRoutes(server, served);
 }
 
 }  // namespace cairn

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/admin/explanation.h"
 #include "chat/spans/span_cache.h"
+#include "events/kv_events.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
@@ -21,6 +23,7 @@ struct MetricsInput {
   SpanStats spans;
   // Number of requests by explanation.
   std::map<Explanation::Why, uint64_t> whys;
+  std::optional<KvEventsStats> kv_events = {};  // if they are published
 };
 
 // Any thread.

@@ -98,8 +98,7 @@ void PrefixReporter::ReportSegment(const SegmentIndex::Segment& segment, Changes
         put->tokens = TokensAfter(segment, segment.range.begin);
         put->needs_base = segment.parent != 0;
         // Off the grid, the checkpoint at its end is what prompts resume from.
-        put->resumable =
-            !context_->engine->traits().NeedsSnapshots() && segment.range.lineage == 0;
+        put->resumable = !context_->engine->traits().NeedsSnapshots() && segment.range.lineage == 0;
       },
       changes);
 }

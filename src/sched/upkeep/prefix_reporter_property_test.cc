@@ -74,18 +74,19 @@ class PlainSources {
     for (const auto& [id, entry] : table_.entries()) AddCheckpoint(id, entry);
     for (const auto& [id, segment] : table_.segments().segments()) {
       if (traits_.NeedsSnapshots() || segment.range.lineage != 0) continue;
-      sources_.push_back({segment.name_space, SlowestOf(id, segment.range.end),
-                          table_.segments().TokensOf(id)});
+      sources_.push_back(
+          {segment.name_space, SlowestOf(id, segment.range.end), table_.segments().TokensOf(id)});
     }
     for (const auto& [id, whole] : table_.full_states().full_states()) {
       Tokens tokens = whole.tokens;
-      if (mode_ == ReuseMode::kExact) tokens.resize(std::min(tokens.size(), whole.provenance.clean));
+      if (mode_ == ReuseMode::kExact)
+        tokens.resize(std::min(tokens.size(), whole.provenance.clean));
       sources_.push_back({whole.name_space, TierOf(id), std::move(tokens)});
     }
     for (const SlotsView::Held& held : table_.slots().held()) {
       // A test with `exact` compares no slots: the view does not say how far they are clean.
-      sources_.push_back({held.name_space, PrefixTier::kSlot,
-                          Tokens(held.tokens.begin(), held.tokens.end())});
+      sources_.push_back(
+          {held.name_space, PrefixTier::kSlot, Tokens(held.tokens.begin(), held.tokens.end())});
     }
     return std::move(sources_);
   }
@@ -191,9 +192,9 @@ class PlayedOnce {
     for (size_t tries = 0; tries < 3 && !sources.empty(); ++tries) {
       const Source source = sources[run->Random() % sources.size()];
       // It may have made room for an earlier try.
-      const EventConsumer::Ids ids(source.tokens.begin(),
-                                   source.tokens.begin() +
-                                       static_cast<ptrdiff_t>(source.tokens.size() / 64 * 64));
+      const EventConsumer::Ids ids(
+          source.tokens.begin(),
+          source.tokens.begin() + static_cast<ptrdiff_t>(source.tokens.size() / 64 * 64));
       run->scheduler().ReportPrefixes();
       if (!watcher_.Publish().prefixes().contains({source.tier, ids})) continue;
       Tokens prompt = source.tokens;
@@ -215,9 +216,8 @@ class PlayedOnce {
       if (reused < kEventBlockTokens) continue;
       const EventConsumer::Ids ids(prompt.begin(),
                                    prompt.begin() + static_cast<ptrdiff_t>(reused / 64 * 64));
-      const bool published =
-          std::any_of(known.begin(), known.end(),
-                      [&](const auto& prefix) { return prefix.second == ids; });
+      const bool published = std::any_of(known.begin(), known.end(),
+                                         [&](const auto& prefix) { return prefix.second == ids; });
       EXPECT_TRUE(published) << reused << " tokens";
     }
   }
@@ -277,9 +277,8 @@ TEST(PrefixReporterProperty, AConsumerKnowsWhatASmallCacheEvicts) {
 }
 
 TEST(PrefixReporterProperty, AConsumerKnowsWhatMovesBetweenMemoryAndDisk) {
-  const Totals totals = PlayMany(2001, 200, true, [](Schedule* s) {
-    s->ram_bytes_max = s->seed % 3 == 0 ? 1 << 20 : 40'000;
-  });
+  const Totals totals = PlayMany(
+      2001, 200, true, [](Schedule* s) { s->ram_bytes_max = s->seed % 3 == 0 ? 1 << 20 : 40'000; });
   EXPECT_GT(totals.compared, Played(500));
   EXPECT_GT(totals.on_disk, Played(500));
 }
