@@ -105,7 +105,7 @@ class KvEvents final : public PrefixWatcher {
   const std::string replay_endpoint_;
   const SteadyClock clock_;
 
-  // Of the thread:
+  // Used by the thread alone.
   BlockTree tree_;
   PartTable parts_;
   std::shared_ptr<EventLog> log_;

@@ -25,7 +25,14 @@ PrefixReporter::PrefixReporter(SchedulerContext* context)
     : context_(context),
       table_(context->cache->objects()),
       watcher_(context->options.prefixes),
-      slot_tokens_(context->pool.size()) {}
+      slot_tokens_(context->pool.size()) {
+  if (watcher_ == nullptr) return;
+  ObjectChanges& changes = table_->changes();
+  changes.Begin();
+  for (const auto& [id, entry] : table_->entries()) changes.Note(id);
+  for (const auto& [id, segment] : table_->segments().segments()) changes.Note(id);
+  for (const auto& [id, whole] : table_->full_states().full_states()) changes.Note(id);
+}
 
 void PrefixReporter::StepWhileBusy() {
   if (watcher_ == nullptr) return;
@@ -51,7 +58,7 @@ void PrefixReporter::ReportCache(Changes* changes) {
   std::vector<const CheckpointEntry*> checkpoints;
   std::vector<uint64_t> gone;
   // Ascending, so a segment comes after its parent.
-  for (const uint64_t id : table_->TakeChanges()) {
+  for (const uint64_t id : table_->changes().Take()) {
     const auto& segments = table_->segments().segments();
     if (const CheckpointEntry* entry = table_->FindEntry(id)) {
       checkpoints.push_back(entry);

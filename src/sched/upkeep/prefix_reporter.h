@@ -40,7 +40,7 @@ class PrefixReporter {
   void Report();
 
  private:
-  // What the watcher knows of a part of the cache.
+  // A part of the cache that the watcher knows.
   struct Known {
     uint64_t base = 0;
     PrefixTier tier = PrefixTier::kMemory;

@@ -1,7 +1,7 @@
 // The routes that tell routers the tokens of a request (api/render/render.h).
 
-#ifndef CAIRN_HTTP_RENDER_ROUTES_H_
-#define CAIRN_HTTP_RENDER_ROUTES_H_
+#ifndef CAIRN_HTTP_RENDER_RENDER_ROUTES_H_
+#define CAIRN_HTTP_RENDER_RENDER_ROUTES_H_
 
 #include "http/routes.h"
 #include "http/server.h"
@@ -13,4 +13,4 @@ void AddRenderRoutes(HttpServer* server, Served* served);
 
 }  // namespace cairn
 
-#endif  // CAIRN_HTTP_RENDER_ROUTES_H_
+#endif  // CAIRN_HTTP_RENDER_RENDER_ROUTES_H_

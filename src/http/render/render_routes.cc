@@ -1,4 +1,4 @@
-#include "http/render_routes.h"
+#include "http/render/render_routes.h"
 
 #include <string>
 #include <utility>
