@@ -173,8 +173,10 @@ Result<std::unique_ptr<KvEvents>> StartKvEvents(const KvEventOptions& options,
   auto events = KvEvents::Start(*to);
   if (!events) return tl::unexpected(events.error());
   if (!log) return events;
-  log(LogLevel::kInfo, "KV events at " + (*events)->events_endpoint() + ", topic " + to->topic +
-                           (to->ids.pseudonymous() ? ", pseudonymous" : ""));
+  const std::string replay = (*events)->replay_endpoint();
+  log(LogLevel::kInfo, "KV events at " + (*events)->events_endpoint() +
+                           (replay.empty() ? "" : ", replays at " + replay) + ", topic " +
+                           to->topic + (to->ids.pseudonymous() ? ", pseudonymous" : ""));
   if (!options.secret_file.empty() && OthersCanRead(options.secret_file)) {
     log(LogLevel::kWarning, "--kv-events-secret-file " + options.secret_file +
                                 ": every user of this machine can read it; chmod 600 it");
