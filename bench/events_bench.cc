@@ -85,7 +85,7 @@ void Measure(const BenchSizes& sizes, Engine* engine, const std::string& what, c
              std::vector<Row>* rows) {
   constexpr size_t kNewTokens = 1000;
   Published published(sizes, engine, ids);
-  Row all{what + ", the whole set", {published.all_ms()}};
+  Row all{what + ", the whole set", {published.all_ms()}, ""};
   all.note = std::to_string(published.blocks()) + " blocks, " + std::to_string(published.bytes()) +
              " bytes";
   Row nothing{what + ", report nothing", {}, ""};
