@@ -224,7 +224,10 @@ class ScheduleRun {
       EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
       if (schedule_.after_step) schedule_.after_step(this);
       if (stepped) {
-        EXPECT_NE(Done(), before) << "a step without progress";
+        // A step may do no more than read objects from disk.
+        EXPECT_TRUE(schedule_.disk != nullptr || Done() != before) << "a step without progress";
+      } else if (scheduler_.stats().loading > 0) {
+        cache_.TakeEvents();
       } else if (!SkipToNext()) {
         break;
       }
