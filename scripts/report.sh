@@ -24,6 +24,7 @@ run_tests() {
     --top-level-directory "$ROOT/lab" --pattern '*_test.py'
   "$python" "$ROOT/scripts/policies_test.py" --verbose
   "$python" "$ROOT/scripts/bench_media_test.py" --verbose
+  "$python" "$ROOT/scripts/fleet/fleet_unit_test.py" --verbose
 }
 
 main() {

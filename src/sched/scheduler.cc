@@ -127,6 +127,11 @@ Result<size_t> Scheduler::Flush() {
   return left;
 }
 
+void Scheduler::SetDraining(bool draining) {
+  draining_ = draining;
+  mailbox_.Wake();
+}
+
 void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
   prefetcher_.Add(std::move(prompts));
   mailbox_.Wake();
@@ -171,9 +176,9 @@ void Scheduler::RunOnce() {
     if (!busy && (admission_.loads() || prefill_.waits_for_media())) mailbox_.Wait(kLoadWaitMs);
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
-  } else if (PrefetchNext()) {
+  } else if (!draining_ && PrefetchNext()) {
     SaveWhileBusy();
-  } else if (!SaveNext(false) && !SleepIfIdle()) {
+  } else if (!SaveNext(draining_) && !SleepIfIdle()) {
     WaitForWork();
   }
 }

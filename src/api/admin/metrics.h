@@ -21,6 +21,7 @@ struct MetricsInput {
   SpanStats spans;
   // Number of requests by explanation.
   std::map<Explanation::Why, uint64_t> whys;
+  bool draining = false;  // see Drain
 };
 
 // Any thread.

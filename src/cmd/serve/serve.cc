@@ -1,7 +1,5 @@
 #include "cmd/serve/serve.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -28,6 +26,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
+#include "cmd/serve/graceful_stop.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/served_media.h"
 #include "cmd/serve/model_facts.h"
@@ -35,6 +34,7 @@
 #include "cmd/serve/serve_policies.h"
 #include "cmd/serve/served_draft.h"
 #include "cmd/serve/server_log.h"
+#include "cmd/serve/signal_thread.h"
 #include "cmd/serve/start_grid.h"
 #include "cmd/text_models.h"
 #include "engine/llama/llama_engine.h"
@@ -47,6 +47,8 @@ namespace cairn {
 namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+// The part of --shutdown-timeout for answers if there is something to save after them.
+constexpr double kAnswersShare = 2.0 / 3;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
 
@@ -64,6 +66,7 @@ class ServeRun {
   // Handlers use all members below, so they end first. The disk thread wakes the scheduler, and
   // ends after it because of the order of the members.
   ~ServeRun() {
+    graceful_stop_.reset();
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
     media_.rows.reset();  // its thread wakes the scheduler
@@ -144,19 +147,17 @@ class ServeRun {
     return {};
   }
 
-  // May be called on any thread, repeatedly. Before the model is loaded it exits the process:
-  // loading cannot be interrupted, and nothing is lost.
+  // May be called repeatedly, on one thread. SIGTERM answers running requests first, SIGINT ends
+  // them. Before the model is loaded it exits the process: loading cannot be interrupted, and
+  // nothing is lost.
   void StopOnSignal(int signal) {
     if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
+    if (!stop_began_ms_) stop_began_ms_ = clock_.NowMs();
+    if (signal == SIGTERM) return AnswerAndStop();
+    if (graceful_stop_->Now()) return;
     // Files are renamed into place when complete, so an exit while one is written does no harm.
-    if (std::exchange(stopping_, true) && signal == SIGINT) {
-      logger_->warn("interrupted again: exiting now; unsaved state is lost");
-      std::_Exit(128 + signal);
-    }
-    logger_->info("stopping{}",
-                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
-    http_->Stop();
-    scheduler_->Stop();
+    logger_->warn("interrupted again: exiting now; unsaved state is lost");
+    std::_Exit(128 + signal);
   }
 
   // May be called repeatedly, on one thread. An invalid file changes nothing.
@@ -172,6 +173,25 @@ class ServeRun {
   }
 
  private:
+  void AnswerAndStop() {
+    const double ms = static_cast<double>(options_.shutdown_timeout_s) * 1000 *
+                      (disk_.store ? kAnswersShare : 1);
+    graceful_stop_->Begin(ms);
+    scheduler_->SetDraining(true);
+    const size_t requests = served_.drain.state().requests;
+    if (requests == 0) return;
+    logger_->info("draining: {} running requests may take {:.0f} s; Ctrl-C ends them", requests,
+                  ms / 1000);
+  }
+
+  // Called once, on any thread.
+  void Stop() {
+    logger_->info("stopping{}",
+                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
+    http_->Stop();
+    scheduler_->Stop();
+  }
+
   // REQUIRES: keys_mutex_ is held.
   void ReloadKeys() {
     const auto keys = KeysOf(options_);
@@ -365,14 +385,12 @@ class ServeRun {
 
   void SaveToDisk() {
     if (!disk_.store) return;
-    const double ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
-    const double began_ms = clock_.NowMs();
-    const bool all = scheduler_->SaveAll(ms_max);
+    const double end_ms = stop_began_ms_.value_or(clock_.NowMs()) +
+                          static_cast<double>(options_.shutdown_timeout_s) * 1000;
+    const auto left_ms = [&] { return std::max(0.0, end_ms - clock_.NowMs()); };
+    const bool all = scheduler_->SaveAll(left_ms());
     bool drained = true;
-    for (DiskStore* store : Stores()) {
-      const double left_ms = std::max(0.0, ms_max - (clock_.NowMs() - began_ms));
-      drained = store->Drain(left_ms) && drained;
-    }
+    for (DiskStore* store : Stores()) drained = store->Drain(left_ms()) && drained;
     const SavedStats saved = disk_.store->stats();
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
@@ -508,7 +526,7 @@ class ServeRun {
 
   const ServeOptions& options_;
   const ServerLog logger_;
-  bool stopping_ = false;  // of the signal thread
+  std::optional<double> stop_began_ms_;  // set once, by the signal thread, before Stop()
   const SteadyClock clock_;
   const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
   std::unique_ptr<TraceEvents> events_;  // null if nothing is written
@@ -533,34 +551,7 @@ class ServeRun {
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
   std::promise<void> http_ended_;
-};
-
-// A thread waits for signals, so that no handler interrupts other code.
-class SignalThread {
- public:
-  explicit SignalThread(ServeRun* run) {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals_, signal);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    thread_ = std::thread([this, run] {
-      int signal = 0;
-      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
-        if (signal == SIGHUP) {
-          run->Reload();
-        } else {
-          run->StopOnSignal(signal);
-        }
-      }
-    });
-  }
-  ~SignalThread() {
-    pthread_kill(thread_.native_handle(), SIGUSR1);
-    thread_.join();
-  }
-
- private:
-  sigset_t signals_{};
-  std::thread thread_;
+  std::optional<GracefulStop> graceful_stop_{std::in_place, &served_.drain, [this] { Stop(); }};
 };
 
 }  // namespace
@@ -573,9 +564,14 @@ size_t SlotsOf(const ServeOptions& options) {
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);
-  // Blocks the signals before any other thread starts, so that all threads leave them to the signal
-  // thread.
-  const SignalThread signals(&run);
+  // Before any other thread starts, so that all threads leave the signals to this one.
+  const SignalThread signals([&run](int signal) {
+    if (signal == SIGHUP) {
+      run.Reload();
+    } else {
+      run.StopOnSignal(signal);
+    }
+  });
   const Status served = run.Run();
   if (served) return 0;
   run.SayFailed(served.error());
