@@ -2,9 +2,11 @@
 """Tests of the scenarios, the player, the bounds and the configuration of `make fleet-test`, without
 Cairn and without HAProxy."""
 
+import http.client
 import http.server
 import json
 import sys
+import tempfile
 import threading
 import unittest
 from pathlib import Path
@@ -18,6 +20,7 @@ import player  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import scenarios  # noqa: E402
+import topology  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = scenarios.Sizes(headers=3, header_tokens=50, conversations=6, turns=3, turn_tokens=20)
@@ -164,6 +167,97 @@ class HaproxyTest(unittest.TestCase):
     def test_an_example_without_servers_is_an_error(self):
         with self.assertRaises(RuntimeError):
             fronts.Haproxy("h").configuration("  bind :8080\n", "x:1", self.servers)
+
+
+class QuietServer(http.server.ThreadingHTTPServer):
+    """HAProxy ends the connections of its checks by a reset."""
+
+    def handle_error(self, _request, _address):
+        pass
+
+
+class NamedServer(http.server.BaseHTTPRequestHandler):
+    """Answers with its server's name, or as its server's `fate` says."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status: int, body: bytes = b""):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(200)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.fate == "drop":
+            self.close_connection = True
+            self.connection.shutdown(2)
+            return
+        self.answer(503 if self.server.fate == "refuse" else 200, self.server.place.encode())
+
+
+@unittest.skipIf(fronts.Haproxy.missing(), fronts.Haproxy.missing())
+class HaproxyRoutingTest(unittest.TestCase):
+    """The example configuration on a real HAProxy, before servers that say their names."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.servers = []
+        for place in "abcd":
+            server = QuietServer(("127.0.0.1", 0), NamedServer)
+            server.place, server.fate = place, "answer"
+            server.address = f"127.0.0.1:{server.server_address[1]}"
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.servers.append(server)
+        named = [SimpleNamespace(place=server.place, address=server.address)
+                 for server in self.servers]
+        self.front = fronts.Haproxy("haproxy")
+        self.where = self.front.start(named, fronts.Environment(
+            topology.Loopback("a test"), Path(self.folder.name), ROOT))
+
+    def tearDown(self):
+        self.front.stop()
+        for server in self.servers:
+            server.shutdown()
+            server.server_close()
+        self.folder.cleanup()
+
+    def ask(self, headers: dict, path: str = "/v1/messages") -> tuple[int, str]:
+        connection = http.client.HTTPConnection(*self.where, timeout=30)
+        connection.request("POST", path, "{}", headers)
+        reply = connection.getresponse()
+        answer = reply.read().decode()
+        connection.close()
+        return reply.status, answer
+
+    def test_a_session_stays_on_its_server_and_sessions_spread(self):
+        for name in ("x-claude-code-session-id", "session-id", "x-session-affinity",
+                     "x-session-id", "authorization", "x-api-key"):
+            chosen = [self.ask({name: f"name-{number}"}) for number in range(24)]
+            self.assertEqual(chosen, [self.ask({name: f"name-{number}"}) for number in range(24)])
+            self.assertGreater(len(set(chosen)), 2, name)
+
+    def test_the_session_counts_more_than_the_key(self):
+        alone = self.ask({"session-id": "s"})
+        for number in range(8):
+            self.assertEqual(self.ask({"session-id": "s", "authorization": f"k{number}"}), alone)
+
+    def test_a_server_that_refuses_or_drops_requests_costs_no_answer(self):
+        for fate in ("refuse", "drop"):
+            self.servers[1].fate = fate
+            answers = [self.ask({"session-id": f"{fate}-{number}"}) for number in range(40)]
+            self.assertEqual({status for status, _ in answers}, {200}, fate)
+            self.assertNotIn("b", {name for _, name in answers})
+
+    def test_what_concerns_one_server_is_not_asked_of_the_front(self):
+        for path in ("/metrics", "/slots", "/slots/0?action=erase", "/cairn/drain"):
+            self.assertEqual(self.ask({"session-id": "s"}, path)[0], 404, path)
 
 
 class BoundsTest(unittest.TestCase):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 START_S = 30
 POLL_S = 0.05
-BALANCE = re.compile(r"^  (balance|hash-type|hash-balance-factor) .*\n", re.MULTILINE)
+BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Haproxy:
             raise RuntimeError("haproxy.cfg has no `bind :8080` or no servers")
         if self._balance:
             text, lines = BALANCE.subn("", text)
-            if lines != 3:
+            if lines != 2:
                 raise RuntimeError("haproxy.cfg has other lines of balancing than expected")
             text = text.rstrip() + f"\n  balance {self._balance}\n"
         return text.rstrip() + "\n" + "".join(f"  server {server.place} {server.address}\n"

@@ -12,7 +12,7 @@ import scenarios
 from scenarios import CHAT, Conversation, ToolTurn
 from servers import KEY
 
-ANSWER_TOKENS = 32
+ANSWER_TOKENS = 24
 TRIES_MAX = 5
 RETRY_S = 0.2
 TIMEOUT_S = 120

@@ -67,6 +67,9 @@ SETUPS = [
 ]
 
 
+SHORT_SETUP = "session hash"
+
+
 @dataclass
 class Play:
     """What became of one scenario on one setup."""
@@ -146,7 +149,7 @@ class Fleet:
         for place in PLACES[:1] if setup.alone else PLACES:
             ram_mib = RAM_MIB * (len(PLACES) if setup.alone else 1)
             command = [str(self._args.cairn), "serve", "-m", str(self._args.model), "-t", "1",
-                       "-c", "65536", "--parallel", "4", "--grid", "64", "--no-warm",
+                       "-c", "32768", "--parallel", "4", "--grid", "64", "--no-warm",
                        "--chat-template", "qwen", "--cache-ram", str(ram_mib),
                        *setup.tier.flags(place)]
             servers.append(Server(self._topology, place, command,
@@ -183,16 +186,17 @@ class Fleet:
 
 def wanted_plays(args):
     """(setup, scenario, api, event) in order; a server alone first, which the others are compared
-    with."""
-    apis = ["both"] if args.short else [scenarios.CHAT, scenarios.MESSAGES]
+    with. Each API is played where nothing happens, and both together where something does."""
+    setups = [setup for setup in SETUPS
+              if (any(word in setup.name for word in args.only) if args.only
+                  else not args.short or setup.name == SHORT_SETUP)]
     for scenario in args.scenarios:
-        for api in apis:
-            yield ALONE, scenario, api, ""
-            for setup in SETUPS:
-                if args.only and not any(word in setup.name for word in args.only):
-                    continue
-                for event in setup.events(scenario):
-                    yield setup, scenario, api, event
+        all_at_once = args.short or scenario in scenarios.IN_ROUNDS
+        for api in [scenarios.BOTH] if all_at_once else scenarios.APIS:
+            due = [(setup, event) for setup in setups for event in setup.events(scenario)
+                   if all_at_once or bool(event) == (api == scenarios.BOTH)]
+            for setup, event in ([(ALONE, "")] if due else []) + due:
+                yield setup, scenario, api, event
 
 
 def play_all(args, fleet: Fleet) -> tuple[list[Play], list[str]]:

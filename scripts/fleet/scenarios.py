@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 CHAT = "chat"  # POST /v1/chat/completions
 MESSAGES = "messages"  # POST /v1/messages
+BOTH = "both"  # every other session uses the second
+APIS = [CHAT, MESSAGES, BOTH]
 # The headers in which clients name their session.
 SESSION_HEADERS = {CHAT: ["session-id", "x-session-affinity"],
                    MESSAGES: ["x-claude-code-session-id"]}
@@ -39,8 +41,8 @@ class Sizes:
     turn_tokens: int
 
 
-FULL = Sizes(headers=6, header_tokens=4000, conversations=60, turns=8, turn_tokens=500)
-SHORT = Sizes(headers=3, header_tokens=1500, conversations=36, turns=6, turn_tokens=400)
+FULL = Sizes(headers=4, header_tokens=2500, conversations=36, turns=6, turn_tokens=450)
+SHORT = Sizes(headers=2, header_tokens=800, conversations=18, turns=4, turn_tokens=300)
 
 
 def text(tokens: int, dice: random.Random) -> str:
@@ -92,12 +94,11 @@ IN_ROUNDS = ["crowd"]
 
 
 def make(name: str, sizes: Sizes, api: str, seed: int) -> list[Conversation]:
-    """`api`: chat, messages, or both: every other session then uses the second."""
     conversations = SCENARIOS[name](sizes, random.Random(f"{name}/{seed}"))
     sessions = {}
     for conversation in conversations:
         number = sessions.setdefault(conversation.session, len(sessions))
-        conversation.api = api if api != "both" else (CHAT, MESSAGES)[number % 2]
+        conversation.api = api if api != BOTH else (CHAT, MESSAGES)[number % 2]
         names = SESSION_HEADERS[conversation.api]
         conversation.session_header = names[(number // 2) % len(names)]
     return conversations
