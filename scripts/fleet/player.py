@@ -99,9 +99,10 @@ class Player:
             due.put(conversation)
         errors = []
         half = threading.Event()
-        workers = [threading.Thread(target=self._work, args=(due, turns, half, errors))
+        workers = [threading.Thread(target=self._work, args=(due, turns, half, errors), daemon=True)
                    for _ in range(self._clients)]
-        event = threading.Thread(target=self._when_half, args=(half, halfway, errors))
+        event = threading.Thread(target=self._when_half, args=(half, halfway, errors),
+                                 daemon=True)
         for thread in (*workers, event):
             thread.start()
         for thread in workers:

@@ -12,6 +12,7 @@ scenarios and the same events.
 
 import argparse
 import json
+import signal
 import statistics
 import subprocess
 import sys
@@ -240,6 +241,8 @@ def parse_arguments():
 
 
 def main():
+    # As an interrupt: the servers and the namespaces are taken down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     args = parse_arguments()
     args.out.mkdir(parents=True, exist_ok=True)
     for log in args.out.glob("*.log"):
