@@ -49,8 +49,8 @@ class DrainServeTest : public test::ServedTest {
       return true;
     };
     const HttpClient client(server_->url());
-    static_cast<void>(client.PostStream("/v1/chat/completions", body.dump(), on_chunk,
-                                        &streamed.status, &error));
+    static_cast<void>(
+        client.PostStream("/v1/chat/completions", body.dump(), on_chunk, &streamed.status, &error));
     const std::string mark = "data: ";
     for (size_t at = events.find(mark); at != std::string::npos; at = events.find(mark, at + 1)) {
       const std::string data = events.substr(at + 6, events.find('\n', at) - at - 6);
@@ -87,8 +87,8 @@ TEST_F(DrainServeTest, SigtermAnswersTheRunningStreamAndRefusesOthers) {
 
   // The answer was saved with its prompt.
   ServeWithDisk();
-  const Json reply = {{"choices", {{{"message", {{"role", "assistant"},
-                                                  {"content", streamed.text}}}}}}};
+  const Json reply = {
+      {"choices", {{{"message", {{"role", "assistant"}, {"content", streamed.text}}}}}}};
   Json next = NextTurn(FirstTurn(), reply);
   const Json answered = Ask(next);
   EXPECT_GT(answered["timings"]["cache_n"].get<int>(), 1500);
@@ -124,9 +124,8 @@ TEST_F(DrainServeTest, ADrainByRequestSavesAndIsTakenBack) {
   EXPECT_EQ(Get("/health").status, 200);
 
   EXPECT_EQ(Post("/cairn/drain", Json::object(), "k").status, 200);
-  WaitUntil("it is drained", [&] {
-    return Json::parse(Get("/cairn/drain", "k").body)["drained"].get<bool>();
-  });
+  WaitUntil("it is drained",
+            [&] { return Json::parse(Get("/cairn/drain", "k").body)["drained"].get<bool>(); });
   EXPECT_EQ(Get("/health").status, 503);
   EXPECT_EQ(Post("/v1/chat/completions", FirstTurn(), "k").status, 503);
   EXPECT_EQ(server_->exit_code(), std::nullopt);
@@ -137,9 +136,8 @@ TEST_F(DrainServeTest, ADrainByRequestSavesAndIsTakenBack) {
 
   // All of the first turn was on disk, so a server that is killed loses none of it.
   Post("/cairn/drain", Json::object(), "k");
-  WaitUntil("it is drained again", [&] {
-    return Json::parse(Get("/cairn/drain", "k").body)["drained"].get<bool>();
-  });
+  WaitUntil("it is drained again",
+            [&] { return Json::parse(Get("/cairn/drain", "k").body)["drained"].get<bool>(); });
   server_->Signal(SIGKILL);
   ASSERT_TRUE(server_->WaitForExit(kPatienceMs).has_value());
   ServeWithDisk({"--api-key", "k"});

@@ -296,11 +296,10 @@ void AddCompletionRoutes(HttpServer* server, Served* served) {
   add("/v1/completions", CompletionDialect::kOpenAi);
   add("/completion", CompletionDialect::kNative);
   add("/completions", CompletionDialect::kNative);
-  server->Handle(
-      "POST", "/infill",
-      WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
-        return Infill(service, *served, request);
-      }));
+  server->Handle("POST", "/infill",
+                 WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
+                   return Infill(service, *served, request);
+                 }));
 }
 
 void AddStateRoutes(HttpServer* server, Served* served) {
@@ -323,18 +322,19 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         asked.name_space = NamespaceOf(request);
         return ToResponse(SlotActionBody(service, served->slot_files, asked));
       }));
-  server->Handle("GET", "/metrics",
-                 WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-                   MetricsInput input{served->model.version, served->model.alias, service.stats(),
-                                      service.span_stats(), served->request_log.whys(),
-                                     served->drain.state().draining};
-                   // While the server stops, there are no cache statistics.
-                   static_cast<void>(service.Look(
-                       [&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
-                   HttpResponse response = ToResponse(MetricsText(input));
-                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-                   return response;
-                 }));
+  server->Handle(
+      "GET", "/metrics",
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
+        MetricsInput input{
+            served->model.version, served->model.alias,        service.stats(),
+            service.span_stats(),  served->request_log.whys(), served->drain.state().draining};
+        // While the server stops, there are no cache statistics.
+        static_cast<void>(
+            service.Look([&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
+        HttpResponse response = ToResponse(MetricsText(input));
+        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        return response;
+      }));
 }
 
 // Clients find the id in the answer, and in each event of a stream.
@@ -436,12 +436,11 @@ void AddCacheRoutes(HttpServer* server, Served* served) {
   });
   // The second path is deprecated.
   for (const char* prefetch : {"/cairn/cache/prefetch", "/cairn/cache/warm"}) {
-    server->Handle(
-        "POST", prefetch,
-        WhenOpen(served, [](const ChatService& service, const HttpRequest& request) {
-          return ToResponse(
-              PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
-        }));
+    server->Handle("POST", prefetch,
+                   WhenOpen(served, [](const ChatService& service, const HttpRequest& request) {
+                     return ToResponse(
+                         PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
+                   }));
   }
   add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
     return ToResponse(FlushBody(service));

@@ -324,10 +324,14 @@ TEST_F(RoutesTest, ADrainRefusesWhatComputesAndNothingElse) {
   EXPECT_EQ(begun["draining"], true);
   EXPECT_EQ(begun["drained"], true);
   const std::pair<const char*, std::string> computing[] = {
-      {"/v1/chat/completions", "{" + kMessages + "}"}, {"/v1/messages", "{" + kMessages + "}"},
-      {"/v1/responses", R"({"input":"hi"})"},          {"/v1/completions", R"({"prompt":"a"})"},
-      {"/completion", R"({"prompt":"a"})"},            {"/infill", "{}"},
-      {"/v1/embeddings", R"({"input":"a"})"},          {"/v1/rerank", "{}"},
+      {"/v1/chat/completions", "{" + kMessages + "}"},
+      {"/v1/messages", "{" + kMessages + "}"},
+      {"/v1/responses", R"({"input":"hi"})"},
+      {"/v1/completions", R"({"prompt":"a"})"},
+      {"/completion", R"({"prompt":"a"})"},
+      {"/infill", "{}"},
+      {"/v1/embeddings", R"({"input":"a"})"},
+      {"/v1/rerank", "{}"},
       {"/cairn/cache/prefetch", R"({"prompt":"a"})"}};
   for (const auto& [path, body] : computing) {
     const std::string refused = Post(path, body);

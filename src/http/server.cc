@@ -49,7 +49,7 @@ struct Exchange {
   int refusal_status = 0;
   std::string refusal_message;
   std::vector<std::pair<std::string, std::string>> refusal_headers;
-  bool close = false;  // close the connection after this answer
+  bool close = false;                // close the connection after this answer
   std::shared_ptr<void> until_sent;  // see HttpResponse
 
   void RefuseWith(int status, std::string message) {

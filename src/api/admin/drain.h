@@ -52,7 +52,7 @@ class Drain {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  State state_;              // guarded by mutex_
+  State state_;                 // guarded by mutex_
   bool waits_no_more_ = false;  // guarded by mutex_
 };
 

@@ -90,7 +90,8 @@ Status FrontFile::Round() {
 
 CLI::App* AddFrontFile(CLI::App* app, FrontFileOptions* options) {
   CLI::App* command = app->add_subcommand(
-      "front-file", "Keep the file of endpoints of llm-d's endpoint picker from /health of servers");
+      "front-file",
+      "Keep the file of endpoints of llm-d's endpoint picker from /health of servers");
   command
       ->add_option("--servers", options->servers,
                    "The servers, as HOST:PORT,... with IPv4 addresses")

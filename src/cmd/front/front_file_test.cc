@@ -87,7 +87,7 @@ TEST_F(FrontFileTest, ListsServersThatTakeRequests) {
   FrontFile file = Make();
   ASSERT_TRUE(file.Round());
   EXPECT_EQ(Content(), File("\n" + Entry(*servers_[0]) + Entry(*servers_[1])));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat(out_.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0644U);
   EXPECT_EQ(said_.size(), 2u);
@@ -139,8 +139,8 @@ TEST_F(FrontFileTest, WithoutServersTheListIsEmpty) {
 TEST_F(FrontFileTest, TheFileIsReplacedOnlyWhenSomethingChangesOrItIsGone) {
   FrontFile file = Make();
   ASSERT_TRUE(file.Round());
-  struct stat before {};
-  struct stat after {};
+  struct stat before{};
+  struct stat after{};
   ASSERT_EQ(stat(out_.c_str(), &before), 0);
   ASSERT_TRUE(file.Round());
   ASSERT_EQ(stat(out_.c_str(), &after), 0);
@@ -187,8 +187,8 @@ TEST(Endpoints, LabelsAreQuoted) {
   ASSERT_TRUE(labels.has_value());
   Endpoints endpoints(*ParseEndpoints({"10.0.0.1:80"}), 1);
   endpoints.Update({Health::kOk});
-  EXPECT_NE(endpoints.Yaml(*labels).find(
-                R"(    labels: {"a": "b=\"c\"", "llm-d.ai/role": "x: y"})" "\n"),
+  EXPECT_NE(endpoints.Yaml(*labels).find(R"(    labels: {"a": "b=\"c\"", "llm-d.ai/role": "x: y"})"
+                                         "\n"),
             std::string::npos)
       << endpoints.Yaml(*labels);
   EXPECT_FALSE(ParseEndpointLabels({"a"}));

@@ -2,7 +2,8 @@
 // own waits for them, so that the signal thread can take the next signal meanwhile.
 //
 //   SIGTERM ──> Begin(): no new requests ──> the last answer has been sent, or the time is over ──┐
-//   SIGINT  ──> Now() ────────────────────────────────────────────────────────────────────────────┴─> stop
+//   SIGINT  ──> Now()
+//   ────────────────────────────────────────────────────────────────────────────┴─> stop
 //
 // Threads: any.
 

@@ -174,8 +174,8 @@ class ServeRun {
 
  private:
   void AnswerAndStop() {
-    const double ms = static_cast<double>(options_.shutdown_timeout_s) * 1000 *
-                      (disk_.store ? kAnswersShare : 1);
+    const double ms =
+        static_cast<double>(options_.shutdown_timeout_s) * 1000 * (disk_.store ? kAnswersShare : 1);
     graceful_stop_->Begin(ms);
     scheduler_->SetDraining(true);
     const size_t requests = served_.drain.state().requests;
