@@ -91,7 +91,7 @@ Status FrontFile::Round() {
 CLI::App* AddFrontFile(CLI::App* app, FrontFileOptions* options) {
   CLI::App* command = app->add_subcommand(
       "front-file",
-      "Keep the file of endpoints of llm-d's endpoint picker from /health of servers");
+      "Keep a file of the servers whose /health is good, for llm-d's endpoint picker");
   command
       ->add_option("--servers", options->servers,
                    "The servers, as HOST:PORT,... with IPv4 addresses")
