@@ -41,7 +41,7 @@ class Sizes:
     turn_tokens: int
 
 
-FULL = Sizes(headers=3, header_tokens=2000, conversations=24, turns=6, turn_tokens=400)
+FULL = Sizes(headers=3, header_tokens=1500, conversations=24, turns=6, turn_tokens=400)
 SHORT = Sizes(headers=2, header_tokens=800, conversations=18, turns=4, turn_tokens=300)
 
 
