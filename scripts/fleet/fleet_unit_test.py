@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the scenarios, the player, the bounds and the configuration of `make fleet-test`, without
-Cairn and without HAProxy."""
+"""Tests of the scenarios, the player, the bounds and the configuration of `make fleet-test`,
+without Cairn; HAProxy routes in some of them, where it is installed."""
 
 import http.client
 import http.server

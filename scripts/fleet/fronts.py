@@ -1,6 +1,5 @@
-"""The fronts of a fleet: what clients connect to. Each has a name, `missing()` (why it cannot run on
-this machine, or nothing), and start(servers) -> (host, port) and stop(). `environment` holds what a
-front needs beside the servers: topology, work folder, root of the repository."""
+"""The fronts of a fleet: what clients connect to. Each has a name, `missing()` (why it cannot run
+on this machine, or nothing), start(servers, environment) -> (host, port), and stop()."""
 
 import re
 import shutil
@@ -17,6 +16,8 @@ BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)
 
 @dataclass
 class Environment:
+    """What a front needs beside the servers."""
+
     topology: object
     work: Path
     root: Path

@@ -90,8 +90,9 @@ class Player:
 
     def play(self, conversations: list[Conversation], halfway=None, rounds: bool = False):
         """Plays all of them: each client one conversation to its end, or with `rounds` all of them
-        turn by turn, so that all are alive at once. Calls `halfway` on a thread of its own when half of the turns have
-        ended, and waits for its end. RuntimeError: a turn failed again and again."""
+        turn by turn, so that all are alive at once. Calls `halfway` on a thread of its own when
+        half of the turns have ended, and waits for its end. RuntimeError: a turn failed again and
+        again."""
         turns = sum(len(each.turns) for each in conversations)
         self._ended = 0
         due = queue.Queue() if rounds else queue.LifoQueue()

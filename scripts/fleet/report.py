@@ -25,10 +25,10 @@ def row(play) -> str:
 
 
 def markdown(plays, skips, command: str, places: str, args) -> str:
-    lines = [f"`{command}`: four servers in {places}, {args.clients} clients at a time, a made model "
-             f"({args.architecture}).", "",
-             "| scenario | API | setup | one server is | tokens prefilled | x one server | at most | "
-             "turns | moved | failed | first token p50 / p95, ms |",
+    lines = [f"`{command}`: four servers in {places}, {args.clients} clients at a time, a made "
+             f"model ({args.architecture}).", "",
+             "| scenario | API | setup | one server is | tokens prefilled | x one server | "
+             "at most | turns | moved | failed | first token p50 / p95, ms |",
              "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     lines += [row(play) for play in plays]
     lines += [""] + [f"Skipped: {skip}." for skip in skips] if skips else []

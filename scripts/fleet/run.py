@@ -2,8 +2,8 @@
 """Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone.
 Called by `make fleet-test` (scripts/test_fleet.sh).
 
-    run.py [--short] [--cairn FILE] [--lab FILE] [--out FOLDER] [--only WORD,…] [--scenarios NAME,…]
-           [--architecture NAME] [--clients N] [--seed N] [--loopback]
+    run.py [--short] [--cairn FILE] [--lab FILE] [--out FOLDER] [--only WORD,…]
+           [--scenarios NAME,…] [--architecture NAME] [--clients N] [--seed N] [--loopback]
 
 Writes FOLDER/result.json and FOLDER/result.md, and fails when a bound is missed. A setup is a front
 (fronts.py) and a tier (tiers.py): to try another, add a line to SETUPS. Every setup plays the same
@@ -54,8 +54,8 @@ class Setup:
 
 ANY = "any"
 ALONE = Setup("one server", fronts.Direct(), tiers.NoTier(), {ANY: {"": None}}, alone=True)
-# A server that is lost with a crowd's conversations leaves a quarter of all history to prefill: more
-# than any bound without a tier, so that is measured only.
+# A server that is lost with a crowd's conversations leaves a quarter of all history to prefill.
+# Without a tier no bound holds for that; it is measured.
 SETUPS = [
     Setup("round robin", fronts.Haproxy("haproxy-round-robin", "roundrobin"), tiers.NoTier(),
           {"chats": {"": None}}),
