@@ -80,9 +80,8 @@ FleetOptions ToFleetOptions(const FleetCommandOptions& options, const SimOptions
   fleet.front_options.ring_points = options.ring_points;
   fleet.lose_server = options.lose_server;
   if (!options.remote) return fleet;
-  fleet.remote.bytes_max = options.remote_gib < 0
-                               ? UINT64_MAX
-                               : static_cast<uint64_t>(options.remote_gib) << 30;
+  fleet.remote.bytes_max =
+      options.remote_gib < 0 ? UINT64_MAX : static_cast<uint64_t>(options.remote_gib) << 30;
   fleet.remote.after_ms = options.remote_after_s * kMsPerS;
   fleet.remote.min_ms = options.remote_min_ms;
   fleet.remote.bytes_per_s = options.remote_gbit_s * kGiga / kBitsPerByte;
@@ -129,43 +128,42 @@ Json ToJson(const FleetCommandOptions& options, const PlayedTrace& run, const Si
             const Outcome& outcome) {
   const FleetReport& report = outcome.report;
   const double read_tokens = ReadTokensOf(report.all);
-  Json json = {{"trace", run.trace_path},
-               {"model_profile", run.profile},
-               {"placement", server.placement},
-               {"eviction", server.eviction},
-               {"prefill_tokens_per_s", server.profile.prefill_tokens_per_s},
-               {"ram_bytes", server.cache.ram_bytes_max},
-               {"disk_bytes", server.disk.bytes_max},
-               {"sessions", run.sessions},
-               {"servers", options.servers},
-               {"servers_played", report.servers.size()},
-               {"cell_servers", options.cell_servers},
-               {"front", options.front},
-               {"copies", options.copies},
-               {"remote", options.remote},
-               {"lose_server", options.lose_server},
-               {"requests", report.all.requests},
-               {"refused", report.all.refused},
-               {"conversations", report.conversations},
-               {"moved", report.moved},
-               {"prompt_tokens", report.all.prompt_tokens},
-               {"read_tokens", report.all.read_tokens()},
-               {"token_hit_rate", report.all.token_hit_rate()},
-               {"unavoidable_tokens", report.new_tokens},
-               {"read_over_unavoidable",
-                Ratio(read_tokens, static_cast<double>(report.new_tokens))},
-               {"first_half", ToJson(report.first_half)},
-               {"second_half", ToJson(report.second_half)},
-               {"requests_of_servers", ToJson(SpreadOf(report.servers, RequestsOf))},
-               {"read_tokens_of_servers", ToJson(SpreadOf(report.servers, ReadTokensOf))},
-               {"disk_written_bytes", report.disk_written_bytes},
-               {"disk_read_bytes", report.disk_read_bytes},
-               {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
-               {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
-               {"wait_ms_p99", Percentile(report.wait_ms, 0.99)},
-               {"elapsed_s", outcome.elapsed_s},
-               {"requests_per_min",
-                Ratio(RequestsOf(report.all) * kSPerMin, outcome.elapsed_s)}};
+  Json json = {
+      {"trace", run.trace_path},
+      {"model_profile", run.profile},
+      {"placement", server.placement},
+      {"eviction", server.eviction},
+      {"prefill_tokens_per_s", server.profile.prefill_tokens_per_s},
+      {"ram_bytes", server.cache.ram_bytes_max},
+      {"disk_bytes", server.disk.bytes_max},
+      {"sessions", run.sessions},
+      {"servers", options.servers},
+      {"servers_played", report.servers.size()},
+      {"cell_servers", options.cell_servers},
+      {"front", options.front},
+      {"copies", options.copies},
+      {"remote", options.remote},
+      {"lose_server", options.lose_server},
+      {"requests", report.all.requests},
+      {"refused", report.all.refused},
+      {"conversations", report.conversations},
+      {"moved", report.moved},
+      {"prompt_tokens", report.all.prompt_tokens},
+      {"read_tokens", report.all.read_tokens()},
+      {"token_hit_rate", report.all.token_hit_rate()},
+      {"unavoidable_tokens", report.new_tokens},
+      {"read_over_unavoidable", Ratio(read_tokens, static_cast<double>(report.new_tokens))},
+      {"first_half", ToJson(report.first_half)},
+      {"second_half", ToJson(report.second_half)},
+      {"requests_of_servers", ToJson(SpreadOf(report.servers, RequestsOf))},
+      {"read_tokens_of_servers", ToJson(SpreadOf(report.servers, ReadTokensOf))},
+      {"disk_written_bytes", report.disk_written_bytes},
+      {"disk_read_bytes", report.disk_read_bytes},
+      {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
+      {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
+      {"wait_ms_p99", Percentile(report.wait_ms, 0.99)},
+      {"elapsed_s", outcome.elapsed_s},
+      {"requests_per_min", Ratio(RequestsOf(report.all) * kSPerMin, outcome.elapsed_s)}};
   if (options.remote) json["remote_tier"] = RemoteJson(report);
   if (outcome.large) {
     json["one_large_server"] = ToJson(outcome.large->all);
@@ -221,19 +219,18 @@ void PrintText(const FleetCommandOptions& options, const Outcome& outcome) {
                         Fixed(Ratio(read_tokens, static_cast<double>(report.new_tokens)), 3) +
                         " times the " + std::to_string(report.new_tokens) + " new to any cache");
   if (outcome.large) {
-    PrintLine("one large server", std::to_string(outcome.large->all.read_tokens()) +
-                                      " read; the fleet reads " +
-                                      Fixed(Ratio(read_tokens, ReadTokensOf(outcome.large->all)),
-                                            3) +
-                                      " times as many");
+    PrintLine("one large server",
+              std::to_string(outcome.large->all.read_tokens()) + " read; the fleet reads " +
+                  Fixed(Ratio(read_tokens, ReadTokensOf(outcome.large->all)), 3) +
+                  " times as many");
   }
   PrintLine("token hits", HitsText(report.all) + "; first half " + HitsText(report.first_half) +
                               ", second half " + HitsText(report.second_half));
   PrintLine("requests a server", SpreadText(SpreadOf(report.servers, RequestsOf)));
   PrintLine("read a server", SpreadText(SpreadOf(report.servers, ReadTokensOf)));
   if (report.disk_written_bytes > 0) {
-    PrintLine("disks", Gib(report.disk_written_bytes) + " written, " +
-                           Gib(report.disk_read_bytes) + " read");
+    PrintLine("disks", Gib(report.disk_written_bytes) + " written, " + Gib(report.disk_read_bytes) +
+                           " read");
   }
   if (options.remote) PrintRemote(report);
   PrintLine("waited", Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
@@ -292,15 +289,17 @@ void AddFleetOptions(CLI::App* sim, FleetCommandOptions* options) {
                   "How the front chooses a server: hash (of the conversation, with bounded load), "
                   "prefix (the longest that can be resumed, and the queue), random, round-robin")
       ->capture_default_str();
-  sim->add_option("--cell-servers", options->cell_servers,
-                  "Cells of so many servers: a hash of the conversation chooses the cell, the front "
-                  "a server in it (0: one cell)")
+  sim->add_option(
+         "--cell-servers", options->cell_servers,
+         "Cells of so many servers: a hash of the conversation chooses the cell, the front "
+         "a server in it (0: one cell)")
       ->capture_default_str();
   sim->add_option("--cells-played", options->cells_played,
                   "Play only so many cells, and leave out the requests of the others (0: all)")
       ->capture_default_str();
-  sim->add_option("--copies", options->copies,
-                  "Play the trace so many times side by side: the same headers, other conversations")
+  sim->add_option(
+         "--copies", options->copies,
+         "Play the trace so many times side by side: the same headers, other conversations")
       ->check(CLI::Range(size_t{1}, size_t{100'000}))
       ->capture_default_str();
   sim->add_option("--balance-factor", options->balance_factor,
@@ -318,8 +317,8 @@ void AddFleetOptions(CLI::App* sim, FleetCommandOptions* options) {
                 "Also one server with the budgets of all, for comparison");
 }
 
-Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run, const SimOptions& server,
-                const Trace& trace) {
+Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run,
+                const SimOptions& server, const Trace& trace) {
   const std::vector<TraceStep> base = Interleave(trace, run.sessions);
   const auto fleet_trace = FleetTrace::Make(trace, run.sessions, OracleInputFor(base, server));
   if (!fleet_trace) return tl::unexpected(fleet_trace.error());

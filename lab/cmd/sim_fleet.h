@@ -49,8 +49,8 @@ struct PlayedTrace {
 void AddFleetOptions(CLI::App* sim, FleetCommandOptions* options);
 
 // Replays and prints. The error says which flag cannot be used.
-Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run, const SimOptions& server,
-                const Trace& trace);
+Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run,
+                const SimOptions& server, const Trace& trace);
 
 }  // namespace cairn
 

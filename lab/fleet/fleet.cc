@@ -82,7 +82,8 @@ class Simulation {
   Status Begin() {
     const size_t per_cell = options_.cell_servers == 0 ? options_.servers : options_.cell_servers;
     const size_t cells = CellCount(options_);
-    const size_t played = options_.cells_played == 0 ? cells : std::min(cells, options_.cells_played);
+    const size_t played =
+        options_.cells_played == 0 ? cells : std::min(cells, options_.cells_played);
     for (size_t i = 0; i < played; ++i) {
       const size_t servers = std::min(per_cell, options_.servers - i * per_cell);
       auto front = MakeFront(options_.front, options_.front_options, servers);
@@ -147,9 +148,8 @@ class Simulation {
     member.server = std::move(*server);
     member.numbering = std::make_unique<Numbering>(trace_->header_tokens());
     if (options_.remote.bytes_max > 0) {
-      member.link = std::make_unique<RemoteLink>(options_.remote, number, trace_,
-                                                 member.numbering.get(), member.server.get(),
-                                                 &objects_);
+      member.link = std::make_unique<RemoteLink>(
+          options_.remote, number, trace_, member.numbering.get(), member.server.get(), &objects_);
     }
     members_.push_back(std::move(member));
     return {};
@@ -231,7 +231,8 @@ class Simulation {
       idle_.pop();
       Member& member = members_[idle.member];
       const FleetStep& step = (*steps_)[idle.step];
-      if (member.server == nullptr || member.last_steps.at(step.conversation) != idle.step) continue;
+      if (member.server == nullptr || member.last_steps.at(step.conversation) != idle.step)
+        continue;
       member.link->WriteNewest(step, idle.at_ms);
     }
   }

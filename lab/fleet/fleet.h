@@ -71,7 +71,7 @@ struct FleetReport {
   // The remote tier, if there is one.
   RemoteObjects::Moved remote_moved;
   RemoteLink::Counts remote_counts;
-  uint64_t remote_bytes = 0;  // held at the end
+  uint64_t remote_bytes = 0;        // held at the end
   std::vector<size_t> reused_each;  // of each request that was not refused, in order
 };
 

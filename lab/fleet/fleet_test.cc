@@ -141,8 +141,8 @@ TEST(Fleet, ServersAndHalvesAddUpAndNoFleetReadsLessThanIsNew) {
       ASSERT_EQ(sum.prompt_tokens, report.all.prompt_tokens) << "seed " << seed;
       ASSERT_EQ(sum.reused_tokens, report.all.reused_tokens) << "seed " << seed;
     }
-    const uint64_t reused = std::accumulate(report.reused_each.begin(), report.reused_each.end(),
-                                            uint64_t{0});
+    const uint64_t reused =
+        std::accumulate(report.reused_each.begin(), report.reused_each.end(), uint64_t{0});
     ASSERT_EQ(reused, report.all.reused_tokens) << "seed " << seed;
     ASSERT_GE(report.all.read_tokens(), report.new_tokens) << "seed " << seed;
   }

@@ -12,7 +12,8 @@
 namespace cairn {
 namespace {
 
-// A block that so many others follow ends a header; a conversation's own messages have few variants.
+// A block that so many others follow ends a header; a conversation's own messages have few
+// variants.
 constexpr size_t kHeaderBranches = 16;
 // The copies of a trace with times begin within this time.
 constexpr double kCopiesMs = 600'000;
@@ -196,9 +197,9 @@ std::optional<size_t> Numbering::Add(ConversationKey conversation, size_t tokens
 
 std::optional<FleetRun> Numbering::TokenOf(size_t number) const {
   if (number >= next_) return std::nullopt;
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), number,
-      [](size_t wanted, const auto& range) { return wanted < range.first; });
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), number,
+                       [](size_t wanted, const auto& range) { return wanted < range.first; });
   const size_t end = after != ranges_.end() ? after->first : next_;
   if (after == ranges_.begin()) {
     const size_t header_end = std::min(end, first_);
@@ -261,8 +262,7 @@ Result<FleetTrace> FleetTrace::Make(const Trace& trace, size_t at_once, const Or
   fleet.header_tokens_ = headers.size() * each;
   std::unordered_map<const TraceRequest*, FleetRequest*> by_asked;
   for (FleetRequest& request : fleet.requests_) {
-    request.spans =
-        SpansOf(*request.asked, trace.block_tokens, headers, own[request.conversation]);
+    request.spans = SpansOf(*request.asked, trace.block_tokens, headers, own[request.conversation]);
     request.header_tokens = HeaderTokensOf(request);
     request.known_tokens = KnownTokensOf(request, trace.block_tokens);
     by_asked[request.asked] = &request;
@@ -287,8 +287,8 @@ std::vector<FleetStep> FleetTrace::Steps(size_t copies, size_t at_once) const {
   for (size_t i = 0; i < sessions.size(); ++i) {
     for (size_t copy = 0; copy < copies; ++copy) {
       const auto share = static_cast<double>(copy) / static_cast<double>(copies);
-      const size_t at = trace_->absolute_time ? i : (i + copy * sessions.size() / copies) %
-                                                        sessions.size();
+      const size_t at =
+          trace_->absolute_time ? i : (i + copy * sessions.size() / copies) % sessions.size();
       placed.push_back({&sessions[at], trace_->absolute_time ? share * kCopiesMs : 0});
       copy_of.push_back(copy);
     }
@@ -334,8 +334,8 @@ Tokens FleetTrace::AnswerOf(const FleetStep& step, const Numbering& numbering) c
   const size_t begin = *numbering.Find(step.conversation);
   size_t position = 0;
   for (const FleetRequest::Span& span : step.request->spans) {
-    const size_t skipped = std::min<size_t>(
-        span.count, asked.input_tokens - std::min(position, asked.input_tokens));
+    const size_t skipped =
+        std::min<size_t>(span.count, asked.input_tokens - std::min(position, asked.input_tokens));
     Append(span.first + skipped + (span.shared ? 0 : begin), span.count - skipped, &tokens);
     position += span.count;
   }

@@ -6,8 +6,8 @@
 //   header         blocks that several conversations share: all copies share them too
 //   private        all other blocks: each copy has its own
 //
-//   copy 0   [header][conversation 7 ...]       every copy sends the same lengths in the same order,
-//   copy 1   [header][conversation 7'...]       at other times and with other private tokens
+//   copy 0   [header][conversation 7 ...]       every copy sends the same lengths in the same
+//   order, copy 1   [header][conversation 7'...]       at other times and with other private tokens
 //
 // The tokens of a request are numbers, as few as a server meets: headers come first, and each
 // conversation has a range of its own, which the server's Numbering assigns.
@@ -60,9 +60,9 @@ struct FleetRequest {
 
   const TraceRequest* asked = nullptr;
   uint32_t conversation = 0;
-  std::vector<Span> spans;    // of the prompt, then of the answer; tokens in no block have none
-  size_t header_tokens = 0;   // shared ones at the begin of the prompt
-  size_t known_tokens = 0;    // of the prompt: those in blocks that are whole
+  std::vector<Span> spans;   // of the prompt, then of the answer; tokens in no block have none
+  size_t header_tokens = 0;  // shared ones at the begin of the prompt
+  size_t known_tokens = 0;   // of the prompt: those in blocks that are whole
   // Tokens that no earlier request of any conversation has, so that any cache prefills them.
   size_t new_header_tokens = 0;
   size_t new_private_tokens = 0;

@@ -68,7 +68,8 @@ TEST(FleetTrace, SessionsAreConversationsAndTheirHeadersAreShared) {
 }
 
 TEST(FleetTrace, RefusesATraceWhoseBlocksNameNoPrefixes) {
-  const Trace trace = OneSession({BlocksRequest({{1, 1}, {5, 5}}), BlocksRequest({{2, 2}, {5, 5}})});
+  const Trace trace =
+      OneSession({BlocksRequest({{1, 1}, {5, 5}}), BlocksRequest({{2, 2}, {5, 5}})});
   const auto made = FleetTrace::Make(trace, 0, {});
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
@@ -79,8 +80,7 @@ TEST(FleetTrace, RefusesATraceWhoseBlocksNameNoPrefixes) {
 TEST(FleetTrace, TokensOfCopiesAreSharedAsFarAsTheHeader) {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     RandomTraces random(seed);
-    const Trace trace =
-        seed % 2 == 0 ? Unnamed(random.Next(30)) : Unnamed(random.NextAnswered(30));
+    const Trace trace = seed % 2 == 0 ? Unnamed(random.Next(30)) : Unnamed(random.NextAnswered(30));
     const FleetTrace fleet = Make(trace);
     const std::vector<FleetStep> steps = fleet.Steps(2, 0);
     ASSERT_EQ(steps.size(), 60u);

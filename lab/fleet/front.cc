@@ -72,9 +72,10 @@ class PrefixFront final : public Front {
     for (const size_t server : servers_) {
       Scored scored{server, 0, ask.in_flight(server),
                     HashMix(RingHash(ask.conversation, seed_), server)};
-      const double queue = shortest == longest ? 1.0
-                                               : static_cast<double>(longest - ask.waiting(server)) /
-                                                     static_cast<double>(longest - shortest);
+      const double queue = shortest == longest
+                               ? 1.0
+                               : static_cast<double>(longest - ask.waiting(server)) /
+                                     static_cast<double>(longest - shortest);
       const double prefix = static_cast<double>(ask.reach(server)) /
                             static_cast<double>(std::max<size_t>(ask.prompt_tokens, 1));
       scored.score = kPrefixWeight * prefix + kQueueWeight * queue;

@@ -1,6 +1,7 @@
 // Front: chooses a server for each request, as the programs in front of a fleet do.
 //
-//   hash         a ring of hashes of the servers; the conversation's hash names the next one. A server
+//   hash         a ring of hashes of the servers; the conversation's hash names the next one. A
+//   server
 //                with too many requests is passed over (HAProxy's `balance hash` with
 //                `hash-type consistent` and `hash-balance-factor`)
 //   prefix       the server with the best score: twice the share of the prompt that it need not

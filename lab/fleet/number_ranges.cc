@@ -30,8 +30,8 @@ NumberRanges::NumberRanges(std::vector<BlockRange> ranges) {
 }
 
 const BlockRange* NumberRanges::FindRange(uint32_t number) const {
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), BlockRange{number, number},
-                                      Before);
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), BlockRange{number, number}, Before);
   if (after == ranges_.begin() || std::prev(after)->last < number) return nullptr;
   return &*std::prev(after);
 }
@@ -65,8 +65,8 @@ NumberRanges InSeveral(const std::vector<NumberRanges>& sets) {
   for (size_t i = 0; i + 1 < edges.size(); ++i) {
     depth += edges[i].second;
     if (depth < 2 || edges[i].first == edges[i + 1].first) continue;
-    several.push_back({static_cast<uint32_t>(edges[i].first),
-                       static_cast<uint32_t>(edges[i + 1].first - 1)});
+    several.push_back(
+        {static_cast<uint32_t>(edges[i].first), static_cast<uint32_t>(edges[i + 1].first - 1)});
   }
   return NumberRanges(std::move(several));
 }

@@ -87,8 +87,7 @@ std::vector<RemoteObject> RemoteLink::PathOf(uint64_t id) const {
   SegmentId segment = 0;
   if (const auto entry = table.entries().find(id); entry != table.entries().end()) {
     segment = entry->second.holder;
-    const bool stands_alone =
-        server_->options().profile.memory_class == MemoryClass::kRecurrent;
+    const bool stands_alone = server_->options().profile.memory_class == MemoryClass::kRecurrent;
     auto snapshot = SnapshotOf(id);
     if (!snapshot || (segment == 0 && !stands_alone)) return {};
     path.push_back(std::move(*snapshot));
@@ -154,7 +153,8 @@ void RemoteLink::WriteGone(SnapshotId id) {
   const ObjectTable& table = *server_->cache().objects();
   // A segment alone is of use only where resuming takes no snapshot.
   const bool is_segment = table.segments().segments().contains(id);
-  if (is_segment && (table.slots().needs_snapshots || table.segments().Get(id).range.lineage != 0)) {
+  if (is_segment &&
+      (table.slots().needs_snapshots || table.segments().Get(id).range.lineage != 0)) {
     return;
   }
   Write(id, now_ms_);
@@ -200,8 +200,8 @@ std::vector<RemoteId> RemoteLink::ResumesBeyond(const FleetStep& step, size_t re
       const RemoteObject& object = *objects_->Get(id);
       if (object.end <= reach || object.end > input || object.written_ms > now_ms) continue;
       if (object.end == input && object.logits_bytes == 0) continue;
-      const bool may_resume = object.kind == ObjectKind::kSnapshot ||
-                              (segments_resume && object.lineage == 0);
+      const bool may_resume =
+          object.kind == ObjectKind::kSnapshot || (segments_resume && object.lineage == 0);
       if (!may_resume || trace_->TokenBefore(step, object.end) != object.last) continue;
       found.emplace_back(object.end, id);
     }

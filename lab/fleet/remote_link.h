@@ -7,8 +7,8 @@
 //             the transfer takes less than half of the time that it spares
 //
 // With a checkpoint go the segments before it that are not there yet. Uploads share a budget; what
-// would wait for it for more than a minute is left out. Fetched objects are put into the folder, and
-// the cache takes them in by the server's own code.
+// would wait for it for more than a minute is left out. Fetched objects are put into the folder,
+// and the cache takes them in by the server's own code.
 //
 // Threads: one.
 

@@ -7,8 +7,8 @@
 namespace cairn {
 
 RemoteObjects::Key RemoteObjects::KeyOf(const RemoteObject& object) {
-  return {object.kind,    object.begin,            object.end,
-          object.lineage, object.logits_bytes > 0, object.last};
+  return {object.kind, object.begin, object.end, object.lineage, object.logits_bytes > 0,
+          object.last};
 }
 
 uint64_t RemoteObjects::GroupOf(const FleetToken& last) {

@@ -1,8 +1,9 @@
-// RemoteObjects: the remote tier that all servers of a fleet share, in which objects are only sizes:
-// an S3 store of a budget, and an index that finds what stands on a prompt's path.
+// RemoteObjects: the remote tier that all servers of a fleet share, in which objects are only
+// sizes: an S3 store of a budget, and an index that finds what stands on a prompt's path.
 //
-// The last token of an object stands for all before it (lab/fleet/fleet_trace.h). The least recently used objects leave for newer ones, a path from its end: what uses an object uses
-// the segments before it too.
+// The last token of an object stands for all before it (lab/fleet/fleet_trace.h). The least
+// recently used objects leave for newer ones, a path from its end: what uses an object uses the
+// segments before it too.
 //
 // Threads: one.
 
@@ -40,7 +41,7 @@ struct RemoteObject {
   double worth_ms = 0;
 
   std::vector<FleetRun> tokens;  // from 0 to `end`
-  FleetToken last;      // the token before `end`
+  FleetToken last;               // the token before `end`
   RemoteId parent = 0;  // the segment that ends before it, or that a snapshot stands on; 0: none
   uint64_t state_bytes = 0;   // without a row of logits
   uint64_t stored_bytes = 0;  // with it

@@ -97,7 +97,7 @@ class SimServer {
   struct Served {
     bool refused = false;  // too long for the context
     double began_ms = 0;   // when the requests before it were served
-    double done_ms = 0;    // when its prompt was prefilled and the answer that the trace has decoded
+    double done_ms = 0;  // when its prompt was prefilled and the answer that the trace has decoded
     size_t reused_tokens = 0;
   };
 
