@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies \
+.PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
   asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -104,6 +104,11 @@ policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder,
 	@scripts/report.sh --install
 	@.deps/report/venv/bin/python3 scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
+
+fleets: setup ## What fleets of servers save, into docs/fleet_simulation.md (TRACES=folder, FIRST=n)
+	@scripts/build.sh cairn-lab
+	@scripts/report.sh --install
+	@.deps/report/venv/bin/python3 scripts/fleets.py $(if $(TRACES),--traces $(TRACES)) $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
 	@scripts/build.sh --no-page cairn cairn-lab
