@@ -37,8 +37,8 @@ BenchSizes SmallSizes() {
 
 const std::vector<Benchmark>& Benchmarks() {
   static const std::vector<Benchmark> benchmarks = {
-      {"match", BenchMatch},     {"insert", BenchInsert},   {"evict", BenchEvict},
-      {"restore", BenchRestore}, {"prefill", BenchPrefill},
+      {"match", BenchMatch},   {"insert", BenchInsert},   {"evict", BenchEvict},
+      {"events", BenchEvents}, {"restore", BenchRestore}, {"prefill", BenchPrefill},
   };
   return benchmarks;
 }

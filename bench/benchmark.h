@@ -56,6 +56,7 @@ struct Benchmark {
 Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes);
 Result<std::vector<Row>> BenchInsert(const BenchSizes& sizes);
 Result<std::vector<Row>> BenchEvict(const BenchSizes& sizes);
+Result<std::vector<Row>> BenchEvents(const BenchSizes& sizes);
 Result<std::vector<Row>> BenchRestore(const BenchSizes& sizes);
 Result<std::vector<Row>> BenchPrefill(const BenchSizes& sizes);
 

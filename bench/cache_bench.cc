@@ -1,6 +1,6 @@
 // cache_bench: measures the costs of the cache.
 //
-//   build/bench/cache_bench --benchmarks=match,insert,evict,restore,prefill
+//   build/bench/cache_bench --benchmarks=match,insert,evict,events,restore,prefill
 //
 // The table of the last run, on two cores of an AMD EPYC (Zen 3, 32 MB of last-level cache) with
 // libllama 0.7.0, models with one thread, on a machine without other work (load average 1).

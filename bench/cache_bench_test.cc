@@ -29,8 +29,8 @@ TEST(CacheBench, EvictsOneForEachInsertUnderEveryPolicy) {
 
 TEST(CacheBench, RefusesANameItDoesNotKnow) {
   EXPECT_EQ(Table("sort"),
-            "there is no benchmark named 'sort'; there are: match, insert, evict, restore, "
-            "prefill");
+            "there is no benchmark named 'sort'; there are: match, insert, evict, events, "
+            "restore, prefill");
 }
 
 TEST(CacheBench, TakesTheMiddleOfItsRuns) {

@@ -13,6 +13,13 @@ TEST(EngineBench, BringsStatesBackOnModelsWithAndWithoutSnapshots) {
   EXPECT_TRUE(Has(table, "of memcpy's")) << table;
 }
 
+TEST(EngineBench, PublishesWhatAConversationHasGrownBy) {
+  const std::string table = Table("events");
+  EXPECT_TRUE(Has(table, "events   full, report")) << table;
+  EXPECT_TRUE(Has(table, "events   tenth, publish")) << table;
+  EXPECT_TRUE(Has(table, "1000 new tokens")) << table;
+}
+
 TEST(EngineBench, ReadsFreshPromptsWithCheckpointsAndWithout) {
   const std::string table = Table("prefill");
   EXPECT_TRUE(Has(table, "prefill  qwen35, placement none")) << table;

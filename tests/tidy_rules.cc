@@ -19,6 +19,7 @@ using Folders = std::vector<std::string>;
 const std::map<std::string, Folders>& AllowedFolders() {
   static const std::map<std::string, Folders> allowed = {
       {"base", {}},
+      {"events", {"base"}},
       {"media", {"base"}},
       {"tree", {"base"}},
       {"policy", {"base", "tree"}},
@@ -26,29 +27,31 @@ const std::map<std::string, Folders>& AllowedFolders() {
       {"cache", {"base", "tree", "policy", "store"}},
       {"engine", {"base", "media"}},
       {"chat", {"base", "media"}},
-      {"sched", {"base", "media", "tree", "policy", "store", "cache", "engine"}},
-      {"api", {"base", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched"}},
+      {"sched", {"base", "events", "media", "tree", "policy", "store", "cache", "engine"}},
+      {"api",
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched"}},
       {"http",
-       {"base", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api"}},
-      {"trace", {"base", "media", "tree", "policy", "store", "cache", "engine", "sched"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
+        "api"}},
+      {"trace", {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched"}},
       {"cmd",
-       {"base", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api",
-        "http", "trace"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
+        "api", "http", "trace"}},
       // Folders beside the server, which includes neither of them.
       {"lab",
-       {"base", "media", "tree", "policy", "store", "cache", "engine", "sched", "http", "trace",
-        "cmd"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched", "http",
+        "trace", "cmd"}},
       {"testing",
-       {"base", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched", "api",
-        "http", "cmd", "lab"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
+        "api", "http", "cmd", "lab"}},
   };
   return allowed;
 }
 
 // A test may include folders that are built before its own, and the laboratory.
-constexpr std::string_view kBuildOrder[] = {"base",  "media",  "tree", "policy", "store",
-                                            "cache", "engine", "chat", "sched",  "api",
-                                            "http",  "trace",  "cmd"};
+constexpr std::string_view kBuildOrder[] = {"base",  "events", "media",  "tree", "policy",
+                                            "store", "cache",  "engine", "chat", "sched",
+                                            "api",   "http",   "trace",  "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);
@@ -90,19 +93,20 @@ const std::vector<Library>& Libraries() {
       {"nlohmann/json",
        {"nlohmann/"},
        ".hpp",
-       {"src/base/json_text.cc", "src/base/json_test.cc", "lab/"}},
+       {"src/base/json_text.cc", "src/base/json_test.cc", "lab/", "testing/events/"}},
       {"minja",
        {"minja/"},
        ".hpp",
        {"src/chat/template/chat_template.cc", "src/chat/template/template_functions.cc",
         "src/chat/template/template_methods.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_text.cc"}},
+      {"libzmq", {"zmq"}, ".h", {"src/events/event_sockets", "testing/events/"}},
       {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
       {"OpenSSL",
        {"openssl/"},
        ".h",
-       {"src/api/media/base64.cc", "src/http/tls.cc", "src/media/medium.cc",
-        "testing/http/tls_client.h"}},
+       {"src/api/media/base64.cc", "src/events/token_ids.cc", "src/http/tls.cc",
+        "src/media/medium.cc", "testing/http/tls_client.h"}},
       {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc", "src/media/thumbnail.cc"}},
       {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},
       {"miniaudio", {"miniaudio"}, ".h", {"src/media/decode/audio_file.cc"}},

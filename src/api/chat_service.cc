@@ -158,6 +158,20 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
   return std::move(prompt->tokens);
 }
 
+ApiResult<Tokens> ChatService::RequestTokens(ChatRequest request, NamespaceId name_space) const {
+  prompts_.TellReasoning(&request.conversation);
+  SettlePromptEnd(options_.prompt.prefill_assistant, &request.conversation);
+  const auto callable = ApplyToolChoice(*template_, &request);
+  if (!callable) return tl::unexpected(callable.error());
+  // As for an answer, but without the prompt's shape.
+  const PromptUse use{.name_space = name_space,
+                      .purpose = PromptUse::Purpose::kNextTurn,
+                      .reuse = request.reuse};
+  auto prompt = prompts_.Prepare(std::move(request.conversation), use);
+  if (!prompt) return tl::unexpected(prompt.error());
+  return std::move(prompt->tokens);
+}
+
 std::vector<std::string> ChatService::volatile_patterns() const {
   const auto& volatile_text = options_.prompt.volatile_text;
   return volatile_text ? volatile_text->patterns() : std::vector<std::string>();

@@ -83,6 +83,9 @@ class ChatService {
   // Returns the prompt's tokens as Start would submit them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
 
+  // Returns the tokens that Start would submit for the request.
+  ApiResult<Tokens> RequestTokens(ChatRequest request, NamespaceId name_space) const;
+
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   const MediaRules& media_rules() const { return options_.media; }

@@ -120,6 +120,25 @@ TEST(ChatService, ThePromptOfTheNextTurnBeginsWithTheTokensOfThisTurn) {
   EXPECT_EQ(other, *served.engine().Tokenize(*served.service().Render(talk), false, true));
 }
 
+TEST(ChatService, ARequestIsRenderedAsTheTokensThatItIsComputedFrom) {
+  Served served;
+  Conversation conversation;
+  for (int turn = 0; turn < 3; ++turn) {
+    conversation.messages.push_back(User("Question " + std::to_string(turn)));
+    ChatRequest request;
+    request.conversation = conversation;
+    request.params.tokens_max = 60;
+    const auto rendered = served.service().RequestTokens(request, 1);
+    ASSERT_TRUE(rendered.has_value()) << rendered.error().message;
+    auto chat = served.service().Start(request, 1);
+    ASSERT_TRUE(chat.has_value());
+    EXPECT_EQ(chat->explained.tokens, *rendered) << "turn " << turn;
+    const auto answer = CollectAnswer(*std::move(chat), [] { return false; });
+    ASSERT_TRUE(answer.has_value());
+    conversation.messages.push_back(Assistant(answer->content));
+  }
+}
+
 TEST(ChatService, AnAnswerThatAStopTextEndedIsKnownWithoutIt) {
   Served served;
   Conversation talk{.messages = {User("U1")}};

@@ -333,6 +333,7 @@ Status CheckpointCache::InsertFullState(NamespaceId name_space, TokenSpan tokens
     table_.full_states().Remove(id);
     return put;
   }
+  table_.changes().Note(id);
   ++table_.stats().inserted;
   return {};
 }

@@ -17,7 +17,7 @@ Evictor::Evictor(ObjectTable* table, DiskSaver* saver, std::unique_ptr<EvictionP
 
 bool Evictor::MakeRoom(size_t bytes) {
   if (table_->HeldBytes() + bytes <= budget_) return true;
-  const SlotParts in_slots = table_->InSlots();
+  const SlotParts in_slots = PartsInSlots(*table_);
   while (table_->HeldBytes() + bytes > budget_) {
     // Saved objects can be read again, which costs almost nothing compared with prefill.
     if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes)) return false;
@@ -55,6 +55,7 @@ bool Evictor::ReleaseSome(const SlotParts& in_slots, size_t bytes) {
     for (const size_t victim : eviction_->Victims(candidates, CountAtOnce(candidates, bytes))) {
       if (any && table_->HeldBytes() + bytes <= budget_) break;
       table_->store().Release(candidates[victim].id);
+      table_->changes().Note(candidates[victim].id);
       ++table_->stats().released;
       any = true;
     }

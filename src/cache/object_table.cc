@@ -50,29 +50,16 @@ std::optional<uint64_t> SavedAs::NameOf(NamespaceId name_space) const {
   return std::nullopt;
 }
 
-SlotParts ObjectTable::InSlots() const {
-  if (!slots_.held) return {};
-  std::vector<SlotParts::Part> parts;
-  for (const SlotsView::Held& held : slots_.held()) {
-    for (const PrefixTree::Hit& hit : tree_.Match(held.name_space, held.tokens).hits) {
-      parts.push_back({hit.value, hit.position});
-    }
-    if (held.leaving) continue;  // its copies are about to be the only ones
-    for (const SegmentIndex::Link& link : segments_.PathAlong(held.name_space, held.tokens)) {
-      parts.push_back({link.id, link.end});
-    }
-  }
-  return SlotParts(std::move(parts));
-}
-
 void ObjectTable::SetHolder(CheckpointEntry* entry, SegmentId holder) {
   const CheckpointId id = entry->checkpoint.id;
   if (entry->holder != 0) std::erase(segments_.Get(entry->holder).checkpoints, id);
   entry->holder = holder;
+  changes_.Note(id);
   if (holder != 0) segments_.Get(holder).checkpoints.push_back(id);
 }
 
 void ObjectTable::LinkCheckpoints(const SegmentIndex::Segment& segment, TokenSpan tokens) {
+  changes_.Note(segment.id);
   const SegmentGap range = segment.range;
   const auto match = tree_.Match(segment.name_space, tokens.first(range.end));
   for (const PrefixTree::Hit& hit : match.hits) {
@@ -107,6 +94,22 @@ const CheckpointEntry& ObjectTable::EntryOf(CheckpointId id) const {
 
 CheckpointEntry& ObjectTable::EntryOf(CheckpointId id) {
   return const_cast<CheckpointEntry&>(std::as_const(*this).EntryOf(id));
+}
+
+SlotParts PartsInSlots(const ObjectTable& table) {
+  if (!table.slots().held) return {};
+  std::vector<SlotParts::Part> parts;
+  for (const SlotsView::Held& held : table.slots().held()) {
+    for (const PrefixTree::Hit& hit : table.tree().Match(held.name_space, held.tokens).hits) {
+      parts.push_back({hit.value, hit.position});
+    }
+    if (held.leaving) continue;  // its copies are about to be the only ones
+    for (const SegmentIndex::Link& link :
+         table.segments().PathAlong(held.name_space, held.tokens)) {
+      parts.push_back({link.id, link.end});
+    }
+  }
+  return SlotParts(std::move(parts));
 }
 
 int& PinsOf(ObjectTable* table, uint64_t id) {
@@ -151,11 +154,13 @@ void ObjectTable::DropSegment(SegmentId id) {
   }
   segments_.Remove(id);
   store_->Erase(id);
+  changes_.Note(id);
 }
 
 void ObjectTable::DropFullState(FullStateId id) {
   full_states_.Remove(id);
   store_->Erase(id);
+  changes_.Note(id);
 }
 
 // Tokens shared by several checkpoints count for each, so that kept checkpoints leave room.

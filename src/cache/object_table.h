@@ -26,6 +26,7 @@
 #include "cache/cache_stats.h"
 #include "cache/checkpoint.h"
 #include "cache/full_state_index.h"
+#include "cache/object_changes.h"
 #include "cache/segment_index.h"
 #include "store/snapshot_store.h"
 #include "tree/prefix_tree.h"
@@ -142,6 +143,8 @@ class ObjectTable {
   SlotsView& slots() { return slots_; }
   const SlotsView& slots() const { return slots_; }
   SavedAs& saved_as() { return saved_as_; }
+  // The table notes checkpoints and segments that come, go and are linked, and full states that go.
+  ObjectChanges& changes() { return changes_; }
 
   // Ids of checkpoints, segments and full states come from one sequence.
   uint64_t NextId() { return ++last_id_; }
@@ -161,8 +164,6 @@ class ObjectTable {
   // False while the object is being written to disk, and while it is there.
   bool MayDrop(uint64_t id) const;
   bool IsKept(const CheckpointEntry& entry) const { return entry.kept_until_ms > now_ms_; }
-  // Checkpoints whose attention KV a slot holds, and segments of which a slot holds a part.
-  SlotParts InSlots() const;
 
   // Adds a checkpoint whose `tokens` are in the tree already.
   void AddEntry(CheckpointEntry entry, TokenSpan tokens);
@@ -194,11 +195,15 @@ class ObjectTable {
   uint64_t last_id_ = 0;
   uint64_t tick_ = 0;
   double now_ms_ = 0;
+  ObjectChanges changes_;
 };
 
 // Returns the count of uses that keep the object from being evicted. REQUIRES: there is such an
 // object.
 int& PinsOf(ObjectTable* table, uint64_t id);
+
+// Checkpoints whose attention KV a slot holds, and segments of which a slot holds a part.
+SlotParts PartsInSlots(const ObjectTable& table);
 
 // Whether the object's bytes are in memory only.
 inline bool IsUnsaved(const ObjectTable& table, uint64_t id) {

@@ -18,6 +18,7 @@
 #include "api/openai/responses_request.h"
 #include "api/wall_clock.h"
 #include "http/drain_routes.h"
+#include "http/render/render_routes.h"
 #include "http/stream_ping.h"
 
 namespace cairn {
@@ -328,6 +329,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         MetricsInput input{
             served->model.version, served->model.alias,        service.stats(),
             service.span_stats(),  served->request_log.whys(), served->drain.state().draining};
+        if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
         // While the server stops, there are no cache statistics.
         static_cast<void>(
             service.Look([&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
@@ -565,6 +567,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
   AddRerankRoutes(server, served);
+  AddRenderRoutes(server, served);
 }
 
 }  // namespace cairn

@@ -25,6 +25,7 @@
 #include "api/openai/stored_responses.h"
 #include "base/clock.h"
 #include "engine/embed/embedder.h"
+#include "events/kv_events.h"
 #include "http/server.h"
 #include "sched/slots/slot_files.h"
 
@@ -38,11 +39,12 @@ struct Served {
   // The message of the 503 answers until `service` is set. The text must live as long as the
   // program.
   std::atomic<const char*> not_ready = "Loading model";
-  Embedder* embedder = nullptr;     // null: not configured
-  const Rerank* rerank = nullptr;   // null: not configured
-  InfillOptions infill;             // without tokens, /infill answers 501
-  SlotFiles* slot_files = nullptr;  // null: slots are not saved to files
-  uint64_t disk_bytes_max = 0;      // disk budget; 0: nothing is kept on disk
+  Embedder* embedder = nullptr;         // null: not configured
+  const Rerank* rerank = nullptr;       // null: not configured
+  InfillOptions infill;                 // without tokens, /infill answers 501
+  const KvEvents* kv_events = nullptr;  // null: none are published
+  SlotFiles* slot_files = nullptr;      // null: slots are not saved to files
+  uint64_t disk_bytes_max = 0;          // disk budget; 0: nothing is kept on disk
   GenerationParams defaults;
   // The grammar (GBNF) for requests that set none; empty: unconstrained.
   std::string grammar;

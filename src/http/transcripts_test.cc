@@ -376,6 +376,21 @@ TEST_F(TranscriptsTest, CountTokens) {
   ExpectTranscript("count_tokens");
 }
 
+TEST_F(TranscriptsTest, Render) {
+  Serve(kText);
+  const std::string hi = R"("messages":[{"role":"user","content":"Hi"}])";
+  Post("/v1/chat/completions/render", "{" + hi + "}");
+  Post("/v1/chat/completions/render", "{" + hi + R"(,"stream":true,"model":"other"})");
+  Post("/v1/chat/completions/render", "{}");
+  Post("/v1/messages/render", R"({"max_tokens":8,)" + hi + "}");
+  Post("/v1/messages/render", R"({"max_tokens":8,"messages":[{"role":"robot","content":"x"}]})");
+  Post("/v1/responses/render", R"({"input":"Hi"})");
+  Post("/v1/completions/render", R"({"prompt":"Hi"})");
+  Post("/v1/completions/render", R"({"prompt":[1,2,3]})");
+  Post("/v1/completions/render", R"({"prompt":{}})");
+  ExpectTranscript("render");
+}
+
 TEST_F(TranscriptsTest, TextsAndTokens) {
   Serve(kText);
   Post("/tokenize", R"({"content":"ab<|im_end|>"})");

@@ -33,6 +33,7 @@ Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
       memory_governor_(&context_),
       cache_saver_(&context_),
       idle_unloader_(&context_, draft_model_.get()),
+      prefix_reporter_(&context_),
       slot_commands_(&context_, &mailbox_, &idle_unloader_, &running_),
       idle_work_(options.idle_work) {}
 
@@ -167,6 +168,7 @@ void Scheduler::Run() {
 
 void Scheduler::RunOnce() {
   memory_governor_.Watch();
+  prefix_reporter_.StepWhileBusy();
   DoLooks(1);
   if (HasWork()) {
     EndIdleWork();
@@ -223,6 +225,7 @@ void Scheduler::WaitForWork() {
   if (UnsavedBytes() > 0 || prefetcher_.is_unfinished()) {
     wait_ms = std::min(wait_ms, CacheSaver::kIntervalMs);
   }
+  prefix_reporter_.Report();
   mailbox_.Wait(wait_ms);
 }
 

@@ -58,6 +58,7 @@
 #include "sched/upkeep/idle_unloader.h"
 #include "sched/upkeep/mailbox.h"
 #include "sched/upkeep/memory_governor.h"
+#include "sched/upkeep/prefix_reporter.h"
 
 namespace cairn {
 
@@ -112,6 +113,8 @@ class Scheduler {
   // Unloads the model if it was idle for sleep_after_ms; Run calls this itself. Returns false if it
   // was not, or if the model is unloaded already. REQUIRES: there is nothing to do.
   bool SleepIfIdle();
+  // Reports to SchedulerOptions::prefixes what has changed; Run does this itself.
+  void ReportPrefixes() { prefix_reporter_.Report(); }
 
   SchedulerStats stats() const;
 
@@ -155,6 +158,7 @@ class Scheduler {
   MemoryGovernor memory_governor_;
   CacheSaver cache_saver_;
   IdleUnloader idle_unloader_;
+  PrefixReporter prefix_reporter_;
   SlotCommands slot_commands_;
   IdleWork* idle_work_;  // nullptr once it has ended
   std::atomic<bool> draining_ = false;

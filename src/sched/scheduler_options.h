@@ -13,6 +13,7 @@
 #include "base/tokens.h"
 #include "base/trace_events.h"
 #include "cache/resume.h"
+#include "events/prefix_change.h"
 #include "sched/answer/request_observer.h"
 #include "sched/draft/draft_options.h"
 #include "sched/media/encoded_media.h"
@@ -52,6 +53,7 @@ struct SchedulerOptions {
   // saves.
   bool warm_start = false;
   IdleWork* idle_work = nullptr;        // must outlive the scheduler; nullptr if there is none
+  PrefixWatcher* prefixes = nullptr;    // must outlive the scheduler; nullptr if there is none
   RequestObserver* observer = nullptr;  // must outlive the scheduler; nullptr if there is none
   // See SlotPoolOptions.
   size_t move_tokens_min = 0;

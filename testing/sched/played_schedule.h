@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sched/scheduler.h"
+#include "store/disk/disk_store.h"
 #include "testing/base/played_share.h"
 #include "testing/engine/fake_engine.h"
 #include "testing/sched/played_conversation.h"
@@ -129,6 +130,8 @@ class ScheduleEngine final : public FakeEngine {
   size_t failures_ = 0;
 };
 
+class ScheduleRun;
+
 struct Schedule {
   uint64_t seed = 1;
   size_t clients = 8;
@@ -149,6 +152,10 @@ struct Schedule {
   size_t refused_wakes_percent = 0;
   size_t beside_tokens_max = 0;  // see SchedulerOptions
   size_t failing_per_mille = 0;  // share of the calls to the engine
+  ReuseMode reuse = ReuseMode::kLive;
+  DiskStore* disk = nullptr;          // behind the cache, if there is one
+  PrefixWatcher* prefixes = nullptr;  // see SchedulerOptions
+  std::function<void(ScheduleRun* run)> after_step = {};
 };
 
 struct Asked {
@@ -190,8 +197,12 @@ class ScheduleRun {
         random_(schedule.seed),
         engine_(EngineOptions(schedule), schedule.failing_per_mille, &clock_),
         cache_(CacheOptions{.ram_bytes_max = schedule.ram_bytes_max}, *MakePlacement("auto"),
-               *MakeEviction("value"), MakeRamStore()),
+               *MakeEviction("value"),
+               schedule.disk == nullptr ? MakeRamStore() : MakeTieredStore(schedule.disk)),
         scheduler_(&engine_, &cache_, &clock_, Scheduling(schedule)) {
+    if (schedule.disk != nullptr) {
+      cache_.SetSavedAs({{1, 2}, {{0, 10}, {1, 11}, {2, 12}, {3, 13}, {4, 14}}});
+    }
     for (size_t i = 0; i < schedule.clients; ++i) {
       Client& client = clients_.emplace_back();
       client.name_space = static_cast<NamespaceId>(i % schedule.name_spaces);
@@ -211,6 +222,7 @@ class ScheduleRun {
       const bool stepped = scheduler_.Step() || scheduler_.PrefetchNext();
       Collect();
       EXPECT_LE(cache_.stats().bytes, schedule_.ram_bytes_max);
+      if (schedule_.after_step) schedule_.after_step(this);
       if (stepped) {
         EXPECT_NE(Done(), before) << "a step without progress";
       } else if (!SkipToNext()) {
@@ -220,6 +232,34 @@ class ScheduleRun {
     }
     cache_.CheckInvariants();
     Check();
+  }
+
+  CheckpointCache& cache() { return cache_; }
+  Scheduler& scheduler() { return scheduler_; }
+  const FakeEngine& engine() const { return engine_; }
+  uint64_t Random() { return random_(); }
+  // The last prompt of each client.
+  std::vector<std::pair<NamespaceId, Tokens>> Prompts() const {
+    std::vector<std::pair<NamespaceId, Tokens>> prompts;
+    for (const Client& client : clients_) prompts.emplace_back(client.name_space, client.prompt);
+    return prompts;
+  }
+  // Runs one more request to its end, alone. Returns how many tokens of its prompt were reused.
+  size_t ReusedBy(NamespaceId name_space, const Tokens& prompt) {
+    GenerationRequest request;
+    request.name_space = name_space;
+    request.prompt = prompt;
+    request.shape.tokens = prompt.size();
+    request.params.tokens_max = 1;
+    auto submitted = scheduler_.Submit(std::move(request));
+    EXPECT_TRUE(submitted.has_value());
+    while (submitted && scheduler_.Step()) {
+    }
+    size_t reused = 0;
+    while (auto event = (*submitted)->Next(std::chrono::milliseconds(0))) {
+      reused = event->cost.reused_tokens;
+    }
+    return reused;
   }
 
   void AddTo(Told* told) const {
@@ -271,6 +311,8 @@ class ScheduleRun {
     options.beside_tokens_max = schedule.beside_tokens_max;
     options.request_ms_max = schedule.request_ms_max;
     options.sleep_after_ms = schedule.sleep_after_ms;
+    options.reuse = schedule.reuse;
+    options.prefixes = schedule.prefixes;
     return options;
   }
   static GenerationParams Params() {

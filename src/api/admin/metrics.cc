@@ -286,6 +286,25 @@ void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
   page->Sample({{"of", "newest_messages"}}, Of(spans.short_renders));
 }
 
+void AddKvEvents(const KvEventsStats& events, MetricsPage* page) {
+  page->Counter("cairn_kv_events_batches_total", "Batches of KV events published.",
+                Of(events.batches));
+  page->BeginCounter("cairn_kv_events_blocks_total",
+                     "Blocks of 64 tokens published as stored or as removed, in one tier each.");
+  page->Sample({{"event", "stored"}}, Of(events.stored_blocks));
+  page->Sample({{"event", "removed"}}, Of(events.removed_blocks));
+  page->Counter("cairn_kv_events_resets_total",
+                "Times that all KV events were published anew, because the log was full.",
+                Of(events.resets));
+  page->Counter("cairn_kv_events_replays_total", "Requests for earlier KV events.",
+                Of(events.replays));
+  page->BeginGauge("cairn_kv_events_blocks", "Blocks of 64 tokens that routers know, by tier.");
+  for (size_t tier = 0; tier < events.blocks.size(); ++tier) {
+    const std::string medium(MediumName(static_cast<PrefixTier>(tier)));
+    page->Sample({{"medium", medium}}, Of(events.blocks.at(tier)));
+  }
+}
+
 }  // namespace
 
 std::string MetricsText(const MetricsInput& input) {
@@ -304,6 +323,7 @@ std::string MetricsText(const MetricsInput& input) {
   AddMemory(input.stats, &page);
   AddSaved(input.stats, &page);
   AddBoundaries(input.spans, &page);
+  if (input.kv_events) AddKvEvents(*input.kv_events, &page);
   AddMetricAliases(input, &page);
   return std::move(page).text();
 }

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/admin/explanation.h"
 #include "chat/spans/span_cache.h"
+#include "events/kv_events.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
@@ -22,6 +24,7 @@ struct MetricsInput {
   // Number of requests by explanation.
   std::map<Explanation::Why, uint64_t> whys;
   bool draining = false;  // see Drain
+  std::optional<KvEventsStats> kv_events = {};  // if they are published
 };
 
 // Any thread.

@@ -18,6 +18,7 @@ MetricsInput Input() {
   MetricsInput input;
   input.version = "1.2.3";
   input.model = "a \"model\"";
+  input.kv_events.emplace();
   return input;
 }
 

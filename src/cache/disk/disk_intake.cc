@@ -162,6 +162,7 @@ DiskIntake::TakenIn DiskIntake::TakeInFullState(NamespaceId name_space,
   whole.created_tick = whole.used_tick = table_->NextTick();
   whole.used_before_ns = header.used_ns;
   table_->store().Adopt(whole.id, cairn::NameOf(header));
+  table_->changes().Note(whole.id);
   table_->full_states().Add(std::move(whole));
   return TakenIn::kDone;
 }

@@ -73,6 +73,7 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
     });
     if (wanted && evictor_->MakeRoom(object.bytes)) {
       table_->store().KeepRead(object.id);
+      table_->changes().Note(object.id);
       arrived_.insert(object.id);
       for (auto& [number, load] : loads_) std::erase(load.to_read, object.id);
     } else {

@@ -59,6 +59,7 @@ bool DiskSaver::SaveInstead(uint64_t id) {
   }
   if (table_->MayDrop(id)) return false;
   table_->store().Release(id);
+  table_->changes().Note(id);
   ++table_->stats().released;
   return true;
 }

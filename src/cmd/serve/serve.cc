@@ -26,6 +26,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
+#include "cmd/serve/events/kv_event_flags.h"
 #include "cmd/serve/graceful_stop.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/served_media.h"
@@ -94,6 +95,7 @@ class ServeRun {
     if (Status read = ReadKeys(); !read) return read;
     if (Status read = ReadCertificate(); !read) return read;
     if (Status listening = StartHttp(); !listening) return listening;
+    if (Status started = StartEvents(); !started) return started;
     const double started_ms = clock_.NowMs();
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
@@ -119,6 +121,7 @@ class ServeRun {
                                                MakeStore(options_, disk_));
     cache_->SetSavedAs(disk_.saved_as);
     scheduling.observer = trace_.get();
+    scheduling.prefixes = kv_events_.get();
     scheduling.log = logger_.sink();
     memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
     scheduling.memory = memory_.get();
@@ -338,6 +341,15 @@ class ServeRun {
     return {};
   }
 
+  Status StartEvents() {
+    const KvEventServer server = {options_.host, http_->port(), served_.model.alias};
+    auto events = StartKvEvents(options_.kv_events, server, logger_.sink());
+    if (!events) return tl::unexpected(events.error());
+    kv_events_ = *std::move(events);
+    served_.kv_events = kv_events_.get();
+    return {};
+  }
+
   // The draft model's cache and the rows of media take their parts of the budget.
   CacheOptions MakeCacheOptions() const {
     CacheOptions options = ToCacheOptions(options_);
@@ -545,6 +557,7 @@ class ServeRun {
   ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<TraceWriter> trace_;  // null if nothing is written
+  std::unique_ptr<KvEvents> kv_events_;  // null if none are published
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<SlotFiles> slot_files_;  // null if slots are not saved to files
   std::unique_ptr<ChatService> service_;

@@ -10,6 +10,7 @@
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/device/device_flags.h"
 #include "cmd/serve/draft_flags.h"
+#include "cmd/serve/events/kv_event_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/media_flags.h"
 #include "cmd/serve/serve.h"
@@ -346,6 +347,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddSchedulingFlags(serve, options);
   AddDraftFlags(serve, options);
   AddIdleFlags(serve, options);
+  AddKvEventFlags(serve, &options->kv_events);
   AddAnswerFlags(serve, options);
   NameEnvironmentFlags(serve);
   // The footer has a table of policies, which must not be reflowed.

@@ -17,6 +17,7 @@ void Slot::Clear(NamespaceId name_space) {
 void Slot::Lose() {
   uncut_.reset();
   tokens_.clear();
+  unchanged_ = 0;
   cuts_.CutTo(0);
   provenance_ = {};
   own_tokens_ = SIZE_MAX;
@@ -38,6 +39,7 @@ void Slot::CutTo(size_t position) {
   uncut_.reset();
   if (position < tokens_.size()) forks_ = true;
   tokens_.resize(position);
+  unchanged_ = std::min(unchanged_, position);
   cuts_.CutTo(position);
   provenance_.CutTo(position);
   // Only `live` cuts a clean state off the grid. The tokens after the last cut belong to the run
@@ -53,6 +55,7 @@ void Slot::CutTo(size_t position) {
 
 void Slot::SetTokens(Tokens tokens) {
   uncut_.reset();
+  unchanged_ = 0;
   tokens_ = std::move(tokens);
   cuts_.CutTo(0);
   cuts_.Extend(*rules_, tokens_);
@@ -127,6 +130,7 @@ Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
   }
   name_space_ = from.name_space_;
   tokens_ = from.tokens_;
+  unchanged_ = 0;
   cuts_ = from.cuts_;
   provenance_ = from.provenance_;
   own_tokens_ = SIZE_MAX;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/provenance.h"
 #include "cache/checkpoint_cache.h"
@@ -94,6 +95,8 @@ class Slot {
   Status RollBack(size_t decoded, ByteSpan snapshot);
   // Records that the engine has lost the sequence.
   void Lose();
+  // Returns how many of the first tokens are the same as at the last call.
+  size_t TakeUnchanged() { return std::min(std::exchange(unchanged_, SIZE_MAX), tokens_.size()); }
   Result<Bytes> TakeSnapshot() { return engine_->TakeSnapshot(seq_); }
   Result<Bytes> TakeSegment(const SegmentGap& range) {
     return engine_->TakeSegment(seq_, range.begin, range.end);
@@ -121,6 +124,7 @@ class Slot {
   PromptCuts cuts_;  // of the tokens
   Provenance provenance_;
   size_t own_tokens_ = SIZE_MAX;  // SIZE_MAX: all
+  size_t unchanged_ = 0;          // see TakeUnchanged; SIZE_MAX: all that there were
   LineageId next_lineage_ = 0;
   // The slot was truncated or restored to a position from which its last run may branch.
   bool forks_ = false;

@@ -1,0 +1,129 @@
+// `cairn serve --kv-events`, on a synthetic hybrid model, and a router that follows its events.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "served.h"
+#include "testing/events/zmq_consumer.h"
+
+namespace cairn {
+namespace {
+
+using test::EventConsumer;
+using test::FirstTurn;
+using test::Flags;
+using test::Join;
+using test::NextTurn;
+using test::ZmqConsumer;
+
+class KvEventsServeTest : public test::ServedTest {
+ protected:
+  void ServeEvents(const Flags& flags = {}) {
+    Serve(Join({"--kv-events", "tcp://127.0.0.1:0", "--kv-events-replay", "tcp://127.0.0.1:0"},
+               flags));
+    router_ = std::make_unique<ZmqConsumer>(EndpointAfter("KV events at "),
+                                            EndpointAfter(", replays at "));
+  }
+
+  // The ids of the prompt of a chat.
+  EventConsumer::Ids Render(const Json& body) const {
+    const HttpReply reply = Post("/v1/chat/completions/render", body);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    EventConsumer::Ids ids;
+    for (const Json& id : Json::parse(reply.body)["token_ids"]) ids.push_back(id.get<uint32_t>());
+    return ids;
+  }
+  // How many of the ids a router finds in a tier, by all events so far.
+  size_t Known(const EventConsumer::Ids& ids, PrefixTier tier) const {
+    router_->ReplayAll();
+    size_t known = 0;
+    for (const auto& [of, prefix] : router_->known().prefixes()) {
+      const bool begins =
+          prefix.size() <= ids.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
+      if (begins && of == tier) known = std::max(known, prefix.size());
+    }
+    return known;
+  }
+  static size_t CachedTokens(const Json& reply) {
+    return reply["usage"]["prompt_tokens_details"]["cached_tokens"].get<size_t>();
+  }
+
+  std::unique_ptr<ZmqConsumer> router_;
+
+ private:
+  // From the line that the server logged last.
+  std::string EndpointAfter(const std::string& text) const {
+    const std::string log = ReadFile(log_).value_or("");
+    const size_t begin = log.rfind(text);
+    EXPECT_NE(begin, std::string::npos) << log;
+    if (begin == std::string::npos) return "";
+    const size_t end = log.find(',', begin + text.size());
+    return log.substr(begin + text.size(), end - begin - text.size());
+  }
+};
+
+TEST_F(KvEventsServeTest, ARouterFindsTheNextTurnWhereTheServerResumesIt) {
+  ServeEvents({"--cache-disk", "0"});
+  const Json first = FirstTurn();
+  EXPECT_EQ(Known(Render(first), PrefixTier::kSlot), 0u);
+  const Json answer = Ask(first);
+  const Json second = NextTurn(first, answer);
+  const EventConsumer::Ids ids = Render(second);
+  ASSERT_GT(ids.size(), 1500u);
+  WaitUntil("the router knows the conversation",
+            [&] { return Known(ids, PrefixTier::kSlot) > 1500; });
+  const size_t known = std::max(Known(ids, PrefixTier::kSlot), Known(ids, PrefixTier::kMemory));
+  const size_t reused = CachedTokens(Ask(second));
+  EXPECT_GT(reused, 1500u);
+  EXPECT_GE(known, reused / kEventBlockTokens * kEventBlockTokens);
+  EXPECT_EQ(router_->topic().rfind("kv@127.0.0.1:", 0), 0u) << router_->topic();
+}
+
+TEST_F(KvEventsServeTest, ARouterFindsConversationsOnDiskAfterARestart) {
+  const Flags flags = {"--cache-dir", files_ + "/cache", "--no-warm"};
+  ServeEvents(flags);
+  const Json first = FirstTurn();
+  const Json second = NextTurn(first, Ask(first));
+  WaitUntilSaved();
+  EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  ServeEvents(flags);
+  const EventConsumer::Ids ids = Render(second);
+  WaitUntil("the router knows the files", [&] { return Known(ids, PrefixTier::kDisk) > 1000; });
+  const size_t known = Known(ids, PrefixTier::kDisk);
+  const size_t reused = CachedTokens(Ask(second));
+  EXPECT_GE(known, reused / kEventBlockTokens * kEventBlockTokens);
+  EXPECT_LE(known, reused + kEventBlockTokens);
+  WaitUntil("the router knows that it is in a slot",
+            [&] { return Known(ids, PrefixTier::kSlot) > 1000; });
+}
+
+TEST_F(KvEventsServeTest, WithASecretARouterFindsTheSameAndReadsNothing) {
+  const std::string secret = files_ + "/secret";
+  std::ofstream(secret) << "0123456789abcdef0123456789abcdef\n";
+  ServeEvents({"--cache-disk", "0", "--kv-events-secret-file", secret});
+  const std::string header = "the lighthouse keeper keeps a lighthouse " + std::string(600, 'h');
+  const Json body = {{"max_tokens", 4}, {"messages", {{{"role", "user"}, {"content", header}}}}};
+  Ask(body);
+  const EventConsumer::Ids ids = Render(body);
+  WaitUntil("the router knows the prompt", [&] { return Known(ids, PrefixTier::kSlot) > 500; });
+  // The made model's tokens are bytes.
+  for (const char* word : {"lighthouse", "keeper", "hhhhhhhh"}) {
+    EXPECT_EQ(router_->received().find(word), std::string::npos) << word;
+  }
+  EXPECT_GT(*std::max_element(ids.begin(), ids.end()), 1'000'000u);
+  EXPECT_EQ(Get("/props").body.find("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(ReadFile(log_).value_or("").find("0123456789abcdef"), std::string::npos);
+}
+
+TEST_F(KvEventsServeTest, OtherMachinesGetNoTokensWithoutASecret) {
+  const std::string refusal = Refusal({"--kv-events", "tcp://0.0.0.0:5557"}, "/no/model.gguf");
+  EXPECT_NE(refusal.find("--kv-events-secret-file"), std::string::npos) << refusal;
+}
+
+}  // namespace
+}  // namespace cairn
