@@ -556,7 +556,7 @@ class ServeRun {
   std::unique_ptr<CheckpointCache> cache_;
   ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
-  std::unique_ptr<TraceWriter> trace_;  // null if nothing is written
+  std::unique_ptr<TraceWriter> trace_;   // null if nothing is written
   std::unique_ptr<KvEvents> kv_events_;  // null if none are published
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<SlotFiles> slot_files_;  // null if slots are not saved to files
