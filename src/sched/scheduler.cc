@@ -17,6 +17,8 @@ constexpr double kWaitMsMax = 60'000;
 constexpr double kMemoryWaitMsMax = 5'000;
 // How long the thread sleeps at most while all requests wait for the disk: one may be cancelled.
 constexpr double kLoadWaitMs = 50;
+// The same while one waits for a remote store, whose lookups have a time limit of that order.
+constexpr double kFetchWaitMs = 5;
 
 }  // namespace
 
@@ -168,7 +170,9 @@ void Scheduler::RunOnce() {
     const bool busy = Step();
     SaveWhileBusy();
     // The store wakes this thread when an object has been read, and EncodedMedia likewise.
-    if (!busy && (admission_.loads() || prefill_.waits_for_media())) mailbox_.Wait(kLoadWaitMs);
+    if (!busy && (admission_.loads() || prefill_.waits_for_media())) {
+      mailbox_.Wait(admission_.fetches() ? kFetchWaitMs : kLoadWaitMs);
+    }
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (PrefetchNext()) {

@@ -83,7 +83,8 @@ struct SchedulerStats {
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
-  size_t loading = 0;  // of `waiting`: their states are being read from disk
+  size_t loading = 0;   // of `waiting`: their states are being read from disk
+  size_t fetching = 0;  // of `waiting`: their states are looked up in a remote store, or fetched
 };
 
 class StatsBoard {

@@ -51,6 +51,9 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_requests_waiting", "Requests queued for a slot.", Of(stats.waiting));
   page->Gauge("cairn_requests_loading", "Queued requests whose states are being read from disk.",
               Of(stats.loading));
+  page->Gauge("cairn_requests_fetching",
+              "Queued requests whose states are being looked up in or fetched from a remote store.",
+              Of(stats.fetching));
   page->Gauge("cairn_slots", "Number of slots.", Of(stats.slots.size()));
   page->Gauge("cairn_slots_busy", "Slots that hold a running request.",
               Of(std::count_if(stats.slots.begin(), stats.slots.end(),
