@@ -346,6 +346,7 @@ SchedulerStats Scheduler::stats() const {
   stats.waiting = queue_.size();
   stats.refused = queue_.refused();
   stats.saved = context_.cache->saved_stats();
+  if (context_.options.remote != nullptr) stats.remote = context_.options.remote->figures();
   if (context_.options.media != nullptr) stats.media = context_.options.media->stats();
   return stats;
 }

@@ -18,6 +18,7 @@
 #include "sched/answer/prompt_sources.h"
 #include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
+#include "sched/queue/remote_lookup.h"
 #include "sched/slots/slot_pool.h"
 #include "store/snapshot_store.h"
 
@@ -78,7 +79,8 @@ struct SchedulerStats {
   double wake_ms = 0;   // total time of loading it again
   SlotCounters slot_counters;
   CacheStats cache;
-  SavedStats saved;  // of now
+  SavedStats saved;      // of now
+  RemoteFigures remote;  // of now
   bool sleeping = false;
   std::vector<SlotStats> slots;
   size_t running = 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cmd/serve/media/media_options.h"
+#include "cmd/serve/remote/remote_flag_values.h"
 #include "engine/llama/model/llama_options.h"
 #include "sched/scheduler.h"
 
@@ -25,6 +26,7 @@ namespace cairn {
 struct ServeOptions {
   LlamaOptions llama;
   MediaOptions media;
+  RemoteFlagValues remote;
   std::string alias;
   int32_t slots = -1;  // negative for the default, see SlotsOf
   // One KV buffer for all slots; nullopt for the default: unless `reuse` is exact.

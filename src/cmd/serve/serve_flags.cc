@@ -12,6 +12,7 @@
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {
@@ -338,6 +339,8 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddContextFlags(serve, options);
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
+  AddRemoteStoreFlags(serve, &options->remote);
+  AddRemoteTierFlags(serve, &options->remote);
   AddServerFlags(serve, options);
   AddPrefillFlag(serve, options);
   AddTextFlags(serve, options);

@@ -1,6 +1,6 @@
 // TierLookup: the scheduler's view of a RemoteTier.
 //
-// Threads: the context thread.
+// Threads: as RemoteLookup says.
 
 #ifndef CAIRN_CMD_SERVE_REMOTE_TIER_LOOKUP_H_
 #define CAIRN_CMD_SERVE_REMOTE_TIER_LOOKUP_H_
@@ -33,6 +33,26 @@ class TierLookup final : public RemoteLookup {
     return State::kDone;
   }
   void End(Ticket ticket) override { tier_->End(ticket); }
+  RemoteFigures figures() const override {
+    const RemoteStats stats = tier_->stats();
+    RemoteFigures figures;
+    figures.on = true;
+    figures.lookups = stats.lookups;
+    figures.hits = stats.hits;
+    figures.too_slow = stats.too_slow;
+    figures.fetched = stats.fetched;
+    figures.fetched_bytes = stats.fetched_bytes;
+    figures.fetch_ms = stats.fetch_ms;
+    figures.uploaded = stats.uploaded;
+    figures.uploaded_bytes = stats.uploaded_bytes;
+    figures.corrupt = stats.corrupt;
+    figures.stale = stats.stale;
+    figures.failures = stats.failures;
+    figures.to_upload = stats.to_upload;
+    figures.open = stats.open;
+    figures.refusing = stats.refusing;
+    return figures;
+  }
 
  private:
   RemoteTier* const tier_;
