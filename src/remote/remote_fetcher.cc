@@ -124,7 +124,8 @@ Result<ObjectHeader> RemoteFetcher::Check(const RemoteAsk& ask, const RemoteItem
                      header->tokens.size() == entry.end && header->lineage == entry.lineage;
   if (!is_it) return Fail(ErrorCode::kCorrupt, "it is another object than the index says");
   if (CommonTokens(header->tokens, ask.tokens) < item.agrees_tokens) {
-    return Fail(ErrorCode::kCorrupt, "its tokens are not the prompt's");
+    // The object may be good for other prompts.
+    return Fail(ErrorCode::kInvalidArgument, "its tokens are not the prompt's");
   }
   return header;
 }
@@ -171,7 +172,8 @@ bool RemoteFetcher::Fetch(const RemoteAsk& ask, const RemoteItem& item) {
 }
 
 void RemoteFetcher::Reject(const RemoteItem& item, ErrorCode why) {
-  const bool corrupt = why == ErrorCode::kCorrupt || why == ErrorCode::kUnsupported;
+  const bool corrupt = why == ErrorCode::kCorrupt || why == ErrorCode::kUnsupported ||
+                       why == ErrorCode::kInvalidArgument;
   if (corrupt) ++corrupt_;
   if (why == ErrorCode::kNotFound) ++stale_;
   if (!corrupt && why != ErrorCode::kNotFound) return;
@@ -179,10 +181,9 @@ void RemoteFetcher::Reject(const RemoteItem& item, ErrorCode why) {
     const std::lock_guard lock(mutex_);
     Remember(&useless_until_ms_, item.entry.id, options_->clock->NowMs() + kUselessMs);
   }
-  // A newer version's object may be good for others.
-  if (options_->read_only || why == ErrorCode::kUnsupported || !index_breaker_->AllowsWrite()) {
-    return;
-  }
+  // Others may have a use for it: for a newer version's object, or with another prompt.
+  const bool useless = why == ErrorCode::kCorrupt || why == ErrorCode::kNotFound;
+  if (options_->read_only || !useless || !index_breaker_->AllowsWrite()) return;
   index_breaker_->Note(
       options_->index->Remove(item.index_key, item.entry.id, DeadlineIn(kRemoveMsMax)));
 }

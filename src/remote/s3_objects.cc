@@ -31,8 +31,8 @@ using Handle = std::unique_ptr<CURL, EndHandle>;
 
 struct Request {
   const char* method = "GET";
-  std::string path;   // behind the bucket, or empty for the bucket itself
-  std::string query;  // encoded, with '?'
+  std::string path = {};   // behind the bucket, or empty for the bucket itself
+  std::string query = {};  // encoded, with '?'
   std::vector<std::string> headers = {};
   ByteSpan body = {};
   uint64_t bytes_max = 0;  // of the answer

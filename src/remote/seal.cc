@@ -210,6 +210,17 @@ Result<Bytes> Unseal(const RemoteKeys& keys, std::string_view path, Bytes sealed
   return sealed;
 }
 
+Result<uint64_t> BytesToFrontEnd(const RemoteKeys& keys, ByteSpan begin) {
+  if (!keys.seals()) {
+    const auto front_bytes = FrontBytes(begin);
+    if (!front_bytes) return tl::unexpected(front_bytes.error());
+    return *front_bytes;
+  }
+  const auto header = ReadHeader(begin);
+  if (!header) return tl::unexpected(header.error());
+  return SealedBytes(header->front_bytes, header->front_bytes);
+}
+
 Result<Bytes> UnsealFront(const RemoteKeys& keys, std::string_view path, ByteSpan begin) {
   if (!keys.seals()) {
     const auto front_bytes = FrontBytes(begin);

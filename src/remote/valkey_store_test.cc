@@ -144,7 +144,8 @@ TEST_F(ValkeyTest, ObjectWithAnEvictedChunkIsGoneAndCanBeUploadedAgain) {
   const Bytes bytes = BytesLike(3'000'000, 1);
   ASSERT_TRUE(objects_->Put("v1/x", bytes, Soon()));
   const auto evict_one = [this] {
-    for (const ValkeyReply& key : Do({"KEYS", "c1c:*:1"}).front().list) {
+    const std::vector<ValkeyReply> found = Do({"KEYS", "c1c:*:1"});
+    for (const ValkeyReply& key : found.front().list) {
       Do({"DEL", std::string(key.text.begin(), key.text.end())});
     }
   };
@@ -203,7 +204,7 @@ TEST_F(ValkeyTest, StoppedServerIsATimeoutAndAKilledOneIsUnavailable) {
   EXPECT_EQ(objects_->Get("v1/x", 10, Soon()).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(ValkeyTest, CredentialsAreOneLine) {
+TEST(ValkeyCredentials, AreOneLine) {
   ValkeyOptions options;
   ASSERT_TRUE(ParseValkeyCredentials("cairn:secret:with:colons\n", &options));
   EXPECT_EQ(options.user, "cairn");

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,11 +83,11 @@ class RemoteLife {
   // Every call takes a little time, and a hanging one much.
   class SkippingClock final : public Clock {
    public:
-    double NowMs() const override { return now_ms_ += 0.5; }
-    void Skip(double ms) { now_ms_ += ms; }
+    double NowMs() const override { return now_ms_.fetch_add(0.5); }
+    void Skip(double ms) { now_ms_.fetch_add(ms); }
 
    private:
-    mutable double now_ms_ = 0;
+    mutable std::atomic<double> now_ms_{0};
   };
 
   static std::unique_ptr<MemoryFs> NewFs() {

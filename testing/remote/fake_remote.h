@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -70,8 +69,8 @@ class FaultyRemote {
     fault_ = fault;
     chance_ = chance;
   }
-  // Each call takes this long.
-  void SetSleepMs(double ms) { sleep_ms_ = ms; }
+  // Called at the beginning of each call.
+  void SetOnCall(std::function<void()> on_call) { on_call_ = std::move(on_call); }
   // Called for a call that hangs, instead of waiting.
   void SetOnHang(std::function<void()> on_hang) { on_hang_ = std::move(on_hang); }
   uint64_t calls() const { return calls_; }
@@ -186,9 +185,7 @@ class FaultyRemote {
 
   RemoteFault Enter() {
     ++calls_;
-    if (const double ms = sleep_ms_; ms > 0) {
-      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
-    }
+    if (on_call_) on_call_();
     const std::lock_guard lock(mutex_);
     return std::uniform_real_distribution<double>(0, 1)(random_) < chance_ ? fault_
                                                                            : RemoteFault::kNone;
@@ -260,9 +257,9 @@ class FaultyRemote {
   std::mt19937_64 random_;
   RemoteFault fault_ = RemoteFault::kNone;
   double chance_ = 0;
-  std::atomic<double> sleep_ms_{0};
   std::atomic<uint64_t> calls_{0};
   std::function<void()> on_hang_;
+  std::function<void()> on_call_;
   Objects objects_;
   Index index_;
 };

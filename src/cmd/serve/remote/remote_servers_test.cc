@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <future>
 #include <random>
 
 #include "testing/cmd/remote_life.h"
@@ -239,17 +240,19 @@ TEST(RemoteServers, ContextThreadNeverWaitsForACall) {
   options.wait_ms = 1e9;
   options.threads = 2;
   RemoteLife server(&store, 1, options);
-  server.remote().SetSleepMs(200);
+  std::promise<void> release;
+  server.remote().SetOnCall([released = release.get_future().share()] { released.wait(); });
   Scheduler& scheduler = server.scheduler();
   auto waits = scheduler.Submit(Request(Text(2000, 'H')));
   auto passes = scheduler.Submit(Request(Text(100, 'p')));
   ASSERT_TRUE(waits && passes);
-  // The short request is answered while the first call of the other one sleeps.
+  // The short request is answered while the first call of the other one hangs.
   while (scheduler.Step()) {
   }
   EXPECT_EQ(Bench::Collect(passes->get()).end.cost.prefill_tokens(), 100U);
   EXPECT_EQ(scheduler.stats().waiting, 1U);
   EXPECT_EQ(scheduler.stats().fetching, 1U);
+  release.set_value();
   while (scheduler.stats().waiting > 0 || scheduler.stats().running > 0) scheduler.Step();
   EXPECT_EQ(Bench::Collect(waits->get()).end.cost.prefill_tokens(), 2000U);
 }
