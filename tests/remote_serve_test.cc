@@ -1,5 +1,5 @@
-// Two `cairn serve` with folders of their own behind one Valkey or S3 server: a conversation goes on
-// on the other one.
+// Two `cairn serve` with folders of their own behind one Valkey or S3 server: a conversation goes
+// on on the other one.
 
 #include <gtest/gtest.h>
 
@@ -67,8 +67,8 @@ class RemoteServeTest : public test::ServedTest {
   }
   void WaitUntilUploaded() const {
     WaitUntil("all is uploaded", [&] {
-      return Metric("cairn_disk_unsynced_bytes") == 0 && Metric("cairn_remote_uploaded_total") > 0 &&
-             Metric("cairn_remote_to_upload") == 0;
+      return Metric("cairn_disk_unsynced_bytes") == 0 &&
+             Metric("cairn_remote_uploaded_total") > 0 && Metric("cairn_remote_to_upload") == 0;
     });
   }
 

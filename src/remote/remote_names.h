@@ -102,9 +102,9 @@ struct ParsedRemotePath {
 // Returns nullopt if it is not the path of an object.
 std::optional<ParsedRemotePath> ParseRemotePath(std::string_view path);
 
-// Returns the blocks, as indices into RemoteNames::Blocks, under which the index lists an object: for a
-// segment all that end in it, and for every object the last that ends within its tokens. Empty if
-// it has no whole block before its end.
+// Returns the blocks, as indices into RemoteNames::Blocks, under which the index lists an object:
+// for a segment all that end in it, and for every object the last that ends within its tokens.
+// Empty if it has no whole block before its end.
 std::vector<size_t> BlocksOf(const ObjectHeader& header);
 
 std::string ToText(const RemoteId& id);

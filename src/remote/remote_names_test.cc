@@ -58,9 +58,8 @@ TEST(RemoteNames, PathsAreParsedAndOthersAreNot) {
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->id, id);
   EXPECT_EQ(parsed->fingerprint, ToText(kModel));
-  for (const std::string& other :
-       {names.IdentityPath(), path + "0", path.substr(1), path + "/x", std::string("v1/"),
-        std::string("v1////")}) {
+  for (const std::string& other : {names.IdentityPath(), path + "0", path.substr(1), path + "/x",
+                                   std::string("v1/"), std::string("v1////")}) {
     EXPECT_FALSE(ParseRemotePath(other)) << other;
   }
 }

@@ -198,9 +198,8 @@ Result<Bytes> Unseal(const RemoteKeys& keys, std::string_view path, Bytes sealed
   size_t from = kSealHeaderBytes;
   for (size_t at = 0; at < header->file_bytes;) {
     const size_t size = NextFrame(at, header->file_bytes, header->front_bytes);
-    const bool good =
-        cipher.Decrypt(ByteSpan(sealed).subspan(from, size), &sealed[from + size],
-                       at + size == header->file_bytes, opened.data());
+    const bool good = cipher.Decrypt(ByteSpan(sealed).subspan(from, size), &sealed[from + size],
+                                     at + size == header->file_bytes, opened.data());
     if (!good) return Corrupt("the seal is broken at byte " + std::to_string(at));
     std::memcpy(&sealed[at], opened.data(), size);
     from += size + kTagBytes;

@@ -36,8 +36,8 @@ Bytes Seal(const RemoteKeys& keys, std::string_view path, Bytes file, size_t fro
 // Returns the file, in the memory of `sealed`. kCorrupt if any bit of it is not as it was sealed.
 Result<Bytes> Unseal(const RemoteKeys& keys, std::string_view path, Bytes sealed);
 
-// Returns how much of a sealed file UnsealFront needs, given the first kSealHeaderBytes, or without a
-// seal kFrontBytesMin, of it. kCorrupt as above.
+// Returns how much of a sealed file UnsealFront needs, given the first kSealHeaderBytes, or without
+// a seal kFrontBytesMin, of it. kCorrupt as above.
 Result<uint64_t> BytesToFrontEnd(const RemoteKeys& keys, ByteSpan begin);
 
 // Returns the front, given the beginning of a sealed file: at least SealedBytes(front_bytes,

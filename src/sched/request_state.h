@@ -42,7 +42,7 @@ struct RequestState {
   double queued_ms = 0;  // when it entered the queue, or entered it again
   double admitted_ms = 0;
   double first_token_ms = 0;
-  double load_ms = 0;  // how long its states were read from disk, before it got its slot
+  double load_ms = 0;   // how long its states were read from disk, before it got its slot
   double fetch_ms = 0;  // how long it waited for a remote store before that
   GenerationCost cost;
   std::unique_ptr<Sampler> sampler;  // made at the first admission

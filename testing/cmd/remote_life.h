@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cmd/serve/remote/tier_lookup.h"
-#include "remote/remote_tier.h"
+#include "remote/tier/remote_tier.h"
 #include "testing/remote/fake_remote.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/disk_fixture.h"

@@ -45,7 +45,7 @@ struct FakeRemote {
   std::mutex mutex;
   std::map<std::string, Bytes> objects;
   std::map<std::string, std::map<RemoteId, RemoteEntry>> index;
-  uint64_t puts = 0;      // of objects that were not there
+  uint64_t puts = 0;  // of objects that were not there
   uint64_t bytes_put = 0;
   uint64_t gets = 0;
 
@@ -104,8 +104,8 @@ class FaultyRemote {
       auto found = objects.find(path);
       if (found == objects.end()) return Fail(ErrorCode::kNotFound, "there is no such object");
       if (fault == RemoteFault::kLying) {
-        found = std::next(objects.begin(),
-                          static_cast<std::ptrdiff_t>(owner_->Draw(objects.size())));
+        found =
+            std::next(objects.begin(), static_cast<std::ptrdiff_t>(owner_->Draw(objects.size())));
       }
       Bytes bytes = found->second;
       if (bytes.size() > bytes_max) bytes.resize(bytes_max);

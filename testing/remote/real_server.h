@@ -126,9 +126,9 @@ inline constexpr const char* kNoValkey =
 
 inline std::vector<std::string> ValkeyCommand(uint16_t port,
                                               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> command = {ValkeyProgram(), "--port",       std::to_string(port),
-                                      "--bind",        "127.0.0.1",    "--save",
-                                      "",              "--appendonly", "no"};
+  std::vector<std::string> command = {
+      ValkeyProgram(), "--port", std::to_string(port), "--bind", "127.0.0.1",
+      "--save",        "",       "--appendonly",       "no"};
   command.insert(command.end(), more.begin(), more.end());
   return command;
 }

@@ -101,9 +101,9 @@ void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
                   "Remove objects that verify reports as bad, and unfinished files older than an "
                   "hour. Files with other names, and files of a newer version, are kept");
   AddRemoteStoreFlags(prune, &options->remote);
-  CLI::App* const reindex =
-      AddCommand(cache, CacheCommand::kReindex,
-                 "List all objects of a remote store in its index, after the index was lost", options);
+  CLI::App* const reindex = AddCommand(
+      cache, CacheCommand::kReindex,
+      "List all objects of a remote store in its index, after the index was lost", options);
   AddRemoteStoreFlags(reindex, &options->remote);
   reindex
       ->add_option("--remote-ttl-h", options->remote.ttl_h,

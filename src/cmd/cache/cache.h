@@ -1,5 +1,5 @@
-// `cairn cache ls|show|verify|prune|reindex|rm|export|import`: inspects and maintains the disk cache,
-// or with --remote a remote store, without a server. Servers may use both at the same time.
+// `cairn cache ls|show|verify|prune|reindex|rm|export|import`: inspects and maintains the disk
+// cache, or with --remote a remote store, without a server. Servers may use both at the same time.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_H_
 #define CAIRN_CMD_CACHE_CACHE_H_

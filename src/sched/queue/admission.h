@@ -41,8 +41,8 @@ class Admission {
   // Takes the next request that a slot and its cells are free for out of the queue.
   std::optional<QueuedRequest> TakeNext();
   // Begins to fetch the states that queued requests will resume from out of a remote store and to
-  // read them from disk, and ends that for requests that are no longer queued. Call before TakeNext, and after a request got its slot.
-  // Returns whether something changed.
+  // read them from disk, and ends that for requests that are no longer queued. Call before
+  // TakeNext, and after a request got its slot. Returns whether something changed.
   bool UpdateLoads();
   // Whether a queued request waits for the disk or a remote store.
   bool loads() const { return loads_.any() || fetches(); }

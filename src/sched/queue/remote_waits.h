@@ -1,6 +1,6 @@
-// RemoteWaits: asks for the states of queued requests in a remote store (sched/queue/remote_lookup.h)
-// and keeps a request in the queue while it is looked up and while a fetch that pays goes on. Others
-// pass it. Afterwards PathLoads reads what came.
+// RemoteWaits: asks for the states of queued requests in a remote store
+// (sched/queue/remote_lookup.h) and keeps a request in the queue while it is looked up and while a
+// fetch that pays goes on. Others pass it. Afterwards PathLoads reads what came.
 //
 // Threads: the context thread.
 
@@ -23,8 +23,8 @@ class RemoteWaits {
   // `context` must outlive this object.
   explicit RemoteWaits(SchedulerContext* context) : context_(context) {}
 
-  // Asks for the requests of `in_order` once each, and ends the lookups of those that are not in it.
-  // Returns whether a lookup ended, so that a request may reach further now.
+  // Asks for the requests of `in_order` once each, and ends the lookups of those that are not in
+  // it. Returns whether a lookup ended, so that a request may reach further now.
   bool Update(const std::vector<QueuedRequest*>& in_order);
   // Whether the request should stay in the queue.
   bool Waits(const QueuedRequest& queued) const;

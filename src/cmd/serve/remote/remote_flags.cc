@@ -7,9 +7,9 @@
 #include "base/read_file.h"
 #include "cmd/serve/key_flags.h"
 #include "remote/remote_url.h"
-#include "remote/s3_index.h"
-#include "remote/s3_objects.h"
-#include "remote/valkey_store.h"
+#include "remote/s3/s3_index.h"
+#include "remote/s3/s3_objects.h"
+#include "remote/valkey/valkey_store.h"
 
 namespace cairn {
 namespace {
@@ -133,12 +133,12 @@ Status OpenValkey(const RemoteFlagValues& values, const RemoteUrl& url, RemoteSt
   if (!values.endpoint.empty()) {
     return Invalid("--remote-endpoint belongs to s3://, and --remote is a Valkey");
   }
-  auto client = ConnectValkey(values, url, "--remote", values.credentials_file,
-                              "--remote-credentials");
+  auto client =
+      ConnectValkey(values, url, "--remote", values.credentials_file, "--remote-credentials");
   if (!client) return tl::unexpected(client.error());
   stores->objects_client = std::move(*client);
-  stores->objects = MakeValkeyObjects(stores->objects_client.get(),
-                                      static_cast<int64_t>(values.ttl_h * 3600));
+  stores->objects =
+      MakeValkeyObjects(stores->objects_client.get(), static_cast<int64_t>(values.ttl_h * 3600));
   stores->index = MakeValkeyIndex(stores->objects_client.get());
   stores->place = url.host + ":" + std::to_string(url.port);
   return {};
@@ -160,14 +160,16 @@ void AddRemoteStoreFlags(CLI::App* command, RemoteFlagValues* values) {
       ->capture_default_str()
       ->group(kGroup);
   command
-      ->add_option("--remote-credentials", values->credentials_file,
-                   "File with the credentials: for S3 as ~/.aws/credentials (default: AWS_ACCESS_KEY_ID "
-                   "and AWS_SECRET_ACCESS_KEY), for Valkey USER:PASSWORD")
+      ->add_option(
+          "--remote-credentials", values->credentials_file,
+          "File with the credentials: for S3 as ~/.aws/credentials (default: AWS_ACCESS_KEY_ID "
+          "and AWS_SECRET_ACCESS_KEY), for Valkey USER:PASSWORD")
       ->group(kGroup);
   command
-      ->add_option("--remote-key-file", values->key_file,
-                   "File with the key that seals what is stored, the same for all servers; a second "
-                   "line may hold the previous or next key")
+      ->add_option(
+          "--remote-key-file", values->key_file,
+          "File with the key that seals what is stored, the same for all servers; a second "
+          "line may hold the previous or next key")
       ->group(kGroup);
   command
       ->add_option("--remote-ca-file", values->ca_file,
@@ -175,8 +177,9 @@ void AddRemoteStoreFlags(CLI::App* command, RemoteFlagValues* values) {
                    "(default: the system's)")
       ->group(kGroup);
   command
-      ->add_flag("--remote-plain", values->plain,
-                 "Store objects without a seal: whoever can write to the store can then plant states")
+      ->add_flag(
+          "--remote-plain", values->plain,
+          "Store objects without a seal: whoever can write to the store can then plant states")
       ->group(kGroup);
   command
       ->add_flag("--remote-insecure", values->insecure,
@@ -224,7 +227,8 @@ void AddRemoteTierFlags(CLI::App* command, RemoteFlagValues* values) {
       ->check(CLI::Range(0.01, 1e5))
       ->group(kGroup);
   command
-      ->add_flag("--remote-read-only", values->read_only, "Fetch from the store; change nothing in it")
+      ->add_flag("--remote-read-only", values->read_only,
+                 "Fetch from the store; change nothing in it")
       ->group(kGroup);
 }
 

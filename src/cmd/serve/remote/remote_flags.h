@@ -12,7 +12,7 @@
 #include "remote/remote_index.h"
 #include "remote/remote_names.h"
 #include "remote/remote_objects.h"
-#include "remote/valkey_client.h"
+#include "remote/valkey/valkey_client.h"
 
 namespace CLI {
 class App;

@@ -73,8 +73,8 @@ TEST(RemoteServers, ConversationMovesBackAndForth) {
         EXPECT_LE(answer.end.cost.prefill_tokens(), 300 + 64U) << turn;
       }
       EXPECT_TRUE(server.SaveAndDrain());
-      prompt = Join(Join(prompt, TokensOfText(answer.text)),
-                    Text(300, static_cast<char>('a' + turn)));
+      prompt =
+          Join(Join(prompt, TokensOfText(answer.text)), Text(300, static_cast<char>('a' + turn)));
     }
   }
 }

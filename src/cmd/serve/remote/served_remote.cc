@@ -92,8 +92,8 @@ void ServedRemote::Drain(double ms_max) const {
   const bool all = tier_->Drain(ms_max);
   const RemoteStats stats = tier_->stats();
   log_(all ? LogLevel::kInfo : LogLevel::kWarning,
-       std::string(all ? "uploaded to " : "not everything was uploaded to ") + stores_->place + ": " +
-           std::to_string(stats.uploaded) + " objects, " +
+       std::string(all ? "uploaded to " : "not everything was uploaded to ") + stores_->place +
+           ": " + std::to_string(stats.uploaded) + " objects, " +
            std::to_string(stats.uploaded_bytes >> 20) + " MiB since the start");
 }
 

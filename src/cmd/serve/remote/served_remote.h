@@ -16,7 +16,7 @@
 #include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/remote/tier_lookup.h"
 #include "cmd/serve/serve.h"
-#include "remote/remote_tier.h"
+#include "remote/tier/remote_tier.h"
 
 namespace cairn {
 

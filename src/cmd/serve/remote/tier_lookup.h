@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "remote/remote_tier.h"
+#include "remote/tier/remote_tier.h"
 #include "sched/queue/remote_lookup.h"
 
 namespace cairn {

@@ -1,4 +1,4 @@
-#include "remote/valkey_store.h"
+#include "remote/valkey/valkey_store.h"
 
 #include <algorithm>
 #include <charconv>

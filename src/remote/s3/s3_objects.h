@@ -1,11 +1,11 @@
-// S3 as the store of the bytes, on libcurl: PUT with If-None-Match, GET of a range, HEAD, DELETE and
-// ListObjectsV2 with SigV4, in path style, so that every vendor's server will do. No libcurl type
-// leaves s3_objects.cc.
+// S3 as the store of the bytes, on libcurl: PUT with If-None-Match, GET of a range, HEAD, DELETE
+// and ListObjectsV2 with SigV4, in path style, so that every vendor's server will do. No libcurl
+// type leaves s3_objects.cc.
 //
 // Threads: any; each call uses a connection of its own, and idle ones are kept.
 
-#ifndef CAIRN_REMOTE_S3_OBJECTS_H_
-#define CAIRN_REMOTE_S3_OBJECTS_H_
+#ifndef CAIRN_REMOTE_S3_S3_OBJECTS_H_
+#define CAIRN_REMOTE_S3_S3_OBJECTS_H_
 
 #include <cstdint>
 #include <memory>
@@ -37,8 +37,8 @@ struct S3Endpoint {
 // kInvalidArgument if it is not http[s]://HOST[:PORT].
 Result<S3Endpoint> ParseS3Endpoint(std::string_view text);
 
-// Parses the first profile of a file like ~/.aws/credentials. kInvalidArgument, without a word of it
-// in the message.
+// Parses the first profile of a file like ~/.aws/credentials. kInvalidArgument, without a word of
+// it in the message.
 Status ParseAwsCredentials(std::string_view text, S3Options* options);
 
 // What a page of ListObjectsV2 says.
@@ -58,4 +58,4 @@ Result<std::unique_ptr<RemoteObjects>> MakeS3Objects(const S3Options& options);
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_S3_OBJECTS_H_
+#endif  // CAIRN_REMOTE_S3_S3_OBJECTS_H_

@@ -1,4 +1,4 @@
-#include "remote/s3_objects.h"
+#include "remote/s3/s3_objects.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "remote/s3_index.h"
+#include "remote/s3/s3_index.h"
 #include "testing/remote/fake_remote.h"
 #include "testing/remote/real_server.h"
 
@@ -101,25 +101,32 @@ class S3Test : public testing::Test {
   static std::string Program() { return test::FindProgram("CAIRN_WEED", {"weed"}); }
   static void SetUpTestSuite() {
     if (Program().empty()) return;
-    const std::string config = std::filesystem::temp_directory_path() /
-                               ("cairn-s3-" + std::to_string(getpid()) + ".json");
-    std::ofstream(config) << R"({"identities":[{"name":"t","credentials":[{"accessKey":")" << kAccess
-                          << R"(","secretKey":")" << kSecret
+    const std::string config =
+        std::filesystem::temp_directory_path() / ("cairn-s3-" + std::to_string(getpid()) + ".json");
+    std::ofstream(config) << R"({"identities":[{"name":"t","credentials":[{"accessKey":")"
+                          << kAccess << R"(","secretKey":")" << kSecret
                           << R"("}],"actions":["Admin","Read","Write","List","Tagging"]}]})";
     const uint16_t port = test::FreePort();
     const auto number = [](uint16_t value) { return std::to_string(value); };
     // Each port of SeaweedFS has a second one, 10,000 above, unless that is named too.
-    const std::vector<std::string> command = {
-        Program(), "server", "-dir=.", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer",
-        "-s3.config=" + config, "-s3.port=" + number(port),
-        "-s3.port.grpc=" + number(test::FreePort()),
-        "-master.port=" + number(test::FreePort()),
-        "-master.port.grpc=" + number(test::FreePort()),
-        "-volume.port=" + number(test::FreePort()),
-        "-volume.port.grpc=" + number(test::FreePort()),
-        "-filer.port=" + number(test::FreePort()),
-        "-filer.port.grpc=" + number(test::FreePort()), "-volume.max=20",
-        "-master.volumeSizeLimitMB=64"};
+    const std::vector<std::string> command = {Program(),
+                                              "server",
+                                              "-dir=.",
+                                              "-ip=127.0.0.1",
+                                              "-ip.bind=127.0.0.1",
+                                              "-s3",
+                                              "-filer",
+                                              "-s3.config=" + config,
+                                              "-s3.port=" + number(port),
+                                              "-s3.port.grpc=" + number(test::FreePort()),
+                                              "-master.port=" + number(test::FreePort()),
+                                              "-master.port.grpc=" + number(test::FreePort()),
+                                              "-volume.port=" + number(test::FreePort()),
+                                              "-volume.port.grpc=" + number(test::FreePort()),
+                                              "-filer.port=" + number(test::FreePort()),
+                                              "-filer.port.grpc=" + number(test::FreePort()),
+                                              "-volume.max=20",
+                                              "-master.volumeSizeLimitMB=64"};
     server_ = new test::RealServer(command, port);
     config_ = config;
   }

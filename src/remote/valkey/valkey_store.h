@@ -10,8 +10,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_REMOTE_VALKEY_STORE_H_
-#define CAIRN_REMOTE_VALKEY_STORE_H_
+#ifndef CAIRN_REMOTE_VALKEY_VALKEY_STORE_H_
+#define CAIRN_REMOTE_VALKEY_VALKEY_STORE_H_
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@
 
 #include "remote/remote_index.h"
 #include "remote/remote_objects.h"
-#include "remote/valkey_client.h"
+#include "remote/valkey/valkey_client.h"
 
 namespace cairn {
 
@@ -32,4 +32,4 @@ inline constexpr size_t kValkeyChunkBytes = size_t{1} << 20;
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_VALKEY_STORE_H_
+#endif  // CAIRN_REMOTE_VALKEY_VALKEY_STORE_H_

@@ -1,4 +1,4 @@
-#include "remote/remote_tier.h"
+#include "remote/tier/remote_tier.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "remote/breaker.h"
+#include "remote/tier/breaker.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "remote/valkey_client.h"
+#include "remote/valkey/valkey_client.h"
 
 #include <hiredis/hiredis.h>
 #include <hiredis/hiredis_ssl.h>
@@ -127,8 +127,8 @@ class HiredisClient final : public ValkeyClient {
   Result<Connection> Connect(Deadline deadline) const {
     const double ms = std::min(MsUntil(deadline), kConnectMsMax);
     if (ms <= 0) return Fail(ErrorCode::kTimedOut, "no time was left to connect");
-    Connection connection(redisConnectWithTimeout(options_.host.c_str(), options_.port,
-                                                  TimeOf(ms)));
+    Connection connection(
+        redisConnectWithTimeout(options_.host.c_str(), options_.port, TimeOf(ms)));
     if (connection == nullptr) return Fail(ErrorCode::kUnavailable, "out of memory");
     if (connection->err != 0) return Broken(*connection);
     redisSetTimeout(connection.get(), TimeOf(MsUntil(deadline)));
@@ -247,10 +247,9 @@ Result<std::unique_ptr<ValkeyClient>> ValkeyClient::Make(const ValkeyOptions& op
     if (tls == nullptr) return Fail(ErrorCode::kUnavailable, "out of memory");
     SSL_CTX_set_verify(tls.get(), SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_min_proto_version(tls.get(), TLS1_2_VERSION);
-    const int loaded = options.ca_file.empty()
-                           ? SSL_CTX_set_default_verify_paths(tls.get())
-                           : SSL_CTX_load_verify_locations(tls.get(), options.ca_file.c_str(),
-                                                           nullptr);
+    const int loaded = options.ca_file.empty() ? SSL_CTX_set_default_verify_paths(tls.get())
+                                               : SSL_CTX_load_verify_locations(
+                                                     tls.get(), options.ca_file.c_str(), nullptr);
     if (loaded != 1) {
       return Fail(ErrorCode::kInvalidArgument,
                   "\"" + options.ca_file + "\": expected certificates of authorities in PEM form");

@@ -1,4 +1,4 @@
-#include "remote/s3_objects.h"
+#include "remote/s3/s3_objects.h"
 
 #include <curl/curl.h>
 
@@ -152,8 +152,8 @@ class S3Objects final : public RemoteObjects {
       const auto answer = Do(list, deadline);
       if (!answer) return tl::unexpected(answer.error());
       if (Status good = StatusOf(*answer); !good) return good;
-      const auto page = ParseS3Page(
-          {reinterpret_cast<const char*>(answer->body.data()), answer->body.size()});
+      const auto page =
+          ParseS3Page({reinterpret_cast<const char*>(answer->body.data()), answer->body.size()});
       if (!page) return tl::unexpected(page.error());
       for (const S3Page::Object& object : page->objects) {
         if (!object.key.starts_with(options_.prefix)) continue;

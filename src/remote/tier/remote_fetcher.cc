@@ -1,4 +1,4 @@
-#include "remote/remote_fetcher.h"
+#include "remote/tier/remote_fetcher.h"
 
 #include <algorithm>
 #include <utility>
@@ -87,8 +87,8 @@ RemotePlanner::Place RemoteFetcher::PlaceOf(const RemoteItem& item) {
     }
   }
   if (item.name.empty()) return RemotePlanner::Place::kRemote;
-  const std::string path = options_->folder + "/" + ToText(options_->fingerprint) + "/" +
-                           ObjectFileName(item.name);
+  const std::string path =
+      options_->folder + "/" + ToText(options_->fingerprint) + "/" + ObjectFileName(item.name);
   return options_->fs->Stat(path) ? RemotePlanner::Place::kLocal : RemotePlanner::Place::kRemote;
 }
 
@@ -99,9 +99,9 @@ Result<Bytes> RemoteFetcher::Get(const RemoteAsk& ask, const RemoteItem& item,
   }
   const double saved_ms = PrefillMs(ask, ask.tokens.size() - ask.reach_tokens);
   const double begin_ms = options_->clock->NowMs();
-  Result<Bytes> sealed = options_->objects->Get(
-      path, kSizeSlack * item.entry.stored_bytes + kSealFrameBytes,
-      DeadlineIn(std::clamp(saved_ms, kFetchMsMin, kFetchMsMax)));
+  Result<Bytes> sealed =
+      options_->objects->Get(path, kSizeSlack * item.entry.stored_bytes + kSealFrameBytes,
+                             DeadlineIn(std::clamp(saved_ms, kFetchMsMin, kFetchMsMax)));
   objects_breaker_->Note(sealed ? Status{} : Status(tl::unexpected(sealed.error())));
   if (!sealed) return sealed;
   const double ms = options_->clock->NowMs() - begin_ms;

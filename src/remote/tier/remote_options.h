@@ -3,8 +3,8 @@
 //
 // Plain data.
 
-#ifndef CAIRN_REMOTE_REMOTE_OPTIONS_H_
-#define CAIRN_REMOTE_REMOTE_OPTIONS_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_OPTIONS_H_
+#define CAIRN_REMOTE_TIER_REMOTE_OPTIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -80,4 +80,4 @@ struct RemoteStats {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_OPTIONS_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_OPTIONS_H_

@@ -8,8 +8,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_REMOTE_S3_INDEX_H_
-#define CAIRN_REMOTE_S3_INDEX_H_
+#ifndef CAIRN_REMOTE_S3_S3_INDEX_H_
+#define CAIRN_REMOTE_S3_S3_INDEX_H_
 
 #include <memory>
 
@@ -23,4 +23,4 @@ std::unique_ptr<RemoteIndex> MakeS3Index(RemoteObjects* objects);
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_S3_INDEX_H_
+#endif  // CAIRN_REMOTE_S3_S3_INDEX_H_

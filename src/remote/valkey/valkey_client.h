@@ -3,8 +3,8 @@
 //
 // Threads: any; each call uses a connection of its own, and idle ones are kept.
 
-#ifndef CAIRN_REMOTE_VALKEY_CLIENT_H_
-#define CAIRN_REMOTE_VALKEY_CLIENT_H_
+#ifndef CAIRN_REMOTE_VALKEY_VALKEY_CLIENT_H_
+#define CAIRN_REMOTE_VALKEY_VALKEY_CLIENT_H_
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,8 @@ struct ValkeyOptions {
   std::string host;
   uint16_t port = 6379;
   bool tls = false;
-  std::string ca_file;  // empty: the system's authorities
-  std::string user;     // empty: the default user
+  std::string ca_file;   // empty: the system's authorities
+  std::string user;      // empty: the default user
   std::string password;  // empty: none
 };
 
@@ -57,4 +57,4 @@ class ValkeyClient {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_VALKEY_CLIENT_H_
+#endif  // CAIRN_REMOTE_VALKEY_VALKEY_CLIENT_H_

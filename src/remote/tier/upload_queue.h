@@ -12,8 +12,8 @@
 //
 // Threads: one at a time.
 
-#ifndef CAIRN_REMOTE_UPLOAD_QUEUE_H_
-#define CAIRN_REMOTE_UPLOAD_QUEUE_H_
+#ifndef CAIRN_REMOTE_TIER_UPLOAD_QUEUE_H_
+#define CAIRN_REMOTE_TIER_UPLOAD_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -85,4 +85,4 @@ class UploadQueue {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_UPLOAD_QUEUE_H_
+#endif  // CAIRN_REMOTE_TIER_UPLOAD_QUEUE_H_

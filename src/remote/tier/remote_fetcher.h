@@ -1,13 +1,13 @@
 // RemoteFetcher: looks a prompt up in the index, and brings an object of the remote store into the
 // folder, checked. Every failure is a miss.
 //
-//   Find: block keys ─> index ─> plan (remote/remote_plan.h)
+//   Find: block keys ─> index ─> plan (remote/tier/remote_plan.h)
 //   Fetch: object ─> unsealed ─> checked ─> file in the folder ─> adopted by the disk store
 //
 // Threads: any; calls block.
 
-#ifndef CAIRN_REMOTE_REMOTE_FETCHER_H_
-#define CAIRN_REMOTE_REMOTE_FETCHER_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_FETCHER_H_
+#define CAIRN_REMOTE_TIER_REMOTE_FETCHER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "remote/breaker.h"
-#include "remote/remote_known.h"
-#include "remote/remote_options.h"
-#include "remote/remote_pace.h"
-#include "remote/remote_plan.h"
+#include "remote/tier/breaker.h"
+#include "remote/tier/remote_known.h"
+#include "remote/tier/remote_options.h"
+#include "remote/tier/remote_pace.h"
+#include "remote/tier/remote_plan.h"
 
 namespace cairn {
 
@@ -82,4 +82,4 @@ class RemoteFetcher {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_FETCHER_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_FETCHER_H_

@@ -2,8 +2,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_REMOTE_REMOTE_PACE_H_
-#define CAIRN_REMOTE_REMOTE_PACE_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_PACE_H_
+#define CAIRN_REMOTE_TIER_REMOTE_PACE_H_
 
 #include <cstdint>
 #include <mutex>
@@ -45,4 +45,4 @@ class MeasuredPace {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_PACE_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_PACE_H_

@@ -7,8 +7,8 @@
 //
 // Pure functions; any thread.
 
-#ifndef CAIRN_REMOTE_REMOTE_PLAN_H_
-#define CAIRN_REMOTE_REMOTE_PLAN_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_PLAN_H_
+#define CAIRN_REMOTE_TIER_REMOTE_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace cairn {
 struct RemoteAsk {
   uint64_t name_space = 0;  // as in ObjectHeader
   Tokens tokens;
-  size_t reach_tokens = 0;  // how far the local cache and the slots get without prefill
+  size_t reach_tokens = 0;          // how far the local cache and the slots get without prefill
   double prefill_ms_per_token = 0;  // 0: not measured yet
   // See SlotsView.
   bool needs_snapshots = false;
@@ -103,4 +103,4 @@ class RemotePlanner {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_PLAN_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_PLAN_H_

@@ -1,4 +1,4 @@
-#include "remote/s3_index.h"
+#include "remote/s3/s3_index.h"
 
 #include <algorithm>
 #include <atomic>

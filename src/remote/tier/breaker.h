@@ -6,8 +6,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_REMOTE_BREAKER_H_
-#define CAIRN_REMOTE_BREAKER_H_
+#ifndef CAIRN_REMOTE_TIER_BREAKER_H_
+#define CAIRN_REMOTE_TIER_BREAKER_H_
 
 #include <cstdint>
 #include <deque>
@@ -55,4 +55,4 @@ class Breaker {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_BREAKER_H_
+#endif  // CAIRN_REMOTE_TIER_BREAKER_H_

@@ -3,8 +3,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_REMOTE_REMOTE_KNOWN_H_
-#define CAIRN_REMOTE_REMOTE_KNOWN_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_KNOWN_H_
+#define CAIRN_REMOTE_TIER_REMOTE_KNOWN_H_
 
 #include <map>
 #include <mutex>
@@ -18,8 +18,8 @@ namespace cairn {
 
 struct KnownRemote {
   RemoteEntry entry;
-  ObjectName parent;     // as the entry's
-  bool is_short = false;  // it has no whole block, so the index lists it with those that need it
+  ObjectName parent;        // as the entry's
+  bool is_short = false;    // it has no whole block, so the index lists it with those that need it
   double refreshed_ms = 0;  // when its entries were written last
 };
 
@@ -51,4 +51,4 @@ class RemoteKnown {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_KNOWN_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_KNOWN_H_

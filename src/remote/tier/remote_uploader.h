@@ -3,8 +3,8 @@
 //
 // Threads: one caller of Upload; the rest any.
 
-#ifndef CAIRN_REMOTE_REMOTE_UPLOADER_H_
-#define CAIRN_REMOTE_REMOTE_UPLOADER_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_UPLOADER_H_
+#define CAIRN_REMOTE_TIER_REMOTE_UPLOADER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -13,11 +13,11 @@
 #include <optional>
 #include <vector>
 
-#include "remote/breaker.h"
-#include "remote/remote_known.h"
-#include "remote/remote_options.h"
-#include "remote/remote_pace.h"
-#include "remote/upload_queue.h"
+#include "remote/tier/breaker.h"
+#include "remote/tier/remote_known.h"
+#include "remote/tier/remote_options.h"
+#include "remote/tier/remote_pace.h"
+#include "remote/tier/upload_queue.h"
 
 namespace cairn {
 
@@ -79,4 +79,4 @@ class RemoteUploader {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_UPLOADER_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_UPLOADER_H_

@@ -1,4 +1,4 @@
-#include "remote/remote_uploader.h"
+#include "remote/tier/remote_uploader.h"
 
 #include <algorithm>
 #include <string>
@@ -81,8 +81,8 @@ Result<RemoteUploader::Step> RemoteUploader::MakeStep(const ObjectName& name) co
   Step step;
   step.name = name;
   step.header = *std::move(header);
-  step.parent = step.header.kind == ObjectKind::kSnapshot ? HolderOf(step.header)
-                                                          : step.header.parent;
+  step.parent =
+      step.header.kind == ObjectKind::kSnapshot ? HolderOf(step.header) : step.header.parent;
   return step;
 }
 
@@ -118,9 +118,9 @@ Result<uint64_t> RemoteUploader::Upload(const ObjectName& name) {
     const Status added = options_->index->Add(rows, options_->ttl_s, DeadlineIn(kAddMsMax));
     index_breaker_->Note(added);
     if (!added) return tl::unexpected(added.error());
-    known_->Put(step->name, {step->entry, step->parent,
-                             step->header.tokens.size() < kRemoteBlockTokens,
-                             options_->clock->NowMs()});
+    known_->Put(step->name,
+                {step->entry, step->parent, step->header.tokens.size() < kRemoteBlockTokens,
+                 options_->clock->NowMs()});
   }
   return bytes;
 }
@@ -178,8 +178,8 @@ Status RemoteUploader::SendIdentity() {
   return put;
 }
 
-std::vector<RemoteIndex::Row> RemoteUploader::RowsOf(
-    const Step& step, const std::vector<RemoteEntry>& shorts) const {
+std::vector<RemoteIndex::Row> RemoteUploader::RowsOf(const Step& step,
+                                                     const std::vector<RemoteEntry>& shorts) const {
   const RemoteNames names(options_->keys.keys().front(), options_->fingerprint,
                           step.header.name_space);
   const std::vector<BlockHash> blocks = names.Blocks(step.header.tokens);

@@ -12,8 +12,8 @@
 //
 // Threads: any. Begin, StateOf, End, Written and Used return at once.
 
-#ifndef CAIRN_REMOTE_REMOTE_TIER_H_
-#define CAIRN_REMOTE_REMOTE_TIER_H_
+#ifndef CAIRN_REMOTE_TIER_REMOTE_TIER_H_
+#define CAIRN_REMOTE_TIER_REMOTE_TIER_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -25,13 +25,13 @@
 #include <thread>
 #include <vector>
 
-#include "remote/breaker.h"
-#include "remote/remote_fetcher.h"
-#include "remote/remote_known.h"
-#include "remote/remote_options.h"
-#include "remote/remote_plan.h"
-#include "remote/remote_uploader.h"
-#include "remote/upload_queue.h"
+#include "remote/tier/breaker.h"
+#include "remote/tier/remote_fetcher.h"
+#include "remote/tier/remote_known.h"
+#include "remote/tier/remote_options.h"
+#include "remote/tier/remote_plan.h"
+#include "remote/tier/remote_uploader.h"
+#include "remote/tier/upload_queue.h"
 
 namespace cairn {
 
@@ -50,8 +50,8 @@ class RemoteTier {
   RemoteTier(const RemoteTier&) = delete;
   RemoteTier& operator=(const RemoteTier&) = delete;
 
-  // Returns 0 if there is nothing to wait for: too few tokens are left to prefill, or the index does
-  // not answer.
+  // Returns 0 if there is nothing to wait for: too few tokens are left to prefill, or the index
+  // does not answer.
   Ticket Begin(RemoteAsk ask);
   // kDone also when it takes longer than a request should wait, and for tickets that have ended.
   State StateOf(Ticket ticket);
@@ -81,8 +81,8 @@ class RemoteTier {
   struct Lookup {
     std::shared_ptr<const RemoteAsk> ask;
     State state = State::kLooking;
-    double begin_ms = 0;        // of this state
-    double wait_ms = 0;         // how long this state may last
+    double begin_ms = 0;                 // of this state
+    double wait_ms = 0;                  // how long this state may last
     std::vector<RemoteId> missing = {};  // being fetched
     // No request waits for it: it shows whether the index answers again.
     bool probes = false;
@@ -125,4 +125,4 @@ class RemoteTier {
 
 }  // namespace cairn
 
-#endif  // CAIRN_REMOTE_REMOTE_TIER_H_
+#endif  // CAIRN_REMOTE_TIER_REMOTE_TIER_H_

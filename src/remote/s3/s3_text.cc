@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "remote/s3_objects.h"
+#include "remote/s3/s3_objects.h"
 
 namespace cairn {
 namespace {
@@ -54,7 +54,8 @@ std::string Unescaped(std::string_view text) {
 Result<S3Endpoint> ParseS3Endpoint(std::string_view text) {
   S3Endpoint endpoint;
   endpoint.tls = text.starts_with("https://");
-  const auto invalid = Fail(ErrorCode::kInvalidArgument, "expected https://HOST or https://HOST:PORT");
+  const auto invalid =
+      Fail(ErrorCode::kInvalidArgument, "expected https://HOST or https://HOST:PORT");
   if (!endpoint.tls && !text.starts_with("http://")) return invalid;
   text.remove_prefix(endpoint.tls ? 8 : 7);
   while (text.ends_with('/')) text.remove_suffix(1);

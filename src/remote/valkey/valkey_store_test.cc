@@ -1,6 +1,6 @@
 // On a real server.
 
-#include "remote/valkey_store.h"
+#include "remote/valkey/valkey_store.h"
 
 #include <gtest/gtest.h>
 
@@ -73,8 +73,8 @@ RemoteEntry EntryAt(uint64_t number) {
 }
 
 TEST_F(ValkeyTest, IndexFindsWhatWasAddedUntilItIsRemoved) {
-  ASSERT_TRUE(index_->Add({{"c1:a", EntryAt(1)}, {"c1:a", EntryAt(2)}, {"c1:b", EntryAt(3)}},
-                          kTtlS, Soon()));
+  ASSERT_TRUE(index_->Add({{"c1:a", EntryAt(1)}, {"c1:a", EntryAt(2)}, {"c1:b", EntryAt(3)}}, kTtlS,
+                          Soon()));
   auto found = index_->Find({"c1:b", "c1:none", "c1:a"}, Soon());
   ASSERT_TRUE(found);
   EXPECT_EQ((*found)[0], std::vector<RemoteEntry>{EntryAt(3)});
@@ -126,9 +126,8 @@ TEST_F(ValkeyTest, ConcurrentUploadsOfOneNameLeaveOneWholeObject) {
     Do({"FLUSHALL"});
     std::vector<std::thread> servers;
     for (uint8_t i = 0; i < 4; ++i) {
-      servers.emplace_back([this, i] {
-        EXPECT_TRUE(objects_->Put("v1/x", BytesLike(2'500'000, i), Soon()));
-      });
+      servers.emplace_back(
+          [this, i] { EXPECT_TRUE(objects_->Put("v1/x", BytesLike(2'500'000, i), Soon())); });
     }
     for (std::thread& server : servers) server.join();
     const auto bytes = objects_->Get("v1/x", 1 << 30, Soon());
@@ -165,7 +164,8 @@ TEST_F(ValkeyTest, ListsAndRemovesObjects) {
   std::map<std::string, uint64_t> listed;
   const auto visit = [&](const std::string& path, uint64_t bytes) { listed[path] = bytes; };
   ASSERT_TRUE(objects_->List("v1/a/", visit, Soon()));
-  EXPECT_EQ(listed, (std::map<std::string, uint64_t>{{"v1/a/1", 2'000'000}, {"v1/a/2", 2'000'000}}));
+  EXPECT_EQ(listed,
+            (std::map<std::string, uint64_t>{{"v1/a/1", 2'000'000}, {"v1/a/2", 2'000'000}}));
   for (const char* path : {"v1/a/1", "v1/a/2", "v1/b/1", "v1/none"}) {
     ASSERT_TRUE(objects_->Remove(path, Soon()));
   }

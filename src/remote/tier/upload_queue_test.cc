@@ -1,4 +1,4 @@
-#include "remote/upload_queue.h"
+#include "remote/tier/upload_queue.h"
 
 #include <gtest/gtest.h>
 

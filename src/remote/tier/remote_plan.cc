@@ -1,4 +1,4 @@
-#include "remote/remote_plan.h"
+#include "remote/tier/remote_plan.h"
 
 #include <algorithm>
 #include <utility>
