@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "testing/remote/real_server.h"
@@ -155,6 +157,40 @@ TEST_F(ValkeyTest, ObjectWithAnEvictedChunkIsGoneAndCanBeUploadedAgain) {
   EXPECT_EQ(objects_->Get("v1/x", 1 << 30, Soon()).error().code, ErrorCode::kNotFound);
   ASSERT_TRUE(objects_->Put("v1/x", bytes, Soon()));
   EXPECT_EQ(*objects_->Get("v1/x", 1 << 30, Soon()), bytes);
+}
+
+// A child process uploads and is killed at a random moment.
+TEST_F(ValkeyTest, KillInAnUploadLeavesAWholeObjectOrNone) {
+  const char* const wanted = std::getenv("CAIRN_REMOTE_KILLS");
+  const int count = wanted == nullptr ? 40 : std::atoi(wanted);
+  const Bytes bytes = BytesLike(6'000'000, 5);
+  std::mt19937 random(7);
+  int whole = 0;
+  int none = 0;
+  for (int kill_number = 0; kill_number < count; ++kill_number) {
+    const std::string path = "v1/" + std::to_string(kill_number);
+    Connect("", "");  // the child shares no connection
+    const pid_t child = fork();
+    if (child == 0) {
+      static_cast<void>(objects_->Put(path, bytes, Soon()));
+      pause();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto got = objects_->Get(path, 1 << 30, Soon());
+    if (got) {
+      EXPECT_EQ(*got, bytes);
+      ++whole;
+    } else {
+      EXPECT_EQ(got.error().code, ErrorCode::kNotFound);
+      ++none;
+    }
+    ASSERT_TRUE(objects_->Remove(path, Soon()));
+    Do({"FLUSHALL"});
+  }
+  EXPECT_EQ(whole + none, count);
+  RecordProperty("whole", whole);
 }
 
 TEST_F(ValkeyTest, ListsAndRemovesObjects) {
