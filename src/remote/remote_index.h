@@ -65,6 +65,8 @@ class RemoteIndex {
   // Adds the rows, or replaces those of the same key and id. They expire after `ttl_s`.
   virtual Status Add(const std::vector<Row>& rows, int64_t ttl_s, Deadline deadline) = 0;
   virtual Status Remove(const std::string& key, const RemoteId& id, Deadline deadline) = 0;
+  // As RemoteObjects::Cancel.
+  virtual void Cancel() {}
 };
 
 }  // namespace cairn

@@ -44,6 +44,8 @@ class RemoteObjects {
   virtual Status List(const std::string& prefix,
                       const std::function<void(const std::string& path, uint64_t bytes)>& visit,
                       Deadline deadline) = 0;
+  // Has all calls, present and later ones, end soon with an error. For the end of the process.
+  virtual void Cancel() {}
 };
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstring>
 #include <mutex>
@@ -56,6 +57,12 @@ size_t OnReceived(char* data, size_t /*one*/, size_t size, void* to) {
   sink->bytes->insert(sink->bytes->end(), data, data + taken);
   sink->full = taken < size;
   return sink->full ? 0 : size;  // 0 ends the transfer
+}
+
+// Returns 1 to end the transfer.
+int OnProgress(void* cancelled, curl_off_t /*to_receive*/, curl_off_t /*received*/,
+               curl_off_t /*to_send*/, curl_off_t /*sent*/) {
+  return *static_cast<const std::atomic<bool>*>(cancelled) ? 1 : 0;
 }
 
 size_t OnWanted(char* to, size_t /*one*/, size_t size, void* from) {
@@ -164,6 +171,8 @@ class S3Objects final : public RemoteObjects {
     return {};
   }
 
+  void Cancel() override { cancelled_ = true; }
+
  private:
   Handle TakeHandle() {
     const std::lock_guard lock(mutex_);
@@ -195,7 +204,7 @@ class S3Objects final : public RemoteObjects {
     return {late ? ErrorCode::kTimedOut : ErrorCode::kUnavailable, curl_easy_strerror(code)};
   }
 
-  void SetConnection(CURL* handle, long ms_max) const {
+  void SetConnection(CURL* handle, long ms_max) {
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, ms_max);
@@ -209,6 +218,9 @@ class S3Objects final : public RemoteObjects {
     if (!options_.ca_file.empty()) {
       curl_easy_setopt(handle, CURLOPT_CAINFO, options_.ca_file.c_str());
     }
+    curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, OnProgress);
+    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &cancelled_);
     curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, signature_.c_str());
     curl_easy_setopt(handle, CURLOPT_USERNAME, options_.access_key.c_str());
     curl_easy_setopt(handle, CURLOPT_PASSWORD, options_.secret_key.c_str());
@@ -263,6 +275,7 @@ class S3Objects final : public RemoteObjects {
 
   S3Options options_;
   std::string signature_;
+  std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::vector<Handle> idle_;  // guarded by mutex_
 };

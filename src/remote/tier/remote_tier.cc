@@ -40,6 +40,8 @@ RemoteTier::RemoteTier(RemoteTierOptions options)
 
 RemoteTier::~RemoteTier() {
   Stop();
+  options_.objects->Cancel();
+  options_.index->Cancel();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -53,7 +55,7 @@ void RemoteTier::Stop() {
 RemoteTier::Ticket RemoteTier::Begin(RemoteAsk ask) {
   if (ask.tokens.size() < std::max(kRemoteBlockTokens, ask.reach_tokens)) return 0;
   const size_t left_tokens = ask.tokens.size() - ask.reach_tokens;
-  if (PrefillMs(ask, left_tokens) < options_.saved_ms_min) return 0;
+  if (left_tokens == 0 || PrefillMs(ask, left_tokens) < options_.saved_ms_min) return 0;
   const bool probes = index_breaker_.open();
   const std::lock_guard lock(mutex_);
   if (stopped_ || lookups_.size() >= kLookupsMax) return 0;

@@ -45,7 +45,7 @@ class RemoteTier {
   };
 
   explicit RemoteTier(RemoteTierOptions options);
-  // Stops without waiting for uploads; see Drain. Waits for calls to the stores that are under way.
+  // Stops without waiting for uploads; see Drain. Cancels calls to the stores.
   ~RemoteTier();
   RemoteTier(const RemoteTier&) = delete;
   RemoteTier& operator=(const RemoteTier&) = delete;

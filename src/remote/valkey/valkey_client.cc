@@ -7,6 +7,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr size_t kIdleMax = 8;
 constexpr double kConnectMsMax = 2000;
+// A server that sends nothing for this long has hung.
+constexpr double kStallMsMax = 3000;
 
 struct FreeContext {
   void operator()(redisContext* context) const { redisFree(context); }
@@ -101,6 +104,8 @@ class HiredisClient final : public ValkeyClient {
     }
     return replies;
   }
+
+  void Cancel() override { cancelled_ = true; }
 
  private:
   // kInternal: the connection broke.
@@ -197,8 +202,8 @@ class HiredisClient final : public ValkeyClient {
     std::vector<ValkeyReply> replies;
     std::optional<Error> failed;
     for (size_t i = 0; i < commands.size(); ++i) {
-      const double ms = MsUntil(deadline);
-      if (ms <= 0) {
+      const double ms = std::min(MsUntil(deadline), kStallMsMax);
+      if (ms <= 0 || cancelled_) {
         connection->err = REDIS_ERR_TIMEOUT;
         return Fail(ErrorCode::kTimedOut, options_.host + ": it did not answer in time");
       }
@@ -218,6 +223,7 @@ class HiredisClient final : public ValkeyClient {
 
   const ValkeyOptions options_;
   const std::unique_ptr<SSL_CTX, FreeSsl> tls_;  // null without TLS
+  std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::vector<Connection> idle_;  // guarded by mutex_
 };

@@ -53,6 +53,8 @@ class ValkeyClient {
   // command is an error of all. Some of the commands may have been done.
   virtual Result<std::vector<ValkeyReply>> Run(const std::vector<Command>& commands,
                                                Deadline deadline) = 0;
+  // As RemoteObjects::Cancel.
+  virtual void Cancel() = 0;
 };
 
 }  // namespace cairn

@@ -93,6 +93,8 @@ class ValkeyIndex final : public RemoteIndex {
     return StatusOf(client_->Run(batch.commands(), deadline));
   }
 
+  void Cancel() override { client_->Cancel(); }
+
  private:
   // Removes all but the newest entries.
   Status Prune(const std::string& key, Deadline deadline) {
@@ -237,6 +239,8 @@ class ValkeyObjects final : public RemoteObjects {
     } while (cursor != "0");
     return {};
   }
+
+  void Cancel() override { client_->Cancel(); }
 
  private:
   Status Visit(const std::vector<ValkeyReply>& keys,
