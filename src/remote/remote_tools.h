@@ -53,7 +53,7 @@ class RemoteTools {
   Result<Reindexed> Reindex(int64_t ttl_s, int64_t now_s, const Progress& progress) const;
 
  private:
-  // What the index says of an object, and where.
+  // An object's entry in the index, and its place there.
   struct Facts {
     RemoteEntry entry;
     size_t key = 0;

@@ -40,7 +40,7 @@ enum class RemoteFault {
 };
 inline constexpr int kRemoteFaults = 10;
 
-// What is stored.
+// The stored content.
 struct FakeRemote {
   std::mutex mutex;
   std::map<std::string, Bytes> objects;

@@ -41,7 +41,7 @@ Result<S3Endpoint> ParseS3Endpoint(std::string_view text);
 // it in the message.
 Status ParseAwsCredentials(std::string_view text, S3Options* options);
 
-// What a page of ListObjectsV2 says.
+// The content of a page of ListObjectsV2.
 struct S3Page {
   struct Object {
     std::string key;

@@ -132,7 +132,7 @@ Result<uint64_t> RemoteUploader::Send(Step* step) {
   if (!stat) return tl::unexpected(stat.error());
   auto file = options_->fs->Read(file_path, 0, stat->bytes);
   if (!file) return tl::unexpected(file.error());
-  // What is bad here would be bad everywhere.
+  // A bad file would be bad everywhere.
   const auto checked = CheckObject(*file);
   if (!checked) return tl::unexpected(checked.error());
   const auto front_bytes = FrontBytes(*file);

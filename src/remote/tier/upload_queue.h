@@ -26,7 +26,7 @@
 
 namespace cairn {
 
-// What the queue knows of an object of the folder.
+// The facts of an object that decide about its upload.
 struct UploadRecord {
   ObjectKind kind = ObjectKind::kSnapshot;
   uint8_t checkpoint_class = 0;

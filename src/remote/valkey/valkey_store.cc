@@ -119,7 +119,7 @@ class ValkeyIndex final : public RemoteIndex {
   ValkeyClient* const client_;
 };
 
-// What the key of an object says.
+// The value of an object's key.
 struct Head {
   uint64_t bytes = 0;
   std::string upload;

@@ -1,4 +1,4 @@
-// RemoteFlagValues: what the flags of the remote tier are set to.
+// RemoteFlagValues: the values of the flags of the remote tier.
 //
 // Plain data.
 

@@ -40,7 +40,7 @@ class ServedRemote {
   std::unique_ptr<RemoteStores> stores_;
   std::unique_ptr<RemoteTier> tier_;
   std::unique_ptr<TierLookup> lookup_;
-  // Of tier_, for the disk's thread, which may be running before there is a tier.
+  // Points to tier_. The disk's thread uses it, which may be running before there is a tier.
   std::atomic<RemoteTier*> started_{nullptr};
 };
 
