@@ -83,7 +83,7 @@ class RemoteLife {
   // Every call takes a little time, and a hanging one much.
   class SkippingClock final : public Clock {
    public:
-    double NowMs() const override { return now_ms_.fetch_add(0.5); }
+    double NowMs() const override { return now_ms_.fetch_add(4); }
     void Skip(double ms) { now_ms_.fetch_add(ms); }
 
    private:
