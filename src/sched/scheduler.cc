@@ -17,6 +17,8 @@ constexpr double kWaitMsMax = 60'000;
 constexpr double kMemoryWaitMsMax = 5'000;
 // How long the thread sleeps at most while all requests wait for the disk: one may be cancelled.
 constexpr double kLoadWaitMs = 50;
+// The same while one waits for a remote store, whose lookups have a time limit of that order.
+constexpr double kFetchWaitMs = 5;
 
 }  // namespace
 
@@ -175,7 +177,9 @@ void Scheduler::RunOnce() {
     const bool busy = Step();
     SaveWhileBusy();
     // The store wakes this thread when an object has been read, and EncodedMedia likewise.
-    if (!busy && (admission_.loads() || prefill_.waits_for_media())) mailbox_.Wait(kLoadWaitMs);
+    if (!busy && (admission_.loads() || prefill_.waits_for_media())) {
+      mailbox_.Wait(admission_.fetches() ? kFetchWaitMs : kLoadWaitMs);
+    }
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (!draining_ && PrefetchNext()) {
@@ -350,6 +354,7 @@ SchedulerStats Scheduler::stats() const {
   stats.waiting = queue_.size();
   stats.refused = queue_.refused();
   stats.saved = context_.cache->saved_stats();
+  if (context_.options.remote != nullptr) stats.remote = context_.options.remote->figures();
   if (context_.options.media != nullptr) stats.media = context_.options.media->stats();
   return stats;
 }

@@ -31,6 +31,7 @@
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/served_media.h"
 #include "cmd/serve/model_facts.h"
+#include "cmd/serve/remote/served_remote.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
 #include "cmd/serve/served_draft.h"
@@ -94,6 +95,7 @@ class ServeRun {
     if (Status opened = OpenTraceEvents(); !opened) return opened;
     if (Status read = ReadKeys(); !read) return read;
     if (Status read = ReadCertificate(); !read) return read;
+    if (Status read = remote_.Open(options_, logger_.sink()); !read) return read;
     if (Status listening = StartHttp(); !listening) return listening;
     if (Status started = StartEvents(); !started) return started;
     const double started_ms = clock_.NowMs();
@@ -110,10 +112,14 @@ class ServeRun {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
       scheduling.boundary_gap_divisor = BoundaryGapDivisor(engine_->traits(), policies->reuse);
     }
+    DiskCallbacks callbacks = Callbacks();
+    remote_.Watch(&callbacks);
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
-                              CutRulesOf(*engine_, scheduling), Callbacks());
+                              CutRulesOf(*engine_, scheduling), std::move(callbacks));
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
+    remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, events_.get());
+    scheduling.remote = remote_.lookup();
     StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
     scheduling.media = media_.rows.get();
     cache_ = std::make_unique<CheckpointCache>(MakeCacheOptions(), std::move(policies->placement),
@@ -403,6 +409,7 @@ class ServeRun {
     const bool all = scheduler_->SaveAll(left_ms());
     bool drained = true;
     for (DiskStore* store : Stores()) drained = store->Drain(left_ms()) && drained;
+    remote_.Drain(left_ms());
     const SavedStats saved = disk_.store->stats();
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
@@ -553,6 +560,7 @@ class ServeRun {
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;
+  ServedRemote remote_;
   std::unique_ptr<CheckpointCache> cache_;
   ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
