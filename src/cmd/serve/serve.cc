@@ -18,7 +18,6 @@
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/join.h"
-#include "base/trace_events.h"
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
@@ -38,12 +37,12 @@
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/signal_thread.h"
 #include "cmd/serve/start_grid.h"
+#include "cmd/serve/trace/served_traces.h"
 #include "cmd/text_models.h"
 #include "engine/llama/llama_engine.h"
 #include "http/page/page.h"
 #include "http/routes.h"
 #include "http/server.h"
-#include "trace/trace_writer.h"
 
 namespace cairn {
 namespace {
@@ -91,8 +90,7 @@ class ServeRun {
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
-    if (Status opened = OpenTrace(); !opened) return opened;
-    if (Status opened = OpenTraceEvents(); !opened) return opened;
+    if (Status opened = traces_.Open(); !opened) return opened;
     if (Status read = ReadKeys(); !read) return read;
     if (Status read = ReadCertificate(); !read) return read;
     if (Status read = remote_.Open(options_, logger_.sink()); !read) return read;
@@ -118,7 +116,7 @@ class ServeRun {
                               CutRulesOf(*engine_, scheduling), std::move(callbacks));
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
-    remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, events_.get());
+    remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, traces_.events());
     scheduling.remote = remote_.lookup();
     StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
     scheduling.media = media_.rows.get();
@@ -126,13 +124,13 @@ class ServeRun {
                                                std::move(policies->eviction),
                                                MakeStore(options_, disk_));
     cache_->SetSavedAs(disk_.saved_as);
-    scheduling.observer = trace_.get();
+    scheduling.observer = traces_.requests();
     scheduling.prefixes = kv_events_.get();
     scheduling.log = logger_.sink();
     memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
     scheduling.memory = memory_.get();
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
-    scheduling.trace = events_.get();
+    scheduling.trace = traces_.events();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
@@ -141,7 +139,7 @@ class ServeRun {
     service.media = media_.rules;
     service.prompt.media = media_.layouts.get();
     service.script = script_.get();
-    service.prompt.find_boundaries = trace_ != nullptr;
+    service.prompt.find_boundaries = traces_.requests() != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
     service.prompt.log = logger_.sink();
     service_ =
@@ -152,7 +150,7 @@ class ServeRun {
     BeginService();
     scheduler_->Run();
     SaveToDisk();
-    SayTraced();
+    traces_.SayWritten();
     return {};
   }
 
@@ -374,7 +372,7 @@ class ServeRun {
   }
 
   DiskCallbacks Callbacks() {
-    return {[this] { Wake(); }, logger_.sink(), events_.get()};
+    return {[this] { Wake(); }, logger_.sink(), traces_.events()};
   }
 
   Status LoadDraft() {
@@ -424,44 +422,6 @@ class ServeRun {
     }
   }
 
-  Status OpenTrace() {
-    if (options_.trace_out.empty()) return {};
-    TraceWriterOptions trace;
-    trace.log = logger_.sink();
-    auto opened = TraceWriter::Open(options_.trace_out, std::move(trace));
-    if (!opened) return Fail(opened.error().code, "--trace-out " + opened.error().message);
-    trace_ = std::move(*opened);
-    return {};
-  }
-
-  Status OpenTraceEvents() {
-    if (options_.trace_events.empty()) return {};
-    TraceEventsOptions events;
-    events.log = logger_.sink();
-    auto opened = TraceEvents::Open(events_fs_.get(), options_.trace_events, &clock_, events);
-    if (!opened) {
-      return Fail(opened.error().code,
-                  "--trace-events cannot be written: " + opened.error().message);
-    }
-    events_ = std::move(*opened);
-    events_->NameThread("context");
-    return {};
-  }
-
-  void SayTraced() const {
-    if (events_ != nullptr) {
-      events_->Flush();
-      const TraceEvents::Stats stats = events_->stats();
-      logger_->info("{}: {} events written, {} lost", options_.trace_events, stats.written,
-                    stats.lost);
-    }
-    if (trace_ == nullptr) return;
-    trace_->Flush();
-    const TraceWriter::Stats stats = trace_->stats();
-    logger_->info("{}: {} requests written, {} lost", options_.trace_out, stats.written,
-                  stats.lost);
-  }
-
   LlamaOptions LlamaOptionsOf() const {
     LlamaOptions llama = options_.llama;
     llama.slots = SlotsOf(options_);
@@ -478,7 +438,7 @@ class ServeRun {
   Status LoadModel() {
     LlamaOptions llama = LlamaOptionsOf();
     WatchRpcWorkers(llama.rpc_workers, logger_, [this] { return PartsForLostWorker(); });
-    grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
+    grid_.emplace(fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
     grid_->Fill(&llama);
     llama.probe_progress = [this, told = std::move(llama.probe_progress)](float share) {
@@ -490,7 +450,7 @@ class ServeRun {
     if (logger_.format() == LogFormat::kHuman) {
       llama.progress = [&progress](float share) { progress.Update(share); };
     }
-    TraceSpan span(events_.get(), "load");
+    TraceSpan span(traces_.events(), "load");
     auto engine = LlamaEngine::Load(llama);
     span.End();
     if (!engine) return tl::unexpected(engine.error());
@@ -547,8 +507,8 @@ class ServeRun {
   const ServerLog logger_;
   std::optional<double> stop_began_ms_;  // set once, by the signal thread, before Stop()
   const SteadyClock clock_;
-  const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
-  std::unique_ptr<TraceEvents> events_;  // null if nothing is written
+  const std::unique_ptr<Fs> fs_ = MakeRealFs();
+  ServedTraces traces_{&options_, &logger_, fs_.get(), &clock_};
   Served served_;
   std::mutex keys_mutex_;                        // one reload at a time, and none during the start
   std::shared_ptr<ApiKeys> keys_;                // set once, guarded by keys_mutex_ until then
@@ -564,7 +524,6 @@ class ServeRun {
   std::unique_ptr<CheckpointCache> cache_;
   ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
-  std::unique_ptr<TraceWriter> trace_;   // null if nothing is written
   std::unique_ptr<KvEvents> kv_events_;  // null if none are published
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<SlotFiles> slot_files_;  // null if slots are not saved to files
