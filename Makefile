@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies \
+.PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
   asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -25,6 +25,10 @@ test-vulkan: setup ## Tests of ggml's Vulkan backend, on Mesa's software driver 
 
 test-rpc: ## A model split over two workers; adds ggml's RPC backend to the private prefix
 	@scripts/test_rpc.sh $(ARGS)
+
+fleet-test: setup ## Four servers behind HAProxy, one killed, one drained; as root in namespaces (SHORT=1, ARGS=…)
+	@scripts/build.sh cairn cairn-lab
+	@SHORT=$(SHORT) scripts/test_fleet.sh $(ARGS)
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh
@@ -100,6 +104,11 @@ policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder,
 	@scripts/report.sh --install
 	@.deps/report/venv/bin/python3 scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
 	  $(if $(FIRST),--first $(FIRST))
+
+fleets: setup ## What fleets of servers save, into docs/fleet_simulation.md (TRACES=folder, FIRST=n)
+	@scripts/build.sh cairn-lab
+	@scripts/report.sh --install
+	@.deps/report/venv/bin/python3 scripts/fleets.py $(if $(TRACES),--traces $(TRACES)) $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
 	@scripts/build.sh --no-page cairn cairn-lab

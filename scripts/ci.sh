@@ -109,6 +109,7 @@ main() {
     soak_changed
     # Where no Node.js was to be had there is no page, and nothing to test.
     if [[ -d build/web ]]; then step web scripts/web_test.sh; fi
+    step fleet env SHORT=1 scripts/test_fleet.sh
   fi
   step test scripts/test.sh
   report_failures

@@ -66,10 +66,12 @@ class Program:
 class Traces:
     """Files of traces, and their first lines as files of their own."""
 
-    def __init__(self, folder: Path, scratch: Path):
-        missing = [name for name in TRACES if not (folder / f"{name}.jsonl").is_file()]
+    def __init__(self, folder: Path, scratch: Path, sources: dict | None = None):
+        """`sources`: of each trace that is needed."""
+        sources = sources or TRACES
+        missing = [name for name in sources if not (folder / f"{name}.jsonl").is_file()]
         if missing:
-            lines = [f"there is no {name}.jsonl in {folder}: {TRACES[name]}" for name in missing]
+            lines = [f"there is no {name}.jsonl in {folder}: {sources[name]}" for name in missing]
             fail("\n".join(lines) + "\nThey are too large for the repository. Put them into a "
                  "folder and name it with --traces (make policies TRACES=folder);\n"
                  "docs/traces.md has the formats.")

@@ -23,7 +23,9 @@ run_tests() {
   "$python" -m unittest discover --verbose --start-directory "$ROOT/lab/report" \
     --top-level-directory "$ROOT/lab" --pattern '*_test.py'
   "$python" "$ROOT/scripts/policies_test.py" --verbose
+  "$python" "$ROOT/scripts/fleets_test.py" --verbose
   "$python" "$ROOT/scripts/bench_media_test.py" --verbose
+  "$python" "$ROOT/scripts/fleet/fleet_unit_test.py" --verbose
 }
 
 main() {

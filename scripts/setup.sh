@@ -4,7 +4,7 @@
 # none decides by hand; scripts/lib/backends.sh).
 # Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
 #   --dev          the formatter, the linters and promtool too
-#   --browser      those, the browser of some tests, and Node.js for the page it shows
+#   --browser      those, the browser of some tests, Node.js for the page it shows, and HAProxy
 #   --update-lock  write today's versions and checksums to deps.lock first
 set -euo pipefail
 

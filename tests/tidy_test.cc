@@ -216,6 +216,10 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_EQ(says("src/base/json_text.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("src/chat/spans/spans.cc", "minja/minja.hpp"), "");
   EXPECT_EQ(says("src/chat/template/chat_template.cc", "minja/minja.hpp"), "");
+  EXPECT_NE(says("src/remote/valkey/valkey_store.cc", "hiredis/hiredis.h"), "");
+  EXPECT_EQ(says("src/remote/valkey/valkey_client.cc", "hiredis/hiredis.h"), "");
+  EXPECT_NE(says("src/remote/s3/s3_index.cc", "curl/curl.h"), "");
+  EXPECT_EQ(says("src/remote/s3/s3_objects.cc", "curl/curl.h"), "");
   EXPECT_NE(says("src/cache/cache.cc", "spdlog/spdlog.h"), "");
   EXPECT_NE(says("src/http/server.cc", "CLI/CLI.hpp"), "");
   EXPECT_EQ(says("bench/cache_bench.cc", "CLI/CLI.hpp"), "");

@@ -177,6 +177,9 @@ Result<SimOptions> ToSimOptions(const SimCommandOptions& options) {
   const auto reuse = ParseReuseMode(options.reuse);
   if (!reuse) return tl::unexpected(reuse.error());
   sim.profile = *profile;
+  if (options.prefill_tokens_per_s > 0) {
+    sim.profile.prefill_tokens_per_s = options.prefill_tokens_per_s;
+  }
   sim.reuse = *reuse;
   sim.placement = options.placement;
   sim.eviction = options.eviction;
@@ -243,8 +246,13 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
          "--without", options->without,
          "Take no checkpoints of these classes, to see what they are worth: " + ClassWords())
       ->delimiter(',');
+  sim->add_option("--prefill-tokens-per-s", options->prefill_tokens_per_s,
+                  "The model's speed, in place of the profile's (0: the profile's)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   sim->add_flag("--bound", options->bound, "Also what no cache with this memory could beat");
   sim->add_option("--json", options->json_path, "Write the figures to this file too");
+  AddFleetOptions(sim, &options->fleet);
   return sim;
 }
 
@@ -259,6 +267,12 @@ int RunSim(const SimCommandOptions& options) {
   if (trace->torn_lines > 0) {
     std::fprintf(stderr, "cairn-lab sim: warning: %s: %zu lines were cut short and are left out\n",
                  options.trace_path.c_str(), trace->torn_lines);
+  }
+  if (options.fleet.servers > 0) {
+    if (options.bound) return Complain("--bound is of one server; leave it or --servers out");
+    const PlayedTrace run{options.trace_path, options.profile, options.sessions, options.json_path};
+    const Status ran = RunFleet(options.fleet, run, *sim, *trace);
+    return ran ? 0 : Complain(ran.error().message);
   }
   const std::vector<TraceStep> steps = Interleave(*trace, options.sessions);
   ProgressLine progress("Replaying " + options.trace_path);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/cmd/sim_fleet.h"
+
 namespace CLI {
 class App;
 }
@@ -30,8 +32,10 @@ struct SimCommandOptions {
   size_t slots = 4;
   size_t context_tokens = 0;  // of all slots together; 0: the tokens of the longest request
   size_t chunk_tokens = 512;
-  bool bound = false;     // also prints the oracle's bound
-  std::string json_path;  // also writes the figures here; empty: no file
+  double prefill_tokens_per_s = 0;  // 0: as the profile says
+  bool bound = false;               // also prints the oracle's bound
+  std::string json_path;            // also writes the figures here; empty: no file
+  FleetCommandOptions fleet;
 };
 
 // Adds the subcommand `sim` to `app`; parsing fills `options`, which must outlive it.

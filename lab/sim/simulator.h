@@ -17,16 +17,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "lab/sim/model_profile.h"
 #include "lab/sim/oracle.h"
 #include "lab/sim/sized_disk.h"
+#include "lab/sim/sized_engine.h"
+#include "lab/sim/sized_store.h"
 #include "lab/sim/trace.h"
+#include "sched/scheduler.h"
 
 namespace cairn {
 
@@ -83,6 +89,53 @@ struct SimReport {
   // Checkpoints per 10,000 prompt tokens, and per 10,000 prefilled tokens.
   double checkpoints_per_10k_prompt() const;
   double checkpoints_per_10k_read() const;
+};
+
+// SimServer: one simulated server, which serves one request after the other.
+class SimServer {
+ public:
+  struct Served {
+    bool refused = false;  // too long for the context
+    double began_ms = 0;   // when the requests before it were served
+    double done_ms = 0;  // when its prompt was prefilled and the answer that the trace has decoded
+    size_t reused_tokens = 0;
+  };
+
+  // `first_lineage`: runs are numbered from there on, so that the states of several servers can be
+  // told apart. kInvalidArgument: no such policy.
+  static Result<std::unique_ptr<SimServer>> Make(const SimOptions& options, size_t context_tokens,
+                                                 LineageId first_lineage = 0);
+
+  // Serves a request that arrived at `at_ms`. `prompt` and `answer`: the tokens of `asked`.
+  Served Serve(const TraceRequest& asked, double at_ms, Tokens prompt, Tokens answer);
+
+  // Returns how far along the prompt slots and cache reach without prefill, whether or not moving
+  // the bytes pays.
+  size_t ReachOf(TokenSpan prompt);
+
+  const SimOptions& options() const { return options_; }
+  CheckpointCache& cache() { return cache_; }
+  SizedStore& store() { return static_cast<SizedStore&>(cache_.objects()->store()); }
+  // Returns the figures; `shared_tokens` is left out. Called once, at the end.
+  SimReport Finish();
+
+ private:
+  SimServer(const SimOptions& options, size_t context_tokens, LineageId first_lineage,
+            std::unique_ptr<PlacementPolicy> placement, std::unique_ptr<EvictionPolicy> eviction);
+  void Play(const TraceRequest& asked, Generation* generation, Served* served);
+  void SaveWhileBusy();
+  void Save();
+  void Count(const TraceRequest& asked, const GenerationCost& cost);
+
+  const SimOptions options_;
+  ManualClock clock_;
+  SizedEngine engine_;
+  SizedDisk disk_;
+  const double prefill_ms_per_token_;
+  CheckpointCache cache_;
+  Scheduler scheduler_;
+  double saved_ms_ = 0;
+  SimReport report_;
 };
 
 // `on_progress` is called with the steps done; may be empty. kInvalidArgument: no such policy.

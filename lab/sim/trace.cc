@@ -50,14 +50,13 @@ Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
   }
 }
 
-// More than blocks of any trace have.
-constexpr Token kBlockTokensMost = 2048;
+// The rest is for tokens in no block.
+constexpr size_t kNumbersMax = size_t{kNumberedMax} / 8 * 7;
 
 // Whether the ranges' numbers leave room for unique ones above them.
-bool AreBelow(Token limit, const std::vector<BlockRange>& ranges) {
-  return std::all_of(ranges.begin(), ranges.end(), [limit](const BlockRange& range) {
-    return range.last < static_cast<size_t>(limit);
-  });
+bool AreBelow(size_t limit, const std::vector<BlockRange>& ranges) {
+  return std::all_of(ranges.begin(), ranges.end(),
+                     [limit](const BlockRange& range) { return range.last < limit; });
 }
 
 Token TokenOf(size_t number, TokenKind kind) {
@@ -220,6 +219,13 @@ size_t HeldTokens(const TraceRequest& request) {
 }
 
 std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {
+  std::vector<PlacedSession> sessions;
+  for (const TraceSession& session : trace.sessions) sessions.push_back({&session, 0});
+  return Interleave(sessions, trace.absolute_time, at_once);
+}
+
+std::vector<TraceStep> Interleave(const std::vector<PlacedSession>& sessions, bool absolute_time,
+                                  size_t at_once) {
   struct Running {
     double next_ms = 0;
     size_t session = 0;
@@ -232,19 +238,20 @@ std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
   size_t next_session = 0;
   const auto begin_next = [&](double now_ms) {
-    if (next_session == trace.sessions.size()) return;
-    const double began_ms = trace.absolute_time ? 0 : now_ms;
-    const double first_ms = trace.sessions[next_session].requests.front().at_ms;
+    if (next_session == sessions.size()) return;
+    const PlacedSession& next = sessions[next_session];
+    const double began_ms = next.shift_ms + (absolute_time ? 0 : now_ms);
+    const double first_ms = next.session->requests.front().at_ms;
     running.push({std::max(began_ms + first_ms, now_ms), next_session, 0, began_ms});
     ++next_session;
   };
-  const size_t places = at_once == 0 ? trace.sessions.size() : at_once;
+  const size_t places = at_once == 0 ? sessions.size() : at_once;
   for (size_t i = 0; i < places; ++i) begin_next(0);
   std::vector<TraceStep> steps;
   while (!running.empty()) {
     Running now = running.top();
     running.pop();
-    const std::vector<TraceRequest>& requests = trace.sessions[now.session].requests;
+    const std::vector<TraceRequest>& requests = sessions[now.session].session->requests;
     steps.push_back({now.next_ms, now.session, &requests[now.request]});
     if (++now.request == requests.size()) {
       begin_next(now.next_ms);
@@ -256,16 +263,14 @@ std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once) {
   return steps;
 }
 
-bool NumbersNamePrefixes(const std::vector<TraceStep>& steps) {
+bool NumbersNamePrefixes(const std::vector<TraceStep>& steps, size_t block_tokens) {
   Predecessors predecessors;
   const bool of_tokens = !steps.empty() && !steps.front().request->token_ids.empty();
   for (const TraceStep& step : steps) {
     const TraceRequest& request = *step.request;
     if (request.token_ids.empty() == of_tokens) return false;
     const std::vector<BlockRange>& ranges = of_tokens ? request.token_ids : request.blocks;
-    if (!AreBelow(of_tokens ? kNumberedMax / 2 : kNumberedMax / kBlockTokensMost, ranges)) {
-      return false;
-    }
+    if (!AreBelow(of_tokens ? kNumbersMax : kNumbersMax / block_tokens, ranges)) return false;
     if (!predecessors.Add(ranges)) return false;
   }
   return predecessors.AgreeInside();

@@ -93,14 +93,23 @@ struct TraceStep {
   size_t session = 0;
   const TraceRequest* request = nullptr;
 };
+// A session of a trace, moved in time.
+struct PlacedSession {
+  const TraceSession* session = nullptr;
+  double shift_ms = 0;
+};
+// Returns all requests in order of time, each with the index of its session. See below.
+std::vector<TraceStep> Interleave(const std::vector<PlacedSession>& sessions, bool absolute_time,
+                                  size_t at_once);
 // Returns all requests in order of time. `at_once` sessions run concurrently, and the end of one
 // starts the next; 0: each starts at its recorded time. The steps point into `trace`.
 std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once);
 
 // Whether each number of a block or token always follows the same one, or always begins its prompt:
 // then prompts that agree at one position agree up to there. Holds for hashes of prefixes, as in
-// Mooncake's traces, and for the token_ids of ours.
-bool NumbersNamePrefixes(const std::vector<TraceStep>& steps);
+// Mooncake's traces, and for the token_ids of ours. False too if the numbers of the tokens leave no
+// room for those of tokens in no block.
+bool NumbersNamePrefixes(const std::vector<TraceStep>& steps, size_t block_tokens);
 
 }  // namespace cairn
 

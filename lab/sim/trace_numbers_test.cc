@@ -16,7 +16,7 @@ bool OfBlocks(const std::vector<Ranges>& prompts) {
     requests[i].blocks = prompts[i];
     steps.push_back({0, i, &requests[i]});
   }
-  return NumbersNamePrefixes(steps);
+  return NumbersNamePrefixes(steps, 64);
 }
 
 TEST(NumbersNamePrefixes, WhereEachFollowsTheSameOne) {
@@ -42,8 +42,8 @@ TEST(NumbersNamePrefixes, NotWhereBlocksAndTokensAreMixed) {
   blocks.blocks = {{0, 1}};
   TraceRequest tokens;
   tokens.token_ids = {{0, 1}};
-  EXPECT_FALSE(NumbersNamePrefixes({{0, 0, &blocks}, {0, 1, &tokens}}));
-  EXPECT_TRUE(NumbersNamePrefixes({{0, 0, &tokens}}));
+  EXPECT_FALSE(NumbersNamePrefixes({{0, 0, &blocks}, {0, 1, &tokens}}, 64));
+  EXPECT_TRUE(NumbersNamePrefixes({{0, 0, &tokens}}, 64));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The tools of this machine that the build runs: a C++20 compiler, cmake, ninja, make; for developers
-# the formatter, the linters, the fuzzer and what checks metrics; and the browser of some tests, with Node.js.
+# the formatter, the linters, the fuzzer and what checks metrics; and the browser of some tests, with Node.js,
+# and the front of `make fleet-test`.
 
 readonly GXX_MIN=12
 readonly CLANG_MIN=16
@@ -89,7 +90,7 @@ have_fuzzer() {
 }
 
 # Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
-# for the browser, and Node.js for the page it shows, as well.
+# for the browser, Node.js for the page it shows, and HAProxy, as well.
 missing_tools() {
   [[ -n "$(compiler)" ]] || echo g++
   have cmake || echo cmake
@@ -106,6 +107,7 @@ missing_tools() {
   [[ "$1" -ge 2 ]] || return 0
   have_browser || echo chromium fonts-dejavu-core
   have_node || echo nodejs npm
+  have haproxy || echo haproxy
 }
 
 apt_install() {

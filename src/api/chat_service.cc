@@ -164,9 +164,8 @@ ApiResult<Tokens> ChatService::RequestTokens(ChatRequest request, NamespaceId na
   const auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());
   // As for an answer, but without the prompt's shape.
-  const PromptUse use{.name_space = name_space,
-                      .purpose = PromptUse::Purpose::kNextTurn,
-                      .reuse = request.reuse};
+  const PromptUse use{
+      .name_space = name_space, .purpose = PromptUse::Purpose::kNextTurn, .reuse = request.reuse};
   auto prompt = prompts_.Prepare(std::move(request.conversation), use);
   if (!prompt) return tl::unexpected(prompt.error());
   return std::move(prompt->tokens);

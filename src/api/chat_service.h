@@ -74,6 +74,7 @@ class ChatService {
     return scheduler_->Look(std::move(look));
   }
   Result<size_t> Flush() const { return scheduler_->Flush(); }
+  void SetDraining(bool draining) const { scheduler_->SetDraining(draining); }
   // Returns the prompt's text up to the start of the answer, with tools in the order of the
   // request.
   ApiResult<std::string> Render(const Conversation& conversation) const;

@@ -8,6 +8,7 @@
 
 #include "cmd/cache/cache.h"
 #include "cmd/environment_flags.h"
+#include "cmd/front/front_file.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
 #include "cmd/rpc/rpc_server.h"
@@ -53,6 +54,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* serve = AddServe(&app, &serve_options);
   RpcServerCommandOptions rpc_options;
   const CLI::App* rpc = AddRpcServer(&app, &rpc_options);
+  FrontFileOptions front_options;
+  const CLI::App* front = AddFrontFile(&app, &front_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
@@ -81,6 +84,7 @@ int Main(std::vector<std::string> arguments) {
   }
   if (serve->parsed()) return RunServe(serve_options);
   if (rpc->parsed()) return RunRpcServer(rpc_options);
+  if (front->parsed()) return RunFrontFile(front_options);
   if (top->parsed()) return RunTop(top_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);

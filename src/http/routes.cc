@@ -17,6 +17,7 @@
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
 #include "api/wall_clock.h"
+#include "http/drain_routes.h"
 #include "http/render/render_routes.h"
 #include "http/stream_ping.h"
 
@@ -280,22 +281,26 @@ HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
   };
 }
 
+// Likewise for what computes, and so is refused while the server drains.
+HttpHandler WhenOpen(Served* served, ServiceHandler handler, ErrorWording wording = ErrorBody) {
+  return UnlessDraining(served, WhenLoaded(served, std::move(handler), wording));
+}
+
 void AddCompletionRoutes(HttpServer* server, Served* served) {
   const auto add = [&](const char* path, CompletionDialect dialect) {
-    server->Handle("POST", path,
-                   WhenLoaded(served, [served, dialect](const ChatService& service,
-                                                        const HttpRequest& request) {
-                     return Completions(service, *served, dialect, request);
-                   }));
+    server->Handle(
+        "POST", path,
+        WhenOpen(served, [served, dialect](const ChatService& service, const HttpRequest& request) {
+          return Completions(service, *served, dialect, request);
+        }));
   };
   add("/v1/completions", CompletionDialect::kOpenAi);
   add("/completion", CompletionDialect::kNative);
   add("/completions", CompletionDialect::kNative);
-  server->Handle(
-      "POST", "/infill",
-      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
-        return Infill(service, *served, request);
-      }));
+  server->Handle("POST", "/infill",
+                 WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
+                   return Infill(service, *served, request);
+                 }));
 }
 
 void AddStateRoutes(HttpServer* server, Served* served) {
@@ -318,18 +323,20 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         asked.name_space = NamespaceOf(request);
         return ToResponse(SlotActionBody(service, served->slot_files, asked));
       }));
-  server->Handle("GET", "/metrics",
-                 WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-                   MetricsInput input{served->model.version, served->model.alias, service.stats(),
-                                      service.span_stats(), served->request_log.whys()};
-                   if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
-                   // While the server stops, there are no cache statistics.
-                   static_cast<void>(service.Look(
-                       [&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
-                   HttpResponse response = ToResponse(MetricsText(input));
-                   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-                   return response;
-                 }));
+  server->Handle(
+      "GET", "/metrics",
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
+        MetricsInput input{
+            served->model.version, served->model.alias,        service.stats(),
+            service.span_stats(),  served->request_log.whys(), served->drain.state().draining};
+        if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
+        // While the server stops, there are no cache statistics.
+        static_cast<void>(
+            service.Look([&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
+        HttpResponse response = ToResponse(MetricsText(input));
+        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        return response;
+      }));
 }
 
 // Clients find the id in the answer, and in each event of a stream.
@@ -408,7 +415,7 @@ void AddRequestRoutes(HttpServer* server, Served* served) {
                  [served](const HttpRequest& request) { return Thumbnail(*served, request); });
 }
 
-void AddCacheRoutes(HttpServer* server, const Served* served) {
+void AddCacheRoutes(HttpServer* server, Served* served) {
   const auto add = [&](const char* method, const char* path, ServiceHandler handler) {
     server->Handle(method, path, WhenLoaded(served, std::move(handler)));
   };
@@ -431,9 +438,11 @@ void AddCacheRoutes(HttpServer* server, const Served* served) {
   });
   // The second path is deprecated.
   for (const char* prefetch : {"/cairn/cache/prefetch", "/cairn/cache/warm"}) {
-    add("POST", prefetch, [](const ChatService& service, const HttpRequest& request) {
-      return ToResponse(PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
-    });
+    server->Handle("POST", prefetch,
+                   WhenOpen(served, [](const ChatService& service, const HttpRequest& request) {
+                     return ToResponse(
+                         PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
+                   }));
   }
   add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
     return ToResponse(FlushBody(service));
@@ -455,21 +464,21 @@ void AddInputTokensRoutes(HttpServer* server, const Served* served) {
       });
 }
 
-void AddEmbeddingsRoutes(HttpServer* server, const Served* served) {
+void AddEmbeddingsRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/embeddings", "/embeddings"}) {
     server->Handle(
         "POST", path,
-        WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
           return ToResponse(EmbeddingsBody(service.engine(), served->embedder, served->model.alias,
                                            request.body, request.gone));
         }));
   }
 }
 
-void AddRerankRoutes(HttpServer* server, const Served* served) {
+void AddRerankRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
     server->Handle(
-        "POST", path, WhenLoaded(served, [served](const ChatService&, const HttpRequest& request) {
+        "POST", path, WhenOpen(served, [served](const ChatService&, const HttpRequest& request) {
           return ToResponse(
               RerankBody(served->rerank, served->model.alias, request.body, request.gone));
         }));
@@ -478,7 +487,7 @@ void AddRerankRoutes(HttpServer* server, const Served* served) {
 
 void AddMessagesRoutes(HttpServer* server, Served* served) {
   server->Handle("POST", "/v1/messages",
-                 WhenLoaded(
+                 WhenOpen(
                      served,
                      [served](const ChatService& service, const HttpRequest& request) {
                        return Messages(service, *served, request);
@@ -513,11 +522,8 @@ std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
 }
 
 void AddRoutes(HttpServer* server, Served* served) {
-  const auto health = WhenLoaded(served, [](const ChatService&, const HttpRequest&) {
-    HttpResponse response;
-    response.body = R"({"status":"ok"})";
-    return response;
-  });
+  const auto health = WhenLoaded(
+      served, [served](const ChatService&, const HttpRequest&) { return HealthResponse(*served); });
   const auto models = WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
     return ToResponse(ModelsBody(service, served->model));
   });
@@ -528,14 +534,14 @@ void AddRoutes(HttpServer* server, Served* served) {
     server->Handle("GET", path, models, HttpAccess::kPublic);
   }
   const auto chat =
-      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+      WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
         return ChatCompletions(service, *served, request);
       });
   for (const char* path : {"/v1/chat/completions", "/chat/completions"}) {
     server->Handle("POST", path, chat);
   }
   const auto responses =
-      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+      WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
         return Responses(service, *served, request);
       });
   server->Handle("POST", "/v1/responses", responses);
@@ -557,6 +563,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddStoredResponseRoutes(server, served);
   AddRequestRoutes(server, served);
   AddCacheRoutes(server, served);
+  AddDrainRoutes(server, served);
   AddInputTokensRoutes(server, served);
   AddEmbeddingsRoutes(server, served);
   AddRerankRoutes(server, served);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/drain.h"
 #include "api/admin/request_log.h"
 #include "api/answer/running_answers.h"
 #include "api/chat_service.h"
@@ -53,6 +54,7 @@ struct Served {
   RunningAnswers running;
   std::unique_ptr<StoredResponses> responses;  // null: none are stored
   RequestLog request_log;
+  Drain drain;
   std::atomic<uint64_t> answers = 0;   // answers begun since the server's start; numbers them
   std::atomic<uint64_t> requests = 0;  // requests of any kind since the server's start; numbers
                                        // them

@@ -55,6 +55,11 @@ class RoutesTest : public ApiTest {
     client.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return client.ReadAll();
   }
+  std::string Delete(const std::string& path) {
+    RawClient client(server_.port());
+    client.Send("DELETE " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return client.ReadAll();
+  }
   std::string Post(const std::string& path, const std::string& body) {
     RawClient client(server_.port());
     client.Send("POST " + path +
@@ -309,6 +314,78 @@ TEST_F(RoutesTest, EveryAnswerHasAnIdOfItsOwn) {
   EXPECT_NE(second.find("\r\nrequest-id: req_0-2\r\n"), std::string::npos) << second;
   const std::string chat = Post("/nowhere", "");
   EXPECT_NE(chat.find("\r\nx-request-id: req_0-3\r\n"), std::string::npos) << chat;
+}
+
+TEST_F(RoutesTest, ADrainRefusesWhatComputesAndNothingElse) {
+  FinishLoading();
+  const std::string before = Get("/cairn/drain");
+  EXPECT_EQ(Json::parse(BodyOf(before))["draining"], false);
+  const Json begun = Json::parse(BodyOf(Post("/cairn/drain", "")));
+  EXPECT_EQ(begun["draining"], true);
+  EXPECT_EQ(begun["drained"], true);
+  const std::pair<const char*, std::string> computing[] = {
+      {"/v1/chat/completions", "{" + kMessages + "}"},
+      {"/v1/messages", "{" + kMessages + "}"},
+      {"/v1/responses", R"({"input":"hi"})"},
+      {"/v1/completions", R"({"prompt":"a"})"},
+      {"/completion", R"({"prompt":"a"})"},
+      {"/infill", "{}"},
+      {"/v1/embeddings", R"({"input":"a"})"},
+      {"/v1/rerank", "{}"},
+      {"/cairn/cache/prefetch", R"({"prompt":"a"})"}};
+  for (const auto& [path, body] : computing) {
+    const std::string refused = Post(path, body);
+    EXPECT_EQ(StatusOf(refused), 503) << path << "\n" << refused;
+    EXPECT_NE(refused.find("\r\nRetry-After: "), std::string::npos) << refused;
+    EXPECT_NE(BodyOf(refused).find("draining"), std::string::npos) << refused;
+  }
+  const Json messages = Json::parse(BodyOf(Post("/v1/messages", "{" + kMessages + "}")));
+  EXPECT_EQ(messages["error"]["type"], "overloaded_error");
+  for (const char* path : {"/health", "/v1/health"}) {
+    const std::string health = Get(path);
+    EXPECT_EQ(StatusOf(health), 503);
+    EXPECT_EQ(Json::parse(BodyOf(health))["status"], "draining");
+    EXPECT_EQ(Json::parse(BodyOf(health))["error"]["type"], "unavailable_error");
+  }
+  EXPECT_NE(Get("/metrics").find("\ncairn_draining 1\n"), std::string::npos);
+  for (const char* path : {"/v1/models", "/props", "/slots", "/cairn/cache", "/cairn/requests"}) {
+    EXPECT_EQ(StatusOf(Get(path)), 200) << path;
+  }
+  EXPECT_EQ(StatusOf(Post("/tokenize", R"({"content":"a"})")), 200);
+}
+
+TEST_F(RoutesTest, ADrainIsTakenBackUnlessTheProcessEnds) {
+  FinishLoading();
+  Post("/cairn/drain", "");
+  const std::string ended = Delete("/cairn/drain");
+  EXPECT_EQ(StatusOf(ended), 200);
+  EXPECT_EQ(Json::parse(BodyOf(ended))["draining"], false);
+  EXPECT_EQ(StatusOf(Get("/health")), 200);
+  EXPECT_EQ(StatusOf(Post("/v1/messages", "{" + kMessages + "}")), 200);
+  EXPECT_NE(Get("/metrics").find("\ncairn_draining 0\n"), std::string::npos);
+  served_.drain.Stop();
+  EXPECT_EQ(StatusOf(Delete("/cairn/drain")), 503);
+  EXPECT_EQ(StatusOf(Get("/health")), 503);
+}
+
+TEST_F(RoutesTest, ADrainAnswersWhatHasBegunToItsLastByte) {
+  FinishLoading();
+  RawClient client(server_.port());
+  const std::string body = R"({"stream":true,"max_tokens":2000,)" +
+                           std::string(R"("messages":[{"role":"user","content":"hi"}]})");
+  client.Send(
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      "Content-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body);
+  while (served_.drain.state().requests == 0) std::this_thread::yield();
+  Post("/cairn/drain", "");
+  EXPECT_EQ(StatusOf(Post("/v1/messages", "{" + kMessages + "}")), 503);
+  const std::string answer = client.ReadAll();
+  EXPECT_EQ(StatusOf(answer), 200);
+  EXPECT_NE(answer.find(R"("finish_reason":"length")"), std::string::npos);
+  EXPECT_NE(answer.find("data: [DONE]"), std::string::npos);
+  served_.drain.WaitForRequests(1e9);
+  EXPECT_EQ(Json::parse(BodyOf(Get("/cairn/drain")))["drained"], true);
 }
 
 // Session headers and model names that the server does not know.

@@ -49,7 +49,8 @@ struct Exchange {
   int refusal_status = 0;
   std::string refusal_message;
   std::vector<std::pair<std::string, std::string>> refusal_headers;
-  bool close = false;  // close the connection after this answer
+  bool close = false;                // close the connection after this answer
+  std::shared_ptr<void> until_sent;  // see HttpResponse
 
   void RefuseWith(int status, std::string message) {
     refusal_status = status;
@@ -361,6 +362,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   request.gone = [watch = exchange.watch] { return watch->Gone(); };
 
   HttpResponse response = routes_[exchange.match.route].handler(request);
+  current_exchange->until_sent = std::move(response.until_sent);
   out.status = response.status;
   for (const auto& [name, value] : response.headers) out.set_header(name, value);
   // The library announces ranges on every HEAD unless told otherwise.

@@ -79,6 +79,8 @@ struct HttpResponse {
   // A header whose name or value is not valid (has a line break, for example) is not sent.
   std::vector<std::pair<std::string, std::string>> headers;
   StreamBody stream;
+  // Released once the answer has been sent, or cannot be.
+  std::shared_ptr<void> until_sent = nullptr;
 };
 
 // Called on connection threads, several at once. May throw: the client then gets a 500.

@@ -465,6 +465,18 @@ TEST_F(TranscriptsTest, TheCache) {
   ExpectTranscript("cache");
 }
 
+TEST_F(TranscriptsTest, ADrain) {
+  Serve(kText);
+  Get("/cairn/drain");
+  Post("/cairn/drain", "");
+  Get("/health");
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  Post("/v1/messages", R"({"max_tokens":1,"messages":[{"role":"user","content":"Cairn?"}]})");
+  Record("DELETE", "/cairn/drain", "");
+  Get("/health");
+  ExpectTranscript("drain");
+}
+
 TEST_F(TranscriptsTest, WhatBecameOfRequests) {
   Serve(kText);
   Get("/cairn/requests");

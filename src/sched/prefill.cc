@@ -94,7 +94,8 @@ void Prefill::Resume(RunningRequest* request) {
       {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
   context_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {
-    resumed.report.restore_ms += std::exchange(request->load_ms, 0);
+    resumed.report.restore_ms +=
+        std::exchange(request->load_ms, 0) + std::exchange(request->fetch_ms, 0);
   }
   CountRestore(resumed.report);
   request->slot = resumed.slot;

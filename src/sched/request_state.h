@@ -42,7 +42,8 @@ struct RequestState {
   double queued_ms = 0;  // when it entered the queue, or entered it again
   double admitted_ms = 0;
   double first_token_ms = 0;
-  double load_ms = 0;  // how long its states were read from disk, before it got its slot
+  double load_ms = 0;   // how long its states were read from disk, before it got its slot
+  double fetch_ms = 0;  // how long it waited for a remote store before that
   GenerationCost cost;
   std::unique_ptr<Sampler> sampler;  // made at the first admission
   ReasoningMeter reasoning;
@@ -85,10 +86,17 @@ struct PathLoad {
   bool waits = false;
 };
 
+// The lookup of a queued request in a remote store.
+struct RemoteWait {
+  bool asked = false;
+  double begin_ms = 0;
+};
+
 struct QueuedRequest : RequestState {
   PrefixWait wait = {};
   PrefillEstimate estimate = {};
   PathLoad path_load = {};
+  RemoteWait remote = {};
   bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
   bool preempted = false;  // its slot went to a namespace that had none
 

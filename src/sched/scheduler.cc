@@ -17,6 +17,8 @@ constexpr double kWaitMsMax = 60'000;
 constexpr double kMemoryWaitMsMax = 5'000;
 // How long the thread sleeps at most while all requests wait for the disk: one may be cancelled.
 constexpr double kLoadWaitMs = 50;
+// The same while one waits for a remote store, whose lookups have a time limit of that order.
+constexpr double kFetchWaitMs = 5;
 
 }  // namespace
 
@@ -128,6 +130,11 @@ Result<size_t> Scheduler::Flush() {
   return left;
 }
 
+void Scheduler::SetDraining(bool draining) {
+  draining_ = draining;
+  mailbox_.Wake();
+}
+
 void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
   prefetcher_.Add(std::move(prompts));
   mailbox_.Wake();
@@ -170,12 +177,14 @@ void Scheduler::RunOnce() {
     const bool busy = Step();
     SaveWhileBusy();
     // The store wakes this thread when an object has been read, and EncodedMedia likewise.
-    if (!busy && (admission_.loads() || prefill_.waits_for_media())) mailbox_.Wait(kLoadWaitMs);
+    if (!busy && (admission_.loads() || prefill_.waits_for_media())) {
+      mailbox_.Wait(admission_.fetches() ? kFetchWaitMs : kLoadWaitMs);
+    }
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
-  } else if (PrefetchNext()) {
+  } else if (!draining_ && PrefetchNext()) {
     SaveWhileBusy();
-  } else if (!SaveNext(false) && !SleepIfIdle()) {
+  } else if (!SaveNext(draining_) && !SleepIfIdle()) {
     WaitForWork();
   }
 }
@@ -345,6 +354,7 @@ SchedulerStats Scheduler::stats() const {
   stats.waiting = queue_.size();
   stats.refused = queue_.refused();
   stats.saved = context_.cache->saved_stats();
+  if (context_.options.remote != nullptr) stats.remote = context_.options.remote->figures();
   if (context_.options.media != nullptr) stats.media = context_.options.media->stats();
   return stats;
 }

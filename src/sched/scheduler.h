@@ -24,13 +24,14 @@
 // that arrived last is preempted and later continues where it was. Between two steps a request may
 // be cancelled; its checkpoints stay.
 //
-// Threads: Submit, Prefetch, Look, PostLook, Flush, slots, Stop, LoseEngine, Wake and stats may be
-// called from any thread (Look and Flush not from the context thread); the rest from the context
-// thread.
+// Threads: Submit, Prefetch, Look, PostLook, Flush, SetDraining, slots, Stop, LoseEngine, Wake and
+// stats may be called from any thread (Look and Flush not from the context thread); the rest from
+// the context thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -86,6 +87,10 @@ class Scheduler {
   // Begins to save the next part of all that is worth saving, as at the server's shutdown. Returns
   // the number of bytes left. Errors as in Look.
   Result<size_t> Flush();
+
+  // While draining, prefetches nothing and saves all that is worth saving as soon as there is no
+  // request, as at the server's shutdown. Requests are served as ever.
+  void SetDraining(bool draining);
 
   // Adds prompts that are expected, likeliest first, to be computed while there is no request.
   void Prefetch(std::vector<PrefetchPrompt> prompts);
@@ -156,6 +161,7 @@ class Scheduler {
   PrefixReporter prefix_reporter_;
   SlotCommands slot_commands_;
   IdleWork* idle_work_;  // nullptr once it has ended
+  std::atomic<bool> draining_ = false;
 };
 
 }  // namespace cairn

@@ -18,6 +18,7 @@
 #include "sched/draft/draft_options.h"
 #include "sched/media/encoded_media.h"
 #include "sched/prefetch/prefetch_budget.h"
+#include "sched/queue/remote_lookup.h"
 #include "sched/upkeep/idle_work.h"
 
 namespace cairn {
@@ -43,6 +44,9 @@ struct SchedulerOptions {
   double request_ms_max = 0;
   // Rows for the prompts' media; must outlive the scheduler. nullptr: prompts have none.
   EncodedMedia* media = nullptr;
+  // Where other servers store states; must outlive the scheduler. nullptr: there is no such store.
+  // Has no effect on a cache that does not save.
+  RemoteLookup* remote = nullptr;
   // See SlotPoolOptions.
   bool keep_ends = true;
   bool offload = true;

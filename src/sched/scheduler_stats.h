@@ -18,6 +18,7 @@
 #include "sched/answer/prompt_sources.h"
 #include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
+#include "sched/queue/remote_lookup.h"
 #include "sched/slots/slot_pool.h"
 #include "store/snapshot_store.h"
 
@@ -78,12 +79,14 @@ struct SchedulerStats {
   double wake_ms = 0;   // total time of loading it again
   SlotCounters slot_counters;
   CacheStats cache;
-  SavedStats saved;  // of now
+  SavedStats saved;      // of now
+  RemoteFigures remote;  // of now
   bool sleeping = false;
   std::vector<SlotStats> slots;
   size_t running = 0;
   size_t waiting = 0;
-  size_t loading = 0;  // of `waiting`: their states are being read from disk
+  size_t loading = 0;   // of `waiting`: their states are being read from disk
+  size_t fetching = 0;  // of `waiting`: their states are looked up in a remote store, or fetched
 };
 
 class StatsBoard {

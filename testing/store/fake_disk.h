@@ -86,6 +86,7 @@ class FakeDisk final : public DiskStore {
       to_read_.push_back(name);
     }
   }
+  bool Adopt(const ObjectName& /*name*/, double /*ms_max*/) override { return false; }
   void Touch(const ObjectName& name) override {
     if (const auto found = objects_.find(name); found != objects_.end()) {
       found->second.used_ns = ++now_ns_;

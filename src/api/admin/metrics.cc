@@ -51,6 +51,9 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_requests_waiting", "Requests queued for a slot.", Of(stats.waiting));
   page->Gauge("cairn_requests_loading", "Queued requests whose states are being read from disk.",
               Of(stats.loading));
+  page->Gauge("cairn_requests_fetching",
+              "Queued requests whose states are being looked up in or fetched from a remote store.",
+              Of(stats.fetching));
   page->Gauge("cairn_slots", "Number of slots.", Of(stats.slots.size()));
   page->Gauge("cairn_slots_busy", "Slots that hold a running request.",
               Of(std::count_if(stats.slots.begin(), stats.slots.end(),
@@ -274,6 +277,39 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
               saved.refusing ? 1 : 0);
 }
 
+void AddRemote(const RemoteFigures& remote, MetricsPage* page) {
+  page->BeginCounter("cairn_remote_lookups_total",
+                     "Prompts looked up in the remote store (--remote), by result.");
+  page->Sample({{"result", "hit"}}, Of(remote.hits));
+  page->Sample({{"result", "miss"}}, Of(remote.lookups - std::min(remote.lookups, remote.hits)));
+  page->Counter("cairn_remote_too_slow_total",
+                "Lookups and fetches that took longer than a request waits.", Of(remote.too_slow));
+  page->Counter("cairn_remote_fetched_total", "Objects fetched from the remote store.",
+                Of(remote.fetched));
+  page->Counter("cairn_remote_fetched_bytes_total", "Bytes received from the remote store.",
+                Of(remote.fetched_bytes));
+  page->Counter("cairn_remote_fetch_seconds_total", "Time of receiving them, summed over objects.",
+                remote.fetch_ms / kMsPerS);
+  page->Counter("cairn_remote_uploaded_total", "Objects uploaded to the remote store.",
+                Of(remote.uploaded));
+  page->Counter("cairn_remote_uploaded_bytes_total", "Bytes uploaded to the remote store.",
+                Of(remote.uploaded_bytes));
+  page->Gauge("cairn_remote_to_upload", "Objects that may be uploaded once their time comes.",
+              Of(remote.to_upload));
+  page->Counter("cairn_remote_corrupt_total",
+                "Fetched objects that were damaged, forged or another server's with another key.",
+                Of(remote.corrupt));
+  page->Counter("cairn_remote_stale_total", "Index entries whose object was gone.",
+                Of(remote.stale));
+  page->Counter("cairn_remote_failures_total", "Calls that the remote store or its index failed.",
+                Of(remote.failures));
+  page->Gauge("cairn_remote_open",
+              "1 while the remote store or its index does not answer and is left alone.",
+              remote.open ? 1 : 0);
+  page->Gauge("cairn_remote_refusing", "1 while the remote store takes no more.",
+              remote.refusing ? 1 : 0);
+}
+
 void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
   page->BeginCounter("cairn_boundaries_total",
                      "User and tool messages, by how exactly their start in the prompt was found.");
@@ -313,6 +349,8 @@ std::string MetricsText(const MetricsInput& input) {
   page.Sample({{"version", input.version}, {"model", input.model}}, 1);
   AddLlamaServers(input.stats, &page);
   AddRequests(input.stats, &page);
+  page.Gauge("cairn_draining", "1 while the server takes no new requests (/cairn/drain, SIGTERM).",
+             input.draining ? 1 : 0);
   AddDrafts(input.stats, &page);
   AddMedia(input.stats.media, &page);
   AddPrompts(input, &page);
@@ -320,6 +358,7 @@ std::string MetricsText(const MetricsInput& input) {
   AddCache(input.stats.cache, &page);
   AddMemory(input.stats, &page);
   AddSaved(input.stats, &page);
+  AddRemote(input.stats.remote, &page);
   AddBoundaries(input.spans, &page);
   if (input.kv_events) AddKvEvents(*input.kv_events, &page);
   AddMetricAliases(input, &page);

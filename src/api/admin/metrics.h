@@ -23,6 +23,7 @@ struct MetricsInput {
   SpanStats spans;
   // Number of requests by explanation.
   std::map<Explanation::Why, uint64_t> whys;
+  bool draining = false;                        // see Drain
   std::optional<KvEventsStats> kv_events = {};  // if they are published
 };
 

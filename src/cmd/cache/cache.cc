@@ -10,6 +10,7 @@
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_folder.h"
 #include "cmd/progress_line.h"
+#include "cmd/serve/remote/remote_flags.h"
 
 namespace cairn {
 namespace {
@@ -31,16 +32,18 @@ constexpr const char* kFooter =
     "  cairn cache prune --to 10                  keep the most valuable 10 GiB\n"
     "  cairn cache prune --older-than 30 --bad    remove what was unused for 30 days, and bad "
     "files\n"
+    "  cairn cache verify --remote s3://b/p …     the same for the store that servers share\n"
     "  cairn cache export talk.cairns 3fa8        export a checkpoint and all it needs to one "
     "file\n"
     "  cairn cache import talk.cairns             import it into another machine's folder\n"
     "  cairn cache rm --model 91bc                remove all objects of one model";
 
-constexpr std::array<std::pair<CacheCommand, const char*>, 7> kNames = {{
+constexpr std::array<std::pair<CacheCommand, const char*>, 8> kNames = {{
     {CacheCommand::kList, "ls"},
     {CacheCommand::kShow, "show"},
     {CacheCommand::kVerify, "verify"},
     {CacheCommand::kPrune, "prune"},
+    {CacheCommand::kReindex, "reindex"},
     {CacheCommand::kRemove, "rm"},
     {CacheCommand::kExport, "export"},
     {CacheCommand::kImport, "import"},
@@ -68,15 +71,18 @@ void AddLooking(CLI::App* cache, CacheCommandOptions* options) {
                                     "List cached objects, most recently used first", options);
   list->add_option("--model", options->model,
                    "List only this model's objects: the first digits of its fingerprint");
+  AddRemoteStoreFlags(list, &options->remote);
   CLI::App* const show = AddCommand(cache, CacheCommand::kShow,
                                     "Show one object, and whether its path is complete", options);
   show->add_option("name", options->names, "First digits of the object's name")
       ->required()
       ->expected(1);
-  AddCommand(cache, CacheCommand::kVerify,
-             "Read every object and report bad ones; the exit code is 1 if there are any. A "
-             "segment whose parent is missing is stranded: unusable, but not bad",
-             options);
+  CLI::App* const verify =
+      AddCommand(cache, CacheCommand::kVerify,
+                 "Read every object and report bad ones; the exit code is 1 if there are any. A "
+                 "segment whose parent is missing is stranded: unusable, but not bad",
+                 options);
+  AddRemoteStoreFlags(verify, &options->remote);
 }
 
 void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
@@ -94,6 +100,16 @@ void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
   prune->add_flag("--bad", options->bad,
                   "Remove objects that verify reports as bad, and unfinished files older than an "
                   "hour. Files with other names, and files of a newer version, are kept");
+  AddRemoteStoreFlags(prune, &options->remote);
+  CLI::App* const reindex = AddCommand(
+      cache, CacheCommand::kReindex,
+      "List all objects of a remote store in its index, after the index was lost", options);
+  AddRemoteStoreFlags(reindex, &options->remote);
+  reindex
+      ->add_option("--remote-ttl-h", options->remote.ttl_h,
+                   "Hours after which the index forgets what nobody used")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e5));
   CLI::App* const remove = AddCommand(cache, CacheCommand::kRemove,
                                       "Remove objects by name, of one model, or all", options);
   remove->add_option("names", options->names, "First digits of the objects' names");
@@ -125,6 +141,15 @@ void AddMoving(CLI::App* cache, CacheCommandOptions* options) {
 }
 
 Result<int> RunCommand(const CacheRun& run) {
+  if (!run.options.remote.url.empty()) {
+    auto stores = OpenRemoteStores(run.options.remote);
+    if (!stores) return tl::unexpected(stores.error());
+    return RunRemoteCache(run, *stores);
+  }
+  if (run.options.command == CacheCommand::kReindex) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the folder needs no index; --remote names the store whose index was lost");
+  }
   if (run.options.folder.empty()) {
     return Fail(
         ErrorCode::kInvalidArgument,
@@ -139,6 +164,8 @@ Result<int> RunCommand(const CacheRun& run) {
       return VerifyCache(run);
     case CacheCommand::kPrune:
       return PruneCache(run);
+    case CacheCommand::kReindex:
+      break;  // of a remote store
     case CacheCommand::kRemove:
       return RemoveFromCache(run);
     case CacheCommand::kExport:

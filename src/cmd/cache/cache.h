@@ -1,5 +1,5 @@
-// `cairn cache ls|show|verify|prune|rm|export|import`: inspects and maintains the disk cache
-// without a server. Servers may use the folder at the same time.
+// `cairn cache ls|show|verify|prune|reindex|rm|export|import`: inspects and maintains the disk
+// cache, or with --remote a remote store, without a server. Servers may use both at the same time.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_H_
 #define CAIRN_CMD_CACHE_CACHE_H_
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "cmd/serve/remote/remote_flag_values.h"
 
 namespace CLI {
 class App;
@@ -16,7 +17,7 @@ class App;
 
 namespace cairn {
 
-enum class CacheCommand { kList, kShow, kVerify, kPrune, kRemove, kExport, kImport };
+enum class CacheCommand { kList, kShow, kVerify, kPrune, kReindex, kRemove, kExport, kImport };
 
 struct CacheCommandOptions {
   CacheCommand command = CacheCommand::kList;
@@ -30,6 +31,7 @@ struct CacheCommandOptions {
   bool dry_run = false;            // prune and rm: only print what would be removed
   double to_gib = -1;              // prune: evict down to this size; negative if not given
   double older_than_days = -1;     // prune; negative if not given
+  RemoteFlagValues remote;         // ls, verify, prune and reindex: of the remote store
   double lock_wait_ms = 5000;      // for the lock, which a server holds while it evicts
 
   CacheCommandOptions();

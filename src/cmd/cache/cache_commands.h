@@ -17,6 +17,8 @@
 
 namespace cairn {
 
+struct RemoteStores;
+
 struct CacheRun {
   const CacheCommandOptions& options;
   Fs* fs = nullptr;
@@ -31,6 +33,8 @@ Result<int> PruneCache(const CacheRun& run);
 Result<int> RemoveFromCache(const CacheRun& run);
 Result<int> ExportCache(const CacheRun& run);
 Result<int> ImportCache(const CacheRun& run);
+// ls, verify, prune and reindex of a remote store.
+Result<int> RunRemoteCache(const CacheRun& run, const RemoteStores& stores);
 
 // Returns the folder's contents; prints a progress line if that takes long. kNotFound if there is
 // no such folder; the message says what to do.

@@ -83,8 +83,10 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->capture_default_str()
       ->group(group);
   serve
-      ->add_option("--shutdown-timeout", options->shutdown_timeout_s,
-                   "Maximum seconds to spend on saving at shutdown")
+      ->add_option(
+          "--shutdown-timeout", options->shutdown_timeout_s,
+          "Maximum seconds that a shutdown takes: on SIGTERM running answers may go on for "
+          "two thirds of them, and the rest is for saving")
       ->check(CLI::Range(int64_t{0}, int64_t{3600}))
       ->capture_default_str()
       ->group(group);

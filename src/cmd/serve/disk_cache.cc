@@ -68,6 +68,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   cache.codec = *codec;
   const auto identity = IdentityOf(*engine, reuse, cuts);
   if (!identity) return tl::unexpected(identity.error());
+  cache.identity = *identity;
   cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces = NameSpacesOf(keys);
   cache.fs = MakeRealFs();
@@ -87,6 +88,8 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.codec = cache.codec;
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);
+  disk.on_written = std::move(callbacks.on_written);
+  disk.on_used = std::move(callbacks.on_used);
   disk.log = std::move(callbacks.log);
   disk.trace = callbacks.trace;
   // For people who look into the folder. If it cannot be written, the store reports the error.

@@ -33,11 +33,14 @@ struct DiskCallbacks {
   std::function<void()> wake;
   LogSink log;
   TraceEvents* trace = nullptr;
+  std::function<void(const ObjectHeader&)> on_written = {};
+  std::function<void(const ObjectName&)> on_used = {};
 };
 
 struct DiskCache {
   std::unique_ptr<Fs> fs;
   std::unique_ptr<DiskStore> store;  // null without a disk tier
+  std::string identity;              // the text that the fingerprint is the hash of
   // Codec of new files.
   Codec codec = Codec::kRaw;
   // Keys are identified by their hashes, so that a key finds its own objects again after a restart.

@@ -1,7 +1,5 @@
 #include "cmd/serve/serve.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -20,7 +18,6 @@
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/join.h"
-#include "base/trace_events.h"
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
@@ -29,25 +26,30 @@
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/events/kv_event_flags.h"
+#include "cmd/serve/graceful_stop.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/served_media.h"
 #include "cmd/serve/model_facts.h"
+#include "cmd/serve/remote/served_remote.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
 #include "cmd/serve/served_draft.h"
 #include "cmd/serve/server_log.h"
+#include "cmd/serve/signal_thread.h"
 #include "cmd/serve/start_grid.h"
+#include "cmd/serve/trace/served_traces.h"
 #include "cmd/text_models.h"
 #include "engine/llama/llama_engine.h"
 #include "http/page/page.h"
 #include "http/routes.h"
 #include "http/server.h"
-#include "trace/trace_writer.h"
 
 namespace cairn {
 namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+// The part of --shutdown-timeout for answers if there is something to save after them.
+constexpr double kAnswersShare = 2.0 / 3;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
 
@@ -65,6 +67,7 @@ class ServeRun {
   // Handlers use all members below, so they end first. The disk thread wakes the scheduler, and
   // ends after it because of the order of the members.
   ~ServeRun() {
+    graceful_stop_.reset();
     if (http_) http_->Stop();
     if (http_thread_.joinable()) http_thread_.join();
     media_.rows.reset();  // its thread wakes the scheduler
@@ -87,10 +90,10 @@ class ServeRun {
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
-    if (Status opened = OpenTrace(); !opened) return opened;
-    if (Status opened = OpenTraceEvents(); !opened) return opened;
+    if (Status opened = traces_.Open(); !opened) return opened;
     if (Status read = ReadKeys(); !read) return read;
     if (Status read = ReadCertificate(); !read) return read;
+    if (Status read = remote_.Open(options_, logger_.sink()); !read) return read;
     if (Status listening = StartHttp(); !listening) return listening;
     if (Status started = StartEvents(); !started) return started;
     const double started_ms = clock_.NowMs();
@@ -107,23 +110,27 @@ class ServeRun {
       scheduling.message_starts = FindMessageStarts(*engine_, *template_);
       scheduling.boundary_gap_divisor = BoundaryGapDivisor(engine_->traits(), policies->reuse);
     }
+    DiskCallbacks callbacks = Callbacks();
+    remote_.Watch(&callbacks);
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
-                              CutRulesOf(*engine_, scheduling), Callbacks());
+                              CutRulesOf(*engine_, scheduling), std::move(callbacks));
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
+    remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, traces_.events());
+    scheduling.remote = remote_.lookup();
     StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
     scheduling.media = media_.rows.get();
     cache_ = std::make_unique<CheckpointCache>(MakeCacheOptions(), std::move(policies->placement),
                                                std::move(policies->eviction),
                                                MakeStore(options_, disk_));
     cache_->SetSavedAs(disk_.saved_as);
-    scheduling.observer = trace_.get();
+    scheduling.observer = traces_.requests();
     scheduling.prefixes = kv_events_.get();
     scheduling.log = logger_.sink();
     memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
     scheduling.memory = memory_.get();
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
-    scheduling.trace = events_.get();
+    scheduling.trace = traces_.events();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
@@ -132,7 +139,7 @@ class ServeRun {
     service.media = media_.rules;
     service.prompt.media = media_.layouts.get();
     service.script = script_.get();
-    service.prompt.find_boundaries = trace_ != nullptr;
+    service.prompt.find_boundaries = traces_.requests() != nullptr;
     service.warm = options_.warm && KeepsCheckpoints(options_);
     service.prompt.log = logger_.sink();
     service_ =
@@ -143,23 +150,21 @@ class ServeRun {
     BeginService();
     scheduler_->Run();
     SaveToDisk();
-    SayTraced();
+    traces_.SayWritten();
     return {};
   }
 
-  // May be called on any thread, repeatedly. Before the model is loaded it exits the process:
-  // loading cannot be interrupted, and nothing is lost.
+  // May be called repeatedly, on one thread. SIGTERM answers running requests first, SIGINT ends
+  // them. Before the model is loaded it exits the process: loading cannot be interrupted, and
+  // nothing is lost.
   void StopOnSignal(int signal) {
     if (served_.service.load(std::memory_order_acquire) == nullptr) std::_Exit(128 + signal);
+    if (!stop_began_ms_) stop_began_ms_ = clock_.NowMs();
+    if (signal == SIGTERM) return AnswerAndStop();
+    if (graceful_stop_->Now()) return;
     // Files are renamed into place when complete, so an exit while one is written does no harm.
-    if (std::exchange(stopping_, true) && signal == SIGINT) {
-      logger_->warn("interrupted again: exiting now; unsaved state is lost");
-      std::_Exit(128 + signal);
-    }
-    logger_->info("stopping{}",
-                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
-    http_->Stop();
-    scheduler_->Stop();
+    logger_->warn("interrupted again: exiting now; unsaved state is lost");
+    std::_Exit(128 + signal);
   }
 
   // May be called repeatedly, on one thread. An invalid file changes nothing.
@@ -175,6 +180,25 @@ class ServeRun {
   }
 
  private:
+  void AnswerAndStop() {
+    const double ms =
+        static_cast<double>(options_.shutdown_timeout_s) * 1000 * (disk_.store ? kAnswersShare : 1);
+    graceful_stop_->Begin(ms);
+    scheduler_->SetDraining(true);
+    const size_t requests = served_.drain.state().requests;
+    if (requests == 0) return;
+    logger_->info("draining: {} running requests may take {:.0f} s; Ctrl-C ends them", requests,
+                  ms / 1000);
+  }
+
+  // Called once, on any thread.
+  void Stop() {
+    logger_->info("stopping{}",
+                  disk_.store ? ": saving the cache to disk; Ctrl-C again exits at once" : "");
+    http_->Stop();
+    scheduler_->Stop();
+  }
+
   // REQUIRES: keys_mutex_ is held.
   void ReloadKeys() {
     const auto keys = KeysOf(options_);
@@ -348,7 +372,7 @@ class ServeRun {
   }
 
   DiskCallbacks Callbacks() {
-    return {[this] { Wake(); }, logger_.sink(), events_.get()};
+    return {[this] { Wake(); }, logger_.sink(), traces_.events()};
   }
 
   Status LoadDraft() {
@@ -377,14 +401,13 @@ class ServeRun {
 
   void SaveToDisk() {
     if (!disk_.store) return;
-    const double ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
-    const double began_ms = clock_.NowMs();
-    const bool all = scheduler_->SaveAll(ms_max);
+    const double end_ms = stop_began_ms_.value_or(clock_.NowMs()) +
+                          static_cast<double>(options_.shutdown_timeout_s) * 1000;
+    const auto left_ms = [&] { return std::max(0.0, end_ms - clock_.NowMs()); };
+    const bool all = scheduler_->SaveAll(left_ms());
     bool drained = true;
-    for (DiskStore* store : Stores()) {
-      const double left_ms = std::max(0.0, ms_max - (clock_.NowMs() - began_ms));
-      drained = store->Drain(left_ms) && drained;
-    }
+    for (DiskStore* store : Stores()) drained = store->Drain(left_ms()) && drained;
+    remote_.Drain(left_ms());
     const SavedStats saved = disk_.store->stats();
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
@@ -397,44 +420,6 @@ class ServeRun {
       logger_->warn("--shutdown-timeout of {} s ended before everything was saved",
                     options_.shutdown_timeout_s);
     }
-  }
-
-  Status OpenTrace() {
-    if (options_.trace_out.empty()) return {};
-    TraceWriterOptions trace;
-    trace.log = logger_.sink();
-    auto opened = TraceWriter::Open(options_.trace_out, std::move(trace));
-    if (!opened) return Fail(opened.error().code, "--trace-out " + opened.error().message);
-    trace_ = std::move(*opened);
-    return {};
-  }
-
-  Status OpenTraceEvents() {
-    if (options_.trace_events.empty()) return {};
-    TraceEventsOptions events;
-    events.log = logger_.sink();
-    auto opened = TraceEvents::Open(events_fs_.get(), options_.trace_events, &clock_, events);
-    if (!opened) {
-      return Fail(opened.error().code,
-                  "--trace-events cannot be written: " + opened.error().message);
-    }
-    events_ = std::move(*opened);
-    events_->NameThread("context");
-    return {};
-  }
-
-  void SayTraced() const {
-    if (events_ != nullptr) {
-      events_->Flush();
-      const TraceEvents::Stats stats = events_->stats();
-      logger_->info("{}: {} events written, {} lost", options_.trace_events, stats.written,
-                    stats.lost);
-    }
-    if (trace_ == nullptr) return;
-    trace_->Flush();
-    const TraceWriter::Stats stats = trace_->stats();
-    logger_->info("{}: {} requests written, {} lost", options_.trace_out, stats.written,
-                  stats.lost);
   }
 
   LlamaOptions LlamaOptionsOf() const {
@@ -453,7 +438,7 @@ class ServeRun {
   Status LoadModel() {
     LlamaOptions llama = LlamaOptionsOf();
     WatchRpcWorkers(llama.rpc_workers, logger_, [this] { return PartsForLostWorker(); });
-    grid_.emplace(events_fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
+    grid_.emplace(fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
                   options_.reuse == "exact", &clock_, logger_.sink());
     grid_->Fill(&llama);
     llama.probe_progress = [this, told = std::move(llama.probe_progress)](float share) {
@@ -465,7 +450,7 @@ class ServeRun {
     if (logger_.format() == LogFormat::kHuman) {
       llama.progress = [&progress](float share) { progress.Update(share); };
     }
-    TraceSpan span(events_.get(), "load");
+    TraceSpan span(traces_.events(), "load");
     auto engine = LlamaEngine::Load(llama);
     span.End();
     if (!engine) return tl::unexpected(engine.error());
@@ -520,10 +505,10 @@ class ServeRun {
 
   const ServeOptions& options_;
   const ServerLog logger_;
-  bool stopping_ = false;  // of the signal thread
+  std::optional<double> stop_began_ms_;  // set once, by the signal thread, before Stop()
   const SteadyClock clock_;
-  const std::unique_ptr<Fs> events_fs_ = MakeRealFs();
-  std::unique_ptr<TraceEvents> events_;  // null if nothing is written
+  const std::unique_ptr<Fs> fs_ = MakeRealFs();
+  ServedTraces traces_{&options_, &logger_, fs_.get(), &clock_};
   Served served_;
   std::mutex keys_mutex_;                        // one reload at a time, and none during the start
   std::shared_ptr<ApiKeys> keys_;                // set once, guarded by keys_mutex_ until then
@@ -535,10 +520,10 @@ class ServeRun {
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;
+  ServedRemote remote_;
   std::unique_ptr<CheckpointCache> cache_;
   ServedDraft draft_;  // empty without a draft model
   std::unique_ptr<MemoryWatch> memory_;
-  std::unique_ptr<TraceWriter> trace_;  // null if nothing is written
   std::unique_ptr<KvEvents> kv_events_;  // null if none are published
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<SlotFiles> slot_files_;  // null if slots are not saved to files
@@ -546,34 +531,7 @@ class ServeRun {
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
   std::promise<void> http_ended_;
-};
-
-// A thread waits for signals, so that no handler interrupts other code.
-class SignalThread {
- public:
-  explicit SignalThread(ServeRun* run) {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals_, signal);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    thread_ = std::thread([this, run] {
-      int signal = 0;
-      while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
-        if (signal == SIGHUP) {
-          run->Reload();
-        } else {
-          run->StopOnSignal(signal);
-        }
-      }
-    });
-  }
-  ~SignalThread() {
-    pthread_kill(thread_.native_handle(), SIGUSR1);
-    thread_.join();
-  }
-
- private:
-  sigset_t signals_{};
-  std::thread thread_;
+  std::optional<GracefulStop> graceful_stop_{std::in_place, &served_.drain, [this] { Stop(); }};
 };
 
 }  // namespace
@@ -586,9 +544,14 @@ size_t SlotsOf(const ServeOptions& options) {
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);
-  // Blocks the signals before any other thread starts, so that all threads leave them to the signal
-  // thread.
-  const SignalThread signals(&run);
+  // Before any other thread starts, so that all threads leave the signals to this one.
+  const SignalThread signals([&run](int signal) {
+    if (signal == SIGHUP) {
+      run.Reload();
+    } else {
+      run.StopOnSignal(signal);
+    }
+  });
   const Status served = run.Run();
   if (served) return 0;
   run.SayFailed(served.error());

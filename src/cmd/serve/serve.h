@@ -14,6 +14,7 @@
 
 #include "cmd/serve/events/kv_event_options.h"
 #include "cmd/serve/media/media_options.h"
+#include "cmd/serve/remote/remote_flag_values.h"
 #include "engine/llama/model/llama_options.h"
 #include "sched/scheduler.h"
 
@@ -27,6 +28,7 @@ struct ServeOptions {
   LlamaOptions llama;
   MediaOptions media;
   KvEventOptions kv_events;
+  RemoteFlagValues remote;
   std::string alias;
   int32_t slots = -1;  // negative for the default, see SlotsOf
   // One KV buffer for all slots; nullopt for the default: unless `reuse` is exact.

@@ -13,6 +13,7 @@
 #include "cmd/serve/events/kv_event_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {
@@ -339,6 +340,8 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddContextFlags(serve, options);
   AddOverflowFlags(serve, options);
   AddCacheFlags(serve, options);
+  AddRemoteStoreFlags(serve, &options->remote);
+  AddRemoteTierFlags(serve, &options->remote);
   AddServerFlags(serve, options);
   AddPrefillFlag(serve, options);
   AddTextFlags(serve, options);

@@ -59,7 +59,13 @@ std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> 
 bool Admission::UpdateLoads() {
   if (!context_->cache->saves()) return false;
   EstimatePrefills();
-  return loads_.Update(InQueueOrder(queue_->Ready()));
+  const bool came = fetches_.Update(InQueueOrder(queue_->Ready()));
+  if (came) EstimatePrefills();
+  return loads_.Update(InQueueOrder(queue_->Ready())) || came;
+}
+
+bool Admission::WaitsForStates(const QueuedRequest& queued) const {
+  return fetches_.Waits(queued) || loads_.Waits(queued);
 }
 
 std::optional<QueuedRequest> Admission::TakeNext() {
@@ -76,7 +82,7 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   for (QueuedRequest* next : InQueueOrder(std::move(ready))) {
     if (!MayAdmit(*next, reserved)) return std::nullopt;
     const bool waits = waits_.Waits(*next);
-    if (!waits && !loads_.Waits(*next)) {
+    if (!waits && !WaitsForStates(*next)) {
       const auto found = std::find_if(queue->begin(), queue->end(), [next](const auto& queued) {
         return queued.number == next->number;
       });
@@ -112,7 +118,7 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   queue_->ForEach([&](QueuedRequest* queued) {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
     if (!too_long || !queued->ready() || queued->leaves_queue()) return;
-    const bool waits = queued->wait.reader != 0 || loads_.Waits(*queued);
+    const bool waits = queued->wait.reader != 0 || WaitsForStates(*queued);
     if (!waits) waiting.insert(queued->request.name_space);
   });
   return waiting;

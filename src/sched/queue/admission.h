@@ -14,6 +14,7 @@
 
 #include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
+#include "sched/queue/remote_waits.h"
 #include "sched/queue/request_queue.h"
 #include "sched/request_state.h"
 #include "sched/running_requests.h"
@@ -29,7 +30,8 @@ class Admission {
         queue_(queue),
         running_(running),
         waits_(context, queue, running),
-        loads_(context, running) {}
+        loads_(context, running),
+        fetches_(context) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
@@ -38,12 +40,13 @@ class Admission {
   void UpdateWaits() { waits_.Update(); }
   // Takes the next request that a slot and its cells are free for out of the queue.
   std::optional<QueuedRequest> TakeNext();
-  // Begins to read from disk the states that queued requests will resume from, and ends the loads
-  // of requests that are no longer queued. Call before TakeNext, and after a request got its slot.
-  // Returns whether something changed.
+  // Begins to fetch the states that queued requests will resume from out of a remote store and to
+  // read them from disk, and ends that for requests that are no longer queued. Call before
+  // TakeNext, and after a request got its slot. Returns whether something changed.
   bool UpdateLoads();
-  // Whether a queued request waits for the disk.
-  bool loads() const { return loads_.any(); }
+  // Whether a queued request waits for the disk or a remote store.
+  bool loads() const { return loads_.any() || fetches(); }
+  bool fetches() const { return fetches_.any(); }
   // Preempts for a namespace that has waited long enough: a request of a namespace that holds more
   // slots is stored and continues later, which costs a restore but no prefill.
   void PreemptForShare();
@@ -57,6 +60,8 @@ class Admission {
 
   void EstimatePrefills();
   void EstimatePrefill(QueuedRequest* queued);
+  // Whether the request waits for states that are read or fetched.
+  bool WaitsForStates(const QueuedRequest& queued) const;
   // Returns `ready` in the order of admission, without those that have no estimate yet.
   std::vector<QueuedRequest*> InQueueOrder(std::vector<QueuedRequest*> ready) const;
   std::optional<size_t> ChooseNext(std::deque<QueuedRequest>* queue);
@@ -70,6 +75,7 @@ class Admission {
   RunningRequests* const running_;
   PrefixWaits waits_;
   PathLoads loads_;
+  RemoteWaits fetches_;
 };
 
 }  // namespace cairn

@@ -49,10 +49,17 @@ void DiskFolder::Lost(const ObjectName& name) {
   Remove(name);
 }
 
+void DiskFolder::Adopt(const ObjectName& name) {
+  const DiskEntry* const known = listing_.index().Find(listing_.own_model(), name);
+  if (known == nullptr || listing_.IsMended(*known)) listing_.AddFoundNow(name);
+  if (bytes() > listing_.options().bytes_max) evictor_.MakeRoom(nullptr);
+}
+
 void DiskFolder::Touch(const DiskQueue::Touches& touches) {
   for (const auto& [name, uses] : touches) {
     if (listing_.stopped()) return;
     if (listing_.index().Find(listing_.own_model(), name) == nullptr) continue;
+    if (listing_.options().on_used) listing_.options().on_used(name);
     const std::string path = listing_.PathOf(listing_.own_model(), name);
     // Another process may have used it since the last scan.
     const Result<FileStat> stat = listing_.fs().Stat(path);

@@ -51,6 +51,8 @@ class DiskFolder {
   // process has written the file again since, it stays and is reported as found.
   void Lost(const ObjectName& name);
   void Touch(const DiskQueue::Touches& touches);
+  // Reports a file that appeared since the last scan, and evicts if the folder exceeds its budget.
+  void Adopt(const ObjectName& name);
 
   // See DiskListing.
   void TellFound() { listing_.TellFound(); }

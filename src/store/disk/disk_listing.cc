@@ -80,6 +80,15 @@ void DiskListing::AddFound(const std::string& model, const ObjectName& name) {
   }
 }
 
+void DiskListing::AddFoundNow(const ObjectName& name) {
+  AddFound(own_model_, name);
+  if (untold_.empty() || untold_.back().name != name || !untold_names_.contains(name)) return;
+  Untold untold = std::move(untold_.back());
+  untold_.pop_back();
+  std::optional<ObjectHeader> header = HeaderOf(std::move(untold));
+  if (header) events_.found.push_back({*std::move(header), TimeOf(name)});
+}
+
 bool DiskListing::IsMended(const DiskEntry& known) const {
   // A newer version's file is checked again before it is evicted or overwritten.
   if (known.good || known.newer) return false;

@@ -56,6 +56,8 @@ class DiskListing {
 
   // Adds a file that was found, and queues the object for the events if it is our model's.
   void AddFound(const std::string& model, const ObjectName& name);
+  // As AddFound, for an object of our model; reports it at once, ahead of the queue.
+  void AddFoundNow(const ObjectName& name);
   // Returns true if a file that was bad has been replaced since.
   bool IsMended(const DiskEntry& known) const;
   // Drops the object from the index. Reports it as gone if it belongs to our model and was good.

@@ -75,6 +75,32 @@ void DiskQueue::PushTouch(const ObjectName& name) {
   pushed_.notify_one();
 }
 
+bool DiskQueue::Adopt(const ObjectName& name, double ms_max) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  to_adopt_.push_back(name);
+  adopting_.insert(name);
+  events_ = true;
+  pushed_.notify_one();
+  done_.wait_for(lock, AtMost(ms_max / 1000),
+                 [&] { return !adopting_.contains(name) || stopped_; });
+  return !adopting_.contains(name);
+}
+
+std::vector<ObjectName> DiskQueue::TakeAdoptions() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return std::exchange(to_adopt_, {});
+}
+
+void DiskQueue::AdoptionsDone(const std::vector<ObjectName>& names) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const ObjectName& name : names) {
+    const auto found = adopting_.find(name);
+    CHECK(found != adopting_.end());
+    adopting_.erase(found);
+  }
+  done_.notify_all();
+}
+
 bool DiskQueue::WaitUntilDone(double ms_max) {
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait_for(lock, AtMost(ms_max / 1000), [this] { return AllDone() || stopped_; });

@@ -1,5 +1,6 @@
 // DiskQueue: hands the tasks of the disk store's caller to the I/O thread. Writes and removals are
-// done in order; touches are collected in a separate batch and may be taken at any time.
+// done in order; touches and adoptions are collected in batches of their own and may be taken at
+// any time.
 //
 //   caller  -- PushWrite, PushRemove, PushTouch -->  | task | task | ... |  -- Take, Done -->  I/O
 //
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/bytes.h"
 #include "store/object.h"
@@ -50,6 +52,8 @@ class DiskQueue {
   void PushLost(const ObjectName& name);
   void PushScan();
   void PushTouch(const ObjectName& name);
+  // Returns when the I/O thread has adopted the file, or false after `ms_max`, or once it stops.
+  bool Adopt(const ObjectName& name, double ms_max);
   // Returns false if work is left after `ms_max`, or if the I/O thread has stopped.
   bool WaitUntilDone(double ms_max);
 
@@ -57,6 +61,8 @@ class DiskQueue {
   // The touches count as unfinished until TouchesDone.
   Touches TakeTouches();
   void TouchesDone();
+  std::vector<ObjectName> TakeAdoptions();
+  void AdoptionsDone(const std::vector<ObjectName>& names);
   // Returns nullopt if there is no task. REQUIRES: the task taken before is done.
   std::optional<DiskTask> Take();
   void Done(const DiskTask& task);
@@ -82,6 +88,8 @@ class DiskQueue {
   std::deque<DiskTask> tasks_;
   std::set<ObjectName> writes_;  // names of the writes in tasks_ and of the current one
   Touches touches_;
+  std::vector<ObjectName> to_adopt_;
+  std::multiset<ObjectName> adopting_;  // those of to_adopt_, and those taken and not done
   bool taken_ = false;
   bool touching_ = false;  // touches were taken and may be unfinished
   bool events_ = false;    // something was pushed since the last wait

@@ -51,6 +51,7 @@ class ThreadedDiskStore final : public DiskStore {
   }
   Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
   void StartRead(const ObjectName& name) override { reader_.Start(name); }
+  bool Adopt(const ObjectName& name, double ms_max) override { return worker_.Adopt(name, ms_max); }
   void Touch(const ObjectName& name) override { worker_.Touch(name); }
   void Remove(const ObjectName& name) override { worker_.Remove(name); }
   bool Drain(double ms_max) override { return worker_.Drain(ms_max); }

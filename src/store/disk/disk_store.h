@@ -64,6 +64,10 @@ struct DiskStoreOptions {
   std::function<int64_t()> now_ns;  // wall clock, nanoseconds since 1970; called by any thread
   // Called by the store's threads when there are events, so that the caller takes them.
   std::function<void()> wake;
+  // Called by the I/O thread for each object that this store wrote, and for each use of one. Both
+  // may be empty; neither may wait.
+  std::function<void(const ObjectHeader&)> on_written = {};
+  std::function<void(const ObjectName&)> on_used = {};
   LogSink log;
   TraceEvents* trace = nullptr;  // outlives the store; may be null
 };
@@ -109,6 +113,11 @@ class DiskStore {
   virtual Result<Bytes> Read(const ObjectName& name) = 0;
   // As Read, without waiting: the result comes with the events.
   virtual void StartRead(const ObjectName& name) = 0;
+  // The caller has put the object's file into the folder (store/put_file.h): looks at it now, and
+  // not at the next scan, and evicts if the folder exceeds its budget. Waits for that, at most
+  // `ms_max`. Returns false if it took longer or the store has stopped; otherwise the object is in
+  // the events, unless its file is bad. Any thread.
+  virtual bool Adopt(const ObjectName& name, double ms_max) = 0;
   // Counts a use of the object.
   virtual void Touch(const ObjectName& name) = 0;
   virtual void Remove(const ObjectName& name) = 0;

@@ -120,6 +120,7 @@ double DiskWorker::Step() {
     Publish();
     return 0;
   }
+  DoAdoptions();
   if (TellsMore()) {
     folder_.TellFound();
     Publish();
@@ -146,6 +147,14 @@ double DiskWorker::Step() {
   queue_.Done(job_->task);
   job_.reset();
   return 0;
+}
+
+void DiskWorker::DoAdoptions() {
+  const std::vector<ObjectName> names = queue_.TakeAdoptions();
+  if (names.empty()) return;
+  for (const ObjectName& name : names) folder_.Adopt(name);
+  Publish();
+  queue_.AdoptionsDone(names);
 }
 
 bool DiskWorker::Scan() {

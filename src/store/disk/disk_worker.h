@@ -35,6 +35,7 @@ class DiskWorker {
   DiskStore::Events TakeEvents();
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes);
   Result<Bytes> Read(const ObjectName& name);
+  bool Adopt(const ObjectName& name, double ms_max) { return queue_.Adopt(name, ms_max); }
   void Touch(const ObjectName& name) { queue_.PushTouch(name); }
   void Remove(const ObjectName& name) { queue_.PushRemove(name); }
   bool Drain(double ms_max);
@@ -58,6 +59,8 @@ class DiskWorker {
   // DiskStoreOptions::found_bytes_max.
   bool TellsMore() const;
   bool Scan();
+  // Adopts the files that other threads have put into the folder.
+  void DoAdoptions();
   // Does the current job. Returns the number of seconds to wait if it cannot be done yet.
   std::optional<double> DoJob();
   // Publishes the results of the last step, and wakes the caller if there are any.

@@ -168,6 +168,7 @@ std::optional<double> DiskWriter::WriteWithRoom(Job* job) {
   last_bytes_ = file_bytes;
   ++written_;
   written_bytes_ += file_bytes;
+  if (listing_->options().on_written) listing_->options().on_written(job->task.header);
   listing_->ReportWritten(name);
   return std::nullopt;
 }

@@ -1,0 +1,57 @@
+// `cairn-lab sim --servers N`: what a fleet of servers behind a front would have saved on recorded
+// requests, compared with one large server, and what it would have moved.
+
+#ifndef CAIRN_LAB_CMD_SIM_FLEET_H_
+#define CAIRN_LAB_CMD_SIM_FLEET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "lab/sim/simulator.h"
+#include "lab/sim/trace.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cairn {
+
+struct FleetCommandOptions {
+  size_t servers = 0;  // 0: one server, without a front
+  std::string front = "hash";
+  size_t cell_servers = 0;  // 0: one cell
+  size_t cells_played = 0;  // 0: all
+  size_t copies = 1;
+  double balance_factor = 3;
+  size_t ring_points = 16;
+  bool remote = false;
+  int64_t remote_gib = -1;  // -1: no limit
+  double remote_after_s = 30;
+  double remote_min_ms = 500;
+  double remote_gbit_s = 10;
+  double remote_write_mib_s = 16;
+  double remote_round_trip_ms = 2;
+  bool lose_server = false;
+  bool one_large = false;  // also plays one server with all budgets
+};
+
+// The flags of `sim` that the figures name.
+struct PlayedTrace {
+  std::string trace_path;
+  std::string profile;
+  size_t sessions = 0;
+  std::string json_path;  // empty: no file
+};
+
+// Adds the flags to `sim`; parsing fills `options`, which must outlive it.
+void AddFleetOptions(CLI::App* sim, FleetCommandOptions* options);
+
+// Replays and prints. The error says which flag cannot be used.
+Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run,
+                const SimOptions& server, const Trace& trace);
+
+}  // namespace cairn
+
+#endif  // CAIRN_LAB_CMD_SIM_FLEET_H_

@@ -1,0 +1,130 @@
+"""The fronts of a fleet: what clients connect to. Each has a name, `missing()` (why it cannot run
+on this machine, or nothing), start(servers, environment) -> (host, port), and stop()."""
+
+import re
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+START_S = 30
+POLL_S = 0.05
+BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)
+
+
+@dataclass
+class Environment:
+    """What a front needs beside the servers."""
+
+    topology: object
+    work: Path
+    root: Path
+
+
+def wait_for_port(host: str, port: int, process: subprocess.Popen, log_path: Path):
+    end = time.monotonic() + START_S
+    while True:
+        try:
+            with socket.create_connection((host, port), timeout=1):
+                return
+        except OSError:
+            pass
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"the front did not start; see {log_path}")
+        time.sleep(POLL_S)
+
+
+class Direct:
+    """No front: the first server alone."""
+
+    name = "none"
+
+    @staticmethod
+    def missing() -> str:
+        return ""
+
+    @staticmethod
+    def start(servers, _environment):
+        return servers[0].host, servers[0].port
+
+    @staticmethod
+    def stop():
+        pass
+
+
+class Haproxy:
+    """HAProxy with examples/fleet/haproxy.cfg, which is what users copy: only addresses are
+    replaced, and for comparison the way of balancing."""
+
+    def __init__(self, name: str, balance: str | None = None):
+        self.name = name
+        self._balance = balance
+        self._process = None
+
+    @staticmethod
+    def missing() -> str:
+        return "" if shutil.which("haproxy") else "haproxy is not installed"
+
+    def configuration(self, text: str, bind: str, servers) -> str:
+        text, binds = re.subn(r"^  bind :8080$", f"  bind {bind}", text, flags=re.MULTILINE)
+        text, examples = re.subn(r"^  server \w+ [\d.]+:\d+\n", "", text, flags=re.MULTILINE)
+        if binds != 1 or examples < 2:
+            raise RuntimeError("haproxy.cfg has no `bind :8080` or no servers")
+        if self._balance:
+            text, lines = BALANCE.subn("", text)
+            if lines != 2:
+                raise RuntimeError("haproxy.cfg has other lines of balancing than expected")
+            text = text.rstrip() + f"\n  balance {self._balance}\n"
+        return text.rstrip() + "\n" + "".join(f"  server {server.place} {server.address}\n"
+                                              for server in servers)
+
+    def start(self, servers, environment: Environment):
+        host, port = environment.topology.front_address()
+        example = (environment.root / "examples" / "fleet" / "haproxy.cfg").read_text()
+        config_path = environment.work / f"{self.name}.cfg"
+        config_path.write_text(self.configuration(example, f"{host}:{port}", servers))
+        log_path = environment.work / f"{self.name}.log"
+        with log_path.open("a") as log:
+            self._process = subprocess.Popen(["haproxy", "-f", str(config_path)],
+                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        wait_for_port(host, port, self._process, log_path)
+        return host, port
+
+    def stop(self):
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+            self._process = None
+
+
+class FrontFile:
+    """`cairn front-file` beside a front: keeps the list of the servers that take requests."""
+
+    def __init__(self, cairn: Path, servers, environment: Environment):
+        self._path = environment.work / "endpoints.yaml"
+        self._path.unlink(missing_ok=True)
+        addresses = ",".join(server.address for server in servers)
+        with (environment.work / "front-file.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [str(cairn), "front-file", "--servers", addresses, "--out", str(self._path),
+                 "--interval", "0.2"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def wait_for(self, servers) -> bool:
+        """Whether the file comes to have exactly these servers, in time."""
+        wanted = sorted(server.address for server in servers)
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            if self._path.exists() and self._listed() == wanted:
+                return True
+            time.sleep(POLL_S)
+        return False
+
+    def _listed(self) -> list[str]:
+        entries = re.findall(r'address: "([\d.]+)"\n    port: "(\d+)"', self._path.read_text())
+        return sorted(f"{address}:{port}" for address, port in entries)
+
+    def stop(self):
+        self._process.terminate()
+        self._process.wait()

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone.
+Called by `make fleet-test` (scripts/test_fleet.sh).
+
+    run.py [--short] [--cairn FILE] [--lab FILE] [--out FOLDER] [--only WORD,…]
+           [--scenarios NAME,…] [--architecture NAME] [--clients N] [--seed N] [--loopback]
+
+Writes FOLDER/result.json and FOLDER/result.md, and fails when a bound is missed. A setup is a front
+(fronts.py) and a tier (tiers.py): to try another, add a line to SETUPS. Every setup plays the same
+scenarios and the same events.
+"""
+
+import argparse
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import fronts  # noqa: E402
+import report  # noqa: E402
+import scenarios  # noqa: E402
+import tiers  # noqa: E402
+import topology  # noqa: E402
+from player import Player  # noqa: E402
+from servers import Server  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACES = ["a", "b", "c", "d"]
+VICTIM = "b"  # the server that is killed or drained
+RAM_MIB = 64  # of each of the four; one server alone has four times as much
+
+
+@dataclass
+class Setup:
+    """`plays`: the events that it plays, by scenario, each with how often the tokens of one server
+    alone the fleet may prefill; None: as often as it likes. ANY: every other scenario."""
+
+    name: str
+    front: object
+    tier: object
+    plays: dict
+    alone: bool = False
+
+    def events(self, scenario: str) -> dict:
+        return self.plays.get(scenario, self.plays.get(ANY, {}))
+
+
+ANY = "any"
+ALONE = Setup("one server", fronts.Direct(), tiers.NoTier(), {ANY: {"": None}}, alone=True)
+# A server that is lost with a crowd's conversations leaves a quarter of all history to prefill.
+# Without a tier no bound holds for that; it is measured.
+SETUPS = [
+    Setup("round robin", fronts.Haproxy("haproxy-round-robin", "roundrobin"), tiers.NoTier(),
+          {"chats": {"": None}}),
+    Setup("session hash", fronts.Haproxy("haproxy"), tiers.NoTier(),
+          {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35},
+           "crowd": {"": 1.45, "killed": None, "drained": None}, ANY: {"": 1.45}}),
+    Setup("session hash, shared folder", fronts.Haproxy("haproxy"), tiers.SharedFolder(),
+          {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35},
+           "crowd": {"": 1.45, "killed": 1.35, "drained": 1.35}}),
+]
+
+
+SHORT_SETUP = "session hash"
+
+
+@dataclass
+class Play:
+    """What became of one scenario on one setup."""
+
+    setup: str
+    scenario: str
+    api: str
+    event: str  # "", "killed" or "drained"
+    read_tokens: float = 0.0
+    ratio: float = 0.0  # of them to those of one server alone
+    ratio_max: float | None = None
+    turns: int = 0
+    moved: int = 0  # turns on another server than the one before
+    failed: int = 0
+    cut: int = 0  # of the failed ones: those streaming from the server that was killed
+    first_token_ms_p50: float = 0.0
+    first_token_ms_p95: float = 0.0
+    seconds: float = 0.0
+    front_file: str = ""  # whether `cairn front-file` saw the event
+    errors: list = field(default_factory=list)
+
+    def misses(self) -> list[str]:
+        """The bounds that it missed."""
+        found = []
+        if self.ratio_max is not None and self.ratio > self.ratio_max:
+            found.append(f"prefilled {self.ratio:.2f} times as much as one server alone, more than "
+                         f"{self.ratio_max}")
+        if self.failed > self.cut:
+            found.append(f"{self.failed - self.cut} requests failed that did not stream from the "
+                         f"lost server: {self.errors[:3]}")
+        if self.front_file == "no":
+            found.append("cairn front-file did not take the lost server off its list")
+        return found
+
+
+class Fleet:
+    def __init__(self, args, places_topology):
+        self._args, self._topology = args, places_topology
+        self._environment = fronts.Environment(places_topology, args.out, ROOT)
+
+    def play(self, setup: Setup, scenario: str, api: str, event: str) -> Play:
+        sizes = scenarios.SHORT if self._args.short else scenarios.FULL
+        conversations = scenarios.make(scenario, sizes, api, self._args.seed)
+        play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event])
+        setup.tier.start(self._args.out)
+        servers = self._servers(setup)
+        front_file = None
+        try:
+            for server in servers:
+                server.start()
+            for server in servers:
+                server.wait_until_ready()
+            host, port = setup.front.start(servers, self._environment)
+            player = Player(host, port, self._args.clients)
+            begin = time.monotonic()
+            if event:
+                front_file = fronts.FrontFile(self._args.cairn, servers, self._environment)
+            player.play(conversations, self._event(event, servers),
+                        scenario in scenarios.IN_ROUNDS)
+            play.seconds = time.monotonic() - begin
+            if front_file is not None:
+                left = [server for server in servers if server.place != VICTIM]
+                play.front_file = "yes" if front_file.wait_for(left) else "no"
+            play.read_tokens = sum(server.read_tokens() for server in servers)
+            self._sum_up(play, player)
+        finally:
+            if front_file is not None:
+                front_file.stop()
+            setup.front.stop()
+            for server in servers:
+                server.stop()
+            setup.tier.stop()
+        return play
+
+    def _servers(self, setup: Setup) -> list[Server]:
+        servers = []
+        for place in PLACES[:1] if setup.alone else PLACES:
+            ram_mib = RAM_MIB * (len(PLACES) if setup.alone else 1)
+            command = [str(self._args.cairn), "serve", "-m", str(self._args.model), "-t", "1",
+                       "-c", "32768", "--parallel", "4", "--grid", "64", "--no-warm",
+                       "--chat-template", "qwen", "--cache-ram", str(ram_mib),
+                       *setup.tier.flags(place)]
+            servers.append(Server(self._topology, place, command,
+                                  self._args.out / f"server-{place}.log"))
+        return servers
+
+    @staticmethod
+    def _event(event: str, servers: list[Server]):
+        if not event:
+            return None
+        victim = next(server for server in servers if server.place == VICTIM)
+        return {"killed": victim.kill, "drained": victim.drain}[event]
+
+    @staticmethod
+    def _sum_up(play: Play, player: Player):
+        last_server = {}
+        for attempt in player.attempts:
+            if attempt.error:
+                play.failed += 1
+                play.cut += (play.event == "killed" and attempt.server == VICTIM
+                             and attempt.status == 200)
+                play.errors.append(f"{attempt.session} turn {attempt.turn} at "
+                                   f"{attempt.server or 'no server'}: {attempt.error}")
+                continue
+            play.turns += 1
+            before = last_server.get(attempt.session)
+            play.moved += before is not None and before != attempt.server
+            last_server[attempt.session] = attempt.server
+        times = sorted(each.first_token_ms for each in player.attempts if each.began)
+        if len(times) > 1:
+            play.first_token_ms_p50 = statistics.median(times)
+            play.first_token_ms_p95 = statistics.quantiles(times, n=20)[-1]
+
+
+def wanted_plays(args):
+    """(setup, scenario, api, event) in order; a server alone first, which the others are compared
+    with. Each API is played where nothing happens, and both together where something does."""
+    setups = [setup for setup in SETUPS
+              if (any(word in setup.name for word in args.only) if args.only
+                  else not args.short or setup.name == SHORT_SETUP)]
+    for scenario in args.scenarios:
+        all_at_once = args.short or scenario in scenarios.IN_ROUNDS
+        for api in [scenarios.BOTH] if all_at_once else scenarios.APIS:
+            due = [(setup, event) for setup in setups for event in setup.events(scenario)
+                   if all_at_once or bool(event) == (api == scenarios.BOTH)]
+            for setup, event in ([(ALONE, "")] if due else []) + due:
+                yield setup, scenario, api, event
+
+
+def play_all(args, fleet: Fleet) -> tuple[list[Play], list[str]]:
+    plays, skips, alone = [], [], {}
+    for setup, scenario, api, event in wanted_plays(args):
+        reason = setup.front.missing() or setup.tier.missing()
+        if reason:
+            skip = f"{setup.name}: {reason}"
+            if skip not in skips:
+                skips.append(skip)
+                print(f"skipped: {skip}", flush=True)
+            continue
+        play = fleet.play(setup, scenario, api, event)
+        if setup.alone:
+            alone[scenario, api] = play.read_tokens
+        play.ratio = play.read_tokens / alone[scenario, api]
+        plays.append(play)
+        print(report.line(play), flush=True)
+    return plays, skips
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
+    parser.add_argument("--lab", type=Path, default=ROOT / "build" / "cairn-lab")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "fleet")
+    parser.add_argument("--short", action="store_true", help="one scenario over both APIs")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--architecture", default="llama", help="of the made model")
+    parser.add_argument("--clients", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--loopback", action="store_true", help="no network namespaces")
+    args = parser.parse_args()
+    if not args.scenarios:
+        args.scenarios = ["chats"] if args.short else list(scenarios.SCENARIOS)
+    unknown = set(args.scenarios) - set(scenarios.SCENARIOS)
+    if unknown:
+        parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
+    return args
+
+
+def main():
+    # As an interrupt: the servers and the namespaces are taken down.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    args = parse_arguments()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for log in args.out.glob("*.log"):
+        log.unlink()
+    args.model = args.out / "model.gguf"
+    subprocess.run([str(args.lab), "model", "make", args.architecture, str(args.model), "--width",
+                    "64", "--layers", "2"], check=True, stdout=subprocess.DEVNULL)
+    places = topology.make(PLACES, args.loopback)
+    print(f"servers in {places.text}", flush=True)
+    try:
+        plays, skips = play_all(args, Fleet(args, places))
+    finally:
+        places.close()
+    command = "make fleet-test" + (" SHORT=1" if args.short else "")
+    page = report.markdown(plays, skips, command, places.text, args)
+    (args.out / "result.md").write_text(page)
+    (args.out / "result.json").write_text(json.dumps(
+        {"command": command, "places": places.text, "architecture": args.architecture,
+         "seed": args.seed, "clients": args.clients, "skipped": skips,
+         "plays": [asdict(play) for play in plays]}, indent=1) + "\n")
+    print(f"written: {args.out / 'result.md'}, {args.out / 'result.json'}")
+    misses = [f"{report.title(play)}: {miss}" for play in plays for miss in play.misses()]
+    for miss in misses:
+        print(f"fleet-test: {miss}", file=sys.stderr)
+    sys.exit(1 if misses else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+// Drain: whether the server takes new requests, and how many it works on.
+//
+//   Begin() ──> new requests get a 503, /health too; those that run are answered
+//   End()   ──> as before
+//   Stop()  ──> like Begin(), and for good: the process ends next
+//
+// Threads: any.
+
+#ifndef CAIRN_API_ADMIN_DRAIN_H_
+#define CAIRN_API_ADMIN_DRAIN_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "api/chat_service.h"
+
+namespace cairn {
+
+// The message of the 503 answers.
+inline constexpr const char* kDrainingText =
+    "the server is draining: it answers what it has begun and takes no new requests; send them to "
+    "another server, or try again later";
+
+class Drain {
+ public:
+  // Held from a request's beginning until its answer has been sent. The Drain outlives it.
+  using Pass = std::shared_ptr<void>;
+
+  // Null while draining.
+  Pass Enter();
+  void Begin();
+  // Returns false if the process ends already.
+  bool End();
+  void Stop();
+
+  // Waits until no request is in progress, for at most `ms_max` or until StopWaiting().
+  void WaitForRequests(double ms_max);
+  void StopWaiting();
+
+  struct State {
+    bool draining = false;
+    bool stopping = false;
+    size_t requests = 0;  // in progress
+  };
+  State state() const;
+
+ private:
+  void Leave();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_;                 // guarded by mutex_
+  bool waits_no_more_ = false;  // guarded by mutex_
+};
+
+// GET /cairn/drain: the state, and the bytes that a restart would lose now. Waits for the context
+// thread's next pause between steps if there is no request.
+std::string DrainBody(const Drain::State& state, const ChatService& service);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_ADMIN_DRAIN_H_

@@ -1,0 +1,260 @@
+#include "cmd/serve/remote/remote_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <utility>
+
+#include "base/read_file.h"
+#include "cmd/serve/key_flags.h"
+#include "remote/remote_url.h"
+#include "remote/s3/s3_index.h"
+#include "remote/s3/s3_objects.h"
+#include "remote/valkey/valkey_store.h"
+
+namespace cairn {
+namespace {
+
+constexpr const char* kGroup = "Remote";
+
+tl::unexpected<Error> Invalid(std::string why) {
+  return Fail(ErrorCode::kInvalidArgument, std::move(why));
+}
+
+tl::unexpected<Error> InFile(const char* flag, const std::string& file, const Error& error) {
+  return Invalid(std::string(flag) + " " + file + ": " + error.message);
+}
+
+Result<RemoteUrl> ParseFlag(const char* flag, const std::string& text) {
+  auto url = ParseRemoteUrl(text);
+  if (!url) return Invalid(std::string(flag) + ": " + url.error().message);
+  return url;
+}
+
+// Content goes over the network in clear text only if that is wanted.
+Status CheckTransport(const RemoteFlagValues& values, const char* flag, const std::string& host,
+                      bool tls) {
+  if (tls || values.insecure || IsLoopbackHost(host)) return {};
+  return Invalid(std::string(flag) + ": " + host +
+                 " is not this machine, and the connection would have no TLS; use valkeys:// or "
+                 "https://, or --remote-insecure if you trust the network");
+}
+
+Result<RemoteKeys> KeysOf(const RemoteFlagValues& values) {
+  if (values.plain) {
+    if (values.key_file.empty()) return RemoteKeys::Plain();
+    return Invalid("--remote-plain stores objects without a seal, so --remote-key-file has no use");
+  }
+  if (values.key_file.empty()) {
+    return Invalid(
+        "--remote needs --remote-key-file FILE, whose key seals what is stored: `openssl rand -hex "
+        "32 >FILE` makes one, the same for all servers. --remote-plain goes without: then whoever "
+        "can write to the store can plant states");
+  }
+  const auto text = ReadFile(values.key_file);
+  if (!text) return Invalid("--remote-key-file " + text.error().message);
+  auto keys = RemoteKeys::Parse(*text);
+  if (!keys) return InFile("--remote-key-file", values.key_file, keys.error());
+  return keys;
+}
+
+Result<std::unique_ptr<ValkeyClient>> ConnectValkey(const RemoteFlagValues& values,
+                                                    const RemoteUrl& url, const char* flag,
+                                                    const std::string& credentials_file,
+                                                    const char* credentials_flag) {
+  ValkeyOptions options;
+  options.host = url.host;
+  options.port = url.port;
+  options.tls = url.tls;
+  options.ca_file = values.ca_file;
+  if (Status good = CheckTransport(values, flag, url.host, url.tls); !good) {
+    return tl::unexpected(good.error());
+  }
+  if (!credentials_file.empty()) {
+    const auto text = ReadFile(credentials_file);
+    if (!text) return Invalid(std::string(credentials_flag) + " " + text.error().message);
+    const Status parsed = ParseValkeyCredentials(*text, &options);
+    if (!parsed) return InFile(credentials_flag, credentials_file, parsed.error());
+  }
+  auto client = ValkeyClient::Make(options);
+  if (!client) return InFile("--remote-ca-file", values.ca_file, client.error());
+  return client;
+}
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<S3Options> S3OptionsOf(const RemoteFlagValues& values, const RemoteUrl& url) {
+  S3Options options;
+  options.bucket = url.bucket;
+  options.prefix = url.prefix;
+  options.region = values.region;
+  options.ca_file = values.ca_file;
+  options.endpoint =
+      values.endpoint.empty() ? "https://s3." + values.region + ".amazonaws.com" : values.endpoint;
+  const auto endpoint = ParseS3Endpoint(options.endpoint);
+  if (!endpoint) return Invalid("--remote-endpoint: " + endpoint.error().message);
+  if (Status good = CheckTransport(values, "--remote-endpoint", endpoint->host, endpoint->tls);
+      !good) {
+    return tl::unexpected(good.error());
+  }
+  if (values.credentials_file.empty()) {
+    options.access_key = Variable("AWS_ACCESS_KEY_ID");
+    options.secret_key = Variable("AWS_SECRET_ACCESS_KEY");
+    options.session_token = Variable("AWS_SESSION_TOKEN");
+  } else {
+    const auto text = ReadFile(values.credentials_file);
+    if (!text) return Invalid("--remote-credentials " + text.error().message);
+    const Status parsed = ParseAwsCredentials(*text, &options);
+    if (!parsed) return InFile("--remote-credentials", values.credentials_file, parsed.error());
+  }
+  if (options.access_key.empty() || options.secret_key.empty()) {
+    return Invalid(
+        "--remote s3:// needs credentials: --remote-credentials FILE, or AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY in the environment");
+  }
+  return options;
+}
+
+// Objects and index of an S3 store; the index is replaced if another is named.
+Status OpenS3(const RemoteFlagValues& values, const RemoteUrl& url, RemoteStores* stores) {
+  const auto options = S3OptionsOf(values, url);
+  if (!options) return tl::unexpected(options.error());
+  auto objects = MakeS3Objects(*options);
+  if (!objects) return Invalid("--remote: " + objects.error().message);
+  stores->objects = std::move(*objects);
+  stores->index = MakeS3Index(stores->objects.get());
+  stores->place = options->endpoint + ", bucket " + url.bucket;
+  return {};
+}
+
+Status OpenValkey(const RemoteFlagValues& values, const RemoteUrl& url, RemoteStores* stores) {
+  if (!values.endpoint.empty()) {
+    return Invalid("--remote-endpoint belongs to s3://, and --remote is a Valkey");
+  }
+  auto client =
+      ConnectValkey(values, url, "--remote", values.credentials_file, "--remote-credentials");
+  if (!client) return tl::unexpected(client.error());
+  stores->objects_client = std::move(*client);
+  stores->objects =
+      MakeValkeyObjects(stores->objects_client.get(), static_cast<int64_t>(values.ttl_h * 3600));
+  stores->index = MakeValkeyIndex(stores->objects_client.get());
+  stores->place = url.host + ":" + std::to_string(url.port);
+  return {};
+}
+
+}  // namespace
+
+void AddRemoteStoreFlags(CLI::App* command, RemoteFlagValues* values) {
+  command
+      ->add_option("--remote", values->url,
+                   "Store that several servers share, behind --cache-dir: valkey://HOST:PORT, "
+                   "valkeys://HOST:PORT (TLS) or s3://BUCKET/PREFIX")
+      ->group(kGroup);
+  command
+      ->add_option("--remote-endpoint", values->endpoint,
+                   "URL of the S3 server (default: Amazon's of --remote-region)")
+      ->group(kGroup);
+  command->add_option("--remote-region", values->region, "Region of the S3 server")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      ->add_option(
+          "--remote-credentials", values->credentials_file,
+          "File with the credentials: for S3 as ~/.aws/credentials (default: AWS_ACCESS_KEY_ID "
+          "and AWS_SECRET_ACCESS_KEY), for Valkey USER:PASSWORD")
+      ->group(kGroup);
+  command
+      ->add_option(
+          "--remote-key-file", values->key_file,
+          "File with the key that seals what is stored, the same for all servers; a second "
+          "line may hold the previous or next key")
+      ->group(kGroup);
+  command
+      ->add_option("--remote-ca-file", values->ca_file,
+                   "Certificates of the authorities that the store's TLS is checked against, PEM "
+                   "(default: the system's)")
+      ->group(kGroup);
+  command
+      ->add_flag(
+          "--remote-plain", values->plain,
+          "Store objects without a seal: whoever can write to the store can then plant states")
+      ->group(kGroup);
+  command
+      ->add_flag("--remote-insecure", values->insecure,
+                 "Connect without TLS to a store on another machine")
+      ->group(kGroup);
+  command
+      ->add_option("--remote-index", values->index_url,
+                   "Valkey for the index, valkeys://HOST:PORT (default: the store of --remote)")
+      ->group(kGroup);
+  command
+      ->add_option("--remote-index-credentials", values->index_credentials_file,
+                   "File with USER:PASSWORD for --remote-index")
+      ->group(kGroup);
+}
+
+void AddRemoteTierFlags(CLI::App* command, RemoteFlagValues* values) {
+  command
+      ->add_option("--remote-wait-ms", values->wait_ms,
+                   "Longest time that a request waits for its lookup in the remote index")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->group(kGroup);
+  command
+      ->add_option("--remote-min-ms", values->saved_ms_min,
+                   "Look up only prompts whose prefill would take longer than this")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e9))
+      ->group(kGroup);
+  command
+      ->add_option("--remote-after-s", values->after_s,
+                   "Upload a conversation once it was idle for this many seconds")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6))
+      ->group(kGroup);
+  command
+      ->add_option("--remote-write-mib-s", values->write_mib_s,
+                   "Maximum upload rate in MiB per second; at shutdown there is no limit (0: none)")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 20))
+      ->group(kGroup);
+  command
+      ->add_option("--remote-ttl-h", values->ttl_h,
+                   "Hours after which the index, and a Valkey, forget what nobody used")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1e5))
+      ->group(kGroup);
+  command
+      ->add_flag("--remote-read-only", values->read_only,
+                 "Fetch from the store; change nothing in it")
+      ->group(kGroup);
+}
+
+Result<RemoteStores> OpenRemoteStores(const RemoteFlagValues& values) {
+  RemoteStores stores;
+  const auto url = ParseFlag("--remote", values.url);
+  if (!url) return tl::unexpected(url.error());
+  auto keys = KeysOf(values);
+  if (!keys) return tl::unexpected(keys.error());
+  stores.keys = std::move(*keys);
+  const Status opened = url->kind == RemoteUrl::Kind::kS3 ? OpenS3(values, *url, &stores)
+                                                          : OpenValkey(values, *url, &stores);
+  if (!opened) return tl::unexpected(opened.error());
+  if (values.index_url.empty()) return stores;
+  const auto index = ParseFlag("--remote-index", values.index_url);
+  if (!index) return tl::unexpected(index.error());
+  if (index->kind != RemoteUrl::Kind::kValkey) {
+    return Invalid("--remote-index: expected valkey://HOST:PORT or valkeys://HOST:PORT");
+  }
+  auto client = ConnectValkey(values, *index, "--remote-index", values.index_credentials_file,
+                              "--remote-index-credentials");
+  if (!client) return tl::unexpected(client.error());
+  stores.index_client = std::move(*client);
+  stores.index = MakeValkeyIndex(stores.index_client.get());
+  stores.place += ", index at " + index->host + ":" + std::to_string(index->port);
+  return stores;
+}
+
+}  // namespace cairn

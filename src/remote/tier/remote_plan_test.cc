@@ -1,0 +1,139 @@
+#include "remote/tier/remote_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/store/disk_fixture.h"
+
+namespace cairn {
+namespace {
+
+using test::kModel;
+using test::Segment;
+using test::Snapshot;
+using test::TokensOf;
+using Place = RemotePlanner::Place;
+
+constexpr RemotePace kPace = {100e3, 1, 500};
+
+class RemotePlanTest : public testing::Test {
+ protected:
+  RemotePlanTest() {
+    names_.emplace_back(RemoteKeys::Plain().keys().front(), kModel, 0);
+    ask_.tokens = TokensOf(9000, 1);
+    ask_.prefill_ms_per_token = 1;
+    ask_.needs_snapshots = true;
+    ask_.snapshots_need_kv = true;
+  }
+
+  // Stores the object, as its uploader lists it.
+  RemoteEntry Store(const ObjectHeader& header, const RemoteId& parent = {},
+                    uint64_t bytes = 1 << 20) {
+    RemoteEntry entry;
+    entry.kind = header.kind;
+    entry.id = names_.front().IdOf(NameOf(header));
+    entry.parent = parent;
+    entry.begin = header.begin;
+    entry.end = header.tokens.size();
+    entry.lineage = header.lineage;
+    entry.stored_bytes = bytes;
+    const auto blocks = names_.front().Blocks(header.tokens);
+    for (const size_t block : BlocksOf(header)) index_[blocks[block]].push_back(entry);
+    return entry;
+  }
+  RemotePlan Plan(const RemotePace& pace = kPace, Place place = Place::kRemote) {
+    RemotePlanner planner(&ask_, kModel, &names_);
+    const auto blocks = names_.front().Blocks(ask_.tokens);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      planner.Add(0, i, names_.front().IndexKeyOf(blocks[i]), index_[blocks[i]]);
+    }
+    return planner.Choose(pace, [place](const RemoteItem&) { return place; });
+  }
+  static std::vector<RemoteId> IdsOf(const RemotePlan& plan) {
+    std::vector<RemoteId> ids;
+    for (const RemoteItem& item : plan.items) ids.push_back(item.entry.id);
+    return ids;
+  }
+
+  RemoteAsk ask_;
+  std::vector<RemoteNames> names_;
+  std::map<BlockHash, std::vector<RemoteEntry>> index_;
+};
+
+TEST_F(RemotePlanTest, TakesTheDeepestSnapshotWithItsSegments) {
+  const RemoteEntry first = Store(Segment(TokensOf(4000, 1), 0, {}));
+  const RemoteEntry second = Store(Segment(TokensOf(8000, 1), 4000, {1, 1}), first.id);
+  Store(Snapshot(TokensOf(3000, 1)), first.id);
+  const RemoteEntry deep = Store(Snapshot(TokensOf(7000, 1)), second.id);
+  Store(Snapshot(TokensOf(8500, 2)), second.id);  // of another conversation
+  const RemotePlan plan = Plan();
+  EXPECT_EQ(IdsOf(plan), (std::vector<RemoteId>{first.id, second.id, deep.id}));
+  EXPECT_EQ(plan.reach_tokens, 7000U);
+  EXPECT_EQ(plan.bytes, uint64_t{3} << 20);
+}
+
+TEST_F(RemotePlanTest, SegmentOfAnotherConversationServesAsFarAsItIsShared) {
+  // Its snapshot says that it holds the shared 3,000 tokens.
+  const RemoteEntry other = Store(Segment(TokensOf(8000, 2, 3000), 0, {}));
+  ask_.tokens = TokensOf(9000, 1, 3000);
+  const RemoteEntry header = Store(Snapshot(TokensOf(3000, 0, 3000)), other.id);
+  const RemotePlan plan = Plan();
+  EXPECT_EQ(IdsOf(plan), (std::vector<RemoteId>{other.id, header.id}));
+  EXPECT_EQ(plan.items.front().agrees_tokens, 3000U);
+}
+
+TEST_F(RemotePlanTest, WithoutSnapshotsSegmentsServeUpToTheirLastSharedBlock) {
+  ask_.needs_snapshots = ask_.snapshots_need_kv = false;
+  ask_.tokens = TokensOf(9000, 1, 3000);
+  const RemoteEntry other = Store(Segment(TokensOf(8000, 2, 3000), 0, {}));
+  const RemotePlan plan = Plan();
+  EXPECT_EQ(IdsOf(plan), std::vector<RemoteId>{other.id});
+  EXPECT_EQ(plan.reach_tokens, 5 * kRemoteBlockTokens);
+}
+
+TEST_F(RemotePlanTest, RecurrentModelsNeedTheSnapshotAlone) {
+  ask_.snapshots_need_kv = false;
+  const RemoteEntry deep = Store(Snapshot(TokensOf(7000, 1)));
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{deep.id});
+}
+
+TEST_F(RemotePlanTest, MissingSegmentMakesTheSnapshotBehindItUseless) {
+  const RemoteEntry second = Store(Segment(TokensOf(8000, 1), 4000, {1, 1}), {7, 7});
+  Store(Snapshot(TokensOf(7000, 1)), second.id);
+  EXPECT_TRUE(Plan().items.empty());
+}
+
+TEST_F(RemotePlanTest, CirclesOfParentsEnd) {
+  RemoteEntry circle;
+  circle.kind = ObjectKind::kSegment;
+  circle.id = {5, 5};
+  circle.parent = {5, 5};
+  circle.begin = 100;
+  circle.end = 8000;
+  circle.stored_bytes = 1;
+  const auto blocks = names_.front().Blocks(ask_.tokens);
+  for (const BlockHash& block : blocks) index_[block].push_back(circle);
+  Store(Snapshot(TokensOf(7000, 1)), circle.id);
+  EXPECT_TRUE(Plan().items.empty());
+}
+
+TEST_F(RemotePlanTest, FetchesOnlyWhatPays) {
+  ask_.snapshots_need_kv = false;
+  const RemoteEntry small = Store(Snapshot(TokensOf(3000, 1)), {}, 10 << 20);
+  Store(Snapshot(TokensOf(7000, 1)), {}, uint64_t{1} << 30);
+  // A gigabyte takes ten seconds, and spares seven.
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{small.id});
+  EXPECT_TRUE(Plan({1e3, 1, 500}).items.empty());
+  EXPECT_TRUE(Plan({100e3, 1, 5000}).items.empty());
+  ask_.reach_tokens = 2900;
+  EXPECT_TRUE(Plan().items.empty());
+}
+
+TEST_F(RemotePlanTest, LocalAndUselessObjectsAreLeftOut) {
+  ask_.snapshots_need_kv = false;
+  Store(Snapshot(TokensOf(7000, 1)));
+  EXPECT_TRUE(Plan(kPace, Place::kLocal).items.empty());
+  EXPECT_TRUE(Plan(kPace, Place::kUseless).items.empty());
+}
+
+}  // namespace
+}  // namespace cairn
