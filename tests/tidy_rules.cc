@@ -36,23 +36,23 @@ const std::map<std::string, Folders>& AllowedFolders() {
         "api"}},
       {"trace", {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched"}},
       {"cmd",
-       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat", "sched",
-        "api", "http", "trace"}},
+       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat",
+        "sched", "api", "http", "trace"}},
       // Folders beside the server, which includes neither of them.
       {"lab",
        {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched", "http",
         "trace", "cmd"}},
       {"testing",
-       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat", "sched",
-        "api", "http", "cmd", "lab"}},
+       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat",
+        "sched", "api", "http", "cmd", "lab"}},
   };
   return allowed;
 }
 
 // A test may include folders that are built before its own, and the laboratory.
-constexpr std::string_view kBuildOrder[] = {"base",  "events", "media",  "tree",   "policy",
-                                            "store", "remote", "cache",  "engine", "chat",
-                                            "sched", "api",    "http",   "trace",  "cmd"};
+constexpr std::string_view kBuildOrder[] = {"base",  "events", "media", "tree",   "policy",
+                                            "store", "remote", "cache", "engine", "chat",
+                                            "sched", "api",    "http",  "trace",  "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);
@@ -109,8 +109,8 @@ const std::vector<Library>& Libraries() {
        {"src/api/media/base64.cc", "src/events/token_ids.cc", "src/http/tls.cc",
         "src/media/medium.cc", "src/remote/remote_names.cc", "src/remote/seal.cc",
         "src/remote/valkey/valkey_client.cc", "testing/http/tls_client.h"}},
-       {"libcurl", {"curl/"}, ".h", {"src/remote/s3/s3_objects.cc"}},
-       {"hiredis", {"hiredis"}, ".h", {"src/remote/valkey/valkey_client.cc"}},
+      {"libcurl", {"curl/"}, ".h", {"src/remote/s3/s3_objects.cc"}},
+      {"hiredis", {"hiredis"}, ".h", {"src/remote/valkey/valkey_client.cc"}},
       {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc", "src/media/thumbnail.cc"}},
       {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},
       {"miniaudio", {"miniaudio"}, ".h", {"src/media/decode/audio_file.cc"}},

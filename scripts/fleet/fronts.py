@@ -21,6 +21,7 @@ class Environment:
     topology: object
     work: Path
     root: Path
+    cairn: Path | None = None  # the program
 
 
 def wait_for_port(host: str, port: int, process: subprocess.Popen, log_path: Path):
@@ -102,14 +103,19 @@ class Haproxy:
 class FrontFile:
     """`cairn front-file` beside a front: keeps the list of the servers that take requests."""
 
-    def __init__(self, cairn: Path, servers, environment: Environment):
-        self._path = environment.work / "endpoints.yaml"
+    def __init__(self, cairn: Path, servers, environment: Environment,
+                 name: str = "endpoints.yaml"):
+        self._path = environment.work / name
         self._path.unlink(missing_ok=True)
         addresses = ",".join(server.address for server in servers)
         with (environment.work / "front-file.log").open("a") as log:
             self._process = subprocess.Popen(
                 [str(cairn), "front-file", "--servers", addresses, "--out", str(self._path),
                  "--interval", "0.2"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
     def wait_for(self, servers) -> bool:
         """Whether the file comes to have exactly these servers, in time."""

@@ -15,12 +15,14 @@ KEY = "fleet-test-key"
 class Server:
     """One `cairn serve` at a place of the topology."""
 
-    def __init__(self, topology, place: str, command: list[str], log_path: Path):
+    def __init__(self, topology, place: str, command: list[str], log_path: Path,
+                 keyed: bool = True):
         self.place = place
         self.host, self.port = topology.address(place)
         self._log_path = log_path
+        access = ["--api-key", KEY] if keyed else ["--insecure"]
         self._command = topology.command(
-            place, [*command, "--host", self.host, "--port", str(self.port), "--api-key", KEY])
+            place, [*command, "--host", self.host, "--port", str(self.port), *access])
         self._process = None
         self._last_read = 0.0
 

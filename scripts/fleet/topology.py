@@ -33,16 +33,17 @@ def run(*command: str):
 
 
 class Loopback:
-    """All servers on this machine's loopback interface, on free ports."""
+    """All servers on this machine's loopback interface, on free ports, each at an address of its own
+    for the ports that it does not choose."""
 
     def __init__(self, reason: str):
         self.text = f"ports of the loopback interface ({reason})"
-        self._ports = {}
+        self._places = {}
 
     def address(self, place: str) -> tuple[str, int]:
-        if place not in self._ports:
-            self._ports[place] = free_port()
-        return "127.0.0.1", self._ports[place]
+        if place not in self._places:
+            self._places[place] = f"127.0.0.{11 + len(self._places)}", free_port()
+        return self._places[place]
 
     def front_address(self) -> tuple[str, int]:
         return "127.0.0.1", free_port()
