@@ -17,7 +17,7 @@
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
 #include "api/wall_clock.h"
-#include "http/drain_routes.h"
+#include "http/drain/drain_routes.h"
 #include "http/render/render_routes.h"
 #include "http/stream_ping.h"
 

@@ -1,4 +1,4 @@
-#include "http/drain_routes.h"
+#include "http/drain/drain_routes.h"
 
 #include <string>
 #include <utility>

@@ -7,8 +7,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_CMD_SERVE_GRACEFUL_STOP_H_
-#define CAIRN_CMD_SERVE_GRACEFUL_STOP_H_
+#ifndef CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
+#define CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
 
 #include <functional>
 #include <mutex>
@@ -42,4 +42,4 @@ class GracefulStop {
 
 }  // namespace cairn
 
-#endif  // CAIRN_CMD_SERVE_GRACEFUL_STOP_H_
+#endif  // CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_

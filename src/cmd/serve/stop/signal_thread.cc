@@ -1,4 +1,4 @@
-#include "cmd/serve/signal_thread.h"
+#include "cmd/serve/stop/signal_thread.h"
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 // The routes of a drain: GET, POST and DELETE /cairn/drain, /health, and the 503 of requests that
 // come while the server drains (api/admin/drain.h).
 
-#ifndef CAIRN_HTTP_DRAIN_ROUTES_H_
-#define CAIRN_HTTP_DRAIN_ROUTES_H_
+#ifndef CAIRN_HTTP_DRAIN_DRAIN_ROUTES_H_
+#define CAIRN_HTTP_DRAIN_DRAIN_ROUTES_H_
 
 #include "http/routes.h"
 #include "http/server.h"
@@ -21,4 +21,4 @@ void AddDrainRoutes(HttpServer* server, Served* served);
 
 }  // namespace cairn
 
-#endif  // CAIRN_HTTP_DRAIN_ROUTES_H_
+#endif  // CAIRN_HTTP_DRAIN_DRAIN_ROUTES_H_

@@ -1,8 +1,8 @@
 // SignalThread: a thread that waits for SIGINT, SIGTERM and SIGHUP, so that no handler interrupts
 // other code. Its constructor blocks them in the calling thread and in all that this one starts.
 
-#ifndef CAIRN_CMD_SERVE_SIGNAL_THREAD_H_
-#define CAIRN_CMD_SERVE_SIGNAL_THREAD_H_
+#ifndef CAIRN_CMD_SERVE_STOP_SIGNAL_THREAD_H_
+#define CAIRN_CMD_SERVE_STOP_SIGNAL_THREAD_H_
 
 #include <csignal>
 #include <functional>
@@ -26,4 +26,4 @@ class SignalThread {
 
 }  // namespace cairn
 
-#endif  // CAIRN_CMD_SERVE_SIGNAL_THREAD_H_
+#endif  // CAIRN_CMD_SERVE_STOP_SIGNAL_THREAD_H_
