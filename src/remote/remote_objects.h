@@ -33,6 +33,8 @@ class RemoteObjects {
  public:
   virtual ~RemoteObjects() = default;
 
+  // Whether the object is there; if so, a store that lets objects expire keeps it for longer.
+  virtual Result<bool> Has(const std::string& path, Deadline deadline) = 0;
   // Succeeds without a change if the object is there. A reader sees all of it or none.
   virtual Status Put(const std::string& path, ByteSpan bytes, Deadline deadline) = 0;
   // Returns the first `bytes_max` bytes, or fewer if the object ends before.

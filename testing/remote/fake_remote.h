@@ -80,6 +80,16 @@ class FaultyRemote {
    public:
     explicit Objects(FaultyRemote* owner) : owner_(owner) {}
 
+    Result<bool> Has(const std::string& path, Deadline deadline) override {
+      const RemoteFault fault = owner_->Enter();
+      if (Status failed = owner_->FailAs(fault, deadline, false); !failed) {
+        if (failed.error().code == ErrorCode::kNotFound) return false;
+        return tl::unexpected(failed.error());
+      }
+      const std::lock_guard lock(owner_->store_->mutex);
+      return owner_->store_->objects.contains(path) != (fault == RemoteFault::kLying);
+    }
+
     Status Put(const std::string& path, ByteSpan bytes, Deadline deadline) override {
       const RemoteFault fault = owner_->Enter();
       if (Status failed = owner_->FailAs(fault, deadline, true); !failed) return failed;

@@ -55,6 +55,9 @@ class RemoteCacheTest : public testing::Test {
   class View final : public RemoteObjects {
    public:
     explicit View(RemoteObjects* to) : to_(to) {}
+    Result<bool> Has(const std::string& path, Deadline deadline) override {
+      return to_->Has(path, deadline);
+    }
     Status Put(const std::string& path, ByteSpan bytes, Deadline deadline) override {
       return to_->Put(path, bytes, deadline);
     }

@@ -17,8 +17,6 @@ constexpr long kConnectMsMax = 2000;
 constexpr long kBytesPerSMin = 1024;
 constexpr long kSlowS = 2;
 constexpr size_t kIdleMax = 8;
-// An object larger than this is uploaded only after a look whether it is there.
-constexpr size_t kLookFirstBytes = size_t{64} << 10;
 constexpr size_t kErrorBytesMax = 4096;
 constexpr size_t kPageBytesMax = size_t{8} << 20;
 
@@ -107,13 +105,15 @@ class S3Objects final : public RemoteObjects {
     signature_ = "aws:amz:" + options_.region + ":s3";
   }
 
+  Result<bool> Has(const std::string& path, Deadline deadline) override {
+    const Request look{.method = "HEAD", .path = options_.prefix + path};
+    const auto answer = Do(look, deadline);
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->status == 404) return false;
+    return StatusOf(*answer).transform([] { return true; });
+  }
+
   Status Put(const std::string& path, ByteSpan bytes, Deadline deadline) override {
-    if (bytes.size() > kLookFirstBytes) {
-      Request look{.method = "HEAD", .path = options_.prefix + path};
-      const auto there = Do(look, deadline);
-      if (!there) return tl::unexpected(there.error());
-      if (there->status == 200) return {};
-    }
     Request put{.method = "PUT", .path = options_.prefix + path};
     put.headers = {"If-None-Match: *", "Content-Type: application/octet-stream", "Expect:"};
     put.body = bytes;

@@ -12,6 +12,9 @@ namespace cairn {
 namespace {
 
 constexpr double kPutMsMin = 10'000;
+constexpr double kHasMsMax = 2000;
+// A store may give up what nobody uses, so what was there earlier than this is looked at again.
+constexpr double kReliedOnMs = 600'000;
 constexpr double kAddMsMax = 5000;
 constexpr size_t kSegmentsMax = 10'000;
 constexpr size_t kPathMax = 4096;
@@ -96,7 +99,7 @@ Result<uint64_t> RemoteUploader::Upload(const ObjectName& name) {
   ObjectName next = name;
   for (size_t i = 0; i < kPathMax && !next.empty(); ++i) {
     const auto known = known_->Find(next);
-    if (known && next != name) {
+    if (known && next != name && MayRelyOn(*known, steps.front().header.name_space)) {
       if (known->is_short) shorts.push_back(known->entry);
       next = known->parent;
       continue;
@@ -125,18 +128,20 @@ Result<uint64_t> RemoteUploader::Upload(const ObjectName& name) {
   return bytes;
 }
 
-Result<uint64_t> RemoteUploader::Send(Step* step) {
-  const std::string model = options_->folder + "/" + ToText(options_->fingerprint);
-  const std::string file_path = model + "/" + ObjectFileName(step->name);
-  const auto stat = options_->fs->Stat(file_path);
-  if (!stat) return tl::unexpected(stat.error());
-  auto file = options_->fs->Read(file_path, 0, stat->bytes);
-  if (!file) return tl::unexpected(file.error());
-  // A bad file would be bad everywhere.
-  const auto checked = CheckObject(*file);
-  if (!checked) return tl::unexpected(checked.error());
-  const auto front_bytes = FrontBytes(*file);
-  if (!front_bytes) return tl::unexpected(front_bytes.error());
+Result<bool> RemoteUploader::IsThere(const std::string& path) {
+  const auto there = options_->objects->Has(path, DeadlineIn(kHasMsMax));
+  objects_breaker_->Note(there ? Status{} : Status(tl::unexpected(there.error())));
+  return there;
+}
+
+bool RemoteUploader::MayRelyOn(const KnownRemote& known, uint64_t name_space) {
+  if (options_->clock->NowMs() - known.refreshed_ms < kReliedOnMs) return true;
+  const RemoteNames names(options_->keys.keys().front(), options_->fingerprint, name_space);
+  // If that cannot be found out, the upload will fail anyway.
+  return IsThere(names.PathOf(known.entry.id)).value_or(true);
+}
+
+void RemoteUploader::FillEntry(Step* step, uint64_t file_bytes, uint64_t front_bytes) const {
   const ObjectHeader& header = step->header;
   const RemoteNames names(options_->keys.keys().front(), options_->fingerprint, header.name_space);
   RemoteEntry& entry = step->entry;
@@ -150,9 +155,28 @@ Result<uint64_t> RemoteUploader::Send(Step* step) {
   entry.lineage = header.lineage;
   entry.worth_ms = header.worth_ms;
   entry.written_s = options_->now_s();
-  const std::string path = names.PathOf(entry.id);
-  const Bytes sealed = Seal(options_->keys, path, *std::move(file), *front_bytes);
-  entry.stored_bytes = sealed.size();
+  entry.stored_bytes = options_->keys.seals() ? SealedBytes(file_bytes, front_bytes) : file_bytes;
+}
+
+Result<uint64_t> RemoteUploader::Send(Step* step) {
+  const std::string model = options_->folder + "/" + ToText(options_->fingerprint);
+  const std::string file_path = model + "/" + ObjectFileName(step->name);
+  const auto stat = options_->fs->Stat(file_path);
+  if (!stat) return tl::unexpected(stat.error());
+  FillEntry(step, stat->bytes, stat->bytes - step->header.stored_bytes);
+  const RemoteNames names(options_->keys.keys().front(), options_->fingerprint,
+                          step->header.name_space);
+  const std::string path = names.PathOf(step->entry.id);
+  const auto there = IsThere(path);
+  if (!there) return tl::unexpected(there.error());
+  if (*there) return 0;
+  auto file = options_->fs->Read(file_path, 0, stat->bytes);
+  if (!file) return tl::unexpected(file.error());
+  // A bad file would be bad everywhere.
+  const auto checked = CheckObject(*file);
+  if (!checked) return tl::unexpected(checked.error());
+  const size_t front_bytes = file->size() - checked->stored_bytes;
+  const Bytes sealed = Seal(options_->keys, path, *std::move(file), front_bytes);
   TraceSpan span(options_->trace, "remote upload");
   span.Add("bytes", sealed.size());
   const double begin_ms = options_->clock->NowMs();

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "remote/tier/breaker.h"
@@ -58,7 +59,12 @@ class RemoteUploader {
   // The segment that holds a snapshot's last token; empty if none is known.
   ObjectName HolderOf(const ObjectHeader& snapshot) const;
   Result<Step> MakeStep(const ObjectName& name) const;
-  // Puts the object's bytes into the store, and fills in the entry.
+  Result<bool> IsThere(const std::string& path);
+  // Whether an object that was in the store still is.
+  bool MayRelyOn(const KnownRemote& known, uint64_t name_space);
+  void FillEntry(Step* step, uint64_t file_bytes, uint64_t front_bytes) const;
+  // Puts the object's bytes into the store unless they are there, and fills in the entry. Returns
+  // the bytes sent.
   Result<uint64_t> Send(Step* step);
   Status SendIdentity();
   std::vector<RemoteIndex::Row> RowsOf(const Step& step,

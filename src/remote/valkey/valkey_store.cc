@@ -152,6 +152,13 @@ class ValkeyObjects final : public RemoteObjects {
   ValkeyObjects(ValkeyClient* client, int64_t ttl_s)
       : client_(client), ttl_(std::to_string(ttl_s)) {}
 
+  Result<bool> Has(const std::string& path, Deadline deadline) override {
+    const auto head = FindHead(path, deadline);
+    if (!head) return tl::unexpected(head.error());
+    if (!*head) return false;
+    return Refresh(path, **head, deadline);
+  }
+
   Status Put(const std::string& path, ByteSpan bytes, Deadline deadline) override {
     auto there = FindHead(path, deadline);
     if (!there) return tl::unexpected(there.error());
