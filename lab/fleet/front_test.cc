@@ -152,8 +152,12 @@ TEST(HashRing, FindsWhatASearchOfAllPointsFinds) {
           ring.Find(hash, [&](size_t server) { return accepted.contains(server); });
       const size_t any = ring.Find(hash, [](size_t /*server*/) { return true; });
       ASSERT_TRUE(left.contains(found) && left.contains(any)) << "seed " << seed;
-      if (!accepted.empty()) ASSERT_TRUE(accepted.contains(found)) << "seed " << seed;
-      if (accepted.contains(any) || accepted.empty()) ASSERT_EQ(found, any) << "seed " << seed;
+      if (!accepted.empty()) {
+        ASSERT_TRUE(accepted.contains(found)) << "seed " << seed;
+      }
+      if (accepted.contains(any) || accepted.empty()) {
+        ASSERT_EQ(found, any) << "seed " << seed;
+      }
     }
   }
 }

@@ -39,7 +39,9 @@ TEST(NumberRanges, HoldWhatASetHolds) {
     for (uint32_t number = 0; number < 50; ++number) {
       ASSERT_EQ(tried.Has(number), set.contains(number)) << "seed " << seed << ", " << number;
       const auto below = static_cast<size_t>(std::distance(set.begin(), set.lower_bound(number)));
-      if (set.contains(number)) ASSERT_EQ(tried.PlaceOf(number), below) << "seed " << seed;
+      if (set.contains(number)) {
+        ASSERT_EQ(tried.PlaceOf(number), below) << "seed " << seed;
+      }
       uint32_t until = number;
       while (until < 49 && set.contains(until + 1) == set.contains(number)) ++until;
       ASSERT_EQ(tried.SameUntil({number, 49}), until) << "seed " << seed << ", " << number;
