@@ -35,7 +35,8 @@ class KvEventsServeTest : public test::ServedTest {
     const HttpReply reply = Post("/v1/chat/completions/render", body);
     EXPECT_EQ(reply.status, 200) << reply.body;
     EventConsumer::Ids ids;
-    for (const Json& id : Json::parse(reply.body)["token_ids"]) ids.push_back(id.get<uint32_t>());
+    const Json rendered = Json::parse(reply.body);
+    for (const Json& id : rendered["token_ids"]) ids.push_back(id.get<uint32_t>());
     return ids;
   }
   // How many of the ids a router finds in a tier, by all events so far.

@@ -113,8 +113,7 @@ struct EventSockets::Handles {
     CHECK(*socket != nullptr);
     SetOption(*socket, ZMQ_LINGER, kLingerMs);
     SetOption(*socket, ZMQ_SNDHWM, type == ZMQ_PUB ? kEventsWaitingMax : kReplayWaitingMax);
-    // IPv6 addresses are accepted too.
-    SetOption(*socket, ZMQ_IPV6, 1);
+    if (endpoint.find('[') != std::string::npos) SetOption(*socket, ZMQ_IPV6, 1);
     if (type == ZMQ_ROUTER) SetOption(*socket, ZMQ_ROUTER_MANDATORY, 1);
     if (zmq_bind(*socket, ForBind(endpoint).c_str()) == 0) return {};
     return Fail(ErrorCode::kUnavailable,
