@@ -45,7 +45,7 @@ class RemoteLife {
         scheduler_(&engine_, &cache_, &clock_, SchedulerOptionsOf(options)) {
     self_ = tier_.get();
     cache_.SetSavedAs({kModel, {{0, 0}, {1, 111}, {2, 222}}});
-    faulty_.SetOnHang([this] { clock_.Skip(1000); });
+    faulty_.SetOnHang([this] { Skip(1000); });
   }
 
   // Answers the request, doing the tier's work whenever the scheduler waits.
@@ -77,16 +77,21 @@ class RemoteLife {
   CheckpointCache& cache() { return cache_; }
   FakeEngine& engine() { return engine_; }
   std::vector<std::string>& log() { return log_; }
-  void Skip(double ms) { clock_.Skip(ms); }
+  void Skip(double ms) {
+    clock_.Skip(ms);
+    remote_clock_.Skip(ms);
+  }
 
  private:
-  // Every call takes a little time, and a hanging one much.
+  // Every call takes `ms`.
   class SkippingClock final : public Clock {
    public:
-    double NowMs() const override { return now_ms_.fetch_add(4); }
+    explicit SkippingClock(double ms) : ms_(ms) {}
+    double NowMs() const override { return now_ms_.fetch_add(ms_); }
     void Skip(double ms) { now_ms_.fetch_add(ms); }
 
    private:
+    const double ms_;
     mutable std::atomic<double> now_ms_{0};
   };
 
@@ -115,7 +120,7 @@ class RemoteLife {
     tier.objects = faulty_.objects();
     tier.index = faulty_.index();
     tier.fs = fs_.get();
-    tier.clock = &clock_;
+    tier.clock = &remote_clock_;
     tier.folder = kFolder;
     tier.folder_bytes_max = uint64_t{1} << 40;
     tier.fingerprint = kModel;
@@ -140,7 +145,9 @@ class RemoteLife {
     return scheduling;
   }
 
-  SkippingClock clock_;
+  // Prefill takes much longer than a call to the remote store.
+  SkippingClock clock_{4};
+  SkippingClock remote_clock_{0.01};
   std::vector<std::string> log_;
   FaultyRemote faulty_;
   std::unique_ptr<MemoryFs> fs_;

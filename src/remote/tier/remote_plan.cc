@@ -76,7 +76,6 @@ void RemotePlanner::Verify(Candidate* candidate) const {
 
 size_t RemotePlanner::ReachOf(const Candidate& candidate) const {
   const RemoteEntry& entry = candidate.item.entry;
-  if (entry.kind == ObjectKind::kSnapshot && !ask_->needs_snapshots) return 0;
   if (entry.kind != ObjectKind::kSegment) return candidate.is_whole ? entry.end : 0;
   // Without snapshots, the front of a segment on the grid is as good as all of it.
   if (ask_->needs_snapshots) return 0;
@@ -126,8 +125,13 @@ RemotePlan RemotePlanner::Choose(const RemotePace& pace,
     const size_t reach = std::min(ReachOf(candidate), ask_->tokens.size());
     if (reach > ask_->reach_tokens) targets.emplace_back(reach, &candidate);
   }
-  std::stable_sort(targets.begin(), targets.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  // A snapshot brings the segments along that it stands on.
+  const auto is_segment = [](const Candidate* candidate) {
+    return candidate->item.entry.kind == ObjectKind::kSegment;
+  };
+  std::stable_sort(targets.begin(), targets.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : !is_segment(a.second) && is_segment(b.second);
+  });
   for (const auto& [reach, target] : targets) {
     RemotePlan plan;
     plan.reach_tokens = reach;

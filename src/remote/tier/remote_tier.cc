@@ -289,7 +289,7 @@ RemoteStats RemoteTier::stats() const {
   stats.open = index_breaker_.open() || objects_breaker_.open();
   stats.refusing = index_breaker_.refusing() || objects_breaker_.refusing();
   const std::lock_guard lock(mutex_);
-  stats.to_upload = queue_.size();
+  stats.to_upload = queue_.waiting();
   return stats;
 }
 

@@ -103,6 +103,12 @@ std::optional<double> UploadQueue::NextDueMs() const {
   return next_ms;
 }
 
+size_t UploadQueue::waiting() const {
+  return static_cast<size_t>(
+      std::count_if(objects_.begin(), objects_.end(),
+                    [this](const auto& pair) { return DueMs(pair.second, false) != kNever; }));
+}
+
 // Drops a tenth at once, so that a full queue does not sort for each object.
 void UploadQueue::KeepFew() {
   if (objects_.size() <= kObjectsMax) return;

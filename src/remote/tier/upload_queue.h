@@ -63,6 +63,8 @@ class UploadQueue {
   // When the next object is due, by the caller's clock; nullopt if none will be.
   std::optional<double> NextDueMs() const;
   size_t size() const { return objects_.size(); }
+  // The number of objects that are due or will be.
+  size_t waiting() const;
 
  private:
   struct Object {
