@@ -19,6 +19,12 @@
 //   evict    fifo, one                       1.280     1.077  10000 checkpoints, 200 evicted
 //   evict    closest-pair, one               1.122     0.677  10000 checkpoints, 200 evicted
 //   evict    marconi, one                    1.162     0.268  10000 checkpoints, 197 evicted
+//   events   full, the whole set           123.310   123.310  15626 blocks, 4265081 bytes
+//   events   full, report                    0.001     0.000  1000 new tokens
+//   events   full, publish                   0.027     0.023  4209 bytes
+//   events   tenth, report                   0.001     0.000  1000 new tokens
+//   events   tenth, publish                  0.024     0.020  4219 bytes
+//   events   full, secret, publish           0.073     0.065  5062 bytes
 //   restore  llama, assemble 1               8.128     7.657  62.9 MB, 0.62 of memcpy's 12.6 GB/s
 //   restore  llama, assemble 8               8.790     7.946  62.9 MB, 0.88 of memcpy's 8.2 GB/s
 //   restore  qwen35, snapshot                6.088     5.729  51.2 MB, 0.70 of memcpy's 12.0 GB/s
@@ -32,6 +38,8 @@
 //   evict    ranks all candidates once for an eighth of them; closest-pair and marconi compare
 //            them with each other, once for each eviction. Tokens count too, so an insert may
 //            evict one more or one less than its row says.
+//   events   should not depend on what the cache holds. These rows are of a machine with other work
+//            (load average 5); "report" is on the thread that computes.
 //   restore  should reach 0.5 of memcpy for states of 50 MB and more: 0.58 to 0.87 in the two runs
 //            seen, with a core to itself (load average 1). A snapshot was 0.39 to 0.41 while a
 //            checksum over its bytes was verified before each use. On a full machine ratios of one
