@@ -97,7 +97,7 @@ class FaultyRemote {
       const std::lock_guard lock(owner_->store_->mutex);
       const bool fresh =
           owner_->store_->objects.emplace(path, Bytes(bytes.begin(), bytes.end())).second;
-      owner_->store_->puts += fresh ? 1 : 0;
+      owner_->store_->written += fresh ? 1 : 0;
       owner_->store_->bytes_put += fresh ? bytes.size() : 0;
       if (fault == RemoteFault::kTorn) return Fail(ErrorCode::kTimedOut, "the answer was lost");
       return {};

@@ -163,9 +163,9 @@ TEST(RemoteServers, TwoServersUploadOneNameOnce) {
   RemoteLife second(&store, 2, options);
   for (RemoteLife* server : {&first, &second}) server->Ask(Request(Text(2000, 'H')));
   EXPECT_TRUE(first.SaveAndDrain());
-  const uint64_t puts = store.puts;
+  const uint64_t written = store.written;
   EXPECT_TRUE(second.SaveAndDrain());
-  EXPECT_EQ(store.puts, puts);
+  EXPECT_EQ(store.written, written);
   RemoteLife third(&store, 3, options);
   EXPECT_LE(third.Ask(Request(Text(2000, 'H'))).end.cost.prefill_tokens(), 64U);
 }
