@@ -45,7 +45,7 @@ struct FakeRemote {
   std::mutex mutex;
   std::map<std::string, Bytes> objects;
   std::map<std::string, std::map<RemoteId, RemoteEntry>> index;
-  uint64_t puts = 0;  // of objects that were not there
+  uint64_t written = 0;  // objects that were not there
   uint64_t bytes_put = 0;
   uint64_t gets = 0;
 
