@@ -20,11 +20,12 @@ readonly LINES_MAX=60
 # all families take a quarter of an hour.
 readonly ASAN_PROGRAMS=(
   tree/tree_test cache/cache_test cache/cache_property_test store/store_test store/disk_store_test
-  store/disk_store_property_test engine/engine_test engine/llama_engine_test http/http_test
+  store/disk_store_property_test remote/remote_test events/events_test engine/engine_test
+  engine/llama_engine_test http/http_test
 )
 # The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
-  store/disk_store_test sched/sched_test http/http_test http/http_tls_test
+  store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
 )
 FAILED=""
 

@@ -39,6 +39,11 @@ int PortIn(std::string_view line) {
   constexpr std::string_view kUrl = "://127.0.0.1:";
   const size_t at = line.find(kUrl);
   if (at == std::string_view::npos) return 0;
+  // A line may name addresses of other protocols.
+  const std::string_view before = line.substr(0, at);
+  if (!before.ends_with("http") && !before.ends_with("https")) {
+    return PortIn(line.substr(at + kUrl.size()));
+  }
   int port = 0;
   for (const char c : line.substr(at + kUrl.size())) {
     if (c < '0' || c > '9' || port > 65535) break;

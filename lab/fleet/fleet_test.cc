@@ -44,10 +44,17 @@ struct Played {
   }
 };
 
+// A row of logits that goes to disk has at least one number.
+ModelProfile RandomProfile(RandomTraces* random) {
+  ModelProfile profile = random->NextProfile();
+  profile.logits_bytes += sizeof(float);
+  return profile;
+}
+
 SimOptions RandomServer(RandomTraces* random) {
   const auto pairs = test::AllPolicyPairs();
   SimOptions server;
-  server.profile = random->NextProfile();
+  server.profile = RandomProfile(random);
   std::tie(server.placement, server.eviction) = pairs[random->Below(pairs.size())];
   server.cache.ram_bytes_max = random->Between(4'000, 100'000);
   server.slots = random->Between(1, 3);
@@ -155,9 +162,9 @@ TEST(Fleet, AFreeRemoteTierNeverCostsAToken) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     RandomTraces random(seed);
     FleetOptions fleet;
-    fleet.server.profile = random.NextProfile();
+    fleet.server.profile = RandomProfile(&random);
     fleet.server.profile.move_bytes_per_s = std::numeric_limits<double>::infinity();
-    fleet.server.profile.prefill_tokens_per_s = 1;  // so that everything is worth saving
+    fleet.server.profile.prefill_tokens_per_s = 10'000;
     fleet.server.cache.ram_bytes_max = SIZE_MAX;
     fleet.server.disk = {uint64_t{1} << 40, std::numeric_limits<double>::infinity()};
     fleet.server.slots = 1;
@@ -174,7 +181,7 @@ TEST(Fleet, AFreeRemoteTierNeverCostsAToken) {
 }
 
 TEST(Fleet, FrontsThatKnowConversationsReadLessThanOthers) {
-  const Played played(Conversations(40, 5), SmallFleet(4).server);
+  const Played played(Conversations(41, 5), SmallFleet(4).server);
   std::array<uint64_t, kFronts.size()> read = {};
   for (size_t i = 0; i < kFronts.size(); ++i) {
     FleetOptions fleet = SmallFleet(4);
@@ -232,7 +239,8 @@ TEST(Fleet, WritesIdleConversationsAndHeadersOfTwo) {
   EXPECT_EQ(Played(Conversations(1, 3), fleet.server).Play(fleet).remote_moved.uploads, 0u);
   const FleetReport headers = Played(Conversations(20, 1), fleet.server).Play(fleet);
   EXPECT_GT(headers.remote_moved.uploads, 0u);
-  fleet.remote.after_ms = 0;
+  // A slot is copied to the cache when it was unused for two seconds.
+  fleet.remote.after_ms = 3000;
   const FleetReport idle = Played(Conversations(20, 1), fleet.server).Play(fleet);
   EXPECT_GT(idle.remote_moved.uploads, headers.remote_moved.uploads);
 }

@@ -162,6 +162,7 @@ void RemoteLink::WriteGone(SnapshotId id) {
 
 void RemoteLink::WriteNewest(const FleetStep& step, double now_ms) {
   now_ms_ = now_ms;
+  server_->SaveUnused(now_ms);
   const Tokens known = trace_->KnownPromptOf(step, *numbering_);
   if (known.empty()) return;
   const CheckpointCache::MatchResult match = server_->cache().Match(NamespaceId{0}, known);

@@ -164,6 +164,13 @@ void SimServer::Save() {
   }
 }
 
+void SimServer::SaveUnused(double now_ms) {
+  if (!cache_.saves() || clock_.NowMs() > now_ms) return;
+  clock_.Advance(now_ms - clock_.NowMs());
+  while (scheduler_.SaveNext(false)) {
+  }
+}
+
 void SimServer::Count(const TraceRequest& asked, const GenerationCost& cost) {
   report_.prompt_tokens += cost.prompt_tokens;
   report_.reused_tokens += cost.reused_tokens;

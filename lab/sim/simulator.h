@@ -109,6 +109,10 @@ class SimServer {
   // Serves a request that arrived at `at_ms`. `prompt` and `answer`: the tokens of `asked`.
   Served Serve(const TraceRequest& asked, double at_ms, Tokens prompt, Tokens answer);
 
+  // Copies unused slots to the cache and saves them, as a server does that has nothing to do at
+  // `now_ms`. Does nothing if it is busy then.
+  void SaveUnused(double now_ms);
+
   // Returns how far along the prompt slots and cache reach without prefill, whether or not moving
   // the bytes pays.
   size_t ReachOf(TokenSpan prompt);

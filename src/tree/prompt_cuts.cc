@@ -48,6 +48,11 @@ bool PromptCuts::RealignsAt(size_t position) const {
 }
 
 void PromptCuts::Extend(const CutRules& rules, TokenSpan tokens) {
+  // Numbered tokens begin no message, and are of no medium.
+  if (!tokens.empty() && IsNumbered(tokens.front())) {
+    tokens_ = tokens.size();
+    return;
+  }
   for (size_t i = tokens_; i < tokens.size(); ++i) {
     AddMediaBoundaries(tokens, i);
     if (rules.message_starts.empty() && RealignsAt(i + 1)) AddBoundary(i + 1);
