@@ -45,7 +45,7 @@ struct FakeRemote {
   std::mutex mutex;
   std::map<std::string, Bytes> objects;
   std::map<std::string, std::map<RemoteId, RemoteEntry>> index;
-  uint64_t objects_put = 0;  // of objects that were not there
+  uint64_t written = 0;  // objects that were not there
   uint64_t bytes_put = 0;
   uint64_t gets = 0;
 
@@ -97,7 +97,7 @@ class FaultyRemote {
       const std::lock_guard lock(owner_->store_->mutex);
       const bool fresh =
           owner_->store_->objects.emplace(path, Bytes(bytes.begin(), bytes.end())).second;
-      owner_->store_->objects_put += fresh ? 1 : 0;
+      owner_->store_->written += fresh ? 1 : 0;
       owner_->store_->bytes_put += fresh ? bytes.size() : 0;
       if (fault == RemoteFault::kTorn) return Fail(ErrorCode::kTimedOut, "the answer was lost");
       return {};

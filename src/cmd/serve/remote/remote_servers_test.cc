@@ -163,9 +163,9 @@ TEST(RemoteServers, TwoServersUploadOneNameOnce) {
   RemoteLife second(&store, 2, options);
   for (RemoteLife* server : {&first, &second}) server->Ask(Request(Text(2000, 'H')));
   EXPECT_TRUE(first.SaveAndDrain());
-  const uint64_t puts = store.objects_put;
+  const uint64_t written = store.written;
   EXPECT_TRUE(second.SaveAndDrain());
-  EXPECT_EQ(store.objects_put, puts);
+  EXPECT_EQ(store.written, written);
   RemoteLife third(&store, 3, options);
   EXPECT_LE(third.Ask(Request(Text(2000, 'H'))).end.cost.prefill_tokens(), 64U);
 }
@@ -258,8 +258,8 @@ TEST(RemoteServers, ContextThreadNeverWaitsForACall) {
 }
 
 // Three servers on a faulty store play random conversations. Each answer is that of a server
-// without a cache.
-void PlaySchedule(uint64_t seed) {
+// without a cache. Adds the servers' figures to `sum`.
+void PlaySchedule(uint64_t seed, RemoteStats* sum) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const auto draw = [&](size_t below) {
@@ -300,14 +300,25 @@ void PlaySchedule(uint64_t seed) {
     talk.prompt = Join(Join(talk.prompt, TokensOfText(answer.text)),
                        Text(100, static_cast<char>('p' + turn)));
   }
+  for (const auto& server : servers) {
+    const RemoteStats stats = server->tier().stats();
+    sum->fetched += stats.fetched;
+    sum->corrupt += stats.corrupt;
+    sum->failures += stats.failures;
+  }
 }
 
 TEST(RemoteServers, AnswersAreThoseWithoutATierWhateverTheStoreDoes) {
   const char* const wanted = std::getenv("CAIRN_REMOTE_SCHEDULES");
   const uint64_t count = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
+  RemoteStats sum;
   for (uint64_t seed = 1; seed <= count && !testing::Test::HasFailure(); ++seed) {
-    PlaySchedule(seed);
+    PlaySchedule(seed, &sum);
   }
+  // The faults were met, and so were good objects.
+  EXPECT_GT(sum.fetched, 0U);
+  EXPECT_GT(sum.corrupt, 0U);
+  EXPECT_GT(sum.failures, 0U);
 }
 
 }  // namespace
