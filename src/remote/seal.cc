@@ -194,7 +194,9 @@ Result<Bytes> Unseal(const RemoteKeys& keys, std::string_view path, Bytes sealed
   // The header is overwritten by the front.
   const Bytes header_bytes(sealed.begin(), sealed.begin() + kSealHeaderBytes);
   FrameCipher cipher(*key, header_bytes, path, false);
-  Bytes opened(std::max<size_t>(header->front_bytes, kSealFrameBytes));
+  // Room for the largest frame; a small file is not worth 4 MiB of zeros.
+  Bytes opened(std::min<uint64_t>(header->file_bytes,
+                                  std::max<uint64_t>(header->front_bytes, kSealFrameBytes)));
   size_t from = kSealHeaderBytes;
   for (size_t at = 0; at < header->file_bytes;) {
     const size_t size = NextFrame(at, header->file_bytes, header->front_bytes);

@@ -23,7 +23,8 @@ test("a server that goes away and comes back is noticed", async ({ page }) => {
 });
 
 test("an answer that is cut off says so", async ({ page }) => {
-  const server = await Server.start("--cache-disk", "0");
+  // Shorter than the answer, which a server that stops would finish else.
+  const server = await Server.start("--cache-disk", "0", "--shutdown-timeout", "1");
   try {
     await page.goto(server.url);
     await page.getByLabel("Message", { exact: true }).fill("Tell me a long story");
