@@ -44,7 +44,7 @@ class Epp:
             secret.write_text(os.urandom(32).hex() + "\n")
         return ["--alias", MODEL, "--kv-events", f"tcp://{host}:{EVENTS_PORT}",
                 "--kv-events-replay", f"tcp://{host}:{REPLAY_PORT}",
-                "--kv-events-secret-file", str(secret)]
+                "--kv-events-secret-file", str(secret), "--drain-delay", "3"]
 
     def start(self, servers, environment: Environment):
         host, port = environment.topology.front_address()

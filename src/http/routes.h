@@ -54,11 +54,11 @@ struct Served {
   RunningAnswers running;
   std::unique_ptr<StoredResponses> responses;  // null: none are stored
   RequestLog request_log;
-  Drain drain;
   std::atomic<uint64_t> answers = 0;   // answers begun since the server's start; numbers them
   std::atomic<uint64_t> requests = 0;  // requests of any kind since the server's start; numbers
                                        // them
   SteadyClock clock;
+  Drain drain{&clock};
 };
 
 // REQUIRES: before server->Bind().

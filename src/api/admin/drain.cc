@@ -1,14 +1,26 @@
 #include "api/admin/drain.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "api/json.h"
 
 namespace cairn {
 
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+}  // namespace
+
+void Drain::SetDelay(double ms) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  delay_ms_ = ms;
+}
+
 Drain::Pass Drain::Enter() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (state_.draining) return nullptr;
+  if (state_.draining && DelayLeftMs() <= 0) return nullptr;
   ++state_.requests;
   return Pass(this, [](Drain* drain) { drain->Leave(); });
 }
@@ -18,9 +30,19 @@ void Drain::Leave() {
   if (--state_.requests == 0) changed_.notify_all();
 }
 
+void Drain::BeginLocked() {
+  if (state_.draining) return;
+  state_.draining = true;
+  refuses_at_ms_ = clock_->NowMs() + delay_ms_;
+}
+
+double Drain::DelayLeftMs() const {
+  return std::max(refuses_at_ms_ - clock_->NowMs(), 0.0);
+}
+
 void Drain::Begin() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  state_.draining = true;
+  BeginLocked();
 }
 
 bool Drain::End() {
@@ -32,12 +54,16 @@ bool Drain::End() {
 
 void Drain::Stop() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  state_.draining = state_.stopping = true;
+  BeginLocked();
+  state_.stopping = true;
 }
 
 void Drain::WaitForRequests(double ms_max) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, std::chrono::duration<double, std::milli>(ms_max),
+  const double end_ms = clock_->NowMs() + ms_max;
+  changed_.wait_for(lock, Milliseconds(std::min(DelayLeftMs(), ms_max)),
+                    [this] { return waits_no_more_; });
+  changed_.wait_for(lock, Milliseconds(std::max(end_ms - clock_->NowMs(), 0.0)),
                     [this] { return state_.requests == 0 || waits_no_more_; });
 }
 
@@ -49,11 +75,13 @@ void Drain::StopWaiting() {
 
 Drain::State Drain::state() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return state_;
+  State state = state_;
+  state.refusing = state.draining && DelayLeftMs() <= 0;
+  return state;
 }
 
 std::string DrainBody(const Drain::State& state, const ChatService& service) {
-  const bool idle = state.draining && state.requests == 0;
+  const bool idle = state.refusing && state.requests == 0;
   // The figures are older than the last answer's end until the context thread has looked again.
   const auto left = idle ? service.Flush() : Result<size_t>(service.stats().unsaved_bytes);
   const SchedulerStats stats = service.stats();

@@ -1,8 +1,12 @@
 // Drain: whether the server takes new requests, and how many it works on.
 //
-//   Begin() ──> new requests get a 503, /health too; those that run are answered
+//   Begin() ──> /health is 503 ── the delay ──> new requests get a 503 too; those that run are
+//               answered
 //   End()   ──> as before
 //   Stop()  ──> like Begin(), and for good: the process ends next
+//
+// The delay is for load balancers: they learn from /health that the server drains, and send nothing
+// that it would refuse.
 //
 // Threads: any.
 
@@ -16,6 +20,7 @@
 #include <string>
 
 #include "api/chat_service.h"
+#include "base/clock.h"
 
 namespace cairn {
 
@@ -29,30 +34,44 @@ class Drain {
   // Held from a request's beginning until its answer has been sent. The Drain outlives it.
   using Pass = std::shared_ptr<void>;
 
-  // Null while draining.
+  // `clock` outlives this object.
+  explicit Drain(const Clock* clock) : clock_(clock) {}
+
+  // How long new requests are let in after Begin() or Stop(). REQUIRES: neither was called.
+  void SetDelay(double ms);
+
+  // Null while draining, once the delay is over.
   Pass Enter();
   void Begin();
   // Returns false if the process ends already.
   bool End();
   void Stop();
 
-  // Waits until no request is in progress, for at most `ms_max` or until StopWaiting().
+  // Waits until no request is let in any more and none is in progress, for at most `ms_max` or until
+  // StopWaiting(). REQUIRES: draining.
   void WaitForRequests(double ms_max);
   void StopWaiting();
 
   struct State {
     bool draining = false;
     bool stopping = false;
+    bool refusing = false;  // draining, and the delay is over
     size_t requests = 0;  // in progress
   };
   State state() const;
 
  private:
   void Leave();
+  // REQUIRES: mutex_ is held.
+  void BeginLocked();
+  double DelayLeftMs() const;
 
+  const Clock* const clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  State state_;                 // guarded by mutex_
+  double delay_ms_ = 0;         // guarded by mutex_
+  double refuses_at_ms_ = 0;    // guarded by mutex_; while draining
+  State state_;                 // guarded by mutex_; but `refusing`
   bool waits_no_more_ = false;  // guarded by mutex_
 };
 

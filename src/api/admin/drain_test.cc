@@ -15,7 +15,8 @@ namespace {
 constexpr double kForeverMs = 1e9;
 
 TEST(Drain, LetsRequestsInUntilItBegins) {
-  Drain drain;
+  const SteadyClock clock;
+  Drain drain(&clock);
   const Drain::Pass first = drain.Enter();
   EXPECT_NE(first, nullptr);
   drain.Begin();
@@ -28,7 +29,8 @@ TEST(Drain, LetsRequestsInUntilItBegins) {
 }
 
 TEST(Drain, CannotBeTakenBackOnceTheProcessEnds) {
-  Drain drain;
+  const SteadyClock clock;
+  Drain drain(&clock);
   drain.Begin();
   drain.Stop();
   EXPECT_FALSE(drain.End());
@@ -36,10 +38,41 @@ TEST(Drain, CannotBeTakenBackOnceTheProcessEnds) {
   EXPECT_EQ(drain.Enter(), nullptr);
 }
 
+TEST(Drain, LetsRequestsInDuringItsDelay) {
+  ManualClock clock;
+  Drain drain(&clock);
+  drain.SetDelay(2000);
+  drain.Begin();
+  clock.Advance(1999);
+  drain.Begin();  // does not begin the delay anew
+  EXPECT_TRUE(drain.state().draining);
+  EXPECT_FALSE(drain.state().refusing);
+  EXPECT_NE(drain.Enter(), nullptr);
+  clock.Advance(1);
+  EXPECT_TRUE(drain.state().refusing);
+  EXPECT_EQ(drain.Enter(), nullptr);
+  EXPECT_TRUE(drain.End());
+  EXPECT_NE(drain.Enter(), nullptr);
+  drain.Begin();
+  EXPECT_NE(drain.Enter(), nullptr) << "a second drain has a delay of its own";
+}
+
+TEST(Drain, WaitsForItsDelayUnlessItIsTold) {
+  const SteadyClock clock;
+  Drain drain(&clock);
+  drain.SetDelay(kForeverMs);
+  drain.Stop();
+  std::thread teller([&] { drain.StopWaiting(); });
+  drain.WaitForRequests(kForeverMs);  // a test that hangs here fails
+  teller.join();
+  EXPECT_FALSE(drain.state().refusing);
+}
+
 // With many threads a request that was let in is always waited for.
 TEST(Drain, WaitsForAllThatWereLetIn) {
   constexpr int kThreads = 8;
-  Drain drain;
+  const SteadyClock clock;
+  Drain drain(&clock);
   std::atomic<int> answered = 0;
   std::atomic<int> let_in = 0;
   std::vector<std::thread> clients;
@@ -68,7 +101,8 @@ class DrainBodyTest : public ApiTest {
 };
 
 TEST_F(DrainBodyTest, IsDrainedWhenTheLastRequestHasEnded) {
-  Drain drain;
+  const SteadyClock clock;
+  Drain drain(&clock);
   Drain::Pass pass = drain.Enter();
   EXPECT_EQ(Shown(drain)["draining"], false);
   EXPECT_EQ(Shown(drain)["drained"], false);
@@ -80,6 +114,16 @@ TEST_F(DrainBodyTest, IsDrainedWhenTheLastRequestHasEnded) {
   EXPECT_EQ(Shown(drain)["drained"], true);
   EXPECT_EQ(Shown(drain)["unsaved_bytes"], 0);
   EXPECT_EQ(Shown(drain)["stopping"], false);
+}
+
+TEST_F(DrainBodyTest, IsNotDrainedWhileRequestsAreLetIn) {
+  ManualClock clock;
+  Drain drain(&clock);
+  drain.SetDelay(1);
+  drain.Begin();
+  EXPECT_EQ(Shown(drain)["drained"], false);
+  clock.Advance(1);
+  EXPECT_EQ(Shown(drain)["drained"], true);
 }
 
 }  // namespace

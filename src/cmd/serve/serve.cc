@@ -323,6 +323,7 @@ class ServeRun {
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
+    served_.drain.SetDelay(static_cast<double>(options_.drain_delay_s) * 1000);
     if (options_.responses_store_mib > 0 && options_.responses_ttl_s > 0) {
       served_.responses = std::make_unique<StoredResponses>(
           &clock_, StoredResponsesOptions{options_.responses_store_mib << 20U,

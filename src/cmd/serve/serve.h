@@ -70,6 +70,7 @@ struct ServeOptions {
   double save_after_ms = 300;
   std::string codec = "raw";
   int64_t shutdown_timeout_s = 30;
+  int64_t drain_delay_s = 0;
   std::string slot_save_path;  // a folder; empty if slots are not saved to files
 
   std::string trace_out;     // file of a TraceWriter; empty for none

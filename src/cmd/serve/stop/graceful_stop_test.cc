@@ -18,7 +18,8 @@ class GracefulStopTest : public testing::Test {
     while (stops_ == 0) std::this_thread::yield();
   }
 
-  Drain drain_;
+  SteadyClock clock_;
+  Drain drain_{&clock_};
   std::atomic<int> stops_ = 0;
   std::optional<GracefulStop> stop_{std::in_place, &drain_, [this] { ++stops_; }};
 };
