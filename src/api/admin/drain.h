@@ -47,8 +47,8 @@ class Drain {
   bool End();
   void Stop();
 
-  // Waits until no request is let in any more and none is in progress, for at most `ms_max` or until
-  // StopWaiting(). REQUIRES: draining.
+  // Waits until no request is let in any more and none is in progress, for at most `ms_max` or
+  // until StopWaiting(). REQUIRES: draining.
   void WaitForRequests(double ms_max);
   void StopWaiting();
 
@@ -56,7 +56,7 @@ class Drain {
     bool draining = false;
     bool stopping = false;
     bool refusing = false;  // draining, and the delay is over
-    size_t requests = 0;  // in progress
+    size_t requests = 0;    // in progress
   };
   State state() const;
 

@@ -91,10 +91,11 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->capture_default_str()
       ->group(group);
   serve
-      ->add_option("--drain-delay", options->drain_delay_s,
-                   "Seconds for which a server that drains (SIGTERM, POST /cairn/drain) still takes "
-                   "requests, while /health is 503 already: the time that a load balancer needs to "
-                   "notice. Counts towards --shutdown-timeout")
+      ->add_option(
+          "--drain-delay", options->drain_delay_s,
+          "Seconds for which a server that drains (SIGTERM, POST /cairn/drain) still takes "
+          "requests, while /health is 503 already: the time that a load balancer needs to "
+          "notice. Counts towards --shutdown-timeout")
       ->check(CLI::Range(int64_t{0}, int64_t{3600}))
       ->capture_default_str()
       ->group(group);
