@@ -110,8 +110,8 @@ class Scheduler {
   // Computes a chunk of an expected prompt. Returns false if there is none, or the budget does not
   // allow it. REQUIRES: Step has nothing to do.
   bool PrefetchNext();
-  // See CacheSaver::Step; also saves the draft model's states. Run does this itself while there is no
-  // request. REQUIRES: Step has nothing to do.
+  // See CacheSaver::Step; also saves the draft model's states. Run does this itself while there is
+  // no request. REQUIRES: Step has nothing to do.
   bool SaveNext(bool now);
   // Unloads the model if it was idle for sleep_after_ms; Run calls this itself. Returns false if it
   // was not, or if the model is unloaded already. REQUIRES: there is nothing to do.
