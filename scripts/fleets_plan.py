@@ -53,6 +53,10 @@ def cells(servers: int) -> tuple:
     return ("--cell-servers", str(CELL), "--cells-played", str(CELLS_PLAYED))
 
 
+def scale_fronts(servers: int) -> list:
+    return ["hash", "prefix", "round-robin"] if servers == SMALL else ["hash", "prefix"]
+
+
 def front_run(trace: str, front: str) -> Run:
     return Run(trace, SMALL, front, ("--one-large",))
 
@@ -71,6 +75,9 @@ def balance_run(trace: str, points: int, factor: float) -> Run:
     return Run(trace, 16, "hash", ("--ring-points", str(points), "--balance-factor", f"{factor:g}"))
 
 
+# A front, and whether a server is lost.
+REMOTE = [("hash", False), ("hash", True), ("prefix", False), ("prefix", True),
+          ("round-robin", False)]
 BALANCES = [(16, 0), (16, 3), (16, 1.5), (256, 3)]
 
 
@@ -81,11 +88,9 @@ def planned(first: int) -> Plan:
     plan.runs["fronts"] = [front_run(trace, front) for trace in traces for front in FRONTS]
     plan.runs["scale"] = [scale_run(trace, servers, front) for trace in traces
                           for servers in (SMALL, MIDDLE, LARGE)
-                          for front in ("hash", "prefix", "round-robin")
-                          if servers < LARGE or front != "round-robin"]
+                          for front in scale_fronts(servers)]
     plan.runs["remote"] = [remote_run(trace, front, remote, lost) for trace in traces
-                           for front in ("hash", "prefix", "round-robin")
-                           for lost in (False, True) for remote in (False, True)]
+                           for front, lost in REMOTE for remote in (False, True)]
     plan.runs["balance"] = [balance_run(trace, points, factor) for trace in traces
                             for points, factor in BALANCES]
     if first:

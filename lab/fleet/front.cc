@@ -52,7 +52,7 @@ class HashFront final : public Front {
   HashRing ring_;
 };
 
-// Of equal scores the fewest requests in flight decide, and then a hash that differs by
+// Among equal scores the fewest requests in flight decide, and then a hash that differs by
 // conversation.
 class PrefixFront final : public Front {
  public:

@@ -38,7 +38,7 @@ struct FrontOptions {
 struct FrontAsk {
   uint64_t conversation = 0;
   size_t prompt_tokens = 0;
-  // Of a server: how much of the prompt it need not prefill, and its requests. Called as needed.
+  // How much of the prompt a server need not prefill, and how many requests it has.
   std::function<size_t(size_t server)> reach;
   std::function<size_t(size_t server)> waiting;    // not begun yet
   std::function<size_t(size_t server)> in_flight;  // not ended yet

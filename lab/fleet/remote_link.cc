@@ -256,7 +256,7 @@ std::optional<RemoteLink::Found> RemoteLink::FindPath(RemoteId id, double now_ms
 
 void RemoteLink::Stage(const Found& found) {
   for (const Part& part : found.missing) {
-    // What the folder gives up for one object may push out another one from the tier.
+    // The folder may give up an object for this one, which then pushes another one out of the tier.
     const RemoteObject* const object = objects_->Get(part.id);
     if (object == nullptr) return;
     objects_->Download(part.id);
