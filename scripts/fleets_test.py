@@ -39,7 +39,8 @@ class APage(unittest.TestCase):
              "second_half": {"token_hit_rate": 0.8},
              "requests_of_servers": {"max_over_mean": 1.5},
              "read_tokens_of_servers": {"max_over_mean": 1.6},
-             "remote_tier": {"uploaded_bytes": 3 << 30, "downloaded_bytes": 2 << 30, "fetches": 9}}
+             "remote_tier": {"uploaded_bytes": 3 << 30, "downloaded_bytes": 2 << 30, "fetches": 9,
+                             "uploads_left_out": 5}}
 
     def written(self, found):
         class Results:
@@ -63,7 +64,7 @@ class APage(unittest.TestCase):
     def test_has_a_row_for_each_run_and_its_plots(self):
         text, missing, svgs = self.written(self.FOUND)
         self.assertEqual(missing, 0)
-        self.assertIn("| hash, one lost, remote | 90.00 | 80.00 | 1.250 | 3.0 | 2.0 | 9 |", text)
+        self.assertIn("| hash, one lost, remote | 90.00 | 80.00 | 1.250 | 3.0 | 2.0 | 9 | 5 |", text)
         self.assertIn("| one large server | 92.00 | 900 | 1.125 | 1 | 0 | 1 |  |", text)
         self.assertEqual(svgs, ["fronts.svg", "remote.svg", "scale-claude-code.svg",
                                 "scale-mooncake-conversation.svg"])

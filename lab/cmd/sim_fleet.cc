@@ -142,6 +142,7 @@ Json ToJson(const FleetCommandOptions& options, const PlayedTrace& run, const Si
       {"cell_servers", options.cell_servers},
       {"front", options.front},
       {"copies", options.copies},
+      {"stretch", options.stretch},
       {"remote", options.remote},
       {"lose_server", options.lose_server},
       {"requests", report.all.requests},
@@ -302,6 +303,9 @@ void AddFleetOptions(CLI::App* sim, FleetCommandOptions* options) {
          "Play the trace so many times side by side: the same headers, other conversations")
       ->check(CLI::Range(size_t{1}, size_t{100'000}))
       ->capture_default_str();
+  sim->add_option("--stretch", options->stretch, "With --servers: the trace's times, times this")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   sim->add_option("--balance-factor", options->balance_factor,
                   "hash: the most requests of a server, as a multiple of the mean (0: no limit)")
       ->check(CLI::NonNegativeNumber)
@@ -322,7 +326,8 @@ Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run,
   const std::vector<TraceStep> base = Interleave(trace, run.sessions);
   const auto fleet_trace = FleetTrace::Make(trace, run.sessions, OracleInputFor(base, server));
   if (!fleet_trace) return tl::unexpected(fleet_trace.error());
-  const std::vector<FleetStep> steps = fleet_trace->Steps(options.copies, run.sessions);
+  const std::vector<FleetStep> steps =
+      fleet_trace->Steps(options.copies, run.sessions, options.stretch);
   const FleetOptions fleet = ToFleetOptions(options, server, ContextTokens(base, server));
   const auto begin = std::chrono::steady_clock::now();
   auto report = Play("Replaying " + run.trace_path, *fleet_trace, steps, fleet);

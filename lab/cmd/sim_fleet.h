@@ -24,6 +24,7 @@ struct FleetCommandOptions {
   size_t cell_servers = 0;  // 0: one cell
   size_t cells_played = 0;  // 0: all
   size_t copies = 1;
+  double stretch = 1;
   double balance_factor = 3;
   size_t ring_points = 16;
   bool remote = false;

@@ -280,7 +280,7 @@ Result<FleetTrace> FleetTrace::Make(const Trace& trace, size_t at_once, const Or
   return fleet;
 }
 
-std::vector<FleetStep> FleetTrace::Steps(size_t copies, size_t at_once) const {
+std::vector<FleetStep> FleetTrace::Steps(size_t copies, size_t at_once, double stretch) const {
   const std::vector<TraceSession>& sessions = trace_->sessions;
   std::vector<PlacedSession> placed;
   std::vector<size_t> copy_of;
@@ -299,7 +299,8 @@ std::vector<FleetStep> FleetTrace::Steps(size_t copies, size_t at_once) const {
     const size_t begin = session_begins_[static_cast<size_t>(session - sessions.data())];
     const auto at = static_cast<size_t>(step.request - session->requests.data());
     const FleetRequest& request = requests_[begin + at];
-    steps.push_back({step.at_ms, KeyOf(copy_of[step.session], request.conversation), &request});
+    steps.push_back(
+        {step.at_ms * stretch, KeyOf(copy_of[step.session], request.conversation), &request});
   }
   return steps;
 }

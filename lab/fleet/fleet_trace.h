@@ -110,8 +110,9 @@ class FleetTrace {
   static Result<FleetTrace> Make(const Trace& trace, size_t at_once, const OracleInput& oracle);
 
   // Returns the requests of all copies in order of time. Copies of a trace with times begin within
-  // the first ten minutes; others begin at different sessions.
-  std::vector<FleetStep> Steps(size_t copies, size_t at_once) const;
+  // the first ten minutes; others begin at different sessions. All times are multiplied by
+  // `stretch`.
+  std::vector<FleetStep> Steps(size_t copies, size_t at_once, double stretch = 1) const;
 
   const std::vector<FleetRequest>& requests() const { return requests_; }
   size_t conversations() const { return private_tokens_.size(); }

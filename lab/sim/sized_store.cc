@@ -55,6 +55,7 @@ Status SizedStore::Put(SnapshotId id, Bytes bytes) {
   bytes_ += BytesFor(bytes);
   const bool added = held_.emplace(id, Held{std::move(bytes)}).second;
   CHECK(added);
+  SetPlace(id, Place::kUnsaved);
   return {};
 }
 
@@ -63,7 +64,7 @@ Result<ByteSpan> SizedStore::Get(SnapshotId id) {
   if (found == held_.end()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
   const Held& held = found->second;
   if (!held.name.empty()) disk_->Touch(held.name);
-  if (held.place == Place::kSavedOnly) {
+  if (PlaceOf(id) == Place::kSavedOnly) {
     if (held.name.empty()) return Fail(ErrorCode::kNotFound, "the snapshot is gone");
     disk_->Read(held.name);
   }
@@ -74,25 +75,26 @@ void SizedStore::Erase(SnapshotId id) {
   const auto found = held_.find(id);
   if (found == held_.end()) return;
   const Held& held = found->second;
-  if (held.place != Place::kSavedOnly) bytes_ -= BytesFor(held.claim);
+  if (PlaceOf(id) != Place::kSavedOnly) bytes_ -= BytesFor(held.claim);
   if (!held.name.empty()) {
     disk_->Remove(held.name);
     by_name_.erase(held.name);
   }
   held_.erase(found);
+  places_[id] = std::nullopt;
 }
 
 bool SizedStore::Save(SnapshotId id, const ObjectHeader& header) {
   Held& held = HeldOf(id);
-  CHECK(held.place == Place::kUnsaved);
-  held.place = Place::kRefused;
+  CHECK(PlaceOf(id) == Place::kUnsaved);
+  SetPlace(id, Place::kRefused);
   const ObjectName name = cairn::NameOf(header);
   std::vector<ObjectName> gone;
   if (by_name_.contains(name) || staged_.contains(name) ||
       !disk_->Write(header, BytesFor(held.claim), &gone)) {
     return true;
   }
-  held.place = Place::kBoth;
+  SetPlace(id, Place::kBoth);
   held.name = name;
   by_name_.emplace(name, id);
   for (const ObjectName& other : gone) Forget(other);
@@ -100,16 +102,19 @@ bool SizedStore::Save(SnapshotId id, const ObjectHeader& header) {
 }
 
 SnapshotStore::Place SizedStore::PlaceOf(SnapshotId id) const {
-  const auto found = held_.find(id);
-  CHECK(found != held_.end());
-  return found->second.place;
+  CHECK(id < places_.size() && places_[id].has_value());
+  return *places_[id];
+}
+
+void SizedStore::SetPlace(SnapshotId id, Place place) {
+  if (places_.size() <= id) places_.resize(id + 1);
+  places_[id] = place;
 }
 
 void SizedStore::Release(SnapshotId id) {
-  Held& held = HeldOf(id);
-  CHECK(held.place == Place::kBoth);
-  bytes_ -= BytesFor(held.claim);
-  held.place = Place::kSavedOnly;
+  CHECK(PlaceOf(id) == Place::kBoth);
+  bytes_ -= BytesFor(HeldOf(id).claim);
+  SetPlace(id, Place::kSavedOnly);
 }
 
 void SizedStore::StartRead(SnapshotId id) {
@@ -123,10 +128,9 @@ void SizedStore::StartRead(SnapshotId id) {
 }
 
 void SizedStore::KeepRead(SnapshotId id) {
-  Held& held = HeldOf(id);
-  CHECK(held.place == Place::kSavedOnly);
-  held.place = Place::kBoth;
-  bytes_ += BytesFor(held.claim);
+  CHECK(PlaceOf(id) == Place::kSavedOnly);
+  SetPlace(id, Place::kBoth);
+  bytes_ += BytesFor(HeldOf(id).claim);
 }
 
 SnapshotStore::Events SizedStore::TakeEvents() {
@@ -137,11 +141,11 @@ void SizedStore::Adopt(SnapshotId id, const ObjectName& name) {
   Held& held = held_[id];
   CHECK(held.name.empty() && !by_name_.contains(name));
   const bool in_memory = !held.claim.empty();
-  held.place = in_memory ? Place::kBoth : Place::kSavedOnly;
+  SetPlace(id, in_memory ? Place::kBoth : Place::kSavedOnly);
   const auto staged = staged_.find(name);
   if (staged == staged_.end()) {
     // The disk evicted it before the cache took it in.
-    held.place = in_memory ? Place::kRefused : Place::kSavedOnly;
+    if (in_memory) SetPlace(id, Place::kRefused);
     if (!in_memory) events_.lost.push_back(id);
     return;
   }
@@ -173,12 +177,11 @@ void SizedStore::Forget(const ObjectName& name) {
   const SnapshotId id = by_name_.at(name);
   if (on_gone_) on_gone_(id);
   by_name_.erase(name);
-  Held& held = HeldOf(id);
-  held.name = {};
-  if (held.place == Place::kSavedOnly) {
+  HeldOf(id).name = {};
+  if (PlaceOf(id) == Place::kSavedOnly) {
     events_.lost.push_back(id);
   } else {
-    held.place = Place::kRefused;
+    SetPlace(id, Place::kRefused);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "lab/sim/sized_disk.h"
@@ -62,11 +63,11 @@ class SizedStore final : public SnapshotStore {
  private:
   struct Held {
     Bytes claim;
-    Place place = Place::kUnsaved;
     ObjectName name = {};  // of the object on disk
   };
 
   Held& HeldOf(SnapshotId id);
+  void SetPlace(SnapshotId id, Place place);
   // The disk has evicted the object.
   void Forget(const ObjectName& name);
 
@@ -74,6 +75,8 @@ class SizedStore final : public SnapshotStore {
   SizedDisk* const disk_;
   std::function<void(SnapshotId id)> on_gone_;
   std::unordered_map<SnapshotId, Held> held_;
+  // By id, because the cache asks for the places of all objects again and again; nullopt: not held.
+  std::vector<std::optional<Place>> places_;
   std::map<ObjectName, SnapshotId> by_name_;
   std::map<ObjectName, Bytes> staged_;  // claims of objects on disk that the cache has not taken in
   Events events_;
