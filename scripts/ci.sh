@@ -27,6 +27,9 @@ readonly ASAN_PROGRAMS=(
 readonly TSAN_PROGRAMS=(
   store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
 )
+# A run that is cut off lands nothing. Where so much has changed that the steps before the thread
+# lane took longer than this, it is left to a later run; .ci/checked then has to stay where it is.
+readonly TSAN_BEGIN_S_MAX=2700
 FAILED=""
 
 # attempt NAME COMMAND...: a step whose failure does not hide what the later ones find.
@@ -105,7 +108,11 @@ main() {
   step lint scripts/lint.sh $scope
   if [[ "${CI:-}" == true ]]; then
     lane asan "${ASAN_PROGRAMS[@]}"
-    lane tsan "${TSAN_PROGRAMS[@]}"
+    if ((SECONDS <= TSAN_BEGIN_S_MAX)); then
+      lane tsan "${TSAN_PROGRAMS[@]}"
+    else
+      say "tsan: left out, because $SECONDS s are over already; make tsan runs it"
+    fi
     fuzz_changed
     soak_changed
     # Where no Node.js was to be had there is no page, and nothing to test.
