@@ -1,23 +1,18 @@
 """llm-d's endpoint picker (EPP) with Envoy as the front of a fleet, by the configuration of
 examples/fleet/epp. It knows by KV events what each server can resume."""
 
-import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
-from fronts import Environment, FrontFile, wait_for_port
+from fronts import Environment, FrontFile
+from programs import begin, make_secret, program, wait_for_port
 
 GRPC = ("127.0.0.1", 9002)
 EVENTS_PORT, REPLAY_PORT = 5557, 5558
 MODEL = "made"  # as the player names it
 SETTLE_S = 2  # for the EPP to subscribe at all servers, and to get what was published before
 EXAMPLE_SERVER = "10.0.0.1:8080"
-
-
-def program(variable: str, name: str) -> str | None:
-    return os.environ.get(variable) or shutil.which(name)
 
 
 class Epp:
@@ -39,9 +34,7 @@ class Epp:
     def flags(host: str, work: Path) -> list[str]:
         """Those of each server."""
         secret = work / "kv_events_secret"
-        if not secret.exists():
-            secret.touch(mode=0o600)
-            secret.write_text(os.urandom(32).hex() + "\n")
+        make_secret(secret)
         return ["--alias", MODEL, "--kv-events", f"tcp://{host}:{EVENTS_PORT}",
                 "--kv-events-replay", f"tcp://{host}:{REPLAY_PORT}",
                 "--kv-events-secret-file", str(secret), "--drain-delay", "3"]
@@ -96,8 +89,7 @@ class Epp:
         time.sleep(SETTLE_S)
 
     def _run(self, name: str, command: list[str]) -> subprocess.Popen:
-        with (self._work / f"{name}.log").open("a") as log:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return begin(command, self._work / f"{name}.log")
 
     def stop(self):
         for process in (self._envoy, self._epp):

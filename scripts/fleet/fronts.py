@@ -3,14 +3,12 @@ on this machine, or nothing), start(servers, environment) -> (host, port), and s
 
 import re
 import shutil
-import socket
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-START_S = 30
-POLL_S = 0.05
+from programs import POLL_S, START_S, begin, wait_for_port
+
 BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)
 
 
@@ -22,19 +20,6 @@ class Environment:
     work: Path
     root: Path
     cairn: Path | None = None  # the program
-
-
-def wait_for_port(host: str, port: int, process: subprocess.Popen, log_path: Path):
-    end = time.monotonic() + START_S
-    while True:
-        try:
-            with socket.create_connection((host, port), timeout=1):
-                return
-        except OSError:
-            pass
-        if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"the front did not start; see {log_path}")
-        time.sleep(POLL_S)
 
 
 class Direct:
@@ -87,9 +72,7 @@ class Haproxy:
         config_path = environment.work / f"{self.name}.cfg"
         config_path.write_text(self.configuration(example, f"{host}:{port}", servers))
         log_path = environment.work / f"{self.name}.log"
-        with log_path.open("a") as log:
-            self._process = subprocess.Popen(["haproxy", "-f", str(config_path)],
-                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self._process = begin(["haproxy", "-f", str(config_path)], log_path)
         wait_for_port(host, port, self._process, log_path)
         return host, port
 
@@ -108,10 +91,9 @@ class FrontFile:
         self._path = environment.work / name
         self._path.unlink(missing_ok=True)
         addresses = ",".join(server.address for server in servers)
-        with (environment.work / "front-file.log").open("a") as log:
-            self._process = subprocess.Popen(
-                [str(cairn), "front-file", "--servers", addresses, "--out", str(self._path),
-                 "--interval", "0.2"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self._process = begin([str(cairn), "front-file", "--servers", addresses, "--out",
+                               str(self._path), "--interval", "0.2"],
+                              environment.work / "front-file.log")
 
     @property
     def path(self) -> Path:

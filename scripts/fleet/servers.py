@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from programs import begin
+
 START_S = 120
 STOP_S = 60
 POLL_S = 0.05
@@ -31,9 +33,7 @@ class Server:
         return f"{self.host}:{self.port}"
 
     def start(self):
-        with self._log_path.open("a") as log:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log,
-                                             stderr=log)
+        self._process = begin(self._command, self._log_path)
 
     def wait_until_ready(self):
         end = time.monotonic() + START_S

@@ -1,14 +1,11 @@
-"""What the servers of a fleet share beside the front. A tier has a name, `missing()`, start(work),
-flags(place) for `cairn serve`, and stop(). start() gets the address of the front, at which the
-servers reach what a tier runs."""
+"""What the servers of a fleet share beside the front. A tier has a name, `missing()`,
+start(work, address), flags(place) for `cairn serve`, and stop(). The address is a free one, host and
+port, that all servers reach."""
 
-import os
 import shutil
-import socket
-import subprocess
 from pathlib import Path
 
-from fronts import wait_for_port
+from programs import begin, make_secret, program, wait_for_port
 
 
 class NoTier:
@@ -20,7 +17,7 @@ class NoTier:
     def missing() -> str:
         return ""
 
-    def start(self, _work: Path, _host: str):
+    def start(self, _work: Path, _address: tuple[str, int]):
         pass
 
     def flags(self, _place: str) -> list[str]:
@@ -43,7 +40,7 @@ class SharedFolder:
     def missing() -> str:
         return ""
 
-    def start(self, work: Path, _host: str):
+    def start(self, work: Path, _address: tuple[str, int]):
         self._folder = work / "shared"
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -64,38 +61,36 @@ class Valkey:
 
     @staticmethod
     def _program() -> str | None:
-        return (os.environ.get("CAIRN_VALKEY_SERVER") or shutil.which("valkey-server")
-                or shutil.which("redis-server"))
+        return program("CAIRN_VALKEY_SERVER", "valkey-server", "redis-server")
 
     @classmethod
     def missing(cls) -> str:
         if cls._program():
             return ""
-        return "neither valkey-server nor redis-server is installed (CAIRN_VALKEY_SERVER=FILE names one)"
+        return ("neither valkey-server nor redis-server is installed (CAIRN_VALKEY_SERVER=FILE "
+                "names one)")
 
-    def start(self, work: Path, host: str):
+    def start(self, work: Path, address: tuple[str, int]):
         self._work = work / "remote"
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir(parents=True)
-        key = self._work / "remote.key"
-        key.touch(mode=0o600)
-        key.write_text(os.urandom(32).hex() + "\n")
-        with socket.socket() as probe:
-            probe.bind((host, 0))
-            port = probe.getsockname()[1]
-        log = self._work / "valkey.log"
-        with log.open("w") as words:
-            self._process = subprocess.Popen(
-                [self._program(), "--bind", host, "--port", str(port), "--save", "",
-                 "--protected-mode", "no", "--maxmemory", "4gb"],
-                stdin=subprocess.DEVNULL, stdout=words, stderr=words, cwd=self._work)
-        wait_for_port(host, port, self._process, log)
+        make_secret(self._key)
+        host, port = address
+        log_path = self._work / "valkey.log"
+        self._process = begin(
+            [self._program(), "--bind", host, "--port", str(port), "--dir", str(self._work),
+             "--save", "", "--protected-mode", "no", "--maxmemory", "4gb"], log_path)
+        wait_for_port(host, port, self._process, log_path)
         self._url = f"valkey://{host}:{port}"
+
+    @property
+    def _key(self) -> Path:
+        return self._work / "remote.key"
 
     def flags(self, place: str) -> list[str]:
         return ["--cache-disk", "1", "--cache-dir", str(self._work / place), "--remote", self._url,
-                "--remote-insecure", "--remote-key-file", str(self._work / "remote.key"),
-                "--remote-after-s", "1", "--remote-min-ms", "0"]
+                "--remote-insecure", "--remote-key-file", str(self._key), "--remote-after-s", "1",
+                "--remote-min-ms", "0"]
 
     def stop(self):
         if self._process is not None:
