@@ -20,7 +20,7 @@ void Drain::SetDelay(double ms) {
 
 Drain::Pass Drain::Enter() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (state_.draining && DelayLeftMs() <= 0) return nullptr;
+  if (IsRefusing()) return nullptr;
   ++state_.requests;
   return Pass(this, [](Drain* drain) { drain->Leave(); });
 }
@@ -76,7 +76,7 @@ void Drain::StopWaiting() {
 Drain::State Drain::state() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   State state = state_;
-  state.refusing = state.draining && DelayLeftMs() <= 0;
+  state.refusing = IsRefusing();
   return state;
 }
 

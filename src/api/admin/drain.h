@@ -62,9 +62,10 @@ class Drain {
 
  private:
   void Leave();
-  // REQUIRES: mutex_ is held.
+  // REQUIRES, of all three: mutex_ is held.
   void BeginLocked();
   double DelayLeftMs() const;
+  bool IsRefusing() const { return state_.draining && DelayLeftMs() <= 0; }
 
   const Clock* const clock_;
   mutable std::mutex mutex_;
