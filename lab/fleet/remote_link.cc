@@ -256,7 +256,7 @@ std::optional<RemoteLink::Found> RemoteLink::FindPath(RemoteId id, double now_ms
 
 void RemoteLink::Stage(const Found& found) {
   for (const Part& part : found.missing) {
-    // An object that the folder gives up for this one may push out another one from the tier.
+    // The folder may evict an object for this one, which then evicts another one from the tier.
     const RemoteObject* const object = objects_->Get(part.id);
     if (object == nullptr) return;
     objects_->Download(part.id);

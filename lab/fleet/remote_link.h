@@ -2,7 +2,7 @@
 //
 //   written   a header's checkpoint that two conversations have used, at once;
 //             the newest checkpoint of a conversation that was idle for `after_ms`;
-//             what the server's folder gives up
+//             objects that the folder evicts
 //   fetched   before a request is served, where the folder leaves more than `min_ms` of prefill and
 //             the transfer takes less than half of the time that it spares
 //
