@@ -47,6 +47,34 @@ link_backends() {
   done < <(find "$PREFIX" "$folder/usr" -path '*/ggml/*/libggml-*.so')
 }
 
+# The names of the libraries that the libraries of a folder need: needed_libraries FOLDER
+needed_libraries() {
+  find "$1" -maxdepth 1 -name '*.so*' -type f -exec readelf -d {} + 2>/dev/null |
+    sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u
+}
+
+# Packages of the prefix are not unpacked again, but the driver's libraries are looked for in their
+# own folder only. Libraries that every program loads stay the program's own. link_libraries FOLDER
+link_libraries() {
+  local folder name file found=yes
+  folder="$(lavapipe_libraries "$1")"
+  while [[ "$found" == yes ]]; do
+    found=no
+    while read -r name; do
+      case "$name" in
+        ld-linux* | libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.*) continue ;;
+        libgcc_s.so.* | libstdc++.so.* | libggml*) continue ;;
+      esac
+      [[ ! -e "$folder/$name" ]] || continue
+      file="$(find "$PREFIX" -name "$name" -print -quit)"
+      [[ -n "$file" ]] || continue
+      # A copy, so that the next round sees what it needs itself.
+      cp -L "$file" "$folder/$name"
+      found=yes
+    done < <(needed_libraries "$folder")
+  done
+}
+
 unpack_lavapipe() {
   local folder="$WORK/lavapipe"
   mkdir "$folder"
@@ -55,6 +83,7 @@ unpack_lavapipe() {
   find "$folder" -name 'libvulkan_*.so' ! -name "$LAVAPIPE_DRIVER" -delete
   write_driver_file "$folder"
   link_backends "$folder"
+  link_libraries "$folder"
   lavapipe_marker >"$folder/.marker"
   rm -rf "$LAVAPIPE"
   mv "$folder" "$LAVAPIPE"
