@@ -48,9 +48,9 @@ class Setup:
     tier: object
     plays: dict
     alone: bool = False
-    # Requests that may fail beside the streams of a killed server, because this front cannot send
-    # them to another one.
-    lost_max: int = 0
+    # Requests of each client that may fail beside the streams of a killed server, because this front
+    # cannot send them to another one.
+    lost_per_client: int = 0
 
     def events(self, scenario: str) -> dict:
         return self.plays.get(scenario, self.plays.get(ANY, {}))
@@ -74,7 +74,7 @@ SETUPS = [
           {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35}}),
     Setup("endpoint picker", epp.Epp(), tiers.NoTier(),
           {"chats": {"": 1.10, "killed": 1.35, "drained": 1.35, "front restarted": 1.10},
-           "crowd": {"": 1.10}, ANY: {"": 1.10}}, lost_max=4),
+           "crowd": {"": 1.10}, ANY: {"": 1.10}}, lost_per_client=1),
 ]
 
 
@@ -127,7 +127,7 @@ class Fleet:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
         conversations = scenarios.make(scenario, sizes, api, self._args.seed)
         play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event],
-                    lost_max=setup.lost_max)
+                    lost_max=setup.lost_per_client * self._args.clients)
         setup.tier.start(self._args.out, self._topology.front_address())
         servers = self._servers(setup)
         front_file = None

@@ -28,6 +28,7 @@ struct RemoteLifeOptions {
   size_t slots = 1;
   std::string key = "0123456789abcdef0123456789abcdef";  // empty: not sealed
   double wait_ms = 1e6;
+  double after_ms = 0;
   size_t threads = 0;
 };
 
@@ -63,10 +64,13 @@ class RemoteLife {
       idle = stepped || worked || scheduler_.stats().waiting > 0 ? 0 : idle + 1;
     }
   }
-  // Saves all to the folder and uploads all that is worth it.
-  bool SaveAndDrain() {
+  void SaveToFolder() {
     EXPECT_TRUE(scheduler_.SaveAll(1e6));
     disk_.Settle();
+  }
+  // Saves all to the folder and uploads all that is worth it.
+  bool SaveAndDrain() {
+    SaveToFolder();
     return tier_->Drain(1e6);
   }
 
@@ -127,7 +131,7 @@ class RemoteLife {
     if (!options.key.empty()) tier.keys = *RemoteKeys::Parse(options.key);
     tier.wait_ms = options.wait_ms;
     tier.saved_ms_min = 0;
-    tier.after_ms = 0;
+    tier.after_ms = options.after_ms;
     tier.write_bytes_per_s = 0;
     tier.threads = options.threads;
     tier.adopt = [this](const ObjectName& name, double ms_max) {

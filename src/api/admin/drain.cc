@@ -86,13 +86,16 @@ std::string DrainBody(const Drain::State& state, const ChatService& service) {
   const auto left = idle ? service.Flush() : Result<size_t>(service.stats().unsaved_bytes);
   const SchedulerStats stats = service.stats();
   const uint64_t unsaved_bytes = left.value_or(stats.unsaved_bytes) + stats.saved.unsynced_bytes;
-  // A disk that refuses writes is not waited for.
+  const RemoteFigures& remote = stats.remote;
+  // Neither a disk that refuses writes nor a remote store that does not answer is waited for.
+  const bool uploaded = remote.to_upload == 0 || remote.open || remote.refusing;
   const bool saved = left.has_value() && (unsaved_bytes == 0 || stats.saved.refusing);
   return ToText({{"draining", state.draining},
                  {"stopping", state.stopping},
-                 {"drained", idle && saved},
+                 {"drained", idle && saved && uploaded},
                  {"requests", state.requests},
-                 {"unsaved_bytes", unsaved_bytes}});
+                 {"unsaved_bytes", unsaved_bytes},
+                 {"objects_to_upload", remote.to_upload}});
 }
 
 }  // namespace cairn

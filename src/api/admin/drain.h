@@ -76,7 +76,8 @@ class Drain {
   bool waits_no_more_ = false;  // guarded by mutex_
 };
 
-// GET /cairn/drain: the state, and the bytes that a restart would lose now. Waits for the context
+// GET /cairn/drain: the state, the bytes that a restart would lose now, and the number of objects
+// that the remote tier has still to upload. Waits for the context
 // thread's next pause between steps if there is no request.
 std::string DrainBody(const Drain::State& state, const ChatService& service);
 

@@ -95,6 +95,7 @@ void RemoteTier::Written(const ObjectHeader& header) {
   uploader_.AddSegment(name, record);
   const std::lock_guard lock(mutex_);
   queue_.OnWritten(name, std::move(record));
+  ++written_;
   uploads_.notify_one();
 }
 
@@ -220,14 +221,16 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
   {
     const std::lock_guard lock(mutex_);
     upload = queue_.TakeNext(options_.clock->NowMs(), uploader_.bytes_per_ms(), all);
+    uploading_ = upload.has_value();
   }
   if (!upload) return std::nullopt;
   const auto sent = uploader_.Upload(upload->name);
+  const std::lock_guard lock(mutex_);
+  uploading_ = false;
   if (!sent) {
-    // The folder has given it up, or the store may take it later.
+    // The folder has evicted it, or the store may take it later.
     const ErrorCode why = sent.error().code;
     if (why == ErrorCode::kNotFound || why == ErrorCode::kCorrupt) return 0;
-    const std::lock_guard lock(mutex_);
     queue_.AddDue(upload->name, std::move(upload->record));
     return kFailedWaitMs;
   }
@@ -240,23 +243,33 @@ void RemoteTier::RunUploads() {
   if (options_.trace != nullptr) options_.trace->NameThread("remote upload");
   std::unique_lock lock(mutex_);
   while (!stopped_) {
-    const bool draining = draining_;
+    const bool draining = IsDraining();
+    const uint64_t written = written_;
     lock.unlock();
     std::optional<double> wait_ms = UploadNext(draining);
     lock.lock();
-    if (draining && draining_ && !wait_ms) {
+    if (draining && drain_waits_ && !wait_ms && written_ == written) {
       drained_ = true;
       uploads_.notify_all();
     }
     const bool failed = wait_ms && *wait_ms == kFailedWaitMs;
     // A drain has no budget.
-    if (draining_ && wait_ms && !failed) continue;
+    if (IsDraining() && wait_ms && !failed) continue;
     if (!wait_ms) {
       const double until_ms = queue_.NextDueMs().value_or(1e18) - options_.clock->NowMs();
       wait_ms = std::clamp(until_ms, 1.0, kIdleWaitMs);
     }
-    uploads_.wait_for(lock, Ms(*wait_ms), [&] { return stopped_ || draining_ != draining; });
+    uploads_.wait_for(lock, Ms(*wait_ms), [&] {
+      const bool more = !failed && IsDraining() && written_ != written;
+      return stopped_ || more || IsDraining() != draining;
+    });
   }
+}
+
+void RemoteTier::SetDraining(bool draining) {
+  const std::lock_guard lock(mutex_);
+  draining_ = draining;
+  uploads_.notify_all();
 }
 
 bool RemoteTier::Drain(double ms_max) {
@@ -268,7 +281,7 @@ bool RemoteTier::Drain(double ms_max) {
     return true;
   }
   std::unique_lock lock(mutex_);
-  draining_ = true;
+  drain_waits_ = true;
   drained_ = false;
   uploads_.notify_all();
   const auto end = std::chrono::steady_clock::now() + Ms(ms_max);
@@ -277,7 +290,7 @@ bool RemoteTier::Drain(double ms_max) {
     if (index_breaker_.open() || objects_breaker_.open() || objects_breaker_.refusing()) break;
     uploads_.wait_for(lock, Ms(kDrainLookMs));
   }
-  draining_ = false;
+  drain_waits_ = false;
   return drained_;
 }
 
@@ -289,13 +302,18 @@ RemoteStats RemoteTier::stats() const {
   stats.open = index_breaker_.open() || objects_breaker_.open();
   stats.refusing = index_breaker_.refusing() || objects_breaker_.refusing();
   const std::lock_guard lock(mutex_);
-  stats.to_upload = queue_.waiting();
+  stats.to_upload = queue_.waiting() + (uploading_ ? 1 : 0);
   return stats;
 }
 
 bool RemoteTier::Work() {
   CHECK(options_.threads == 0);
-  return LookNext() || FetchNext() || (!options_.read_only && UploadNext(false) == 0.0);
+  if (LookNext() || FetchNext()) return true;
+  if (options_.read_only) return false;
+  std::unique_lock lock(mutex_);
+  const bool draining = IsDraining();
+  lock.unlock();
+  return UploadNext(draining) == 0.0;
 }
 
 }  // namespace cairn

@@ -61,7 +61,9 @@ class RemoteTier {
   // The disk store has written an object, or one was used.
   void Written(const ObjectHeader& header);
   void Used(const ObjectName& name);
-  // Uploads all that is worth it, for at most `ms_max`. Returns false if something was left.
+  // While draining, the upload thread uploads at once all that is worth it, without a budget.
+  void SetDraining(bool draining);
+  // Drains, for at most `ms_max`. Returns false if something was left.
   bool Drain(double ms_max);
   // Lets the threads end after their present calls. From then on all lookups are misses.
   void Stop();
@@ -95,10 +97,11 @@ class RemoteTier {
   bool FetchNext();
   // Returns how long to wait before the next upload; nullopt if nothing was due.
   std::optional<double> UploadNext(bool all);
-  // REQUIRES for the next three: mutex_ is held.
+  // REQUIRES for the next four: mutex_ is held.
   void StartFetches(Lookup* lookup, RemotePlan plan);
   void OnFetched(const RemoteId& id, bool good);
   bool IsWanted(const RemoteId& id) const;
+  bool IsDraining() const { return draining_ || drain_waits_; }
 
   const RemoteTierOptions options_;
   Breaker index_breaker_;
@@ -112,7 +115,10 @@ class RemoteTier {
   std::condition_variable uploads_;
   bool stopped_ = false;
   bool draining_ = false;
-  bool drained_ = false;  // since the drain began, nothing was left
+  bool drain_waits_ = false;  // in Drain
+  bool drained_ = false;      // since Drain was called, nothing was left
+  bool uploading_ = false;
+  uint64_t written_ = 0;  // calls of Written
   Ticket last_ticket_ = 0;
   std::map<Ticket, Lookup> lookups_;
   std::deque<Ticket> to_look_;

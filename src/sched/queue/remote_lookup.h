@@ -1,7 +1,7 @@
 // RemoteLookup: states of other servers, fetched into the cache's folder while a request waits in
 // the queue. cmd/serve/remote implements it with a RemoteTier; a scheduler without one has none.
 //
-// Threads: the context thread, except for figures(). No call waits.
+// Threads: the context thread, except for SetDraining and figures(). No call waits.
 
 #ifndef CAIRN_SCHED_QUEUE_REMOTE_LOOKUP_H_
 #define CAIRN_SCHED_QUEUE_REMOTE_LOOKUP_H_
@@ -56,7 +56,8 @@ class RemoteLookup {
   virtual Ticket Begin(Ask ask) = 0;
   virtual State StateOf(Ticket ticket) = 0;
   virtual void End(Ticket ticket) = 0;
-  // Any thread.
+  // Any thread, both. While draining, all that other servers may need is uploaded at once.
+  virtual void SetDraining(bool /*draining*/) {}
   virtual RemoteFigures figures() const { return {}; }
 };
 

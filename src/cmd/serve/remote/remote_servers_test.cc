@@ -79,6 +79,35 @@ TEST(RemoteServers, ConversationMovesBackAndForth) {
   }
 }
 
+TEST(RemoteServers, ADrainUploadsConversationsThatAreNotIdleYet) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    FakeRemote store;
+    RemoteLifeOptions options = Options(memory_class, 1 << 20);
+    options.after_ms = 1e12;
+    RemoteLife first(&store, 1, options);
+    const Tokens prompt = Text(2000, 'H');
+    const std::string answer = first.Ask(Request(prompt)).text;
+    first.SaveToFolder();
+    first.Settle();
+    EXPECT_EQ(store.size(), 0U);
+    EXPECT_GT(first.tier().stats().to_upload, 0U);
+    first.scheduler().SetDraining(true);
+    first.Settle();
+    EXPECT_EQ(first.tier().stats().to_upload, 0U);
+    options.first_lineage = 2 << 20;
+    RemoteLife second(&store, 2, options);
+    const Tokens next = Join(Join(prompt, TokensOfText(answer)), Text(50, 'n'));
+    EXPECT_LE(second.Ask(Request(next)).end.cost.prefill_tokens(), 50 + 64U);
+    // Once the drain has ended, a conversation waits until it is idle again.
+    first.scheduler().SetDraining(false);
+    first.Ask(Request(next));
+    first.SaveToFolder();
+    first.Settle();
+    EXPECT_GT(first.tier().stats().to_upload, 0U);
+  }
+}
+
 TEST(RemoteServers, SystemPrefixOfManyConversationsIsFetchedOnce) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));

@@ -33,6 +33,7 @@ class TierLookup final : public RemoteLookup {
     return State::kDone;
   }
   void End(Ticket ticket) override { tier_->End(ticket); }
+  void SetDraining(bool draining) override { tier_->SetDraining(draining); }
   RemoteFigures figures() const override {
     const RemoteStats stats = tier_->stats();
     RemoteFigures figures;
