@@ -3,6 +3,8 @@
 #   docker run -p 8080:8080 -v /path/to/models:/models:ro -v cairn-cache:/var/lib/cairn cairn \
 #     -m /models/FILE.gguf --api-key SECRET
 #
+# With -hf USER/REPO[:QUANT] in place of -m, the model is downloaded into the second volume.
+#
 # The first stage is a machine of a newcomer's, set up by the same script; the second has the package
 # and nothing else. What is kept on disk is in /var/lib/cairn.
 
@@ -20,7 +22,7 @@ RUN apt-get update && scripts/setup.sh && scripts/package.sh && rm -rf /var/lib/
 FROM debian:bookworm-slim
 COPY --from=build /src/build/package/*.deb /tmp/
 RUN apt-get update \
- && apt-get install -y --no-install-recommends curl /tmp/*.deb \
+ && apt-get install -y --no-install-recommends ca-certificates curl /tmp/*.deb \
  && rm -rf /tmp/*.deb /var/lib/apt/lists/* \
  && useradd --system --home-dir /var/lib/cairn --create-home cairn
 USER cairn

@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
-  asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ crash: setup ## Kill a server 200 times while it writes (CRASHES=n)
 	@scripts/build.sh crash_test crash_cost_test cairn
 	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_test
 	@CAIRN_CRASHES=$(or $(CRASHES),200) build/tests/crash_cost_test
+
+models-test: setup ## Swap three models in 200 turns, kill one 50 times in mid-stream (TURNS=n, KILLS=n)
+	@scripts/build.sh models_serve_test cairn
+	@CAIRN_ROUTER_TURNS=$(or $(TURNS),200) CAIRN_ROUTER_KILLS=$(or $(KILLS),50) build/tests/models_serve_test
 
 soak: setup ## Random clients, kills and damage for hours, every answer checked (HOURS=0.25, SEED=n)
 	@scripts/soak.sh

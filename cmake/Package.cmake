@@ -146,6 +146,8 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
   GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+# The authorities' certificates, for downloads and remote stores over TLS.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates")
 if(NOT CAIRN_BUNDLED)  # there the program is linked without symbols, and libraries stay as they are
   set(CPACK_STRIP_FILES ON)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -157,6 +159,6 @@ if(NOT CAIRN_BUNDLED)  # there the program is linked without symbols, and librar
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libllama0 (>= ${llama_package})")
   endif()
   # For GPUs. A bundled program would load no backend of the system's: it has those of the prefix.
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libggml0-backend-vulkan")
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, libggml0-backend-vulkan")
 endif()
 include(CPack)

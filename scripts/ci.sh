@@ -20,16 +20,18 @@ readonly LINES_MAX=60
 # all families take a quarter of an hour.
 readonly ASAN_PROGRAMS=(
   tree/tree_test cache/cache_test cache/cache_property_test store/store_test store/disk_store_test
-  store/disk_store_property_test remote/remote_test events/events_test engine/engine_test
+  store/disk_store_property_test remote/remote_test events/events_test download/download_test
+  engine/engine_test
   engine/llama_engine_test http/http_test
 )
 # The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
   store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
+  router/router_test
 )
 # A run that is cut off lands nothing. Where so much has changed that the steps before the thread
 # lane took longer than this, it is left to a later run; .ci/checked then has to stay where it is.
-readonly TSAN_BEGIN_S_MAX=2700
+readonly TSAN_BEGIN_S_MAX=1800
 FAILED=""
 
 # attempt NAME COMMAND...: a step whose failure does not hide what the later ones find.

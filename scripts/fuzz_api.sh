@@ -40,7 +40,7 @@ play() {
   if [[ -n "${SEED:-}" ]]; then set -- --seed "$SEED" "$@"; fi
   if [[ ! -t 1 ]]; then set -- --no-color "$@"; fi
   (cd "$FOLDER" && "$TOOL" run "$ROOT/docs/openapi.yaml" --url "$MADE_SERVER_URL" \
-    --checks "$CHECKS" --exclude-by '/x-not-served-yet == true' --exclude-operation-id beginDrain \
+    --checks "$CHECKS" --exclude-by '/x-several-models == true' --exclude-operation-id beginDrain \
     --request-timeout 60 --continue-on-failure --generation-database none "$@")
 }
 

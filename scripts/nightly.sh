@@ -35,6 +35,7 @@ main() {
   attempt fuzz scripts/fuzz.sh
   attempt soak scripts/soak.sh
   attempt crash env CAIRN_CRASHES=200 build/tests/crash_test
+  attempt models env CAIRN_ROUTER_TURNS=200 CAIRN_ROUTER_KILLS=50 build/tests/models_serve_test
   attempt conformance scripts/conformance.sh
   [[ -z "$FAILED" ]] || fail "failed:$FAILED; the logs are in $WORDS_DIR."
   git rev-parse HEAD >.ci/checked

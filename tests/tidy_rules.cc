@@ -19,6 +19,7 @@ using Folders = std::vector<std::string>;
 const std::map<std::string, Folders>& AllowedFolders() {
   static const std::map<std::string, Folders> allowed = {
       {"base", {}},
+      {"download", {"base"}},
       {"events", {"base"}},
       {"media", {"base"}},
       {"tree", {"base"}},
@@ -34,25 +35,26 @@ const std::map<std::string, Folders>& AllowedFolders() {
       {"http",
        {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
         "api"}},
+      {"router", {"base", "api", "http"}},
       {"trace", {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched"}},
       {"cmd",
-       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat",
-        "sched", "api", "http", "trace"}},
+       {"base", "download", "events", "media", "tree", "policy", "store", "remote", "cache",
+        "engine", "chat", "sched", "api", "http", "router", "trace"}},
       // Folders beside the server, which includes neither of them.
       {"lab",
        {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "sched", "http",
         "trace", "cmd"}},
       {"testing",
-       {"base", "events", "media", "tree", "policy", "store", "remote", "cache", "engine", "chat",
-        "sched", "api", "http", "cmd", "lab"}},
+       {"base", "download", "events", "media", "tree", "policy", "store", "remote", "cache",
+        "engine", "chat", "sched", "api", "http", "cmd", "lab"}},
   };
   return allowed;
 }
 
 // A test may include folders that are built before its own, and the laboratory.
-constexpr std::string_view kBuildOrder[] = {"base",  "events", "media", "tree",   "policy",
-                                            "store", "remote", "cache", "engine", "chat",
-                                            "sched", "api",    "http",  "trace",  "cmd"};
+constexpr std::string_view kBuildOrder[] = {
+    "base",   "download", "events", "media", "tree", "policy", "store", "remote", "cache",
+    "engine", "chat",     "sched",  "api",   "http", "router", "trace", "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);
@@ -106,10 +108,13 @@ const std::vector<Library>& Libraries() {
       {"OpenSSL",
        {"openssl/"},
        ".h",
-       {"src/api/media/base64.cc", "src/events/token_ids.cc", "src/http/tls.cc",
-        "src/media/medium.cc", "src/remote/remote_names.cc", "src/remote/seal.cc",
-        "src/remote/valkey/valkey_client.cc", "testing/http/tls_client.h"}},
-      {"libcurl", {"curl/"}, ".h", {"src/remote/s3/s3_objects.cc"}},
+       {"src/api/media/base64.cc", "src/download/content_sum.cc", "src/events/token_ids.cc",
+        "src/http/tls.cc", "src/media/medium.cc", "src/remote/remote_names.cc",
+        "src/remote/seal.cc", "src/remote/valkey/valkey_client.cc", "testing/http/tls_client.h"}},
+      {"libcurl",
+       {"curl/"},
+       ".h",
+       {"src/download/curl_transfer.cc", "src/remote/s3/s3_objects.cc"}},
       {"hiredis", {"hiredis"}, ".h", {"src/remote/valkey/valkey_client.cc"}},
       {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc", "src/media/thumbnail.cc"}},
       {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},

@@ -34,21 +34,22 @@ constexpr size_t kLinesKept = 200;
 constexpr size_t kLineBytesMax = 4096;  // a longer line is split
 constexpr milliseconds kPollInterval(10);
 
-// Returns the port behind "http://127.0.0.1:" or "https:..." in a line, or 0.
+// Returns the port behind "http://127.0.0.1:" or "https:..." in a line, or 0. An address with a
+// path is that of something else, for instance of a file that is downloaded.
 int PortIn(std::string_view line) {
   constexpr std::string_view kUrl = "://127.0.0.1:";
   const size_t at = line.find(kUrl);
   if (at == std::string_view::npos) return 0;
   // A line may name addresses of other protocols.
   const std::string_view before = line.substr(0, at);
-  if (!before.ends_with("http") && !before.ends_with("https")) {
-    return PortIn(line.substr(at + kUrl.size()));
-  }
+  const std::string_view rest = line.substr(at + kUrl.size());
+  if (!before.ends_with("http") && !before.ends_with("https")) return PortIn(rest);
   int port = 0;
-  for (const char c : line.substr(at + kUrl.size())) {
-    if (c < '0' || c > '9' || port > 65535) break;
-    port = port * 10 + (c - '0');
+  size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && port <= 65535) {
+    port = port * 10 + (rest[digits++] - '0');
   }
+  if (rest.substr(digits).starts_with('/')) return PortIn(rest);
   return port <= 65535 ? port : 0;
 }
 

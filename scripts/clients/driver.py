@@ -18,6 +18,7 @@ class Place:
     url: str  # of the proxy, without a path
     clients: Path  # where the clients are installed
     model: str = "local-model"
+    second_model: str = "other-model"  # where the server has two
     pictures: bool = False  # the model takes pictures, and the client's settings may say so
 
 

@@ -68,6 +68,13 @@ class Request:
         except ValueError:
             return []
 
+    @functools.cached_property
+    def model(self) -> str:
+        try:
+            return str(json.loads(self.body).get("model", ""))
+        except (ValueError, AttributeError):
+            return ""
+
     def offers_tools(self) -> bool:
         try:
             return bool(json.loads(self.body).get("tools"))

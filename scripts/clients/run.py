@@ -16,6 +16,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
@@ -29,7 +30,7 @@ from drivers.cline import Cline  # noqa: E402
 from drivers.cn import Continue  # noqa: E402
 from drivers.codex import Codex  # noqa: E402
 from drivers.gptel import Gptel  # noqa: E402
-from drivers.opencode import OpenCode  # noqa: E402
+from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
 from drivers.qwen import Qwen  # noqa: E402
 from install import PACKAGES, install  # noqa: E402
@@ -54,6 +55,8 @@ class Model:
     path: Path
     flags: list
     reasons: bool  # its answers begin with reasoning
+    suffix: str = ""  # of the rows' keys
+    second: Optional[Path] = None  # of two models behind one port
 
 
 # Its memory is all recurrent: nothing of a prompt is reused but from a checkpoint. And it reads a
@@ -62,23 +65,27 @@ WIDTH = "64"
 MADE = Model("made mamba2", ROOT / "models" / "clients-mamba2.gguf",
              ["-c", "262144"], reasons=True)
 GEMMA = Model("Gemma 3 270M", ROOT / "models" / "gemma-3-270m-q4_k_m.gguf",
-              ["--chat-template", "chatml", "-c", "32768"], reasons=False)
+              ["--chat-template", "chatml", "-c", "32768"], reasons=False, suffix="-gemma")
+TWO = Model("two made mamba2", MADE.path, MADE.flags, reasons=True, suffix="-two-models",
+            second=ROOT / "models" / "clients-mamba2-other.gguf")
 # Made for the width of the made model. Its rows need nothing of a text model but that.
 PROJECTOR = ROOT / "models" / "clients-mmproj.gguf"
 # The small prompts are read by real weights too.
 RUNS = [(driver, MADE) for driver in DRIVERS] + [
-    (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")]
+    (driver, GEMMA) for driver in DRIVERS if driver.package in ("pi", "gptel")] + [
+    (OpenCodeWithTwoModels(), TWO)]
 
 
 def key_of(driver, model: Model) -> str:
-    return driver.package + ("" if model is MADE else "-gemma")
+    return driver.package + model.suffix
 
 
 def make_models():
     MADE.path.parent.mkdir(exist_ok=True)
-    if not MADE.path.is_file():
-        subprocess.run([LAB, "model", "make", "mamba2", MADE.path, "--width", WIDTH, "--layers",
-                        "2", "--train-ctx", "262144", "--quant", "f16"], check=True)
+    for path, layers in ((MADE.path, "2"), (TWO.second, "3")):
+        if not path.is_file():
+            subprocess.run([LAB, "model", "make", "mamba2", path, "--width", WIDTH, "--layers",
+                            layers, "--train-ctx", "262144", "--quant", "f16"], check=True)
     if not PROJECTOR.is_file():
         subprocess.run([LAB, "model", "make-projector", "lfm2", PROJECTOR, "--width", WIDTH],
                        check=True)
@@ -94,7 +101,7 @@ def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenar
         return Row(driver.name, version, name, not_run=reason)
     print(f"{driver.name} {version} on {name}", flush=True)
     setting = Setting(PROGRAM, model.path, name, model.reasons, FLAGS + model.flags + flags,
-                      folder, CLIENTS, **scenario)
+                      folder, CLIENTS, second=model.second, **scenario)
     try:
         return play(driver, version, setting)
     except RuntimeError as error:
@@ -112,7 +119,7 @@ def run_rows(only: list, folder: Path) -> bool:
         table.keep(row, key, ROWS)
     rows = table.kept([key_of(*run) for run in RUNS], ROWS)
     needs = {driver.name: driver.needs for driver in DRIVERS}
-    notes = {driver.name: driver.notes for driver in DRIVERS if driver.notes}
+    notes = {driver.name: driver.notes for driver, _ in RUNS if driver.notes}
     table.write_block(PAGE, "rows", table.as_markdown(rows))
     table.write_block(PAGE, "needs", table.needs_and_notes(rows, needs, notes))
     print("\n" + table.as_markdown(rows), flush=True)

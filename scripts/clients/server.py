@@ -1,4 +1,4 @@
-"""A `cairn serve` of its own for one client."""
+"""A `cairn serve` of its own for one client, with one model or several."""
 
 import re
 import subprocess
@@ -8,9 +8,10 @@ from pathlib import Path
 
 
 class Server:
-    def __init__(self, program: Path, model: Path, script: Path, log: Path, flags: list[str]):
-        command = [str(program), "serve", "-m", str(model), "--port", "0", "--cache-disk", "0",
-                   "--script", str(script)]
+    def __init__(self, program: Path, models: list[str], script: Path, log: Path,
+                 flags: list[str]):
+        """`models`: the flags that say which models it serves, and where it keeps states."""
+        command = [str(program), "serve", *models, "--port", "0", "--script", str(script)]
         self._log_path = log
         self._log = open(log, "wb")
         self._process = subprocess.Popen(command + flags, stdin=subprocess.DEVNULL,

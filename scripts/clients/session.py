@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Optional
 
 from driver import Driver, Place
 from picture_scenario import PictureScenario
@@ -59,26 +60,33 @@ class Setting:
     folder: Path  # for everything that is written; emptied first
     clients: Path
     pictures: bool = False  # play the scenario with pictures
+    # A second model behind the same port, of which only one is loaded at a time. The client asks it
+    # in the second turn.
+    second: Optional[Path] = None
 
 
-def first_of_main_thread(requests: list):
-    """The session's first request that offers tools: all of it is new to the server. What comes
-    before it, a title's request for example, counts as any other."""
-    return next((r for r in requests if r.offers_tools()), requests[0])
+def cold_requests(requests: list) -> list:
+    """The session's first request to each model that offers tools: all of it is new to the model.
+    What comes before it, a title's request for example, counts as any other."""
+    first = {}
+    for r in requests:
+        if r.offers_tools():
+            first.setdefault(r.model, r)
+    return list(first.values()) or requests[:1]
 
 
 def add_figures(row: Row, requests: list):
     answered = [r for r in requests if r.answering]
-    row.steps = [f"request {r.number}, {r.path}: {r.reused_tokens:,} of {r.prompt_tokens:,} "
-                 f"tokens reused, status {r.status}" for r in answered]
+    row.steps = [f"request {r.number}, {r.path}, {r.model}: {r.reused_tokens:,} of "
+                 f"{r.prompt_tokens:,} tokens reused, status {r.status}" for r in answered]
     row.requests = len(answered)
     row.prompt_tokens = sum(r.prompt_tokens for r in answered)
     row.read_tokens = row.prompt_tokens - sum(r.reused_tokens for r in answered)
     if not answered:
         row.problems.append("it sent no request")
         return
-    cold = first_of_main_thread(answered)
-    later = [r for r in answered if r is not cold]
+    cold = cold_requests(answered)
+    later = [r for r in answered if r not in cold]
     prompt = sum(r.prompt_tokens for r in later)
     row.share = sum(r.reused_tokens for r in later) / prompt if prompt else 0
     if row.share < SHARE_MIN:
@@ -153,6 +161,18 @@ def scenario_of(driver: Driver, setting: Setting) -> Scenario:
     return Scenario(setting.folder / "work", setting.reasons)
 
 
+def model_flags(setting: Setting, place: Place) -> list:
+    """With two models, a swap must bring the conversation back from the disk."""
+    if setting.second is None:
+        return ["-m", str(setting.model), "--cache-disk", "0"]
+    models = setting.folder / "models"
+    models.mkdir()
+    (models / f"{place.model}.gguf").symlink_to(setting.model)
+    (models / f"{place.second_model}.gguf").symlink_to(setting.second)
+    return ["--models-dir", str(models), "--models-max", "1",
+            "--cache-dir", str(setting.folder / "cache")]
+
+
 def play(driver: Driver, version: str, setting: Setting) -> Row:
     row = Row(driver.name, version, setting.model_name)
     folder = setting.folder
@@ -161,10 +181,12 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
     (folder / "home").mkdir()
     script = folder / "script.json"
     scenario.write_script(script, driver)
-    server = Server(setting.program, setting.model, script, folder / "server.log", setting.flags)
-    recorder = Recorder(server.port, folder / "requests")
-    place = Place(folder / "home", folder / "work", recorder.url, setting.clients,
+    place = Place(folder / "home", folder / "work", "", setting.clients,
                   pictures=setting.pictures)
+    server = Server(setting.program, model_flags(setting, place), script, folder / "server.log",
+                    setting.flags)
+    recorder = Recorder(server.port, folder / "requests")
+    place.url = recorder.url
     encoded = 0
     try:
         driver.prepare(place)
@@ -187,6 +209,8 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
             row.problems.append("the server did not end well")
     add_figures(row, recorder.requests)
     add_resends(row, recorder.requests)
+    if setting.second and len({r.model for r in recorder.requests if r.answering}) < 2:
+        row.problems.append("it asked one model only")
     if setting.pictures:
         row.ways = ", ".join(filter(None, [driver.attach, driver.picture_tool and
                                            f"`{driver.picture_tool}`"]))

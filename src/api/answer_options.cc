@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace cairn {
 namespace {
@@ -10,6 +11,8 @@ constexpr int64_t kAnswersMax = 128;     // OpenAI's limit
 constexpr int64_t kTopLogprobsMax = 20;  // OpenAI's limit
 // llama-server has no limit; a whole vocabulary would be too much
 constexpr int64_t kNativeProbsMax = 1000;
+constexpr size_t kAdaptersMax = 256;
+constexpr double kScaleMax = 1e6;
 
 void ReadChatLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   bool wanted = false;
@@ -83,8 +86,35 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   if (!explain) return tl::unexpected(explain.error());
   options.explain = *explain;
   ReadCacheHints(&fields);
+  if (const Json* adapters = fields.Find("lora")) {
+    auto scales = ParseAdapterScales(*adapters, "lora");
+    if (!scales) return tl::unexpected(scales.error());
+    options.adapters = *std::move(scales);
+  }
   if (fields.error()) return tl::unexpected(*fields.error());
   return options;
+}
+
+ApiResult<std::vector<AdapterScale>> ParseAdapterScales(const Json& list, const std::string& name) {
+  const std::string expected = "a list of at most " + std::to_string(kAdaptersMax) +
+                               " objects such as {\"id\": 0, \"scale\": 1.0}";
+  if (!list.is_array() || list.size() > kAdaptersMax)
+    return tl::unexpected(FieldError(name, expected));
+  std::vector<AdapterScale> scales;
+  for (const Json& item : list) {
+    if (!item.is_object()) return tl::unexpected(FieldError(name, expected));
+    FieldReader fields(item, name + "[" + std::to_string(scales.size()) + "].");
+    int64_t id = -1;
+    fields.Integer("id", 0, std::numeric_limits<int32_t>::max(), &id);
+    if (id < 0) fields.Fail("id", "the number of an adapter");
+    AdapterScale scale;
+    fields.Number("scale", -kScaleMax, kScaleMax, &scale.scale);
+    if (fields.Find("scale") == nullptr) fields.Fail("scale", "a number");
+    if (fields.error()) return tl::unexpected(*fields.error());
+    scale.adapter = static_cast<size_t>(id);
+    scales.push_back(scale);
+  }
+  return scales;
 }
 
 ApiResult<bool> ParseExplain(const Json& body) {

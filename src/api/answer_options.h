@@ -8,11 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "api/json.h"
 #include "sched/scheduler.h"
 
 namespace cairn {
+
+struct AdapterScale {
+  size_t adapter = 0;
+  float scale = 0;
+};
 
 struct AnswerOptions {
   bool include_usage = false;  // `stream_options.include_usage`
@@ -28,7 +35,13 @@ struct AnswerOptions {
   bool progress = false;           // `return_progress`: a stream tells how far the prompt is read
   bool timings_per_token = false;  // each chunk of a stream has `timings`
   bool explain = false;            // `cairn.explain`: tell what was reused and why not more
+  // `lora`: adapters by their number, and the scales to apply them with; the others are not
+  // applied. Absent: the server's, which POST /lora-adapters sets.
+  std::optional<std::vector<AdapterScale>> adapters = {};
 };
+
+// Parses a list of {"id", "scale"}, as llama-server takes it. `name` is the list's for errors.
+ApiResult<std::vector<AdapterScale>> ParseAdapterScales(const Json& list, const std::string& name);
 
 // The field with which a dialect requests log-probabilities.
 enum class LogprobsField : uint8_t {

@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "api/grammar/call_grammar.h"
+#include "api/llama_server/adapters.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
 #include "chat/parse/prefilled_parser.h"
 #include "chat/parse/reasoning.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 namespace {
@@ -32,7 +34,19 @@ ChatService::~ChatService() {
   if (jobs_) jobs_->Stop();
 }
 
-ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId name_space) const {
+ApiResult<NamespaceId> ChatService::WithAdaptersOf(const AnswerOptions& options,
+                                                   NamespaceId key) const {
+  const auto set = FindAdapterSet(options.adapters, engine_->adapter_sets());
+  if (!set) return tl::unexpected(set.error());
+  const NamespaceId name_space = WithAdapters(key, *set);
+  if (*set != 0 && options_.on_adapters) options_.on_adapters(name_space);
+  return name_space;
+}
+
+ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) const {
+  const auto own = WithAdaptersOf(request.options, key);
+  if (!own) return tl::unexpected(own.error());
+  const NamespaceId name_space = *own;
   prompts_.TellReasoning(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);

@@ -51,6 +51,9 @@ struct ChatServiceOptions {
   size_t answer_bytes_max = size_t{64} << 20U;
   // Fixes the answers, overriding a request's grammar; may be null.
   const AnswerScript* script = nullptr;
+  // Called before a request with other adapters than those of the start is submitted, so that its
+  // states get names on disk. Any thread; may be empty.
+  std::function<void(NamespaceId name_space)> on_adapters = {};
   // After an answer, prefetch the form in which the conversation will come back.
   bool warm = false;
 };
@@ -64,7 +67,10 @@ class ChatService {
   ChatService(const ChatService&) = delete;
   ChatService& operator=(const ChatService&) = delete;
 
-  ApiResult<StartedChat> Start(ChatRequest request, NamespaceId name_space) const;
+  ApiResult<StartedChat> Start(ChatRequest request, NamespaceId key) const;
+  // Returns the namespace of a key's request with these adapters, or without any with those of the
+  // server. Start does this itself.
+  ApiResult<NamespaceId> WithAdaptersOf(const AnswerOptions& options, NamespaceId key) const;
   // Submits a prompt that is already tokenized.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // Returns how many tokens the slot held. See SlotCommands::Erase.
@@ -74,6 +80,7 @@ class ChatService {
     return scheduler_->Look(std::move(look));
   }
   Result<size_t> Flush() const { return scheduler_->Flush(); }
+  Result<size_t> SetCacheLimit(size_t bytes) const { return scheduler_->SetCacheLimit(bytes); }
   void SetDraining(bool draining) const { scheduler_->SetDraining(draining); }
   // Returns the prompt's text up to the start of the answer, with tools in the order of the
   // request.

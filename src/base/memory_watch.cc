@@ -217,6 +217,10 @@ uint64_t HeapUsedBytes() {
   return static_cast<uint64_t>(heap.uordblks) + static_cast<uint64_t>(heap.hblkhd);
 }
 
+uint64_t MappedFileBytes(const MemorySources& sources) {
+  return NumberOf("RssFile:", sources.proc + "/self/status").value_or(0);
+}
+
 std::unique_ptr<MemoryWatch> MakeMemoryWatch(MemorySources sources, size_t keep_back_bytes) {
   return std::make_unique<SystemMemoryWatch>(std::move(sources), keep_back_bytes);
 }

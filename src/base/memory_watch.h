@@ -54,6 +54,8 @@ MemorySources SystemMemorySources();
 // Returns the bytes that malloc has handed out and that are not freed. Unlike the resident set it
 // leaves out what the allocator keeps for later, so a leak shows in it soon. Any thread.
 uint64_t HeapUsedBytes();
+// Returns the bytes of files that are mapped and in memory, such as weights. Any thread.
+uint64_t MappedFileBytes(const MemorySources& sources);
 
 // A process may have at most one watch with `keep_back_bytes` above 0.
 std::unique_ptr<MemoryWatch> MakeMemoryWatch(MemorySources sources, size_t keep_back_bytes = 0);

@@ -19,6 +19,11 @@ uint64_t CacheBudget::ReserveOf(uint64_t limit_bytes) {
   return std::clamp(limit_bytes / kReserveShare, kReserveMin, kReserveMax);
 }
 
+void CacheBudget::SetAsked(size_t asked) {
+  now_ = now_ == asked_ ? asked : std::min(now_, asked);
+  asked_ = asked;
+}
+
 size_t CacheBudget::Next(const MemoryRoom& room, size_t held, double now_ms) {
   const uint64_t reserve = ReserveOf(room.limit_bytes);
   if (room.refused || room.left_bytes < reserve) {

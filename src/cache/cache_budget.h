@@ -28,6 +28,8 @@ class CacheBudget {
   // `asked`: the configured budget, in bytes. The budget never exceeds it.
   explicit CacheBudget(size_t asked) : asked_(asked), now_(asked) {}
 
+  // Replaces the configured budget. One that memory has made smaller grows no faster for it.
+  void SetAsked(size_t asked);
   // Returns the budget from now on, in bytes. `held`: the bytes that the cache holds.
   size_t Next(const MemoryRoom& room, size_t held, double now_ms);
   size_t asked() const { return asked_; }
@@ -36,7 +38,7 @@ class CacheBudget {
   static uint64_t ReserveOf(uint64_t limit_bytes);
 
  private:
-  const size_t asked_;
+  size_t asked_;
   size_t now_;
   double short_ms_ = 0;  // when memory was last short
 };

@@ -46,6 +46,25 @@ TEST(CacheBudget, GrowsAgainBitByBitOnceItWasCalm) {
   EXPECT_EQ(budget.Next(Left(2000 * kMib), 600 * kMib, 31'500), 800 * kMib);
 }
 
+TEST(CacheBudget, FollowsANewConfiguredBudget) {
+  CacheBudget budget(800 * kMib);
+  budget.SetAsked(300 * kMib);
+  EXPECT_EQ(budget.Next(Left(2000 * kMib), 700 * kMib, 0), 300 * kMib);
+  budget.SetAsked(900 * kMib);
+  EXPECT_EQ(budget.Next(Left(2000 * kMib), 300 * kMib, 1), 900 * kMib);
+}
+
+TEST(CacheBudget, GrowsNoFasterForANewConfiguredBudgetWhereMemoryWasShort) {
+  CacheBudget budget(800 * kMib);
+  budget.Next(Left(0), 700 * kMib, 1000);
+  ASSERT_EQ(budget.now(), 500 * kMib);
+  budget.SetAsked(900 * kMib);
+  EXPECT_EQ(budget.Next(Left(2000 * kMib), 500 * kMib, 1001), 500 * kMib);
+  EXPECT_EQ(budget.Next(Left(2000 * kMib), 500 * kMib, 31'001), 900 * kMib);
+  budget.SetAsked(400 * kMib);
+  EXPECT_EQ(budget.now(), 400 * kMib);
+}
+
 TEST(CacheBudget, WithoutALimitItGoesDownAsAnyOther) {
   CacheBudget budget(SIZE_MAX);
   EXPECT_EQ(budget.Next(Left(0), 700 * kMib, 0), 500 * kMib);

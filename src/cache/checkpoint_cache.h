@@ -158,7 +158,10 @@ class CheckpointCache {
   void Discard(uint64_t id);
 
   // SetSavedAs, TakeEvents and SaveNext do nothing if the store does not save.
-  void SetSavedAs(SavedAs saved_as) { table_.saved_as() = std::move(saved_as); }
+  void SetSavedAs(SavedAs saved_as) {
+    table_.saved_as() = std::move(saved_as);
+    intake_.OnMoreNames();
+  }
   bool saves() const { return table_.store().saves(); }
   // Applies the store's events; see DiskIntake. Call it regularly.
   void TakeEvents();

@@ -80,6 +80,9 @@ struct SavedAs {
   Fingerprint fingerprint;
   // A name for each namespace. Objects of other namespaces are neither saved nor taken in.
   std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
+  // More namespaces may get a name later: objects of unknown ones wait for it, as far as there is
+  // room for them.
+  bool awaits_names = false;
 
   std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
   std::optional<uint64_t> NameOf(NamespaceId name_space) const;

@@ -25,6 +25,10 @@ struct Variable {
 
 constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_MODEL", "--model"},
+    Variable{"LLAMA_ARG_HF_REPO", "--hf-repo"},
+    Variable{"LLAMA_ARG_HF_FILE", "--hf-file"},
+    Variable{"LLAMA_ARG_MODEL_URL", "--model-url"},
+    Variable{"LLAMA_ARG_OFFLINE", "--offline"},
     Variable{"LLAMA_ARG_N_GPU_LAYERS", "--gpu-layers"},
     Variable{"LLAMA_ARG_SPLIT_MODE", "--split-mode"},
     Variable{"LLAMA_ARG_TENSOR_SPLIT", "--tensor-split"},
@@ -40,6 +44,8 @@ constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_MLOCK", "--mlock"},
     Variable{"LLAMA_ARG_REPACK", "--repack"},
     Variable{"LLAMA_ARG_MMPROJ", "--mmproj"},
+    Variable{"LLAMA_ARG_MMPROJ_URL", "--mmproj-url"},
+    Variable{"LLAMA_ARG_MMPROJ_AUTO", "--mmproj-auto"},
     Variable{"LLAMA_ARG_MMPROJ_OFFLOAD", "--mmproj-offload"},
     Variable{"LLAMA_ARG_IMAGE_MIN_TOKENS", "--image-min-tokens"},
     Variable{"LLAMA_ARG_IMAGE_MAX_TOKENS", "--image-max-tokens"},
@@ -69,6 +75,7 @@ constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_SPEC_DRAFT_N_MIN", "--spec-draft-n-min"},
     Variable{"LLAMA_ARG_SPEC_DRAFT_P_MIN", "--spec-draft-p-min"},
     Variable{"LLAMA_ARG_SPEC_DRAFT_MODEL", "--spec-draft-model"},
+    Variable{"LLAMA_ARG_SPEC_DRAFT_HF_REPO", "--spec-draft-hf"},
     Variable{"LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_K", "--spec-draft-type-k"},
     Variable{"LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_V", "--spec-draft-type-v"},
     Variable{"LLAMA_ARG_N_GPU_LAYERS_DRAFT", "--spec-draft-ngl"},
@@ -84,6 +91,10 @@ constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_API_KEY_FILE", "--api-key-file"},
     Variable{"LLAMA_ARG_SSL_KEY_FILE", "--ssl-key-file"},
     Variable{"LLAMA_ARG_SSL_CERT_FILE", "--ssl-cert-file"},
+    Variable{"LLAMA_ARG_MODELS_DIR", "--models-dir"},
+    Variable{"LLAMA_ARG_MODELS_PRESET", "--models-preset"},
+    Variable{"LLAMA_ARG_MODELS_MAX", "--models-max"},
+    Variable{"LLAMA_ARG_MODELS_AUTOLOAD", "--models-autoload"},
     Variable{"LLAMA_ARG_SSE_PING_INTERVAL", "--sse-ping-interval"},
     Variable{"LLAMA_ARG_ALIAS", "--alias"},
     Variable{"LLAMA_ARG_CHAT_TEMPLATE", "--chat-template"},
@@ -153,8 +164,7 @@ Result<std::vector<std::string>> ArgumentsOf(const Given& given, const CLI::Opti
 Status Try(const Given& given, std::vector<std::string> arguments) {
   CLI::App app;
   ServeOptions options;
-  CLI::App* serve = AddServe(&app, &options);
-  serve->get_option("--model")->required(false);
+  AddServe(&app, &options);
   arguments.insert(arguments.begin(), "serve");
   std::reverse(arguments.begin(), arguments.end());
   try {

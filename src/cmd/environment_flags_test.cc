@@ -111,13 +111,13 @@ TEST(EnvironmentFlags, AreIgnoredWhenTheyAreEmptyAndByOtherCommandsAndByHelp) {
 }
 
 TEST(EnvironmentFlags, ThatNoFlagHasAreToldApart) {
-  const auto read = ReadEnvironmentFlags({{"LLAMA_ARG_MMPROJ_URL", "x"},
+  const auto read = ReadEnvironmentFlags({{"LLAMA_ARG_LOOKUP", "x"},
                                           {"LLAMA_ARG_PORT", "1"},
                                           {"LLAMA_ARG_NO_PERF", "1"},
                                           {"HOME", "/"}},
                                          {"serve"});
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->unknown, (Words{"LLAMA_ARG_MMPROJ_URL", "LLAMA_ARG_NO_PERF"}));
+  EXPECT_EQ(read->unknown, (Words{"LLAMA_ARG_LOOKUP", "LLAMA_ARG_NO_PERF"}));
 }
 
 TEST(EnvironmentFlags, ShowInTheHelp) {

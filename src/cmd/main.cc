@@ -13,6 +13,7 @@
 #include "cmd/model/model_check.h"
 #include "cmd/rpc/rpc_server.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/models/serve_models.h"
 #include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
 #include "cmd/top.h"
@@ -31,6 +32,11 @@ std::string MovedCommand(const std::vector<std::string>& arguments) {
     if (arguments[0] == moved) return moved;
   }
   return "";
+}
+
+int Serve(const ServeOptions& options, const CLI::App& serve) {
+  if (options.models.given()) return RunServeModels(options, GivenFlags(serve));
+  return RunServe(options);
 }
 
 int Main(std::vector<std::string> arguments) {
@@ -82,7 +88,7 @@ int Main(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }
-  if (serve->parsed()) return RunServe(serve_options);
+  if (serve->parsed()) return Serve(serve_options, *serve);
   if (rpc->parsed()) return RunRpcServer(rpc_options);
   if (front->parsed()) return RunFrontFile(front_options);
   if (top->parsed()) return RunTop(top_options);

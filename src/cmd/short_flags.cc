@@ -11,7 +11,12 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 33> kShortFlags{{
+constexpr std::array<ShortFlag, 42> kShortFlags{{
+    {"-hf", "--hf-repo"},
+    {"-hfr", "--hf-repo"},
+    {"-hff", "--hf-file"},
+    {"-hft", "--hf-token"},
+    {"-mu", "--model-url"},
     {"-ngl", "--gpu-layers"},
     {"-fa", "--flash-attn"},
     {"-ctk", "--cache-type-k"},
@@ -43,6 +48,10 @@ constexpr std::array<ShortFlag, 33> kShortFlags{{
     {"-ctkd", "--spec-draft-type-k"},
     {"-ctvd", "--spec-draft-type-v"},
     {"-mm", "--mmproj"},
+    {"-mmu", "--mmproj-url"},
+    {"-hfd", "--spec-draft-hf"},
+    {"-hfrd", "--spec-draft-hf"},
+    {"--hf-repo-draft", "--spec-draft-hf"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
 }};

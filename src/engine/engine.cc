@@ -85,6 +85,10 @@ Status Engine::DecodeMedium(SeqId /*seq*/, size_t /*position*/, TokenSpan /*toke
 
 void Engine::SetMedia(SeqId /*seq*/, TokenSpan /*tokens*/) {}
 
+Status Engine::UseAdapters(AdapterSets::Number /*set*/) {
+  return {};
+}
+
 Status Engine::Sleep() {
   return Fail(ErrorCode::kUnsupported, "this engine has nothing to unload");
 }

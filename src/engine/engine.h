@@ -32,6 +32,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/tokens.h"
+#include "engine/adapters/adapter_sets.h"
 #include "engine/grammar/grammar.h"
 #include "media/media_encoder.h"
 
@@ -326,6 +327,13 @@ class Engine {
   virtual void SetMedia(SeqId seq, TokenSpan tokens);
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+
+  // The LoRA adapters of the model; nullptr if it has none. Any thread.
+  virtual AdapterSets* adapter_sets() const { return nullptr; }
+  // Computes with the adapters of this set from now on; with the model alone until the first call
+  // and after Wake. Cheap if the set is in use already. Engines without adapters ignore it.
+  // kInternal if libllama refuses.
+  virtual Status UseAdapters(AdapterSets::Number set);
 
   // Unloads the model. Afterwards all sequences are empty, and the functions under "Sequences" must
   // not be called until Wake. The vocabulary and all that describes the engine stay. kUnsupported

@@ -60,7 +60,7 @@ std::string PercentDecode(std::string_view text) {
   return decoded;
 }
 
-std::string_view TargetPath(std::string_view target) {
+std::string_view TargetWithQuery(std::string_view target) {
   for (std::string_view scheme : {"http://", "https://"}) {
     if (!target.starts_with(scheme)) continue;
     const size_t path = target.find_first_of("/?#", scheme.size());
@@ -68,7 +68,12 @@ std::string_view TargetPath(std::string_view target) {
     target.remove_prefix(path);
     break;
   }
-  return target.substr(0, target.find_first_of("?#"));
+  return target.substr(0, target.find('#'));
+}
+
+std::string_view TargetPath(std::string_view target) {
+  target = TargetWithQuery(target);
+  return target.substr(0, target.find('?'));
 }
 
 size_t Router::Add(std::string method, std::string_view pattern) {

@@ -24,6 +24,9 @@ std::string PercentDecode(std::string_view text);
 // the client sent that too. Still percent-encoded.
 std::string_view TargetPath(std::string_view target);
 
+// Returns the same with the query, if there is one.
+std::string_view TargetWithQuery(std::string_view target);
+
 struct RouteMatch {
   bool path_known = false;  // some method has a route at the path
   bool found = false;       // this method has one

@@ -10,6 +10,7 @@
 #include "api/anthropic/anthropic.h"
 #include "api/anthropic/anthropic_request.h"
 #include "api/json.h"
+#include "api/llama_server/adapters.h"
 #include "api/openai/completion.h"
 #include "api/openai/embeddings.h"
 #include "api/openai/openai.h"
@@ -94,8 +95,8 @@ NamespaceId NamespaceOf(const HttpRequest& request) {
 AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   AnswerIdentity identity;
   identity.created_unix_s = NowUnixS();
-  identity.id =
-      prefix + std::to_string(served.model.started_unix_s) + "-" + std::to_string(++served.answers);
+  identity.id = prefix + served.model.id_tag + std::to_string(served.model.started_unix_s) + "-" +
+                std::to_string(++served.answers);
   identity.model = served.model.alias;
   return identity;
 }
@@ -323,6 +324,15 @@ void AddStateRoutes(HttpServer* server, Served* served) {
         asked.name_space = NamespaceOf(request);
         return ToResponse(SlotActionBody(service, served->slot_files, asked));
       }));
+  server->Handle("GET", "/lora-adapters",
+                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
+                   return ToResponse(AdaptersBody(service.engine().adapter_sets()));
+                 }));
+  server->Handle(
+      "POST", "/lora-adapters",
+      WhenLoaded(served, [](const ChatService& service, const HttpRequest& request) {
+        return ToResponse(SetAdaptersBody(request.body, service.engine().adapter_sets()));
+      }));
   server->Handle(
       "GET", "/metrics",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
@@ -444,6 +454,13 @@ void AddCacheRoutes(HttpServer* server, Served* served) {
                          PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
                    }));
   }
+  // The router's children alone have this path, and no client of the router reaches it.
+  if (!served->model.id_tag.empty()) {
+    add("POST", "/cairn/cache/limit",
+        [served](const ChatService& service, const HttpRequest& request) {
+          return ToResponse(CacheLimitBody(service, request.body, served->cache_beside_bytes));
+        });
+  }
   add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
     return ToResponse(FlushBody(service));
   });
@@ -516,9 +533,13 @@ std::string HttpErrorBody(int status, std::string_view message, std::string_view
 
 std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
                                                                std::string_view path) {
-  const std::string id = "req_" + std::to_string(served->model.started_unix_s) + "-" +
-                         std::to_string(++served->requests);
-  return {{IsMessagesPath(path) ? "request-id" : "x-request-id", id}};
+  return {RequestIdHeader(path, served->model.started_unix_s, ++served->requests)};
+}
+
+std::pair<std::string, std::string> RequestIdHeader(std::string_view path, int64_t started_unix_s,
+                                                    uint64_t number) {
+  return {IsMessagesPath(path) ? "request-id" : "x-request-id",
+          "req_" + std::to_string(started_unix_s) + "-" + std::to_string(number)};
 }
 
 void AddRoutes(HttpServer* server, Served* served) {

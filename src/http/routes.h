@@ -44,6 +44,7 @@ struct Served {
   InfillOptions infill;                 // without tokens, /infill answers 501
   const KvEvents* kv_events = nullptr;  // null: none are published
   SlotFiles* slot_files = nullptr;      // null: slots are not saved to files
+  size_t cache_beside_bytes = 0;        // the part of --cache-ram that is not the prefix cache's
   uint64_t disk_bytes_max = 0;          // disk budget; 0: nothing is kept on disk
   GenerationParams defaults;
   // The grammar (GBNF) for requests that set none; empty: unconstrained.
@@ -71,6 +72,9 @@ std::string HttpErrorBody(int status, std::string_view message, std::string_view
 // Returns the headers of every answer at `path`: the request's id, under that API's name for it.
 std::vector<std::pair<std::string, std::string>> AnswerHeaders(Served* served,
                                                                std::string_view path);
+// Returns the header with the id of the request of this number, of a server that started then.
+std::pair<std::string, std::string> RequestIdHeader(std::string_view path, int64_t started_unix_s,
+                                                    uint64_t number);
 
 }  // namespace cairn
 

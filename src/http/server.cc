@@ -350,6 +350,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   HttpRequest request;
   request.method = in.method;
   request.path = exchange.path;
+  request.target = TargetWithQuery(in.target);
   request.body = in.body;
   request.params = in.params;
   request.captures = exchange.match.captures;

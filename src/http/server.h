@@ -40,6 +40,7 @@ namespace cairn {
 struct HttpRequest {
   std::string method;  // "HEAD" stays "HEAD", though GET's handler answers it
   std::string path;    // percent-decoded, without the query
+  std::string target;  // path and query as they were sent, percent-encoded
   std::string body;    // decompressed
   std::multimap<std::string, std::string> params;  // the query
   std::map<std::string, std::string> captures;     // values of the pattern's ":name" segments

@@ -57,6 +57,7 @@ class ScriptEngine final : public FakeEngine {
     FakeEngineOptions options;
     options.context_tokens = 1024;
     options.slots = 2;
+    options.adapters = 2;
     return options;
   }
 
@@ -417,8 +418,10 @@ TEST_F(TranscriptsTest, ApplyTemplate) {
 TEST_F(TranscriptsTest, State) {
   Serve(kText);
   Post("/v1/completions", R"({"prompt":"A cairn is"})");
-  for (const char* path :
-       {"/health", "/v1/health", "/v1/models", "/models", "/props", "/slots", "/metrics"}) {
+  Post("/lora-adapters", R"([{"id":1,"scale":0.5}])");
+  Post("/lora-adapters", R"([{"id":2,"scale":1}])");
+  for (const char* path : {"/health", "/v1/health", "/v1/models", "/models", "/props", "/slots",
+                           "/lora-adapters", "/metrics"}) {
     Get(path);
   }
   ExpectTranscript("state");
@@ -507,17 +510,14 @@ TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
 
 TEST_F(TranscriptsTest, ThePage) {
   Serve(kText);
-  Get("/");
-  Get("/assets/0");
-  Get("/assets/nothing");
+  for (const char* path : {"/", "/assets/0", "/assets/nothing"}) Get(path);
   ExpectTranscript("page");
 }
 
 // FakeEngine makes no vectors; their format is tested in api/openai/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
-  Post("/v1/embeddings", R"({"input":"A cairn"})");
-  Post("/embeddings", R"({"input":"A cairn"})");
+  for (const char* path : {"/v1/embeddings", "/embeddings"}) Post(path, R"({"input":"A cairn"})");
   ExpectTranscript("embeddings");
 }
 

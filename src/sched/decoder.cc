@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/token_text.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 
@@ -16,11 +17,22 @@ bool Decoder::DecodeAnswers() {
     if (request.answering()) answering.push_back(&request);
   }
   if (answering.empty()) return false;
-  const size_t batch_size = context_->exact() ? 1 : answering.size();
+  // One computation has one set of adapters, so each set has a batch of its own.
+  const auto set_of = [](const RunningRequest* request) {
+    return AdapterSetOf(request->request.name_space);
+  };
+  std::stable_sort(answering.begin(), answering.end(),
+                   [&](const auto* a, const auto* b) { return set_of(a) < set_of(b); });
   const std::span<RunningRequest* const> requests = answering;
   const double begin_ms = context_->NowMs();
-  for (size_t i = 0; i < requests.size(); i += batch_size) {
-    if (!DecodeBatch(requests.subspan(i, batch_size))) break;
+  for (size_t begin = 0; begin < requests.size();) {
+    size_t end = begin + 1;
+    while (!context_->exact() && end < requests.size() &&
+           set_of(requests[end]) == set_of(requests[begin])) {
+      ++end;
+    }
+    if (!DecodeBatch(requests.subspan(begin, end - begin))) break;
+    begin = end;
   }
   context_->time_share.OnDecode(context_->NowMs() - begin_ms);
   return true;
@@ -101,7 +113,9 @@ Status Decoder::DecodeTokensOnce(std::vector<Decoding>* answers) {
   }
   TraceSpan span(context_->options.trace, "decode");
   const double begin_ms = context_->NowMs();
-  const Status decoded = context_->engine->DecodeEach(tokens);
+  const NamespaceId name_space = answers->front().request->request.name_space;
+  Status decoded = context_->engine->UseAdapters(AdapterSetOf(name_space));
+  if (decoded) decoded = context_->engine->DecodeEach(tokens);
   if (decoded) speculation_.OnDecoded(tokens.size(), context_->NowMs() - begin_ms);
   context_->trace.EndDecode(&span, tokens);
   return decoded;

@@ -1,7 +1,8 @@
 // Decoder: decodes the next token of every answer in one batch, and samples the token after it.
 // With speculative decoding it decodes drafted tokens as well, and samples after each of those that
 // turn out to be right (sched/draft/speculation.h). With --reuse exact each answer is decoded
-// alone, so that a batch changes no bits.
+// alone, so that a batch changes no bits. Answers with different LoRA adapters are decoded one set
+// after the other.
 //
 // Threads: the context thread.
 

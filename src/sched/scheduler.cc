@@ -130,8 +130,18 @@ Result<size_t> Scheduler::Flush() {
   return left;
 }
 
+Result<size_t> Scheduler::SetCacheLimit(size_t bytes) {
+  size_t freed_bytes = 0;
+  Status done = Look([this, bytes, &freed_bytes](CheckpointCache* /*cache*/) {
+    freed_bytes = memory_governor_.SetLimit(bytes);
+  });
+  if (!done) return tl::unexpected(done.error());
+  return freed_bytes;
+}
+
 void Scheduler::SetDraining(bool draining) {
   draining_ = draining;
+  if (context_.options.remote != nullptr) context_.options.remote->SetDraining(draining);
   mailbox_.Wake();
 }
 

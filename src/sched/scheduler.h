@@ -88,8 +88,12 @@ class Scheduler {
   // the number of bytes left. Errors as in Look.
   Result<size_t> Flush();
 
+  // Replaces the budget of the cache in memory. Returns how many bytes left memory. Errors as in
+  // Look.
+  Result<size_t> SetCacheLimit(size_t bytes);
+
   // While draining, prefetches nothing and saves all that is worth saving as soon as there is no
-  // request, as at the server's shutdown. Requests are served as ever.
+  // request, as at the server's shutdown; the remote tier uploads it. Requests are served as ever.
   void SetDraining(bool draining);
 
   // Adds prompts that are expected, likeliest first, to be computed while there is no request.

@@ -61,6 +61,13 @@ class FakeSampler final : public Sampler {
 }  // namespace
 
 FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
+  if (options.adapters > 0) {
+    std::vector<Adapter> adapters;
+    for (size_t i = 0; i < options.adapters; ++i) {
+      adapters.push_back({"lora" + std::to_string(i), "digest" + std::to_string(i), "", ""});
+    }
+    adapter_sets_ = std::make_shared<AdapterSets>(adapters, AdapterScales(adapters.size(), 0.0F));
+  }
   info_.name = "fake";
   info_.architecture = "fake";
   info_.description = "a hash that plays a model";
@@ -158,13 +165,24 @@ Status FakeEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
   for (size_t i = 0; i < tokens.size(); ++i) {
     // Without message starts the grid does not begin anew.
     const bool last = i + 1 == tokens.size() && !options_.message_starts.empty();
-    const uint64_t contribution = Contribution(tokens[i], position + i, 0);
+    const uint64_t contribution = Adapted(Contribution(tokens[i], position + i, 0));
     Contribute(&sequence, HashMix(contribution, rows), last,
                last ? position + tokens.size() : origin);
   }
   EndChunk(&sequence, tokens.size());
   logits_ = {LogitsAt(StateHash(sequence))};
   return {};
+}
+
+Status FakeEngine::UseAdapters(AdapterSets::Number set) {
+  if (adapter_sets_ != nullptr) adapters_in_use_ = set;
+  return {};
+}
+
+uint64_t FakeEngine::Adapted(uint64_t contribution) const {
+  if (adapter_sets_ == nullptr) return contribution;
+  const std::string digest = adapter_sets_->DigestOf(adapters_in_use_);
+  return digest.empty() ? contribution : HashMix(contribution, Hash64(digest));
 }
 
 Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {
@@ -237,7 +255,7 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
     const size_t at = begin + i;
     const uint64_t flavour = Flavour(at, chunk, options_.grid_tokens);
     if (is_boundary[i]) origin = at + 1;
-    Contribute(sequence, Contribution(tokens[i], at, flavour), is_boundary[i], origin);
+    Contribute(sequence, Adapted(Contribution(tokens[i], at, flavour)), is_boundary[i], origin);
   }
   EndChunk(sequence, tokens.size());
 }

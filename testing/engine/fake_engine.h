@@ -44,6 +44,7 @@ struct FakeEngineOptions {
   uint64_t end_one_in = 24;
   uint64_t letters = 26;  // that answers consist of; with fewer, drafts are right more often
   uint64_t seed = 1;
+  size_t adapters = 0;  // LoRA adapters, none of which a start applies
 };
 
 // A test may override the vocabulary.
@@ -91,6 +92,9 @@ class FakeEngine : public Engine {
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  AdapterSets* adapter_sets() const override { return adapter_sets_.get(); }
+  // The contribution of a token depends on the scales.
+  Status UseAdapters(AdapterSets::Number set) override;
   Status Sleep() override;
   Status Wake() override;
 
@@ -156,7 +160,12 @@ class FakeEngine : public Engine {
   uint64_t StateHash(const Sequence& sequence) const;
   std::vector<float> LogitsAt(uint64_t state) const;
 
+  // Adds what the adapters change.
+  uint64_t Adapted(uint64_t contribution) const;
+
   const FakeEngineOptions options_;
+  std::shared_ptr<AdapterSets> adapter_sets_;  // null without adapters; copies share their numbers
+  AdapterSets::Number adapters_in_use_ = 0;
   ModelInfo info_;
   MemoryTraits traits_;
   std::map<SeqId, Sequence> sequences_;

@@ -1,7 +1,7 @@
 // A server of the tests: the program that was built, on a made model, with answers that are decided
 // beforehand. It may be ended and started again at the same address.
 import { spawn, type ChildProcess } from "node:child_process";
-import { openSync, writeFileSync } from "node:fs";
+import { mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { script } from "./script";
 
@@ -33,10 +33,23 @@ export class Server {
   private constructor(
     readonly port: number,
     private readonly flags: string[],
+    private readonly models: string[],
   ) {}
 
   static async start(...flags: string[]): Promise<Server> {
-    const server = new Server(await freePort(), flags);
+    const model = ["-m", made("model.gguf"), "--alias", "made model"];
+    const server = new Server(await freePort(), flags, model);
+    await server.run();
+    return server;
+  }
+
+  // A router for models of these names, each of which is the made model.
+  static async startRouter(names: string[], ...flags: string[]): Promise<Server> {
+    const folder = made("router_models");
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    for (const name of names) symlinkSync(made("model.gguf"), `${folder}/${name}.gguf`);
+    const server = new Server(await freePort(), flags, ["--models-dir", folder]);
     await server.run();
     return server;
   }
@@ -51,9 +64,8 @@ export class Server {
     writeFileSync(rules, JSON.stringify(script));
     const child = spawn(
       wanted("CAIRN_PROGRAM"),
-      ["serve", "-m", `${wanted("CAIRN_FOLDER")}/model.gguf`, "--script", rules, "--port",
-        String(this.port), "-c", "8192", "-t", "1", "--grid", "64", "--chat-template", "qwen",
-        "--alias", "made model", ...this.flags],
+      ["serve", ...this.models, "--script", rules, "--port", String(this.port), "-c", "8192", "-t",
+        "1", "--grid", "64", "--chat-template", "qwen", ...this.flags],
       { stdio: ["ignore", log, log] },
     );
     this.child = child;

@@ -43,3 +43,26 @@ class OpenCode(Driver):
         attached = ["-f", str(picture)] if picture else []
         program = place.clients / self.package / "node_modules/opencode-linux-x64/bin/opencode"
         return [str(program), "run", *more, question, *attached]
+
+
+class OpenCodeWithTwoModels(OpenCode):
+    """Asks another model in the second turn, and the first one again in the third."""
+
+    name = "OpenCode (two models)"
+    notes = (
+        "the second turn asks the other model, of which one is loaded at a time; the third turn's "
+        "prompt is brought back from the disk."
+    )
+
+    def prepare(self, place):
+        super().prepare(place)
+        file = place.home / ".config" / "opencode" / "opencode.json"
+        config = json.loads(file.read_text())
+        models = config["provider"]["local"]["models"]
+        models[place.second_model] = models[place.model]
+        file.write_text(json.dumps(config))
+
+    def command(self, place, turn, question, picture=None):
+        program, run, *rest = super().command(place, turn, question, picture)
+        model = place.second_model if turn == 2 else place.model
+        return [program, run, "--model", f"local/{model}", *rest]

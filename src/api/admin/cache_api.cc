@@ -1,5 +1,6 @@
 #include "api/admin/cache_api.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "api/json.h"
 #include "api/openai/chat_request.h"
 #include "api/openai/completion.h"
+#include "base/memory_watch.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
 #include "cache/cache_overview.h"
@@ -100,8 +102,10 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
 Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
   auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative);
   if (!request) return tl::unexpected(request.error());
+  const auto adapted = service.WithAdaptersOf(request->options, name_space);
+  if (!adapted) return tl::unexpected(adapted.error());
   GenerationRequest reading;
-  reading.name_space = name_space;
+  reading.name_space = *adapted;
   reading.shape = std::move(request->shape);
   reading.media = PiecesOf(request->media);
   reading.prompt = std::move(request->prompt);
@@ -297,6 +301,37 @@ ApiResult<std::string> FlushBody(const ChatService& service) {
   }
   const SavedStats saved = service.stats().saved;
   return ToText({{"unsaved_bytes", left + saved.unsynced_bytes}, {"objects", saved.objects}});
+}
+
+namespace {
+
+// Memory of weights and context: the heap without the cache, and the mapped files.
+uint64_t MemoryBytes(const ChatService& service) {
+  const uint64_t heap_bytes = HeapUsedBytes();
+  const uint64_t cache_bytes = service.stats().cache.bytes;
+  return heap_bytes - std::min(heap_bytes, cache_bytes) + MappedFileBytes(SystemMemorySources());
+}
+
+}  // namespace
+
+ApiResult<std::string> CacheLimitBody(const ChatService& service, std::string_view body,
+                                      size_t beside_bytes) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  FieldReader fields(*json, "");
+  int64_t bytes = 0;
+  fields.Integer("bytes", 0, INT64_MAX, &bytes);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  Json answer = {{"memory_bytes", MemoryBytes(service)}};
+  if (fields.Find("bytes") != nullptr) {
+    const auto limit =
+        static_cast<size_t>(bytes) - std::min(static_cast<size_t>(bytes), beside_bytes);
+    const auto freed = service.SetCacheLimit(limit);
+    if (!freed) return tl::unexpected(ToApiError(freed.error()));
+    answer["limit_bytes"] = limit;
+    answer["freed_bytes"] = *freed;
+  }
+  return ToText(answer);
 }
 
 }  // namespace cairn

@@ -45,6 +45,11 @@ ApiResult<std::string> PrefetchBody(const ChatService& service, std::string_view
 // written, for ten seconds at most.
 ApiResult<std::string> FlushBody(const ChatService& service);
 
+// POST /cairn/cache/limit, of a router's child: replaces the budget of `--cache-ram` by the `bytes`
+// of the body, if it has any, and says how much memory weights and context need. `beside_bytes`:
+// the part of that budget that is not the prefix cache's.
+ApiResult<std::string> CacheLimitBody(const ChatService& service, std::string_view body,
+                                      size_t beside_bytes);
 }  // namespace cairn
 
 #endif  // CAIRN_API_ADMIN_CACHE_API_H_

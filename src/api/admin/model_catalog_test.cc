@@ -9,7 +9,7 @@ namespace {
 class ModelCatalog : public ApiTest {
  protected:
   Json models_ =
-      Json::parse(ModelsBody(service_, {"my-model", "9.9", 1700000000, "near-end", "live"}));
+      Json::parse(ModelsBody(service_, {"my-model", "9.9", "", 1700000000, "near-end", "live"}));
 };
 
 TEST_F(ModelCatalog, HasOpenAisListWithLlamaServersFields) {

@@ -19,6 +19,7 @@ namespace cairn {
 struct ServedModel {
   std::string alias;  // the model name shown to clients
   std::string version;
+  std::string id_tag;  // the ids of answers begin with it; empty unless there are several servers
   int64_t started_unix_s = 0;
   std::string placement;
   std::string reuse;

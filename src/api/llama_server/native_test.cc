@@ -44,7 +44,7 @@ TEST_F(NativeTest, ApplyTemplateGivesThePrompt) {
 }
 
 TEST_F(NativeTest, PropsSayWhatIsServed) {
-  const ServedModel served{"my-model", "9.9", 1700000000, "near-end", "live"};
+  const ServedModel served{"my-model", "9.9", "", 1700000000, "near-end", "live"};
   const Json props = Json::parse(PropsBody(service_, GenerationParams{}, served));
   EXPECT_EQ(props["default_generation_settings"]["n_ctx"], 4096);
   EXPECT_EQ(props["total_slots"], 1);

@@ -208,7 +208,9 @@ ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
 
 ApiResult<StartedCompletion> StartCompletion(const ChatService& service, CompletionRequest request,
                                              CompletionDialect dialect, AnswerIdentity identity,
-                                             NamespaceId name_space) {
+                                             NamespaceId key) {
+  const auto name_space = service.WithAdaptersOf(request.options, key);
+  if (!name_space) return tl::unexpected(name_space.error());
   StartedCompletion started;
   started.dialect = dialect;
   started.identity = std::move(identity);
@@ -219,7 +221,7 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   started.response_fields = std::move(request.response_fields);
   started.line_ms_max = request.line_ms_max;
   GenerationRequest generation;
-  generation.name_space = name_space;
+  generation.name_space = *name_space;
   generation.shape = std::move(request.shape);
   generation.prompt = std::move(request.prompt);
   generation.media = PiecesOf(request.media);

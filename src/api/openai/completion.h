@@ -69,7 +69,7 @@ struct StartedCompletion {
 
 ApiResult<StartedCompletion> StartCompletion(const ChatService& service, CompletionRequest request,
                                              CompletionDialect dialect, AnswerIdentity identity,
-                                             NamespaceId name_space);
+                                             NamespaceId key);
 
 // LineDeadline: ends an answer that has reached a second line after its time limit. Used by one
 // thread.

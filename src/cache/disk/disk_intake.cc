@@ -8,8 +8,8 @@
 namespace cairn {
 namespace {
 
-// Limits of the objects that wait for their parent or for room, in objects and in bytes of their
-// tokens.
+// Limits of the objects that wait for their parent, for room or for a name, in objects and in bytes
+// of their tokens.
 constexpr size_t kWaitingMax = 10000;
 constexpr size_t kWaitingBytesMax = size_t{64} << 20;
 
@@ -29,7 +29,7 @@ void DiskIntake::TakeEvents() {
     std::erase_if(waiting_, [&](const ListedObject& object) {
       const TakenIn taken = TakeIn(object);
       more = more || taken == TakenIn::kDone;
-      return taken != TakenIn::kParentMissing && taken != TakenIn::kNoRoom;
+      return taken == TakenIn::kDone || taken == TakenIn::kUseless;
     });
   }
   KeepFewWaiting();
@@ -49,10 +49,13 @@ void DiskIntake::KeepFewWaiting() {
 
 DiskIntake::TakenIn DiskIntake::TakeIn(const ListedObject& header) {
   const auto name_space = table_->saved_as().NameSpaceNamed(header.name_space);
-  if (!name_space || header.tokens.empty()) return TakenIn::kUseless;
+  if (header.tokens.empty()) return TakenIn::kUseless;
   // Rows are read by their name when they are needed (sched/media/saved_media.h).
   if (header.kind == ObjectKind::kMediaRows) return TakenIn::kUseless;
   if (header.fingerprint != table_->saved_as().fingerprint) return TakenIn::kUseless;
+  if (!name_space) {
+    return table_->saved_as().awaits_names ? TakenIn::kNameUnknown : TakenIn::kUseless;
+  }
   // The folder may have reported it twice: found, gone, and found again.
   if (table_->store().Find(cairn::NameOf(header))) return TakenIn::kUseless;
   // The tokens it is found by count too. Objects that are saved leave memory for them; unsaved ones

@@ -30,9 +30,11 @@ class DiskIntake {
   void TakeEvents();
   // The budget grew: objects that found no room are tried again.
   void OnMoreRoom() { offers_again_ = true; }
+  // Namespaces got names: objects that wait for theirs are tried again.
+  void OnMoreNames() { offers_again_ = offers_again_ || !waiting_.empty(); }
 
  private:
-  enum class TakenIn : uint8_t { kDone, kUseless, kParentMissing, kNoRoom };
+  enum class TakenIn : uint8_t { kDone, kUseless, kParentMissing, kNoRoom, kNameUnknown };
 
   void KeepFewWaiting();
   TakenIn TakeIn(const ListedObject& header);
@@ -46,7 +48,8 @@ class DiskIntake {
   Evictor* const evictor_;
   DiskLoader* const loader_;
   bool offers_again_ = false;
-  // Objects found before the segment they begin in, or before there was room.
+  // Objects found before the segment they begin in, before there was room, or before their
+  // namespace had a name.
   std::vector<ListedObject> waiting_;
 };
 

@@ -84,7 +84,8 @@ size_t RollbackStatesOf(const ServeOptions& options) {
 Status CheckDraftFlags(const ServeOptions& options) {
   const auto kinds = ParseDraftKinds(options.spec_type);
   if (!kinds) return tl::unexpected(kinds.error());
-  if (kinds->draft_model && options.draft_model_path.empty()) {
+  if (kinds->draft_model && options.draft_model_path.empty() &&
+      options.source.draft_hub_name.empty()) {
     return Fail(ErrorCode::kInvalidArgument,
                 "--spec-type draft-simple needs a draft model; give one with --model-draft");
   }

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -21,6 +20,7 @@
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
+#include "cmd/serve/adapters/adapter_flags.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
@@ -29,11 +29,13 @@
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/served_media.h"
 #include "cmd/serve/model_facts.h"
+#include "cmd/serve/models/routed_child.h"
 #include "cmd/serve/remote/served_remote.h"
 #include "cmd/serve/serve_files.h"
 #include "cmd/serve/serve_policies.h"
 #include "cmd/serve/served_draft.h"
 #include "cmd/serve/server_log.h"
+#include "cmd/serve/source/source_flags.h"
 #include "cmd/serve/start_grid.h"
 #include "cmd/serve/stop/graceful_stop.h"
 #include "cmd/serve/stop/signal_thread.h"
@@ -52,12 +54,6 @@ constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 constexpr double kAnswersShare = 2.0 / 3;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
 constexpr size_t kMemoryKeptBack = size_t{16} << 20;
-
-ServerLog MakeServerLog(const ServeOptions& options) {
-  const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
-  const LogLevel level = ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
-  return {format, options.verbose ? LogLevel::kDebug : level};
-}
 
 // The parts of a running server in the order of their construction.
 class ServeRun {
@@ -97,6 +93,7 @@ class ServeRun {
     if (Status listening = StartHttp(); !listening) return listening;
     if (Status started = StartEvents(); !started) return started;
     const double started_ms = clock_.NowMs();
+    if (Status fetched = Fetch(); !fetched) return fetched;
     if (Status loaded = LoadModel(); !loaded) return loaded;
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
@@ -116,6 +113,7 @@ class ServeRun {
                               CutRulesOf(*engine_, scheduling), std::move(callbacks));
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
+    disk_.saved_as.name_spaces = Names();
     remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, traces_.events());
     scheduling.remote = remote_.lookup();
     StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
@@ -130,24 +128,17 @@ class ServeRun {
     memory_ = MakeMemoryWatch(SystemMemorySources(), kMemoryKeptBack);
     scheduling.memory = memory_.get();
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
+    served_.cache_beside_bytes = CacheRamBytes(options_) - scheduling.cache_bytes_max;
     scheduling.trace = traces_.events();
     if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
     scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
-    ChatServiceOptions service = ToServiceOptions(options_, *policies);
-    service.media = media_.rules;
-    service.prompt.media = media_.layouts.get();
-    service.script = script_.get();
-    service.prompt.find_boundaries = traces_.requests() != nullptr;
-    service.warm = options_.warm && KeepsCheckpoints(options_);
-    service.prompt.log = logger_.sink();
-    service_ =
-        std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
+    MakeService(*policies);
     logger_->info("{}", engine_->devices_text());
     LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);
-    SayReady(clock_.NowMs() - started_ms);
     BeginService();
+    SayReady(clock_.NowMs() - started_ms);  // a router sends requests from then on
     scheduler_->Run();
     SaveToDisk();
     traces_.SayWritten();
@@ -189,6 +180,19 @@ class ServeRun {
     if (requests == 0) return;
     logger_->info("draining: {} running requests may take {:.0f} s; Ctrl-C ends them", requests,
                   ms / 1000);
+  }
+
+  void MakeService(const Policies& policies) {
+    ChatServiceOptions service = ToServiceOptions(options_, policies);
+    service.media = media_.rules;
+    service.on_adapters = [this](NamespaceId name_space) { NameAdapters(name_space); };
+    service.prompt.media = media_.layouts.get();
+    service.script = script_.get();
+    service.prompt.find_boundaries = traces_.requests() != nullptr;
+    service.warm = options_.warm && KeepsCheckpoints(options_);
+    service.prompt.log = logger_.sink();
+    service_ =
+        std::make_unique<ChatService>(engine_.get(), template_.get(), scheduler_.get(), service);
   }
 
   // Called once, on any thread.
@@ -261,7 +265,7 @@ class ServeRun {
   void NameKeys() {
     if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
     SavedAs saved_as = disk_.saved_as;
-    saved_as.name_spaces = NameSpacesOf(*keys_);
+    saved_as.name_spaces = Names();
     NameOthers(saved_as.name_spaces);
     // The signal thread must not wait for the context thread, which may be blocked by a hanging
     // disk. When the server is stopping, no more requests come.
@@ -270,6 +274,16 @@ class ServeRun {
           cache->SetSavedAs(saved_as);
           NameDraftKeys(saved_as.name_spaces);
         }));
+  }
+
+  std::vector<std::pair<NamespaceId, uint64_t>> Names() const {
+    return adapter_names_.NamesOf(*keys_, engine_->adapter_sets());
+  }
+
+  // Any thread.
+  void NameAdapters(NamespaceId name_space) {
+    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    if (adapter_names_.Add(name_space)) NameKeys();
   }
 
   // Those that any thread may name them to.
@@ -288,7 +302,8 @@ class ServeRun {
   void BeginService() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     if (disk_.outlives()) {
-      disk_.saved_as.name_spaces = NameSpacesOf(*keys_);
+      disk_.saved_as.awaits_names = engine_->adapter_sets() != nullptr;
+      disk_.saved_as.name_spaces = Names();
       cache_->SetSavedAs(disk_.saved_as);
       NameDraftKeys(disk_.saved_as.name_spaces);
       NameOthers(disk_.saved_as.name_spaces);
@@ -315,9 +330,9 @@ class ServeRun {
     http_ = std::make_unique<HttpServer>(std::move(http));
     served_.defaults = options_.defaults;
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
-    const std::filesystem::path path(options_.llama.model_path);
-    served_.model.alias = options_.alias.empty() ? path.filename().string() : options_.alias;
+    served_.model.alias = ModelNameOf(options_);
     served_.model.version = CAIRN_VERSION;
+    served_.model.id_tag = BeginRoutedChild();
     served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
@@ -425,6 +440,7 @@ class ServeRun {
 
   LlamaOptions LlamaOptionsOf() const {
     LlamaOptions llama = options_.llama;
+    llama.adapters = AdapterFilesOf(options_.adapters).value();  // checked at the start
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
     llama.rollback_states = RollbackStatesOf(options_);
@@ -434,6 +450,14 @@ class ServeRun {
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };
     llama.notes = logger_.sink();
     return llama;
+  }
+
+  // Sets the models' paths in options_, which no other thread reads.
+  Status Fetch() {
+    served_.not_ready = "Downloading model";
+    Status fetched = FetchModels(&options_, logger_.sink(), logger_.format() == LogFormat::kHuman);
+    served_.not_ready = "Loading model";
+    return fetched;
   }
 
   Status LoadModel() {
@@ -504,7 +528,7 @@ class ServeRun {
                            http_->port());
   }
 
-  const ServeOptions& options_;
+  ServeOptions options_;
   const ServerLog logger_;
   std::optional<double> stop_began_ms_;  // set once, by the signal thread, before Stop()
   const SteadyClock clock_;
@@ -521,6 +545,7 @@ class ServeRun {
   std::unique_ptr<ChatTemplate> template_;
   std::unique_ptr<const AnswerScript> script_;
   DiskCache disk_;
+  AdapterNames adapter_names_;
   ServedRemote remote_;
   std::unique_ptr<CheckpointCache> cache_;
   ServedDraft draft_;  // empty without a draft model
@@ -536,12 +561,6 @@ class ServeRun {
 };
 
 }  // namespace
-
-size_t SlotsOf(const ServeOptions& options) {
-  constexpr size_t kUsualSlots = 4;
-  if (options.slots > 0) return static_cast<size_t>(options.slots);
-  return options.reuse == "exact" ? 1 : kUsualSlots;
-}
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);

@@ -12,9 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "cmd/serve/adapters/adapter_options.h"
 #include "cmd/serve/events/kv_event_options.h"
 #include "cmd/serve/media/media_options.h"
+#include "cmd/serve/models/models_options.h"
 #include "cmd/serve/remote/remote_flag_values.h"
+#include "cmd/serve/source/source_options.h"
 #include "engine/llama/model/llama_options.h"
 #include "sched/scheduler.h"
 
@@ -26,7 +29,10 @@ namespace cairn {
 
 struct ServeOptions {
   LlamaOptions llama;
+  SourceOptions source;
+  AdapterOptions adapters;
   MediaOptions media;
+  ModelsOptions models;
   KvEventOptions kv_events;
   RemoteFlagValues remote;
   std::string alias;

@@ -17,6 +17,12 @@ Result<std::string> ReadTemplateFile(const std::string& path) {
 
 }  // namespace
 
+size_t SlotsOf(const ServeOptions& options) {
+  constexpr size_t kUsualSlots = 4;
+  if (options.slots > 0) return static_cast<size_t>(options.slots);
+  return options.reuse == "exact" ? 1 : kUsualSlots;
+}
+
 Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path) {
   if (path.empty()) return nullptr;
   const auto text = ReadFile(path);

@@ -6,6 +6,7 @@
 #include "base/join.h"
 #include "chat/template/builtin_templates.h"
 #include "cmd/environment_flags.h"
+#include "cmd/serve/adapters/adapter_flags.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/device/device_flags.h"
@@ -13,19 +14,16 @@
 #include "cmd/serve/events/kv_event_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/models/models_flags.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/serve.h"
+#include "cmd/serve/source/source_flags.h"
 
 namespace cairn {
 namespace {
 
 void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
   const std::string group = "Model";
-  serve
-      ->add_option("-m,--model", llama->model_path,
-                   "GGUF file to serve; for a split model, its first part")
-      ->required()
-      ->group(group);
   AddDeviceFlags(serve, llama);
   serve
       ->add_flag("--mmap,!--no-mmap", llama->use_mmap,
@@ -335,7 +333,10 @@ void AddIdleFlags(CLI::App* serve, ServeOptions* options) {
 
 CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   CLI::App* serve = app->add_subcommand("serve", "Serve a GGUF model over HTTP");
+  AddSourceFlags(serve, options);
   AddModelFlags(serve, &options->llama);
+  AddModelsFlags(serve, &options->models);
+  AddAdapterFlags(serve, &options->adapters);
   AddMediaFlags(serve, &options->media);
   AddContextFlags(serve, options);
   AddOverflowFlags(serve, options);
@@ -360,7 +361,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
       "\n"
       "Flags that llama-server also has keep its names, short forms (-ngl, -fa, -ctk …)\n"
       "and environment variables (Env above); the command line overrides the environment.\n"
-      "Not supported: video, LoRA adapters, several models in one process.\n\n"
+      "Not supported: video.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;
 }

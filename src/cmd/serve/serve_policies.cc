@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "cache/resume.h"
+#include "cmd/serve/adapters/adapter_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/source/source_flags.h"
 #include "engine/llama/backend/rpc_backend.h"
 
 namespace cairn {
@@ -37,6 +39,10 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
     return tl::unexpected(workers.error());
   }
   if (Status good = CheckDraftFlags(options); !good) return tl::unexpected(good.error());
+  if (Status good = CheckSourceFlags(options); !good) return tl::unexpected(good.error());
+  if (const auto files = AdapterFilesOf(options.adapters); !files) {
+    return tl::unexpected(files.error());
+  }
   if (Status good = CheckMediaFlags(options.media); !good) return tl::unexpected(good.error());
   Policies policies;
   auto placement = MakePlacement(PlacementNames(options), ToPlacementOptions(options));

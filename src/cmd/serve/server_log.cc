@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {
@@ -123,6 +124,12 @@ RequestSink ServerLog::request_sink() const {
     if (format == LogFormat::kHuman) return logger->info("{}", line);
     logger->info("{}", Inner({{"message", line}, {"request", fields}}));
   };
+}
+
+ServerLog MakeServerLog(const ServeOptions& options) {
+  const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
+  const LogLevel level = ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
+  return {format, options.verbose ? LogLevel::kDebug : level};
 }
 
 }  // namespace cairn

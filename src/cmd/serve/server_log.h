@@ -23,6 +23,8 @@
 
 namespace cairn {
 
+struct ServeOptions;
+
 enum class LogFormat { kHuman, kJson };
 // Return nullopt if there is no such format or level.
 std::optional<LogFormat> ParseLogFormat(std::string_view name);
@@ -49,6 +51,9 @@ class ServerLog {
   std::shared_ptr<spdlog::logger> requests_;
   std::shared_ptr<spdlog::logger> always_;
 };
+
+// Returns the log of the flags.
+ServerLog MakeServerLog(const ServeOptions& options);
 
 }  // namespace cairn
 

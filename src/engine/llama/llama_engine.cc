@@ -10,6 +10,7 @@
 #include "engine/llama/backend/rpc_backend.h"
 #include "engine/llama/fit/device_fit.h"
 #include "engine/llama/llama_sampler.h"
+#include "engine/llama/model/llama_adapters.h"
 #include "engine/llama/model/llama_vocabulary.h"
 #include "engine/llama/model/loaded_model.h"
 #include "engine/llama/model/model_devices.h"
@@ -31,6 +32,37 @@ LlamaOptions WithoutCallbacks(LlamaOptions options) {
   options.probe_progress = nullptr;
   options.find_grid = nullptr;
   return options;
+}
+
+// Computes the identity's bits of a chunk anew, where a device other than the CPU computes.
+Status ProveChunk(LlamaEngine* engine, LlamaIdentity* identity) {
+  if (!engine->traits().on_device) return {};
+  DeviceProof proof(engine, LlamaIdentity::kProbeSeq,
+                    identity->ProbeTokens(DeviceProof::TokenCount(*engine)));
+  const auto first = proof.ColdHash();
+  const auto second = first ? proof.ColdHash() : first;
+  if (!second) return tl::unexpected(second.error());
+  identity->SetProvenChunk(*first, *second);
+  return {};
+}
+
+// After the model was loaded again: checks whether earlier states may still be restored.
+// `expected`: the identity's text of the first load.
+Status ProveTheSame(LlamaEngine* engine, LlamaIdentity* identity, LlamaSequences* sequences,
+                    const std::string& expected) {
+  const Tokens tokens = identity->ProbeTokens();
+  const auto hash = identity->DecodeProbe(tokens);
+  if (!hash) return tl::unexpected(hash.error());
+  if (Status proven = identity->ProveBits(tokens, *hash); !proven) return proven;
+  if (Status proven = ProveChunk(engine, identity); !proven) return proven;
+  sequences->ClearAll();
+  const auto text = engine->StateIdentity();
+  if (!text) return tl::unexpected(text.error());
+  if (*text == expected) return {};
+  return Fail(ErrorCode::kUnavailable,
+              "'" + engine->info().path +
+                  "' or what computes it has changed since it was first loaded; "
+                  "start the server anew");
 }
 
 }  // namespace
@@ -66,6 +98,7 @@ struct LlamaEngine::Parts {
   LlamaSplicedSegments spliced_segments;
   LlamaFullStates full_states;
   LlamaIdentity identity;
+  LlamaAdapters adapters{&loaded};
   std::string devices_text;     // at load
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
@@ -103,6 +136,9 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
                     engine.get(), &parts.traits);
   if (Status measured = probe.Measure(options); !measured) {
     return tl::unexpected(measured.error());
+  }
+  if (Status described = parts.adapters.Describe(options); !described) {
+    return tl::unexpected(described.error());
   }
   if (!options.may_sleep) return engine;
   auto identity = engine->StateIdentity();
@@ -270,12 +306,21 @@ std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) 
   return MakeLlamaSampler(params, std::move(model));
 }
 
+AdapterSets* LlamaEngine::adapter_sets() const {
+  return parts_->adapters.sets();
+}
+
+Status LlamaEngine::UseAdapters(AdapterSets::Number set) {
+  return parts_->adapters.Use(set);
+}
+
 Status LlamaEngine::Sleep() {
   CHECK(parts_->loaded.is_loaded());
   if (!parts_->vocabulary.stays()) {
     return Fail(ErrorCode::kUnsupported, "the model was loaded to stay");
   }
   parts_->loaded.Unload();
+  parts_->adapters.OnUnloaded();
   parts_->sequences.OnUnloaded();
   return {};
 }
@@ -298,38 +343,12 @@ Status LlamaEngine::Wake() {
   parts_->loaded = std::move(*loaded);
   KeepRpcWorkersAlive(parts_->options.rpc_workers);
   parts_->identity.ForgetDigest();
-  Status same = ProveTheSame();
+  Status same = parts_->adapters.CheckFiles();
+  if (same) {
+    same = ProveTheSame(this, &parts_->identity, &parts_->sequences, parts_->loaded_identity);
+  }
   if (!same) parts_->loaded.Unload();
   return same;
-}
-
-Status LlamaEngine::ProveTheSameChunk() {
-  if (!parts_->traits.on_device) return {};
-  LlamaIdentity& identity = parts_->identity;
-  DeviceProof proof(this, LlamaIdentity::kProbeSeq,
-                    identity.ProbeTokens(DeviceProof::TokenCount(*this)));
-  const auto first = proof.ColdHash();
-  const auto second = first ? proof.ColdHash() : first;
-  if (!second) return tl::unexpected(second.error());
-  identity.SetProvenChunk(*first, *second);
-  return {};
-}
-
-Status LlamaEngine::ProveTheSame() {
-  LlamaIdentity& identity = parts_->identity;
-  const Tokens tokens = identity.ProbeTokens();
-  const auto hash = identity.DecodeProbe(tokens);
-  if (!hash) return tl::unexpected(hash.error());
-  if (Status proven = identity.ProveBits(tokens, *hash); !proven) return proven;
-  if (Status proven = ProveTheSameChunk(); !proven) return proven;
-  parts_->sequences.ClearAll();
-  const auto text = StateIdentity();
-  if (!text) return tl::unexpected(text.error());
-  if (*text == parts_->loaded_identity) return {};
-  return Fail(ErrorCode::kUnavailable,
-              "'" + parts_->info.path +
-                  "' or what computes it has changed since it was first loaded; "
-                  "start the server anew");
 }
 
 }  // namespace cairn

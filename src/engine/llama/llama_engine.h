@@ -74,6 +74,8 @@ class LlamaEngine final : public Engine {
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan state_bytes) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  AdapterSets* adapter_sets() const override;
+  Status UseAdapters(AdapterSets::Number set) override;
   Status Sleep() override;
   Status Wake() override;
 
@@ -81,11 +83,6 @@ class LlamaEngine final : public Engine {
   struct Parts;
 
   explicit LlamaEngine(std::unique_ptr<Parts> parts);
-
-  // Called after the model was loaded again: checks whether earlier states may still be restored.
-  Status ProveTheSame();
-  // Computes the identity's bits of a chunk anew, where a device other than the CPU computes.
-  Status ProveTheSameChunk();
 
   const std::unique_ptr<Parts> parts_;
 };

@@ -10,8 +10,10 @@ namespace cairn {
 
 void Admission::UpdateShares() {
   std::set<NamespaceId> active;
-  for (const RunningRequest& request : running_->all()) active.insert(request.request.name_space);
-  queue_->ForEach([&](QueuedRequest* queued) { active.insert(queued->request.name_space); });
+  for (const RunningRequest& request : running_->all())
+    active.insert(OwnerOf(request.request.name_space));
+  queue_->ForEach(
+      [&](QueuedRequest* queued) { active.insert(OwnerOf(queued->request.name_space)); });
   context_->shares.SetActive(active);
 }
 
@@ -119,7 +121,7 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
     if (!too_long || !queued->ready() || queued->leaves_queue()) return;
     const bool waits = queued->wait.reader != 0 || WaitsForStates(*queued);
-    if (!waits) waiting.insert(queued->request.name_space);
+    if (!waits) waiting.insert(OwnerOf(queued->request.name_space));
   });
   return waiting;
 }
@@ -127,19 +129,19 @@ std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
 RunningRequest* Admission::ShareVictim(const std::set<NamespaceId>& waiting, double now_ms) {
   std::map<NamespaceId, size_t> held;
   for (const RunningRequest& request : running_->all()) {
-    if (request.slot) ++held[request.request.name_space];
+    if (request.slot) ++held[OwnerOf(request.request.name_space)];
   }
   const NamespaceId waits =
       *std::min_element(waiting.begin(), waiting.end(),
                         [&](NamespaceId a, NamespaceId b) { return held[a] < held[b]; });
   RunningRequest* victim = nullptr;
   for (RunningRequest& request : running_->all()) {
-    const NamespaceId name_space = request.request.name_space;
+    const NamespaceId name_space = OwnerOf(request.request.name_space);
     const bool more = held[name_space] > held[waits] + 1 || held[waits] == 0;
     if (!request.slot || request.has_placeholder || name_space == waits || !more) continue;
     if (now_ms - request.slot_ms <= context_->options.share_wait_ms) continue;
     if (context_->shares.UsedMs(name_space) < context_->shares.UsedMs(waits)) continue;
-    if (victim == nullptr || held[name_space] >= held[victim->request.name_space]) {
+    if (victim == nullptr || held[name_space] >= held[OwnerOf(victim->request.name_space)]) {
       victim = &request;
     }
   }

@@ -26,7 +26,7 @@ void FairShares::SetActive(const std::set<NamespaceId>& active) {
 }
 
 double FairShares::UsedMs(NamespaceId name_space) const {
-  const auto found = used_ms_.find(name_space);
+  const auto found = used_ms_.find(OwnerOf(name_space));
   return found == used_ms_.end() ? 0 : found->second;
 }
 

@@ -21,15 +21,17 @@
 #include <vector>
 
 #include "cache/checkpoint_cache.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 
-// FairShares: how much of the machine's time each namespace has used.
+// FairShares: how much of the machine's time each namespace has used. All adapters of a key count
+// as one (sched/adapter_name_space.h).
 class FairShares {
  public:
   // Sets the namespaces that have work now. Call it before UsedMs.
   void SetActive(const std::set<NamespaceId>& active);
-  void Charge(NamespaceId name_space, double ms) { used_ms_[name_space] += ms; }
+  void Charge(NamespaceId name_space, double ms) { used_ms_[OwnerOf(name_space)] += ms; }
   // Comparable between active namespaces only.
   double UsedMs(NamespaceId name_space) const;
 

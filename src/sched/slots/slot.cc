@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 
@@ -203,8 +204,14 @@ Status Slot::SetFullState(const FullState& whole, ByteSpan bytes) {
   return {};
 }
 
+Status Slot::UseAdapters() {
+  return engine_->UseAdapters(AdapterSetOf(name_space_));
+}
+
 Status Slot::Prefill(TokenSpan tokens) {
-  if (Status decoded = engine_->Decode(seq_, tokens_.size(), tokens); !decoded) {
+  Status decoded = UseAdapters();
+  if (decoded) decoded = engine_->Decode(seq_, tokens_.size(), tokens);
+  if (!decoded) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
@@ -215,7 +222,9 @@ Status Slot::Prefill(TokenSpan tokens) {
 }
 
 Status Slot::PrefillMedium(TokenSpan tokens, const EncodedPiece& piece) {
-  if (Status decoded = engine_->DecodeMedium(seq_, tokens_.size(), tokens, piece); !decoded) {
+  Status decoded = UseAdapters();
+  if (decoded) decoded = engine_->DecodeMedium(seq_, tokens_.size(), tokens, piece);
+  if (!decoded) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
@@ -276,6 +285,7 @@ Status Slot::RollBack(size_t decoded, ByteSpan snapshot) {
     const size_t begin = tokens_.size() - decoded;
     rolled = engine_->Restore(seq_, begin, snapshot);
     const TokenSpan again = TokenSpan(tokens_).subspan(begin);
+    if (rolled) rolled = UseAdapters();
     if (rolled) rolled = engine_->DecodeEach(NextTokens(seq_, begin, again));
   }
   if (!rolled) Clear(name_space_);

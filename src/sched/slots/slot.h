@@ -104,6 +104,8 @@ class Slot {
   Result<Bytes> TakeFullState() { return engine_->TakeFullState(seq_); }
 
  private:
+  // The engine computes with the adapters of the slot's namespace from now on.
+  Status UseAdapters();
   void CutTo(size_t position);
   void SetTokens(Tokens tokens);
   // Records that the engine has decoded `tokens` at the slot's end as one chunk.

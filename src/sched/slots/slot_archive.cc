@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "base/check.h"
+#include "sched/adapter_name_space.h"
 #include "sched/slots/slot_choice.h"
 
 namespace cairn {
@@ -32,7 +33,7 @@ Result<size_t> SlotArchive::Erase(size_t slot, NamespaceId name_space) {
   if (Status usable = CheckFree(slot); !usable) return tl::unexpected(usable.error());
   Slot& erased = pool_->slot(slot);
   const size_t tokens = erased.tokens().size();
-  if (tokens > 0 && erased.name_space() != name_space) {
+  if (tokens > 0 && OwnerOf(erased.name_space()) != OwnerOf(name_space)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "slot " + std::to_string(slot) +
                     " holds a conversation of another API key; only that one can erase it");
@@ -47,6 +48,13 @@ Result<SlotContent> SlotArchive::BeginSaving(size_t slot, NamespaceId name_space
   const std::string name = "slot " + std::to_string(slot);
   if (entry.slot.own_tokens() == 0) {
     return Fail(ErrorCode::kInvalidArgument, name + " is empty; there is nothing to save");
+  }
+  if (OwnerOf(entry.slot.name_space()) == OwnerOf(name_space) &&
+      entry.slot.name_space() != name_space) {
+    return Fail(ErrorCode::kUnsupported,
+                name +
+                    " holds a conversation with other LoRA adapters than those of the start; it "
+                    "cannot be saved to a file");
   }
   if (entry.slot.name_space() != name_space) {
     return Fail(ErrorCode::kInvalidArgument,

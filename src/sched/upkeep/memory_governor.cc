@@ -29,6 +29,14 @@ void MemoryGovernor::OnFailedAllocation() {
   Watch();
 }
 
+size_t MemoryGovernor::SetLimit(size_t bytes) {
+  budget_.SetAsked(bytes);
+  context_->cache->SetNow(context_->NowMs());
+  const size_t freed_bytes = context_->cache->SetBudget(budget_.now());
+  if (freed_bytes > 0 && context_->options.memory != nullptr) context_->options.memory->GiveBack();
+  return freed_bytes;
+}
+
 void MemoryGovernor::SetBudget(const MemoryRoom& room, double now_ms) {
   const size_t before = budget_.now();
   const size_t budget = budget_.Next(room, context_->cache->held_bytes(), now_ms);

@@ -22,6 +22,9 @@ class MemoryGovernor {
 
   // Polls the machine's memory, at most a few times per second.
   void Watch();
+  // Replaces the configured budget of the cache, in bytes; evicts at once what exceeds it. Returns
+  // the number of bytes that left memory.
+  size_t SetLimit(size_t bytes);
   // Polls at once, because an allocation failed.
   void OnFailedAllocation();
 

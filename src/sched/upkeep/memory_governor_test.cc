@@ -80,6 +80,28 @@ TEST_F(MemoryTest, TheCacheHoldsLessWhileItIsShortAndAllOfItAfterwards) {
   EXPECT_GT(bench.cache.stats().bytes, 0u);
 }
 
+TEST_F(MemoryTest, TheBudgetCanBeReplacedWhileTheSchedulerRuns) {
+  Bench bench(MemoryClass::kHybrid, Options());
+  bench.cache.SetBudget(kAsked);
+  bench.Run(Bench::Request(Text(500)));
+  const size_t held = bench.cache.stats().bytes;
+  ASSERT_GT(held, 0u);
+  std::thread running([&bench] { bench.scheduler.Run(); });
+  const auto freed = bench.scheduler.SetCacheLimit(0);
+  const SchedulerStats small = bench.scheduler.stats();
+  const auto grown = bench.scheduler.SetCacheLimit(2 * kAsked);
+  const SchedulerStats large = bench.scheduler.stats();
+  bench.scheduler.Stop();
+  running.join();
+  EXPECT_EQ(freed.value_or(0), held);
+  EXPECT_EQ(small.cache.bytes_max, 0u);
+  EXPECT_EQ(small.cache.bytes, 0u);
+  EXPECT_EQ(grown.value_or(1), 0u);
+  EXPECT_EQ(large.cache.bytes_max, 2 * kAsked);
+  EXPECT_FALSE(bench.scheduler.SetCacheLimit(kAsked).has_value());
+  bench.cache.CheckInvariants();
+}
+
 TEST_F(MemoryTest, IsLookedAtFourTimesASecondAtMost) {
   Bench bench(MemoryClass::kHybrid, Options());
   bench.clock.Advance(1000);

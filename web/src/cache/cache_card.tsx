@@ -1,4 +1,6 @@
+import { chosenModel, isLoaded } from "../state/models";
 import { cache, tree, treeIsCut } from "../state/polling";
+import { ModelsKept } from "./models_kept";
 import { Tiers } from "./tiers";
 import { Tree } from "./tree";
 
@@ -10,8 +12,13 @@ export function CacheCard() {
   }
   return (
     <>
+      <ModelsKept />
       {state !== null && state !== "absent" && <Tiers of={state} />}
-      {nodes === null && <p class="dim">Loading …</p>}
+      {nodes === null && (
+        <p class="dim">
+          {isLoaded.value ? "Loading …" : `${chosenModel.value} is not loaded; what it keeps is on disk.`}
+        </p>
+      )}
       {nodes === "absent" && <p class="dim">This server does not show the tree of its cache.</p>}
       {nodes !== null && nodes !== "absent" && <Tree nodes={nodes} cut={treeIsCut.value} />}
     </>

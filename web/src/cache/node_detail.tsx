@@ -1,7 +1,7 @@
 // One checkpoint, with buttons to prefetch, pin and drop it.
 import { useSignal } from "@preact/signals";
 import { number } from "../parts/words";
-import { call, json } from "../server/call";
+import { callModel, modelJson } from "../server/call";
 import type { TreeNode } from "../server/types";
 import { chosenNode } from "../state/chosen";
 import { refresh } from "../state/polling";
@@ -14,7 +14,7 @@ export function NodeDetail(props: { node: TreeNode }) {
   const prefetching = useSignal(false);
   const change = async (method: string, body?: unknown) => {
     try {
-      await call(method, `/cairn/cache/checkpoints/${encodeURIComponent(node.id)}`, body);
+      await callModel(method, `/cairn/cache/checkpoints/${encodeURIComponent(node.id)}`, body);
       trouble.value = "";
       if (method === "DELETE") chosenNode.value = null;
     } catch (error) {
@@ -28,7 +28,7 @@ export function NodeDetail(props: { node: TreeNode }) {
     said.value = "Prefetching …";
     try {
       said.value = prefetchedWords(
-        await json<Prefetched>("POST", "/cairn/cache/prefetch", { checkpoint: node.id }),
+        await modelJson<Prefetched>("POST", "/cairn/cache/prefetch", { checkpoint: node.id }),
       );
     } catch (error) {
       said.value = "";

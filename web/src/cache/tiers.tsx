@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { bytes, number } from "../parts/words";
-import { call } from "../server/call";
+import { callModel } from "../server/call";
 import type { CacheState, Tier } from "../server/types";
 import { refresh } from "../state/polling";
 
@@ -27,7 +27,7 @@ function Flush() {
   const flush = async () => {
     said.value = "Writing …";
     try {
-      await call("POST", "/cairn/cache/flush", {});
+      await callModel("POST", "/cairn/cache/flush", {});
       said.value = "Written.";
     } catch (error) {
       said.value = error instanceof Error ? error.message : String(error);

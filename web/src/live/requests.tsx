@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { clock, milliseconds, number } from "../parts/words";
-import { json } from "../server/call";
+import { modelJson } from "../server/call";
 import type { Reuse, ServedRequest } from "../server/types";
 import { requests } from "../state/polling";
 import { Bar, place } from "../prompt/bar";
@@ -59,7 +59,7 @@ function OpenedPrompt(props: { request: ServedRequest }) {
       if (wanted) told.value = request.reuse ?? null;
     };
     // It may have left the server's list meanwhile; then the item shows what it has.
-    if (known) json<ServedRequest>("GET", `/cairn/requests/${id}`).then(show, () => {});
+    if (known) modelJson<ServedRequest>("GET", `/cairn/requests/${id}`).then(show, () => {});
     return () => {
       wanted = false;
     };

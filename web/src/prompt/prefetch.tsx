@@ -1,7 +1,7 @@
 // A button that prefetches the open conversation.
 import { useSignal } from "@preact/signals";
 import { type Prefetched, prefetchedWords } from "../cache/prefetched";
-import { json } from "../server/call";
+import { modelJson } from "../server/call";
 import { messagesBefore, openChat } from "../state/chats";
 import { cache, refresh } from "../state/polling";
 import { talking } from "../state/talk";
@@ -15,7 +15,7 @@ export function Prefetch() {
   const prefetch = async () => {
     said.value = "Prefetching …";
     try {
-      const prefetched = await json<Prefetched>("POST", "/cairn/cache/prefetch", { messages });
+      const prefetched = await modelJson<Prefetched>("POST", "/cairn/cache/prefetch", { messages });
       said.value = prefetchedWords(prefetched);
     } catch (error) {
       said.value = error instanceof Error ? error.message : String(error);

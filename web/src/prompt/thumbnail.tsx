@@ -4,7 +4,7 @@
 // address that a browser would load without the key, and the page's policy allows no further ones.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { call } from "../server/call";
+import { callModel } from "../server/call";
 import type { Medium } from "../server/types";
 
 const kPaths = {
@@ -21,7 +21,7 @@ function Icon(props: { kind: Medium["kind"] }) {
 }
 
 async function draw(path: string, canvas: HTMLCanvasElement, signal: AbortSignal): Promise<void> {
-  const response = await call("GET", path, undefined, signal);
+  const response = await callModel("GET", path, undefined, signal);
   const picture = await createImageBitmap(await response.blob());
   canvas.width = picture.width;
   canvas.height = picture.height;

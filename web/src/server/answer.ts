@@ -1,6 +1,7 @@
 // An answer as it comes: POST /v1/chat/completions with a stream, told as it grows.
 import { call, ServerError } from "./call";
 import { events } from "./events";
+import { chosenModel } from "../state/models";
 import type { Reuse, SentMessage, Timings } from "./types";
 
 export interface Delta {
@@ -46,6 +47,7 @@ export async function* answer(
     stream: true,
     stream_options: { include_usage: true },
     cairn: { explain: true },
+    ...(chosenModel.value === "" ? {} : { model: chosenModel.value }),
     ...(tokensMax > 0 ? { max_tokens: tokensMax } : {}),
   };
   const response = await call("POST", "/v1/chat/completions", body, signal);

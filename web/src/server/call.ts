@@ -1,6 +1,7 @@
 // One request to the server, and what may come of it.
 import { key, keyWanted } from "../state/key";
 import { answered, unreachable } from "../state/connection";
+import { ofChosenModel } from "../state/models";
 
 export class ServerError extends Error {
   constructor(
@@ -60,6 +61,20 @@ export async function call(
   if (response.ok) return response;
   if (response.status === 401 && usedKey === key.value) keyWanted.value = true;
   throw new ServerError(response.status, await sentence(response));
+}
+
+// The same at the model that the page talks to, which is not loaded for it.
+export function callModel(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
+  return call(method, ofChosenModel(path), body, signal);
+}
+
+export async function modelJson<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return (await (await callModel(method, path, body)).json()) as T;
 }
 
 export async function json<T>(method: string, path: string, body?: unknown): Promise<T> {

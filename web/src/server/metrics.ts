@@ -2,14 +2,31 @@
 
 export type Metrics = Map<string, number>;
 
-export function parseMetrics(text: string): Metrics {
+// With a model: the samples of a router's page that have it, without the label.
+export function parseMetrics(text: string, model = ""): Metrics {
   const metrics: Metrics = new Map();
+  const label = `model=${JSON.stringify(model)}`;
   for (const line of text.split("\n")) {
     const space = line.lastIndexOf(" ");
     if (line.startsWith("#") || space < 0) continue;
-    metrics.set(line.slice(0, space), Number(line.slice(space + 1)));
+    let sample = line.slice(0, space);
+    if (model !== "") {
+      if (!sample.includes(label)) continue;
+      sample = sample.replace(`${label},`, "").replace(label, "").replace("{}", "");
+    }
+    metrics.set(sample, Number(line.slice(space + 1)));
   }
   return metrics;
+}
+
+// The values of a metric by the label `model`.
+export function byModel(text: string, name: string): Map<string, number> {
+  const values = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const match = /^(\w+)\{model="((?:[^"\\]|\\.)*)"\} (\S+)$/.exec(line);
+    if (match?.[1] === name) values.set(JSON.parse(`"${match[2]}"`) as string, Number(match[3]));
+  }
+  return values;
 }
 
 // The sum over all samples of a name, whatever their labels.

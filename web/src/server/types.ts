@@ -72,6 +72,14 @@ export interface Timings {
   predicted_ms: number;
 }
 
+// An entry of GET /v1/models. Only a router's has a source.
+export interface ListedModel {
+  id: string;
+  source?: string;
+  pinned?: boolean;
+  status: { value: "unloaded" | "loading" | "loaded" | "unloading"; failed?: boolean; error?: string };
+}
+
 export interface ServedRequest {
   id: string;
   api: string;

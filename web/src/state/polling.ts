@@ -1,10 +1,11 @@
 // What the server tells of itself, asked again and again while somebody looks.
-import { effect, signal } from "@preact/signals";
-import { call, json, ServerError } from "../server/call";
-import { parseMetrics, type Metrics } from "../server/metrics";
-import type { CacheState, ServedRequest, TreeNode, TreePage } from "../server/types";
+import { effect, signal, untracked } from "@preact/signals";
+import { call, json, modelJson, ServerError } from "../server/call";
+import { byModel, parseMetrics, type Metrics } from "../server/metrics";
+import type { CacheState, ListedModel, ServedRequest, TreeNode, TreePage } from "../server/types";
 import { connection, returns } from "./connection";
 import { key, keyWanted } from "./key";
+import { chosenModel, isLoaded, models, takeModels } from "./models";
 
 // "absent": this server has no such thing.
 export type Told<T> = T | "absent" | null;
@@ -15,6 +16,8 @@ export const cache = signal<Told<CacheState>>(null);
 export const tree = signal<Told<TreeNode[]>>(null);
 export const treeIsCut = signal(false);
 export const model = signal("");
+// Bytes that each loaded model of a router keeps in memory.
+export const keptBytes = signal<Map<string, number>>(new Map());
 
 const kEveryMs = 2000;
 const kNodesMax = 2000;
@@ -34,7 +37,7 @@ async function readTree(): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
   let after = "";
   for (;;) {
-    const page = await json<TreePage>(
+    const page = await modelJson<TreePage>(
       "GET",
       `/cairn/cache/tree?limit=${kNodesAtOnce}${after === "" ? "" : `&after=${after}`}`,
     );
@@ -47,7 +50,9 @@ async function readTree(): Promise<TreeNode[]> {
 
 async function readMetrics(): Promise<void> {
   try {
-    metrics.value = parseMetrics(await (await call("GET", "/metrics")).text());
+    const text = await (await call("GET", "/metrics")).text();
+    metrics.value = parseMetrics(text, chosenModel.value);
+    if (models.value.length > 0) keptBytes.value = byModel(text, "cairn_cache_bytes");
   } catch {
     // The next round tells.
   }
@@ -55,8 +60,9 @@ async function readMetrics(): Promise<void> {
 
 async function readModel(): Promise<void> {
   try {
-    const list = await json<{ data: { id: string }[] }>("GET", "/v1/models");
-    model.value = list.data[0]?.id ?? "";
+    const list = await json<{ data: ListedModel[] }>("GET", "/v1/models");
+    takeModels(list.data);
+    model.value = chosenModel.value || (list.data[0]?.id ?? "");
   } catch {
     // The connection's state says what is wrong.
   }
@@ -67,27 +73,27 @@ let running = false;
 export async function refresh(): Promise<void> {
   if (running || keyWanted.value || connection.value !== "here" || document.hidden) return;
   running = true;
-  if (model.value === "") await readModel();
+  if (model.value === "" || models.value.length > 0) await readModel();
   await readMetrics();
   // Whoever is refused here is refused everywhere.
-  if (!keyWanted.value && connection.value === "here") {
+  if (!keyWanted.value && connection.value === "here" && isLoaded.value) {
     await told(requests, async () => {
       const path = `/cairn/requests?limit=${kRequests}`;
-      return (await json<{ requests: ServedRequest[] }>("GET", path)).requests;
+      return (await modelJson<{ requests: ServedRequest[] }>("GET", path)).requests;
     });
-    await told(cache, () => json<CacheState>("GET", "/cairn/cache"));
+    await told(cache, () => modelJson<CacheState>("GET", "/cairn/cache"));
     await told(tree, readTree);
   }
   running = false;
 }
 
 export function startPolling(): void {
-  // Another server may be another version, and another key another cache.
+  // Another server may be another version, and another key or model has another cache.
   effect(() => {
-    void [returns.value, key.value, keyWanted.value];
+    void [returns.value, key.value, keyWanted.value, chosenModel.value];
     for (const one of [requests, cache, tree]) one.value = null;
     model.value = "";
-    void refresh();
+    untracked(() => void refresh());
   });
   window.setInterval(() => void refresh(), kEveryMs);
   document.addEventListener("visibilitychange", () => void refresh());

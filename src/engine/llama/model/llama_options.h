@@ -49,6 +49,13 @@ struct LlamaOptions {
   std::vector<size_t> fit_target_mib = {1024};
   size_t fit_context_tokens = 4096;  // the least context that `fit` chooses
 
+  // LoRA adapters of the model, and the scales that a start applies them with.
+  struct AdapterFile {
+    std::string path;
+    float scale = 1;
+  };
+  std::vector<AdapterFile> adapters;
+
   // Context.
   size_t context_tokens = 0;  // of all slots together; 0: as trained
   size_t slots = 1;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "engine/llama/backend/llama_log.h"
@@ -42,6 +43,29 @@ bool HasLearnedPositions(const llama_model* model) {
          llama_model_rope_type(model) == LLAMA_ROPE_TYPE_NONE;
 }
 
+// Loads the adapters of the options, which libllama frees with the model.
+Result<std::vector<llama_adapter_lora*>> LoadAdapters(const LlamaOptions& options,
+                                                      llama_model* model,
+                                                      const LlamaErrorListener& errors) {
+  std::vector<llama_adapter_lora*> adapters;
+  for (const LlamaOptions::AdapterFile& file : options.adapters) {
+    llama_adapter_lora* const adapter = llama_adapter_lora_init(model, file.path.c_str());
+    if (adapter == nullptr) {
+      return Fail(ErrorCode::kInvalidArgument, "libllama cannot load the LoRA adapter '" +
+                                                   file.path + "' for this model" +
+                                                   errors.Because());
+    }
+    if (llama_adapter_get_alora_n_invocation_tokens(adapter) > 0) {
+      return Fail(ErrorCode::kUnsupported,
+                  "'" + file.path +
+                      "' is an activated LoRA, which applies behind certain tokens "
+                      "only; adapters that apply to all tokens are supported");
+    }
+    adapters.push_back(adapter);
+  }
+  return adapters;
+}
+
 }  // namespace
 
 Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
@@ -67,13 +91,18 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
   }
   const auto context_params = MakeContextParams(options, model.get());
   if (!context_params) return tl::unexpected(context_params.error());
+  // Before the context, which makes room in its graph for them.
+  auto adapters = LoadAdapters(options, model.get(), errors);
+  if (!adapters) return tl::unexpected(adapters.error());
   LlamaContextPtr context(llama_init_from_model(model.get(), *context_params));
   if (!context) {
     return Fail(ErrorCode::kNoSpace,
                 "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
                     " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
   }
-  return LoadedModel(std::move(model), std::move(context), places, options);
+  LoadedModel loaded(std::move(model), std::move(context), places, options);
+  loaded.adapters_ = *std::move(adapters);
+  return loaded;
 }
 
 LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
@@ -99,6 +128,7 @@ llama_context* LoadedModel::context() const {
 
 void LoadedModel::Unload() {
   context_.reset();
+  adapters_.clear();
   model_.reset();
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -23,8 +24,9 @@ namespace cairn {
 
 class LoadedModel {
  public:
-  // On failure the error is one clear sentence: kNotFound, kInvalidArgument, kUnsupported (the
-  // model does not generate token by token), kNoSpace (no memory for the context).
+  // On failure the error is one clear sentence: kNotFound, kInvalidArgument (an adapter of another
+  // model, too), kUnsupported (the model does not generate token by token), kNoSpace (no memory for
+  // the context).
   static Result<LoadedModel> Load(const LlamaOptions& options);
 
   // nullptr after Unload.
@@ -54,6 +56,8 @@ class LoadedModel {
   llama_pos PositionAt(SeqId seq, size_t tokens) const {
     return static_cast<llama_pos>(media_positions_->At(seq, tokens));
   }
+  // The adapters of the options, in their order; libllama frees them with the model.
+  const std::vector<llama_adapter_lora*>& adapters() const { return adapters_; }
   MediaPositions& media_positions() const { return *media_positions_; }
 
  private:
@@ -62,6 +66,7 @@ class LoadedModel {
 
   LlamaModelPtr model_;
   LlamaContextPtr context_;
+  std::vector<llama_adapter_lora*> adapters_;
   std::shared_ptr<const LayerPlaces> layer_places_;
   size_t slots_;
   bool unified_;

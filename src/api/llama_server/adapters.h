@@ -1,0 +1,30 @@
+// llama-server's /lora-adapters, and the adapters of a request.
+
+#ifndef CAIRN_API_LLAMA_SERVER_ADAPTERS_H_
+#define CAIRN_API_LLAMA_SERVER_ADAPTERS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/answer_options.h"
+#include "api/api_error.h"
+#include "engine/adapters/adapter_sets.h"
+
+namespace cairn {
+
+// Returns the set of the scales, or where there are none that of the server. `sets` is null if the
+// server has no adapters. Errors name the field "lora".
+ApiResult<AdapterSets::Number> FindAdapterSet(
+    const std::optional<std::vector<AdapterScale>>& scales, AdapterSets* sets);
+
+// Returns the body of GET /lora-adapters.
+std::string AdaptersBody(const AdapterSets* sets);
+
+// POST /lora-adapters: sets the scales of all requests that name none.
+ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets);
+
+}  // namespace cairn
+
+#endif  // CAIRN_API_LLAMA_SERVER_ADAPTERS_H_

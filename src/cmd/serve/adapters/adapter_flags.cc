@@ -1,0 +1,91 @@
+#include "cmd/serve/adapters/adapter_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "base/hash.h"
+#include "cmd/serve/disk_cache.h"
+#include "sched/adapter_name_space.h"
+
+namespace cairn {
+namespace {
+
+// A name on disk for states of a key with these adapters. Without any it is the key's.
+uint64_t NameWith(uint64_t key_name, const std::string& digest) {
+  if (digest.empty()) return key_name;
+  const uint64_t name = Hash64("cairn adapters " + digest, key_name);
+  return name == 0 ? 1 : name;  // 0 is the name of no key and no adapters
+}
+
+}  // namespace
+
+void AddAdapterFlags(CLI::App* serve, AdapterOptions* options) {
+  const std::string group = "Model";
+  serve
+      ->add_option("--lora", options->files,
+                   "GGUF file of a LoRA adapter to apply; several are separated by commas, or the "
+                   "flag is repeated. A request's `lora` and POST /lora-adapters set other scales; "
+                   "each set of scales has a cache of its own")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  serve
+      ->add_option("--lora-scaled", options->scaled_files,
+                   "As --lora, with a scale: FILE:SCALE, such as style.gguf:0.5")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  serve
+      ->add_flag("--lora-init-without-apply", options->without_apply,
+                 "Load adapters and apply none until a request or POST /lora-adapters says so")
+      ->group(group);
+}
+
+Result<std::vector<LlamaOptions::AdapterFile>> AdapterFilesOf(const AdapterOptions& options) {
+  std::vector<LlamaOptions::AdapterFile> files;
+  for (const std::string& path : options.files) files.push_back({path, 1});
+  for (const std::string& word : options.scaled_files) {
+    const size_t colon = word.rfind(':');
+    const std::string number = colon == std::string::npos ? "" : word.substr(colon + 1);
+    char* end = nullptr;
+    const float scale = std::strtof(number.c_str(), &end);
+    if (colon == std::string::npos || colon == 0 || number.empty() || *end != '\0' ||
+        !std::isfinite(scale)) {
+      return Fail(ErrorCode::kInvalidArgument, "--lora-scaled '" + word +
+                                                   "' is not of the form FILE:SCALE, such as "
+                                                   "style.gguf:0.5");
+    }
+    files.push_back({word.substr(0, colon), scale});
+  }
+  if (options.without_apply) {
+    for (LlamaOptions::AdapterFile& file : files) file.scale = 0;
+  }
+  return files;
+}
+
+bool AdapterNames::Add(NamespaceId name_space) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return used_.insert(name_space).second;
+}
+
+std::vector<std::pair<NamespaceId, uint64_t>> AdapterNames::NamesOf(const ApiKeys& keys,
+                                                                    const AdapterSets* sets) const {
+  std::vector<std::pair<NamespaceId, uint64_t>> names = NameSpacesOf(keys);
+  if (sets == nullptr) return names;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const size_t count = names.size();
+  for (const NamespaceId used : used_) {
+    for (size_t i = 0; i < count; ++i) {
+      if (names[i].first != OwnerOf(used)) continue;
+      names.emplace_back(used, NameWith(names[i].second, sets->DigestOf(AdapterSetOf(used))));
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    names[i].second = NameWith(names[i].second, sets->DigestOf(0));
+  }
+  return names;
+}
+
+}  // namespace cairn

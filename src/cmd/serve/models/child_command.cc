@@ -1,0 +1,70 @@
+#include "cmd/serve/models/child_command.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "api/json.h"
+#include "cmd/serve/models/routed_child.h"
+#include "router/children/cache_shares.h"
+
+namespace cairn {
+namespace {
+
+// This program's path; if it was replaced meanwhile, a link to what runs.
+std::string OwnProgram() {
+  const std::string link = "/proc/self/exe";
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink(link, error);
+  return !error && std::filesystem::exists(path, error) ? path.string() : link;
+}
+
+std::string JoinKeys(std::vector<std::string> keys, const Environment& environment) {
+  for (const char* name : {"CAIRN_API_KEY", "LLAMA_API_KEY"}) {
+    const auto found = environment.find(name);
+    if (found != environment.end() && !found->second.empty()) keys.push_back(found->second);
+  }
+  std::string joined;
+  for (const std::string& key : keys) joined += (joined.empty() ? "" : ",") + key;
+  return joined;
+}
+
+bool IsPassedOn(const std::string& name) {
+  return !name.starts_with("LLAMA_ARG_") && !name.starts_with("CAIRN_ROUTER_") &&
+         name != "CAIRN_API_KEY" && name != "LLAMA_API_KEY";
+}
+
+}  // namespace
+
+ChildCommand CommandOf(const ModelEntry& model, size_t number, int64_t cache_ram_mib,
+                       const ServeOptions& options, const Environment& environment) {
+  ChildCommand command;
+  command.argv = {OwnProgram()};
+  command.argv.insert(command.argv.end(), model.arguments.begin(), model.arguments.end());
+  if (!HasOwnBudget(model)) {
+    command.argv.push_back("--cache-ram=" + std::to_string(cache_ram_mib));
+  }
+  command.argv.insert(command.argv.end(), {"--host=127.0.0.1", "--port=0"});
+  if (!options.api_key_file.empty()) {
+    command.argv.push_back("--api-key-file=" + options.api_key_file);
+  }
+  for (const auto& [name, value] : environment) {
+    if (IsPassedOn(name)) command.environment.push_back(name + "=" + value);
+  }
+  const std::string keys = JoinKeys(options.api_keys, environment);
+  if (!keys.empty()) command.environment.push_back("CAIRN_API_KEY=" + keys);
+  for (std::string& variable : RoutedChildVariables(number)) {
+    command.environment.push_back(std::move(variable));
+  }
+  return command;
+}
+
+std::string PrefixedLine(LogFormat format, const std::string& model, std::string_view line) {
+  if (format != LogFormat::kJson || !line.starts_with('{') || line.size() < 3) {
+    return "[" + model + "] " + std::string(line);
+  }
+  return "{\"model\":" + ToText(Json(model)) + "," + std::string(line.substr(1));
+}
+
+}  // namespace cairn

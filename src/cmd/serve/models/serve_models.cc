@@ -1,0 +1,261 @@
+#include "cmd/serve/models/serve_models.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "api/wall_clock.h"
+#include "base/clock.h"
+#include "base/join.h"
+#include "base/memory_watch.h"
+#include "cmd/environment_flags.h"
+#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/key_flags.h"
+#include "cmd/serve/models/child_command.h"
+#include "cmd/serve/server_log.h"
+#include "cmd/serve/stop/signal_thread.h"
+#include "http/page/page.h"
+#include "http/routes.h"
+#include "http/server.h"
+#include "router/children/cache_shares.h"
+#include "router/children/model_set.h"
+#include "router/proxy.h"
+#include "router/router_routes.h"
+
+namespace cairn {
+namespace {
+
+// The parts of a running router in the order of their construction.
+class RouterRun {
+ public:
+  RouterRun(const ServeOptions& options, const std::vector<GivenFlag>& given)
+      : options_(options),
+        given_(given),
+        logger_(MakeServerLog(options)),
+        environment_(ProcessEnvironment()),
+        cache_bytes_(CacheRamBytes(options)) {}
+  ~RouterRun() {
+    if (http_) http_->Stop();
+    if (http_thread_.joinable()) http_thread_.join();
+    shares_now_ = nullptr;
+    shares_.reset();  // it holds leases of the models
+  }
+
+  void SayFailed(const Error& error) const {
+    if (logger_.format() == LogFormat::kJson) {
+      logger_->error("{}", error.message);
+    } else {
+      std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
+    }
+  }
+
+  Status Run() {
+    const double started_ms = clock_.NowMs();
+    auto read = ReadModels(given_, options_);
+    if (!read) return tl::unexpected(read.error());
+    SayModels(*read);
+    if (Status keys = ReadKeys(); !keys) return keys;
+    auto certificate = CertificateOf(options_);
+    if (!certificate) return tl::unexpected(certificate.error());
+    certificate_ = std::move(*certificate);
+    if (Status bound = StartHttp(std::move(read->models)); !bound) return bound;
+    // With --port 0 this line has the port, so it is logged at every level.
+    logger_.always()->info("ready after {:.1f} s: {}://{}:{}", (clock_.NowMs() - started_ms) / 1000,
+                           certificate_ != nullptr ? "https" : "http", options_.host,
+                           http_->port());
+    is_ready_ = true;
+    stop_asked_.get_future().wait();
+    const double answers_ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;
+    if (!models_->Drain(answers_ms_max)) {
+      logger_->warn("--shutdown-timeout of {} s ended before all answers did",
+                    options_.shutdown_timeout_s);
+    }
+    http_->Stop();
+    http_thread_.join();
+    models_->StopAll();
+    return {};
+  }
+
+  // May be called repeatedly, on one thread.
+  void StopOnSignal(int signal) {
+    if (!is_ready_) std::_Exit(128 + signal);
+    if (std::exchange(stopping_, true)) {
+      if (signal != SIGINT) return;
+      logger_->warn("interrupted again: exiting now; unsaved state is lost");
+      models_->Kill();
+      std::_Exit(128 + signal);
+    }
+    logger_->info(
+        "stopping: waiting for answers and for the models to save their cache; Ctrl-C "
+        "again exits at once");
+    stop_asked_.set_value();
+  }
+
+  // May be called repeatedly, on one thread. An invalid file changes nothing.
+  void Reload() {
+    if (!is_ready_) return;
+    if (certificate_ != nullptr) {
+      if (const Status reloaded = certificate_->Reload(); !reloaded) {
+        logger_->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
+      } else {
+        logger_->info("SIGHUP: reloaded the certificate");
+      }
+    }
+    if (options_.api_key_file.empty()) return;
+    const auto texts = KeysOf(options_);
+    const Status replaced = texts ? keys_->Replace(*texts) : Status(tl::unexpected(texts.error()));
+    if (!replaced) {
+      logger_->warn("SIGHUP: keeping the previous API keys: {}", replaced.error().message);
+      return;
+    }
+    logger_->info("SIGHUP: reloaded, {} API keys", keys_->size());
+    models_->Reload();
+  }
+
+ private:
+  void SayModels(const PresetModels& read) const {
+    std::vector<std::string> names;
+    for (const ModelEntry& model : read.models) names.push_back(model.name);
+    logger_->info("{} models: {}", names.size(), JoinNames(names));
+    if (!read.ignored.empty()) {
+      logger_->info("{}: these keys of llama-server have no effect, it is always so here",
+                    JoinNames(read.ignored));
+    }
+  }
+
+  Status ReadKeys() {
+    const auto texts = KeysOf(options_);
+    if (!texts) return tl::unexpected(texts.error());
+    auto keys = ApiKeys::Make(*texts);
+    if (!keys) return tl::unexpected(keys.error());
+    if (!options_.api_key_file.empty() && OthersCanRead(options_.api_key_file)) {
+      logger_->warn("--api-key-file {}: every user of this machine can read it; chmod 600 it",
+                    options_.api_key_file);
+    }
+    keys_ = std::move(*keys);
+    return {};
+  }
+
+  Status StartHttp(std::vector<ModelEntry> models) {
+    HttpServerOptions http;
+    http.host = options_.host;
+    http.port = options_.port;
+    http.keys = keys_;
+    http.certificate = certificate_;
+    http.insecure = options_.insecure;
+    http.cors_origins = options_.cors_origins;
+    http.body_bytes_max = options_.max_body_mib << 20;
+    http.key_requests_max = options_.max_streams;
+    http.error_body = HttpErrorBody;
+    http.answer_headers = [this](std::string_view path) {
+      return std::vector{RequestIdHeader(path, started_unix_s_, ++requests_)};
+    };
+    http.log = logger_.sink();
+    http_ = std::make_unique<HttpServer>(std::move(http));
+    proxy_ = std::make_unique<Proxy>(keys_);
+    MakeModels(std::move(models));
+    parts_ = {
+        models_.get(), proxy_.get(), keys_, options_.models.models_max, options_.models.autoload,
+        CAIRN_VERSION};
+    AddRouterRoutes(http_.get(), &parts_);
+    AddPageRoutes(http_.get(), BuiltPage());
+    if (Status bound = http_->Bind(); !bound) return bound;
+    if (options_.insecure && keys_->empty()) {
+      logger_->warn("--insecure: everyone who can reach {} can send requests to all models",
+                    options_.host);
+    }
+    models_->Begin();
+    http_thread_ = std::thread([this] { http_->Serve(); });
+    return {};
+  }
+
+  void MakeModels(std::vector<ModelEntry> models) {
+    ModelSetOptions set;
+    set.models = std::move(models);
+    if (options_.models.models_max > 0) set.limits.models = options_.models.models_max;
+    set.limits.bytes = ModelsMemoryBytes();
+    set.expected_bytes = FileBytes;
+    set.clock = &clock_;
+    set.log = logger_.sink();
+    set.start = [this](const ModelEntry& model, size_t running, ChildCallbacks callbacks) {
+      return std::make_unique<ChildProcess>(
+          CommandOf(model, ++children_, ShareMib(running), options_, environment_),
+          std::move(callbacks));
+    };
+    set.on_change = [this] {
+      if (CacheShares* const shares = shares_now_.load(); shares != nullptr) shares->Update();
+    };
+    set.child_log = [format = logger_.format()](const std::string& model, std::string_view line) {
+      const std::string text = PrefixedLine(format, model, line) + "\n";
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    };
+    models_ = std::make_unique<ModelSet>(std::move(set));
+    shares_ = std::make_unique<CacheShares>(models_.get(), cache_bytes_, keys_, logger_.sink());
+    shares_now_ = shares_.get();
+  }
+
+  uint64_t ModelsMemoryBytes() const {
+    if (options_.models.memory_mib == 0) return UINT64_MAX;
+    if (options_.models.memory_mib) {
+      return static_cast<uint64_t>(*options_.models.memory_mib) << 20;
+    }
+    const uint64_t machine_bytes = MakeMemoryWatch(SystemMemorySources())->Look().limit_bytes;
+    const uint64_t usable_bytes = machine_bytes / 10 * 9;
+    return usable_bytes - std::min<uint64_t>(usable_bytes / 2, cache_bytes_);
+  }
+
+  int64_t ShareMib(size_t running) const {
+    if (cache_bytes_ == SIZE_MAX) return -1;
+    return static_cast<int64_t>(CacheShare(cache_bytes_, running) >> 20);
+  }
+
+  const ServeOptions& options_;
+  const std::vector<GivenFlag>& given_;
+  const ServerLog logger_;
+  const Environment environment_;
+  const SteadyClock clock_;
+  const int64_t started_unix_s_ = NowUnixS();
+  std::atomic<uint64_t> requests_ = 0;
+  std::atomic<size_t> children_ = 0;
+  bool stopping_ = false;  // of the signal thread
+  std::atomic<bool> is_ready_ = false;
+  std::promise<void> stop_asked_;
+  std::shared_ptr<ApiKeys> keys_;
+  std::shared_ptr<TlsCertificate> certificate_;     // null for plain HTTP
+  const size_t cache_bytes_;                        // for all models together; SIZE_MAX: no limit
+  std::atomic<CacheShares*> shares_now_ = nullptr;  // the same as shares_, for other threads
+  std::unique_ptr<ModelSet> models_;
+  std::unique_ptr<CacheShares> shares_;
+  std::unique_ptr<const Proxy> proxy_;
+  RouterParts parts_;
+  std::unique_ptr<HttpServer> http_;
+  std::thread http_thread_;
+};
+
+}  // namespace
+
+int RunServeModels(const ServeOptions& options, const std::vector<GivenFlag>& given) {
+  RouterRun run(options, given);
+  // Blocks the signals before any other thread starts, so that all threads leave them to the signal
+  // thread.
+  const SignalThread signals([&run](int signal) {
+    if (signal == SIGHUP) {
+      run.Reload();
+    } else {
+      run.StopOnSignal(signal);
+    }
+  });
+  const Status served = run.Run();
+  if (served) return 0;
+  run.SayFailed(served.error());
+  return 1;
+}
+
+}  // namespace cairn

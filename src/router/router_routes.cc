@@ -1,0 +1,242 @@
+#include "router/router_routes.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "api/wall_clock.h"
+#include "http/routes.h"
+#include "router/merged_metrics.h"
+#include "router/model_list.h"
+#include "router/request_model.h"
+
+namespace cairn {
+namespace {
+
+HttpResponse ErrorAnswer(int status, const std::string& message, std::string_view path) {
+  HttpResponse response;
+  response.status = status;
+  response.body = HttpErrorBody(status, message, path);
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+HttpResponse ErrorAnswer(const Error& error, std::string_view path) {
+  return ErrorAnswer(ToApiError(error).status, error.message, path);
+}
+
+HttpResponse JsonAnswer(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+std::string ParamOf(const HttpRequest& request, const char* name) {
+  const auto found = request.params.find(name);
+  return found == request.params.end() ? std::string() : found->second;
+}
+
+std::string NamesOf(const std::vector<ModelStatus>& models) {
+  std::string names;
+  for (const ModelStatus& model : models) {
+    names += (names.empty() ? "" : ", ") + model.entry->name;
+  }
+  return names;
+}
+
+// Returns the model that the request is for.
+Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& request) {
+  NamedModel named = RequestModel(request.body);
+  if (named.kind == NamedModel::Kind::kNoString) {
+    return Fail(ErrorCode::kInvalidArgument, "'model' must be a string");
+  }
+  if (named.name.empty()) named.name = ParamOf(request, "model");
+  const auto models = parts.models->List();
+  if (!named.name.empty()) {
+    const ModelEntry* const model = parts.models->Find(named.name);
+    if (model != nullptr) return model;
+    return Fail(ErrorCode::kNotFound,
+                "there is no model '" + named.name + "' here; the models are " + NamesOf(models));
+  }
+  if (models.size() == 1) return models.front().entry;
+  const auto loaded = parts.models->Loaded();
+  if (loaded.size() == 1) return loaded.front();
+  return Fail(ErrorCode::kInvalidArgument,
+              "the request names no model, and " +
+                  std::string(loaded.empty() ? "none is loaded" : "several are loaded") +
+                  "; set 'model' to one of " + NamesOf(models));
+}
+
+bool Autoloads(const RouterParts& parts, const HttpRequest& request) {
+  const std::string asked = ParamOf(request, "autoload");
+  return asked.empty() ? parts.autoload : asked == "true" || asked == "1";
+}
+
+HttpResponse Forward(const RouterParts& parts, const HttpRequest& request) {
+  const auto model = ModelFor(parts, request);
+  if (!model) return ErrorAnswer(model.error(), request.path);
+  // A process that has just died may have a successor, which has not seen the request yet.
+  for (;;) {
+    const auto lease = parts.models->Use(
+        *model, {Autoloads(parts, request), request.method == "POST"}, request.gone);
+    if (!lease) return ErrorAnswer(lease.error(), request.path);
+    HttpResponse response = parts.proxy->Forward(request, *lease);
+    if (!(*lease)->was_refused()) return response;
+  }
+}
+
+// The answer of the process that knows the id, or else the refusal of one that does not.
+HttpResponse ForwardById(const RouterParts& parts, const HttpRequest& request) {
+  if (!ParamOf(request, "model").empty()) return Forward(parts, request);
+  HttpResponse response = ErrorAnswer(404, "no loaded model knows this id", request.path);
+  for (auto& lease : parts.models->UseReady()) {
+    response = parts.proxy->Forward(request, std::move(lease));
+    if (response.status != 404) break;
+  }
+  return response;
+}
+
+// Has every ready process answer a GET of `path`; by the model's name.
+std::map<std::string, std::string> AskAll(const RouterParts& parts, const HttpRequest& request,
+                                          const char* path) {
+  std::map<std::string, std::string> bodies;
+  HttpRequest own = request;
+  own.method = "GET";
+  own.target = path;
+  own.body.clear();
+  for (auto& lease : parts.models->UseReady()) {
+    const std::string name = lease->name();
+    HttpResponse response = parts.proxy->Forward(own, std::move(lease));
+    if (response.status == 200) bodies[name] = std::move(response.body);
+  }
+  return bodies;
+}
+
+HttpResponse ListModels(const RouterParts& parts, const HttpRequest& request) {
+  const auto loaded = AskAll(parts, request, "/v1/models");
+  // The list is public; paths and log lines are not.
+  const bool is_known = parts.keys == nullptr || parts.keys->empty() || request.key_number != 0;
+  return JsonAnswer(ModelListBody(parts.models->List(), loaded, {NowUnixS(), is_known}));
+}
+
+HttpResponse Metrics(const RouterParts& parts, const HttpRequest& request) {
+  MergedMetrics merged;
+  merged.Add("", RouterMetrics(parts.models->List()));
+  for (const auto& [model, page] : AskAll(parts, request, "/metrics")) merged.Add(model, page);
+  HttpResponse response;
+  response.body = merged.Text();
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  return response;
+}
+
+// POST /models/load and /models/unload.
+HttpResponse Change(const RouterParts& parts, const HttpRequest& request,
+                    Status (ModelSet::*change)(const ModelEntry*)) {
+  const auto body = ParseBody(request.body);
+  if (!body) return ErrorAnswer(body.error().status, body.error().message, request.path);
+  const auto name = body->find("model");
+  if (name == body->end() || !name->is_string()) {
+    return ErrorAnswer(400, "'model' must be the name of a model", request.path);
+  }
+  const ModelEntry* const model = parts.models->Find(name->text());
+  if (model == nullptr) {
+    return ErrorAnswer(404, "model is not found; the models are " + NamesOf(parts.models->List()),
+                       request.path);
+  }
+  if (const Status changed = (parts.models->*change)(model); !changed) {
+    return ErrorAnswer(changed.error(), request.path);
+  }
+  return JsonAnswer(R"({"success":true})");
+}
+
+using RouterHandler = HttpResponse (*)(const RouterParts& parts, const HttpRequest& request);
+
+void AddModelRoutes(HttpServer* server, const RouterParts* parts) {
+  for (const char* path : {"/health", "/v1/health"}) {
+    server->Handle(
+        "GET", path, [](const HttpRequest&) { return JsonAnswer(R"({"status":"ok"})"); },
+        HttpAccess::kPublic);
+  }
+  for (const char* path : {"/models", "/v1/models"}) {
+    server->Handle(
+        "GET", path, [parts](const HttpRequest& request) { return ListModels(*parts, request); },
+        HttpAccess::kPublic);
+  }
+  server->Handle("POST", "/models/load", [parts](const HttpRequest& request) {
+    return Change(*parts, request, &ModelSet::Load);
+  });
+  server->Handle("POST", "/models/unload", [parts](const HttpRequest& request) {
+    return Change(*parts, request, &ModelSet::Unload);
+  });
+  server->Handle("GET", "/metrics",
+                 [parts](const HttpRequest& request) { return Metrics(*parts, request); });
+  server->Handle("GET", "/props", [parts](const HttpRequest& request) {
+    if (!ParamOf(request, "model").empty()) return Forward(*parts, request);
+    return JsonAnswer(RouterPropsBody(parts->models_max, parts->autoload, parts->version));
+  });
+}
+
+}  // namespace
+
+void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
+  const auto add = [&](const char* method, const char* path, RouterHandler handler) {
+    server->Handle(method, path, [parts, handler](const HttpRequest& request) {
+      return handler(*parts, request);
+    });
+  };
+  AddModelRoutes(server, parts);
+  for (const char* path : {"/v1/chat/completions",
+                           "/chat/completions",
+                           "/v1/completions",
+                           "/completion",
+                           "/completions",
+                           "/infill",
+                           "/v1/messages",
+                           "/v1/messages/count_tokens",
+                           "/v1/responses",
+                           "/v1/chat/completions/input_tokens",
+                           "/v1/responses/input_tokens",
+                           "/v1/embeddings",
+                           "/embeddings",
+                           "/v1/rerank",
+                           "/rerank",
+                           "/v1/reranking",
+                           "/reranking",
+                           "/tokenize",
+                           "/detokenize",
+                           "/apply-template",
+                           "/slots/:id",
+                           "/lora-adapters",
+                           "/cairn/cache/prefetch",
+                           "/cairn/cache/warm",
+                           "/cairn/cache/flush",
+                           "/cairn/cache/checkpoints/:id",
+                           "/cairn/drain",
+                           "/v1/chat/completions/render",
+                           "/v1/completions/render",
+                           "/v1/messages/render",
+                           "/v1/responses/render"}) {
+    add("POST", path, Forward);
+  }
+  for (const char* path : {"/slots", "/lora-adapters", "/cairn/requests", "/cairn/cache",
+                           "/cairn/cache/tree", "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
+    add("GET", path, Forward);
+  }
+  add("DELETE", "/cairn/cache/checkpoints/:id", Forward);
+  add("DELETE", "/cairn/drain", Forward);
+  for (const char* path : {"/v1/chat/completions/:id", "/v1/completions/:id", "/v1/messages/:id",
+                           "/v1/responses/:id"}) {
+    add("DELETE", path, ForwardById);
+  }
+  add("POST", "/v1/responses/:id/cancel", ForwardById);
+  for (const char* path : {"/v1/responses/:id", "/v1/responses/:id/input_items",
+                           "/cairn/requests/:id", "/cairn/requests/:id/thumbnails/:index"}) {
+    add("GET", path, ForwardById);
+  }
+}
+
+}  // namespace cairn
