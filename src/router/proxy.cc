@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/ignore_case.h"
-#include "http/routes.h"
 #include "router/children/child_connection.h"
+#include "router/error_answer.h"
 #include "router/stream_end.h"
 
 namespace cairn {
@@ -43,14 +43,6 @@ bool IsPlain(std::string_view text) {
 
 bool IsTarget(std::string_view text) {
   return text.starts_with('/') && text.find(' ') == std::string_view::npos && IsPlain(text);
-}
-
-HttpResponse ErrorAnswer(int status, const std::string& message, std::string_view path) {
-  HttpResponse response;
-  response.status = status;
-  response.body = HttpErrorBody(status, message, path);
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
 }
 
 std::string DeathText(const std::string& model) {

@@ -10,24 +10,13 @@
 #include "api/json.h"
 #include "api/wall_clock.h"
 #include "http/routes.h"
+#include "router/error_answer.h"
 #include "router/merged_metrics.h"
 #include "router/model_list.h"
 #include "router/request_model.h"
 
 namespace cairn {
 namespace {
-
-HttpResponse ErrorAnswer(int status, const std::string& message, std::string_view path) {
-  HttpResponse response;
-  response.status = status;
-  response.body = HttpErrorBody(status, message, path);
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
-HttpResponse ErrorAnswer(const Error& error, std::string_view path) {
-  return ErrorAnswer(ToApiError(error).status, error.message, path);
-}
 
 HttpResponse JsonAnswer(std::string body) {
   HttpResponse response;

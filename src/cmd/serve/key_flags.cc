@@ -133,6 +133,20 @@ bool OthersCanRead(const std::string& path) {
   return !error && (perms & std::filesystem::perms::others_read) != std::filesystem::perms::none;
 }
 
+void WarnOfReaders(const ServerLog& log, const char* flag, const std::string& file) {
+  if (file.empty() || !OthersCanRead(file)) return;
+  log->warn("{} {}: every user of this machine can read it; chmod 600 it", flag, file);
+}
+
+bool ReloadCertificate(const ServerLog& log, TlsCertificate* certificate) {
+  if (const Status reloaded = certificate->Reload(); !reloaded) {
+    log->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
+    return false;
+  }
+  log->info("SIGHUP: reloaded the certificate");
+  return true;
+}
+
 std::string HideKeys(std::string message, const std::vector<std::string>& arguments) {
   bool follows = false;
   for (const std::string& argument : arguments) {

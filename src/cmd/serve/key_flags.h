@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cmd/serve/serve.h"
+#include "cmd/serve/server_log.h"
 #include "http/tls.h"
 
 namespace cairn {
@@ -31,6 +32,11 @@ Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& option
 
 // Returns whether every user of this machine may read the file.
 bool OthersCanRead(const std::string& path);
+// Warns if every user may read the flag's file. Does nothing if `file` is empty.
+void WarnOfReaders(const ServerLog& log, const char* flag, const std::string& file);
+
+// On SIGHUP: loads the certificate again and says so. Returns false if the previous one stays.
+bool ReloadCertificate(const ServerLog& log, TlsCertificate* certificate);
 
 // Returns `message` without the values of flags in `arguments` that may be meant as --api-key,
 // because error messages end up in logs.

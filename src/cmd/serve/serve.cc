@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
@@ -38,7 +37,7 @@
 #include "cmd/serve/source/source_flags.h"
 #include "cmd/serve/start_grid.h"
 #include "cmd/serve/stop/graceful_stop.h"
-#include "cmd/serve/stop/signal_thread.h"
+#include "cmd/serve/stop/run_server.h"
 #include "cmd/serve/trace/served_traces.h"
 #include "cmd/text_models.h"
 #include "engine/llama/llama_engine.h"
@@ -70,14 +69,7 @@ class ServeRun {
     for (DiskStore* store : Stores()) store->Stop();
   }
 
-  // Prints an error, in the human format as one line like every command.
-  void SayFailed(const Error& error) const {
-    if (logger_.format() == LogFormat::kJson) {
-      logger_->error("{}", error.message);
-    } else {
-      std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
-    }
-  }
+  const ServerLog& log() const { return logger_; }
 
   Status Run() {
     auto policies = MakePolicies(options_);
@@ -162,7 +154,9 @@ class ServeRun {
   void Reload() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     if (keys_ == nullptr) return;  // they will be loaded anyway
-    if (certificate_ != nullptr) ReloadCertificate();
+    if (certificate_ != nullptr && ReloadCertificate(logger_, certificate_.get())) {
+      WarnOfReaders(logger_, "--ssl-key-file", options_.ssl_key_file);
+    }
     if (!options_.api_key_file.empty()) {
       ReloadKeys();
     } else if (certificate_ == nullptr) {
@@ -217,23 +211,13 @@ class ServeRun {
       return;
     }
     logger_->info("SIGHUP: reloaded, {} API keys", keys_->size());
-    WarnOfReaders("--api-key-file", options_.api_key_file);
-  }
-
-  // REQUIRES: keys_mutex_ is held.
-  void ReloadCertificate() {
-    if (const Status reloaded = certificate_->Reload(); !reloaded) {
-      logger_->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
-      return;
-    }
-    logger_->info("SIGHUP: reloaded the certificate");
-    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+    WarnOfReaders(logger_, "--api-key-file", options_.api_key_file);
   }
 
   Status ReadCertificate() {
     auto certificate = CertificateOf(options_);
     if (!certificate) return tl::unexpected(certificate.error());
-    WarnOfReaders("--ssl-key-file", options_.ssl_key_file);
+    WarnOfReaders(logger_, "--ssl-key-file", options_.ssl_key_file);
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     certificate_ = std::move(*certificate);
     return {};
@@ -244,7 +228,7 @@ class ServeRun {
     if (!texts) return tl::unexpected(texts.error());
     auto keys = ApiKeys::Make(*texts);
     if (!keys) return tl::unexpected(keys.error());
-    WarnOfReaders("--api-key-file", options_.api_key_file);
+    WarnOfReaders(logger_, "--api-key-file", options_.api_key_file);
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     keys_ = std::move(*keys);
     return {};
@@ -254,11 +238,6 @@ class ServeRun {
     if (options_.unknown_variables.empty()) return;
     logger_->warn("ignoring environment variables of llama-server without a flag here: {}",
                   JoinNames(options_.unknown_variables));
-  }
-
-  void WarnOfReaders(const char* flag, const std::string& file) const {
-    if (file.empty() || !OthersCanRead(file)) return;
-    logger_->warn("{} {}: every user of this machine can read it; chmod 600 it", flag, file);
   }
 
   // REQUIRES: keys_mutex_ is held.
@@ -564,18 +543,7 @@ class ServeRun {
 
 int RunServe(const ServeOptions& options) {
   ServeRun run(options);
-  // Before any other thread starts, so that all threads leave the signals to this one.
-  const SignalThread signals([&run](int signal) {
-    if (signal == SIGHUP) {
-      run.Reload();
-    } else {
-      run.StopOnSignal(signal);
-    }
-  });
-  const Status served = run.Run();
-  if (served) return 0;
-  run.SayFailed(served.error());
-  return 1;
+  return RunServer(&run);
 }
 
 }  // namespace cairn

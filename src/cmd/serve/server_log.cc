@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -124,6 +125,14 @@ RequestSink ServerLog::request_sink() const {
     if (format == LogFormat::kHuman) return logger->info("{}", line);
     logger->info("{}", Inner({{"message", line}, {"request", fields}}));
   };
+}
+
+void ServerLog::SayFailed(const Error& error) const {
+  if (format_ == LogFormat::kJson) {
+    lines_->error("{}", error.message);
+  } else {
+    std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
+  }
 }
 
 ServerLog MakeServerLog(const ServeOptions& options) {

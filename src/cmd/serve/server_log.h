@@ -20,6 +20,7 @@
 
 #include "api/admin/request_log.h"
 #include "base/log.h"
+#include "base/result.h"
 
 namespace cairn {
 
@@ -44,6 +45,8 @@ class ServerLog {
   LogSink sink() const;
   RequestSink request_sink() const;
   LogFormat format() const { return format_; }
+  // Prints why the server has ended; in the human format as one line, like every command.
+  void SayFailed(const Error& error) const;
 
  private:
   const LogFormat format_;

@@ -20,7 +20,7 @@
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/models/child_command.h"
 #include "cmd/serve/server_log.h"
-#include "cmd/serve/stop/signal_thread.h"
+#include "cmd/serve/stop/run_server.h"
 #include "http/page/page.h"
 #include "http/routes.h"
 #include "http/server.h"
@@ -48,13 +48,7 @@ class RouterRun {
     shares_.reset();  // it holds leases of the models
   }
 
-  void SayFailed(const Error& error) const {
-    if (logger_.format() == LogFormat::kJson) {
-      logger_->error("{}", error.message);
-    } else {
-      std::fprintf(stderr, "cairn serve: %s\n", error.message.c_str());
-    }
-  }
+  const ServerLog& log() const { return logger_; }
 
   Status Run() {
     const double started_ms = clock_.NowMs();
@@ -101,13 +95,7 @@ class RouterRun {
   // May be called repeatedly, on one thread. An invalid file changes nothing.
   void Reload() {
     if (!is_ready_) return;
-    if (certificate_ != nullptr) {
-      if (const Status reloaded = certificate_->Reload(); !reloaded) {
-        logger_->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
-      } else {
-        logger_->info("SIGHUP: reloaded the certificate");
-      }
-    }
+    if (certificate_ != nullptr) ReloadCertificate(logger_, certificate_.get());
     if (options_.api_key_file.empty()) return;
     const auto texts = KeysOf(options_);
     const Status replaced = texts ? keys_->Replace(*texts) : Status(tl::unexpected(texts.error()));
@@ -135,10 +123,7 @@ class RouterRun {
     if (!texts) return tl::unexpected(texts.error());
     auto keys = ApiKeys::Make(*texts);
     if (!keys) return tl::unexpected(keys.error());
-    if (!options_.api_key_file.empty() && OthersCanRead(options_.api_key_file)) {
-      logger_->warn("--api-key-file {}: every user of this machine can read it; chmod 600 it",
-                    options_.api_key_file);
-    }
+    WarnOfReaders(logger_, "--api-key-file", options_.api_key_file);
     keys_ = std::move(*keys);
     return {};
   }
@@ -243,19 +228,7 @@ class RouterRun {
 
 int RunServeModels(const ServeOptions& options, const std::vector<GivenFlag>& given) {
   RouterRun run(options, given);
-  // Blocks the signals before any other thread starts, so that all threads leave them to the signal
-  // thread.
-  const SignalThread signals([&run](int signal) {
-    if (signal == SIGHUP) {
-      run.Reload();
-    } else {
-      run.StopOnSignal(signal);
-    }
-  });
-  const Status served = run.Run();
-  if (served) return 0;
-  run.SayFailed(served.error());
-  return 1;
+  return RunServer(&run);
 }
 
 }  // namespace cairn
