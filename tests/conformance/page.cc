@@ -25,8 +25,9 @@ constexpr std::string_view kIntroduction =
     "| memory | what a resume at an earlier position needs: `MemoryClass` in"
     " `src/engine/engine.h` |\n"
     "| grid | the smallest number of tokens at whose multiples a prompt may be cut without"
-    " changing a bit, of 1, 16, 32, 64, 128 and 256, as far as a probe can tell. *not found*:"
-    " the model's context is too short to try 64 |\n"
+    " changing a bit, of 1, 16, 32, 64, 128 and 256, as far as a probe can tell. *none*: each that"
+    " the model's context is long enough to try was disproved. *not"
+    " found*: the probe did not end in time |\n"
     "| snapshot | the state that cannot be rolled back, taken at several positions (the"
     " window's edges among them) and set again after the run continued, gives the same bits |\n"
     "| resumes | how many of 12 resumes gave the bits of a cold run, through the serving engine:"
@@ -44,9 +45,11 @@ constexpr std::string_view kIntroduction =
     " such a\n"
     "model. A probe for the grid tries more cuts than 12 resumes do, so a row may have no"
     " grid and still\n"
-    "12 of 12: such a model was seen to differ, but rarely. An architecture whose segments"
-    " are not\n"
-    "exact, or that is not on this page, has no segments.\n";
+    "12 of 12: such a model was seen to differ, but rarely, and other prompts give other"
+    " counts (plamo3\n"
+    "9 to 12, with 12 seeds). An architecture whose segments are not exact, or that is not on"
+    " this page,\n"
+    "has no segments.\n";
 
 size_t Count(const ArchitectureTable& table,
              const std::function<bool(const ArchitectureRow&)>& wanted) {
