@@ -57,6 +57,13 @@ class Life {
   // Saves as at the server's shutdown.
   void SaveAll() { EXPECT_TRUE(SavesAll(kPlentyMs)); }
   bool SavesAll(double ms_max) { return scheduler_.SaveAll(ms_max); }
+  // Runs one step of the requests, and saves beside it. Returns false if no request is left.
+  bool StepAndSave() {
+    const bool busy = scheduler_.Step();
+    scheduler_.SaveWhileBusy();
+    return busy;
+  }
+  void SetDraining(bool draining) { scheduler_.SetDraining(draining); }
   void CheckInvariants() const { cache_.CheckInvariants(); }
   SchedulerStats stats() const { return scheduler_.stats(); }
   CacheStats cache_stats() const { return cache_.FullStats(); }
@@ -183,6 +190,26 @@ TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhi
   Life life(&disk, engine, 2 << 20);
   for (const Tokens& talk : talks) {
     EXPECT_GT(life.Ask(Bench::Request(talk)).end.cost.reused_tokens, 900u);
+  }
+}
+
+TEST(Restart, IdleSlotsOfADrainingServerAreSavedBesideARunningAnswer) {
+  for (const bool draining : {false, true}) {
+    SCOPED_TRACE(draining);
+    test::FakeDisk disk;
+    const Tokens prompt = Text(1000, 'H');
+    {
+      Life life(&disk, SlowReader(MemoryClass::kHybrid, 2), 1 << 20);
+      life.Ask(Bench::Request(prompt, 20));
+      const auto running = life.Submit(Bench::Request(Text(100, 'r'), 200));
+      life.SetDraining(draining);
+      for (int step = 0; step < 100; ++step) ASSERT_TRUE(life.StepAndSave()) << "it runs on";
+      running->Cancel();
+    }
+    Life life(&disk, SlowReader(MemoryClass::kHybrid, 2), 2 << 20);
+    const size_t reused =
+        life.Ask(Bench::Request(Join(prompt, Text(50, 'n')))).end.cost.reused_tokens;
+    EXPECT_EQ(reused > 900, draining) << reused << " tokens reused";
   }
 }
 

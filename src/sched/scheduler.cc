@@ -210,7 +210,13 @@ uint64_t Scheduler::UnsavedBytes() const {
 }
 
 void Scheduler::SaveWhileBusy() {
-  cache_saver_.StepWhileBusy();
+  // A drained server's conversations go on elsewhere, so their states are worth the time of the
+  // running answers.
+  if (draining_ && !idle_unloader_.unloaded()) {
+    cache_saver_.Step(true);
+  } else {
+    cache_saver_.StepWhileBusy();
+  }
   if (draft_model_ != nullptr) draft_model_->SaveWhileBusy();
 }
 

@@ -92,8 +92,9 @@ class Scheduler {
   // Look.
   Result<size_t> SetCacheLimit(size_t bytes);
 
-  // While draining, prefetches nothing and saves all that is worth saving as soon as there is no
-  // request, as at the server's shutdown; the remote tier uploads it. Requests are served as ever.
+  // While draining, prefetches nothing and saves all that is worth saving, as at the server's
+  // shutdown: idle slots beside running requests too, the others as soon as there is no request.
+  // The remote tier uploads it. Requests are served as ever.
   void SetDraining(bool draining);
 
   // Adds prompts that are expected, likeliest first, to be computed while there is no request.
@@ -117,6 +118,9 @@ class Scheduler {
   // See CacheSaver::Step; also saves the draft model's states. Run does this itself while there is
   // no request. REQUIRES: Step has nothing to do.
   bool SaveNext(bool now);
+  // Begins to save one object; while draining, idle slots are copied too. Run calls this between
+  // the steps of requests.
+  void SaveWhileBusy();
   // Unloads the model if it was idle for sleep_after_ms; Run calls this itself. Returns false if it
   // was not, or if the model is unloaded already. REQUIRES: there is nothing to do.
   bool SleepIfIdle();
@@ -128,7 +132,6 @@ class Scheduler {
  private:
   Status CheckRequest(const GenerationRequest& request) const;
   void RunOnce();
-  void SaveWhileBusy();
   // The bytes of both models that are to be saved.
   uint64_t UnsavedBytes() const;
   // Returns false if no idle work is left.
