@@ -35,7 +35,7 @@ figure.
   a server in it. `--cells-played M` plays the first M cells and leaves the other requests out.
 - **The remote tier** (`--remote`) stands behind the folders. A server writes a header's checkpoint
   that two conversations used, at once; the newest checkpoint of a conversation that was idle for
-  `--remote-after-s`, with the segments that are not there yet; and what its folder gives up. It
+  `--remote-after-s`, with the segments that are not there yet; and what its folder evicts. It
   writes at most `--remote-write-mib-s`. Before a request is served, a checkpoint is fetched if more
   than `--remote-min-ms` of prefill is left and the transfer takes less than half of the time that it
   spares. Of a prompt, the trace does not say what follows in its last, unfilled block; the newest

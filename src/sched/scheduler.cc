@@ -20,6 +20,15 @@ constexpr double kLoadWaitMs = 50;
 // The same while one waits for a remote store, whose lookups have a time limit of that order.
 constexpr double kFetchWaitMs = 5;
 
+// Saves the next part as at the server's shutdown. The slots of an unloaded model are empty.
+void SaveStep(bool unloaded, CacheSaver* saver) {
+  if (unloaded) {
+    saver->StepWhileUnloaded();
+  } else {
+    saver->Step(/*now=*/true);
+  }
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
@@ -108,22 +117,19 @@ Status Scheduler::PostLook(std::function<void(CheckpointCache* cache)> look) {
 void Scheduler::ShowCache(const std::function<void(CheckpointCache* cache)>& look) {
   context_.RefreshCache();
   look(context_.cache);
+  // Before the caller goes on, who may ask for the figures at once.
+  context_.stats.Update([this](SchedulerStats* stats) { stats->cache = context_.cache->stats(); });
 }
 
 void Scheduler::DoLooks(size_t count_max) {
-  const size_t posts = mailbox_.Do(Mailbox::Kind::kPost);
-  if (posts + mailbox_.Do(Mailbox::Kind::kLook, count_max) == 0) return;
-  context_.stats.Update([this](SchedulerStats* stats) { stats->cache = context_.cache->stats(); });
+  mailbox_.Do(Mailbox::Kind::kPost);
+  mailbox_.Do(Mailbox::Kind::kLook, count_max);
 }
 
 Result<size_t> Scheduler::Flush() {
   size_t left = 0;
   Status done = Look([this, &left](CheckpointCache* /*cache*/) {
-    if (idle_unloader_.unloaded()) {
-      cache_saver_.StepWhileUnloaded();
-    } else {
-      cache_saver_.Step(true);
-    }
+    SaveStep(idle_unloader_.unloaded(), &cache_saver_);
     left = context_.stats.unsaved_bytes();
   });
   if (!done) return tl::unexpected(done.error());
@@ -212,8 +218,8 @@ uint64_t Scheduler::UnsavedBytes() const {
 void Scheduler::SaveWhileBusy() {
   // A drained server's conversations go on elsewhere, so their states are worth the time of the
   // running answers.
-  if (draining_ && !idle_unloader_.unloaded()) {
-    cache_saver_.Step(true);
+  if (draining_) {
+    SaveStep(idle_unloader_.unloaded(), &cache_saver_);
   } else {
     cache_saver_.StepWhileBusy();
   }

@@ -46,10 +46,9 @@ constexpr std::string_view kIntroduction =
     "model. A probe for the grid tries more cuts than 12 resumes do, so a row may have no"
     " grid and still\n"
     "12 of 12: such a model was seen to differ, but rarely, and other prompts give other"
-    " counts (plamo3\n"
-    "9 to 12, with 12 seeds). An architecture whose segments are not exact, or that is not on"
-    " this page,\n"
-    "has no segments.\n";
+    " counts. An\n"
+    "architecture whose segments are not exact, or that is not on this page, has no"
+    " segments.\n";
 
 size_t Count(const ArchitectureTable& table,
              const std::function<bool(const ArchitectureRow&)>& wanted) {

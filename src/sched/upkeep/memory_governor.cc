@@ -34,9 +34,6 @@ size_t MemoryGovernor::SetLimit(size_t bytes) {
   context_->cache->SetNow(context_->NowMs());
   const size_t freed_bytes = context_->cache->SetBudget(budget_.now());
   if (freed_bytes > 0 && context_->options.memory != nullptr) context_->options.memory->GiveBack();
-  // Before the caller goes on, who may ask for them at once.
-  context_->stats.Update(
-      [this](SchedulerStats* stats) { stats->cache = context_->cache->stats(); });
   return freed_bytes;
 }
 
