@@ -8,6 +8,7 @@ import json
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,6 +131,26 @@ class PlayerTest(unittest.TestCase):
             self.player.play(scenarios.make("chats", SIZES, scenarios.CHAT, 1), fail)
 
 
+    def test_turns_that_were_added_are_played_and_no_others(self):
+        conversations = scenarios.make("chats", SIZES, scenarios.CHAT, 1)
+        self.player.play(conversations, pause_s=0.01)
+        played = len(self.player.attempts)
+        for conversation in conversations:
+            conversation.turns.append("one more")
+        again = player.Player(*self.player.address, clients=1)
+        again.play(conversations)
+        self.assertEqual(played, SIZES.conversations * SIZES.turns)
+        self.assertEqual([each.turn for each in again.attempts],
+                         [SIZES.turns] * SIZES.conversations)
+        self.assertEqual(again.last_servers(), {each.session: "b" for each in conversations})
+
+    def test_servers_that_a_front_names_by_address_get_their_place(self):
+        self.player.attempts = [player.Attempt("s", 0, scenarios.CHAT, server="10.0.0.1:80"),
+                                player.Attempt("s", 1, scenarios.CHAT, server="a")]
+        self.player.name_servers([SimpleNamespace(place="c", address="10.0.0.1:80")])
+        self.assertEqual([each.server for each in self.player.attempts], ["c", "a"])
+
+
 class ScenariosTest(unittest.TestCase):
     def test_depend_on_the_seed_alone(self):
         for name in scenarios.SCENARIOS:
@@ -191,7 +212,7 @@ class NamedServer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.answer(200)
+        self.answer(503 if self.server.fate == "drain" else 200)
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -199,7 +220,8 @@ class NamedServer(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(2)
             return
-        self.answer(503 if self.server.fate == "refuse" else 200, self.server.place.encode())
+        refuses = self.server.fate in ("refuse", "drain")
+        self.answer(503 if refuses else 200, self.server.place.encode())
 
 
 @unittest.skipIf(fronts.Haproxy.missing(), fronts.Haproxy.missing())
@@ -255,6 +277,19 @@ class HaproxyRoutingTest(unittest.TestCase):
             self.assertEqual({status for status, _ in answers}, {200}, fate)
             self.assertNotIn("b", {name for _, name in answers})
 
+    def test_sessions_of_a_draining_server_get_another_one_and_stay_there(self):
+        names = [f"drain-{number}" for number in range(24)]
+        own = [name for name in names if self.ask({"session-id": name})[1] == "b"]
+        self.assertTrue(own)
+        self.servers[1].fate = "drain"
+        log = Path(self.folder.name) / "haproxy.log"
+        end = time.monotonic() + 30
+        while "Server cairn/b is DOWN" not in log.read_text() and time.monotonic() < end:
+            self.assertEqual(self.ask({"session-id": own[0]})[0], 200)
+        chosen = [self.ask({"session-id": name}) for name in own]
+        self.assertEqual(chosen, [self.ask({"session-id": name}) for name in own])
+        self.assertNotIn("b", {place for _, place in chosen})
+
     def test_what_concerns_one_server_is_not_asked_of_the_front(self):
         for path in ("/metrics", "/slots", "/slots/0?action=erase", "/cairn/drain"):
             self.assertEqual(self.ask({"session-id": "s"}, path)[0], 404, path)
@@ -277,12 +312,18 @@ class BoundsTest(unittest.TestCase):
         self.assertIn("1 requests", self.play(event="drained", failed=1, lost_max=4).misses()[0])
         self.assertIn("front-file", self.play(event="drained", front_file="no").misses()[0])
 
+    def test_after_the_quiet_every_turn_finds_its_server_and_its_history(self):
+        quiet = {"quiet_turns": 24, "turn_tokens": 400}
+        self.assertEqual(self.play(quiet_tokens_per_turn=450, **quiet).misses(), [])
+        self.assertIn("1 turns", self.play(quiet_moved=1, **quiet).misses()[0])
+        self.assertIn("2000 tokens", self.play(quiet_tokens_per_turn=2000, **quiet).misses()[0])
+
     def test_the_page_has_a_row_for_each_play(self):
         plays = [self.play(read_tokens=1234, ratio=1, turns=3),
                  self.play(event="killed", ratio_max=1.35, failed=2, cut=2)]
         page = report.markdown(plays, ["session hash: haproxy is not installed"], "make fleet-test",
                                "network namespaces",
-                               SimpleNamespace(clients=6, architecture="llama"))
+                               SimpleNamespace(clients=6, model_text="a made model"))
         self.assertIn("| chats | chat | session hash |  | 1,234 | 1.00 |  | 3 | 0 | 0 |", page)
         self.assertIn("| 1.35 | 0 | 0 | 2 (2 cut) |", page)
         self.assertIn("Skipped: session hash: haproxy is not installed.", page)

@@ -86,22 +86,27 @@ class Player:
         self._host, self._port, self._clients = host, port, clients
         self._lock = threading.Lock()
         self._ended = 0  # turns
+        self._pause_s = 0.0
         self.attempts: list[Attempt] = []
 
-    def play(self, conversations: list[Conversation], halfway=None, rounds: bool = False):
-        """Plays all of them: each client one conversation to its end, or with `rounds` all of them
-        turn by turn, so that all are alive at once. Calls `halfway` on a thread of its own when
-        half of the turns have ended, and waits for its end. RuntimeError: a turn failed again and
+    def play(self, conversations: list[Conversation], halfway=None, rounds: bool = False,
+             pause_s: float = 0):
+        """Plays all turns that have no answer yet: each client one conversation to its end, or with
+        `rounds` all of them turn by turn, so that all are alive at once. A client pauses after each
+        turn; clients begin spread over one pause. Calls `halfway` on a thread of its own when half
+        of the turns have ended, and waits for its end. RuntimeError: a turn failed again and
         again."""
-        turns = sum(len(each.turns) for each in conversations)
+        turns = sum(len(each.turns) - len(each.answers) for each in conversations)
         self._ended = 0
+        self._pause_s = pause_s
         due = queue.Queue() if rounds else queue.LifoQueue()
         for conversation in conversations if rounds else reversed(conversations):
             due.put(conversation)
         errors = []
         half = threading.Event()
-        workers = [threading.Thread(target=self._work, args=(due, turns, half, errors), daemon=True)
-                   for _ in range(self._clients)]
+        workers = [threading.Thread(target=self._work, daemon=True,
+                                    args=(due, turns, half, errors, pause_s * number / self._clients))
+                   for number in range(self._clients)]
         event = threading.Thread(target=self._when_half, args=(half, halfway, errors),
                                  daemon=True)
         for thread in (*workers, event):
@@ -113,6 +118,20 @@ class Player:
         if errors:
             raise RuntimeError(errors[0])
 
+    @property
+    def address(self) -> tuple[str, int]:
+        return self._host, self._port
+
+    def name_servers(self, servers):
+        """Some fronts know servers by their addresses: names them by their places."""
+        places = {server.address: server.place for server in servers}
+        for attempt in self.attempts:
+            attempt.server = places.get(attempt.server, attempt.server)
+
+    def last_servers(self) -> dict:
+        """The server that answered each session last."""
+        return {attempt.session: attempt.server for attempt in self.attempts if not attempt.error}
+
     @staticmethod
     def _when_half(half: threading.Event, halfway, errors: list):
         half.wait()
@@ -123,7 +142,9 @@ class Player:
         except (RuntimeError, OSError) as error:
             errors.append(str(error))
 
-    def _work(self, due: queue.Queue, turns: int, half: threading.Event, errors: list):
+    def _work(self, due: queue.Queue, turns: int, half: threading.Event, errors: list,
+              begin_s: float):
+        time.sleep(begin_s)
         while not errors:
             with self._lock:
                 if self._ended >= turns:
@@ -141,6 +162,7 @@ class Player:
                 if self._ended >= turns // 2:
                     half.set()
             if len(conversation.answers) < len(conversation.turns):
+                time.sleep(self._pause_s)
                 due.put(conversation)
 
     def _take_turn(self, conversation: Conversation) -> bool:

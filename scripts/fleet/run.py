@@ -3,7 +3,8 @@
 Called by `make fleet-test` (scripts/test_fleet.sh).
 
     run.py [--short] [--cairn FILE] [--lab FILE] [--out FOLDER] [--only WORD,…]
-           [--scenarios NAME,…] [--architecture NAME] [--clients N] [--seed N] [--loopback]
+           [--scenarios NAME,…] [--architecture NAME | --model FILE] [--chat-template NAME]
+           [--ram-mib N] [--clients N] [--seed N] [--loopback]
 
 Writes FOLDER/result.json and FOLDER/result.md, and fails when a bound is missed. A setup is a front
 (fronts.py) and a tier (tiers.py): to try another, add a line to SETUPS. Every setup plays the same
@@ -35,7 +36,7 @@ from servers import Server  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ["a", "b", "c", "d"]
 VICTIM = "b"  # the server that is killed or drained
-RAM_MIB = 64  # of each of the four; one server alone has four times as much
+QUIET_S = 1  # in which a front that knows the servers' caches must have learned all of them
 
 
 @dataclass
@@ -51,12 +52,19 @@ class Setup:
     # Requests of each client that may fail beside the streams of a killed server, because this front
     # cannot send them to another one.
     lost_per_client: int = 0
+    pause_s: float = 0  # of a client between two turns
+    # The front knows what each server can resume. When all has been quiet, one more turn of each
+    # conversation, one at a time, must find all of its history.
+    knows_caches: bool = False
 
     def events(self, scenario: str) -> dict:
         return self.plays.get(scenario, self.plays.get(ANY, {}))
 
 
 ANY = "any"
+PAUSE_S = 2
+# Of a turn: its message's template, and the answer before it where that is tokenized anew.
+TURN_EXTRA_TOKENS = 128
 ALONE = Setup("one server", fronts.Direct(), tiers.NoTier(), {ANY: {"": None}}, alone=True)
 # A server that is lost with a crowd's conversations leaves a quarter of all history to prefill.
 # Without a tier no bound holds for that; it is measured.
@@ -69,12 +77,19 @@ SETUPS = [
     Setup("session hash, shared folder", fronts.Haproxy("haproxy"), tiers.SharedFolder(),
           {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35},
            "crowd": {"": 1.45, "killed": 1.35, "drained": 1.35}}),
-    # What a lost server has not uploaded yet is prefilled anew.
+    Setup("session hash, shared folder on JuiceFS", fronts.Haproxy("haproxy"), tiers.JuiceFs(),
+          {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35}}),
+    # Agents and people pause between turns. Without a pause a turn comes to its new server before
+    # its old one has uploaded the turn before.
     Setup("session hash, remote tier", fronts.Haproxy("haproxy"), tiers.Valkey(),
           {"chats": {"": 1.45, "killed": 1.35, "drained": 1.35}}),
+    Setup("session hash, remote tier, pauses", fronts.Haproxy("haproxy"), tiers.Valkey(),
+          {"chats": {"": 1.10, "killed": 1.35, "drained": 1.10}}, pause_s=PAUSE_S),
+    Setup("session hash, S3 and Valkey, pauses", fronts.Haproxy("haproxy"), tiers.Seaweed(),
+          {"chats": {"": 1.10, "killed": 1.35, "drained": 1.10}}, pause_s=PAUSE_S),
     Setup("endpoint picker", epp.Epp(), tiers.NoTier(),
           {"chats": {"": 1.10, "killed": 1.35, "drained": 1.35, "front restarted": 1.10},
-           "crowd": {"": 1.10}, ANY: {"": 1.10}}, lost_per_client=1),
+           "crowd": {"": 1.10}, ANY: {"": 1.10}}, lost_per_client=1, knows_caches=True),
 ]
 
 
@@ -101,6 +116,11 @@ class Play:
     first_token_ms_p95: float = 0.0
     seconds: float = 0.0
     front_file: str = ""  # whether `cairn front-file` saw the event
+    # The turns after the quiet: those on another server, and the tokens that one prefilled, at most.
+    quiet_turns: int = 0
+    quiet_moved: int = 0
+    quiet_tokens_per_turn: float = 0.0
+    turn_tokens: int = 0
     errors: list = field(default_factory=list)
 
     def misses(self) -> list[str]:
@@ -113,6 +133,12 @@ class Play:
         if self.failed > self.cut + lost_max:
             found.append(f"{self.failed - self.cut} requests failed that did not stream from the "
                          f"lost server: {self.errors[:3]}")
+        if self.quiet_moved > 0:
+            found.append(f"{self.quiet_moved} turns went to another server, {QUIET_S} s after all "
+                         "was quiet")
+        if self.quiet_tokens_per_turn > self.turn_tokens + TURN_EXTRA_TOKENS:
+            found.append(f"{self.quiet_tokens_per_turn:.0f} tokens were prefilled for a turn of "
+                         f"{self.turn_tokens}, {QUIET_S} s after all was quiet")
         if self.front_file == "no":
             found.append("cairn front-file did not take the lost server off its list")
         return found
@@ -127,7 +153,8 @@ class Fleet:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
         conversations = scenarios.make(scenario, sizes, api, self._args.seed)
         play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event],
-                    lost_max=setup.lost_per_client * self._args.clients)
+                    lost_max=setup.lost_per_client * self._args.clients,
+                    turn_tokens=sizes.turn_tokens)
         setup.tier.start(self._args.out, self._topology.front_address())
         servers = self._servers(setup)
         front_file = None
@@ -142,18 +169,17 @@ class Fleet:
             if event:
                 front_file = fronts.FrontFile(self._args.cairn, servers, self._environment)
             player.play(conversations, self._event(event, servers, setup.front),
-                        scenario in scenarios.IN_ROUNDS)
+                        scenario in scenarios.IN_ROUNDS, setup.pause_s)
             play.seconds = time.monotonic() - begin
             if front_file is not None:
                 left = [server for server in servers
                         if server.place != VICTIM or event == "front restarted"]
                 play.front_file = "yes" if front_file.wait_for(left) else "no"
             play.read_tokens = sum(server.read_tokens() for server in servers)
-            # Envoy knows servers by their addresses.
-            places = {server.address: server.place for server in servers}
-            for attempt in player.attempts:
-                attempt.server = places.get(attempt.server, attempt.server)
+            player.name_servers(servers)
             self._sum_up(play, player)
+            if setup.knows_caches and event in ("", "front restarted"):
+                self._play_after_quiet(play, conversations, player, servers)
         finally:
             if front_file is not None:
                 front_file.stop()
@@ -166,10 +192,10 @@ class Fleet:
     def _servers(self, setup: Setup) -> list[Server]:
         servers = []
         for place in PLACES[:1] if setup.alone else PLACES:
-            ram_mib = RAM_MIB * (len(PLACES) if setup.alone else 1)
+            ram_mib = self._args.ram_mib * (len(PLACES) if setup.alone else 1)
             command = [str(self._args.cairn), "serve", "-m", str(self._args.model), "-t", "1",
                        "-c", "32768", "--parallel", "4", "--grid", "64", "--no-warm",
-                       "--chat-template", "qwen", "--cache-ram", str(ram_mib),
+                       "--chat-template", self._args.chat_template, "--cache-ram", str(ram_mib),
                        *setup.tier.flags(place)]
             keyed = getattr(setup.front, "keyed", True)
             if not keyed:
@@ -186,6 +212,23 @@ class Fleet:
             return front.restart
         victim = next(server for server in servers if server.place == VICTIM)
         return {"killed": victim.kill, "drained": victim.drain}[event]
+
+    @staticmethod
+    def _play_after_quiet(play: Play, conversations: list, player: Player, servers: list[Server]):
+        """One more turn of each conversation, one at a time."""
+        time.sleep(QUIET_S)
+        before = sum(server.read_tokens() for server in servers)
+        for number, conversation in enumerate(conversations):
+            conversation.turns.append(f"{number:04d} " * (play.turn_tokens // 5))
+        quiet = Player(*player.address, clients=1)
+        quiet.play(conversations)
+        quiet.name_servers(servers)
+        last_server = player.last_servers()
+        play.quiet_turns = len(conversations)
+        play.quiet_moved = sum(last_server[session] != server
+                               for session, server in quiet.last_servers().items())
+        after = sum(server.read_tokens() for server in servers)
+        play.quiet_tokens_per_turn = (after - before) / play.quiet_turns
 
     @staticmethod
     def _sum_up(play: Play, player: Player):
@@ -251,6 +294,10 @@ def parse_arguments():
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=[])
     parser.add_argument("--architecture", default="llama", help="of the made model")
+    parser.add_argument("--model", type=Path, help="instead of a made one")
+    parser.add_argument("--chat-template", default="qwen")
+    parser.add_argument("--ram-mib", type=int, default=64,
+                        help="of each server; one server alone has four times as much")
     parser.add_argument("--clients", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--loopback", action="store_true", help="no network namespaces")
@@ -270,9 +317,11 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     for log in args.out.glob("*.log"):
         log.unlink()
-    args.model = args.out / "model.gguf"
-    subprocess.run([str(args.lab), "model", "make", args.architecture, str(args.model), "--width",
-                    "64", "--layers", "2"], check=True, stdout=subprocess.DEVNULL)
+    args.model_text = args.model.name if args.model else f"a made model ({args.architecture})"
+    if not args.model:
+        args.model = args.out / "model.gguf"
+        subprocess.run([str(args.lab), "model", "make", args.architecture, str(args.model),
+                        "--width", "64", "--layers", "2"], check=True, stdout=subprocess.DEVNULL)
     places = topology.make(PLACES, args.loopback)
     print(f"servers in {places.text}", flush=True)
     try:
@@ -283,7 +332,7 @@ def main():
     page = report.markdown(plays, skips, command, places.text, args)
     (args.out / "result.md").write_text(page)
     (args.out / "result.json").write_text(json.dumps(
-        {"command": command, "places": places.text, "architecture": args.architecture,
+        {"command": command, "places": places.text, "model": args.model_text,
          "seed": args.seed, "clients": args.clients, "skipped": skips,
          "plays": [asdict(play) for play in plays]}, indent=1) + "\n")
     print(f"written: {args.out / 'result.md'}, {args.out / 'result.json'}")
