@@ -31,7 +31,7 @@ constexpr std::array<Entry, 23> kEntries = {{
     {{"sub-agents", "an agent calls three others at a time"}, SubAgents},
     {{"parallel-same", "four identical prompts at the same time"}, ParallelSame},
     {{"restart", "the server is restarted between two turns"}, Restart},
-    {{"cancel", "requests are given up in the middle"}, CancelInMiddle},
+    {{"cancel", "requests are cancelled in the middle"}, CancelInMiddle},
     {{"tool-loop", "a tool loop of 60 steps with reasoning, rewound"}, ToolLoop},
     {{"tool-messages", "ten tool calls, the last made again after a longer result"}, ToolMessages},
     {{"twelve-conversations", "twelve conversations with one header"}, TwelveConversations},

@@ -181,7 +181,7 @@ Scenario CancelInMiddle(const ScenarioParams& params) {
   writer.Say(0, 200);
   ask("turn 1", Cancel::kNever);
   writer.Say(0, 6000);
-  ask("a long question, given up while it is read", Cancel::kReading);
+  ask("a long question, cancelled in its prefill", Cancel::kReading);
   ask("the long question again", Cancel::kNever);
   writer.Say(0, 200);
   ask("turn 3, stopped while it is answered", Cancel::kAnswering);

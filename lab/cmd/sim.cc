@@ -120,12 +120,12 @@ void PrintText(const SimReport& report, const std::optional<OracleBound>& bound)
   PrintLine("resume paths",
             count(report.restored) + " restored, " + count(report.forked) + " forked");
   PrintLine("slots stored", count(report.offloaded));
-  PrintLine("given up", count(report.checkpoints_evicted));
+  PrintLine("evicted", count(report.checkpoints_evicted));
   PrintLine("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +
                          " brought back, " + count(report.held_bytes_max) + " held at most");
   if (report.disk_written_bytes > 0) {
     PrintLine("disk", count(report.disk_written_bytes) + " bytes written, " +
-                          count(report.disk_read_bytes) + " read; files given up " +
+                          count(report.disk_read_bytes) + " read; files evicted " +
                           count(report.disk_evicted));
   }
   PrintLine("waited", Fixed(Sum(report.wait_ms) / kMsPerS, 1) + " s; a request " +

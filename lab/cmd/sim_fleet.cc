@@ -202,7 +202,7 @@ void PrintRemote(const FleetReport& report) {
                                 std::to_string(report.remote_counts.fetches) +
                                 " requests, which spared " +
                                 std::to_string(report.remote_counts.fetched_tokens) + " tokens");
-  PrintLine("remote, held", Gib(report.remote_bytes) + " at the end, given up " +
+  PrintLine("remote, held", Gib(report.remote_bytes) + " at the end, evicted " +
                                 std::to_string(report.remote_moved.evicted));
 }
 

@@ -62,7 +62,7 @@ class RemoteLink {
  private:
   void WriteHeader(const FleetStep& step, const std::vector<Checkpoint>& checkpoints,
                    double now_ms);
-  // The folder gives the object up.
+  // The folder evicts the object.
   void WriteGone(SnapshotId id);
   // Writes a checkpoint, or a segment, and the segments before it.
   void Write(uint64_t id, double now_ms);
